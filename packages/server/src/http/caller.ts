@@ -1,0 +1,25 @@
+// Who stands behind a request: the facts of a verified access token.
+import type { Permission } from '@switchyard/contract';
+
+export type Caller = {
+  readonly subject: string;
+  readonly clientId: string;
+  readonly realm: string;
+  readonly organizationId: string;
+  readonly entityType: 'tenant' | 'merchant';
+  readonly entityId: string;
+  readonly merchantId?: string;
+  readonly storeId?: string;
+  /** The logical device that the token was given to. */
+  readonly deviceId?: string;
+  readonly permissions: ReadonlySet<Permission>;
+  /** Epoch milliseconds. */
+  readonly expiresAt: number;
+  readonly tokenId: string;
+};
+
+/** What the connection itself proves, for tokens that are bound to a certificate (RFC 8705). */
+export type Presented = { certificateThumbprint(): string | undefined };
+
+/** Throws a Refusal `token_invalid` or `token_expired`. */
+export type VerifyToken = (token: string, presented: Presented) => Promise<Caller>;

@@ -1,0 +1,50 @@
+// The socket side of the server: TLS, time-outs and the limits of what HTTP may weigh.
+import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+
+export type ListenerTls = {
+  readonly cert: string | Buffer;
+  readonly key: string | Buffer;
+  /** Asks for a client certificate of this authority and does not require one. */
+  readonly clientAuthority?: string | Buffer;
+};
+
+/** A body of 1 MiB from a slow terminal arrives within this. */
+export const requestTimeoutMs = 30_000;
+export const headersTimeoutMs = 10_000;
+/** Longer than the usual 60 s of proxies, so that they close first and lose no request. */
+export const keepAliveTimeoutMs = 72_000;
+export const headerLimitBytes = 16_384;
+export const headerCountLimit = 100;
+export const connectionLimit = 10_000;
+
+const options: ServerOptions = {
+  requestTimeout: requestTimeoutMs,
+  headersTimeout: headersTimeoutMs,
+  keepAliveTimeout: keepAliveTimeoutMs,
+  maxHeaderSize: headerLimitBytes,
+  noDelay: true,
+};
+
+export function createListener(handler: RequestListener, tls?: ListenerTls): Server {
+  const server =
+    tls === undefined
+      ? createServer(options, handler)
+      : createTlsServer(
+          {
+            ...options,
+            cert: tls.cert,
+            key: tls.key,
+            minVersion: 'TLSv1.2',
+            maxVersion: 'TLSv1.3',
+            ALPNProtocols: ['http/1.1'],
+            ...(tls.clientAuthority === undefined
+              ? {}
+              : { ca: tls.clientAuthority, requestCert: true, rejectUnauthorized: false }),
+          },
+          handler,
+        );
+  server.maxHeadersCount = headerCountLimit;
+  server.maxConnections = connectionLimit;
+  return server;
+}

@@ -1,0 +1,93 @@
+// How a room declares a route: one object that serves routing, validation, rights and documents.
+import type { ErrorCode, Permission } from '@switchyard/contract';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Static, TSchema } from 'typebox';
+import type { Caller } from './caller.ts';
+
+/** In the order in which overload turns requests away. */
+export type Priority = 'report' | 'list' | 'sale' | 'last';
+
+/** 'public' needs no token, 'token' any valid one; of several permissions one is enough. */
+export type Access = Permission | readonly Permission[] | 'public' | 'token';
+
+type Part<Schema> = Schema extends TSchema ? Static<Schema> : unknown;
+
+export type RouteRequest<A, B, Q, P> = FastifyRequest<{
+  Body: Part<B>;
+  Querystring: Part<Q>;
+  Params: Part<P>;
+}> & { readonly caller: A extends 'public' ? undefined : Caller };
+
+export type RouteFacts = {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Fastify's spelling: `/payment/v1/transactions/:transactionId`. */
+  readonly url: string;
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly tags: readonly string[];
+  readonly permission: Access;
+  readonly body?: TSchema;
+  /** No body at all then counts as `{}`. */
+  readonly bodyOptional?: boolean;
+  /** Left out: an object without members. */
+  readonly query?: TSchema;
+  readonly params?: TSchema;
+  readonly response: { readonly [status: number]: TSchema };
+  /** Besides those that every route of its kind can give. */
+  readonly errors: readonly ErrorCode[];
+  /** Left out: 'sale'. */
+  readonly priority?: Priority;
+  /** Which policy of rate-limits.ts counts it; left out: 'default', of public routes 'public'. */
+  readonly rateLimit?: string;
+  /** Media types of a 200 that is not JSON. */
+  readonly produces?: readonly string[];
+  /** Where a fault of ours may leave money moved. */
+  readonly faultOutcome?: 'Unknown';
+  readonly bodyLimitBytes?: number;
+};
+
+export type Route<
+  A extends Access,
+  B extends TSchema | undefined,
+  Q extends TSchema | undefined,
+  P extends TSchema | undefined,
+> = RouteFacts & {
+  readonly permission: A;
+  readonly body?: B;
+  readonly query?: Q;
+  readonly params?: P;
+  handler(request: RouteRequest<A, B, Q, P>, reply: FastifyReply): Promise<unknown>;
+};
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    facts?: RouteFacts;
+  }
+  interface FastifyRequest {
+    caller: Caller | undefined;
+  }
+}
+
+export function route<
+  const A extends Access,
+  const B extends TSchema | undefined = undefined,
+  const Q extends TSchema | undefined = undefined,
+  const P extends TSchema | undefined = undefined,
+>(app: FastifyInstance, declared: Route<A, B, Q, P>): void {
+  const { handler, ...facts } = declared;
+  const schema = {
+    ...(facts.body === undefined ? {} : { body: facts.body }),
+    ...(facts.query === undefined ? {} : { querystring: facts.query }),
+    ...(facts.params === undefined ? {} : { params: facts.params }),
+  };
+  app.route({
+    method: facts.method,
+    url: facts.url,
+    schema,
+    config: { facts },
+    ...(facts.bodyLimitBytes === undefined ? {} : { bodyLimit: facts.bodyLimitBytes }),
+    // The schemas above are what make this request the declared one.
+    handler: (request, reply) => handler(request as RouteRequest<A, B, Q, P>, reply),
+  });
+}
