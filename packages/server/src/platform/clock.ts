@@ -1,0 +1,23 @@
+// Tells the time: the only place that reads the machine's clock, handed to whoever needs it.
+import { setTimeout as delay } from 'node:timers/promises';
+
+export type Clock = {
+  /** Milliseconds since 1970-01-01T00:00:00Z. */
+  now(): number;
+};
+
+export const systemClock: Clock = { now: () => Date.now() };
+
+/** RFC 3339 in UTC with milliseconds, the one form of time that leaves the platform. */
+export function isoTime(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+/** Waits; an abort ends the wait early and is not an error, since the caller looks at its own state next. */
+export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  try {
+    await delay(ms, undefined, signal === undefined ? {} : { signal });
+  } catch (error) {
+    if (signal?.aborted !== true) throw error;
+  }
+}

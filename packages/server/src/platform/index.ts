@@ -1,0 +1,3 @@
+// The door of the platform: what every room may use and no room may change.
+export { type Clock, isoTime, pause, systemClock } from './clock.ts';
+export { type Ids, jittered, systemIds } from './ids.ts';
