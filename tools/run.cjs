@@ -1,0 +1,277 @@
+// Starts every command of this repository: installs the locked packages where they are lacking,
+// finds Node 24, and runs the target under it. Plain JavaScript for any Node since 14, because
+// this is the one file that a machine's own Node has to understand.
+'use strict';
+
+const { spawn, spawnSync } = require('node:child_process');
+const crypto = require('node:crypto');
+const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
+
+const nodeMajor = 24;
+const npmMajor = 7;
+// Everything, whatever the caller's own npm settings leave out; and no warnings that the machine's
+// Node is old, since the packages never run under it.
+const installFlags = '--include=dev --include=optional --engine-strict=false --loglevel=error'.split(' ');
+const lockWaitMs = 15 * 60 * 1000;
+
+const root = path.resolve(__dirname, '..');
+const modules = path.join(root, 'node_modules');
+const stampFile = path.join(modules, '.switchyard-stamp');
+const lockFolder = path.join(root, '.cache', 'setup.lock');
+
+/** What keeps the server small and its pauses short; its owner may say otherwise in NODE_OPTIONS. */
+const serverFlags = ['--max-semi-space-size=8', '--max-old-space-size=192'];
+
+const targets = {
+  start: { script: 'packages/server/src/main.ts', flags: serverFlags, does: 'start the platform' },
+  test: { script: 'tools/test.ts', does: 'run the whole gate, or the tests that match a pattern' },
+  check: { script: 'tools/test.ts', args: ['--static'], does: 'run the static checks alone' },
+  bench: { script: 'tools/bench.ts', does: 'measure: sales or status' },
+  generate: { script: 'tools/generate.ts', does: 'write the generated documents' },
+  format: { script: 'tools/format.ts', does: 'format every file' },
+  ledger: { script: 'tools/ledger.ts', does: "print the acquirer simulator's ledger" },
+};
+
+const startHelp = `npm start [-- --help]
+
+Starts the platform with everything a first payment needs, and prints where it listens.
+Settings are environment variables; a secret may also come from a file named in …_FILE.
+
+  SWITCHYARD_ENVIRONMENT   demo (default), test or production
+  SWITCHYARD_DATA_DIR      where the embedded database, certificates and demo.json live (.switchyard)
+  SWITCHYARD_DATABASE_URL  a PostgreSQL of your own in place of the embedded one
+  SWITCHYARD_HOST          address to listen on (localhost)
+  SWITCHYARD_PORT          API and security (8443)
+  SWITCHYARD_DEVICE_PORT   devices, mutual TLS (9021)
+  SWITCHYARD_ACQUIRER_PORT acquirer simulator (8583)
+  SWITCHYARD_METRICS_PORT  metrics and health (9464)
+  SWITCHYARD_LOG_LEVEL     trace, debug, info, warn, error or fatal
+
+Every setting: docs/reference/settings.md
+`;
+
+class SetupFault extends Error {}
+
+function say(text) {
+  process.stderr.write(`${text}\n`);
+}
+
+function pause(ms) {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
+function read(file) {
+  try {
+    return fs.readFileSync(file, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+function lockedStamp() {
+  const lock = read(path.join(root, 'package-lock.json'));
+  if (lock === undefined) throw new SetupFault('package-lock.json is missing: clone the repository again.');
+  const hash = crypto.createHash('sha256').update(lock).digest('hex');
+  return `${hash} ${process.platform} ${process.arch}\n`;
+}
+
+/** True when npm's own record of node_modules already holds what the lock file asks for here. */
+function installedByHand() {
+  const record = read(path.join(modules, '.package-lock.json'));
+  if (record === undefined) return false;
+  const wanted = JSON.parse(read(path.join(root, 'package-lock.json'))).packages;
+  const present = JSON.parse(record).packages;
+  return Object.keys(wanted).every((name) => {
+    if (!name.startsWith('node_modules/')) return true;
+    const found = present[name];
+    if (found === undefined) return !isNeededHere(wanted[name]);
+    return found.version === wanted[name].version && found.integrity === wanted[name].integrity;
+  });
+}
+
+/** Optional packages are built for one platform each; those without a platform serve such a one. */
+function isNeededHere({ optional, os: systems, cpu, libc }) {
+  if (!optional) return true;
+  if (systems === undefined || cpu === undefined || libc !== undefined) return false;
+  return [].concat(systems).includes(process.platform) && [].concat(cpu).includes(process.arch);
+}
+
+function holderIsAlive() {
+  const pid = Number(read(path.join(lockFolder, 'pid')));
+  if (!pid) return fs.existsSync(lockFolder) && Date.now() - fs.statSync(lockFolder).mtimeMs < 5000;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (fault) {
+    return fault.code === 'EPERM';
+  }
+}
+
+/** Two starts at once must not both empty node_modules: one works, the other waits. */
+function takeLock() {
+  const deadline = Date.now() + lockWaitMs;
+  fs.mkdirSync(path.dirname(lockFolder), { recursive: true });
+  for (let told = false; ; ) {
+    try {
+      fs.mkdirSync(lockFolder);
+      fs.writeFileSync(path.join(lockFolder, 'pid'), String(process.pid));
+      return;
+    } catch (fault) {
+      if (fault.code !== 'EEXIST') throw fault;
+    }
+    if (!holderIsAlive()) {
+      dropLock();
+      continue;
+    }
+    if (Date.now() > deadline) throw new SetupFault(`Another set-up never ended. Remove ${lockFolder}.`);
+    if (!told) say('Another set-up is at work here; waiting for it …');
+    told = true;
+    pause(200);
+  }
+}
+
+function dropLock() {
+  const gone = `${lockFolder}.${process.pid}`;
+  try {
+    fs.renameSync(lockFolder, gone);
+  } catch {
+    return;
+  }
+  fs.rmSync ? fs.rmSync(gone, { recursive: true }) : fs.rmdirSync(gone, { recursive: true });
+}
+
+/** The npm that started us, under the Node that it came with; else the one on the PATH. */
+function npmCommand() {
+  const cli = process.env.npm_execpath;
+  const node = process.env.npm_node_execpath;
+  const ours = node !== undefined && path.resolve(node).startsWith(modules + path.sep);
+  if (cli !== undefined && /npm-cli\.c?js$/.test(cli) && node !== undefined && !ours) return [node, cli];
+  return [process.platform === 'win32' ? 'npm.cmd' : 'npm'];
+}
+
+/** Without node_modules/.bin: npm must not run under a Node that it is about to delete. */
+function pathOutsideModules() {
+  const parts = (process.env.PATH || '').split(path.delimiter);
+  return parts.filter((part) => !path.resolve(part).startsWith(modules)).join(path.delimiter);
+}
+
+function npm(args, stdio) {
+  const [command, ...first] = npmCommand();
+  const env = { ...process.env, PATH: pathOutsideModules() };
+  return spawnSync(command, [...first, ...args], { cwd: root, env, stdio, encoding: 'utf8' });
+}
+
+function installPackages() {
+  const version = npm(['--version'], ['ignore', 'pipe', 'pipe']);
+  if (version.error) throw new SetupFault('npm was not found. Install Node.js 24 with npm: https://nodejs.org');
+  if (parseInt(version.stdout, 10) < npmMajor) {
+    throw new SetupFault(`npm ${version.stdout.trim()} is too old for workspaces: npm ${npmMajor} or newer is needed.`);
+  }
+  say('Installing the locked packages (npm ci). This happens once, and after package-lock.json changes …');
+  const began = Date.now();
+  const done = npm(['ci', ...installFlags], ['ignore', 2, 2]);
+  if (done.error) throw new SetupFault(`npm could not be started: ${done.error.message}`);
+  if (done.status !== 0) {
+    throw new SetupFault(`npm ci failed (exit code ${done.status}). Its message stands above; nothing was started.`);
+  }
+  say(`Installed in ${((Date.now() - began) / 1000).toFixed(1)} s.`);
+}
+
+function setUp() {
+  const stamp = lockedStamp();
+  if (read(stampFile) === stamp) return;
+  takeLock();
+  try {
+    if (read(stampFile) === stamp) return;
+    if (!installedByHand()) installPackages();
+    fs.writeFileSync(stampFile, stamp);
+  } finally {
+    dropLock();
+  }
+}
+
+function findNode() {
+  if (parseInt(process.versions.node, 10) >= nodeMajor) return process.execPath;
+  const bundled = path.join(modules, `node-${process.platform}-${process.arch}`, 'bin', 'node');
+  if (fs.existsSync(bundled)) return bundled;
+  throw new SetupFault(
+    `Switchyard needs Node.js ${nodeMajor}; this is ${process.versions.node} on ${process.platform}-${process.arch}, ` +
+      `for which no copy is bundled. Install Node.js ${nodeMajor} from https://nodejs.org and start again.`,
+  );
+}
+
+function compileCache() {
+  const folder = path.join(modules, '.cache', 'node-compile');
+  try {
+    fs.mkdirSync(folder, { recursive: true });
+    fs.accessSync(folder, fs.constants.W_OK);
+    return folder;
+  } catch {
+    return path.join(os.tmpdir(), 'switchyard-node-compile');
+  }
+}
+
+function environmentFor(node) {
+  const env = { ...process.env };
+  const first = [path.dirname(node), path.join(modules, '.bin')];
+  env.PATH = [...first, env.PATH || ''].join(path.delimiter);
+  if (env.NODE_COMPILE_CACHE === undefined) env.NODE_COMPILE_CACHE = compileCache();
+  return env;
+}
+
+/** Our flags, without those that the caller has set in NODE_OPTIONS (a command line would win). */
+function flagsFor(target) {
+  const chosen = process.env.NODE_OPTIONS || '';
+  return (target.flags || []).filter((flag) => !chosen.replace(/_/g, '-').includes(flag.split('=')[0]));
+}
+
+function run(target, args) {
+  const node = findNode();
+  const script = path.join(root, target.script);
+  if (!fs.existsSync(script)) throw new SetupFault(`${target.script} is missing.`);
+  const all = [...flagsFor(target), script, ...(target.args || []), ...args];
+  const child = spawn(node, all, { stdio: 'inherit', env: environmentFor(node) });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+    // A terminal sends Ctrl-C to the child as well: passing it on would count it twice.
+    process.on(signal, () => (signal === 'SIGINT' && process.stdin.isTTY) || child.kill(signal));
+  }
+  child.on('error', (fault) => end(new SetupFault(`${node} could not be started: ${fault.message}`)));
+  child.on('exit', (code, signal) => {
+    if (signal === null) process.exit(code);
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+  });
+}
+
+function usage() {
+  const lines = Object.keys(targets).map((name) => `  ${name.padEnd(10)}${targets[name].does}`);
+  return `node tools/run.cjs <command> [arguments]\n\n${lines.join('\n')}\n`;
+}
+
+function end(fault) {
+  say(fault instanceof SetupFault ? `switchyard: ${fault.message}` : fault.stack);
+  process.exit(1);
+}
+
+function main([name, ...args]) {
+  const target = targets[name];
+  if (target === undefined) {
+    process.stderr.write(usage());
+    process.exit(name === '--help' ? 0 : 2);
+  }
+  if (name === 'start' && (args.includes('--help') || args.includes('-h'))) {
+    process.stdout.write(startHelp);
+    return;
+  }
+  try {
+    setUp();
+    run(target, args);
+  } catch (fault) {
+    end(fault);
+  }
+}
+
+module.exports = { serverFlags, installedByHand };
+if (require.main === module) main(process.argv.slice(2));
