@@ -1,0 +1,9 @@
+/** The contract between Switchyard and its clients: codes, permissions and schemas. */
+export * from './errors.ts';
+export * from './permissions.ts';
+export * from './refusal.ts';
+export * from './response-codes.ts';
+export * from './schemas/countries.ts';
+export * from './schemas/payments.ts';
+export * from './schemas/problem.ts';
+export * from './schemas/values.ts';

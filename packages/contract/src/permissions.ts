@@ -1,0 +1,191 @@
+/** Permissions, and the one table from user groups and application roles to them. */
+
+/**
+ * Every permission, as it stands in the `permissions` claim of a token.
+ *
+ * @example
+ * permissions.includes('pay.sale'); // true
+ */
+export const permissions = [
+  'prov.read',
+  'prov.write',
+  'um.read',
+  'um.write',
+  'app.read',
+  'app.write',
+  'sub.read',
+  'sub.write',
+  'conf.read',
+  'conf.write',
+  'svc.read',
+  'svc.write',
+  'hook.read',
+  'hook.write',
+  'pay.sale',
+  'pay.capture',
+  'pay.refund',
+  'pay.cancel',
+  'pay.read',
+  'pay.refundbyweb',
+  'pay.approve',
+  'rep.read',
+  'rep.export',
+  'onb.write',
+  'onb.approve',
+  'dev.read',
+  'dev.write',
+  'cc.pos',
+  'spi.events',
+  'audit.read',
+] as const;
+
+/**
+ * One permission.
+ *
+ * @example
+ * const needed: Permission = 'pay.capture';
+ */
+export type Permission = (typeof permissions)[number];
+
+const provisioning = ['prov.read', 'prov.write'] as const;
+const userManagement = ['um.read', 'um.write'] as const;
+const applicationManagement = ['app.read', 'app.write'] as const;
+const subscriptions = ['sub.read', 'sub.write'] as const;
+const configuration = ['conf.read', 'conf.write'] as const;
+const services = ['svc.read', 'svc.write'] as const;
+const webhooks = ['hook.read', 'hook.write'] as const;
+const reporting = ['rep.read', 'rep.export'] as const;
+const devices = ['dev.read', 'dev.write'] as const;
+const cardOperations = ['pay.sale', 'pay.capture', 'pay.refund', 'pay.cancel', 'pay.read'] as const;
+const allPayments = [...cardOperations, 'pay.refundbyweb', 'pay.approve'] as const;
+
+/**
+ * Where a group lives: its users belong to an organisation or to a merchant.
+ *
+ * @example
+ * groupLevels.merchant_manager; // 'merchant'
+ */
+export const groupLevels = {
+  org_admin: 'organization',
+  org_custcare: 'organization',
+  org_dfo: 'organization',
+  org_dev: 'organization',
+  merchant_manager: 'merchant',
+  org_supervisor: 'merchant',
+  org_operator: 'merchant',
+} as const;
+
+/**
+ * A predefined group without its leading identifier: `{organizationId}_org_admin` is `org_admin`.
+ *
+ * @example
+ * const group: GroupName = 'org_operator';
+ */
+export type GroupName = keyof typeof groupLevels;
+
+/**
+ * The permissions of each group, after the rights that the specification gives it.
+ *
+ * `onb.approve` acts on sign-ups, and sign-ups belong to the platform's own organisation: the
+ * administrator of any other organisation holds the permission over an empty list.
+ *
+ * @example
+ * groupPermissions.org_operator; // ['pay.sale', 'pay.read']
+ */
+export const groupPermissions: Readonly<Record<GroupName, readonly Permission[]>> = {
+  org_admin: [
+    ...provisioning,
+    ...userManagement,
+    ...configuration,
+    ...subscriptions,
+    ...applicationManagement,
+    ...reporting,
+    'onb.write',
+    'onb.approve',
+    ...services,
+    ...webhooks,
+    'audit.read',
+  ],
+  org_custcare: ['prov.read', 'rep.read'],
+  org_dfo: [...devices, 'prov.read'],
+  org_dev: [...applicationManagement, ...services, ...webhooks],
+  merchant_manager: [
+    ...provisioning,
+    ...userManagement,
+    ...configuration,
+    ...allPayments,
+    ...reporting,
+  ],
+  org_supervisor: ['prov.read', 'rep.read', 'pay.read', 'pay.refundbyweb'],
+  org_operator: ['pay.sale', 'pay.read'],
+};
+
+/**
+ * The permissions of each application role.
+ *
+ * A till sells and corrects and may claim a device, and it neither refunds by web nor makes
+ * approval codes: those are for somebody else than the one who stands at it.
+ *
+ * @example
+ * rolePermissions.MerchantReadOnly; // ['prov.read', 'rep.read', 'pay.read']
+ */
+export const rolePermissions = {
+  Onboarding: [...provisioning, ...userManagement, ...configuration, ...subscriptions, 'onb.write'],
+  PointOfSaleTerminal: [...cardOperations, 'cc.pos'],
+  Merchant: ['prov.read', ...allPayments, ...reporting],
+  MerchantReadOnly: ['prov.read', 'rep.read', 'pay.read'],
+  AcquirerAdministrator: [
+    ...provisioning,
+    ...userManagement,
+    ...configuration,
+    ...subscriptions,
+    ...applicationManagement,
+    ...reporting,
+    'onb.write',
+    ...services,
+    ...webhooks,
+    ...devices,
+    'audit.read',
+  ],
+  PlatformOperator: ['onb.write', 'onb.approve', ...provisioning, 'audit.read'],
+  ServiceProvider: ['spi.events', ...services, ...webhooks],
+  Device: [...cardOperations, 'conf.read', 'dev.read'],
+} as const satisfies Record<string, readonly Permission[]>;
+
+/**
+ * A role that an application can hold.
+ *
+ * @example
+ * const role: RoleName = 'PointOfSaleTerminal';
+ */
+export type RoleName = keyof typeof rolePermissions;
+
+/**
+ * The names of the roles as portals show them.
+ *
+ * @example
+ * roleTitles.PointOfSaleTerminal; // 'Point-of-sale Terminal'
+ */
+export const roleTitles: Readonly<Record<RoleName, string>> = {
+  Onboarding: 'Onboarding',
+  PointOfSaleTerminal: 'Point-of-sale Terminal',
+  Merchant: 'Merchant',
+  MerchantReadOnly: 'Merchant (read only)',
+  AcquirerAdministrator: 'Acquirer Administrator',
+  PlatformOperator: 'Platform Operator',
+  ServiceProvider: 'Service Provider',
+  Device: 'Device',
+};
+
+/**
+ * The role that a name stands for: the identifier or the title of a role.
+ *
+ * @param name - `PointOfSaleTerminal` or `Point-of-sale Terminal`
+ * @returns the identifier, or undefined where there is no such role
+ * @example
+ * roleNamed('Point-of-sale Terminal'); // 'PointOfSaleTerminal'
+ */
+export function roleNamed(name: string): RoleName | undefined {
+  const roles = Object.keys(roleTitles) as RoleName[];
+  return roles.find((role) => role === name || roleTitles[role] === name);
+}

@@ -1,0 +1,64 @@
+/** The one error class for refusals that are expected: a closed code and a public sentence. */
+import { type ErrorCode, errorCodes, type FieldError, type Outcome } from './errors.ts';
+
+/**
+ * What a refusal may carry besides its code and detail. `extensions` become members of the problem
+ * (`transaction`, `allowedOperations`, `maxAmount`); `logDetail` goes to the log alone.
+ *
+ * @example
+ * const extra: RefusalExtra = { retryAfterMs: 2000, logDetail: 'lane 2 full' };
+ */
+export type RefusalExtra = {
+  readonly outcome?: Outcome | undefined;
+  readonly retryAfterMs?: number | undefined;
+  readonly errors?: readonly FieldError[] | undefined;
+  readonly extensions?: Readonly<Record<string, unknown>> | undefined;
+  readonly logDetail?: string | undefined;
+  readonly cause?: unknown;
+};
+
+/**
+ * A refusal: the request cannot be done, and the caller is told why. Never put card data, a secret
+ * or a value that the caller sent into `detail`.
+ *
+ * @param code - a code of the closed list; it gives status, title, `retryable` and `outcome`
+ * @param detail - one public sentence about this occurrence
+ * @param extra - what else the problem or the log carries; `retryAfterMs` in milliseconds
+ * @example
+ * throw new Refusal('refund_amount_exceeded', '4000 EUR minor units are left to refund.');
+ */
+export class Refusal extends Error {
+  readonly code: ErrorCode;
+  readonly detail: string;
+  readonly outcome: Outcome;
+  readonly retryAfterMs: number | undefined;
+  readonly errors: readonly FieldError[] | undefined;
+  readonly extensions: Readonly<Record<string, unknown>> | undefined;
+  readonly logDetail: string | undefined;
+
+  constructor(code: ErrorCode, detail: string, extra: RefusalExtra = {}) {
+    super(`${code}: ${detail}`, extra.cause === undefined ? undefined : { cause: extra.cause });
+    this.name = 'Refusal';
+    this.code = code;
+    this.detail = detail;
+    this.outcome = extra.outcome ?? errorCodes[code].outcome;
+    this.retryAfterMs = extra.retryAfterMs;
+    this.errors = extra.errors;
+    this.extensions = extra.extensions;
+    this.logDetail = extra.logDetail;
+  }
+}
+
+/**
+ * Throws a {@link Refusal}.
+ *
+ * @param code - a code of the closed list
+ * @param detail - one public sentence about this occurrence
+ * @param extra - what else the problem or the log carries
+ * @throws Refusal always
+ * @example
+ * if (transaction === undefined) refuse('transaction_not_found', 'No such transaction.');
+ */
+export function refuse(code: ErrorCode, detail: string, extra: RefusalExtra = {}): never {
+  throw new Refusal(code, detail, extra);
+}

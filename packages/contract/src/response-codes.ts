@@ -1,0 +1,229 @@
+/** DE39 response codes of acquirer hosts, and what the platform makes of each. */
+
+/**
+ * The categories of answers. `SoftDecline` may succeed in another way or at another time,
+ * `HardDecline` will not, `TechnicalFailure` is a fault on the way to the issuer, `Unknown` is a
+ * code that is not in the table, or no answer at all; it is never an approval.
+ *
+ * @example
+ * responseCategories.includes('SoftDecline'); // true
+ */
+export const responseCategories = [
+  'Approved',
+  'PartiallyApproved',
+  'SoftDecline',
+  'HardDecline',
+  'TechnicalFailure',
+  'Unknown',
+] as const;
+export type ResponseCategory = (typeof responseCategories)[number];
+
+/**
+ * What a terminal can try next: `Never` this request again, the same `Later`, an `OtherCard`, the
+ * same card `WithPin`, or by another interface (`OtherInterface`: insert instead of tap).
+ *
+ * @example
+ * retryAdvices.includes('WithPin'); // true
+ */
+export const retryAdvices = ['Never', 'Later', 'OtherCard', 'WithPin', 'OtherInterface'] as const;
+export type RetryAdvice = (typeof retryAdvices)[number];
+
+/**
+ * What a response code means. An approval has no `retry`. `known` is false for a code outside the
+ * table: count it and raise an alarm.
+ *
+ * @example
+ * const { approved, reason } = describeResponse('51'); // false, 'InsufficientFunds'
+ */
+export type ResponseFacts = {
+  readonly category: ResponseCategory;
+  readonly reason: string;
+  readonly retry?: RetryAdvice;
+  readonly approved: boolean;
+  readonly known: boolean;
+};
+
+const approval = (category: 'Approved' | 'PartiallyApproved'): ResponseFacts => ({
+  category,
+  reason: category,
+  approved: true,
+  known: true,
+});
+
+const answer =
+  (category: ResponseCategory) =>
+  (reason: string, retry: RetryAdvice): ResponseFacts => ({
+    category,
+    reason,
+    retry,
+    approved: false,
+    known: true,
+  });
+
+const soft = answer('SoftDecline');
+const hard = answer('HardDecline');
+const technical = answer('TechnicalFailure');
+
+/**
+ * The table of the two-character codes of ISO 8583:1987 as acquirers use them.
+ *
+ * Source: ISO 8583:1987, data element 39, with the additions of the card schemes (1A, 70, N7, Rx).
+ *
+ * @example
+ * responseCodes['54']?.reason; // 'ExpiredCard'
+ */
+export const responseCodes: Readonly<Record<string, ResponseFacts>> = {
+  '00': approval('Approved'),
+  '01': hard('ReferToIssuer', 'OtherCard'),
+  '02': hard('ReferToIssuer', 'OtherCard'),
+  '03': hard('InvalidMerchant', 'Never'),
+  '04': hard('PickUpCard', 'OtherCard'),
+  '05': soft('DoNotHonor', 'Later'),
+  '06': technical('ProcessingError', 'Later'),
+  '07': hard('PickUpCard', 'OtherCard'),
+  '08': approval('Approved'),
+  '10': approval('PartiallyApproved'),
+  '11': approval('Approved'),
+  '12': hard('InvalidTransaction', 'Never'),
+  '13': hard('InvalidAmount', 'Never'),
+  '14': hard('InvalidCardNumber', 'OtherCard'),
+  '15': hard('InvalidCardNumber', 'OtherCard'),
+  '19': technical('TryAgain', 'Later'),
+  '1A': soft('PinOrChipRequired', 'WithPin'),
+  '21': soft('NoActionTaken', 'Never'),
+  '25': technical('OriginalNotFound', 'Never'),
+  '30': technical('FormatError', 'Never'),
+  '33': hard('ExpiredCard', 'OtherCard'),
+  '34': hard('SuspectedFraud', 'OtherCard'),
+  '36': hard('RestrictedCard', 'OtherCard'),
+  '38': hard('PinTriesExceeded', 'OtherCard'),
+  '39': hard('AccountTypeInvalid', 'OtherCard'),
+  '40': hard('NotPermittedToTerminal', 'Never'),
+  '41': hard('LostCard', 'OtherCard'),
+  '43': hard('StolenCard', 'OtherCard'),
+  '46': hard('ClosedAccount', 'OtherCard'),
+  '51': soft('InsufficientFunds', 'Later'),
+  '52': hard('AccountTypeInvalid', 'OtherCard'),
+  '53': hard('AccountTypeInvalid', 'OtherCard'),
+  '54': hard('ExpiredCard', 'OtherCard'),
+  '55': soft('InvalidPin', 'WithPin'),
+  '57': hard('NotPermittedToCardholder', 'OtherCard'),
+  '58': hard('NotPermittedToTerminal', 'Never'),
+  '59': hard('SuspectedFraud', 'OtherCard'),
+  '61': soft('ExceedsAmountLimit', 'OtherCard'),
+  '62': hard('RestrictedCard', 'OtherCard'),
+  '63': hard('SecurityViolation', 'Never'),
+  '65': soft('ExceedsCountLimit', 'OtherInterface'),
+  '68': technical('Timeout', 'Later'),
+  '70': soft('PinOrChipRequired', 'WithPin'),
+  '75': hard('PinTriesExceeded', 'OtherCard'),
+  '76': hard('GenericDecline', 'OtherCard'),
+  '79': hard('GenericDecline', 'OtherCard'),
+  '80': hard('GenericDecline', 'OtherCard'),
+  '81': soft('PinNotVerifiable', 'Later'),
+  '82': hard('CvvFailed', 'OtherCard'),
+  '83': soft('PinNotVerifiable', 'Later'),
+  '86': soft('PinNotVerifiable', 'Later'),
+  '91': technical('IssuerUnavailable', 'Later'),
+  '92': technical('IssuerUnavailable', 'Later'),
+  '93': hard('NotPermittedToCardholder', 'OtherCard'),
+  '94': technical('DuplicateTransaction', 'Never'),
+  '95': technical('ReconciliationError', 'Never'),
+  '96': technical('SystemMalfunction', 'Later'),
+  N7: hard('CvvFailed', 'OtherCard'),
+  R0: hard('Revoked', 'Never'),
+  R1: hard('Revoked', 'Never'),
+  R3: hard('Revoked', 'Never'),
+};
+
+/** Three-digit action codes of ISO 8583:1993 by the 1987 code that means the same. */
+const actionCodes: Readonly<Record<string, string>> = {
+  '000': '00',
+  '001': '08',
+  '002': '10',
+  '003': '11',
+  '100': '05',
+  '101': '54',
+  '102': '59',
+  '104': '62',
+  '106': '75',
+  '107': '01',
+  '109': '03',
+  '110': '13',
+  '111': '14',
+  '116': '51',
+  '117': '55',
+  '118': '14',
+  '119': '57',
+  '120': '58',
+  '121': '61',
+  '123': '65',
+  '125': '14',
+  '200': '04',
+  '201': '33',
+  '202': '34',
+  '204': '36',
+  '206': '38',
+  '208': '41',
+  '209': '43',
+  '904': '30',
+  '907': '91',
+  '909': '96',
+  '911': '68',
+  '912': '91',
+  '913': '94',
+};
+
+/**
+ * What the platform says when no answer came: the result is unknown and a reversal follows.
+ *
+ * @example
+ * const { reason } = noAnswer; // 'Timeout'
+ */
+export const noAnswer: ResponseFacts = {
+  category: 'Unknown',
+  reason: 'Timeout',
+  retry: 'Later',
+  approved: false,
+  known: true,
+};
+
+const unknownCode: ResponseFacts = {
+  category: 'Unknown',
+  reason: 'GenericDecline',
+  retry: 'OtherCard',
+  approved: false,
+  known: false,
+};
+
+/**
+ * What the answer depends on besides the code.
+ *
+ * @example
+ * const context: ResponseContext = { contactless: true };
+ */
+export type ResponseContext = {
+  /** The card was tapped: 65 then asks for chip or PIN (strong customer authentication). */
+  readonly contactless?: boolean;
+  /** The amount was zero: 85 then confirms the account. */
+  readonly zeroAmount?: boolean;
+};
+
+/**
+ * What a response code means. A code that is not in the table is never an approval.
+ *
+ * @param code - DE39 as received: two characters (1987) or three digits (1993)
+ * @param context - what the meaning of 65 and 85 depends on
+ * @returns category, reason, retry advice and whether it approves
+ * @example
+ * describeResponse('65', { contactless: true }).reason; // 'PinOrChipRequired'
+ */
+export function describeResponse(code: string, context: ResponseContext = {}): ResponseFacts {
+  const equivalent = Object.hasOwn(actionCodes, code) ? actionCodes[code] : code;
+  if (equivalent === '85' && context.zeroAmount === true) return approval('Approved');
+  if (equivalent === '65' && context.contactless === true) {
+    return soft('PinOrChipRequired', 'OtherInterface');
+  }
+  if (equivalent === undefined || !Object.hasOwn(responseCodes, equivalent)) return unknownCode;
+  return responseCodes[equivalent] ?? unknownCode;
+}

@@ -1,0 +1,4 @@
+/** Card payments: the schemas of requests and answers, and their words. */
+export * from './payments/answers.ts';
+export * from './payments/requests.ts';
+export * from './payments/words.ts';

@@ -1,0 +1,254 @@
+/** What the platform answers to card payments. */
+import { type Static, Type } from 'typebox';
+import { responseCategories, retryAdvices } from '../../response-codes.ts';
+import { AnswerAmount, ClientIdentifier, Currency, Metadata, Timestamp, Uuid } from '../values.ts';
+import { Order } from './requests.ts';
+import {
+  captureModes,
+  entryModes,
+  operationKinds,
+  operationStatuses,
+  transactionEventTypes,
+  transactionStates,
+} from './words.ts';
+
+/**
+ * What the acquirer answered, in the platform's words. `code` is DE39 as it was received.
+ *
+ * @example
+ * if (transaction.response?.retry === 'OtherInterface') askToInsertCard();
+ */
+export const ResponseSummary = Type.Object({
+  category: Type.Enum([...responseCategories]),
+  code: Type.Optional(Type.String({ description: 'DE39 as received.', examples: ['51'] })),
+  reason: Type.Optional(Type.String({ examples: ['InsufficientFunds'] })),
+  retry: Type.Optional(Type.Enum([...retryAdvices])),
+});
+export type ResponseSummary = Static<typeof ResponseSummary>;
+
+/**
+ * One operation of a transaction. `number` counts the operations of a transaction from 1.
+ *
+ * @example
+ * const open = transaction.operations.filter((operation) => operation.status === 'Pending');
+ */
+export const Operation = Type.Object({
+  operationId: Uuid,
+  number: Type.Integer({ minimum: 1 }),
+  kind: Type.Enum([...operationKinds]),
+  status: Type.Enum([...operationStatuses]),
+  amount: AnswerAmount,
+  currency: Currency,
+  clientOperationId: Type.Optional(ClientIdentifier),
+  response: Type.Optional(ResponseSummary),
+  cancelReason: Type.Optional(Type.Enum(['Technical', 'Functional'])),
+  reversalReason: Type.Optional(
+    Type.Enum(['ChipDeclined', 'CardRemoved', 'Timeout', 'CustomerCancel']),
+  ),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+});
+export type Operation = Static<typeof Operation>;
+
+/**
+ * One copy of a receipt: never an expiry, never a full card number. The cardholder's copy shows
+ * the last four digits alone.
+ *
+ * @example
+ * print(transaction.receipt?.cardholder);
+ */
+export const ReceiptCopy = Type.Object({
+  merchantName: Type.String(),
+  merchantAddress: Type.Optional(Type.String()),
+  acquirerMerchantId: Type.Optional(Type.String()),
+  terminalId: Type.Optional(Type.String()),
+  at: Timestamp,
+  operation: Type.String({ examples: ['Sale'] }),
+  amount: AnswerAmount,
+  currency: Currency,
+  amountText: Type.String({ examples: ['10.50 EUR'] }),
+  scheme: Type.Optional(Type.String()),
+  maskedNumber: Type.Optional(Type.String({ examples: ['411111******1111'] })),
+  panSequence: Type.Optional(Type.String()),
+  entryMode: Type.String(),
+  applicationId: Type.Optional(Type.String({ description: 'AID (tag 84 or 9F06).' })),
+  applicationLabel: Type.Optional(Type.String({ description: 'Tag 9F12 or 50.' })),
+  cryptogram: Type.Optional(Type.String({ description: 'Tag 9F26.' })),
+  cryptogramInformation: Type.Optional(Type.String({ description: 'Tag 9F27.' })),
+  terminalVerificationResults: Type.Optional(Type.String({ description: 'Tag 95.' })),
+  transactionStatusInformation: Type.Optional(Type.String({ description: 'Tag 9B.' })),
+  authorizationResponseCode: Type.Optional(Type.String({ description: 'Tag 8A.' })),
+  cardholderVerification: Type.Optional(
+    Type.Enum(['PinVerified', 'Signature', 'OnDevice', 'None']),
+  ),
+  authorizationCode: Type.Optional(Type.String()),
+  retrievalReferenceNumber: Type.Optional(Type.String()),
+  systemTraceAuditNumber: Type.Optional(Type.String()),
+  responseText: Type.String({ examples: ['APPROVED'] }),
+});
+export type ReceiptCopy = Static<typeof ReceiptCopy>;
+
+const transactionMembers = {
+  transactionId: Uuid,
+  clientTransactionId: ClientIdentifier,
+  merchantId: Type.Optional(Uuid),
+  storeId: Type.Optional(Uuid),
+  deviceId: Type.Optional(Uuid),
+  state: Type.Enum([...transactionStates]),
+  approved: Type.Boolean({ description: 'Whether the sale stands approved.' }),
+  answeredState: Type.Enum([...transactionStates], {
+    description: 'The state that the sale was first answered with.',
+  }),
+  amount: AnswerAmount,
+  currency: Currency,
+  authorizedAmount: AnswerAmount,
+  capturedAmount: AnswerAmount,
+  cancelledAmount: AnswerAmount,
+  refundedAmount: AnswerAmount,
+  captureMode: Type.Enum([...captureModes]),
+  entryMode: Type.Enum([...entryModes]),
+  card: Type.Optional(
+    Type.Object({
+      scheme: Type.String({ examples: ['Visa'] }),
+      maskedNumber: Type.String({ examples: ['411111******1111'] }),
+      token: Type.Optional(Type.String()),
+    }),
+  ),
+  response: Type.Optional(ResponseSummary),
+  authorizationCode: Type.Optional(Type.String({ description: 'DE38.' })),
+  retrievalReferenceNumber: Type.Optional(Type.String({ description: 'DE37.' })),
+  systemTraceAuditNumber: Type.Optional(Type.String({ description: 'DE11.' })),
+  addressVerification: Type.Optional(
+    Type.Object({
+      street: Type.Enum(['Matched', 'NotMatched', 'NotChecked']),
+      postal: Type.Enum(['Matched', 'NotMatched', 'NotChecked']),
+      raw: Type.Optional(Type.String()),
+    }),
+  ),
+  emvResponse: Type.Optional(
+    Type.String({ description: 'Tags 91, 71, 72, 8A and 89 of the issuer, BER-TLV in hex.' }),
+  ),
+  terminalAction: Type.Optional(
+    Type.Enum(['Approve', 'Decline', 'AskPin', 'UseChip'], {
+      description: 'What the terminal does now; while Reversing it is always Decline.',
+    }),
+  ),
+  receipt: Type.Optional(Type.Object({ merchant: ReceiptCopy, cardholder: ReceiptCopy })),
+  order: Type.Optional(Order),
+  metadata: Type.Optional(Metadata),
+  operations: Type.Array(Operation),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+};
+
+/**
+ * The answer to a sale and to every operation on it: the transaction as it stands now.
+ *
+ * @example
+ * const transaction = (await response.json()) as Transaction;
+ * if (transaction.approved) handOverGoods();
+ */
+export const Transaction = Type.Object(transactionMembers, {
+  description: 'A transaction as it stands now.',
+});
+export type Transaction = Static<typeof Transaction>;
+
+/**
+ * One event of a transaction. `sequence` has no gaps.
+ *
+ * @example
+ * const event: TransactionEvent = { sequence: 1, type: 'transaction.received', at, data: {} };
+ */
+export const TransactionEvent = Type.Object({
+  sequence: Type.Integer({ minimum: 1 }),
+  type: Type.Enum([...transactionEventTypes]),
+  at: Timestamp,
+  data: Type.Record(Type.String(), Type.Unknown(), { additionalProperties: true }),
+});
+export type TransactionEvent = Static<typeof TransactionEvent>;
+
+/**
+ * `GET …/{transactionId}`: the transaction with all its events.
+ *
+ * @example
+ * const { events } = (await response.json()) as TransactionWithEvents;
+ */
+export const TransactionWithEvents = Type.Object(
+  { ...transactionMembers, events: Type.Array(TransactionEvent) },
+  { description: 'A transaction with all its events.' },
+);
+export type TransactionWithEvents = Static<typeof TransactionWithEvents>;
+
+/**
+ * What one operation on a transaction could do now; `reason` is the code of the refusal.
+ *
+ * @example
+ * const capture = allowed.operations.find((entry) => entry.operation === 'Capture');
+ */
+export const AllowedOperation = Type.Object({
+  operation: Type.Enum([...operationKinds]),
+  allowed: Type.Boolean(),
+  maxAmount: AnswerAmount,
+  currency: Currency,
+  reason: Type.Optional(Type.String({ description: 'The error code of the refusal.' })),
+});
+export type AllowedOperation = Static<typeof AllowedOperation>;
+
+/**
+ * `GET …/{transactionId}/allowedoperations`: the first members speak of refund or cancel by web.
+ *
+ * @example
+ * const { allowed, maxAmount } = (await response.json()) as AllowedOperations;
+ */
+export const AllowedOperations = Type.Object({
+  allowed: Type.Boolean(),
+  maxAmount: AnswerAmount,
+  currency: Currency,
+  operation: Type.Union([Type.Literal('Refund'), Type.Literal('Cancel'), Type.Null()]),
+  reason: Type.Optional(Type.String({ description: 'The error code of the refusal.' })),
+  operations: Type.Array(AllowedOperation),
+});
+export type AllowedOperations = Static<typeof AllowedOperations>;
+
+/**
+ * The capture of many transactions. A dry run has items with status `Planned`.
+ *
+ * @example
+ * const batch = (await response.json()) as Batch;
+ * if (batch.state === 'Completed') report(batch.failed);
+ */
+export const Batch = Type.Object({
+  batchId: Uuid,
+  state: Type.Enum(['Running', 'Completed']),
+  dryRun: Type.Optional(Type.Boolean()),
+  total: Type.Integer({ minimum: 0 }),
+  succeeded: Type.Integer({ minimum: 0 }),
+  failed: Type.Integer({ minimum: 0 }),
+  items: Type.Array(
+    Type.Object({
+      transactionId: Type.String(),
+      clientTransactionId: Type.Optional(Type.String()),
+      status: Type.Enum(['Planned', 'Pending', 'Succeeded', 'Failed']),
+      amount: Type.Optional(AnswerAmount),
+      currency: Type.Optional(Currency),
+      operationId: Type.Optional(Uuid),
+      code: Type.Optional(Type.String({ description: 'The error code or decline reason.' })),
+    }),
+  ),
+  createdAt: Type.Optional(Timestamp),
+  completedAt: Type.Optional(Timestamp),
+});
+export type Batch = Static<typeof Batch>;
+
+/**
+ * `GET /transactions/technical/isAvailable`.
+ *
+ * @example
+ * if ((availability as Availability).offlineAdvised) goOffline();
+ */
+export const Availability = Type.Object({
+  available: Type.Boolean({ description: 'Whether at least one acquirer link is signed on.' }),
+  offlineAdvised: Type.Boolean({ description: 'Whether a device should work offline.' }),
+  links: Type.Array(Type.Object({ name: Type.String(), available: Type.Boolean() })),
+});
+export type Availability = Static<typeof Availability>;

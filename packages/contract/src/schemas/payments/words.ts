@@ -1,0 +1,99 @@
+/** The words of card payments: states, kinds, modes and event types. */
+
+/**
+ * The states of a transaction. Where conditions overlap, the platform names the first that holds
+ * of: Reversing, Reversed, Declined, Failed, Stored, Received, Expired, Cancelled, Refunded,
+ * PartiallyRefunded, Captured, PartiallyCaptured, Authorized.
+ *
+ * @example
+ * transactionStates.includes('Reversing'); // true
+ */
+export const transactionStates = [
+  'Received',
+  'Stored',
+  'Authorized',
+  'PartiallyCaptured',
+  'Captured',
+  'PartiallyRefunded',
+  'Refunded',
+  'Cancelled',
+  'Declined',
+  'Failed',
+  'Reversing',
+  'Reversed',
+  'Expired',
+] as const;
+
+/**
+ * The state of a transaction.
+ *
+ * @example
+ * const state: TransactionState = 'Authorized';
+ */
+export type TransactionState = (typeof transactionStates)[number];
+
+/**
+ * The kinds of operations on a transaction. `Cancel` is a void (cancelReason Functional),
+ * `Reversal` takes the whole sale back (cancelReason Technical, or the platform itself).
+ *
+ * @example
+ * const kind: OperationKind = 'Capture';
+ */
+export const operationKinds = ['Capture', 'Refund', 'Cancel', 'Reversal'] as const;
+export type OperationKind = (typeof operationKinds)[number];
+
+/**
+ * The statuses of an operation; all but `Pending` are final.
+ *
+ * @example
+ * const status: OperationStatus = 'Pending';
+ */
+export const operationStatuses = ['Pending', 'Succeeded', 'Declined', 'Failed'] as const;
+export type OperationStatus = (typeof operationStatuses)[number];
+
+/**
+ * The types of the events of a transaction.
+ *
+ * @example
+ * const type: TransactionEventType = 'transaction.reversal_queued';
+ */
+export const transactionEventTypes = [
+  'transaction.received',
+  'transaction.stored',
+  'transaction.authorized',
+  'transaction.declined',
+  'transaction.failed',
+  'transaction.capture_pending',
+  'transaction.captured',
+  'transaction.capture_failed',
+  'transaction.cancel_pending',
+  'transaction.cancelled',
+  'transaction.cancel_failed',
+  'transaction.refund_pending',
+  'transaction.refunded',
+  'transaction.refund_failed',
+  'transaction.reversal_queued',
+  'transaction.reversed',
+  'transaction.late_response',
+  'transaction.expired',
+] as const;
+export type TransactionEventType = (typeof transactionEventTypes)[number];
+
+/**
+ * How the card was read. The platform takes the chip, contactless and keyed modes; `MagStripe`,
+ * `ContactlessMagStripe` and `FallbackMagStripe` are reserved names.
+ *
+ * @example
+ * const entryMode: EntryMode = 'ContactlessChip';
+ */
+export const entryModes = ['ContactChip', 'ContactlessChip', 'Keyed'] as const;
+export type EntryMode = (typeof entryModes)[number];
+
+/**
+ * When the sale is captured: at once, or by a later capture.
+ *
+ * @example
+ * const captureMode: CaptureMode = 'Deferred';
+ */
+export const captureModes = ['Immediate', 'Deferred'] as const;
+export type CaptureMode = (typeof captureModes)[number];

@@ -1,0 +1,2 @@
+/** Amounts in minor units and the table of currencies. */
+export * from './limits.ts';
