@@ -1,0 +1,122 @@
+// Reads the JSON that clients send, without the freedoms that lose or hide meaning.
+import { isUtf8 } from 'node:buffer';
+import { refuse } from '@switchyard/contract';
+
+export const depthLimit = 32;
+
+const reasons = {
+  empty: 'The body is empty.',
+  encoding: 'The body is not valid UTF-8.',
+  syntax: 'The body is not valid JSON.',
+  number: 'A number is written with a fraction, an exponent or as a negative zero.',
+  depth: `The body nests deeper than ${depthLimit} levels.`,
+  duplicate: 'An object holds the same member twice.',
+  text: 'A text holds U+0000 or half of a surrogate pair.',
+  prototype: 'A member has a name that is not accepted.',
+} as const;
+
+const fail = (reason: keyof typeof reasons): never => refuse('malformed_json', reasons[reason]);
+
+const quote = 0x22;
+const minus = 0x2d;
+const point = 0x2e;
+const zero = 0x30;
+const nine = 0x39;
+const colon = 0x3a;
+const upperE = 0x45;
+const openBracket = 0x5b;
+const backslash = 0x5c;
+const closeBracket = 0x5d;
+const lowerE = 0x65;
+const lowerU = 0x75;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+
+/** `true` and `false` end in e as well; a digit stands before the e of a number alone. */
+const isDigit = (byte: number | undefined) => byte !== undefined && byte >= zero && byte <= nine;
+
+type Scan = { colons: number; hasUnicodeEscape: boolean };
+
+/**
+ * One pass over the bytes, sloppy about everything that JSON.parse refuses anyway. Comparisons of
+ * constants beat a table of meanings here by a third.
+ */
+function scan(bytes: Uint8Array): Scan {
+  const end = bytes.length;
+  let colons = 0;
+  let depth = 0;
+  let hasUnicodeEscape = false;
+  for (let at = 0; at < end; at += 1) {
+    const byte = bytes[at];
+    if (byte === quote) {
+      for (at += 1; at < end; at += 1) {
+        const inner = bytes[at];
+        if (inner === quote) break;
+        if (inner === backslash) {
+          at += 1;
+          if (bytes[at] === lowerU) hasUnicodeEscape = true;
+        }
+      }
+    } else if (byte === colon) {
+      colons += 1;
+    } else if (byte === openBrace || byte === openBracket) {
+      depth += 1;
+      if (depth > depthLimit) fail('depth');
+    } else if (byte === closeBrace || byte === closeBracket) {
+      depth -= 1;
+    } else if (byte === point || byte === upperE) {
+      fail('number');
+    } else if (byte === lowerE) {
+      if (isDigit(bytes[at - 1])) fail('number');
+    } else if (byte === minus) {
+      if (bytes[at + 1] === zero) fail('number');
+    }
+  }
+  return { colons, hasUnicodeEscape };
+}
+
+function checkText(text: string): void {
+  if (!text.isWellFormed() || text.includes('\0')) fail('text');
+}
+
+/** Counts the members of all objects, and refuses names that reach for a prototype. */
+function countMembers(value: object, texts: boolean): number {
+  let count = 0;
+  if (Array.isArray(value)) {
+    for (const item of value) count += countOf(item, texts);
+    return count;
+  }
+  for (const name in value) {
+    if (name === '__proto__') fail('prototype');
+    if (texts) checkText(name);
+    const member = (value as Record<string, unknown>)[name];
+    if (name === 'constructor' && Object.hasOwn(Object(member), 'prototype')) fail('prototype');
+    count += 1 + countOf(member, texts);
+  }
+  return count;
+}
+
+/** Text can only be ill-formed, or hold U+0000, through an escape. */
+function countOf(value: unknown, texts: boolean): number {
+  if (typeof value === 'object' && value !== null) return countMembers(value, texts);
+  if (texts && typeof value === 'string') checkText(value);
+  return 0;
+}
+
+/**
+ * Refuses with `malformed_json` what JSON.parse would let pass: see `reasons`. A member given twice
+ * leaves more colons in the text than members in the value.
+ */
+export function parseStrictJson(body: Buffer): unknown {
+  if (body.length === 0) fail('empty');
+  if (!isUtf8(body)) fail('encoding');
+  const { colons, hasUnicodeEscape } = scan(body);
+  let value: unknown;
+  try {
+    value = JSON.parse(body.toString('utf8'));
+  } catch {
+    fail('syntax');
+  }
+  if (countOf(value, hasUnicodeEscape) !== colons) fail('duplicate');
+  return value;
+}
