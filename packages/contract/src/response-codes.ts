@@ -33,7 +33,7 @@ export type RetryAdvice = (typeof retryAdvices)[number];
  * table: count it and raise an alarm.
  *
  * @example
- * const { approved, reason } = describeResponse('51'); // false, 'InsufficientFunds'
+ * const { approved, reason } = responseCodeFacts('51'); // false, 'InsufficientFunds'
  */
 export type ResponseFacts = {
   readonly category: ResponseCategory;
@@ -216,9 +216,9 @@ export type ResponseContext = {
  * @param context - what the meaning of 65 and 85 depends on
  * @returns category, reason, retry advice and whether it approves
  * @example
- * describeResponse('65', { contactless: true }).reason; // 'PinOrChipRequired'
+ * responseCodeFacts('65', { contactless: true }).reason; // 'PinOrChipRequired'
  */
-export function describeResponse(code: string, context: ResponseContext = {}): ResponseFacts {
+export function responseCodeFacts(code: string, context: ResponseContext = {}): ResponseFacts {
   const equivalent = Object.hasOwn(actionCodes, code) ? actionCodes[code] : code;
   if (equivalent === '85' && context.zeroAmount === true) return approval('Approved');
   if (equivalent === '65' && context.contactless === true) {

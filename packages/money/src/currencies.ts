@@ -1,0 +1,106 @@
+/** Currencies: which ones payments are made in, their numeric codes and their exponents. */
+import { currencyTable } from './currency-table.ts';
+
+/**
+ * Currencies that were withdrawn and that an older transaction can still be in: the first day on
+ * which a sale in them is refused, and their facts for what is left to do with that transaction.
+ */
+const withdrawn: Readonly<
+  Record<string, readonly [numeric: string, exponent: number, day: string]>
+> = {
+  ANG: ['532', 2, '2025-07-01'], // Netherlands Antillean guilder, became XCG with the same number
+  BGN: ['975', 2, '2026-01-01'], // Bulgarian lev, became EUR
+};
+
+const alphaByNumeric: ReadonlyMap<string, string> = new Map([
+  ...Object.entries(withdrawn).map(([alpha, [numeric]]) => [numeric, alpha] as const),
+  ...Object.entries(currencyTable).map(([alpha, [numeric]]) => [numeric, alpha] as const),
+]);
+
+/** The facts of a currency that is or was active. */
+function factsOf(alpha: string): readonly [numeric: string, exponent: number, ...rest: unknown[]] {
+  if (Object.hasOwn(currencyTable, alpha)) {
+    const facts = currencyTable[alpha];
+    if (facts !== undefined) return facts;
+  }
+  if (Object.hasOwn(withdrawn, alpha)) {
+    const facts = withdrawn[alpha];
+    if (facts !== undefined) return facts;
+  }
+  throw new RangeError('Unknown currency code');
+}
+
+/**
+ * Tells whether payments can be made in a currency.
+ *
+ * Precious metals (XAU, XAG, XPD, XPT), bond market and settlement units (XBA to XBD, XDR, XSU,
+ * XUA), the codes for testing and for no currency (XTS, XXX) and funds codes (BOV, CHE, CHW, CLF,
+ * COU, MXV, USN, UYI, UYW) stand in ISO 4217 and are refused: nobody pays at a till in them.
+ *
+ * Source: ISO 4217, list one, and its amendments up to the one that withdrew BGN.
+ *
+ * @param alpha - an alphabetic code in upper case
+ * @param atMs - the time of the sale in epoch milliseconds; without it, the present list counts
+ * @returns true for an active currency of the table
+ * @example
+ * isActiveCurrency('EUR'); // true
+ * isActiveCurrency('XAU'); // false
+ */
+export function isActiveCurrency(alpha: string, atMs?: number): boolean {
+  if (Object.hasOwn(currencyTable, alpha)) return true;
+  if (atMs === undefined || !Object.hasOwn(withdrawn, alpha)) return false;
+  const day = withdrawn[alpha]?.[2];
+  return day !== undefined && atMs < Date.parse(day);
+}
+
+/**
+ * Every active currency, sorted by its alphabetic code.
+ *
+ * @returns alphabetic codes
+ * @example
+ * activeCurrencies().length; // 155
+ */
+export function activeCurrencies(): string[] {
+  return Object.keys(currencyTable);
+}
+
+/**
+ * The exponent of a currency: how many decimals its minor unit stands for.
+ *
+ * The exponent is ISO's, also where a card scheme or an acquirer uses another one; such an acquirer
+ * is served by its adapter.
+ *
+ * @param alpha - an alphabetic code, active or withdrawn
+ * @returns 0, 2 or 3
+ * @throws RangeError for an unknown code
+ * @example
+ * exponentOf('JPY'); // 0
+ */
+export function exponentOf(alpha: string): number {
+  return factsOf(alpha)[1];
+}
+
+/**
+ * The numeric code of a currency, as data element 49 and tag 5F2A carry it.
+ *
+ * @param alpha - an alphabetic code, active or withdrawn
+ * @returns three digits
+ * @throws RangeError for an unknown code
+ * @example
+ * numericOf('EUR'); // '978'
+ */
+export function numericOf(alpha: string): string {
+  return factsOf(alpha)[0];
+}
+
+/**
+ * The alphabetic code that a numeric code stands for; the active one where two share a number.
+ *
+ * @param numeric - three digits; the four digits of tag 5F2A without their leading zero
+ * @returns the alphabetic code, or undefined where payments are not made in that currency
+ * @example
+ * alphaOf('978'); // 'EUR'
+ */
+export function alphaOf(numeric: string): string | undefined {
+  return alphaByNumeric.get(numeric);
+}
