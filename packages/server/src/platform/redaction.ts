@@ -1,0 +1,134 @@
+// Takes card data and credentials out of text and log lines, whatever member or message they hide in.
+
+const redacted = '[redacted]';
+const leastPanDigits = 13;
+const mostPanDigits = 19;
+const depthLimit = 32;
+const textLimitChars = 16_384;
+
+/** Members whose value never appears, compared in lower case without `-` and `_`. */
+const secretMember =
+  /passw|secret|passphrase|privatekey|derivationkey|vaultkey|^(?:proxy)?authorization$|^(?:set)?cookie$|^track[123]?(?:data)?$|^c[vs][vc]2?$|^securitycode$|^pin(?:block)?$|^pan$|^cardnumber$|^emvdata$|^(?:access|refresh|id)token$|^codeverifier$|^clientassertion$|^t?otp(?:code)?$/;
+
+/**
+ * Cheap test of a whole line (under 2 µs); only a hit pays for parsing. It must see everything that the
+ * rules below act upon. The words are sought in lower case, which costs a tenth of the `i` flag.
+ */
+const telltaleDigits = /\d(?:[ -]{0,3}\d){12}/;
+const telltaleWords =
+  /passw|secret|passphrase|private_?key|derivation_?key|vault_?key|authorization|cookie|track|c[vs][vc]|security_?code|pin_?block|\bpin\b|"pan"|card_?number|emv_?data|_?token"|code_?verifier|client_?assertion|"t?otp|bearer|basic |eyj|:\/\/[^\s/@]*@/;
+
+const inAddress = /(:\/\/[^\s:/@]*:)[^\s@/]+@/g;
+const scheme = /\b(bearer|basic)\s+[\w.~+/=-]{4,}/gi;
+const jsonWebToken = /eyJ[\w-]+\.[\w-]+\.[\w-]*/g;
+const trackTwo = /\d{12,19}[=D]\d{4,}/g;
+const trackOne = /%?[A-Z]\d{12,19}\^[^^]*\^[^\s"]*/g;
+const secretName = String.raw`(?:track|c[vs][vc]|security_?code|pin_?block|\bpin\b|secret|passw(?:or)?d|passphrase)[\w-]*\\*["']?`;
+const quoted = new RegExp(
+  String.raw`(${secretName}\s*(?:[:=]|=>|\bis\b)\s*)(\\*["'])(?:(?!\2)[\s\S])*\2?`,
+  'gi',
+);
+const assigned = new RegExp(String.raw`(${secretName}\s*=>?\s*)[^\s"'&,;}\])]+`, 'gi');
+const stated = new RegExp(
+  String.raw`(${secretName}\s*(?::|\bis\b)\s*)(?!\[redacted\])[^"'&,;}\n]+`,
+  'gi',
+);
+const digitRun =
+  /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\d(?:[ -]{0,3}\d){12,}/gi;
+
+/** Text without PANs, tracks, security codes, PIN blocks, passwords, secrets, and tokens. */
+export function scrubText(text: string): string {
+  if (!isSuspicious(text)) return text;
+  return text
+    .replace(inAddress, `$1${redacted}@`)
+    .replace(scheme, `$1 ${redacted}`)
+    .replace(jsonWebToken, redacted)
+    .replace(quoted, `$1$2${redacted}$2`)
+    .replace(assigned, `$1${redacted}`)
+    .replace(stated, `$1${redacted}`)
+    .replace(trackOne, redacted)
+    .replace(trackTwo, redacted)
+    .replace(digitRun, (run) => (/[a-f]/i.test(run) || run.length === 36 ? run : scrubDigits(run)));
+}
+
+/** One JSON line without what must not be in it; the line stays JSON. */
+export function scrubLine(line: string): string {
+  if (line.length <= textLimitChars && !isSuspicious(line)) return line;
+  try {
+    return `${JSON.stringify(scrubValue(JSON.parse(line), 0))}\n`;
+  } catch {
+    return '{"level":"error","msg":"a log line was withheld: it could not be read back"}\n';
+  }
+}
+
+function isSuspicious(text: string): boolean {
+  return telltaleDigits.test(text) || telltaleWords.test(text.toLowerCase());
+}
+
+function scrubValue(value: unknown, depth: number): unknown {
+  if (depth > depthLimit) return '[too deep]';
+  if (typeof value === 'string') return scrubText(value.slice(0, textLimitChars));
+  if (typeof value === 'number') {
+    const text = String(value);
+    return scrubText(text) === text ? value : redacted;
+  }
+  if (Array.isArray(value)) return value.map((item) => scrubValue(item, depth + 1));
+  if (value === null || typeof value !== 'object') return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [
+      scrubText(name),
+      secretMember.test(name.toLowerCase().replace(/[-_]/g, ''))
+        ? redacted
+        : scrubValue(member, depth + 1),
+    ]),
+  );
+}
+
+/** Redacts each span of neighbouring digit groups that reads as a PAN, and any run too long to be anything harmless. */
+function scrubDigits(run: string): string {
+  const groups = [...run.matchAll(/\d+/g)].map((match) => ({
+    digits: match[0],
+    start: match.index,
+    end: match.index + match[0].length,
+  }));
+  let out = '';
+  let done = 0;
+  for (let first = 0; first < groups.length; first += 1) {
+    let digits = '';
+    for (let last = first; last < groups.length; last += 1) {
+      digits += groups[last]?.digits ?? '';
+      const alone = last === first;
+      if (digits.length > mostPanDigits && !alone) break;
+      if (!isCardShaped(digits, alone)) continue;
+      out += run.slice(done, groups[first]?.start) + redacted;
+      done = groups[last]?.end ?? run.length;
+      first = last;
+      break;
+    }
+  }
+  return out + run.slice(done);
+}
+
+function isCardShaped(digits: string, alone: boolean): boolean {
+  if (digits.length < leastPanDigits) return false;
+  if (digits.length > mostPanDigits) return true;
+  if (passesLuhn(digits)) return true;
+  // A number with its security code or expiry written right behind it, or a length digit before it.
+  return (
+    alone &&
+    digits.length > 16 &&
+    [16, 15].some(
+      (length) => passesLuhn(digits.slice(0, length)) || passesLuhn(digits.slice(-length)),
+    )
+  );
+}
+
+function passesLuhn(digits: string): boolean {
+  let sum = 0;
+  for (let index = 0; index < digits.length; index += 1) {
+    const digit = digits.charCodeAt(digits.length - 1 - index) - 48;
+    const doubled = digit * 2;
+    sum += index % 2 === 0 ? digit : doubled > 9 ? doubled - 9 : doubled;
+  }
+  return sum % 10 === 0;
+}
