@@ -44,8 +44,10 @@ function platformEntry(name: string, version: string, dev: boolean | undefined):
 
 /** The same lock with the missing entries in npm's order. */
 export function completeLock(lock: LockFile): LockFile {
-  const added = missingPlatforms(lock).map(({ name, entry }) => [`node_modules/${name}`, entry]);
-  const packages = Object.entries({ ...lock.packages, ...Object.fromEntries(added) });
+  const added = missingPlatforms(lock).map(
+    ({ name, entry }) => [`node_modules/${name}`, entry] as const,
+  );
+  const packages = [...Object.entries(lock.packages), ...added];
   packages.sort(([one], [other]) => one.localeCompare(other, 'en'));
   return { ...lock, packages: Object.fromEntries(packages) };
 }

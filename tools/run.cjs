@@ -13,7 +13,8 @@ const nodeMajor = 24;
 const npmMajor = 7;
 // Everything, whatever the caller's own npm settings leave out; and no warnings that the machine's
 // Node is old, since the packages never run under it.
-const installFlags = '--include=dev --include=optional --engine-strict=false --loglevel=error'.split(' ');
+const installFlags =
+  '--include=dev --include=optional --engine-strict=false --loglevel=error'.split(' ');
 const lockWaitMs = 15 * 60 * 1000;
 
 const root = path.resolve(__dirname, '..');
@@ -72,7 +73,8 @@ function read(file) {
 
 function lockedStamp() {
   const lock = read(path.join(root, 'package-lock.json'));
-  if (lock === undefined) throw new SetupFault('package-lock.json is missing: clone the repository again.');
+  if (lock === undefined)
+    throw new SetupFault('package-lock.json is missing: clone the repository again.');
   const hash = crypto.createHash('sha256').update(lock).digest('hex');
   return `${hash} ${process.platform} ${process.arch}\n`;
 }
@@ -125,7 +127,8 @@ function takeLock() {
       dropLock();
       continue;
     }
-    if (Date.now() > deadline) throw new SetupFault(`Another set-up never ended. Remove ${lockFolder}.`);
+    if (Date.now() > deadline)
+      throw new SetupFault(`Another set-up never ended. Remove ${lockFolder}.`);
     if (!told) say('Another set-up is at work here; waiting for it …');
     told = true;
     pause(200);
@@ -147,7 +150,8 @@ function npmCommand() {
   const cli = process.env.npm_execpath;
   const node = process.env.npm_node_execpath;
   const ours = node !== undefined && path.resolve(node).startsWith(modules + path.sep);
-  if (cli !== undefined && /npm-cli\.c?js$/.test(cli) && node !== undefined && !ours) return [node, cli];
+  if (cli !== undefined && /npm-cli\.c?js$/.test(cli) && node !== undefined && !ours)
+    return [node, cli];
   return [process.platform === 'win32' ? 'npm.cmd' : 'npm'];
 }
 
@@ -165,16 +169,23 @@ function npm(args, stdio) {
 
 function installPackages() {
   const version = npm(['--version'], ['ignore', 'pipe', 'pipe']);
-  if (version.error) throw new SetupFault('npm was not found. Install Node.js 24 with npm: https://nodejs.org');
+  if (version.error)
+    throw new SetupFault('npm was not found. Install Node.js 24 with npm: https://nodejs.org');
   if (parseInt(version.stdout, 10) < npmMajor) {
-    throw new SetupFault(`npm ${version.stdout.trim()} is too old for workspaces: npm ${npmMajor} or newer is needed.`);
+    throw new SetupFault(
+      `npm ${version.stdout.trim()} is too old for workspaces: npm ${npmMajor} or newer is needed.`,
+    );
   }
-  say('Installing the locked packages (npm ci). This happens once, and after package-lock.json changes …');
+  say(
+    'Installing the locked packages (npm ci). This happens once, and after package-lock.json changes …',
+  );
   const began = Date.now();
   const done = npm(['ci', ...installFlags], ['ignore', 2, 2]);
   if (done.error) throw new SetupFault(`npm could not be started: ${done.error.message}`);
   if (done.status !== 0) {
-    throw new SetupFault(`npm ci failed (exit code ${done.status}). Its message stands above; nothing was started.`);
+    throw new SetupFault(
+      `npm ci failed (exit code ${done.status}). Its message stands above; nothing was started.`,
+    );
   }
   say(`Installed in ${((Date.now() - began) / 1000).toFixed(1)} s.`);
 }
@@ -224,7 +235,9 @@ function environmentFor(node) {
 /** Our flags, without those that the caller has set in NODE_OPTIONS (a command line would win). */
 function flagsFor(target) {
   const chosen = process.env.NODE_OPTIONS || '';
-  return (target.flags || []).filter((flag) => !chosen.replace(/_/g, '-').includes(flag.split('=')[0]));
+  return (target.flags || []).filter(
+    (flag) => !chosen.replace(/_/g, '-').includes(flag.split('=')[0]),
+  );
 }
 
 function run(target, args) {
@@ -237,7 +250,9 @@ function run(target, args) {
     // A terminal sends Ctrl-C to the child as well: passing it on would count it twice.
     process.on(signal, () => (signal === 'SIGINT' && process.stdin.isTTY) || child.kill(signal));
   }
-  child.on('error', (fault) => end(new SetupFault(`${node} could not be started: ${fault.message}`)));
+  child.on('error', (fault) =>
+    end(new SetupFault(`${node} could not be started: ${fault.message}`)),
+  );
   child.on('exit', (code, signal) => {
     if (signal === null) process.exit(code);
     process.removeAllListeners(signal);

@@ -1,0 +1,99 @@
+// The static checks as a table: what to run, and how to tell from its output that it saw the code.
+// A tool that was pointed at nothing says "no faults" and ends well; a gate must not.
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+export const root = resolve(import.meta.dirname, '..');
+
+type Gate = {
+  name: string;
+  /** A script under node_modules or tools, and its arguments; always run by our own Node. */
+  command: [script: string, ...args: string[]];
+  /** How many files the tool says that it read; a gate that cannot tell has none. */
+  filesSeen?: (output: string) => number;
+};
+
+export type GateResult = { name: string; ok: boolean; output: string; durationMs: number };
+
+const filesLeast = 20;
+const linesShown = 200;
+const gateLimitMs = 120_000;
+
+function countFrom(pattern: RegExp): (output: string) => number {
+  return (output) => Number(pattern.exec(output)?.[1] ?? 0);
+}
+
+function ownFiles(output: string): number {
+  return output.split('\n').filter((line) => /\.ts$/.test(line) && !line.includes('node_modules'))
+    .length;
+}
+
+export const gates: Gate[] = [
+  {
+    name: 'biome',
+    command: ['node_modules/@biomejs/biome/bin/biome', 'check', '--error-on-warnings', '.'],
+    filesSeen: countFrom(/Checked (\d+) files?/),
+  },
+  {
+    name: 'types',
+    command: ['node_modules/typescript/bin/tsc', '--noEmit', '-p', '.', '--listFiles'],
+    filesSeen: ownFiles,
+  },
+  {
+    name: 'promises',
+    command: ['node_modules/oxlint/bin/oxlint', '--type-aware', 'packages', 'tools'],
+    filesSeen: countFrom(/on (\d+) files?/),
+  },
+  {
+    name: 'knip',
+    command: ['node_modules/knip/bin/knip.js', '--treat-config-hints-as-errors', '--no-progress'],
+  },
+  { name: 'generated', command: ['tools/generate.ts', '--check'] },
+];
+
+/** Runs one gate in a folder; `least` is how many files it has to have seen. */
+export async function runGate(
+  gate: Gate,
+  folder: string = root,
+  least: number = filesLeast,
+): Promise<GateResult> {
+  const began = performance.now();
+  const [script, ...args] = gate.command;
+  const { code, output } = await capture([join(folder, script), ...args], folder);
+  const seen = gate.filesSeen?.(output) ?? least;
+  const blind = code === 0 && seen < least;
+  const shown = output.split('\n').filter((line) => !isListing(line));
+  if (blind) shown.push(`${gate.name} saw ${seen} files, at least ${least} were expected`);
+  const durationMs = performance.now() - began;
+  return { name: gate.name, ok: code === 0 && !blind, output: shorten(shown), durationMs };
+}
+
+function shorten(lines: string[]): string {
+  const more = lines.length - linesShown;
+  const shown = lines.slice(0, linesShown).join('\n').trim();
+  return more > 0 ? `${shown}\n… and ${more} more lines` : shown;
+}
+
+/** What tsc adds to its faults under --listFiles: one absolute path a line. */
+function isListing(line: string): boolean {
+  return line.startsWith('/') && existsSync(line);
+}
+
+function capture(args: string[], folder: string): Promise<{ code: number; output: string }> {
+  return new Promise((done) => {
+    const child = spawn(process.execPath, args, {
+      cwd: folder,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: gateLimitMs,
+    });
+    const parts: Buffer[] = [];
+    child.stdout.on('data', (part: Buffer) => parts.push(part));
+    child.stderr.on('data', (part: Buffer) => parts.push(part));
+    child.on('error', (fault) => done({ code: 1, output: fault.message }));
+    child.on('close', (code, signal) => {
+      if (signal !== null) parts.push(Buffer.from(`\nended by ${signal}`));
+      done({ code: code ?? 1, output: Buffer.concat(parts).toString('utf8') });
+    });
+  });
+}

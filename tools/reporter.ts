@@ -1,0 +1,114 @@
+// The voice of `npm test`: each failure when it happens, and a line for each test file.
+// It also watches: tests share one process, so one open handle would hang the whole run.
+import { writeSync } from 'node:fs';
+import { relative } from 'node:path';
+import type { TestEvent } from 'node:test/reporters';
+import { inspect, styleText } from 'node:util';
+
+const drainLimitMs = 10_000;
+const silenceLimitMs = 180_000;
+
+/** The runner's exit codes, so that the wrapper can say what happened. */
+export const exitCodes = { handlesLeftOpen: 7, nothingHappens: 8 } as const;
+
+type Tally = { passed: number; failed: number; skipped: number; durationMs: number };
+
+export default async function* report(source: AsyncIterable<TestEvent>): AsyncGenerator<string> {
+  const watch = watchdog();
+  let file: string | undefined;
+  let tally = emptyTally();
+  for await (const event of source) {
+    watch.saw(event);
+    if (event.type !== 'test:pass' && event.type !== 'test:fail') continue;
+    if (event.data.file !== undefined && event.data.file !== file) {
+      if (file !== undefined) yield fileLine(file, tally);
+      file = event.data.file;
+      tally = emptyTally();
+    }
+    count(tally, event);
+    if (event.type === 'test:fail') yield failure(event.data);
+  }
+  if (file !== undefined) yield fileLine(file, tally);
+}
+
+function emptyTally(): Tally {
+  return { passed: 0, failed: 0, skipped: 0, durationMs: 0 };
+}
+
+type Ended = Extract<TestEvent, { type: 'test:pass' | 'test:fail' }>;
+
+function count(tally: Tally, { type, data }: Ended): void {
+  if (data.nesting === 0) tally.durationMs += data.details.duration_ms;
+  if (data.details.type === 'suite') return;
+  if (data.skip !== undefined || data.todo !== undefined) tally.skipped += 1;
+  else if (type === 'test:pass') tally.passed += 1;
+  else tally.failed += 1;
+}
+
+function fileLine(file: string, { passed, failed, skipped, durationMs }: Tally): string {
+  const mark = failed > 0 ? styleText('red', '✗') : styleText('green', '✓');
+  const parts = [
+    `${passed} passed`,
+    failed > 0 ? `${failed} failed` : '',
+    skipped > 0 ? `${skipped} skipped` : '',
+  ].filter((part) => part !== '');
+  const time = styleText('dim', `${Math.round(durationMs)} ms`);
+  return `${mark} ${relative(process.cwd(), file)}  ${parts.join(', ')}  ${time}\n`;
+}
+
+type Failure = Extract<TestEvent, { type: 'test:fail' }>['data'];
+
+/** A suite fails because of its tests, which have been shown already. */
+export function isEcho(failed: Failure): boolean {
+  return (
+    'failureType' in failed.details.error && failed.details.error.failureType === 'subtestsFailed'
+  );
+}
+
+function failure(failed: Failure): string {
+  if (isEcho(failed)) return '';
+  const where = `${relative(process.cwd(), failed.file ?? '')}:${failed.line ?? 0}`;
+  const cause = failed.details.error.cause ?? failed.details.error;
+  const text = inspect(cause, { colors: process.stdout.isTTY, depth: 4 });
+  return `\n${styleText('red', '✗')} ${failed.name}  ${styleText('dim', where)}\n${text}\n\n`;
+}
+
+/** Ends a run whose tests are all done but whose process lives on, or in which nothing moves. */
+function watchdog(): { saw(event: TestEvent): void } {
+  const running = new Map<string, string>();
+  let waiting = 0;
+  let timer: NodeJS.Timeout | undefined;
+
+  function end(code: number, text: string): never {
+    const handles = process.getActiveResourcesInfo().join(', ') || 'none';
+    writeSync(2, `\n${styleText('red', '✗')} ${text}\n  open handles: ${handles}\n`);
+    process.exit(code);
+  }
+
+  function bark(): never {
+    if (waiting === 0) {
+      end(exitCodes.handlesLeftOpen, 'every test has ended, but something keeps the process alive');
+    }
+    const names = [...running.values()].join('\n    ');
+    end(
+      exitCodes.nothingHappens,
+      `nothing has happened for ${silenceLimitMs / 1000} s in\n    ${names}`,
+    );
+  }
+
+  return {
+    saw({ type, data }) {
+      const key =
+        data !== undefined && 'name' in data ? `${data.file}:${data.line}:${data.name}` : '';
+      if (type === 'test:enqueue') waiting += 1;
+      if (type === 'test:dequeue') running.set(key, key);
+      if (type === 'test:complete') {
+        waiting -= 1;
+        running.delete(key);
+      }
+      clearTimeout(timer);
+      timer = setTimeout(bark, waiting === 0 ? drainLimitMs : silenceLimitMs);
+      timer.unref();
+    },
+  };
+}

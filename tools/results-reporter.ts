@@ -1,0 +1,29 @@
+// Writes what a test run did as JSON, so that `npm test` can ask whether every file ran its tests.
+import type { TestEvent } from 'node:test/reporters';
+import { isEcho } from './reporter.ts';
+
+export type Results = {
+  /** Tests that ran, by file; a suite is no test. */
+  files: Record<string, number>;
+  tests: number;
+  /** Node's own closing lines: tests, suites, pass, fail and so on. */
+  totals: string[];
+  failures: { file: string; line: number; name: string }[];
+};
+
+export default async function* results(source: AsyncIterable<TestEvent>): AsyncGenerator<string> {
+  const found: Results = { files: {}, tests: 0, totals: [], failures: [] };
+  for await (const { type, data } of source) {
+    if (type === 'test:diagnostic' && data.nesting === 0) found.totals.push(data.message);
+    if (type !== 'test:pass' && type !== 'test:fail') continue;
+    const file = data.file ?? 'unknown';
+    if (data.details.type !== 'suite' && data.skip === undefined && data.todo === undefined) {
+      found.tests += 1;
+      found.files[file] = (found.files[file] ?? 0) + 1;
+    }
+    if (type === 'test:fail' && !isEcho(data)) {
+      found.failures.push({ file, line: data.line ?? 0, name: data.name });
+    }
+  }
+  yield JSON.stringify(found);
+}
