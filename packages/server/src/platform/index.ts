@@ -3,3 +3,11 @@ export { type Clock, isoTime, pause, systemClock } from './clock.ts';
 export { type Ids, jittered, systemIds } from './ids.ts';
 export { createLog, type Log, type LogSettings, type LogStream } from './log.ts';
 export { scrubText } from './redaction.ts';
+export {
+  readSettings,
+  type Settings,
+  SettingsFault,
+  type Variables,
+  withPorts,
+} from './settings.ts';
+export { type Environment, type Setting, settingPrefix, settingsTable } from './settings-table.ts';

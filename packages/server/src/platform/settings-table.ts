@@ -1,0 +1,200 @@
+// Lists every setting: the one table behind reading, refusing, and docs/reference/settings.md.
+import { hostname } from 'node:os';
+import {
+  addressRanges,
+  choice,
+  choices,
+  filePath,
+  integer,
+  publicUrl,
+  type Reader,
+  secretUrl,
+  text,
+} from './setting-values.ts';
+import { vaultKeyReader } from './vault-key.ts';
+
+export const settingPrefix = 'SWITCHYARD_';
+
+export type Environment = 'demo' | 'test' | 'production';
+
+export type Setting<Value> = Reader<Value> & {
+  /** Without the prefix. */
+  name: string;
+  description: string;
+  /** Read when the variable is absent; a setting without one is undefined then. */
+  default?: string;
+  /** What the documentation says where the default depends on other settings or on the machine. */
+  defaultDescription?: string;
+  /** Never repeated in a fault; also read from the file that `…_FILE` names. */
+  secret?: true;
+  /** Where it may be set; absent means everywhere. */
+  environments?: readonly Environment[];
+};
+
+type Facts<Value> = Omit<Setting<Value>, keyof Reader<Value> | 'name' | 'description' | 'default'>;
+
+function setting<Value>(
+  name: string,
+  reader: Reader<Value>,
+  defaultText: string,
+  description: string,
+  facts?: Facts<Value>,
+): Setting<Value> & { default: string } {
+  return { ...reader, name, description, default: defaultText, ...facts };
+}
+
+function optional<Value>(
+  name: string,
+  reader: Reader<Value>,
+  description: string,
+  facts?: Facts<Value>,
+): Setting<Value> {
+  return { ...reader, name, description, ...facts };
+}
+
+const port = integer(0, 65_535);
+const host = text('host name or address', /^[A-Za-z0-9.:_-]{1,255}$/);
+const demoAndTest = ['demo', 'test'] as const;
+
+export const settingsTable = {
+  environment: setting(
+    'ENVIRONMENT',
+    choice('demo', 'test', 'production'),
+    'demo',
+    'How strict the platform is. `demo` and `test` bring seeded data and their own database; `production` refuses anything that is not fit for money.',
+  ),
+  region: optional(
+    'REGION',
+    choice('worldwide', 'nar', 'ind', 'eur'),
+    'The region served. `worldwide` goes with `demo` only; `nar` needs its own `AUTH_URL`.',
+    { defaultDescription: '`worldwide` in `demo`, else none' },
+  ),
+  host: setting('HOST', host, 'localhost', 'Where the API and device listeners listen.'),
+  port: setting('PORT', port, '8443', 'Port of the API; 0 takes a free one.'),
+  devicePort: setting('DEVICE_PORT', port, '9021', 'Port of the device listener (mutual TLS).'),
+  acquirerPort: setting(
+    'ACQUIRER_PORT',
+    port,
+    '8583',
+    'Port of the acquirer host simulator, started in `demo`.',
+  ),
+  metricsHost: setting('METRICS_HOST', host, '127.0.0.1', 'Where metrics and health listen.'),
+  metricsPort: setting('METRICS_PORT', port, '9464', 'Port of metrics and health.'),
+  baseUrl: optional('BASE_URL', publicUrl, 'The API as clients address it.', {
+    defaultDescription: '`https://localhost:{PORT}`',
+  }),
+  authUrl: optional('AUTH_URL', publicUrl, 'The authorization server as clients address it.', {
+    defaultDescription: 'the `BASE_URL`',
+  }),
+  deviceAuthUrl: optional(
+    'DEVICE_AUTH_URL',
+    publicUrl,
+    'The device listener as devices address it.',
+    { defaultDescription: '`https://localhost:{DEVICE_PORT}`' },
+  ),
+  portalDomain: optional(
+    'PORTAL_DOMAIN',
+    text('domain name', /^(?:[a-z0-9-]{1,63}\.)*[a-z0-9-]{1,63}$/),
+    'The domain under which each client has its sign-in page, `{client}.{PORTAL_DOMAIN}`.',
+  ),
+  dataDir: setting(
+    'DATA_DIR',
+    filePath,
+    '.switchyard',
+    'Directory of the embedded database, demo keys, mail, and the simulator’s ledger; relative to the current directory.',
+  ),
+  databaseUrl: optional(
+    'DATABASE_URL',
+    secretUrl('postgresql', 'postgres'),
+    'PostgreSQL (14 or newer) to use instead of the embedded one; needed in `production`.',
+    { secret: true, defaultDescription: 'the embedded database in `DATA_DIR`' },
+  ),
+  databaseConnections: setting(
+    'DATABASE_CONNECTIONS',
+    integer(1, 100),
+    '8',
+    'Connections of this process for everything but the hot statements.',
+  ),
+  databaseHotConnections: setting(
+    'DATABASE_HOT_CONNECTIONS',
+    integer(1, 32),
+    '4',
+    'Connections of this process for the hot statements of the sale.',
+  ),
+  preparedStatements: setting(
+    'PREPARED_STATEMENTS',
+    choice('on', 'off'),
+    'on',
+    'Named prepared statements and connection options; `off` behind a pooler such as pgbouncer.',
+  ),
+  postgresBinDir: optional(
+    'POSTGRES_BIN_DIR',
+    filePath,
+    'Directory with `initdb` and `postgres` to use for the embedded database.',
+    { environments: demoAndTest, defaultDescription: 'the binaries of the npm package' },
+  ),
+  natsUrl: optional(
+    'NATS_URL',
+    secretUrl('nats', 'tls'),
+    'NATS between several nodes of the connector; one node needs none.',
+    { secret: true },
+  ),
+  roles: setting(
+    'ROLES',
+    choices('cards', 'identity', 'connector', 'portal', 'jobs'),
+    'cards identity connector portal jobs',
+    'Which parts this process opens; only one with `cards` holds vault keys.',
+  ),
+  logLevel: setting(
+    'LOG_LEVEL',
+    choice('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'),
+    'info',
+    'The least level that is logged.',
+  ),
+  acquirerTimeoutMs: setting(
+    'ACQUIRER_TIMEOUT_MS',
+    integer(100, 120_000),
+    '10000',
+    'How long an acquirer may take to answer before the sale is reversed.',
+  ),
+  tls: setting(
+    'TLS',
+    choice('on', 'off'),
+    'on',
+    '`off` leaves TLS to a proxy and needs `TRUST_PROXY`.',
+  ),
+  trustProxy: optional(
+    'TRUST_PROXY',
+    addressRanges,
+    'The proxies whose forwarding headers and `Client-Cert` are believed.',
+  ),
+  tlsCertFile: optional('TLS_CERT_FILE', filePath, 'Certificate chain of the listeners, PEM.', {
+    defaultDescription: 'made by a local authority in `demo` and `test`',
+  }),
+  tlsKeyFile: optional('TLS_KEY_FILE', filePath, 'Private key of that certificate, PEM.', {
+    defaultDescription: 'made by a local authority in `demo` and `test`',
+  }),
+  vaultKey: optional(
+    'VAULT_KEY',
+    vaultKeyReader,
+    'The master key from which the keys of stored card data and secrets are derived.',
+    { secret: true, defaultDescription: 'made in `DATA_DIR` in `demo` and `test`' },
+  ),
+  failPoint: optional(
+    'FAIL_POINT',
+    choice('after-intent', 'after-send'),
+    'Where the process kills itself, to test recovery.',
+    { environments: demoAndTest },
+  ),
+  instanceName: setting(
+    'INSTANCE_NAME',
+    text('name of letters, digits, and . _ -', /^[A-Za-z0-9._-]{1,64}$/),
+    `${
+      hostname()
+        .replace(/[^A-Za-z0-9._-]/g, '-')
+        .slice(0, 48) || 'host'
+    }-${process.pid}`,
+    'Names this process in logs and metrics.',
+    { defaultDescription: 'host name and process id' },
+  ),
+};

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { nearestName } from './nearest-name.ts';
+import { readSettings, SettingsFault, type Variables, withPorts } from './settings.ts';
+import { type Setting, settingsTable } from './settings-table.ts';
+
+const home = mkdtempSync(join(tmpdir(), 'switchyard-settings-'));
+after(() => rmSync(home, { recursive: true, force: true }));
+
+const randomKey = Buffer.from(Array.from({ length: 32 }, (_, index) => index * 7)).toString(
+  'base64',
+);
+const demo = { SWITCHYARD_DATA_DIR: join(home, 'demo') };
+
+function faultsOf(env: Variables): readonly string[] {
+  try {
+    readSettings(env);
+  } catch (error) {
+    if (error instanceof SettingsFault) return error.faults;
+    throw error;
+  }
+  return [];
+}
+
+function production(extra: Variables = {}): Variables {
+  const cert = join(home, 'cert.pem');
+  writeFileSync(cert, 'x');
+  return {
+    SWITCHYARD_ENVIRONMENT: 'production',
+    SWITCHYARD_REGION: 'eur',
+    SWITCHYARD_DATA_DIR: join(home, 'production'),
+    SWITCHYARD_DATABASE_URL: 'postgresql://u:p@db/switchyard',
+    SWITCHYARD_TLS_CERT_FILE: cert,
+    SWITCHYARD_TLS_KEY_FILE: cert,
+    SWITCHYARD_VAULT_KEY: randomKey,
+    ...extra,
+  };
+}
+
+describe('settings', () => {
+  test('the demo needs none', () => {
+    const settings = readSettings(demo);
+    assert.equal(settings.environment, 'demo');
+    assert.equal(settings.region, 'worldwide');
+    assert.equal(settings.host, 'localhost');
+    assert.equal(settings.baseUrl, 'https://localhost:8443');
+    assert.equal(settings.authUrl, 'https://localhost:8443');
+    assert.equal(settings.deviceAuthUrl, 'https://localhost:9021');
+    assert.equal(settings.metricsHost, '127.0.0.1');
+    assert.equal(settings.acquirerTimeoutMs, 10_000);
+    assert.deepEqual([...settings.roles], ['cards', 'identity', 'connector', 'portal', 'jobs']);
+    assert.match(readSettings({ ...demo, SWITCHYARD_DATA_DIR: join(home, 'x') }).dataDir, /^\//);
+  });
+
+  test('the demo makes one vault key, which only its owner can read', () => {
+    const first = readSettings(demo).vaultKey;
+    assert.equal(first?.length, 32);
+    assert.deepEqual(readSettings(demo).vaultKey, first);
+    assert.equal(statSync(join(home, 'demo', 'vault.key')).mode & 0o777, 0o600);
+  });
+
+  test('every fault is told at once, none of them by a secret value', () => {
+    const faults = faultsOf({
+      SWITCHYARD_PORT: '70000',
+      SWITCHYARD_DEVICE_PORT: '12.0',
+      SWITCHYARD_LOG_LEVEL: 'loud',
+      SWITCHYARD_ROLES: 'cards, cash',
+      SWITCHYARD_BASE_URL: 'http://x',
+      SWITCHYARD_TRUST_PROXY: '10.0.0.0/33',
+      SWITCHYARD_VAULT_KEY: 'hunter2hunter2',
+      SWITCHYARD_DATABASE_URL: 'mysql://u:hunter3@x',
+      SWITCHYARD_HOST: '',
+      SWITCHYARD_ACQUIERER_PORT: '1',
+      HOME: '/root',
+    });
+    assert.equal(faults.length, 10, faults.join('\n'));
+    assert.ok(faults.every((fault) => fault.startsWith('SWITCHYARD_')));
+    assert.ok(!faults.join().includes('hunter'));
+    assert.match(faults.join('\n'), /ACQUIERER_PORT is not known; .* SWITCHYARD_ACQUIRER_PORT$/m);
+    assert.match(faults.join('\n'), /SWITCHYARD_HOST is empty/);
+  });
+
+  test('production names everything that is missing', () => {
+    const faults = faultsOf({ SWITCHYARD_ENVIRONMENT: 'production' }).join('\n');
+    for (const name of ['REGION', 'DATABASE_URL', 'TLS_CERT_FILE', 'TLS_KEY_FILE', 'VAULT_KEY']) {
+      assert.ok(faults.includes(`SWITCHYARD_${name}`), name);
+    }
+    assert.deepEqual(faultsOf(production()), []);
+    assert.ok(!existsSync(join(home, 'production')));
+  });
+
+  test('production refuses demo keys, marked or not, and fail points', () => {
+    readSettings(demo);
+    const marked = readFileSync(join(home, 'demo', 'vault.key'), 'utf8').trim();
+    const bare = marked.replace('demo:', '');
+    const shared = { SWITCHYARD_DATA_DIR: join(home, 'demo') };
+    assert.equal(faultsOf(production({ SWITCHYARD_VAULT_KEY: marked })).length, 1);
+    assert.equal(faultsOf(production({ ...shared, SWITCHYARD_VAULT_KEY: bare })).length, 1);
+    const weak = Buffer.alloc(32, 7).toString('base64');
+    assert.equal(faultsOf(production({ SWITCHYARD_VAULT_KEY: weak })).length, 1);
+    assert.match(
+      faultsOf(production({ SWITCHYARD_FAIL_POINT: 'after-send' })).join(),
+      /is for demo and test, not for production/,
+    );
+  });
+
+  test('region, proxy and TLS files must fit together', () => {
+    assert.match(faultsOf(production({ SWITCHYARD_REGION: 'worldwide' })).join(), /REGION/);
+    assert.match(faultsOf(production({ SWITCHYARD_REGION: 'nar' })).join(), /AUTH_URL/);
+    assert.match(faultsOf({ ...demo, SWITCHYARD_TLS: 'off' }).join(), /TRUST_PROXY/);
+    const proxied = { ...demo, SWITCHYARD_TLS: 'off', SWITCHYARD_TRUST_PROXY: '10.0.0.0/8, ::1' };
+    assert.deepEqual(readSettings(proxied).trustProxy, ['10.0.0.0/8', '::1']);
+    assert.match(
+      faultsOf({ ...demo, SWITCHYARD_TLS_CERT_FILE: '/nowhere/x.pem' }).join(),
+      /set together.*ENOENT/s,
+    );
+  });
+
+  test('a secret comes from a file as well, but not from both', () => {
+    const file = join(home, 'key');
+    writeFileSync(file, `${randomKey}\n`);
+    const fromFile = { ...demo, SWITCHYARD_VAULT_KEY_FILE: file };
+    assert.deepEqual(readSettings(fromFile).vaultKey, Buffer.from(randomKey, 'base64'));
+    assert.match(faultsOf({ ...fromFile, SWITCHYARD_VAULT_KEY: randomKey }).join(), /twice/);
+    assert.match(faultsOf({ SWITCHYARD_VAULT_KEY_FILE: '/nowhere/k' }).join(), /ENOENT/);
+    assert.match(faultsOf({ SWITCHYARD_PORT_FILE: file }).join(), /PORT_FILE is not known/);
+  });
+
+  test('ports that were free become part of the addresses', () => {
+    const settings = readSettings({
+      ...demo,
+      SWITCHYARD_PORT: '0',
+      SWITCHYARD_DEVICE_PORT: '0',
+    });
+    const taken = withPorts(settings, { port: 1234, devicePort: 2345 });
+    assert.equal(taken.baseUrl, 'https://localhost:1234');
+    assert.equal(taken.authUrl, 'https://localhost:1234');
+    assert.equal(taken.deviceAuthUrl, 'https://localhost:2345');
+    assert.equal(withPorts(readSettings(demo), { port: 1 }).baseUrl, 'https://localhost:8443');
+  });
+
+  test('each row of the table can be documented', () => {
+    for (const setting of Object.values<Setting<unknown>>(settingsTable)) {
+      assert.match(setting.name, /^[A-Z][A-Z_]+$/);
+      assert.match(setting.description, /\.$/, setting.name);
+      assert.ok(setting.type.length > 0);
+    }
+  });
+
+  test('the nearest name is the one with the fewest edits', () => {
+    assert.equal(nearestName('PROT', ['HOST', 'PORT', 'ROLES']), 'PORT');
+    assert.equal(nearestName('METRIC_HOST', ['HOST', 'METRICS_HOST']), 'METRICS_HOST');
+  });
+});

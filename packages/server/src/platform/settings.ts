@@ -1,0 +1,204 @@
+// Reads the settings from the environment: all of them at once, with every fault in one refusal.
+import { accessSync, constants, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { nearestName } from './nearest-name.ts';
+import { ValueFault } from './setting-values.ts';
+import { type Environment, type Setting, settingPrefix, settingsTable } from './settings-table.ts';
+import { demoVaultKey, storedVaultKey } from './vault-key.ts';
+
+type Table = typeof settingsTable;
+type Values = {
+  [Key in keyof Table]: Table[Key] extends { default: string }
+    ? ReturnType<Table[Key]['read']>
+    : ReturnType<Table[Key]['read']> | undefined;
+};
+type Derived = 'region' | 'baseUrl' | 'authUrl' | 'deviceAuthUrl' | 'vaultKey';
+
+export type Settings = Readonly<
+  Omit<Values, Derived> & {
+    region: 'worldwide' | 'nar' | 'ind' | 'eur';
+    baseUrl: string;
+    authUrl: string;
+    deviceAuthUrl: string;
+    vaultKey: Buffer | undefined;
+  }
+>;
+
+export type Variables = Readonly<Record<string, string | undefined>>;
+
+/** Every fault of the settings, each a sentence that names the variable. */
+export class SettingsFault extends Error {
+  override name = 'SettingsFault';
+  readonly faults: readonly string[];
+
+  constructor(faults: readonly string[]) {
+    super(`The settings cannot be used:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);
+    this.faults = faults;
+  }
+}
+
+/** @throws SettingsFault with all faults, never only the first. */
+export function readSettings(env: Variables): Settings {
+  const faults = unknownNames(env);
+  const entries = Object.entries<Setting<unknown>>(settingsTable).map(
+    ([key, setting]) => [key, readSetting(env, setting, faults)] as const,
+  );
+  // The table has the type of each value; Object.fromEntries cannot know it.
+  const values = Object.fromEntries(entries) as Values;
+  const dataDir = resolve(values.dataDir ?? '.');
+  if (values.environment !== undefined) {
+    // What is wrong in itself reads as absent to the rules: it is told once, not twice.
+    const told = new Set(faults.map(firstWord));
+    const broken = brokenRules({ ...values, dataDir }, env);
+    faults.push(...broken.filter((fault) => !told.has(firstWord(fault))));
+  }
+  if (faults.length > 0) throw new SettingsFault(faults);
+  const baseUrl = values.baseUrl ?? `https://localhost:${values.port}`;
+  return {
+    ...values,
+    dataDir,
+    region: values.region ?? 'worldwide',
+    baseUrl,
+    authUrl: values.authUrl ?? baseUrl,
+    deviceAuthUrl: values.deviceAuthUrl ?? `https://localhost:${values.devicePort}`,
+    vaultKey: values.vaultKey?.key ?? madeVaultKey(values.environment, dataDir),
+  };
+}
+
+/** The settings with the ports that were really taken, where 0 was asked for. */
+export function withPorts(
+  settings: Settings,
+  ports: Partial<Pick<Settings, 'port' | 'devicePort' | 'acquirerPort' | 'metricsPort'>>,
+): Settings {
+  const open = 'https://localhost:0';
+  const api = `https://localhost:${ports.port ?? settings.port}`;
+  const device = `https://localhost:${ports.devicePort ?? settings.devicePort}`;
+  return {
+    ...settings,
+    ...ports,
+    baseUrl: settings.baseUrl === open ? api : settings.baseUrl,
+    authUrl: settings.authUrl === open ? api : settings.authUrl,
+    deviceAuthUrl: settings.deviceAuthUrl === open ? device : settings.deviceAuthUrl,
+  };
+}
+
+function madeVaultKey(environment: Environment, dataDir: string): Buffer | undefined {
+  return environment === 'production' ? undefined : demoVaultKey(dataDir).key;
+}
+
+function unknownNames(env: Variables): string[] {
+  const known = Object.values<Setting<unknown>>(settingsTable).flatMap(({ name, secret }) =>
+    secret === true ? [name, `${name}_FILE`] : [name],
+  );
+  return Object.keys(env)
+    .filter((name) => name.startsWith(settingPrefix))
+    .map((name) => name.slice(settingPrefix.length))
+    .filter((name) => !known.includes(name))
+    .map(
+      (name) =>
+        `${settingPrefix}${name} is not known; the nearest is ${settingPrefix}${nearestName(name, known)}`,
+    );
+}
+
+function readSetting(env: Variables, setting: Setting<unknown>, faults: string[]): unknown {
+  const name = settingPrefix + setting.name;
+  try {
+    const given = givenText(env, setting);
+    if (given === undefined) {
+      return setting.default === undefined ? undefined : setting.read(setting.default);
+    }
+    if (given.trim() === '') throw new ValueFault('is empty');
+    return setting.read(given);
+  } catch (error) {
+    if (!(error instanceof ValueFault)) throw error;
+    faults.push(`${name} ${error.message}`);
+    return undefined;
+  }
+}
+
+function givenText(env: Variables, setting: Setting<unknown>): string | undefined {
+  const direct = env[settingPrefix + setting.name];
+  const file = setting.secret === true ? env[`${settingPrefix}${setting.name}_FILE`] : undefined;
+  if (file === undefined) return direct;
+  if (direct !== undefined) throw new ValueFault('is set twice: as itself and as …_FILE');
+  if (file.trim() === '') throw new ValueFault('cannot be read: …_FILE is empty');
+  try {
+    return readFileSync(file, 'utf8').replace(/\r?\n$/, '');
+  } catch (error) {
+    const why = (error as NodeJS.ErrnoException).code ?? String(error);
+    throw new ValueFault(`cannot be read from ${file} (${why})`);
+  }
+}
+
+type Rule = (values: Values) => string | false | undefined;
+
+const rules: readonly Rule[] = [
+  ({ environment, region }) =>
+    environment !== 'demo' &&
+    (region === undefined || region === 'worldwide') &&
+    `SWITCHYARD_REGION must be nar, ind or eur in ${environment}`,
+  ({ region, authUrl, baseUrl }) =>
+    region === 'nar' &&
+    (authUrl === undefined || authUrl === baseUrl) &&
+    'SWITCHYARD_AUTH_URL must be set in the region nar, and differ from SWITCHYARD_BASE_URL',
+  ({ tls, trustProxy }) =>
+    tls === 'off' &&
+    trustProxy === undefined &&
+    'SWITCHYARD_TLS is off, which needs SWITCHYARD_TRUST_PROXY with the address range of the proxy',
+  ({ tlsCertFile, tlsKeyFile }) =>
+    (tlsCertFile === undefined) !== (tlsKeyFile === undefined) &&
+    'SWITCHYARD_TLS_CERT_FILE and SWITCHYARD_TLS_KEY_FILE must be set together',
+  ({ tlsCertFile }) => unreadable('TLS_CERT_FILE', tlsCertFile),
+  ({ tlsKeyFile }) => unreadable('TLS_KEY_FILE', tlsKeyFile),
+];
+
+const productionRules: readonly Rule[] = [
+  ({ databaseUrl }) =>
+    databaseUrl === undefined &&
+    'SWITCHYARD_DATABASE_URL must be set: the embedded database is for demo and test',
+  ({ tls, tlsCertFile, tlsKeyFile }) =>
+    tls !== 'off' &&
+    tlsCertFile === undefined &&
+    tlsKeyFile === undefined &&
+    'SWITCHYARD_TLS_CERT_FILE and SWITCHYARD_TLS_KEY_FILE must be set: the local authority is for demo and test',
+  ({ vaultKey, roles }) =>
+    vaultKey === undefined &&
+    (roles === undefined || roles.has('cards') || roles.has('identity')) &&
+    'SWITCHYARD_VAULT_KEY must be set',
+  ({ vaultKey, dataDir }) =>
+    vaultKey !== undefined &&
+    (vaultKey.demo || storedVaultKey(dataDir)?.key.equals(vaultKey.key) === true) &&
+    'SWITCHYARD_VAULT_KEY is a demo key',
+];
+
+/** Rules between settings, and where each may be set. */
+function brokenRules(values: Values, env: Variables): string[] {
+  const { environment } = values;
+  const misplaced = Object.values<Setting<unknown>>(settingsTable)
+    .filter(({ name, environments }) => {
+      const isSet = env[settingPrefix + name] !== undefined;
+      return isSet && environments?.includes(environment) === false;
+    })
+    .map(
+      ({ name, environments }) =>
+        `${settingPrefix}${name} is for ${environments?.join(' and ')}, not for ${environment}`,
+    );
+  const applied = environment === 'production' ? [...rules, ...productionRules] : rules;
+  const broken = applied.map((rule) => rule(values)).filter((fault) => typeof fault === 'string');
+  return [...misplaced, ...broken];
+}
+
+function firstWord(sentence: string): string {
+  return sentence.slice(0, sentence.indexOf(' '));
+}
+
+function unreadable(name: string, file: string | undefined): string | undefined {
+  if (file === undefined) return undefined;
+  try {
+    accessSync(file, constants.R_OK);
+    return undefined;
+  } catch (error) {
+    const why = (error as NodeJS.ErrnoException).code ?? String(error);
+    return `${settingPrefix}${name} cannot be read from ${file} (${why})`;
+  }
+}
