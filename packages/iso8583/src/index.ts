@@ -1,0 +1,19 @@
+// The door of the package.
+export { fieldsOfBitmap } from './bitmap.ts';
+export { createDeframer, type Deframer } from './deframer.ts';
+export { describe, maskPan } from './describe.ts';
+export { compileDialect, type Dialect } from './dialect.ts';
+export { iso1987Ascii, iso1987Binary, iso1987BinaryEmv } from './dialects/iso1987.ts';
+export { iso1993Ascii } from './dialects/iso1993.ts';
+export { Iso8583Error, type Iso8583ErrorCode, iso8583ErrorCodes } from './errors.ts';
+export { encodeFrame, type Frame, type FrameFormat } from './frame.ts';
+export type { Fields, Message } from './message.ts';
+export type {
+  Charset,
+  Content,
+  DialectTable,
+  FieldFormat,
+  FieldSize,
+  LengthEncoding,
+  ValueEncoding,
+} from './table.ts';
