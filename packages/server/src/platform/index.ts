@@ -1,5 +1,12 @@
 // The door of the platform: what every room may use and no room may change.
 export { type Clock, isoTime, pause, systemClock } from './clock.ts';
+export {
+  type Database,
+  type DatabaseOptions,
+  type HotStatement,
+  openDatabase,
+  type Row,
+} from './database.ts';
 export { type Ids, jittered, systemIds } from './ids.ts';
 export { createLog, type Log, type LogSettings, type LogStream } from './log.ts';
 export { scrubText } from './redaction.ts';

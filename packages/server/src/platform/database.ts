@@ -1,0 +1,233 @@
+// Opens the database: one pool for ordinary queries, one for the hot prepared statements of the sale.
+import { Kysely, PostgresDialect, type PostgresPoolClient } from 'kysely';
+import pg from 'pg';
+import { pause } from './clock.ts';
+import { asRefusal, contended, isConnectionLost, isRetryable } from './database-errors.ts';
+import { jittered } from './ids.ts';
+import type { Log } from './log.ts';
+import { postgresTypes } from './postgres-types.ts';
+
+const connectTimeoutMs = 5_000;
+const statementTimeoutMs = 30_000;
+const hotStatementTimeoutMs = 10_000;
+/** Longer than the server's own limit, so it strikes only where the server is silent. */
+const silenceTimeoutMs = 45_000;
+const idleInTransactionMs = 60_000;
+const healthTimeoutMs = 2_000;
+const retriesMax = 5;
+const retryPauseMs = 5;
+/** PostgreSQL cuts longer names, and two statements would then share one. */
+const statementNameMax = 63;
+
+/**
+ * Young tables make the planner prefer hash joins over sequential scans, and each batch then grows slower;
+ * the hot statements name whole keys, so nested index loops are right at any size (storage rules).
+ */
+const hotPlanner = {
+  enable_seqscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+  jit: 'off',
+  plan_cache_mode: 'force_generic_plan',
+};
+
+export type Row = Record<string, unknown>;
+export type HotStatement = { readonly name: string; readonly text: string };
+
+/** int8 comes as number, timestamptz as Date, numeric as string, jsonb parsed, bytea as Buffer. */
+export type Database = {
+  kysely: Kysely<unknown>;
+  /** One statement on the general pool. The caller names the type of its rows and vouches for it. */
+  query<Of extends object = Row>(text: string, values?: readonly unknown[]): Promise<Of[]>;
+  /** One named prepared statement on the hot pool; a name belongs to one text for ever. */
+  hot<Of extends object = Row>(statement: HotStatement, values: readonly unknown[]): Promise<Of[]>;
+  /** Begins again on 40001 and 40P01, so `fn` has no effects but those of `trx`, and no network call. */
+  transaction<T>(fn: (trx: Kysely<unknown>) => Promise<T>): Promise<T>;
+  /** The generic plan of a hot statement under the hot pool's settings, line by line. */
+  explain(text: string): Promise<string[]>;
+  healthy(): Promise<boolean>;
+  close(): Promise<void>;
+};
+
+export type DatabaseOptions = {
+  url: string;
+  log: Log;
+  connections?: number;
+  hotConnections?: number;
+  /** Off behind a pooler: no names, and no options that a pooler refuses. */
+  preparedStatements?: boolean;
+};
+
+export function openDatabase(options: DatabaseOptions): Database {
+  const { log, preparedStatements = true } = options;
+  const general = openPool(options, options.connections ?? 8, {
+    statement_timeout: String(statementTimeoutMs),
+  });
+  const kysely = new Kysely<unknown>({
+    dialect: new PostgresDialect({
+      pool: { connect: () => checkOut(general), end: async () => {} },
+    }),
+  });
+  const hotPool = openOnce(async () => {
+    const planner = await plannerSettings(general);
+    return openPool(options, options.hotConnections ?? 4, {
+      statement_timeout: String(hotStatementTimeoutMs),
+      ...planner,
+    });
+  });
+
+  return {
+    kysely,
+    query: (text, values = []) => retrying(log, () => run(general, { text, values: [...values] })),
+    async hot({ name, text }, values) {
+      if (name.length > statementNameMax) throw new RangeError(`statement name too long: ${name}`);
+      const pool = hotPool.opened() ?? (await hotPool.open());
+      const query = { text, values: values as unknown[] };
+      return retrying(log, () => run(pool, preparedStatements ? { name, ...query } : query));
+    },
+    transaction: (fn) => retrying(log, () => kysely.transaction().execute(fn)),
+    async explain(text) {
+      const rows = await run<{ 'QUERY PLAN': string }>(await hotPool.open(), {
+        text: `EXPLAIN (GENERIC_PLAN) ${text}`,
+      });
+      return rows.map((row) => row['QUERY PLAN']);
+    },
+    async healthy() {
+      const asked = run(general, { text: 'SELECT 1' }).then(
+        () => true,
+        () => false,
+      );
+      const limit = new AbortController();
+      const late = pause(healthTimeoutMs, limit.signal).then(() => false);
+      const answer = await Promise.race([asked, late]);
+      limit.abort();
+      return answer;
+    },
+    async close() {
+      if (general.ending) return;
+      await kysely.destroy();
+      await Promise.all([general.end(), hotPool.opened()?.end()]);
+    },
+  };
+}
+
+function openPool(
+  { url, log, preparedStatements = true }: DatabaseOptions,
+  connections: number,
+  settings: Record<string, string>,
+): pg.Pool {
+  const session = {
+    TimeZone: 'UTC',
+    idle_in_transaction_session_timeout: String(idleInTransactionMs),
+    ...settings,
+  };
+  const pool = new pg.Pool({
+    ...(preparedStatements ? withOptions(url, session) : { connectionString: url }),
+    max: connections,
+    types: postgresTypes,
+    application_name: 'switchyard',
+    connectionTimeoutMillis: connectTimeoutMs,
+    query_timeout: silenceTimeoutMs,
+    idleTimeoutMillis: 0,
+    keepAlive: true,
+    // Idle connections are no reason for the process to stay.
+    allowExitOnIdle: true,
+  });
+  // Without listeners the loss of an idle or a waiting connection would end the process.
+  const lost = (error: Error) => log.warn({ err: error }, 'database connection lost');
+  pool.on('error', lost);
+  pool.on('connect', (client) => client.on('error', () => {}));
+  return pool;
+}
+
+/** Our options behind those of the address, if it has any: the driver takes only one of the two places. */
+function withOptions(url: string, session: Record<string, string>): pg.PoolConfig {
+  const ours = Object.entries(session).map(([name, value]) => `-c ${name}=${value}`);
+  const parsed = new URL(url);
+  const theirs = parsed.searchParams.get('options');
+  parsed.searchParams.set('options', [...(theirs === null ? [] : [theirs]), ...ours].join(' '));
+  return { connectionString: parsed.href };
+}
+
+/** Other engines that speak PostgreSQL's protocol do not know its planner settings. */
+async function plannerSettings(pool: pg.Pool): Promise<Record<string, string>> {
+  const [row] = await run<{ version: string }>(pool, { text: 'SELECT version() AS version' });
+  const version = row?.version ?? '';
+  return version.startsWith('PostgreSQL') && !/-YB-|yugabyte|cockroach/i.test(version)
+    ? hotPlanner
+    : {};
+}
+
+async function run<Of extends object>(pool: pg.Pool, query: pg.QueryConfig): Promise<Of[]> {
+  const client = await connect(pool);
+  try {
+    const { rows } = await client.query<Of & Row>(query);
+    client.release();
+    return rows;
+  } catch (error) {
+    client.release(isConnectionLost(error));
+    throw asRefusal(error, true);
+  }
+}
+
+async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
+  try {
+    return await pool.connect();
+  } catch (error) {
+    throw asRefusal(error, false);
+  }
+}
+
+/** A connection for Kysely, with the same sorting of errors; a lost one does not return to the pool. */
+async function checkOut(pool: pg.Pool): Promise<PostgresPoolClient> {
+  const client = await connect(pool);
+  let lost = false;
+  const query = async (text: string, values: readonly unknown[]) => {
+    try {
+      return await client.query(text, [...values]);
+    } catch (error) {
+      lost ||= isConnectionLost(error);
+      throw asRefusal(error, true);
+    }
+  };
+  // Kysely also describes cursors, which nobody here asks for.
+  return {
+    query: query as unknown as PostgresPoolClient['query'],
+    release: () => client.release(lost),
+  };
+}
+
+async function retrying<T>(log: Log, attempt: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!isRetryable(error)) throw error;
+      if (tries > retriesMax) throw contended(error);
+      log.debug({ err: error, tries }, 'the database asked for another try');
+      await pause(jittered(retryPauseMs * 2 ** tries));
+    }
+  }
+}
+
+/** Opens on first use, together for all who ask; a failed opening is tried again by the next one. */
+function openOnce<T>(create: () => Promise<T>): { opened(): T | undefined; open(): Promise<T> } {
+  let made: T | undefined;
+  let opening: Promise<T> | undefined;
+  return {
+    opened: () => made,
+    open() {
+      opening ??= create().then(
+        (value) => {
+          made = value;
+          return value;
+        },
+        (error: unknown) => {
+          opening = undefined;
+          throw error;
+        },
+      );
+      return opening;
+    },
+  };
+}
