@@ -1,0 +1,80 @@
+// The adapter for hosts that speak ISO 8583:1987 over TCP.
+import { iso1987Binary, type Message } from '@switchyard/iso8583';
+import { LRUCache } from 'lru-cache';
+import type { Clock, Log } from '../../platform/index.ts';
+import type {
+  AcquirerConnection,
+  AcquirerLink,
+  AcquirerOutcome,
+  AcquirerRequest,
+  LateAnswer,
+} from '../types.ts';
+import { type Exchange, openLink } from './link.ts';
+import { correlationKey, outcomeOf, toMessage } from './messages.ts';
+
+type Deps = {
+  link: AcquirerLink;
+  timeoutMs: number;
+  clock: Clock;
+  log: Log;
+  onLateAnswer: (late: LateAnswer) => void;
+  onState?: (available: boolean) => void;
+};
+
+const forgottenMax = 10_000;
+const loopback = new Set(['localhost', '127.0.0.1', '::1']);
+
+/**
+ * Connects to a host and keeps the connection.
+ *
+ * @throws Error where the link leaves loopback without TLS.
+ * @example const connection = connectIso8583Host({ link, timeoutMs: 10_000, clock, log, onLateAnswer });
+ */
+export function connectIso8583Host(deps: Deps): AcquirerConnection {
+  const { settings } = deps.link;
+  if (settings.tls !== true && !loopback.has(settings.host)) {
+    throw new Error(`The acquirer link ${deps.link.name} leaves loopback and needs TLS.`);
+  }
+  // Requests that were given up, so that an answer that comes after all can be told of.
+  const givenUp = new LRUCache<string, Omit<LateAnswer, 'responseCode'>>({ max: forgottenMax });
+
+  const link = openLink({
+    host: settings.host,
+    port: settings.port,
+    tls: settings.tls === true,
+    dialect: iso1987Binary,
+    clock: deps.clock,
+    log: deps.log,
+    ...(deps.onState === undefined ? {} : { onState: deps.onState }),
+    onUnmatched: (answer) => {
+      const key = correlationKey(answer);
+      const late = givenUp.get(key);
+      if (late === undefined) return;
+      givenUp.delete(key);
+      deps.onLateAnswer({ ...late, responseCode: answer.fields[39] ?? '' });
+    },
+  });
+
+  function toOutcome(request: AcquirerRequest, sent: Message, exchange: Exchange): AcquirerOutcome {
+    switch (exchange.result) {
+      case 'Answered':
+        return outcomeOf(sent, exchange.answer, request.currency);
+      case 'NotSent':
+        return { outcome: 'NotSent', reason: exchange.reason };
+      default: {
+        const { organizationId, transactionId, kind } = request;
+        givenUp.set(correlationKey(sent), { organizationId, transactionId, kind });
+        return { outcome: 'Unknown', reason: exchange.result };
+      }
+    }
+  }
+
+  return {
+    available: link.available,
+    async send(request, onSent) {
+      const message = toMessage(request, settings.institutionId);
+      return toOutcome(request, message, await link.exchange(message, deps.timeoutMs, onSent));
+    },
+    close: link.close,
+  };
+}

@@ -1,0 +1,205 @@
+// Keeps one signed-on connection to a host: multiplexing, time-outs, echo, reconnect with back-off.
+import { connect as connectTcp, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { createDeframer, type Dialect, frame, type Message } from '@switchyard/iso8583';
+import type { Clock, Log } from '../../platform/index.ts';
+import { isoTime } from '../../platform/index.ts';
+import { stanOf } from '../numbering.ts';
+import { correlationKey, networkMessage } from './messages.ts';
+
+export type Exchange =
+  | { result: 'Answered'; answer: Message }
+  | { result: 'NotSent'; reason: string }
+  | { result: 'Timeout' }
+  | { result: 'ConnectionLost' };
+
+export type HostLink = {
+  available(): boolean;
+  exchange(message: Message, timeoutMs: number, onSent?: () => void): Promise<Exchange>;
+  close(): Promise<void>;
+};
+
+type Options = {
+  host: string;
+  port: number;
+  tls: boolean;
+  dialect: Dialect;
+  clock: Clock;
+  log: Log;
+  /** Called for each answer that nobody waits for any more. */
+  onUnmatched: (answer: Message) => void;
+  onState?: (available: boolean) => void;
+  echoEveryMs?: number;
+};
+
+type Waiting = { settle: (exchange: Exchange) => void; timer: NodeJS.Timeout };
+
+const frameHeader = 'binary2';
+const frameBytesMax = 8192;
+const backOffMs = [1000, 2000, 5000, 10_000, 30_000, 60_000] as const;
+const signOnTimeoutMs = 5000;
+const echoDefaultMs = 60_000;
+const missedEchoesMax = 2;
+const waitingMax = 20_000;
+const connectTimeoutMs = 5000;
+
+/** @example const link = openLink({ host, port, tls: false, dialect, clock, log, onUnmatched }); */
+export function openLink(options: Options): HostLink {
+  const { dialect, clock, log } = options;
+  const waiting = new Map<string, Waiting>();
+  let socket: Socket | undefined;
+  let signedOn = false;
+  let closed = false;
+  let failures = 0;
+  let networkTrace = 0;
+  let missedEchoes = 0;
+  let reconnectTimer: NodeJS.Timeout | undefined;
+  let echoTimer: NodeJS.Timeout | undefined;
+  let busySinceEcho = false;
+
+  function setSignedOn(value: boolean): void {
+    if (signedOn === value) return;
+    signedOn = value;
+    options.onState?.(value);
+  }
+
+  function trace(): { stan: string; transmittedAt: string } {
+    networkTrace += 1;
+    const transmittedAt = isoTime(clock.now()).slice(5, 19).replace(/\D/g, '');
+    return { stan: stanOf(networkTrace), transmittedAt };
+  }
+
+  function receive(bytes: Buffer): void {
+    busySinceEcho = true;
+    let answer: Message;
+    try {
+      answer = dialect.decode(bytes);
+    } catch (error) {
+      // The waiting request times out and is reversed; the stream itself is still framed.
+      log.warn({ err: error }, 'the host sent a message that cannot be read');
+      return;
+    }
+    const key = correlationKey(answer);
+    const entry = waiting.get(key);
+    if (entry === undefined) return options.onUnmatched(answer);
+    waiting.delete(key);
+    clearTimeout(entry.timer);
+    entry.settle({ result: 'Answered', answer });
+  }
+
+  function lose(from: Socket, why: string): void {
+    if (socket !== from) return;
+    socket = undefined;
+    setSignedOn(false);
+    clearInterval(echoTimer);
+    from.destroy();
+    for (const [key, entry] of waiting) {
+      waiting.delete(key);
+      clearTimeout(entry.timer);
+      entry.settle({ result: 'ConnectionLost' });
+    }
+    if (closed) return;
+    const base = backOffMs[Math.min(failures, backOffMs.length - 1)] ?? 60_000;
+    failures += 1;
+    log.warn({ why, retryInMs: base }, 'the link to the host is down');
+    // A tenth of jitter from the clock keeps many processes from knocking at once.
+    reconnectTimer = setTimeout(open, base + (clock.now() % 100) * (base / 1000));
+  }
+
+  function transmit(
+    to: Socket,
+    message: Message,
+    timeoutMs: number,
+    onSent?: () => void,
+  ): Promise<Exchange> {
+    const key = correlationKey(message);
+    if (waiting.has(key)) return Promise.resolve({ result: 'NotSent', reason: 'duplicate trace' });
+    if (waiting.size >= waitingMax) return Promise.resolve({ result: 'NotSent', reason: 'busy' });
+    let bytes: Buffer;
+    try {
+      bytes = frame(frameHeader, dialect.encode(message));
+    } catch (error) {
+      log.error({ err: error }, 'a message could not be encoded');
+      return Promise.resolve({ result: 'NotSent', reason: 'not encodable' });
+    }
+    return new Promise((settle) => {
+      const timer = setTimeout(() => {
+        waiting.delete(key);
+        settle({ result: 'Timeout' });
+      }, timeoutMs);
+      waiting.set(key, { settle, timer });
+      to.write(bytes, onSent && (() => onSent()));
+    });
+  }
+
+  async function signOn(to: Socket): Promise<void> {
+    const exchange = await transmit(to, networkMessage('signOn', trace()), signOnTimeoutMs);
+    if (exchange.result === 'Answered' && exchange.answer.fields[39] === '00') {
+      failures = 0;
+      missedEchoes = 0;
+      setSignedOn(true);
+      const everyMs = options.echoEveryMs ?? echoDefaultMs;
+      echoTimer = setInterval(() => void echo(to, everyMs), everyMs);
+      log.info({ host: options.host, port: options.port }, 'signed on at the host');
+      return;
+    }
+    lose(to, 'sign-on was not answered');
+  }
+
+  async function echo(to: Socket, everyMs: number): Promise<void> {
+    if (busySinceEcho) {
+      busySinceEcho = false;
+      return;
+    }
+    const exchange = await transmit(to, networkMessage('echo', trace()), Math.min(everyMs, 5000));
+    busySinceEcho = false;
+    missedEchoes = exchange.result === 'Answered' ? 0 : missedEchoes + 1;
+    if (missedEchoes >= missedEchoesMax) lose(to, 'the host does not answer echoes');
+  }
+
+  function open(): void {
+    const { host, port } = options;
+    const next = options.tls
+      ? connectTls({ host, port, servername: host, minVersion: 'TLSv1.2' })
+      : connectTcp({ host, port });
+    socket = next;
+    next.setNoDelay(true);
+    next.setTimeout(connectTimeoutMs, () => lose(next, 'connecting took too long'));
+    next.once(options.tls ? 'secureConnect' : 'connect', () => {
+      next.setTimeout(0);
+      void signOn(next);
+    });
+    const deframer = createDeframer(frameHeader, { maxBytes: frameBytesMax });
+    next.on('data', (chunk: Buffer) => {
+      try {
+        for (const message of deframer.push(chunk)) receive(message);
+      } catch (error) {
+        lose(next, error instanceof Error ? error.message : 'the stream cannot be framed');
+      }
+    });
+    next.on('error', (error) => lose(next, error.message));
+    next.on('close', () => lose(next, 'the host closed the connection'));
+  }
+
+  open();
+
+  return {
+    available: () => signedOn,
+    exchange(message, timeoutMs, onSent) {
+      const to = socket;
+      if (to === undefined || !signedOn || to.writable === false) {
+        return Promise.resolve({ result: 'NotSent', reason: 'not signed on' });
+      }
+      return transmit(to, message, timeoutMs, onSent);
+    },
+    async close() {
+      closed = true;
+      clearTimeout(reconnectTimer);
+      clearInterval(echoTimer);
+      const last = socket;
+      if (last === undefined) return;
+      if (signedOn) await transmit(last, networkMessage('signOff', trace()), 500);
+      lose(last, 'closing');
+    },
+  };
+}

@@ -1,0 +1,152 @@
+// Turns a request into ISO 8583:1987 fields and an answer's fields into an outcome; no socket here.
+import { responseCodeFacts } from '@switchyard/contract';
+import type { Message } from '@switchyard/iso8583';
+import { alphaOf, numericOf } from '@switchyard/money';
+import type {
+  AcquirerOutcome,
+  AcquirerReference,
+  AcquirerRequest,
+  AcquirerRequestKind,
+  EntryMode,
+} from '../types.ts';
+
+const messageTypes: Readonly<Record<AcquirerRequestKind, string>> = {
+  Authorization: '0100',
+  Sale: '0200',
+  Capture: '0220',
+  Refund: '0200',
+  Reversal: '0420',
+};
+
+/** The message type that a kind of request travels under, without the repeat digit. */
+export function messageTypeOf(kind: AcquirerRequestKind): string {
+  return messageTypes[kind];
+}
+
+const processingCodes: Readonly<Record<AcquirerRequestKind, string>> = {
+  Authorization: '000000',
+  Sale: '000000',
+  Capture: '000000',
+  Refund: '200000',
+  Reversal: '000000',
+};
+
+/** DE22, first two digits; the third says that the terminal can take a PIN. */
+const entryModes: Readonly<Record<EntryMode, string>> = {
+  ContactChip: '051',
+  ContactlessChip: '071',
+  MagStripe: '901',
+  ContactlessMagStripe: '911',
+  FallbackMagStripe: '801',
+  Keyed: '011',
+};
+
+const conditionNormal = '00';
+const conditionMoreToCome = '06';
+
+const amountField = (minor: number) => String(minor).padStart(12, '0');
+
+/** DE90: what the original was, its message type, trace, time and institutions. */
+export function originalData(original: AcquirerReference, institutionId: string): string {
+  const institution = institutionId.padStart(11, '0');
+  return original.mti + original.stan + original.transmittedAt + institution + '0'.repeat(11);
+}
+
+function repeated(mti: string): string {
+  return mti.slice(0, 3) + String(Number(mti.slice(3)) + 1);
+}
+
+/** CVV2 travels as subelement 92 of DE48: tag, length, digits. */
+function securityCodeField(code: string): string {
+  return `92${String(code.length).padStart(2, '0')}${code}`;
+}
+
+/** The request as a message. Sensitive members go into the bytes and nowhere else. */
+export function toMessage(request: AcquirerRequest, institutionId: string): Message {
+  const { reference, sensitive } = request;
+  const fields: Message['fields'] = {
+    2: request.card.pan,
+    3: processingCodes[request.kind],
+    4: amountField(request.amount),
+    7: reference.transmittedAt,
+    11: reference.stan,
+    12: reference.localTime,
+    13: reference.localDate,
+    14: request.card.expiry,
+    18: request.mcc,
+    22: entryModes[request.entryMode],
+    25:
+      request.kind === 'Capture' && request.final !== true ? conditionMoreToCome : conditionNormal,
+    32: institutionId,
+    37: reference.rrn,
+    41: reference.terminalId,
+    42: request.merchantNumber.padEnd(15, ' '),
+    49: numericOf(request.currency),
+  };
+  if (request.panSequence !== undefined) fields[23] = request.panSequence.padStart(3, '0');
+  if (sensitive?.track2 !== undefined) fields[35] = sensitive.track2;
+  if (request.authorizationCode !== undefined) fields[38] = request.authorizationCode;
+  if (sensitive?.securityCode !== undefined) fields[48] = securityCodeField(sensitive.securityCode);
+  if (request.chipData !== undefined) fields[55] = request.chipData;
+  if (request.original !== undefined) fields[90] = originalData(request.original, institutionId);
+  if (request.remainingAmount !== undefined) {
+    fields[95] = amountField(request.remainingAmount).padEnd(42, '0');
+  }
+  return { mti: request.repeat ? repeated(reference.mti) : reference.mti, fields };
+}
+
+/** A request and its answer share the terminal (DE41) and the trace (DE11). */
+export function correlationKey(message: Message): string {
+  return `${message.mti.slice(0, 2)}|${message.fields[41] ?? ''}|${message.fields[11] ?? ''}`;
+}
+
+const echoedFields = [3, 11, 41] as const;
+
+function echoes(request: Message, answer: Message): boolean {
+  for (const field of echoedFields) {
+    if (answer.fields[field] !== request.fields[field]) return false;
+  }
+  return (answer.fields[42] ?? '').trimEnd() === (request.fields[42] ?? '').trimEnd();
+}
+
+/**
+ * What an answer means. A code that nobody knows never approves; an answer that does not echo what
+ * was asked is no answer, so its outcome is unknown and the caller reverses.
+ */
+export function outcomeOf(request: Message, answer: Message, currency: string): AcquirerOutcome {
+  const code = answer.fields[39];
+  if (code === undefined || !echoes(request, answer)) return invalid;
+  const answered = answer.fields[49];
+  if (answered !== undefined && alphaOf(answered) !== currency) return invalid;
+  const issuerData = answer.fields[55];
+  const chip = issuerData === undefined ? {} : { issuerData };
+  const approved = responseCodeFacts(code).approved;
+  if (!approved) return { outcome: 'Declined', responseCode: code, ...chip };
+  const asked = Number(request.fields[4]);
+  const amount = Number(answer.fields[4] ?? asked);
+  if (!Number.isSafeInteger(amount) || amount > asked || amount <= 0) return invalid;
+  if (amount !== asked && code !== '10') return invalid;
+  const authorizationCode = answer.fields[38];
+  return {
+    outcome: 'Approved',
+    responseCode: code,
+    amount,
+    ...(authorizationCode === undefined ? {} : { authorizationCode }),
+    ...chip,
+  };
+}
+
+const invalid: AcquirerOutcome = { outcome: 'Unknown', reason: 'InvalidResponse' };
+
+const networkCodes = { signOn: '001', signOff: '002', echo: '301' } as const;
+
+/** A network management request (0800), correlated by trace alone under an empty terminal. */
+export function networkMessage(
+  kind: keyof typeof networkCodes,
+  trace: { stan: string; transmittedAt: string },
+): Message {
+  return {
+    mti: '0800',
+    fields: { 7: trace.transmittedAt, 11: trace.stan, 70: networkCodes[kind] },
+  };
+}

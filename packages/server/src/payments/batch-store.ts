@@ -1,0 +1,244 @@
+// The SQL of capture batches: made in one statement, worked page by page.
+import type { Database } from '../platform/index.ts';
+
+export type BatchSelection = {
+  merchantId: string;
+  storeId?: string | undefined;
+  currency?: string | undefined;
+  /** RFC 3339; only what was authorised before it. */
+  authorizedBefore?: string | undefined;
+};
+
+export type BatchRow = {
+  batchId: string;
+  merchantId: string;
+  state: 'Running' | 'Completed';
+  request: Record<string, unknown>;
+  total: number;
+  succeeded: number;
+  failed: number;
+  createdAt: string;
+  updatedAt: string;
+};
+
+export type BatchItem = {
+  transactionId: string;
+  amount: number | undefined;
+  status: 'Pending' | 'Succeeded' | 'Failed';
+  code: string | undefined;
+};
+
+export type Planned = { transactionId: string; amount: number; currency: string };
+
+export type BatchStore = {
+  plan(organizationId: string, selection: BatchSelection, limit: number): Promise<Planned[]>;
+  count(organizationId: string, selection: BatchSelection): Promise<number>;
+  /** Makes batch and items together; false where the client's identifier is taken. */
+  create(of: {
+    organizationId: string;
+    batchId: string;
+    clientOperationId: string;
+    request: Record<string, unknown>;
+    selection: BatchSelection;
+    items?: readonly { transactionId: string; amount: number | undefined; code?: string }[];
+    at: string;
+  }): Promise<boolean>;
+  find(organizationId: string, batchId: string): Promise<BatchRow | undefined>;
+  findByClientId(
+    organizationId: string,
+    clientOperationId: string,
+    merchantId: string,
+  ): Promise<BatchRow | undefined>;
+  items(of: {
+    organizationId: string;
+    batchId: string;
+    after?: string | undefined;
+    limit: number;
+    pendingOnly?: boolean;
+  }): Promise<BatchItem[]>;
+  /** Records results and counts them; the batch is completed once nothing is pending. */
+  record(
+    organizationId: string,
+    batchId: string,
+    results: readonly { transactionId: string; status: 'Succeeded' | 'Failed'; code?: string }[],
+    at: string,
+  ): Promise<void>;
+};
+
+type Raw = Record<string, unknown>;
+
+const selected = `FROM transactions t WHERE t.organization_id = $1 AND t.merchant_id = $2
+    AND t.state IN ('Authorized', 'PartiallyCaptured')
+    AND ($3::uuid IS NULL OR t.store_id = $3) AND ($4::text IS NULL OR t.currency = $4)
+    AND ($5::timestamptz IS NULL OR t.created_at < $5)`;
+
+const openOf = 't.authorized - t.captured - t.cancelled - t.capture_reserved - t.cancel_reserved';
+
+function selectionValues(organizationId: string, selection: BatchSelection): unknown[] {
+  const { merchantId, storeId, currency, authorizedBefore } = selection;
+  return [organizationId, merchantId, storeId, currency, authorizedBefore].map(
+    (value) => value ?? null,
+  );
+}
+
+const iso = (value: unknown) => new Date(value as string).toISOString();
+
+function toBatch(row: Raw): BatchRow {
+  return {
+    batchId: String(row['batch_id']),
+    merchantId: String(row['merchant_id']),
+    state: row['state'] as BatchRow['state'],
+    request: row['request'] as Record<string, unknown>,
+    total: Number(row['total']),
+    succeeded: Number(row['succeeded']),
+    failed: Number(row['failed']),
+    createdAt: iso(row['created_at']),
+    updatedAt: iso(row['updated_at']),
+  };
+}
+
+function toItem(row: Raw): BatchItem {
+  return {
+    transactionId: String(row['transaction_id']),
+    amount: row['amount'] === null ? undefined : Number(row['amount']),
+    status: row['status'] as BatchItem['status'],
+    code: row['code'] === null ? undefined : String(row['code']),
+  };
+}
+
+const insertSelected = `WITH picked AS (
+    SELECT t.transaction_id ${selected}
+  ), batch AS (
+    INSERT INTO capture_batches (organization_id, batch_id, merchant_id, client_operation_id,
+      state, request, total, succeeded, failed, created_at, updated_at)
+    SELECT $1, $6, $2, $7, CASE WHEN count(*) = 0 THEN 'Completed' ELSE 'Running' END, $8,
+      count(*), 0, 0, $9, $9 FROM picked
+    ON CONFLICT (organization_id, client_operation_id, merchant_id) DO NOTHING
+    RETURNING batch_id
+  ), made AS (
+    INSERT INTO capture_batch_items (organization_id, batch_id, transaction_id, amount, status,
+      updated_at)
+    SELECT $1, batch.batch_id, picked.transaction_id, NULL, 'Pending', $9 FROM picked, batch
+  )
+  SELECT batch_id FROM batch`;
+
+const insertNamed = `WITH picked AS (
+    SELECT * FROM jsonb_to_recordset($6::jsonb) AS r(transaction_id uuid, amount bigint, code text)
+  ), batch AS (
+    INSERT INTO capture_batches (organization_id, batch_id, merchant_id, client_operation_id,
+      state, request, total, succeeded, failed, created_at, updated_at)
+    SELECT $1, $3, $2, $4, 'Running', $5, count(*), 0, 0, $7, $7 FROM picked
+    ON CONFLICT (organization_id, client_operation_id, merchant_id) DO NOTHING
+    RETURNING batch_id
+  ), made AS (
+    INSERT INTO capture_batch_items (organization_id, batch_id, transaction_id, amount, status,
+      code, updated_at)
+    SELECT $1, batch.batch_id, picked.transaction_id, picked.amount, 'Pending', NULL, $7
+    FROM picked, batch
+  )
+  SELECT batch_id FROM batch`;
+
+const recordResults = `WITH r AS (
+    SELECT * FROM jsonb_to_recordset($3::jsonb) AS r(transaction_id uuid, status text, code text)
+  ), done AS (
+    UPDATE capture_batch_items i SET status = r.status, code = r.code, updated_at = $4
+    FROM r WHERE i.organization_id = $1 AND i.batch_id = $2
+      AND i.transaction_id = r.transaction_id AND i.status = 'Pending'
+    RETURNING i.status
+  ), counted AS (
+    SELECT count(*) FILTER (WHERE status = 'Succeeded') AS good,
+      count(*) FILTER (WHERE status = 'Failed') AS bad FROM done
+  )
+  UPDATE capture_batches b SET succeeded = b.succeeded + counted.good,
+    failed = b.failed + counted.bad, updated_at = $4,
+    state = CASE WHEN b.succeeded + b.failed + counted.good + counted.bad >= b.total
+      THEN 'Completed' ELSE 'Running' END
+  FROM counted WHERE b.organization_id = $1 AND b.batch_id = $2`;
+
+/** @example const batches = createBatchStore(database); */
+export function createBatchStore(database: Database): BatchStore {
+  const one = async (text: string, values: unknown[]) => {
+    const [row] = await database.query(text, values);
+    return row === undefined ? undefined : toBatch(row as Raw);
+  };
+  return {
+    async plan(organizationId, selection, limit) {
+      const rows = await database.query(
+        `SELECT t.transaction_id, t.currency, ${openOf} AS amount ${selected}
+          ORDER BY t.transaction_id LIMIT $6`,
+        [...selectionValues(organizationId, selection), limit],
+      );
+      return rows.map((row) => {
+        const each = row as Raw;
+        return {
+          transactionId: String(each['transaction_id']),
+          amount: Number(each['amount']),
+          currency: String(each['currency']),
+        };
+      });
+    },
+    async count(organizationId, selection) {
+      const values = selectionValues(organizationId, selection);
+      const [row] = await database.query(`SELECT count(*)::int AS total ${selected}`, values);
+      return Number((row as Raw)['total']);
+    },
+    async create(of) {
+      const { organizationId, batchId, clientOperationId, request, selection, items, at } = of;
+      const body = JSON.stringify(request);
+      const made =
+        items === undefined
+          ? await database.query(insertSelected, [
+              ...selectionValues(organizationId, selection),
+              batchId,
+              clientOperationId,
+              body,
+              at,
+            ])
+          : await database.query(insertNamed, [
+              organizationId,
+              selection.merchantId,
+              batchId,
+              clientOperationId,
+              body,
+              JSON.stringify(
+                items.map(({ transactionId, amount }) => ({
+                  transaction_id: transactionId,
+                  amount,
+                })),
+              ),
+              at,
+            ]);
+      return made.length > 0;
+    },
+    find: (organizationId, batchId) =>
+      one('SELECT * FROM capture_batches WHERE organization_id = $1 AND batch_id = $2', [
+        organizationId,
+        batchId,
+      ]),
+    findByClientId: (organizationId, clientOperationId, merchantId) =>
+      one(
+        `SELECT * FROM capture_batches WHERE organization_id = $1 AND client_operation_id = $2
+          AND merchant_id = $3`,
+        [organizationId, clientOperationId, merchantId],
+      ),
+    async items({ organizationId, batchId, after, limit, pendingOnly = false }) {
+      const rows = await database.query(
+        `SELECT transaction_id, amount, status, code FROM capture_batch_items
+          WHERE organization_id = $1 AND batch_id = $2
+            AND ($3::uuid IS NULL OR transaction_id > $3) AND ($4 OR status = 'Pending')
+          ORDER BY transaction_id LIMIT $5`,
+        [organizationId, batchId, after ?? null, !pendingOnly, limit],
+      );
+      return rows.map((row) => toItem(row as Raw));
+    },
+    async record(organizationId, batchId, results, at) {
+      if (results.length === 0) return;
+      const rows = results.map(({ transactionId, status, code }) => ({
+        transaction_id: transactionId,
+        status,
+        code,
+      }));
+      await database.query(recordResults, [organizationId, batchId, JSON.stringify(rows), at]);
+    },
+  };
+}

@@ -1,0 +1,56 @@
+// Refund or cancel by web: what can still be taken back decides which of the two it is.
+import type { AllowedOperations } from '@switchyard/contract';
+import type { Caller } from '../http/index.ts';
+import type { PaymentsDeps } from './deps.ts';
+import type { LoadedTransaction } from './model.ts';
+import { operate, type OperationAnswer, termsFor } from './operation.ts';
+import { allowedOperations } from './rules.ts';
+import { judge, type Terms, type Verb } from './state.ts';
+
+/** Refund where something captured is left to refund, else cancel. */
+function verbByWeb(loaded: LoadedTransaction, terms: Terms): Extract<Verb, 'Refund' | 'Cancel'> {
+  const refund = judge(loaded.row.position, 'Refund', terms);
+  return refund.allowed && refund.maxAmount > 0 ? 'Refund' : 'Cancel';
+}
+
+/** What may be done now, of every operation, and first of refund or cancel by web. */
+export async function allowed(
+  deps: PaymentsDeps,
+  loaded: LoadedTransaction,
+): Promise<AllowedOperations> {
+  const terms = await termsFor(deps, loaded);
+  const operations = allowedOperations(loaded.row, terms);
+  const verb = verbByWeb(loaded, terms);
+  const chosen = operations.find(({ operation }) => operation === verb);
+  if (chosen === undefined) throw new Error('an operation is missing from the table');
+  const { operation: _operation, ...verdict } = chosen;
+  return { ...verdict, operation: chosen.allowed ? verb : null, operations };
+}
+
+/** @throws Refusal of the state, the amount or the configuration */
+export async function refundByWeb(
+  deps: PaymentsDeps,
+  caller: Caller,
+  loaded: LoadedTransaction,
+  request: { amount?: number | undefined; clientOperationId?: string | undefined },
+): Promise<OperationAnswer> {
+  const verb = await chosenVerb(deps, loaded, request.clientOperationId);
+  return operate(deps, loaded, verb, {
+    ...request,
+    actor: caller.subject,
+    ...(verb === 'Cancel' ? { cancelReason: 'Functional' as const } : {}),
+  });
+}
+
+// A replay must choose what the first call chose, whatever is left to refund by now.
+async function chosenVerb(
+  deps: PaymentsDeps,
+  loaded: LoadedTransaction,
+  clientOperationId: string | undefined,
+): Promise<Extract<Verb, 'Refund' | 'Cancel'>> {
+  const first = loaded.operations.find(
+    (each) => clientOperationId !== undefined && each.clientOperationId === clientOperationId,
+  );
+  if (first?.kind === 'Refund' || first?.kind === 'Cancel') return first.kind;
+  return verbByWeb(loaded, await termsFor(deps, loaded));
+}

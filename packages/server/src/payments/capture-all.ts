@@ -1,0 +1,272 @@
+// Captures all that is authorised, or a list: a durable batch that survives a crash half-way.
+import { type Batch, type CaptureAllRequest, Refusal, refuse } from '@switchyard/contract';
+import type { Caller } from '../http/index.ts';
+import { isoTime, type Job } from '../platform/index.ts';
+import type { BatchItem, BatchRow, BatchSelection, BatchStore } from './batch-store.ts';
+import type { PaymentsDeps } from './deps.ts';
+import { findTransaction } from './find.ts';
+import { operate } from './operation.ts';
+import { differences, refuseReuse } from './rules.ts';
+import { merchantOf } from './scope.ts';
+
+export const captureAllJob = 'payments.captureall';
+
+export type CaptureAllDeps = PaymentsDeps & { batches: BatchStore };
+
+const pageSize = 200;
+const lanes = 16;
+const shownMax = 200;
+
+export type BatchAnswer = { batch: Batch; replayed: boolean };
+
+function selectionOf(caller: Caller, request: CaptureAllRequest): BatchSelection {
+  const merchantId = merchantOf(caller, request.merchantId);
+  if (merchantId === undefined) {
+    return refuse('field_required', 'An organisation names the merchant.', {
+      errors: [{ pointer: '/merchantId', code: 'field_required', detail: 'Is required.' }],
+    });
+  }
+  const storeId = caller.storeId ?? request.storeId;
+  const { currency, authorizedBefore } = request;
+  return { merchantId, storeId, currency, authorizedBefore };
+}
+
+function viewBatch(row: BatchRow, items: readonly BatchItem[], limit: number): Batch {
+  const last = items.length === limit ? items.at(-1)?.transactionId : undefined;
+  return {
+    batchId: row.batchId,
+    state: row.state,
+    total: row.total,
+    succeeded: row.succeeded,
+    failed: row.failed,
+    items: items.map(({ transactionId, amount, status, code }) => ({
+      transactionId,
+      status,
+      ...(amount === undefined ? {} : { amount }),
+      ...(code === undefined ? {} : { code }),
+    })),
+    nextCursor: last ?? null,
+    createdAt: row.createdAt,
+    ...(row.state === 'Completed' ? { completedAt: row.updatedAt } : {}),
+  };
+}
+
+async function shown(
+  deps: CaptureAllDeps,
+  organizationId: string,
+  row: BatchRow,
+  page: { after?: string | undefined; limit: number },
+): Promise<Batch> {
+  const items = await deps.batches.items({ organizationId, batchId: row.batchId, ...page });
+  return viewBatch(row, items, page.limit);
+}
+
+async function dryRun(
+  deps: CaptureAllDeps,
+  organizationId: string,
+  selection: BatchSelection,
+): Promise<BatchAnswer> {
+  const total = await deps.batches.count(organizationId, selection);
+  const planned = await deps.batches.plan(organizationId, selection, shownMax);
+  return {
+    replayed: false,
+    batch: {
+      batchId: deps.ids.uuid(),
+      state: 'Completed',
+      dryRun: true,
+      total,
+      succeeded: 0,
+      failed: 0,
+      items: planned.map((each) => ({ ...each, status: 'Planned' as const })),
+      nextCursor: null,
+    },
+  };
+}
+
+// A name that is unknown is told at once: a batch holds only what can be captured.
+async function namedItems(
+  deps: CaptureAllDeps,
+  caller: Caller,
+  request: CaptureAllRequest,
+  merchantId: string,
+): Promise<{ transactionId: string; amount: number | undefined }[] | undefined> {
+  if (request.items === undefined) return undefined;
+  const found = await Promise.all(
+    request.items.map(async ({ transactionId, amount }, index) => {
+      try {
+        const loaded = await findTransaction(deps, caller, transactionId, merchantId);
+        return { transactionId: loaded.row.transactionId, amount };
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        return refuse('transaction_not_found', 'A named transaction does not exist.', {
+          errors: [
+            { pointer: `/items/${index}/transactionId`, code: error.code, detail: error.detail },
+          ],
+        });
+      }
+    }),
+  );
+  if (new Set(found.map((each) => each.transactionId)).size !== found.length) {
+    refuse('field_invalid', 'A transaction is named twice.', {
+      errors: [{ pointer: '/items', code: 'field_invalid', detail: 'Names one twice.' }],
+    });
+  }
+  return found;
+}
+
+/** @throws Refusal client_id_reused, transaction_not_found, field_required */
+export async function captureAll(
+  deps: CaptureAllDeps,
+  caller: Caller,
+  request: CaptureAllRequest,
+): Promise<BatchAnswer> {
+  const { organizationId } = caller;
+  const selection = selectionOf(caller, request);
+  if (request.dryRun === true) return dryRun(deps, organizationId, selection);
+  const { clientOperationId, ...members } = request;
+  const batchId = deps.ids.uuid();
+  const identifier = clientOperationId ?? batchId;
+  const known = () =>
+    deps.batches.findByClientId(organizationId, identifier, selection.merchantId);
+  const first = clientOperationId === undefined ? undefined : await known();
+  if (first !== undefined) return replayBatch(deps, organizationId, first, members);
+  const items = await namedItems(deps, caller, request, selection.merchantId);
+  const at = isoTime(deps.clock.now());
+  const made = await deps.batches.create({
+    organizationId,
+    batchId,
+    clientOperationId: identifier,
+    request: members,
+    selection,
+    ...(items === undefined ? {} : { items }),
+    at,
+  });
+  const row = await known();
+  if (row === undefined) throw new Error('a batch has vanished');
+  if (!made) return replayBatch(deps, organizationId, row, members);
+  await continueBatch(deps, organizationId, batchId);
+  return { replayed: false, batch: await shown(deps, organizationId, row, { limit: shownMax }) };
+}
+
+async function replayBatch(
+  deps: CaptureAllDeps,
+  organizationId: string,
+  row: BatchRow,
+  members: Record<string, unknown>,
+): Promise<BatchAnswer> {
+  if (differences(row.request, members).length > 0) {
+    refuseReuse(row.request, members, 'clientOperationId');
+  }
+  // A crash between making the batch and its job leaves it to whoever asks next.
+  if (row.state === 'Running') await continueBatch(deps, organizationId, row.batchId);
+  return { replayed: true, batch: await shown(deps, organizationId, row, { limit: shownMax }) };
+}
+
+function continueBatch(
+  deps: CaptureAllDeps,
+  organizationId: string,
+  batchId: string,
+): Promise<void> {
+  return deps.jobs.enqueue({
+    organizationId,
+    jobId: deps.ids.uuid(),
+    kind: captureAllJob,
+    payload: { batchId },
+    dueAt: deps.clock.now(),
+  });
+}
+
+/** @throws Refusal batch_not_found */
+export async function findBatch(
+  deps: CaptureAllDeps,
+  caller: Caller,
+  batchId: string,
+  page: { after?: string | undefined; limit: number },
+): Promise<Batch> {
+  const row = await deps.batches.find(caller.organizationId, batchId);
+  const mine = caller.merchantId === undefined || row?.merchantId === caller.merchantId;
+  if (row === undefined || !mine) {
+    return refuse('batch_not_found', 'There is no batch with this identifier.');
+  }
+  return shown(deps, caller.organizationId, row, page);
+}
+
+type Result = { transactionId: string; status: 'Succeeded' | 'Failed'; code?: string };
+
+async function captureItem(
+  deps: CaptureAllDeps,
+  organizationId: string,
+  batchId: string,
+  item: BatchItem,
+): Promise<Result | undefined> {
+  const { transactionId } = item;
+  const loaded = await deps.store.findById(organizationId, transactionId);
+  if (loaded === undefined) {
+    return { transactionId, status: 'Failed', code: 'transaction_not_found' };
+  }
+  try {
+    // The identifier is longer than any client's: it meets none, and a second run replays it.
+    const { operation } = await operate(deps, loaded, 'Capture', {
+      amount: item.amount,
+      clientOperationId: `captureall:${batchId}:${transactionId}`,
+    });
+    if (operation?.status === 'Succeeded') return { transactionId, status: 'Succeeded' };
+    if (operation?.status === 'Sent' || operation?.status === 'Pending') return undefined;
+    return { transactionId, status: 'Failed', code: operation?.details.response?.code ?? 'failed' };
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    if (error.code === 'acquirer_unavailable' || error.code === 'overloaded') throw error;
+    return { transactionId, status: 'Failed', code: error.code };
+  }
+}
+
+async function capturePage(
+  deps: CaptureAllDeps,
+  organizationId: string,
+  batchId: string,
+  items: readonly BatchItem[],
+): Promise<{ results: Result[]; fault: unknown }> {
+  const results: Result[] = [];
+  let fault: unknown;
+  let next = 0;
+  const lane = async () => {
+    for (let item = items[next++]; item !== undefined; item = items[next++]) {
+      if (fault !== undefined) return;
+      try {
+        const result = await captureItem(deps, organizationId, batchId, item);
+        if (result !== undefined) results.push(result);
+      } catch (error) {
+        fault = error;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: lanes }, lane));
+  return { results, fault };
+}
+
+const unansweredRetryMs = 2000;
+
+/** One page of a batch; another job goes on with the next. */
+export async function workBatch(
+  deps: CaptureAllDeps,
+  job: Job,
+): Promise<undefined | { retryAt: number }> {
+  const { batchId } = job.payload as { batchId: string };
+  const { organizationId } = job;
+  const row = await deps.batches.find(organizationId, batchId);
+  if (row === undefined || row.state === 'Completed') return undefined;
+  const items = await deps.batches.items({
+    organizationId,
+    batchId,
+    limit: pageSize,
+    pendingOnly: true,
+  });
+  const { results, fault } = await capturePage(deps, organizationId, batchId, items);
+  await deps.batches.record(organizationId, batchId, results, isoTime(deps.clock.now()));
+  if (fault !== undefined) throw fault;
+  if (items.length === 0) return undefined;
+  // Only items without an answer were met: they end by their own jobs, so look again later.
+  if (results.length === 0) return { retryAt: deps.clock.now() + unansweredRetryMs };
+  await continueBatch(deps, organizationId, batchId);
+  return undefined;
+}

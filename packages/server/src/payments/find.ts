@@ -1,0 +1,48 @@
+// Finds a transaction by the server's identifier or the client's, within what the caller may see.
+import { refuse } from '@switchyard/contract';
+import type { Caller } from '../http/index.ts';
+import type { PaymentsDeps } from './deps.ts';
+import type { LoadedTransaction } from './model.ts';
+import { merchantOf } from './scope.ts';
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+function visible(caller: Caller, merchantId: string | undefined) {
+  return ({ row }: LoadedTransaction) =>
+    (merchantId === undefined || row.merchantId === merchantId) &&
+    (caller.storeId === undefined || row.storeId === caller.storeId);
+}
+
+/**
+ * The transaction under an identifier: the server's first, then the client's.
+ *
+ * @param asked the merchant that an organisation's caller names, to decide between several
+ * @throws Refusal transaction_not_found, also for what belongs to somebody else;
+ *   transaction_ambiguous
+ */
+export async function findTransaction(
+  deps: Pick<PaymentsDeps, 'store'>,
+  caller: Caller,
+  identifier: string,
+  asked?: string,
+): Promise<LoadedTransaction> {
+  const merchantId = merchantOf(caller, asked);
+  const mayBeSeen = visible(caller, merchantId);
+  if (uuid.test(identifier)) {
+    const found = await deps.store.findById(caller.organizationId, identifier.toLowerCase());
+    if (found !== undefined && mayBeSeen(found)) return found;
+  }
+  const matches = await deps.store.findByClientId(caller.organizationId, identifier, merchantId);
+  const [match, another] = matches.filter(mayBeSeen);
+  if (match === undefined) {
+    return refuse('transaction_not_found', 'There is no transaction with this identifier.');
+  }
+  if (another !== undefined) {
+    refuse('transaction_ambiguous', 'Several merchants have used this identifier.', {
+      extensions: {
+        merchantIds: matches.filter(mayBeSeen).map(({ row }) => row.merchantId),
+      },
+    });
+  }
+  return match;
+}

@@ -1,0 +1,57 @@
+// The door to the card payments: sale, capture, refund, cancel, status, and what they leave to do.
+import type { FastifyInstance } from 'fastify';
+import type { LateAnswer } from '../acquiring/index.ts';
+import type { Database, Jobs } from '../platform/index.ts';
+import { createBatchStore } from './batch-store.ts';
+import { captureAllJob, workBatch } from './capture-all.ts';
+import type { PaymentsDeps } from './deps.ts';
+import { recordLateAnswer } from './late-answer.ts';
+import { repeatOperation } from './pending.ts';
+import { createRecovery } from './recovery.ts';
+import { repeatJob } from './reversal.ts';
+import { registerPaymentRoutes } from './routes.ts';
+import { createRunning } from './running.ts';
+import { createStore } from './store.ts';
+
+export { transactionEventTypes } from '@switchyard/contract';
+export { type State, stateTable } from './state.ts';
+
+export type Payments = {
+  register(app: FastifyInstance): void;
+  /** Begins to end what crashed processes left, and what is due. */
+  start(): void;
+  /** Records an answer that came after its request was given up. */
+  lateAnswer(late: LateAnswer): void;
+  /** Ends the sweep and waits for what runs, so that outcomes are durable before the links close. */
+  stop(): Promise<void>;
+};
+
+type Deps = Omit<PaymentsDeps, 'store' | 'running' | 'jobs'> & { database: Database; jobs: Jobs };
+
+/**
+ * Builds the payments room.
+ *
+ * @example const payments = createPayments({ database, acquiring, provisioning, vault, jobs, … });
+ */
+export function createPayments({ database, jobs, ...rest }: Deps): Payments {
+  const deps = {
+    ...rest,
+    jobs,
+    store: createStore({ database, ids: rest.ids }),
+    running: createRunning(),
+    batches: createBatchStore(database),
+  };
+  const recovery = createRecovery(deps);
+  jobs.handle(repeatJob, (job) => repeatOperation(deps, job));
+  jobs.handle(captureAllJob, (job) => workBatch(deps, job));
+  return {
+    register: (app) => registerPaymentRoutes(app, deps),
+    start: () => recovery.start(),
+    lateAnswer: (late) => recordLateAnswer(deps, late),
+    async stop() {
+      await recovery.stop();
+      await deps.running.idle();
+      await deps.store.drain();
+    },
+  };
+}

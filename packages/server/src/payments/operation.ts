@@ -1,0 +1,327 @@
+// Captures, refunds and cancels alike: reserve the amount, speak to the acquirer, settle.
+import { Refusal, refuse } from '@switchyard/contract';
+import type { AcquirerOutcome, AcquirerRequest } from '../acquiring/index.ts';
+import type { Resolved } from '../provisioning/index.ts';
+import { isoTime } from '../platform/index.ts';
+import { duplicateWaitMs, graceMs, type PaymentsDeps } from './deps.ts';
+import {
+  factsOf,
+  type LoadedTransaction,
+  type OperationDetails,
+  type StoredOperation,
+} from './model.ts';
+import { nextReferenceFor, repeatJobFor, reversalStep } from './reversal.ts';
+import { decide, operationOf, type OperationRequest, refuseReuse } from './rules.ts';
+import { settledStep } from './settled.ts';
+import type { Changes, Terms, Verb } from './state.ts';
+import { openAmount } from './state.ts';
+import { after, changeOf, type Step } from './step.ts';
+import { OperationIdTaken } from './store.ts';
+
+export type OperationCall = OperationRequest & {
+  clientOperationId?: string | undefined;
+  cancelReason?: 'Technical' | 'Functional';
+  reversalReason?: string | undefined;
+  /** Who did it, for what is done by web. */
+  actor?: string;
+};
+
+export type OperationAnswer = {
+  loaded: LoadedTransaction;
+  /** Undefined where nothing was to be done. */
+  operation: StoredOperation | undefined;
+  replayed: boolean;
+};
+
+const rivalsMax = 20;
+
+const reserved: Readonly<Record<Exclude<Verb, 'Reverse'>, keyof Changes>> = {
+  Capture: 'captureReserved',
+  Cancel: 'cancelReserved',
+  Refund: 'refundReserved',
+};
+
+/** What of the contract bounds an operation. */
+export function termsOf(contract: Resolved['contract'], overCapture: number): Terms {
+  const { partialCancel, multipleCapture } = contract;
+  return { partialCancel, multipleCapture, overCapture };
+}
+
+export async function termsFor(deps: PaymentsDeps, loaded: LoadedTransaction): Promise<Terms> {
+  const { organizationId, contractId, overCapture } = loaded.row;
+  return termsOf(await deps.provisioning.contract(organizationId, contractId), overCapture);
+}
+
+function requestOf(call: OperationCall): Record<string, unknown> {
+  const { clientOperationId: _id, actor: _actor, ...members } = call;
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
+}
+
+const pollEveryMs = 250;
+
+/** The operation that already has the client's identifier, once it is answered or time is up. */
+async function replayOperation(
+  deps: PaymentsDeps,
+  loaded: LoadedTransaction,
+  verb: Verb,
+  call: OperationCall,
+): Promise<OperationAnswer | undefined> {
+  const { clientOperationId } = call;
+  if (clientOperationId === undefined) return undefined;
+  const { organizationId, merchantId, transactionId } = loaded.row;
+  const kind = operationOf[verb];
+  const known = await deps.store.findOperation({
+    organizationId,
+    merchantId,
+    kind,
+    clientOperationId,
+  });
+  if (known === undefined) return undefined;
+  if (known.transactionId !== transactionId) {
+    refuseReuse({ transactionId: known.transactionId }, { transactionId }, 'clientOperationId');
+  }
+  const until = deps.clock.now() + deps.acquirerTimeoutMs + duplicateWaitMs;
+  for (;;) {
+    const standing = (await deps.store.findById(organizationId, transactionId)) ?? loaded;
+    const operation = standing.operations.find((each) => each.number === known.number);
+    if (operation === undefined) throw new Error('an operation has vanished');
+    refuseReuse(operation.details.request, requestOf(call), 'clientOperationId');
+    if (operation.status !== 'Sent' || deps.clock.now() >= until) {
+      return { loaded: standing, operation, replayed: true };
+    }
+    await deps.running.nextChange(transactionId, pollEveryMs);
+  }
+}
+
+/**
+ * Does one operation on a transaction.
+ *
+ * @throws Refusal of the state, the amount or the configuration, and acquirer_unavailable
+ */
+export async function operate(
+  deps: PaymentsDeps,
+  found: LoadedTransaction,
+  verb: Verb,
+  call: OperationCall,
+): Promise<OperationAnswer> {
+  const known = await replayOperation(deps, found, verb, call);
+  if (known !== undefined) return known;
+  try {
+    const reservation = await reserve(deps, found, verb, call);
+    if (!reservation.send) return reservation.answer;
+    return await finish(deps, reservation.answer);
+  } catch (error) {
+    if (!(error instanceof OperationIdTaken)) throw error;
+    const answer = await replayOperation(deps, found, verb, call);
+    return answer ?? refuse('concurrent_modification', 'Somebody was faster; try again.');
+  }
+}
+
+type Reservation = { send: boolean; answer: OperationAnswer };
+
+function reserve(
+  deps: PaymentsDeps,
+  found: LoadedTransaction,
+  verb: Verb,
+  call: OperationCall,
+): Promise<Reservation> {
+  const { organizationId, transactionId } = found.row;
+  return deps.running.inTurn(transactionId, async () => {
+    for (let attempt = 0; attempt < rivalsMax; attempt += 1) {
+      const loaded = await deps.store.findById(organizationId, transactionId);
+      if (loaded === undefined) throw new Error('a transaction has vanished');
+      const terms = await termsFor(deps, loaded);
+      const decision = decide(loaded, verb, call, terms);
+      if (typeof decision === 'string') return idle(loaded, decision);
+      if (!decision.queued && !deps.acquiring.available(factsOf(loaded).linkId)) {
+        refuse('acquirer_unavailable', 'The acquirer cannot be reached; nothing was sent.');
+      }
+      const step = await firstStep(deps, loaded, verb, call, decision);
+      const change = changeOf(loaded.row, step);
+      if (!(await deps.store.commit(change))) continue;
+      deps.running.changed(transactionId);
+      const answer = { loaded: after(loaded, change), operation: step.operation, replayed: false };
+      return { send: !decision.queued, answer };
+    }
+    return refuse('concurrent_modification', 'Too many work on this transaction; try again.');
+  });
+}
+
+function idle(loaded: LoadedTransaction, decision: 'Nothing' | 'Replay'): Reservation {
+  const last = loaded.operations.findLast((each) => each.kind === 'Reversal');
+  const operation = decision === 'Replay' ? last : undefined;
+  return { send: false, answer: { loaded, operation, replayed: decision === 'Replay' } };
+}
+
+async function firstStep(
+  deps: PaymentsDeps,
+  loaded: LoadedTransaction,
+  verb: Verb,
+  call: OperationCall,
+  decision: { amount: number; queued: boolean; final: boolean },
+): Promise<Step> {
+  const at = deps.clock.now();
+  const details = detailsOf(loaded, verb, call, decision);
+  if (verb === 'Reverse') {
+    const step = await reversalStep(deps, loaded, {
+      at,
+      reason: call.reversalReason ?? 'Technical',
+      clientOperationId: call.clientOperationId,
+      details,
+      // A sale that still runs at the host is reversed only once its time is over.
+      ...(decision.queued ? { notBefore: loaded.row.deadline } : {}),
+    });
+    if (decision.queued || step.operation === undefined) return step;
+    const { job: _job, ...withoutJob } = step;
+    return { ...withoutJob, operation: { ...step.operation, status: 'Sent' } };
+  }
+  const iso = isoTime(at);
+  const operation: StoredOperation = {
+    number: loaded.row.operationCount + 1,
+    operationId: deps.ids.uuid(),
+    kind: operationOf[verb],
+    status: 'Sent',
+    amount: decision.amount,
+    clientOperationId: call.clientOperationId,
+    details: {
+      ...details,
+      reference: await nextReferenceFor(deps, loaded, verb === 'Cancel' ? 'Reversal' : verb),
+    },
+    deadline: at + deps.acquirerTimeoutMs + graceMs,
+    createdAt: iso,
+    updatedAt: iso,
+  };
+  return {
+    at,
+    type: `transaction.${verb.toLowerCase()}_pending`,
+    changes: { [reserved[verb]]: decision.amount },
+    data: { amount: decision.amount, ...(call.actor === undefined ? {} : { actor: call.actor }) },
+    operation,
+  };
+}
+
+function detailsOf(
+  loaded: LoadedTransaction,
+  verb: Verb,
+  call: OperationCall,
+  decision: { amount: number; final: boolean },
+): Omit<OperationDetails, 'reference'> {
+  const rest = openAmount(loaded.row.position) - decision.amount;
+  return {
+    request: requestOf(call),
+    ...(call.actor === undefined ? {} : { actor: call.actor }),
+    ...(decision.final ? { final: true } : {}),
+    ...(call.cancelReason === undefined ? {} : { cancelReason: call.cancelReason }),
+    ...(call.reversalReason === undefined ? {} : { reversalReason: call.reversalReason }),
+    ...(verb === 'Cancel' && rest > 0 ? { remainingAmount: rest } : {}),
+  };
+}
+
+/** Sends a reserved operation and settles it; without a final answer it is left to the jobs. */
+async function finish(deps: PaymentsDeps, reserved: OperationAnswer): Promise<OperationAnswer> {
+  const { loaded, operation } = reserved;
+  if (operation === undefined) return reserved;
+  deps.failPoints.hit('after-intent');
+  const outcome = await sendOperation(deps, loaded, operation, false);
+  const standing = await settleOperation(deps, loaded, operation.number, outcome);
+  const done = standing.operations.find((each) => each.number === operation.number);
+  if (outcome.outcome === 'NotSent' && done?.status === 'Failed') {
+    throw new Refusal('acquirer_unavailable', 'The acquirer cannot be reached; nothing was sent.');
+  }
+  return { loaded: standing, operation: done, replayed: false };
+}
+
+const acquirerKinds = {
+  Capture: 'Capture',
+  Refund: 'Refund',
+  Cancel: 'Reversal',
+  Reversal: 'Reversal',
+} as const;
+
+/** Sends an operation to the acquirer; `repeat` where it may have been sent before. */
+export async function sendOperation(
+  deps: PaymentsDeps,
+  loaded: LoadedTransaction,
+  operation: StoredOperation,
+  repeat: boolean,
+): Promise<AcquirerOutcome> {
+  const { row } = loaded;
+  const facts = factsOf(loaded);
+  const card = await deps.vault.reveal(row.organizationId, facts.card.token);
+  if (card === undefined) throw new Error('the vault does not know the card of a sale');
+  const authorizationCode = loaded.events[1]?.data.authorizationCode;
+  const request: AcquirerRequest = {
+    kind: acquirerKinds[operation.kind],
+    repeat,
+    organizationId: row.organizationId,
+    transactionId: row.transactionId,
+    linkId: facts.linkId,
+    reference: operation.details.reference,
+    merchantNumber: facts.merchantNumber,
+    mcc: facts.mcc,
+    amount: operation.amount,
+    currency: row.currency,
+    entryMode: facts.entryMode,
+    card,
+    original: facts.reference,
+    ...(authorizationCode === undefined ? {} : { authorizationCode }),
+    ...(operation.details.final === true ? { final: true } : {}),
+    ...(operation.details.remainingAmount === undefined
+      ? {}
+      : { remainingAmount: operation.details.remainingAmount }),
+  };
+  return deps.acquiring.send(request, () => deps.failPoints.hit('after-send'));
+}
+
+/** Makes an operation's outcome durable, whatever else has happened to the transaction meanwhile. */
+export async function settleOperation(
+  deps: PaymentsDeps,
+  loaded: LoadedTransaction,
+  number: number,
+  outcome: AcquirerOutcome,
+  { queued = false } = {},
+): Promise<LoadedTransaction> {
+  const { organizationId, transactionId } = loaded.row;
+  let standing: LoadedTransaction | undefined = loaded;
+  for (let attempt = 0; attempt < rivalsMax * 5 && standing !== undefined; attempt += 1) {
+    const operation = standing.operations.find((each) => each.number === number);
+    if (operation === undefined) throw new Error('an operation has vanished');
+    if (operation.status !== 'Sent' && operation.status !== 'Pending') return standing;
+    const step = settledStep(standing, operation, outcome, deps.clock.now());
+    if (step === 'Unanswered') {
+      // Already Pending and the jobs table has it: nothing new to tell.
+      if (queued || operation.status === 'Pending') return standing;
+      const pending = pendingStep(deps, standing, operation);
+      const change = changeOf(standing.row, pending);
+      if (await deps.store.commit(change)) return after(standing, change);
+    } else {
+      const change = changeOf(standing.row, step);
+      if (await deps.store.commit(change)) {
+        deps.running.changed(transactionId);
+        return after(standing, change);
+      }
+    }
+    standing = await deps.store.findById(organizationId, transactionId);
+  }
+  throw new Error('an outcome could not be made durable');
+}
+
+/** Leaves a sent operation without an answer to the jobs table, in one commit. */
+export function pendingStep(
+  deps: PaymentsDeps,
+  loaded: LoadedTransaction,
+  operation: StoredOperation,
+): Step {
+  const at = deps.clock.now();
+  return {
+    at,
+    type:
+      operation.kind === 'Reversal'
+        ? 'transaction.reversal_queued'
+        : `transaction.${operation.kind.toLowerCase()}_pending`,
+    changes: {},
+    data: { amount: operation.amount, reason: 'Unanswered' },
+    operation: { ...operation, status: 'Pending', updatedAt: isoTime(at) },
+    job: repeatJobFor(deps, loaded.row.transactionId, operation.number, at, { sent: true }),
+  };
+}

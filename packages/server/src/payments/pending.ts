@@ -1,0 +1,40 @@
+// Sends unanswered operations again, with the same reference, until the acquirer has answered.
+import type { Job } from '../platform/index.ts';
+import type { PaymentsDeps } from './deps.ts';
+import { sendOperation, settleOperation } from './operation.ts';
+
+/** Waits between repeats, ms; the last one goes on for ever. */
+const repeatAfterMs = [1000, 2000, 5000, 10_000, 30_000, 60_000, 300_000] as const;
+
+/** Repeats after which a person should look; counted, logged, and gone on with. */
+export const alarmAfter = 6;
+
+export function repeatDelayMs(attempts: number): number {
+  return repeatAfterMs[Math.min(attempts, repeatAfterMs.length - 1)] ?? 300_000;
+}
+
+type Payload = { transactionId: string; number: number; sent?: boolean };
+
+/** @returns when to try again, epoch ms, where there is still no answer */
+export async function repeatOperation(
+  deps: PaymentsDeps,
+  job: Job,
+): Promise<undefined | { retryAt: number }> {
+  const { transactionId, number, sent } = job.payload as Payload;
+  const loaded = await deps.store.findById(job.organizationId, transactionId);
+  const operation = loaded?.operations.find((each) => each.number === number);
+  if (loaded === undefined || operation === undefined || operation.status !== 'Pending') {
+    return undefined;
+  }
+  const outcome = await sendOperation(deps, loaded, operation, sent === true || job.attempts > 0);
+  const standing = await settleOperation(deps, loaded, number, outcome, { queued: true });
+  const now = standing.operations.find((each) => each.number === number);
+  if (now?.status !== 'Pending') return undefined;
+  if (job.attempts + 1 === alarmAfter) {
+    deps.log.error(
+      { transactionId, number, kind: operation.kind, attempts: job.attempts + 1 },
+      'an operation has no answer from the acquirer after many tries',
+    );
+  }
+  return { retryAt: deps.clock.now() + repeatDelayMs(job.attempts) };
+}

@@ -1,0 +1,78 @@
+// Ends what a crashed process left running: sales are reversed, operations go to the jobs table.
+import type { PaymentsDeps } from './deps.ts';
+import { pendingStep } from './operation.ts';
+import { reversalStep } from './reversal.ts';
+import { changeOf } from './step.ts';
+
+const sweepEveryMs = 1000;
+const sweepMax = 200;
+/** The sweep leaves a live process this long after its deadline to make an outcome durable, ms. */
+const marginMs = 250;
+
+export type Recovery = { start(): void; sweep(): Promise<number>; stop(): Promise<void> };
+
+async function reverseSale(
+  deps: PaymentsDeps,
+  key: { organizationId: string; transactionId: string },
+): Promise<void> {
+  const loaded = await deps.store.findById(key.organizationId, key.transactionId);
+  if (loaded === undefined || loaded.row.position.phase !== 'Received') return;
+  const step = await reversalStep(deps, loaded, { at: deps.clock.now(), reason: 'Unanswered' });
+  await deps.store.commit(changeOf(loaded.row, step));
+  deps.running.changed(key.transactionId);
+}
+
+async function queueOperation(
+  deps: PaymentsDeps,
+  key: { organizationId: string; transactionId: string; number: number },
+): Promise<void> {
+  const loaded = await deps.store.findById(key.organizationId, key.transactionId);
+  const operation = loaded?.operations.find((each) => each.number === key.number);
+  if (loaded === undefined || operation?.status !== 'Sent') return;
+  await deps.store.commit(changeOf(loaded.row, pendingStep(deps, loaded, operation)));
+  deps.running.changed(key.transactionId);
+}
+
+/** @example const recovery = createRecovery(deps); recovery.start(); */
+export function createRecovery(deps: PaymentsDeps): Recovery {
+  let timer: NodeJS.Timeout | undefined;
+  let sweeping: Promise<number> | undefined;
+
+  async function sweepOnce(): Promise<number> {
+    const before = deps.clock.now() - marginMs;
+    const sales = await deps.store.unansweredSales(before, sweepMax);
+    const operations = await deps.store.unansweredOperations(before, sweepMax);
+    if (sales.length + operations.length === 0) return 0;
+    deps.log.warn(
+      { sales: sales.length, operations: operations.length },
+      'ending what was left without an outcome',
+    );
+    // The writes of a sweep travel together in group commits; the sweep's limit bounds them.
+    await Promise.all([
+      ...sales.map((key) => reverseSale(deps, key)),
+      ...operations.map((key) => queueOperation(deps, key)),
+    ]);
+    deps.jobs.poke();
+    return sales.length + operations.length;
+  }
+
+  function sweep(): Promise<number> {
+    sweeping ??= sweepOnce().finally(() => {
+      sweeping = undefined;
+    });
+    return sweeping;
+  }
+
+  return {
+    sweep,
+    start() {
+      timer = setInterval(() => {
+        sweep().catch((error: unknown) => deps.log.warn({ err: error }, 'a sweep failed'));
+      }, sweepEveryMs);
+    },
+    async stop() {
+      clearInterval(timer);
+      await sweeping?.catch(() => 0);
+    },
+  };
+}

@@ -1,0 +1,74 @@
+// Answers a request whose identifier is known: the same answer, never a second effect.
+import type { ProcessRequest } from '@switchyard/contract';
+import { duplicateWaitMs, type PaymentsDeps } from './deps.ts';
+import { factsOf, type LoadedTransaction } from './model.ts';
+import { refuseReuse } from './rules.ts';
+
+export type SaleKey = {
+  organizationId: string;
+  merchantId: string;
+  clientTransactionId: string;
+  text: string;
+};
+
+export function saleKey(
+  organizationId: string,
+  merchantId: string,
+  { clientTransactionId }: Pick<ProcessRequest, 'clientTransactionId'>,
+): SaleKey {
+  const text = `sale|${organizationId}|${merchantId}|${clientTransactionId}`;
+  return { organizationId, merchantId, clientTransactionId, text };
+}
+
+const pollEveryMs = 250;
+
+async function find(deps: PaymentsDeps, key: SaleKey): Promise<LoadedTransaction | undefined> {
+  const { organizationId, clientTransactionId, merchantId } = key;
+  const [found] = await deps.store.findByClientId(organizationId, clientTransactionId, merchantId);
+  return found;
+}
+
+/**
+ * Waits while the first request with the identifier still runs, here or in another process, at
+ * most the acquirer's time and two seconds; then tells the sale as it stands.
+ *
+ * @returns undefined where no sale has the identifier
+ * @throws Refusal client_id_reused where the first request was another one
+ */
+export async function replaySale(
+  deps: PaymentsDeps,
+  key: SaleKey,
+  fingerprint: Record<string, unknown>,
+  { ignoreRunning = false } = {},
+): Promise<{ loaded: LoadedTransaction; replayed: true } | undefined> {
+  const until = deps.clock.now() + deps.acquirerTimeoutMs + duplicateWaitMs;
+  const running = ignoreRunning ? undefined : deps.running.find(key.text);
+  let loaded = running === undefined ? await find(deps, key) : await withLimit(running, until, deps);
+  loaded ??= await find(deps, key);
+  if (loaded === undefined) return undefined;
+  refuseReuse(factsOf(loaded).request, fingerprint, 'clientTransactionId');
+  while (loaded.row.state === 'Received' && deps.clock.now() < until) {
+    await deps.running.nextChange(loaded.row.transactionId, pollEveryMs);
+    loaded = (await find(deps, key)) ?? loaded;
+  }
+  return { loaded, replayed: true };
+}
+
+// The first request's refusal is not the duplicate's: it looks for itself then.
+async function withLimit(
+  running: Promise<LoadedTransaction>,
+  until: number,
+  deps: PaymentsDeps,
+): Promise<LoadedTransaction | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), Math.max(0, until - deps.clock.now()));
+  });
+  try {
+    return await Promise.race([running, limit]);
+  } catch {
+    return undefined;
+  } finally {
+    clearTimeout(timer);
+  }
+}

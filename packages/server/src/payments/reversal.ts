@@ -1,0 +1,91 @@
+// Takes a sale back whose outcome nobody knows: decided not approved, and reversed until it is so.
+import type { PaymentsDeps } from './deps.ts';
+import { graceMs } from './deps.ts';
+import { isoTime } from '../platform/index.ts';
+import {
+  factsOf,
+  type JobRequest,
+  type LoadedTransaction,
+  type OperationDetails,
+  type StoredOperation,
+} from './model.ts';
+import type { Step } from './step.ts';
+
+export const repeatJob = 'payments.repeat';
+
+export type ReversalReason = {
+  /** Epoch ms. */
+  at: number;
+  reason: string;
+  response?: { code: string };
+  /** Epoch ms before which the reversal is not sent; now where left out. */
+  notBefore?: number;
+  clientOperationId?: string | undefined;
+  details?: Partial<OperationDetails>;
+};
+
+/** The job that sends an operation, and sends it again until it is answered. */
+export function repeatJobFor(
+  deps: PaymentsDeps,
+  transactionId: string,
+  number: number,
+  dueAt: number,
+  { sent = false } = {},
+): JobRequest {
+  return {
+    jobId: deps.ids.uuid(),
+    kind: repeatJob,
+    // What may have been sent before travels with the repeat digit from the first job on.
+    payload: { transactionId, number, ...(sent ? { sent } : {}) },
+    dueAt: isoTime(dueAt),
+  };
+}
+
+/** A new reference of the terminal that made the sale. */
+export function nextReferenceFor(
+  deps: PaymentsDeps,
+  loaded: LoadedTransaction,
+  kind: 'Capture' | 'Refund' | 'Reversal',
+) {
+  const { row } = loaded;
+  return deps.acquiring.nextReference({
+    organizationId: row.organizationId,
+    contractId: row.contractId,
+    holderId: row.deviceId ?? row.contractId,
+    kind,
+    timeZone: factsOf(loaded).timeZone,
+  });
+}
+
+/** Puts the reversal into the same commit as the decision that the sale is not approved. */
+export async function reversalStep(
+  deps: PaymentsDeps,
+  loaded: LoadedTransaction,
+  of: ReversalReason,
+): Promise<Step> {
+  const { row } = loaded;
+  const number = row.operationCount + 1;
+  const at = isoTime(of.at);
+  const reference = await nextReferenceFor(deps, loaded, 'Reversal');
+  const operation: StoredOperation = {
+    number,
+    operationId: deps.ids.uuid(),
+    kind: 'Reversal',
+    status: 'Pending',
+    amount: row.amount,
+    clientOperationId: of.clientOperationId,
+    details: { request: {}, cancelReason: 'Technical', ...of.details, reference },
+    deadline: of.at + deps.acquirerTimeoutMs + graceMs,
+    createdAt: at,
+    updatedAt: at,
+  };
+  const dueAt = of.notBefore ?? of.at;
+  return {
+    at: of.at,
+    type: 'transaction.reversal_queued',
+    changes: { phase: 'Reversing' },
+    data: { reason: of.reason, ...(of.response === undefined ? {} : { response: of.response }) },
+    operation,
+    job: repeatJobFor(deps, row.transactionId, number, dueAt),
+  };
+}

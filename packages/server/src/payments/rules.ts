@@ -1,0 +1,231 @@
+// The rules a request must pass before anything is stored; pure: values in, a refusal or facts out.
+import { type ProcessRequest, refuse, type ErrorCode } from '@switchyard/contract';
+import { isActiveCurrency } from '@switchyard/money';
+import type { LoadedTransaction, OperationKind, TransactionRow } from './model.ts';
+import { judge, type Terms, type Verb } from './state.ts';
+
+/** What of the acquirer contract a sale is measured against. */
+export type SaleTerms = {
+  currencies: readonly string[];
+  captureModes: readonly string[];
+  defaultCaptureMode: 'Immediate' | 'Deferred';
+  clearCardData: 'Allowed' | 'Refused';
+  partialApproval: boolean;
+};
+
+const at = (pointer: string, code: ErrorCode, detail: string) => ({
+  errors: [{ pointer, code, detail }],
+});
+
+/** Faults of the fields that a schema cannot see. @throws Refusal currency_unknown, too_late */
+export function checkFields(request: ProcessRequest, now: number): void {
+  if (!isActiveCurrency(request.currency)) {
+    refuse('currency_unknown', 'The currency is not in ISO 4217.', {
+      ...at('/currency', 'currency_unknown', 'Not an active ISO 4217 code.'),
+    });
+  }
+  if (request.notAfter !== undefined && Date.parse(request.notAfter) < now) {
+    refuse('too_late', 'The request arrived after its notAfter.');
+  }
+}
+
+/** What the contract allows. @throws Refusal of the configuration */
+export function captureModeFor(
+  request: ProcessRequest,
+  terms: SaleTerms,
+): 'Immediate' | 'Deferred' {
+  if (!terms.currencies.includes(request.currency)) {
+    refuse('currency_not_supported', 'The acquirer contract does not hold this currency.', {
+      ...at('/currency', 'currency_not_supported', 'Not in the acquirer contract.'),
+    });
+  }
+  const mode = request.captureMode ?? terms.defaultCaptureMode;
+  if (!terms.captureModes.includes(mode)) {
+    refuse('capture_mode_not_supported', `The acquirer contract does not allow ${mode}.`, {
+      ...at('/captureMode', 'capture_mode_not_supported', 'Not in the acquirer contract.'),
+    });
+  }
+  if (request.partialApproval === true && !terms.partialApproval) {
+    refuse('partial_approval_not_supported', 'The acquirer contract knows no partial approval.', {
+      ...at('/partialApproval', 'partial_approval_not_supported', 'Not in the acquirer contract.'),
+    });
+  }
+  if (terms.clearCardData === 'Refused' && request.instrument.token === undefined) {
+    refuse('clear_card_data_refused', 'The acquirer contract takes no card data in clear.');
+  }
+  return mode;
+}
+
+/** The members of a request that tell it from another under the same identifier. */
+export function fingerprintOf(
+  request: ProcessRequest,
+  resolved: { storeId: string | undefined; deviceId: string | undefined; cardToken: string },
+  holder: string | undefined,
+): Record<string, unknown> {
+  const { instrument: _instrument, clientTransactionId: _id, merchantId: _merchant, ...members } =
+    request;
+  return {
+    ...members,
+    storeId: resolved.storeId,
+    deviceId: resolved.deviceId,
+    instrument: holder === undefined ? resolved.cardToken : `${resolved.cardToken}|${holder}`,
+  };
+}
+
+const canonical = (value: unknown): string =>
+  JSON.stringify(value, (_key, each: unknown) =>
+    typeof each === 'object' && each !== null && !Array.isArray(each)
+      ? Object.fromEntries(Object.entries(each).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : each,
+  ) ?? 'null';
+
+/** The names of the members in which two requests differ; never their values. */
+export function differences(
+  first: Record<string, unknown>,
+  second: Record<string, unknown>,
+): string[] {
+  const names = new Set([...Object.keys(first), ...Object.keys(second)]);
+  return [...names].filter((name) => canonical(first[name]) !== canonical(second[name])).sort();
+}
+
+/** @throws Refusal client_id_reused, naming the members that differ */
+export function refuseReuse(
+  first: Record<string, unknown>,
+  second: Record<string, unknown>,
+  what: 'clientTransactionId' | 'clientOperationId',
+): void {
+  const names = differences(first, second);
+  if (names.length === 0) return;
+  refuse('client_id_reused', `This ${what} stands for another request.`, {
+    errors: names.map((name) => ({
+      pointer: `/${name}`,
+      code: 'client_id_reused',
+      detail: 'Differs from the first request.',
+    })),
+  });
+}
+
+export const operationOf: Readonly<Record<Verb, OperationKind>> = {
+  Capture: 'Capture',
+  Cancel: 'Cancel',
+  Reverse: 'Reversal',
+  Refund: 'Refund',
+};
+
+const amountExceeded: Readonly<Record<Verb, ErrorCode>> = {
+  Capture: 'capture_amount_exceeded',
+  Cancel: 'cancel_amount_exceeded',
+  Reverse: 'partial_reversal_not_supported',
+  Refund: 'refund_amount_exceeded',
+};
+
+/** What each verb could do now, for `allowedoperations` and beside every conflict. */
+export function allowedOperations(row: TransactionRow, terms: Terms) {
+  const verbs: Verb[] = ['Capture', 'Refund', 'Cancel', 'Reverse'];
+  return verbs.map((verb) => {
+    const verdict = judge(row.position, verb, terms);
+    const usable = verdict.allowed && (verdict.maxAmount > 0 || verdict.mode === 'Queue');
+    return {
+      operation: operationOf[verb],
+      allowed: usable,
+      maxAmount: usable ? verdict.maxAmount : 0,
+      currency: row.currency,
+      ...(usable ? {} : { reason: verdict.allowed ? idleReason(verb) : verdict.reason }),
+    };
+  });
+}
+
+// Allowed in this state, but another operation has reserved all there is, or nothing is to be done.
+function idleReason(verb: Verb): ErrorCode {
+  return verb === 'Reverse' ? 'already_cancelled' : amountExceeded[verb];
+}
+
+export function conflict(loaded: LoadedTransaction, terms: Terms): Record<string, unknown> {
+  const { row } = loaded;
+  return {
+    transaction: {
+      transactionId: row.transactionId,
+      clientTransactionId: row.clientTransactionId,
+      state: row.state,
+    },
+    allowedOperations: allowedOperations(row, terms),
+  };
+}
+
+export type OperationRequest = {
+  amount?: number | undefined;
+  currency?: string | undefined;
+  final?: boolean | undefined;
+};
+
+export type Decision =
+  | { amount: number; queued: boolean; final: boolean }
+  | 'Nothing'
+  | 'Replay';
+
+/**
+ * Decides about an operation: the state first, then the amount, then the configuration.
+ *
+ * @returns the amount to reserve, minor units, or that nothing is to be done
+ * @throws Refusal of the state, the amount or the configuration, with what is allowed instead
+ */
+export function decide(
+  loaded: LoadedTransaction,
+  verb: Verb,
+  request: OperationRequest,
+  terms: Terms,
+): Decision {
+  const { row } = loaded;
+  const extensions = () => ({ extensions: conflict(loaded, terms) });
+  if (request.currency !== undefined && request.currency !== row.currency) {
+    refuse('currency_mismatch', `The transaction is in ${row.currency}.`, {
+      ...at('/currency', 'currency_mismatch', 'Must be the currency of the sale.'),
+    });
+  }
+  const verdict = judge(row.position, verb, terms);
+  if (!verdict.allowed) {
+    refuse(verdict.reason, `${operationOf[verb]} is not possible: ${row.state}.`, extensions());
+  }
+  if (verdict.mode === 'Nothing' || verdict.mode === 'Replay') return verdict.mode;
+  const amount = amountOf(row, verb, request, verdict);
+  if (amount === undefined || amount > verdict.maxAmount + (verdict.mode === 'Queue' ? amount : 0)) {
+    const left = `${verdict.maxAmount} ${row.currency} minor units are left.`;
+    refuse(amountExceeded[verb], left, {
+      extensions: { ...conflict(loaded, terms), maxAmount: verdict.maxAmount },
+      errors: [{ pointer: '/amount', code: 'too_large', detail: left }],
+    });
+  }
+  if (verb === 'Cancel' && amount < verdict.maxAmount && !terms.partialCancel) {
+    refuse('partial_cancel_not_supported', 'The acquirer takes only full cancels.', extensions());
+  }
+  return { amount, queued: verdict.mode === 'Queue', final: isFinal(verb, request, terms) };
+}
+
+// A reversal is of the whole sale: any other amount is told so.
+function amountOf(
+  row: TransactionRow,
+  verb: Verb,
+  request: OperationRequest,
+  verdict: { maxAmount: number; mode: string },
+): number | undefined {
+  const whole = verdict.mode === 'Queue' ? row.amount : verdict.maxAmount;
+  const amount = request.amount ?? defaultAmount(row, verb, whole);
+  if (verb === 'Reverse') return amount === whole ? whole : undefined;
+  return amount > 0 ? amount : undefined;
+}
+
+// What is left is what was authorised; an allowance above it is taken only when it is asked for.
+function defaultAmount(row: TransactionRow, verb: Verb, whole: number): number {
+  return verb === 'Capture' ? Math.max(0, whole - row.overCapture) : whole;
+}
+
+function isFinal(verb: Verb, request: OperationRequest, terms: Terms): boolean {
+  if (verb !== 'Capture') return false;
+  if (terms.multipleCapture) return request.final ?? false;
+  if (request.final === false) {
+    refuse('multiple_capture_not_supported', 'The acquirer takes one capture a sale.', {
+      ...at('/final', 'multiple_capture_not_supported', 'Every capture is final.'),
+    });
+  }
+  return true;
+}

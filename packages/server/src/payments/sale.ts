@@ -1,0 +1,289 @@
+// Takes a card sale: the intent is durable before the acquirer is called, the outcome right after.
+import { type ProcessRequest, refuse } from '@switchyard/contract';
+import type { AcquirerOutcome } from '../acquiring/index.ts';
+import type { Caller } from '../http/index.ts';
+import { isoTime } from '../platform/index.ts';
+import type { Resolved } from '../provisioning/index.ts';
+import { graceMs, type PaymentsDeps } from './deps.ts';
+import { type PresentedCard, presentedCard } from './instrument.ts';
+import type { LoadedTransaction, SaleFacts, StoredEvent, TransactionRow } from './model.ts';
+import { merchantOf } from './scope.ts';
+import { replaySale, saleKey } from './replay.ts';
+import { captureModeFor, checkFields, fingerprintOf } from './rules.ts';
+import { reversalStep } from './reversal.ts';
+import { noAmounts, overCaptureOf } from './state.ts';
+import { after, changeOf, type Step } from './step.ts';
+
+export type SaleAnswer = { loaded: LoadedTransaction; replayed: boolean };
+
+type Intent = {
+  request: ProcessRequest;
+  resolved: Resolved;
+  card: PresentedCard;
+  loaded: LoadedTransaction;
+  facts: SaleFacts;
+};
+
+/**
+ * Processes a sale, or tells again what became of the one with the same identifier.
+ *
+ * @throws Refusal for what the request, the configuration or the link does not allow
+ */
+export async function sale(
+  deps: PaymentsDeps,
+  caller: Caller,
+  request: ProcessRequest,
+): Promise<SaleAnswer> {
+  checkFields(request, deps.clock.now());
+  const merchantId = merchantOf(caller, request.merchantId);
+  const resolved = await deps.provisioning.resolve(caller.organizationId, {
+    ...(merchantId === undefined ? {} : { merchantId }),
+    ...definedIds(caller, request),
+  });
+  const key = saleKey(caller.organizationId, resolved.merchant.merchantId, request);
+  const card = await presentedCard(
+    request,
+    (token) => deps.vault.reveal(caller.organizationId, token),
+    deps.clock.now(),
+  );
+  const token = await deps.vault.protect(caller.organizationId, card);
+  const fingerprint = fingerprintOf(
+    request,
+    { storeId: resolved.store?.storeId, deviceId: resolved.device?.deviceId, cardToken: token },
+    request.instrument.card?.holderName && deps.vault.digest(request.instrument.card.holderName),
+  );
+  const replay = () => replaySale(deps, key, fingerprint);
+  const running = deps.running.find(key.text);
+  if (running !== undefined) return (await replay()) ?? refuseRunning();
+
+  const mode = await orReplay(replay, () => {
+    const chosen = captureModeFor(request, resolved.contract);
+    if (!deps.acquiring.available(resolved.contract.acquirerLink)) {
+      refuse('acquirer_unavailable', 'The acquirer cannot be reached; nothing was sent.');
+    }
+    return chosen;
+  });
+  if (typeof mode === 'object') return mode;
+
+  const intent = await intentOf(deps, caller, { request, resolved, card, mode, token, fingerprint });
+  let replayed: SaleAnswer | undefined;
+  const loaded = await deps.running.run(key.text, async () => {
+    if (!(await deps.store.begin(intent.loaded.row, firstEvent(intent.loaded)))) {
+      replayed = await replaySale(deps, key, fingerprint, { ignoreRunning: true });
+      return replayed?.loaded ?? refuseRunning();
+    }
+    return settle(deps, intent);
+  });
+  return replayed ?? { loaded, replayed: false };
+}
+
+function refuseRunning(): never {
+  return refuse('concurrent_modification', 'The identifier was in use a moment ago; try again.');
+}
+
+function firstEvent(loaded: LoadedTransaction): StoredEvent {
+  const [event] = loaded.events;
+  if (event === undefined) throw new Error('an intent without its event');
+  return event;
+}
+
+function definedIds(caller: Caller, request: ProcessRequest) {
+  const storeId = caller.storeId ?? request.storeId;
+  const deviceId = caller.deviceId ?? request.deviceId;
+  if (caller.storeId !== undefined && (request.storeId ?? caller.storeId) !== caller.storeId) {
+    refuse('entity_out_of_scope', 'The token is good for another store.');
+  }
+  if (caller.deviceId !== undefined && (request.deviceId ?? caller.deviceId) !== caller.deviceId) {
+    refuse('entity_out_of_scope', 'The token is good for another device.');
+  }
+  return {
+    ...(storeId === undefined ? {} : { storeId }),
+    ...(deviceId === undefined ? {} : { deviceId }),
+  };
+}
+
+// Configuration and link are judged after idempotency: a replay is answered whatever they are now.
+async function orReplay<T>(
+  replay: () => Promise<SaleAnswer | undefined>,
+  check: () => T,
+): Promise<T | SaleAnswer> {
+  try {
+    return check();
+  } catch (refusal) {
+    const answer = await replay();
+    if (answer !== undefined) return answer;
+    throw refusal;
+  }
+}
+
+async function intentOf(
+  deps: PaymentsDeps,
+  caller: Caller,
+  of: {
+    request: ProcessRequest;
+    resolved: Resolved;
+    card: PresentedCard;
+    mode: 'Immediate' | 'Deferred';
+    token: string;
+    fingerprint: Record<string, unknown>;
+  },
+): Promise<Intent> {
+  const { request, resolved, card, mode } = of;
+  const { merchant, contract } = resolved;
+  const kind = mode === 'Immediate' ? 'Sale' : 'Authorization';
+  const reference = await deps.acquiring.nextReference({
+    organizationId: caller.organizationId,
+    contractId: contract.contractId,
+    holderId: resolved.device?.deviceId ?? contract.contractId,
+    range: contract.terminalIdRange,
+    kind,
+    timeZone: resolved.store?.timeZone ?? merchant.timeZone,
+  });
+  const facts: SaleFacts = {
+    captureMode: mode,
+    entryMode: request.entryMode,
+    card: { scheme: card.scheme, maskedNumber: card.maskedNumber, token: of.token },
+    request: of.fingerprint,
+    linkId: contract.acquirerLink,
+    merchantNumber: contract.acquirerMerchantId,
+    merchantName: merchant.name,
+    mcc: contract.mcc,
+    timeZone: resolved.store?.timeZone ?? merchant.timeZone,
+    kind,
+    reference,
+    partialApproval: request.partialApproval ?? false,
+    ...(card.panSequence === undefined ? {} : { panSequence: card.panSequence }),
+    ...(card.chip === undefined ? {} : { chip: card.chip }),
+  };
+  const row = newRow(deps, caller, request, resolved);
+  const event: StoredEvent = {
+    sequence: 1,
+    type: 'transaction.received',
+    at: row.createdAt,
+    data: { state: 'Received', changes: { phase: 'Received' }, amount: request.amount, facts },
+  };
+  return { request, resolved, card, facts, loaded: { row, events: [event], operations: [] } };
+}
+
+function newRow(
+  deps: PaymentsDeps,
+  caller: Caller,
+  request: ProcessRequest,
+  { merchant, store, device, contract }: Resolved,
+): TransactionRow {
+  const now = deps.clock.now();
+  const at = isoTime(now);
+  return {
+    organizationId: caller.organizationId,
+    transactionId: deps.ids.uuid(),
+    merchantId: merchant.merchantId,
+    clientTransactionId: request.clientTransactionId,
+    storeId: store?.storeId,
+    deviceId: device?.deviceId,
+    contractId: contract.contractId,
+    amount: request.amount,
+    currency: request.currency,
+    overCapture: overCaptureOf(request.amount, contract.overCapturePercent),
+    position: { phase: 'Received', ...noAmounts },
+    state: 'Received',
+    version: 1,
+    operationCount: 0,
+    deadline: now + deps.acquirerTimeoutMs + graceMs,
+    createdAt: at,
+    updatedAt: at,
+  };
+}
+
+async function settle(deps: PaymentsDeps, intent: Intent): Promise<LoadedTransaction> {
+  deps.failPoints.hit('after-intent');
+  const outcome = await send(deps, intent);
+  const step = await stepOf(deps, intent, outcome);
+  const change = changeOf(intent.loaded.row, step);
+  if (await deps.store.commit(change)) {
+    deps.running.changed(intent.loaded.row.transactionId);
+    return after(intent.loaded, change);
+  }
+  // The sale was given up meanwhile, by the till or by the sweep: what they made durable stands.
+  const { organizationId, transactionId } = intent.loaded.row;
+  const standing = await deps.store.findById(organizationId, transactionId);
+  if (standing === undefined) throw new Error('an intent has vanished');
+  return standing;
+}
+
+function send(deps: PaymentsDeps, intent: Intent): Promise<AcquirerOutcome> {
+  const { request, card, facts, loaded } = intent;
+  return deps.acquiring.send(
+    {
+      kind: facts.kind,
+      repeat: false,
+      organizationId: loaded.row.organizationId,
+      transactionId: loaded.row.transactionId,
+      linkId: facts.linkId,
+      reference: facts.reference,
+      merchantNumber: facts.merchantNumber,
+      mcc: facts.mcc,
+      amount: request.amount,
+      currency: request.currency,
+      entryMode: request.entryMode,
+      card: { pan: card.pan, expiry: card.expiry },
+      ...(card.sensitive === undefined ? {} : { sensitive: card.sensitive }),
+      ...(card.panSequence === undefined ? {} : { panSequence: card.panSequence }),
+      ...(card.chipData === undefined ? {} : { chipData: card.chipData }),
+    },
+    () => deps.failPoints.hit('after-send'),
+  );
+}
+
+/** What an outcome makes of the sale; an unknown one is not approved and is reversed. */
+async function stepOf(
+  deps: PaymentsDeps,
+  intent: Intent,
+  outcome: AcquirerOutcome,
+): Promise<Step> {
+  const at = deps.clock.now();
+  switch (outcome.outcome) {
+    case 'Approved': {
+      const { amount, responseCode } = outcome;
+      if (amount < intent.request.amount && !intent.facts.partialApproval) {
+        return reversalStep(deps, intent.loaded, {
+          at,
+          reason: 'PartialApproval',
+          response: { code: responseCode },
+        });
+      }
+      const captured = intent.facts.kind === 'Sale' ? { captured: amount } : {};
+      return {
+        at,
+        type: intent.facts.kind === 'Sale' ? 'transaction.captured' : 'transaction.authorized',
+        changes: { phase: 'Approved', authorized: amount, ...captured },
+        data: {
+          amount,
+          response: { code: responseCode },
+          ...(outcome.authorizationCode === undefined
+            ? {}
+            : { authorizationCode: outcome.authorizationCode }),
+          ...(outcome.issuerData === undefined ? {} : { issuerData: outcome.issuerData }),
+        },
+      };
+    }
+    case 'Declined':
+      return {
+        at,
+        type: 'transaction.declined',
+        changes: { phase: 'Declined' },
+        data: {
+          response: { code: outcome.responseCode },
+          ...(outcome.issuerData === undefined ? {} : { issuerData: outcome.issuerData }),
+        },
+      };
+    case 'NotSent':
+      return {
+        at,
+        type: 'transaction.failed',
+        changes: { phase: 'Failed' },
+        data: { reason: 'AcquirerUnavailable' },
+      };
+    default:
+      return reversalStep(deps, intent.loaded, { at, reason: outcome.reason });
+  }
+}

@@ -1,0 +1,16 @@
+// Whose transactions a caller may touch: its own merchant's, or all of its organisation's.
+import { refuse } from '@switchyard/contract';
+import type { Caller } from '../http/index.ts';
+
+/**
+ * The merchant that a request is about: the token's, or for an organisation the one it names.
+ *
+ * @throws Refusal entity_out_of_scope where the token is good for another merchant
+ */
+export function merchantOf(caller: Caller, asked: string | undefined): string | undefined {
+  if (caller.merchantId === undefined) return asked;
+  if (asked !== undefined && asked !== caller.merchantId) {
+    refuse('entity_out_of_scope', 'The token is good for another merchant.');
+  }
+  return caller.merchantId;
+}

@@ -1,0 +1,199 @@
+// The hot statements as text, and the JSON rows that feed them. The guard is always a join clause.
+import { isoTime } from '../platform/index.ts';
+import type { Change, StoredEvent, TransactionRow } from './model.ts';
+
+/** Intents: a row that is already there is left alone and not returned. */
+export const begin = {
+  name: 'payments-begin',
+  text: `WITH r AS MATERIALIZED (
+    SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(organization_id uuid, transaction_id uuid,
+      merchant_id uuid, client_transaction_id text, store_id uuid, device_id uuid,
+      contract_id uuid, amount bigint, currency text, over_capture bigint,
+      deadline timestamptz, at timestamptz, type text, data jsonb)
+  ), tx AS (
+    INSERT INTO transactions (organization_id, transaction_id, merchant_id, client_transaction_id,
+      store_id, device_id, contract_id, state, phase, amount, currency, over_capture, authorized,
+      captured, cancelled, refunded, capture_reserved, cancel_reserved, refund_reserved, version,
+      operation_count, deadline, created_at, updated_at)
+    SELECT organization_id, transaction_id, merchant_id, client_transaction_id, store_id,
+      device_id, contract_id, 'Received', 'Received', amount, currency, over_capture, 0, 0, 0, 0,
+      0, 0, 0, 1, 0, deadline, at, at
+    FROM r ON CONFLICT (organization_id, client_transaction_id, merchant_id) DO NOTHING
+    RETURNING transaction_id
+  ), ev AS (
+    INSERT INTO transaction_events (organization_id, transaction_id, sequence, type, at, data)
+    SELECT r.organization_id, r.transaction_id, 1, r.type, r.at, r.data
+    FROM r JOIN tx ON tx.transaction_id = r.transaction_id
+  )
+  SELECT transaction_id AS id FROM tx`,
+};
+
+export function beginRow(row: TransactionRow, event: StoredEvent): Record<string, unknown> {
+  return {
+    organization_id: row.organizationId,
+    transaction_id: row.transactionId,
+    merchant_id: row.merchantId,
+    client_transaction_id: row.clientTransactionId,
+    store_id: row.storeId,
+    device_id: row.deviceId,
+    contract_id: row.contractId,
+    amount: row.amount,
+    currency: row.currency,
+    over_capture: row.overCapture,
+    deadline: isoTime(row.deadline),
+    at: event.at,
+    type: event.type,
+    data: event.data,
+  };
+}
+
+const rowOfChange = `organization_id uuid, transaction_id uuid, expected integer, i integer,
+      state text, phase text, authorized bigint, captured bigint, cancelled bigint,
+      refunded bigint, capture_reserved bigint, cancel_reserved bigint, refund_reserved bigint,
+      operation_count integer, at timestamptz, type text, data jsonb, outbox_id uuid`;
+
+const applyChange = `tx AS (
+    UPDATE transactions t SET state = r.state, phase = r.phase, authorized = r.authorized,
+      captured = r.captured, cancelled = r.cancelled, refunded = r.refunded,
+      capture_reserved = r.capture_reserved, cancel_reserved = r.cancel_reserved,
+      refund_reserved = r.refund_reserved, version = r.expected + 1,
+      operation_count = r.operation_count, updated_at = r.at
+    FROM r WHERE t.organization_id = r.organization_id AND t.transaction_id = r.transaction_id
+      AND t.version = r.expected
+    RETURNING r.i
+  ), ev AS (
+    INSERT INTO transaction_events (organization_id, transaction_id, sequence, type, at, data)
+    SELECT r.organization_id, r.transaction_id, r.expected + 1, r.type, r.at, r.data
+    FROM r JOIN tx ON tx.i = r.i
+  ), ob AS (
+    INSERT INTO outbox (organization_id, outbox_id, kind, subject_id, sequence, created_at)
+    SELECT r.organization_id, r.outbox_id, r.type, r.transaction_id, r.expected + 1, r.at
+    FROM r JOIN tx ON tx.i = r.i
+  )`;
+
+/** A change without an operation: the outcome of a sale. */
+export const commitEvent = {
+  name: 'payments-commit-event',
+  text: `WITH r AS MATERIALIZED (
+    SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(${rowOfChange})
+  ), ${applyChange}
+  SELECT i FROM tx`,
+};
+
+/** A change with its operation and, where work is left, its job. */
+export const commitOperation = {
+  name: 'payments-commit-operation',
+  text: `WITH r AS MATERIALIZED (
+    SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(${rowOfChange},
+      merchant_id uuid, number integer, operation_id uuid, kind text, status text, amount bigint,
+      client_operation_id text, details jsonb, deadline timestamptz, made_at timestamptz,
+      job_id uuid, job_kind text, payload jsonb, due_at timestamptz)
+  ), ${applyChange}, op AS (
+    INSERT INTO operations (organization_id, transaction_id, number, operation_id, merchant_id,
+      kind, status, amount, client_operation_id, details, deadline, created_at, updated_at)
+    SELECT r.organization_id, r.transaction_id, r.number, r.operation_id, r.merchant_id, r.kind,
+      r.status, r.amount, r.client_operation_id, r.details, r.deadline, r.made_at, r.at
+    FROM r JOIN tx ON tx.i = r.i WHERE r.number IS NOT NULL
+    ON CONFLICT (organization_id, transaction_id, number) DO UPDATE
+      SET status = excluded.status, details = excluded.details, updated_at = excluded.updated_at
+  ), jb AS (
+    INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, attempts, created_at)
+    SELECT r.organization_id, r.job_id, r.job_kind, r.payload, r.due_at, 0, r.at
+    FROM r JOIN tx ON tx.i = r.i WHERE r.job_id IS NOT NULL
+  )
+  SELECT i FROM tx`,
+};
+
+export function commitRow(change: Change, i: number, outboxId: string): Record<string, unknown> {
+  const { before, after, event, operation, job } = change;
+  const { position } = after;
+  return {
+    organization_id: after.organizationId,
+    transaction_id: after.transactionId,
+    expected: before.version,
+    i,
+    state: after.state,
+    phase: position.phase,
+    authorized: position.authorized,
+    captured: position.captured,
+    cancelled: position.cancelled,
+    refunded: position.refunded,
+    capture_reserved: position.captureReserved,
+    cancel_reserved: position.cancelReserved,
+    refund_reserved: position.refundReserved,
+    operation_count: after.operationCount,
+    at: event.at,
+    type: event.type,
+    data: event.data,
+    outbox_id: outboxId,
+    ...(operation === undefined
+      ? {}
+      : {
+          merchant_id: after.merchantId,
+          number: operation.number,
+          operation_id: operation.operationId,
+          kind: operation.kind,
+          status: operation.status,
+          amount: operation.amount,
+          client_operation_id: operation.clientOperationId,
+          details: operation.details,
+          deadline: isoTime(operation.deadline),
+          made_at: operation.createdAt,
+        }),
+    ...(job === undefined
+      ? {}
+      : { job_id: job.jobId, job_kind: job.kind, payload: job.payload, due_at: job.dueAt }),
+  };
+}
+
+const loadedColumns = `t.*,
+    (SELECT json_agg(json_build_array(e.sequence, e.type, e.at, e.data) ORDER BY e.sequence)
+      FROM transaction_events e WHERE e.organization_id = t.organization_id
+        AND e.transaction_id = t.transaction_id) AS events,
+    CASE WHEN t.operation_count > 0 THEN
+      (SELECT json_agg(json_build_object('number', o.number, 'operationId', o.operation_id,
+          'kind', o.kind, 'status', o.status, 'amount', o.amount,
+          'clientOperationId', o.client_operation_id, 'details', o.details,
+          'deadline', o.deadline, 'createdAt', o.created_at, 'updatedAt', o.updated_at)
+          ORDER BY o.number)
+        FROM operations o WHERE o.organization_id = t.organization_id
+          AND o.transaction_id = t.transaction_id)
+    END AS operations`;
+
+export const findById = {
+  name: 'payments-find-by-id',
+  text: `SELECT r.i, ${loadedColumns}
+    FROM jsonb_to_recordset($1::jsonb) AS r(i integer, organization_id uuid, transaction_id uuid)
+    JOIN transactions t ON t.organization_id = r.organization_id
+      AND t.transaction_id = r.transaction_id`,
+};
+
+export const findByClientId = {
+  name: 'payments-find-by-client-id',
+  text: `SELECT ${loadedColumns} FROM transactions t
+    WHERE t.organization_id = $1 AND t.client_transaction_id = $2 LIMIT $3`,
+};
+
+export const findByMerchantAndClientId = {
+  name: 'payments-find-by-merchant-and-client-id',
+  text: `SELECT ${loadedColumns} FROM transactions t
+    WHERE t.organization_id = $1 AND t.client_transaction_id = $2 AND t.merchant_id = $3`,
+};
+
+export const findOperation = {
+  name: 'payments-find-operation',
+  text: `SELECT transaction_id, number FROM operations
+    WHERE organization_id = $1 AND client_operation_id = $2 AND merchant_id = $3 AND kind = $4`,
+};
+
+export const unansweredSales = {
+  name: 'payments-unanswered-sales',
+  text: `SELECT organization_id, transaction_id FROM transactions
+    WHERE phase = 'Received' AND deadline < $1 ORDER BY deadline LIMIT $2`,
+};
+
+export const unansweredOperations = {
+  name: 'payments-unanswered-operations',
+  text: `SELECT organization_id, transaction_id, number FROM operations
+    WHERE status = 'Sent' AND deadline < $1 ORDER BY deadline LIMIT $2`,
+};

@@ -1,0 +1,34 @@
+// Tells how a transaction stands, at once or when it has moved on.
+import type { Caller } from '../http/index.ts';
+import type { PaymentsDeps } from './deps.ts';
+import { findTransaction } from './find.ts';
+import type { LoadedTransaction } from './model.ts';
+
+const pollEveryMs = 500;
+
+function isMoving({ row, operations }: LoadedTransaction): boolean {
+  if (row.state === 'Received' || row.state === 'Reversing') return true;
+  return operations.some(({ status }) => status === 'Sent' || status === 'Pending');
+}
+
+/**
+ * The transaction under an identifier; waits up to `waitSeconds` while something is under way.
+ *
+ * @throws Refusal transaction_not_found, transaction_ambiguous
+ */
+export async function status(
+  deps: PaymentsDeps,
+  caller: Caller,
+  of: { identifier: string; merchantId?: string | undefined; waitSeconds: number },
+): Promise<LoadedTransaction> {
+  const find = () => findTransaction(deps, caller, of.identifier, of.merchantId);
+  const until = deps.clock.now() + of.waitSeconds * 1000;
+  let loaded = await find();
+  const { version } = loaded.row;
+  while (isMoving(loaded) && loaded.row.version === version && deps.clock.now() < until) {
+    const rest = Math.min(pollEveryMs, until - deps.clock.now());
+    await deps.running.nextChange(loaded.row.transactionId, rest);
+    loaded = await find();
+  }
+  return loaded;
+}

@@ -1,0 +1,156 @@
+// The SQL of the payments room: each write is one guarded statement, batched with its neighbours.
+import type { Database, Ids } from '../platform/index.ts';
+import { createGroupCommit, isoTime } from '../platform/index.ts';
+import type { Change, LoadedTransaction, StoredEvent, TransactionRow } from './model.ts';
+import { type LoadRow, toLoaded } from './rows.ts';
+import * as statements from './statements.ts';
+
+export type Store = {
+  /** Makes the intent durable. False where the client's identifier is taken. */
+  begin(row: TransactionRow, event: StoredEvent): Promise<boolean>;
+  /** Makes one change durable. False where somebody was faster. */
+  commit(change: Change): Promise<boolean>;
+  findById(organizationId: string, transactionId: string): Promise<LoadedTransaction | undefined>;
+  /** At most a few: one client identifier may stand once for each merchant. */
+  findByClientId(
+    organizationId: string,
+    clientTransactionId: string,
+    merchantId?: string,
+  ): Promise<LoadedTransaction[]>;
+  findOperation(key: {
+    organizationId: string;
+    merchantId: string;
+    kind: string;
+    clientOperationId: string;
+  }): Promise<{ transactionId: string; number: number } | undefined>;
+  /** Sales whose deadline has passed without an outcome. */
+  unansweredSales(before: number, limit: number): Promise<TransactionKey[]>;
+  unansweredOperations(
+    before: number,
+    limit: number,
+  ): Promise<(TransactionKey & { number: number })[]>;
+  drain(): Promise<void>;
+};
+
+export type TransactionKey = { organizationId: string; transactionId: string };
+
+/** A second operation with the client's identifier of a first. */
+export class OperationIdTaken extends Error {}
+
+const uniqueViolation = '23505';
+const matchesMax = 20;
+
+function isUniqueViolation(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && 'code' in error
+    ? error.code === uniqueViolation
+    : false;
+}
+
+const sortKey = (row: TransactionKey) => row.organizationId + row.transactionId;
+
+/** @example const store = createStore({ database, ids }); */
+export function createStore({ database, ids }: { database: Database; ids: Ids }): Store {
+  const begins = createGroupCommit<{ row: TransactionRow; event: StoredEvent }, boolean>({
+    name: 'payments-begin',
+    // The unique key of the client's identifier is what two batches could fight over.
+    key: ({ row }) => `${row.organizationId}${row.clientTransactionId}${row.merchantId}`,
+    run: async (rows) => {
+      const batch = rows.map(({ row, event }) => statements.beginRow(row, event));
+      const made = await database.hot(statements.begin, [JSON.stringify(batch)]);
+      const inserted = new Set(made.map((each) => (each as { id: string }).id));
+      return rows.map(({ row }) => inserted.has(row.transactionId));
+    },
+  });
+
+  const commits = createGroupCommit<Change, boolean>({
+    name: 'payments-commit',
+    key: ({ after }) => sortKey(after),
+    run: async (changes) => {
+      const batch = changes.map((change, i) => statements.commitRow(change, i, ids.uuid()));
+      const simple = changes.every(({ operation, job }) => !operation && !job);
+      const statement = simple ? statements.commitEvent : statements.commitOperation;
+      const made = await database.hot(statement, [JSON.stringify(batch)]);
+      const done = new Set(made.map((each) => (each as { i: number }).i));
+      return changes.map((_, i) => done.has(i));
+    },
+  });
+
+  const reads = createGroupCommit<TransactionKey, LoadedTransaction | undefined>({
+    name: 'payments-read',
+    key: sortKey,
+    run: async (keys) => {
+      const batch = keys.map((key, i) => ({
+        i,
+        organization_id: key.organizationId,
+        transaction_id: key.transactionId,
+      }));
+      const rows = await database.hot(statements.findById, [JSON.stringify(batch)]);
+      const found: (LoadedTransaction | undefined)[] = keys.map(() => undefined);
+      for (const row of rows) found[(row as { i: number }).i] = toLoaded(row as LoadRow);
+      return found;
+    },
+  });
+
+  return {
+    begin: (row, event) => begins.submit({ row, event }),
+    async commit(change) {
+      try {
+        return await commits.submit(change);
+      } catch (error) {
+        if (isUniqueViolation(error)) throw new OperationIdTaken();
+        throw error;
+      }
+    },
+    findById: (organizationId, transactionId) => reads.submit({ organizationId, transactionId }),
+    async findByClientId(organizationId, clientTransactionId, merchantId) {
+      const rows =
+        merchantId === undefined
+          ? await database.hot(statements.findByClientId, [
+              organizationId,
+              clientTransactionId,
+              matchesMax,
+            ])
+          : await database.hot(statements.findByMerchantAndClientId, [
+              organizationId,
+              clientTransactionId,
+              merchantId,
+            ]);
+      return rows.map((row) => toLoaded(row as LoadRow));
+    },
+    async findOperation({ organizationId, merchantId, kind, clientOperationId }) {
+      const [row] = await database.hot(statements.findOperation, [
+        organizationId,
+        clientOperationId,
+        merchantId,
+        kind,
+      ]);
+      if (row === undefined) return undefined;
+      const { transaction_id: transactionId, number } = row as {
+        transaction_id: string;
+        number: number;
+      };
+      return { transactionId, number };
+    },
+    async unansweredSales(before, limit) {
+      const rows = await database.hot(statements.unansweredSales, [isoTime(before), limit]);
+      return rows.map((row) => {
+        const each = row as { organization_id: string; transaction_id: string };
+        return { organizationId: each.organization_id, transactionId: each.transaction_id };
+      });
+    },
+    async unansweredOperations(before, limit) {
+      const rows = await database.hot(statements.unansweredOperations, [isoTime(before), limit]);
+      return rows.map((row) => {
+        const each = row as { organization_id: string; transaction_id: string; number: number };
+        return {
+          organizationId: each.organization_id,
+          transactionId: each.transaction_id,
+          number: each.number,
+        };
+      });
+    },
+    async drain() {
+      await Promise.all([begins.drain(), commits.drain(), reads.drain()]);
+    },
+  };
+}

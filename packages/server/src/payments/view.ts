@@ -1,0 +1,148 @@
+// Shows a transaction to clients in the words of the contract; internals stay behind.
+import {
+  type Operation,
+  responseCodeFacts,
+  type Transaction,
+  type TransactionEvent,
+  type TransactionEventType,
+  type TransactionWithEvents,
+} from '@switchyard/contract';
+import {
+  type EventData,
+  factsOf,
+  type LoadedTransaction,
+  type StoredEvent,
+  type StoredOperation,
+} from './model.ts';
+import type { State } from './state.ts';
+
+type Response = { code?: string; reason?: string };
+
+function viewResponse(response: Response, contactless: boolean) {
+  if (response.code === undefined) {
+    return { category: 'TechnicalFailure' as const, reason: response.reason ?? 'NoAnswer' };
+  }
+  const { category, reason, retry } = responseCodeFacts(response.code, { contactless });
+  return { category, code: response.code, reason, ...(retry === undefined ? {} : { retry }) };
+}
+
+const shownStatus = { Sent: 'Pending' } as const;
+
+export function viewOperation(operation: StoredOperation, loaded: LoadedTransaction): Operation {
+  const { details, status } = operation;
+  return {
+    operationId: operation.operationId,
+    number: operation.number,
+    kind: operation.kind,
+    status: status === 'Sent' ? shownStatus.Sent : status,
+    amount: operation.amount,
+    currency: loaded.row.currency,
+    ...(operation.clientOperationId === undefined
+      ? {}
+      : { clientOperationId: operation.clientOperationId }),
+    ...(details.response === undefined ? {} : { response: viewResponse(details.response, false) }),
+    ...(details.cancelReason === undefined ? {} : { cancelReason: details.cancelReason }),
+    ...(details.reversalReason === undefined
+      ? {}
+      : { reversalReason: details.reversalReason as NonNullable<Operation['reversalReason']> }),
+    createdAt: operation.createdAt,
+    updatedAt: operation.updatedAt,
+  };
+}
+
+const approvedStates: ReadonlySet<State> = new Set([
+  'Authorized',
+  'PartiallyCaptured',
+  'Captured',
+  'PartiallyRefunded',
+  'Refunded',
+]);
+
+function terminalAction(
+  state: State,
+  retry: string | undefined,
+): 'Approve' | 'Decline' | 'AskPin' | 'UseChip' | undefined {
+  if (approvedStates.has(state)) return 'Approve';
+  if (state === 'Received' || state === 'Stored') return undefined;
+  if (state !== 'Declined') return 'Decline';
+  if (retry === 'WithPin') return 'AskPin';
+  return retry === 'OtherInterface' ? 'UseChip' : 'Decline';
+}
+
+// The second event is the outcome that the first caller was told.
+function outcomeOf(events: readonly StoredEvent[]): EventData | undefined {
+  return events[1]?.data;
+}
+
+function responseMembers(loaded: LoadedTransaction) {
+  const outcome = outcomeOf(loaded.events);
+  const contactless = factsOf(loaded).entryMode === 'ContactlessChip';
+  if (outcome?.response === undefined && outcome?.reason === undefined) return {};
+  const response = viewResponse(
+    { ...(outcome.reason === undefined ? {} : { reason: outcome.reason }), ...outcome.response },
+    contactless,
+  );
+  return {
+    response,
+    ...(outcome.authorizationCode === undefined
+      ? {}
+      : { authorizationCode: outcome.authorizationCode }),
+    ...(outcome.issuerData === undefined ? {} : { emvResponse: outcome.issuerData }),
+  };
+}
+
+function requestMembers(request: Record<string, unknown>) {
+  const { order, metadata } = request;
+  return {
+    ...(order === undefined ? {} : { order: order as NonNullable<Transaction['order']> }),
+    ...(metadata === undefined
+      ? {}
+      : { metadata: metadata as NonNullable<Transaction['metadata']> }),
+  };
+}
+
+/** The whole transaction as it stands, as every verb answers it. */
+export function viewTransaction(loaded: LoadedTransaction): Transaction {
+  const { row } = loaded;
+  const { position } = row;
+  const facts = factsOf(loaded);
+  const answer = responseMembers(loaded);
+  const retry = 'response' in answer && 'retry' in answer.response ? answer.response.retry : undefined;
+  const action = terminalAction(row.state, retry);
+  return {
+    transactionId: row.transactionId,
+    clientTransactionId: row.clientTransactionId,
+    merchantId: row.merchantId,
+    ...(row.storeId === undefined ? {} : { storeId: row.storeId }),
+    ...(row.deviceId === undefined ? {} : { deviceId: row.deviceId }),
+    state: row.state,
+    approved: approvedStates.has(row.state),
+    answeredState: outcomeOf(loaded.events)?.state ?? row.state,
+    amount: row.amount,
+    currency: row.currency,
+    authorizedAmount: position.authorized,
+    capturedAmount: position.captured,
+    cancelledAmount: position.cancelled,
+    refundedAmount: position.refunded,
+    captureMode: facts.captureMode,
+    entryMode: facts.entryMode as Transaction['entryMode'],
+    card: facts.card,
+    ...answer,
+    retrievalReferenceNumber: facts.reference.rrn,
+    systemTraceAuditNumber: facts.reference.stan,
+    ...(action === undefined ? {} : { terminalAction: action }),
+    ...requestMembers(facts.request),
+    operations: loaded.operations.map((each) => viewOperation(each, loaded)),
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
+  };
+}
+
+function viewEvent({ sequence, type, at, data }: StoredEvent): TransactionEvent {
+  const { facts: _facts, changes: _changes, issuerData: _issuerData, ...shown } = data;
+  return { sequence, type: type as TransactionEventType, at, data: shown };
+}
+
+export function viewWithEvents(loaded: LoadedTransaction): TransactionWithEvents {
+  return { ...viewTransaction(loaded), events: loaded.events.map(viewEvent) };
+}

@@ -1,0 +1,129 @@
+// Keeps card numbers sealed and hands out tokens in their place; nobody else sees a key.
+import { createHmac } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import {
+  type Clock,
+  createGroupCommit,
+  type Database,
+  deriveKey,
+  type Ids,
+  isoTime,
+  openSealed,
+  seal,
+} from '../platform/index.ts';
+
+export type Card = { pan: string /** YYMM */; expiry: string };
+
+/**
+ * The vault's door.
+ *
+ * `protect` gives the token of a card within an organisation: the same number and expiry give the
+ * same token, found by a keyed hash (ADR 0012); two organisations never share one.
+ * `reveal` gives the card back to the acquirer link alone, or undefined where the token is unknown.
+ */
+export type Vault = {
+  protect(organizationId: string, card: Card): Promise<string>;
+  reveal(organizationId: string, token: string): Promise<Card | undefined>;
+  /** A short keyed hash: tells two values apart and gives neither away. */
+  digest(text: string): string;
+  drain(): Promise<void>;
+};
+
+type Deps = { database: Database; ids: Ids; clock: Clock; masterKey: Buffer };
+type Row = { organizationId: string; fingerprint: Buffer; token: string; sealed: Buffer };
+
+const cachedTokensMax = 20_000;
+
+const insertCards = {
+  name: 'vault-protect',
+  text: `WITH r AS (
+      SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(organization_id uuid, token uuid,
+        fingerprint text, sealed text, created_at timestamptz)
+    ), made AS (
+      INSERT INTO vault_cards (organization_id, token, fingerprint, sealed, created_at)
+      SELECT organization_id, token, decode(fingerprint, 'hex'), decode(sealed, 'hex'), created_at
+      FROM r ON CONFLICT (organization_id, fingerprint) DO NOTHING
+    )
+    SELECT encode(c.fingerprint, 'hex') AS fingerprint, c.organization_id, c.token
+    FROM r JOIN vault_cards c ON c.organization_id = r.organization_id
+      AND c.fingerprint = decode(r.fingerprint, 'hex')`,
+};
+
+const selectCard = {
+  name: 'vault-reveal',
+  text: 'SELECT sealed FROM vault_cards WHERE organization_id = $1 AND token = $2',
+};
+
+const cacheKey = (organizationId: string, fingerprint: string) => organizationId + fingerprint;
+
+/**
+ * Builds the vault over a database and a master key of 32 bytes from the settings.
+ *
+ * @example const token = await vault.protect(organizationId, { pan, expiry: '3012' });
+ */
+export function createVault({ database, ids, clock, masterKey }: Deps): Vault {
+  const dataKey = deriveKey(masterKey, 'vault-data');
+  const fingerprintKey = deriveKey(masterKey, 'vault-fingerprint');
+  const tokens = new LRUCache<string, string>({ max: cachedTokensMax });
+
+  const inserts = createGroupCommit<Row, string | undefined>({
+    name: 'vault',
+    key: (row) => row.organizationId + row.fingerprint.toString('hex'),
+    run: async (rows) => {
+      const createdAt = isoTime(clock.now());
+      const batch = rows.map((row) => ({
+        organization_id: row.organizationId,
+        token: row.token,
+        fingerprint: row.fingerprint.toString('hex'),
+        sealed: row.sealed.toString('hex'),
+        created_at: createdAt,
+      }));
+      const found = new Map<string, string>();
+      for (const row of await database.hot(insertCards, [JSON.stringify(batch)])) {
+        const { organization_id: organization, fingerprint, token } = row as Record<string, string>;
+        found.set(cacheKey(String(organization), String(fingerprint)), String(token));
+      }
+      return batch.map(
+        (row, index) =>
+          // Our own rows are not visible to the statement that made them: they keep their own token.
+          found.get(cacheKey(row.organization_id, row.fingerprint)) ?? rows[index]?.token,
+      );
+    },
+  });
+
+  async function settledToken(row: Row): Promise<string> {
+    const first = await inserts.submit(row);
+    if (first === undefined) throw new Error('the vault gave no token');
+    if (first !== row.token) return first;
+    // Another process or a twin in the same batch may have won the insert: read what stands.
+    return (await inserts.submit(row)) ?? first;
+  }
+
+  return {
+    async protect(organizationId, { pan, expiry }) {
+      const fingerprint = createHmac('sha256', fingerprintKey)
+        .update(`${organizationId}|${pan}|${expiry}`)
+        .digest();
+      const key = cacheKey(organizationId, fingerprint.toString('hex'));
+      const known = tokens.get(key);
+      if (known !== undefined) return known;
+      const token = ids.uuidV4();
+      const sealed = seal(dataKey, Buffer.from(`${pan}|${expiry}`), `${organizationId}|${token}`);
+      const standing = await settledToken({ organizationId, fingerprint, token, sealed });
+      tokens.set(key, standing);
+      return standing;
+    },
+    async reveal(organizationId, token) {
+      const [row] = await database.hot(selectCard, [organizationId, token]);
+      if (row === undefined) return undefined;
+      const sealed = (row as { sealed: Buffer }).sealed;
+      const [pan, expiry] = openSealed(dataKey, sealed, `${organizationId}|${token}`)
+        .toString()
+        .split('|');
+      return pan === undefined || expiry === undefined ? undefined : { pan, expiry };
+    },
+    digest: (text) =>
+      createHmac('sha256', fingerprintKey).update(`text|${text}`).digest('base64url').slice(0, 22),
+    drain: () => inserts.drain(),
+  };
+}
