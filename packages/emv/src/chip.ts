@@ -1,0 +1,254 @@
+/** What a chip sale carries: the card, what goes to the acquirer, what a receipt prints. */
+import { EmvError } from './errors.ts';
+import { alwaysTags, de55Tags, tagFacts } from './tags.ts';
+import { bytesOf, decodeTlv, leavesOf, tlvHex } from './tlv.ts';
+import { parseTrack2 } from './track2.ts';
+
+/**
+ * The chip's part of a receipt, each as upper-case hexadecimal but for the label and the method.
+ *
+ * Source: EMV 4.4 Book 4, 11.4 (receipt).
+ *
+ * @example
+ * const receipt: ChipReceipt = { applicationId: 'A0000000031010', applicationLabel: 'VISA' };
+ */
+export type ChipReceipt = {
+  applicationId?: string;
+  applicationLabel?: string;
+  cryptogram?: string;
+  cryptogramInformation?: string;
+  terminalVerificationResults?: string;
+  transactionStatusInformation?: string;
+  authorizationResponseCode?: string;
+  cardholderVerification?: 'PinVerified' | 'Signature' | 'None';
+};
+
+/**
+ * The codes of {@link checkChipData}: what differs.
+ *
+ * @example
+ * const mismatch: ChipMismatch = 'emv_amount_mismatch';
+ */
+export type ChipMismatch =
+  | 'emv_amount_mismatch'
+  | 'emv_currency_mismatch'
+  | 'emv_pan_mismatch'
+  | 'emv_expiry_mismatch';
+
+/**
+ * What was read from the data of a chip. `pan` and `track2` are card data: never stored or logged
+ * in clear; `forDe55` and `receipt` hold none.
+ *
+ * @example
+ * const { pan, expiry, forDe55 }: ChipData = parseChipData(emvData);
+ */
+export type ChipData = {
+  readonly pan: string;
+  /** YYMM. */
+  readonly expiry: string;
+  /** In the form of data element 35. */
+  readonly track2?: string;
+  readonly serviceCode?: string;
+  /** Two digits of tag 5F34. */
+  readonly panSequence?: string;
+  /** The objects that go into data element 55: canonical BER-TLV, upper-case hexadecimal. */
+  readonly forDe55: string;
+  readonly receipt: ChipReceipt;
+  /** Tag 9F02, in minor units. */
+  readonly amount?: number;
+  /** Tag 9F03, in minor units. */
+  readonly otherAmount?: number;
+  /** Tag 5F2A: three digits. */
+  readonly currency?: string;
+  /** Tag 9A: YYMMDD, the date at the terminal. */
+  readonly date?: string;
+  /** Tag 9F27: decline, approval offline, or a request to go online. */
+  readonly cryptogramKind?: 'AAC' | 'TC' | 'ARQC';
+  /** Tags that every chip sale carries and that this one lacks. */
+  readonly missing: readonly string[];
+  /** Where the objects contradict each other. */
+  readonly contradictions: readonly ChipMismatch[];
+};
+
+const de55BytesMax = 255;
+
+type Leaves = ReadonlyMap<string, Buffer>;
+
+const hexOf = (bytes: Buffer) => bytes.toString('hex').toUpperCase();
+
+/** The hexadecimal value of an object after its length was checked. */
+function hexIn(leaves: Leaves, tag: string): string | undefined {
+  const value = leaves.get(tag);
+  if (value === undefined) return undefined;
+  const facts = tagFacts(tag);
+  if (facts !== undefined && (value.length < facts.lengthMin || value.length > facts.lengthMax)) {
+    throw new EmvError('object_invalid', { tag });
+  }
+  return hexOf(value);
+}
+
+/** The digits of a numeric object. */
+function digitsIn(leaves: Leaves, tag: string): string | undefined {
+  const hex = hexIn(leaves, tag);
+  if (hex !== undefined && !/^\d+$/.test(hex)) throw new EmvError('object_invalid', { tag });
+  return hex;
+}
+
+/** The card number of tag 5A: digits, padded with F. */
+function panIn(leaves: Leaves): string | undefined {
+  const hex = hexIn(leaves, '5A');
+  if (hex === undefined) return undefined;
+  const pan = hex.replace(/F+$/, '');
+  if (!/^\d{12,19}$/.test(pan)) throw new EmvError('object_invalid', { tag: '5A' });
+  return pan;
+}
+
+/** YYMM of tag 5F24. */
+function expiryIn(leaves: Leaves): string | undefined {
+  const digits = digitsIn(leaves, '5F24');
+  if (digits !== undefined && !/^\d{2}(?:0[1-9]|1[0-2])/.test(digits)) {
+    throw new EmvError('object_invalid', { tag: '5F24' });
+  }
+  return digits?.slice(0, 4);
+}
+
+function trackIn(leaves: Leaves) {
+  const hex = hexIn(leaves, '57');
+  if (hex === undefined) return undefined;
+  try {
+    return parseTrack2(hex);
+  } catch {
+    throw new EmvError('object_invalid', { tag: '57' });
+  }
+}
+
+/** Printable characters alone: what a chip says goes onto paper and into answers. */
+const printable = (hex: string | undefined) =>
+  hex === undefined
+    ? undefined
+    : Buffer.from(hex, 'hex')
+        .toString('latin1')
+        .replace(/[^\x20-\x7e]/g, '')
+        .trim();
+
+function verificationOf(results: string | undefined): ChipReceipt['cardholderVerification'] {
+  if (results === undefined) return undefined;
+  const method = Number.parseInt(results.slice(0, 2), 16) & 0x3f;
+  if (method === 0x03 || method === 0x05 || method === 0x1e) return 'Signature';
+  if (method === 0x01 || method === 0x02 || method === 0x04) return 'PinVerified';
+  return 'None';
+}
+
+function receiptOf(leaves: Leaves): ChipReceipt {
+  // The preferred name counts where its characters are of the first part of ISO 8859.
+  const preferred = leaves.get('9F11')?.[0] === 1 ? printable(hexIn(leaves, '9F12')) : undefined;
+  const members = {
+    applicationId: hexIn(leaves, '84') ?? hexIn(leaves, '9F06'),
+    applicationLabel: preferred || printable(hexIn(leaves, '50')) || undefined,
+    cryptogram: hexIn(leaves, '9F26'),
+    cryptogramInformation: hexIn(leaves, '9F27'),
+    terminalVerificationResults: hexIn(leaves, '95'),
+    transactionStatusInformation: hexIn(leaves, '9B'),
+    authorizationResponseCode: printable(hexIn(leaves, '8A')) || undefined,
+    cardholderVerification: verificationOf(hexIn(leaves, '9F34')),
+  };
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
+}
+
+function de55Of(leaves: Leaves): string {
+  const objects = [...leaves]
+    .filter(([tag]) => de55Tags.has(tag))
+    .map(([tag, value]) => {
+      hexIn(leaves, tag);
+      return { tag, value };
+    });
+  const hex = tlvHex(objects);
+  if (hex.length > de55BytesMax * 2) throw new EmvError('de55_too_long');
+  return hex;
+}
+
+/** Bits 8 and 7 of the cryptogram information data. */
+const cryptogramKinds = ['AAC', 'TC', 'ARQC'] as const;
+
+function cryptogramKindOf(information: string | undefined): ChipData['cryptogramKind'] {
+  return information === undefined
+    ? undefined
+    : cryptogramKinds[Number.parseInt(information, 16) >> 6];
+}
+
+/** A record without its undefined members. */
+type Present<Type> = { [Key in keyof Type]?: Exclude<Type[Key], undefined> };
+const present = <Type extends object>(record: Type): Present<Type> =>
+  Object.fromEntries(
+    Object.entries(record).filter(([, value]) => value !== undefined),
+  ) as Present<Type>;
+
+/**
+ * Reads the data of a chip sale. The card comes from tag 57 or 5A, the expiry from 57 or 5F24.
+ * Templates are read into; a tag that stands twice is an error; tags that are not in the table are
+ * left out of everything.
+ *
+ * @param hex - BER-TLV in hexadecimal, at most 4096 bytes
+ * @returns the card, the objects for data element 55 and for the receipt, and what was signed
+ * @throws EmvError with a code of `emvErrorCodes`; never with a value
+ * @example
+ * const chip = parseChipData('5A0841111111111111115F24033012319F02060000000010505F2A020978');
+ * chip.amount; // 1050
+ */
+export function parseChipData(hex: string): ChipData {
+  const leaves = leavesOf(decodeTlv(bytesOf(hex)));
+  const track = trackIn(leaves);
+  const plainPan = panIn(leaves);
+  const plainExpiry = expiryIn(leaves);
+  const pan = plainPan ?? track?.pan;
+  const expiry = plainExpiry ?? track?.expiry;
+  if (pan === undefined) throw new EmvError('pan_missing');
+  if (expiry === undefined) throw new EmvError('expiry_missing');
+  const contradictions: ChipMismatch[] = [];
+  if (track !== undefined && track.pan !== pan) contradictions.push('emv_pan_mismatch');
+  if (track !== undefined && track.expiry !== expiry) contradictions.push('emv_expiry_mismatch');
+  const amount = digitsIn(leaves, '9F02');
+  const otherAmount = digitsIn(leaves, '9F03');
+  return {
+    pan,
+    expiry,
+    forDe55: de55Of(leaves),
+    receipt: receiptOf(leaves),
+    missing: alwaysTags.filter((tag) => !leaves.has(tag)),
+    contradictions,
+    ...present({
+      track2: track?.text,
+      serviceCode: track?.serviceCode,
+      panSequence: digitsIn(leaves, '5F34'),
+      amount: amount === undefined ? undefined : Number(amount),
+      otherAmount: otherAmount === undefined ? undefined : Number(otherAmount),
+      currency: digitsIn(leaves, '5F2A')?.slice(1),
+      date: digitsIn(leaves, '9A'),
+      cryptogramKind: cryptogramKindOf(hexIn(leaves, '9F27')),
+    }),
+  };
+}
+
+/**
+ * Compares the data of a chip with the request that carries it: the chip signed an amount and a
+ * currency, and they must be those of the sale. Objects that are absent are not compared.
+ *
+ * @param chip - what was read
+ * @param sale - the amount in minor units, and the numeric currency of three digits
+ * @returns what differs, in a fixed order; empty where all agrees
+ * @example
+ * checkChipData(chip, { amount: 1050, currencyNumeric: '978' }); // []
+ */
+export function checkChipData(
+  chip: ChipData,
+  sale: { readonly amount: number; readonly currencyNumeric: string },
+): ChipMismatch[] {
+  const mismatches: ChipMismatch[] = [];
+  if (chip.amount !== undefined && chip.amount !== sale.amount) {
+    mismatches.push('emv_amount_mismatch');
+  }
+  if (chip.currency !== undefined && chip.currency !== sale.currencyNumeric) {
+    mismatches.push('emv_currency_mismatch');
+  }
+  return [...mismatches, ...chip.contradictions];
+}
