@@ -154,6 +154,19 @@ export const Transaction = Type.Object(transactionMembers, {
 export type Transaction = Static<typeof Transaction>;
 
 /**
+ * The answer to a capture, refund or cancel: the transaction, and the operation that was made.
+ *
+ * @example
+ * const { operation } = (await response.json()) as OperationAnswer;
+ * if (operation?.status === 'Pending') askAgainLater();
+ */
+export const OperationAnswer = Type.Object(
+  { ...transactionMembers, operation: Type.Optional(Operation) },
+  { description: 'The transaction as it stands now, and the operation that was made.' },
+);
+export type OperationAnswer = Static<typeof OperationAnswer>;
+
+/**
  * One event of a transaction. `sequence` has no gaps.
  *
  * @example
@@ -233,6 +246,11 @@ export const Batch = Type.Object({
       currency: Type.Optional(Currency),
       operationId: Type.Optional(Uuid),
       code: Type.Optional(Type.String({ description: 'The error code or decline reason.' })),
+    }),
+  ),
+  nextCursor: Type.Optional(
+    Type.Union([Type.String(), Type.Null()], {
+      description: 'Where the next page of items begins; null after the last.',
     }),
   ),
   createdAt: Type.Optional(Timestamp),

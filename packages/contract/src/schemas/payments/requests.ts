@@ -160,17 +160,10 @@ export const ProcessRequest = Type.Object(
 );
 export type ProcessRequest = Static<typeof ProcessRequest>;
 
-const ApprovalCode = Type.String({
-  minLength: 1,
-  maxLength: 64,
-  description: 'An approval code; one that is sent is checked even where none is required.',
-});
-
 const operationMembers = {
   amount: Type.Optional(Amount),
   currency: Type.Optional(Currency),
   clientOperationId: Type.Optional(ClientIdentifier),
-  approvalCode: Type.Optional(ApprovalCode),
 };
 
 /**
@@ -218,9 +211,6 @@ export const CancelRequest = Type.Object(
       Type.Enum(['ChipDeclined', 'CardRemoved', 'Timeout', 'CustomerCancel'], {
         description: 'Why a Technical cancel is made.',
       }),
-    ),
-    emvData: Type.Optional(
-      Type.String({ ...emvHex, description: 'The data of the chip after it declined.' }),
     ),
   },
   { ...strict, description: 'A void or a reversal.' },
