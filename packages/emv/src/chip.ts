@@ -1,5 +1,6 @@
 /** What a chip sale carries: the card, what goes to the acquirer, what a receipt prints. */
 import { EmvError } from './errors.ts';
+import { redactPans } from './pan.ts';
 import { alwaysTags, de55Tags, tagFacts } from './tags.ts';
 import { bytesOf, decodeTlv, leavesOf, tlvHex } from './tlv.ts';
 import { parseTrack2 } from './track2.ts';
@@ -70,8 +71,6 @@ export type ChipData = {
   readonly contradictions: readonly ChipMismatch[];
 };
 
-const de55BytesMax = 255;
-
 type Leaves = ReadonlyMap<string, Buffer>;
 
 const hexOf = (bytes: Buffer) => bytes.toString('hex').toUpperCase();
@@ -122,14 +121,12 @@ function trackIn(leaves: Leaves) {
   }
 }
 
-/** Printable characters alone: what a chip says goes onto paper and into answers. */
-const printable = (hex: string | undefined) =>
-  hex === undefined
-    ? undefined
-    : Buffer.from(hex, 'hex')
-        .toString('latin1')
-        .replace(/[^\x20-\x7e]/g, '')
-        .trim();
+/** Printable characters, and no card number: what a chip says goes onto paper and into answers. */
+function printable(hex: string | undefined): string | undefined {
+  if (hex === undefined) return undefined;
+  const text = Buffer.from(hex, 'hex').toString('latin1');
+  return redactPans(text.replace(/[^\x20-\x7e]/g, '').trim());
+}
 
 function verificationOf(results: string | undefined): ChipReceipt['cardholderVerification'] {
   if (results === undefined) return undefined;
@@ -155,6 +152,7 @@ function receiptOf(leaves: Leaves): ChipReceipt {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }
 
+/** With every object at its longest this stays within the 255 bytes of data element 55. */
 function de55Of(leaves: Leaves): string {
   const objects = [...leaves]
     .filter(([tag]) => de55Tags.has(tag))
@@ -162,9 +160,7 @@ function de55Of(leaves: Leaves): string {
       hexIn(leaves, tag);
       return { tag, value };
     });
-  const hex = tlvHex(objects);
-  if (hex.length > de55BytesMax * 2) throw new EmvError('de55_too_long');
-  return hex;
+  return tlvHex(objects);
 }
 
 /** Bits 8 and 7 of the cryptogram information data. */

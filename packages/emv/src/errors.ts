@@ -18,7 +18,6 @@ export const emvErrorCodes = [
   'pan_missing',
   'expiry_missing',
   'track_invalid',
-  'de55_too_long',
 ] as const;
 
 /**

@@ -58,8 +58,9 @@ export function isValidPan(pan: string): boolean {
  */
 export function maskPan(pan: string): string {
   const hiddenMin = 4;
-  const last = pan.length < 8 ? 0 : 4;
-  const first = Math.max(0, Math.min(6, pan.length - last - hiddenMin));
+  if (pan.length < 2 * hiddenMin) return '*'.repeat(pan.length);
+  const last = 4;
+  const first = Math.min(6, pan.length - last - hiddenMin);
   const hidden = pan.length - first - last;
   return pan.slice(0, first) + '*'.repeat(hidden) + pan.slice(pan.length - last);
 }
