@@ -2,6 +2,7 @@
 import { Kysely, PostgresDialect, type PostgresPoolClient } from 'kysely';
 import pg from 'pg';
 import { pause } from './clock.ts';
+import { isPostgres } from './database-engine.ts';
 import { asRefusal, contended, isConnectionLost, isRetryable } from './database-errors.ts';
 import { jittered } from './ids.ts';
 import type { Log } from './log.ts';
@@ -34,6 +35,8 @@ const hotPlanner = {
 export type Row = Record<string, unknown>;
 export type HotStatement = { readonly name: string; readonly text: string };
 
+export type SessionQuery = (text: string, values?: readonly unknown[]) => Promise<Row[]>;
+
 /** int8 comes as number, timestamptz as Date, numeric as string, jsonb parsed, bytea as Buffer. */
 export type Database = {
   kysely: Kysely<unknown>;
@@ -43,6 +46,8 @@ export type Database = {
   hot<Of extends object = Row>(statement: HotStatement, values: readonly unknown[]): Promise<Of[]>;
   /** Begins again on 40001 and 40P01, so `fn` has no effects but those of `trx`, and no network call. */
   transaction<T>(fn: (trx: Kysely<unknown>) => Promise<T>): Promise<T>;
+  /** A connection of its own without time limits, closed afterwards: for migrations and maintenance. */
+  session<T>(fn: (query: SessionQuery) => Promise<T>): Promise<T>;
   /** The generic plan of a hot statement under the hot pool's settings, line by line. */
   explain(text: string): Promise<string[]>;
   healthy(): Promise<boolean>;
@@ -69,10 +74,11 @@ export function openDatabase(options: DatabaseOptions): Database {
     }),
   });
   const hotPool = openOnce(async () => {
-    const planner = await plannerSettings(general);
+    // Other engines that speak PostgreSQL's protocol do not know its planner settings.
+    const postgres = await isPostgres((text) => run(general, { text }));
     return openPool(options, options.hotConnections ?? 4, {
       statement_timeout: String(hotStatementTimeoutMs),
-      ...planner,
+      ...(postgres ? hotPlanner : {}),
     });
   });
 
@@ -86,6 +92,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       return retrying(log, () => run(pool, preparedStatements ? { name, ...query } : query));
     },
     transaction: (fn) => retrying(log, () => kysely.transaction().execute(fn)),
+    session: (fn) => inSession(options, fn),
     async explain(text) {
       const rows = await run<{ 'QUERY PLAN': string }>(await hotPool.open(), {
         text: `EXPLAIN (GENERIC_PLAN) ${text}`,
@@ -112,50 +119,67 @@ export function openDatabase(options: DatabaseOptions): Database {
 }
 
 function openPool(
-  { url, log, preparedStatements = true }: DatabaseOptions,
+  options: DatabaseOptions,
   connections: number,
   settings: Record<string, string>,
 ): pg.Pool {
-  const session = {
-    TimeZone: 'UTC',
-    idle_in_transaction_session_timeout: String(idleInTransactionMs),
-    ...settings,
-  };
   const pool = new pg.Pool({
-    ...(preparedStatements ? withOptions(url, session) : { connectionString: url }),
+    ...connectionConfig(options, {
+      idle_in_transaction_session_timeout: String(idleInTransactionMs),
+      ...settings,
+    }),
     max: connections,
-    types: postgresTypes,
-    application_name: 'switchyard',
-    connectionTimeoutMillis: connectTimeoutMs,
     query_timeout: silenceTimeoutMs,
     idleTimeoutMillis: 0,
-    keepAlive: true,
     // Idle connections are no reason for the process to stay.
     allowExitOnIdle: true,
   });
   // Without listeners the loss of an idle or a waiting connection would end the process.
-  const lost = (error: Error) => log.warn({ err: error }, 'database connection lost');
-  pool.on('error', lost);
+  pool.on('error', (error) => options.log.warn({ err: error }, 'database connection lost'));
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
 }
 
+function connectionConfig(
+  { url, preparedStatements = true }: DatabaseOptions,
+  settings: Record<string, string>,
+): pg.ClientConfig {
+  return {
+    connectionString: preparedStatements ? withOptions(url, { TimeZone: 'UTC', ...settings }) : url,
+    types: postgresTypes,
+    application_name: 'switchyard',
+    connectionTimeoutMillis: connectTimeoutMs,
+    keepAlive: true,
+  };
+}
+
+async function inSession<T>(
+  options: DatabaseOptions,
+  fn: (query: SessionQuery) => Promise<T>,
+): Promise<T> {
+  const client = new pg.Client(connectionConfig(options, { statement_timeout: '0' }));
+  client.on('error', () => {});
+  try {
+    await client.connect();
+  } catch (error) {
+    throw asRefusal(error, false);
+  }
+  try {
+    return await fn(async (text, values = []) => (await client.query(text, [...values])).rows);
+  } catch (error) {
+    throw asRefusal(error, true);
+  } finally {
+    await client.end();
+  }
+}
+
 /** Our options behind those of the address, if it has any: the driver takes only one of the two places. */
-function withOptions(url: string, session: Record<string, string>): pg.PoolConfig {
+function withOptions(url: string, session: Record<string, string>): string {
   const ours = Object.entries(session).map(([name, value]) => `-c ${name}=${value}`);
   const parsed = new URL(url);
   const theirs = parsed.searchParams.get('options');
   parsed.searchParams.set('options', [...(theirs === null ? [] : [theirs]), ...ours].join(' '));
-  return { connectionString: parsed.href };
-}
-
-/** Other engines that speak PostgreSQL's protocol do not know its planner settings. */
-async function plannerSettings(pool: pg.Pool): Promise<Record<string, string>> {
-  const [row] = await run<{ version: string }>(pool, { text: 'SELECT version() AS version' });
-  const version = row?.version ?? '';
-  return version.startsWith('PostgreSQL') && !/-YB-|yugabyte|cockroach/i.test(version)
-    ? hotPlanner
-    : {};
+  return parsed.href;
 }
 
 async function run<Of extends object>(pool: pg.Pool, query: pg.QueryConfig): Promise<Of[]> {

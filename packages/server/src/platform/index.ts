@@ -9,6 +9,7 @@ export {
 } from './database.ts';
 export { type Ids, jittered, systemIds } from './ids.ts';
 export { createLog, type Log, type LogSettings, type LogStream } from './log.ts';
+export { type MigrateDeps, migrate } from './migrations.ts';
 export { scrubText } from './redaction.ts';
 export {
   readSettings,
