@@ -1,5 +1,6 @@
 // The voice of `npm test`: each failure when it happens, and a line for each test file.
 // It also watches: tests share one process, so one open handle would hang the whole run.
+import { AssertionError } from 'node:assert';
 import { writeSync } from 'node:fs';
 import { relative } from 'node:path';
 import type { TestEvent } from 'node:test/reporters';
@@ -68,9 +69,20 @@ export function isEcho(failed: Failure): boolean {
 function failure(failed: Failure): string {
   if (isEcho(failed)) return '';
   const where = `${relative(process.cwd(), failed.file ?? '')}:${failed.line ?? 0}`;
-  const cause = failed.details.error.cause ?? failed.details.error;
-  const text = inspect(cause, { colors: process.stdout.isTTY, depth: 4 });
+  const text = explain(failed.details.error.cause ?? failed.details.error);
   return `\n${styleText('red', '✗')} ${failed.name}  ${styleText('dim', where)}\n${text}\n\n`;
+}
+
+/** The message of an assertion holds its difference already; of the stack, our own frames matter. */
+function explain(cause: unknown): string {
+  const asserted = cause instanceof AssertionError;
+  const text = asserted
+    ? String(cause.stack)
+    : inspect(cause, { colors: process.stdout.isTTY, depth: 4 });
+  return text
+    .split('\n')
+    .filter((line) => !/^\s+at .*node:(?:internal|async_hooks)/.test(line))
+    .join('\n');
 }
 
 /** Ends a run whose tests are all done but whose process lives on, or in which nothing moves. */

@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { describe, test } from 'node:test';
+import { root } from './gates.ts';
+import * as documents from './tidy/document-rules.ts';
+import { circleIn, importFaults, packageTable, roomTable } from './tidy/import-rules.ts';
+import { sizeFaults, tableFiles } from './tidy/size-rules.ts';
+import { type Fault, isSource, isTest, parseSource, readTexts } from './tidy/source.ts';
+import { machineFaults, passesLuhn, wordFaults } from './tidy/word-rules.ts';
+
+const texts = readTexts(root);
+const sources = texts.filter(isSource).map(parseSource);
+const exists = (path: string): boolean => existsSync(join(root, path));
+
+function assertNone(faults: Fault[]): void {
+  const lines = faults.map(({ path, line, rule, text }) => `${path}:${line}  ${rule}: ${text}`);
+  if (lines.length > 0) assert.fail(`\n${lines.join('\n')}\n`);
+}
+
+function textOf(path: string): { path: string; text: string } {
+  const found = texts.find((each) => each.path === path);
+  assert.ok(found, `${path} is missing`);
+  return found;
+}
+
+describe('the house is tidy', () => {
+  test('the rules see the house', () => {
+    assert.ok(sources.length > 80, `${sources.length} source files`);
+    assert.ok(sources.flatMap(({ imports }) => imports).length > 200);
+    const seen = (part: string): boolean => sources.some(({ path }) => path.startsWith(part));
+    for (const name of ['packages/server/src/payments/', 'packages/contract/', 'tools/']) {
+      assert.ok(seen(name), `no file under ${name}`);
+    }
+  });
+
+  test('packages and rooms import along the tables', () => {
+    assert.equal(circleIn(packageTable), undefined);
+    assert.equal(circleIn(roomTable), undefined);
+    assertNone(sources.flatMap(importFaults));
+  });
+
+  test('files, functions and handlers are of a readable size', () => {
+    assertNone(sources.flatMap(sizeFaults));
+    const missing = tableFiles.filter((path) => !exists(path));
+    assert.deepEqual(missing, [], 'listed as tables, but gone');
+  });
+
+  test('the source holds no hidden clock, card number, vague name or leftover', () => {
+    assertNone(sources.flatMap(wordFaults));
+  });
+
+  test('no file names a folder of this machine', () => {
+    assertNone(machineFaults(texts, [root, dirname(root), homedir()]));
+  });
+});
+
+describe('the documents keep their promises', () => {
+  test('links lead to files and headings', () => {
+    assert.ok(textOf('README.md').text.includes(']('));
+    assertNone(documents.linkFaults(texts, exists));
+  });
+
+  test('the tour names files that exist', () => {
+    const tour = textOf('docs/tour.md');
+    assert.ok(documents.namedFiles(tour.text).length > 15);
+    assertNone(documents.tourFaults(tour, exists));
+  });
+
+  test('each line of the specification is proved by a test, planned, or not yet built', () => {
+    const coverage = textOf('docs/spec-coverage.md');
+    assert.ok(documents.coverageRows(coverage.text).length >= 200);
+    const tests = texts.filter(({ path }) => isTest(path));
+    assertNone(documents.coverageFaults(coverage, tests));
+  });
+
+  test('migrations are numbered without a gap', () => {
+    const migrations = texts.filter(({ path }) => /\/migrations\/[^/]+\.sql$/.test(path));
+    assert.ok(migrations.length > 0);
+    assertNone(documents.migrationFaults(migrations));
+  });
+});
+
+const server = 'packages/server/src';
+const purpose = '// Says what this planted file is for, at length.\n';
+const longFunction = `function long() {\n${'  call();\n'.repeat(70)}}\n`;
+const cardNumber = '4111111111111111';
+const otherNumber = '4012888888881881';
+
+/** Each rule with a file that breaks it and words of the complaint. */
+const planted: [path: string, text: string, says: RegExp][] = [
+  ['packages/money/src/a.ts', `import '@switchyard/contract';`, /money must not import/],
+  ['packages/iso8583/src/a.ts', `import '../../money/src/index.ts';`, /leaves the package/],
+  ['packages/money/src/a.ts', `export * from '@switchyard/emv';`, /money must not import/],
+  ['packages/sdk-pos/src/a.ts', `import '@switchyard/server';`, /sdk-pos must not import/],
+  ['packages/server/src/demo/a.ts', `import '@switchyard/money/src/iso.ts';`, /past the door/],
+  ['packages/weather/src/a.ts', `import '@switchyard/money';`, /new package/],
+  [
+    `${server}/platform/a.ts`,
+    `import '../payments/index.ts';`,
+    /platform must not import payments/,
+  ],
+  [`${server}/platform/a.ts`, `import '@switchyard/emv';`, /platform must not import/],
+  [`${server}/http/a.ts`, `await import('../vault/index.ts');`, /http must not import vault/],
+  [
+    `${server}/vault/a.ts`,
+    `import type { A } from '../payments/index.ts';`,
+    /vault must not import/,
+  ],
+  [`${server}/payments/a.ts`, `import '../vault/keys.ts';`, /entered by its index\.ts/],
+  [`${server}/payments/a.ts`, `import '../compose.ts';`, /payments must not import compose/],
+  [`${server}/compose.ts`, `import './payments/store.ts';`, /entered by its index\.ts/],
+  [`${server}/weather/a.ts`, `import '../vault/index.ts';`, /new room/],
+  [`${server}/vault/routes.ts`, `import './store.ts';`, /routes never import a store/],
+  [`${server}/vault/state.ts`, `import 'node:fs';`, /pure file must not import node:fs/],
+  [`${server}/vault/rules.ts`, `import { sql } from 'kysely';`, /pure file must not import kysely/],
+  [`${server}/vault/rules.ts`, `import { now } from '../platform/index.ts';`, /pure file/],
+  ['tools/a.ts', 'export {};\n'.repeat(401), /401 lines; 400 at most/],
+  ['tools/a.ts', longFunction, /72 lines of its own; 70 at most/],
+  ['tools/a.ts', `route({ handler: async () => {\n${'call();\n'.repeat(40)}} });`, /40 at most/],
+  ['tools/request-utils.ts', '', /says nothing/],
+  ['tools/myFile.ts', '', /not kebab-case/],
+  [`${server}/vault/a.ts`, 'export {};', /opens without a sentence/],
+  [`${server}/vault/a.ts`, `${purpose}const a = process.env['HOME'];`, /process\.env: ask/],
+  [`${server}/vault/a.ts`, `${purpose}const a = Date.now();`, /Date\.now: ask/],
+  [`${server}/vault/a.ts`, `${purpose}const a = new Date();`, /new Date\(\): ask/],
+  ['packages/money/src/a.ts', 'const a = Math.random();', /Math\.random: ask/],
+  [`${server}/vault/a.ts`, `${purpose}const a = '${cardNumber}';`, /read as a card number/],
+  ['packages/emv/src/a.ts', `const a = '${otherNumber}';`, /read as a card number/],
+  ['packages/money/src/a.ts', 'class Purse {}', /classes are for errors only/],
+  ['tools/a.ts', `// ${'TO'}${'DO'}: later`, /unfinished/],
+  ['tools/a.ts', `test.${'only'}('one', () => {});`, /does not run/],
+];
+
+describe('the rules catch planted faults', () => {
+  for (const [path, text, says] of planted) {
+    test(`${path}: ${says.source}`, () => {
+      const file = parseSource({ path, text });
+      const faults = [...importFaults(file), ...sizeFaults(file), ...wordFaults(file)];
+      assert.ok(
+        faults.some((fault) => says.test(fault.text)),
+        `not caught; found: ${faults.map((fault) => fault.text).join('; ')}`,
+      );
+    });
+  }
+
+  test('what is allowed is not complained of', () => {
+    const file = parseSource({
+      path: `${server}/payments/a.ts`,
+      text: `${purpose}import { b } from '../vault/index.ts';\nimport type { C } from './c.ts';\nconst d = new Date(b);\nexport class E extends Error {}\n`,
+    });
+    assertNone([...importFaults(file), ...sizeFaults(file), ...wordFaults(file)]);
+  });
+
+  test('the verbs of a room do not count as lines of the function that builds it', () => {
+    const verb = `  async function verb() {\n${'    call();\n'.repeat(50)}  }\n`;
+    const text = `export function createRoom() {\n${verb.repeat(3)}}\n`;
+    assertNone(sizeFaults(parseSource({ path: 'tools/a.ts', text })));
+  });
+
+  test('a circle in a table is found', () => {
+    const circle = circleIn({ a: ['b'], b: ['c'], c: ['b'] });
+    assert.deepEqual(circle, ['b', 'c', 'b']);
+  });
+
+  test('a folder of one machine is found, and only there', () => {
+    const path = 'a.md';
+    const place = '/somewhere/here';
+    assert.equal(machineFaults([{ path, text: `see ${place}/x` }], [place]).length, 1);
+    assert.equal(
+      machineFaults([{ path, text: `see .${place}, ${place}after` }], [place]).length,
+      0,
+    );
+  });
+
+  test('a document that promises too much is found', () => {
+    const lost = { path: 'a.md', text: '# A title\n[b](b.md) [top](#a-title) [x](#nothing)\n' };
+    const broken = documents.linkFaults([lost], (path) => path === 'a.md');
+    assert.deepEqual(
+      broken.map(({ text }) => text),
+      ['b.md leads nowhere', '#nothing names no heading of a.md'],
+    );
+    const tour = { path: 'tour.md', text: 'First `payments/gone.ts`, then `tools/test.ts`.' };
+    assert.equal(documents.tourFaults(tour, exists).length, 1);
+  });
+
+  test('a proof that does not exist is found', () => {
+    const tests = [{ path: 'tools/a.test.ts', text: `test('one is one', …)` }];
+    const head = '| What | Proof |\n|---|---|\n';
+    const faultsOf = (proof: string): number =>
+      documents.coverageFaults({ path: 'c.md', text: `${head}| x | ${proof} |` }, tests).length;
+    for (const good of ['not yet', 'planned: a', '`a.test.ts`', '`a.test.ts` › “one is one”']) {
+      assert.equal(faultsOf(good), 0, good);
+    }
+    for (const bad of ['', 'done', '`b.test.ts`', '`a.test.ts` › “one is two”', 'planned: ']) {
+      assert.equal(faultsOf(bad), 1, bad);
+    }
+  });
+
+  test('a gap between migrations is found', () => {
+    const text = '-- Makes a table for this test.\n';
+    const at = (name: string) => ({ path: `m/${name}`, text });
+    assert.equal(documents.migrationFaults([at('0001-a.sql'), at('0002-b.sql')]).length, 0);
+    assert.equal(documents.migrationFaults([at('0001-a.sql'), at('0003-b.sql')]).length, 1);
+    assert.equal(documents.migrationFaults([{ path: 'm/0001-a.sql', text: 'create' }]).length, 1);
+  });
+
+  test('the check digit of a card number is the one of the standard', () => {
+    assert.equal(passesLuhn(cardNumber), true);
+    assert.equal(passesLuhn(`${cardNumber.slice(0, -1)}2`), false);
+  });
+});

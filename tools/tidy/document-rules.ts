@@ -1,0 +1,132 @@
+// What the documents promise: links that lead somewhere, files and tests that exist, migrations in order.
+import { posix } from 'node:path';
+import type { Fault, TextFile } from './source.ts';
+
+const serverSource = 'packages/server/src/';
+
+function fault(path: string, line: number, rule: string, text: string): Fault {
+  return { path, line, rule, text };
+}
+
+function isMarkdown({ path }: TextFile): boolean {
+  return path.endsWith('.md');
+}
+
+/** Relative links of every document: the file is there, and so is the heading. */
+export function linkFaults(files: TextFile[], exists: (path: string) => boolean): Fault[] {
+  const headings = new Map(files.filter(isMarkdown).map(({ path, text }) => [path, slugs(text)]));
+  return files.filter(isMarkdown).flatMap(({ path, text }) =>
+    withoutCode(text)
+      .split('\n')
+      .flatMap((line, index) =>
+        [...line.matchAll(/\]\(([^)\s]+)\)/g)]
+          .map(([, link = '']) => brokenLink(path, link, headings, exists))
+          .filter((problem) => problem !== undefined)
+          .map((problem) => fault(path, index + 1, 'links', problem)),
+      ),
+  );
+}
+
+function brokenLink(
+  path: string,
+  link: string,
+  headings: Map<string, Set<string>>,
+  exists: (path: string) => boolean,
+): string | undefined {
+  if (/^[a-z]+:/.test(link)) return undefined;
+  const [file = '', anchor] = link.split('#');
+  const target = file === '' ? path : posix.join(posix.dirname(path), file);
+  if (!exists(target)) return `${link} leads nowhere`;
+  const known = headings.get(target);
+  if (anchor === undefined || known === undefined || known.has(anchor)) return undefined;
+  return `${link} names no heading of ${target}`;
+}
+
+/** The anchors that a forge makes of headings: lower case, words joined by hyphens. */
+function slugs(text: string): Set<string> {
+  const titles = [...withoutCode(text).matchAll(/^#+ +(.+)$/gm)].map(([, title = '']) => title);
+  return new Set(
+    titles.map((title) =>
+      title
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N} _-]/gu, '')
+        .replaceAll(' ', '-'),
+    ),
+  );
+}
+
+function withoutCode(text: string): string {
+  return text.replace(/^```[\s\S]*?^```/gm, (block) => block.replace(/[^\n]/g, ''));
+}
+
+/** Every file that the tour names, from the top of the repository or inside the server. */
+export function namedFiles(text: string): { name: string; line: number }[] {
+  return text
+    .split('\n')
+    .flatMap((line, index) =>
+      [...line.matchAll(/`([\w./-]+\/[\w.-]*|[\w-]+\.(?:ts|cjs|sql|json))`/g)].map(
+        ([, name = '']) => ({ name, line: index + 1 }),
+      ),
+    );
+}
+
+export function tourFaults(tour: TextFile, exists: (path: string) => boolean): Fault[] {
+  return namedFiles(tour.text)
+    .filter(({ name }) => !exists(name) && !exists(`${serverSource}${name}`))
+    .map(({ name, line }) => fault(tour.path, line, 'tour', `${name} does not exist`));
+}
+
+const openWords = ['not yet', 'definition'];
+
+/** Each line of the coverage ends in a test that exists, a plan for one, or the words "not yet". */
+export function coverageFaults(coverage: TextFile, tests: TextFile[]): Fault[] {
+  return coverageRows(coverage.text).flatMap(({ proof, line }) => {
+    const problem = proofProblem(proof, tests);
+    return problem === undefined ? [] : [fault(coverage.path, line, 'coverage', problem)];
+  });
+}
+
+/** The last cell of each row of a table whose head ends in "Proof". */
+export function coverageRows(text: string): { proof: string; line: number }[] {
+  let inTable = false;
+  return text.split('\n').flatMap((row, index) => {
+    if (!row.startsWith('|')) {
+      inTable = false;
+      return [];
+    }
+    const cells = row.replace(/\\\|/g, '¦').split('|').slice(1, -1);
+    const proof = cells.at(-1)?.trim() ?? '';
+    if (proof === 'Proof') inTable = true;
+    if (!inTable || proof === 'Proof' || /^:?-+:?$/.test(proof)) return [];
+    return [{ proof, line: index + 1 }];
+  });
+}
+
+function proofProblem(proof: string, tests: TextFile[]): string | undefined {
+  if (openWords.includes(proof) || /^planned: \S/.test(proof)) return undefined;
+  const named = [...proof.matchAll(/`([^`]+\.test\.ts)`(?: › “([^”]+)”)?/g)];
+  if (named.length === 0) return `“${proof}” is neither a test nor “not yet”`;
+  for (const [, path = '', title] of named) {
+    const test = tests.find((each) => each.path.endsWith(`/${path}`) || each.path === path);
+    if (test === undefined) return `${path} does not exist`;
+    if (title !== undefined && !test.text.includes(title)) return `${path} has no test “${title}”`;
+  }
+  return undefined;
+}
+
+/** 0001, 0002, … without a gap, each opening with a comment that says what it is for. */
+export function migrationFaults(migrations: TextFile[]): Fault[] {
+  const sorted = [...migrations].sort((one, other) => (one.path < other.path ? -1 : 1));
+  return sorted.flatMap(({ path, text }, index) => {
+    const name = posix.basename(path);
+    const wanted = String(index + 1).padStart(4, '0');
+    const faults: Fault[] = [];
+    if (!new RegExp(`^${wanted}-[a-z0-9-]+\\.sql$`).test(name)) {
+      faults.push(fault(path, 1, 'migrations', `expected ${wanted}-….sql here`));
+    }
+    if (!/^-- \S.{15,}/.test(text)) {
+      faults.push(fault(path, 1, 'migrations', 'opens without a note'));
+    }
+    return faults;
+  });
+}

@@ -1,0 +1,131 @@
+// Who may import whom: the walls of the house. Every folder of the server is in the table below, and
+// the table has no circle, so that each room can be understood with those to its right only.
+import { posix } from 'node:path';
+import { type Fault, type Import, isTest, type SourceFile } from './source.ts';
+
+/** A package of values knows only other values. */
+export const packageTable: Record<string, string[]> = {
+  money: [],
+  emv: [],
+  iso8583: [],
+  nexo: [],
+  pin: [],
+  contract: ['money'],
+  simulators: ['money', 'emv', 'iso8583', 'nexo', 'pin', 'contract'],
+  'sdk-device': ['contract', 'money'],
+  'sdk-pos': ['contract', 'money', 'nexo'],
+  'sdk-provider': ['contract', 'money'],
+  portal: ['contract', 'money'],
+  cli: ['contract', 'money', 'simulators', 'sdk-device', 'sdk-pos'],
+  server: ['contract', 'money', 'emv', 'iso8583', 'nexo', 'pin', 'simulators'],
+};
+
+/** Besides these, every room may use `platform` and `http`. */
+export const roomTable: Record<string, string[]> = {
+  reference: [],
+  identity: [],
+  provisioning: [],
+  vault: [],
+  acquiring: [],
+  payments: ['provisioning', 'acquiring', 'vault'],
+  demo: ['identity', 'provisioning', 'acquiring'],
+};
+
+const groundTable: Record<string, string[]> = { platform: [], http: ['platform'] };
+const groundPackages = ['contract', 'money'];
+const roofFiles = ['main.ts', 'compose.ts'];
+const scope = '@switchyard/';
+const serverSource = 'packages/server/src/';
+
+export function importFaults(file: SourceFile): Fault[] {
+  return file.imports.flatMap((one) =>
+    [packageFault(file, one), roomFault(file, one), routesFault(file, one), pureFault(file, one)]
+      .filter((text) => text !== undefined)
+      .map((text) => ({ path: file.path, line: one.line, rule: 'imports', text })),
+  );
+}
+
+function packageFault({ path }: SourceFile, { from }: Import): string | undefined {
+  const own = /^packages\/([^/]+)\//.exec(path)?.[1];
+  if (own === undefined) return undefined;
+  const target = targetOf(path, from);
+  if (target !== undefined && !target.startsWith(`packages/${own}/`)) {
+    return `${from} leaves the package: import it by its name`;
+  }
+  if (!from.startsWith(scope)) return undefined;
+  const wanted = from.slice(scope.length);
+  const allowed = packageTable[own];
+  if (allowed === undefined) return `${own} is a new package: give it a line in the package table`;
+  if (wanted.includes('/')) return `${from} goes past the door of the package`;
+  if (!allowed.includes(wanted)) return `${own} must not import ${from}`;
+  const room = roomOf(path);
+  if (room in groundTable && !isTest(path) && !groundPackages.includes(wanted)) {
+    return `${room} must not import ${from}`;
+  }
+  return undefined;
+}
+
+function roomFault({ path }: SourceFile, { from }: Import): string | undefined {
+  if (!path.startsWith(serverSource)) return undefined;
+  const target = targetOf(path, from);
+  if (target === undefined || !target.startsWith(serverSource)) return undefined;
+  const room = roomOf(path);
+  const wanted = roomOf(target);
+  if (room === wanted || roofFiles.includes(room)) return doorFault(room, wanted, target);
+  const allowed = groundTable[room] ?? roomTable[room];
+  if (allowed === undefined) return `${room} is a new room: give it a line in the room table`;
+  const ground = room in roomTable ? Object.keys(groundTable) : [];
+  if (![...allowed, ...ground].includes(wanted)) return `${room} must not import ${wanted}`;
+  return doorFault(room, wanted, target);
+}
+
+/** Each folder is entered by its index.ts; the two files of the roof have no folder. */
+function doorFault(room: string, wanted: string, target: string): string | undefined {
+  if (room === wanted || roofFiles.includes(wanted)) return undefined;
+  if (target === `${serverSource}${wanted}/index.ts`) return undefined;
+  return `${wanted} is entered by its index.ts, not by ${posix.basename(target)}`;
+}
+
+function routesFault({ path }: SourceFile, { from }: Import): string | undefined {
+  const isRoutes = /(?:^|[-/])routes\.ts$/.test(path) && path.startsWith(serverSource);
+  if (!isRoutes || !/(?:^|[-/])store\.ts$/.test(from)) return undefined;
+  return 'routes never import a store: call the operation';
+}
+
+function pureFault({ path }: SourceFile, { from, typeOnly }: Import): string | undefined {
+  if (!path.startsWith(serverSource) || !/\/(?:state|rules)\.ts$/.test(path)) return undefined;
+  const outside = from.startsWith('node:') || ['kysely', 'pg'].includes(from);
+  const target = targetOf(path, from) ?? '';
+  const impure = /\/platform\//.test(target) || /\/store\.ts$/.test(target);
+  if (outside || (impure && !typeOnly)) return `a pure file must not import ${from}`;
+  return undefined;
+}
+
+/** The folder of the server in which a file lies; for a file of the roof its own name. */
+function roomOf(path: string): string {
+  return path.startsWith(serverSource) ? (path.slice(serverSource.length).split('/')[0] ?? '') : '';
+}
+
+function targetOf(path: string, from: string): string | undefined {
+  return from.startsWith('.') ? posix.join(posix.dirname(path), from) : undefined;
+}
+
+/** The names along a circle in a table of who imports whom, or none. */
+export function circleIn(table: Record<string, string[]>): string[] | undefined {
+  const done = new Set<string>();
+  function search(name: string, trail: string[]): string[] | undefined {
+    if (trail.includes(name)) return [...trail.slice(trail.indexOf(name)), name];
+    if (done.has(name)) return undefined;
+    for (const next of table[name] ?? []) {
+      const found = search(next, [...trail, name]);
+      if (found !== undefined) return found;
+    }
+    done.add(name);
+    return undefined;
+  }
+  for (const name of Object.keys(table)) {
+    const found = search(name, []);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

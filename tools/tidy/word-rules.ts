@@ -1,0 +1,149 @@
+// What may not stand in the source: hidden clocks and settings, card numbers, vague names, leftovers.
+import type { Node } from 'oxc-parser';
+import { type Fault, isTest, type SourceFile, type TextFile, walk } from './source.ts';
+
+const vague = /^(?:utils?|helpers?|common|managers?|shared|misc)$/i;
+const clockFiles = /\/(?:clock|ids)\.ts$/;
+const settingsFiles = /\/platform\/settings\.ts$|\/main\.ts$/;
+const errorClass = /(?:Error|Refusal|Fault)$/;
+/** In two parts, or this file would be the first to break its rule. */
+const leftovers = ['TO' + 'DO', 'FIX' + 'ME', 'HA' + 'CK'];
+
+export function wordFaults(file: SourceFile): Fault[] {
+  return [
+    ...nameFaults(file),
+    ...purposeFaults(file),
+    ...ambientFaults(file),
+    ...classFaults(file),
+    ...cardNumberFaults(file),
+    ...leftoverFaults(file),
+  ];
+}
+
+function fault({ path }: TextFile, line: number, rule: string, text: string): Fault {
+  return { path, line, rule, text };
+}
+
+function nameFaults(file: SourceFile): Fault[] {
+  const segments = file.path.replace(/(?:\.test)?\.ts$/, '').split('/');
+  return segments.flatMap((segment) => {
+    const words = segment.split('-');
+    if (words.some((word) => vague.test(word))) {
+      return [fault(file, 1, 'names', `“${segment}” says nothing: name what it does`)];
+    }
+    if (segment !== segment.toLowerCase() || segment.includes('_')) {
+      return [fault(file, 1, 'names', `“${segment}” is not kebab-case`)];
+    }
+    return [];
+  });
+}
+
+/** Each file of the server opens with a sentence that says what it is for. */
+function purposeFaults(file: SourceFile): Fault[] {
+  if (!file.path.startsWith('packages/server/src/') || isTest(file.path)) return [];
+  const opening = /^(?:\/\/ [^\n]*\n)+|^\/\*\*?[\s\S]*?\*\//.exec(file.text)?.[0] ?? '';
+  const sentence = opening.replace(/^\s*(?:\/\/|\/\*\*?|\*\/?)|\*\/$/gm, '').trim();
+  if (/^[A-Z`][\s\S]{15,}[.:]$/.test(sentence)) return [];
+  return [fault(file, 1, 'purpose', 'opens without a sentence that says what the file is for')];
+}
+
+/** Time, chance and the environment are handed in, so that a test can hand in its own. */
+function ambientFaults(file: SourceFile): Fault[] {
+  if (isTest(file.path) || file.path.startsWith('tools/')) return [];
+  const faults: Fault[] = [];
+  walk(file.program, (node) => {
+    const used = ambientUse(node);
+    if (used === undefined) return;
+    if (used === 'process.env' ? settingsFiles.test(file.path) : clockFiles.test(file.path)) return;
+    const instead = used === 'process.env' ? 'the settings' : 'clock and ids';
+    faults.push(fault(file, file.lineAt(node.start), 'ambient', `${used}: ask ${instead} instead`));
+  });
+  return faults;
+}
+
+function ambientUse(node: Node): string | undefined {
+  if (node.type === 'NewExpression' && isNamed(node.callee, 'Date')) {
+    return node.arguments.length === 0 ? 'new Date()' : undefined;
+  }
+  if (node.type !== 'MemberExpression' || node.computed) return undefined;
+  const { object, property } = node;
+  if (object.type !== 'Identifier' || property.type !== 'Identifier') return undefined;
+  const used = `${object.name}.${property.name}`;
+  return ['process.env', 'Date.now', 'Math.random'].includes(used) ? used : undefined;
+}
+
+function isNamed(node: Node, name: string): boolean {
+  return node.type === 'Identifier' && node.name === name;
+}
+
+function classFaults(file: SourceFile): Fault[] {
+  const faults: Fault[] = [];
+  walk(file.program, (node) => {
+    if (node.type !== 'ClassDeclaration' && node.type !== 'ClassExpression') return;
+    const parent = node.superClass;
+    if (parent?.type === 'Identifier' && errorClass.test(parent.name)) return;
+    faults.push(fault(file, file.lineAt(node.start), 'classes', 'classes are for errors only'));
+  });
+  return faults;
+}
+
+/** The schemes' published test numbers, first six and last four; documentation may show them. */
+const testCards = ['411111…1111', '555555…4444', '601111…1117', '541333…0012'];
+
+function cardNumberFaults(file: SourceFile): Fault[] {
+  if (isTest(file.path)) return [];
+  const documents = /^packages\/(?!server\/)/.test(file.path);
+  return matches(file, /(?<![\w.])\d{13,19}(?![\w.])/g)
+    .filter(({ found }) => passesLuhn(found) && !(documents && testCards.includes(masked(found))))
+    .map(({ line }) => fault(file, line, 'card numbers', 'digits that read as a card number'));
+}
+
+function masked(digits: string): string {
+  return `${digits.slice(0, 6)}…${digits.slice(-4)}`;
+}
+
+/** ISO/IEC 7812-1, annex B: the check digit of a card number. */
+export function passesLuhn(digits: string): boolean {
+  const sum = [...digits].reverse().reduce((total, digit, index) => {
+    const value = Number(digit) * (index % 2 === 0 ? 1 : 2);
+    return total + (value > 9 ? value - 9 : value);
+  }, 0);
+  return sum % 10 === 0;
+}
+
+function leftoverFaults(file: SourceFile): Fault[] {
+  const marks = matches(file, new RegExp(`\\b(?:${leftovers.join('|')})\\b`, 'g'));
+  const idle = matches(file, /\b(?:it|test|describe|suite)\.(?:skip|only|todo)\(/g);
+  return [
+    ...marks.map(({ line, found }) => fault(file, line, 'leftovers', `unfinished: ${found}`)),
+    ...idle.map(({ line, found }) => fault(file, line, 'leftovers', `${found}) does not run`)),
+  ];
+}
+
+function matches({ text, lineAt }: SourceFile, pattern: RegExp): { line: number; found: string }[] {
+  return [...text.matchAll(pattern)].map(({ index, 0: found }) => ({ line: lineAt(index), found }));
+}
+
+/** Folders that are nobody's own, and may be named anywhere. */
+const publicFolders = ['/', '/tmp', '/home', '/root', '/opt', '/srv', '/usr/src', '/app'];
+
+/** No text names the folder in which this copy happens to lie, or its neighbours. */
+export function machineFaults(files: TextFile[], places: string[]): Fault[] {
+  const named = places.filter((place) => !publicFolders.includes(place));
+  return files.flatMap((file) =>
+    file.text.split('\n').flatMap((line, index) => {
+      const place = named.find((each) => namesPlace(line, each));
+      if (place === undefined) return [];
+      return [fault(file, index + 1, 'machine', 'names a folder of one machine')];
+    }),
+  );
+}
+
+function namesPlace(line: string, place: string): boolean {
+  for (let at = line.indexOf(place); at !== -1; at = line.indexOf(place, at + 1)) {
+    const before = line[at - 1] ?? ' ';
+    const after = line[at + place.length] ?? ' ';
+    if (!/[\w.}~-]/.test(before) && !/[\w-]/.test(after)) return true;
+  }
+  return false;
+}
