@@ -1,7 +1,6 @@
 // Captures, refunds and cancels alike: reserve the amount, speak to the acquirer, settle.
 import { Refusal, refuse } from '@switchyard/contract';
 import type { AcquirerOutcome, AcquirerRequest } from '../acquiring/index.ts';
-import type { Resolved } from '../provisioning/index.ts';
 import { isoTime } from '../platform/index.ts';
 import { duplicateWaitMs, graceMs, type PaymentsDeps } from './deps.ts';
 import {
@@ -41,15 +40,13 @@ const reserved: Readonly<Record<Exclude<Verb, 'Reverse'>, keyof Changes>> = {
   Refund: 'refundReserved',
 };
 
-/** What of the contract bounds an operation. */
-export function termsOf(contract: Resolved['contract'], overCapture: number): Terms {
-  const { partialCancel, multipleCapture } = contract;
-  return { partialCancel, multipleCapture, overCapture };
-}
-
+/** What of the contract that the sale was made under bounds an operation on it. */
 export async function termsFor(deps: PaymentsDeps, loaded: LoadedTransaction): Promise<Terms> {
   const { organizationId, contractId, overCapture } = loaded.row;
-  return termsOf(await deps.provisioning.contract(organizationId, contractId), overCapture);
+  const contract = await deps.provisioning.contract(organizationId, contractId);
+  if (contract === undefined) throw new Error('the contract of a transaction is gone');
+  const { partialCancel, multipleCapture } = contract;
+  return { partialCancel, multipleCapture, overCapture };
 }
 
 function requestOf(call: OperationCall): Record<string, unknown> {

@@ -35,11 +35,14 @@ export async function sale(
   request: ProcessRequest,
 ): Promise<SaleAnswer> {
   checkFields(request, deps.clock.now());
-  const merchantId = merchantOf(caller, request.merchantId);
-  const resolved = await deps.provisioning.resolve(caller.organizationId, {
-    ...(merchantId === undefined ? {} : { merchantId }),
-    ...definedIds(caller, request),
-  });
+  const names = { merchantId: merchantOf(caller, request.merchantId), ...placeOf(caller, request) };
+  if (names.merchantId === undefined && names.storeId === undefined && !names.deviceId) {
+    refuse('field_required', 'An organisation names the merchant, the store or the device.', {
+      errors: [{ pointer: '/merchantId', code: 'field_required', detail: 'Is required.' }],
+    });
+  }
+  const within = { merchantId: caller.merchantId };
+  const resolved = await deps.provisioning.resolve(caller.organizationId, names, within);
   const key = saleKey(caller.organizationId, resolved.merchant.merchantId, request);
   const card = await presentedCard(
     request,
@@ -87,19 +90,15 @@ function firstEvent(loaded: LoadedTransaction): StoredEvent {
   return event;
 }
 
-function definedIds(caller: Caller, request: ProcessRequest) {
-  const storeId = caller.storeId ?? request.storeId;
-  const deviceId = caller.deviceId ?? request.deviceId;
-  if (caller.storeId !== undefined && (request.storeId ?? caller.storeId) !== caller.storeId) {
+function placeOf(caller: Caller, request: ProcessRequest) {
+  const { storeId = request.storeId, deviceId = request.deviceId } = caller;
+  if (storeId !== (request.storeId ?? storeId)) {
     refuse('entity_out_of_scope', 'The token is good for another store.');
   }
-  if (caller.deviceId !== undefined && (request.deviceId ?? caller.deviceId) !== caller.deviceId) {
+  if (deviceId !== (request.deviceId ?? deviceId)) {
     refuse('entity_out_of_scope', 'The token is good for another device.');
   }
-  return {
-    ...(storeId === undefined ? {} : { storeId }),
-    ...(deviceId === undefined ? {} : { deviceId }),
-  };
+  return { storeId, deviceId };
 }
 
 // Configuration and link are judged after idempotency: a replay is answered whatever they are now.

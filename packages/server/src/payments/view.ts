@@ -1,6 +1,7 @@
 // Shows a transaction to clients in the words of the contract; internals stay behind.
 import {
   type Operation,
+  type ResponseSummary,
   responseCodeFacts,
   type Transaction,
   type TransactionEvent,
@@ -18,7 +19,7 @@ import type { State } from './state.ts';
 
 type Response = { code?: string; reason?: string };
 
-function viewResponse(response: Response, contactless: boolean) {
+function viewResponse(response: Response, contactless: boolean): ResponseSummary {
   if (response.code === undefined) {
     return { category: 'TechnicalFailure' as const, reason: response.reason ?? 'NoAnswer' };
   }
@@ -26,15 +27,13 @@ function viewResponse(response: Response, contactless: boolean) {
   return { category, code: response.code, reason, ...(retry === undefined ? {} : { retry }) };
 }
 
-const shownStatus = { Sent: 'Pending' } as const;
-
 export function viewOperation(operation: StoredOperation, loaded: LoadedTransaction): Operation {
   const { details, status } = operation;
   return {
     operationId: operation.operationId,
     number: operation.number,
     kind: operation.kind,
-    status: status === 'Sent' ? shownStatus.Sent : status,
+    status: status === 'Sent' ? 'Pending' : status,
     amount: operation.amount,
     currency: loaded.row.currency,
     ...(operation.clientOperationId === undefined
@@ -74,7 +73,9 @@ function outcomeOf(events: readonly StoredEvent[]): EventData | undefined {
   return events[1]?.data;
 }
 
-function responseMembers(loaded: LoadedTransaction) {
+function responseMembers(
+  loaded: LoadedTransaction,
+): Pick<Transaction, 'response' | 'authorizationCode' | 'emvResponse'> {
   const outcome = outcomeOf(loaded.events);
   const contactless = factsOf(loaded).entryMode === 'ContactlessChip';
   if (outcome?.response === undefined && outcome?.reason === undefined) return {};
@@ -107,8 +108,7 @@ export function viewTransaction(loaded: LoadedTransaction): Transaction {
   const { position } = row;
   const facts = factsOf(loaded);
   const answer = responseMembers(loaded);
-  const retry = 'response' in answer && 'retry' in answer.response ? answer.response.retry : undefined;
-  const action = terminalAction(row.state, retry);
+  const action = terminalAction(row.state, answer.response?.retry);
   return {
     transactionId: row.transactionId,
     clientTransactionId: row.clientTransactionId,

@@ -1,5 +1,5 @@
 // The adapter for hosts that speak ISO 8583:1987 over TCP.
-import { iso1987Binary, type Message } from '@switchyard/iso8583';
+import { compileDialect, iso1987BinaryEmv, type Message } from '@switchyard/iso8583';
 import { LRUCache } from 'lru-cache';
 import type { Clock, Log } from '../../platform/index.ts';
 import type {
@@ -21,6 +21,7 @@ type Deps = {
   onState?: (available: boolean) => void;
 };
 
+const dialect = compileDialect(iso1987BinaryEmv);
 const forgottenMax = 10_000;
 const loopback = new Set(['localhost', '127.0.0.1', '::1']);
 
@@ -42,7 +43,7 @@ export function connectIso8583Host(deps: Deps): AcquirerConnection {
     host: settings.host,
     port: settings.port,
     tls: settings.tls === true,
-    dialect: iso1987Binary,
+    dialect,
     clock: deps.clock,
     log: deps.log,
     ...(deps.onState === undefined ? {} : { onState: deps.onState }),

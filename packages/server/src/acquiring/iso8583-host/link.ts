@@ -1,7 +1,13 @@
 // Keeps one signed-on connection to a host: multiplexing, time-outs, echo, reconnect with back-off.
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { createDeframer, type Dialect, frame, type Message } from '@switchyard/iso8583';
+import {
+  createDeframer,
+  type Dialect,
+  encodeFrame,
+  type FrameFormat,
+  type Message,
+} from '@switchyard/iso8583';
 import type { Clock, Log } from '../../platform/index.ts';
 import { isoTime } from '../../platform/index.ts';
 import { stanOf } from '../numbering.ts';
@@ -34,7 +40,7 @@ type Options = {
 
 type Waiting = { settle: (exchange: Exchange) => void; timer: NodeJS.Timeout };
 
-const frameHeader = 'binary2';
+const frameFormat: FrameFormat = { length: 'binary2' };
 const frameBytesMax = 8192;
 const backOffMs = [1000, 2000, 5000, 10_000, 30_000, 60_000] as const;
 const signOnTimeoutMs = 5000;
@@ -117,7 +123,7 @@ export function openLink(options: Options): HostLink {
     if (waiting.size >= waitingMax) return Promise.resolve({ result: 'NotSent', reason: 'busy' });
     let bytes: Buffer;
     try {
-      bytes = frame(frameHeader, dialect.encode(message));
+      bytes = encodeFrame(frameFormat, dialect.encode(message));
     } catch (error) {
       log.error({ err: error }, 'a message could not be encoded');
       return Promise.resolve({ result: 'NotSent', reason: 'not encodable' });
@@ -169,10 +175,10 @@ export function openLink(options: Options): HostLink {
       next.setTimeout(0);
       void signOn(next);
     });
-    const deframer = createDeframer(frameHeader, { maxBytes: frameBytesMax });
+    const deframer = createDeframer(frameFormat, { maxBytes: frameBytesMax });
     next.on('data', (chunk: Buffer) => {
       try {
-        for (const message of deframer.push(chunk)) receive(message);
+        for (const { payload } of deframer.push(chunk)) if (payload.length > 0) receive(payload);
       } catch (error) {
         lose(next, error instanceof Error ? error.message : 'the stream cannot be framed');
       }

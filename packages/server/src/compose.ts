@@ -1,0 +1,131 @@
+// The plan of the house: builds each room and hands it what it needs; nothing is started here.
+import { fileURLToPath } from 'node:url';
+import { createAcquiring } from './acquiring/index.ts';
+import { createHttp, type Http, type HttpDeps } from './http/index.ts';
+import { createIdentity, type Identity } from './identity/index.ts';
+import { createPayments, type Payments } from './payments/index.ts';
+import {
+  type Clock,
+  createFailPoints,
+  createJobs,
+  createMetrics,
+  createOutbox,
+  type Database,
+  type Ids,
+  type Log,
+  type Metrics,
+  migrate,
+  type Settings,
+  systemClock,
+  systemIds,
+} from './platform/index.ts';
+import { createProvisioning, type Provisioning } from './provisioning/index.ts';
+import { registerReferenceRoutes } from './reference/index.ts';
+import { createVault } from './vault/index.ts';
+
+export const migrationsDirectory = fileURLToPath(new URL('../migrations', import.meta.url));
+
+export type HouseDeps = {
+  settings: Settings;
+  database: Database;
+  log: Log;
+  tls?: HttpDeps['tls'];
+  rateLimits?: HttpDeps['rateLimits'];
+  clock?: Clock;
+  ids?: Ids;
+};
+
+export type House = {
+  http: Http;
+  identity: Identity;
+  provisioning: Provisioning;
+  payments: Payments;
+  metrics: Metrics;
+  /** Opens the acquirer links and begins the work that waits in the database. */
+  start(): Promise<void>;
+  /** Finishes what runs, then lets go of everything but the database. */
+  stop(): Promise<void>;
+};
+
+/** Brings the schema up to date; safe while other processes do the same. */
+export async function prepareDatabase(deps: Pick<HouseDeps, 'database' | 'log'>): Promise<void> {
+  await migrate(deps.database, migrationsDirectory, {
+    log: deps.log,
+    clock: systemClock,
+    ids: systemIds,
+  });
+}
+
+/**
+ * Builds the house. A test may replace the clock and the identifiers.
+ *
+ * @example const house = await composeHouse({ settings, database, log, tls }); await house.start();
+ */
+export async function composeHouse(deps: HouseDeps): Promise<House> {
+  const { settings, database, log, clock = systemClock, ids = systemIds } = deps;
+  const masterKey = settings.vaultKey;
+  if (masterKey === undefined) throw new Error('this process holds no key');
+  const metrics = createMetrics();
+  const jobs = createJobs({ database, clock, ids, log, metrics });
+  const outbox = createOutbox({ database, log, metrics });
+  const identity = createIdentity({ database, settings, clock, ids, log, masterKey });
+  const provisioning = createProvisioning({ database, clock, ids });
+  const vault = createVault({ database, clock, ids, masterKey });
+  const acquiring = createAcquiring({
+    database,
+    clock,
+    ids,
+    log,
+    metrics,
+    timeoutMs: settings.acquirerTimeoutMs,
+    loadLinks: provisioning.linksToOpen,
+    onLateAnswer: (late) => payments.lateAnswer(late),
+  });
+  const payments: Payments = createPayments({
+    database,
+    acquiring,
+    provisioning,
+    vault,
+    jobs,
+    clock,
+    ids,
+    log,
+    metrics,
+    failPoints: createFailPoints(settings.failPoint),
+    acquirerTimeoutMs: settings.acquirerTimeoutMs,
+  });
+  const http = await createHttp({
+    settings,
+    log,
+    ids,
+    verifyToken: identity.verifyToken,
+    ...(deps.tls === undefined ? {} : { tls: deps.tls }),
+    ...(deps.rateLimits === undefined ? {} : { rateLimits: deps.rateLimits }),
+  });
+  await identity.register(http.app);
+  registerReferenceRoutes(http.app);
+  provisioning.register(http.app);
+  payments.register(http.app);
+  return {
+    http,
+    identity,
+    provisioning,
+    payments,
+    metrics,
+    async start() {
+      await acquiring.start();
+      payments.start();
+      jobs.start();
+      outbox.start();
+    },
+    async stop() {
+      await http.close();
+      await payments.stop();
+      await jobs.stop();
+      await acquiring.close();
+      await outbox.stop();
+      await vault.drain();
+      await identity.close();
+    },
+  };
+}
