@@ -1,8 +1,23 @@
 // The door of http: what the composition and the rooms may use.
 export type { Caller, Presented, VerifyToken } from './caller.ts';
+export type { CertificateReader } from './client-certificates.ts';
 export type { ListenerTls } from './listener.ts';
+export type { LoadLimits, LoadShedding } from './load-shedding.ts';
+export {
+  type FoundPage,
+  openPage,
+  type Page,
+  type PageRequest,
+  pageLimitDefault,
+  pageLimitMax,
+  pageQuery,
+  sealPage,
+} from './paging.ts';
+export { defaultRatePolicies, type RatePolicies, type RatePolicy } from './rate-limits.ts';
+export { traceparentOf } from './request-identity.ts';
 export {
   type Access,
+  idempotencyKeyHeader,
   type Priority,
   type Route,
   type RouteFacts,

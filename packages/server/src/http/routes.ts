@@ -1,8 +1,11 @@
 // How a room declares a route: one object that serves routing, validation, rights and documents.
-import type { ErrorCode, Permission } from '@switchyard/contract';
+import type { ErrorCode, Outcome, Permission, Refusal } from '@switchyard/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Static, TSchema } from 'typebox';
+import { type Static, type TSchema, Type } from 'typebox';
 import type { Caller } from './caller.ts';
+
+/** Means the same as the member `clientOperationId`; both with different values are refused. */
+export const idempotencyKeyHeader = 'idempotency-key';
 
 /** In the order in which overload turns requests away. */
 export type Priority = 'report' | 'list' | 'sale' | 'last';
@@ -33,7 +36,8 @@ export type RouteFacts = {
   /** Left out: an object without members. */
   readonly query?: TSchema;
   readonly params?: TSchema;
-  readonly response: { readonly [status: number]: TSchema };
+  /** By status; null where the answer has no body. */
+  readonly response: { readonly [status: number]: TSchema | null };
   /** Besides those that every route of its kind can give. */
   readonly errors: readonly ErrorCode[];
   /** Left out: 'sale'. */
@@ -42,8 +46,8 @@ export type RouteFacts = {
   readonly rateLimit?: string;
   /** Media types of a 200 that is not JSON. */
   readonly produces?: readonly string[];
-  /** Where a fault of ours may leave money moved. */
-  readonly faultOutcome?: 'Unknown';
+  /** What a fault of ours says in the handler; left out: 'Unknown', of GET 'NotProcessed'. */
+  readonly faultOutcome?: Outcome;
   readonly bodyLimitBytes?: number;
 };
 
@@ -66,16 +70,22 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     caller: Caller | undefined;
+    /** What the request was refused with, for the log. */
+    refusal: Refusal | undefined;
+    /** Whether its handler has begun, so that something may have happened. */
+    isHandled: boolean;
   }
 }
 
+/** Declares one route of a room. */
 export function route<
   const A extends Access,
   const B extends TSchema | undefined = undefined,
   const Q extends TSchema | undefined = undefined,
   const P extends TSchema | undefined = undefined,
 >(app: FastifyInstance, declared: Route<A, B, Q, P>): void {
-  const { handler, ...facts } = declared;
+  const { handler, ...given } = declared;
+  const facts: RouteFacts = withBody(given);
   const schema = {
     ...(facts.body === undefined ? {} : { body: facts.body }),
     ...(facts.query === undefined ? {} : { querystring: facts.query }),
@@ -87,7 +97,18 @@ export function route<
     schema,
     config: { facts },
     ...(facts.bodyLimitBytes === undefined ? {} : { bodyLimit: facts.bodyLimitBytes }),
-    // The schemas above are what make this request the declared one.
-    handler: (request, reply) => handler(request as RouteRequest<A, B, Q, P>, reply),
+    handler: (request, reply) => {
+      request.isHandled = true;
+      // The schemas above are what make this request the declared one.
+      return handler(request as RouteRequest<A, B, Q, P>, reply);
+    },
   });
+}
+
+const emptyBody = Type.Object({}, { additionalProperties: false });
+
+/** A route that needs no body takes an empty one, and refuses members that it would ignore. */
+function withBody(facts: RouteFacts): RouteFacts {
+  if (facts.body !== undefined || !['POST', 'PUT', 'PATCH'].includes(facts.method)) return facts;
+  return { ...facts, body: emptyBody, bodyOptional: true };
 }

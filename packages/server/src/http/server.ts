@@ -1,7 +1,24 @@
 // The HTTP server: one Fastify over TLS with the house rules that every route obeys.
-import Fastify, { type FastifyInstance } from 'fastify';
+import type { AddressInfo } from 'node:net';
+import { Refusal } from '@switchyard/contract';
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+import type { Ids, Log } from '../platform/index.ts';
+import { logAccess } from './access-log.ts';
+import { createAuthenticate } from './authenticate.ts';
 import type { VerifyToken } from './caller.ts';
+import { type CertificateReader, createCertificateReader } from './client-certificates.ts';
+import { createClientErrorHandler } from './client-errors.ts';
+import { createDrain, type Drain } from './drain.ts';
+import { bodyLimitBytes, createGate, type GateDeps, urlLimitChars } from './gate.ts';
 import { createListener, type ListenerTls } from './listener.ts';
+import { createLoadShedding, type LoadLimits, type LoadShedding } from './load-shedding.ts';
+import { createNotFoundHandler, createRouteMap, type RouteMap } from './not-found.ts';
+import { createErrorHandler, createProblemSender } from './problem.ts';
+import { createRateLimits, type RatePolicies } from './rate-limits.ts';
+import { createRequestIds, requestIdHeader, traceIdOf } from './request-identity.ts';
+import type { RouteFacts } from './routes.ts';
+import { parseStrictJson } from './strict-json.ts';
+import { createValidation } from './validation.ts';
 
 /** The part of the settings that matters here. */
 export type HttpSettings = {
@@ -9,6 +26,7 @@ export type HttpSettings = {
   readonly port: number;
   readonly baseUrl: string;
   readonly authUrl: string;
+  /** Addresses and ranges of the proxy that ends TLS, comma-separated. */
   readonly trustProxy?: string | undefined;
 };
 
@@ -16,25 +34,154 @@ export type HttpDeps = {
   readonly settings: HttpSettings;
   /** Left out only behind a trusted proxy that ends TLS itself. */
   readonly tls?: ListenerTls;
+  readonly log: Log;
+  readonly ids: Ids;
   readonly verifyToken: VerifyToken;
+  /** Besides, or in place of, the default policies. */
+  readonly rateLimits?: RatePolicies;
+  readonly loadLimits?: LoadLimits;
+  /** Compiles every schema before the server listens: slower, and faulty ones show at once. */
+  readonly eagerSchemas?: boolean;
 };
 
 export type Http = {
   /** Rooms register their routes on it before `listen`. */
   readonly app: FastifyInstance;
+  readonly certificates: CertificateReader;
+  /** Rooms add their queues as sources of pressure. */
+  readonly loadShedding: LoadShedding;
   listen(): Promise<{ host: string; port: number }>;
-  close(): Promise<void>;
+  /** Answers new requests with 503, waits for running ones, then closes every connection. */
+  close(limitMs?: number): Promise<void>;
 };
 
-export async function createHttp({ settings, tls }: HttpDeps): Promise<Http> {
-  const app = Fastify({ serverFactory: (handler) => createListener(handler, tls) });
+const pathPartLimitChars = 256;
+const closeLimitMs = 15_000;
+
+export async function createHttp(deps: HttpDeps): Promise<Http> {
+  const { settings, verifyToken } = deps;
+  const drain = createDrain();
+  const certificates = createCertificateReader(settings.trustProxy);
+  const loadShedding = createLoadShedding({
+    running: drain.running,
+    ...(deps.loadLimits === undefined ? {} : { limits: deps.loadLimits }),
+  });
+  const app = createApp(deps, drain);
+  const routes = createRouteMap();
+  const operations: RouteFacts[] = [];
+  obeyHouseRules(app, { drain, certificates, routes, baseUrl: settings.baseUrl });
+  guardRoutes(app, operations, routes, {
+    authenticate: createAuthenticate(verifyToken, certificates.presentedBy),
+    rateLimits: createRateLimits(deps.rateLimits),
+    loadShedding,
+  });
+  app.setValidatorCompiler(createValidation({ eager: deps.eagerSchemas ?? false }).compile);
+  app.addHook('onClose', async () => loadShedding.stop());
+
   return {
     app,
+    certificates,
+    loadShedding,
     async listen() {
       await app.listen({ host: settings.host, port: settings.port });
-      const [address] = app.addresses();
-      return { host: address?.address ?? settings.host, port: address?.port ?? settings.port };
+      const { address, port } = app.server.address() as AddressInfo;
+      return { host: address, port };
     },
-    close: () => app.close(),
+    async close(limitMs = closeLimitMs) {
+      const left = app.server.listening ? await drain.begin(limitMs) : 0;
+      if (left > 0) deps.log.warn({ left }, 'requests were cut off by the stop');
+      if (left > 0) app.server.closeAllConnections();
+      await app.close();
+    },
   };
+}
+
+function createApp({ settings, tls, log, ids }: HttpDeps, drain: Drain): FastifyInstance {
+  const loggerInstance: FastifyBaseLogger = log;
+  const sendProblem = createProblemSender(settings.baseUrl);
+  const handleError = createErrorHandler(sendProblem);
+  return Fastify({
+    serverFactory: (listener) => createListener(drain.counting(listener), tls),
+    loggerInstance,
+    logController: new LogController({ disableRequestLogging: true }),
+    childLoggerFactory: (parent, { reqId }, options, raw) => {
+      const traceId = traceIdOf(raw);
+      return parent.child({ requestId: reqId, ...(traceId && { traceId }) }, options);
+    },
+    genReqId: createRequestIds(ids.uuid),
+    requestIdHeader: false,
+    trustProxy: settings.trustProxy ?? false,
+    bodyLimit: bodyLimitBytes,
+    routerOptions: { maxParamLength: pathPartLimitChars },
+    return503OnClosing: false,
+    frameworkErrors: handleError,
+    clientErrorHandler: createClientErrorHandler(settings.baseUrl, ids.uuid),
+  });
+}
+
+type HouseRules = {
+  readonly drain: Drain;
+  readonly certificates: CertificateReader;
+  readonly routes: RouteMap;
+  readonly baseUrl: string;
+};
+
+/** What holds for every request, whether a room declared its route or not. */
+function obeyHouseRules(
+  app: FastifyInstance,
+  { drain, certificates, routes, baseUrl }: HouseRules,
+) {
+  const sendProblem = createProblemSender(baseUrl);
+  app.decorateRequest('caller', undefined);
+  app.decorateRequest('refusal', undefined);
+  app.decorateRequest('isHandled', false);
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header(requestIdHeader, request.id);
+    certificates.strip(request);
+    try {
+      drain.check(reply.raw);
+      if (request.url.length > urlLimitChars) {
+        throw new Refusal(
+          'uri_too_long',
+          `The address is longer than ${urlLimitChars} characters.`,
+        );
+      }
+      done();
+    } catch (error) {
+      done(error as Refusal);
+    }
+  });
+  app.addHook('onResponse', logAccess);
+  app.setErrorHandler(createErrorHandler(sendProblem));
+  app.setNotFoundHandler(createNotFoundHandler(routes, sendProblem));
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    const isLeftOut = body.length === 0 && request.routeOptions.config.facts?.bodyOptional === true;
+    try {
+      done(null, isLeftOut ? undefined : parseStrictJson(body as Buffer));
+    } catch (error) {
+      done(error as Refusal);
+    }
+  });
+}
+
+/** Puts the gate before every route that a room declares, and remembers what was declared. */
+function guardRoutes(
+  app: FastifyInstance,
+  operations: RouteFacts[],
+  routes: RouteMap,
+  deps: GateDeps,
+): void {
+  app.addHook('onRoute', (options) => {
+    routes.add(options.method, options.url);
+    const facts = options.config?.facts;
+    if (facts === undefined) return;
+    if (options.method === facts.method) operations.push({ ...facts, url: options.url });
+    options.onRequest = [createGate(facts, deps), ...[options.onRequest ?? []].flat()];
+    if (facts.bodyOptional !== true) return;
+    options.preValidation = (request, _reply, done) => {
+      request.body ??= {};
+      done();
+    };
+  });
 }

@@ -1,0 +1,65 @@
+// Picks, out of the noise of a failed anyOf or oneOf, the faults of the alternative that was meant.
+import type { ErrorObject } from 'ajv/dist/2020.js';
+
+const composites = new Set(['anyOf', 'oneOf']);
+
+/**
+ * Of each failed choice either the faults of one alternative remain, or one fault of the choice as a
+ * whole. The validator lists the alternatives' faults before that of the choice, inner ones first.
+ */
+export function settleAlternatives(found: readonly ErrorObject[]): ErrorObject[] {
+  let errors = found.filter((error) => error.propertyName === undefined && error.keyword !== 'if');
+  for (const choice of found) {
+    if (composites.has(choice.keyword) && errors.includes(choice)) errors = settle(choice, errors);
+  }
+  return errors;
+}
+
+function settle(choice: ErrorObject, errors: readonly ErrorObject[]): ErrorObject[] {
+  const within = `${choice.schemaPath}/`;
+  const branches = new Map<string, ErrorObject[]>();
+  for (const error of errors) {
+    if (!error.schemaPath.startsWith(within)) continue;
+    const branch = error.schemaPath.slice(within.length).split('/', 1)[0] ?? '';
+    branches.set(branch, [...(branches.get(branch) ?? []), error]);
+  }
+  const meant = meantBranch(choice, [...branches.values()]);
+  const kept = meant ?? [wholeChoice(choice, [...branches.values()].flat())];
+  return errors.flatMap((error) => {
+    if (error === choice) return kept;
+    return error.schemaPath.startsWith(within) ? [] : [error];
+  });
+}
+
+/** The one alternative whose type fits and whose telling members (constants) all do. */
+function meantBranch(choice: ErrorObject, branches: ErrorObject[][]): ErrorObject[] | undefined {
+  const fitting = branches.filter((branch) => !branch.some((error) => isMismatch(choice, error)));
+  return fitting.length === 1 ? fitting[0] : undefined;
+}
+
+function isMismatch(choice: ErrorObject, error: ErrorObject): boolean {
+  if (error.instancePath === choice.instancePath) {
+    return ['type', 'const', 'enum'].includes(error.keyword);
+  }
+  if (error.keyword !== 'const') return false;
+  return !error.instancePath.slice(choice.instancePath.length + 1).includes('/');
+}
+
+/** Where all alternatives stumble over the same telling member, that member is at fault. */
+function wholeChoice(choice: ErrorObject, errors: readonly ErrorObject[]): ErrorObject {
+  const constants = errors.filter(({ keyword }) => keyword === 'const' || keyword === 'enum');
+  const [first] = constants;
+  const isShared = constants.every(({ instancePath }) => instancePath === first?.instancePath);
+  if (first === undefined || !isShared) return choice;
+  const allowedValues = constants.flatMap(
+    ({ params }) => params['allowedValues'] ?? [params['allowedValue']],
+  );
+  const parentSchema =
+    first.instancePath === choice.instancePath ? choice.parentSchema : first.parentSchema;
+  return {
+    ...first,
+    keyword: 'enum',
+    params: { allowedValues },
+    ...(parentSchema === undefined ? {} : { parentSchema }),
+  };
+}

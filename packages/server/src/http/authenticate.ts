@@ -1,0 +1,39 @@
+// Finds out who asks, and whether they may: bearer token, then permission.
+import { type Permission, Refusal } from '@switchyard/contract';
+import type { FastifyRequest } from 'fastify';
+import type { Caller, Presented, VerifyToken } from './caller.ts';
+import type { Access } from './routes.ts';
+
+const bearerForm = /^Bearer +([A-Za-z0-9\-._~+/]+=*) *$/i;
+
+/** Longer ones come from no realm of ours; the headers as a whole have a limit as well. */
+export const tokenLimitChars = 8192;
+
+function tokenOf(request: FastifyRequest): string {
+  const { authorization } = request.headers;
+  if (authorization === undefined) {
+    throw new Refusal('token_missing', 'The request carries no access token.');
+  }
+  const token = bearerForm.exec(authorization)?.[1];
+  if (token === undefined || token.length > tokenLimitChars) {
+    throw new Refusal('token_invalid', 'The Authorization header holds no bearer token.');
+  }
+  return token;
+}
+
+export function createAuthenticate(
+  verifyToken: VerifyToken,
+  presentedBy: (request: FastifyRequest) => Presented,
+): (request: FastifyRequest) => Promise<Caller> {
+  return (request) => verifyToken(tokenOf(request), presentedBy(request));
+}
+
+/** Throws `permission_denied` unless the caller holds what the route asks for. */
+export function createPermissionCheck(access: Access): (caller: Caller) => void {
+  if (access === 'public' || access === 'token') return () => {};
+  const needed: readonly Permission[] = typeof access === 'string' ? [access] : access;
+  return (caller) => {
+    if (needed.some((permission) => caller.permissions.has(permission))) return;
+    throw new Refusal('permission_denied', `The operation needs ${needed.join(' or ')}.`);
+  };
+}

@@ -1,0 +1,80 @@
+// What every declared route asks before it reads a body, in the published order.
+import { type ErrorCode, Refusal } from '@switchyard/contract';
+import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
+import { createPermissionCheck } from './authenticate.ts';
+import type { Caller } from './caller.ts';
+import type { LoadShedding } from './load-shedding.ts';
+import { accepts, isJson } from './media-types.ts';
+import type { RateLimits } from './rate-limits.ts';
+import type { RouteFacts } from './routes.ts';
+
+/** No endpoint of ours needs more, and a refusal here is cheaper than a parse. */
+export const bodyLimitBytes = 1_048_576;
+export const urlLimitChars = 8192;
+
+export type GateDeps = {
+  readonly authenticate: (request: FastifyRequest) => Promise<Caller>;
+  readonly rateLimits: RateLimits;
+  readonly loadShedding: LoadShedding;
+};
+
+type Gate = (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction) => void;
+
+const json = ['application/json'];
+
+export function createGate(facts: RouteFacts, deps: GateDeps): Gate {
+  const { authenticate, rateLimits, loadShedding } = deps;
+  const priority = facts.priority ?? 'sale';
+  const isPublic = facts.permission === 'public';
+  const takeRate = rateLimits.policy(facts.rateLimit ?? (isPublic ? 'public' : 'default'));
+  const checkPermission = createPermissionCheck(facts.permission);
+  const checkTransport = createTransportCheck(facts);
+
+  async function checkCaller(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    if (isPublic) return takeRate({ address: request.ip }, reply);
+    const caller = await authenticate(request);
+    request.caller = caller;
+    await takeRate(caller, reply);
+    checkPermission(caller);
+  }
+
+  return (request, reply, done) => {
+    try {
+      loadShedding.check(priority);
+      checkTransport(request);
+    } catch (error) {
+      done(error as Refusal);
+      return;
+    }
+    checkCaller(request, reply).then(() => done(), done);
+  };
+}
+
+function createTransportCheck(facts: RouteFacts): (request: FastifyRequest) => void {
+  const limitBytes = facts.bodyLimitBytes ?? bodyLimitBytes;
+  const produces = facts.produces === undefined ? json : [...facts.produces, ...json];
+  const readsBody = facts.method !== 'GET';
+  const needsBody = readsBody && facts.body !== undefined && facts.bodyOptional !== true;
+  return ({ headers }) => {
+    if (!accepts(headers.accept, produces)) {
+      refuse('not_acceptable', `The operation answers with ${produces.join(' or ')}.`);
+    }
+    if (!readsBody) return;
+    const length = headers['content-length'];
+    const hasBody =
+      headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
+    if (Number(length) > limitBytes) {
+      refuse('payload_too_large', `The body is longer than ${limitBytes} bytes.`);
+    }
+    if ((hasBody || needsBody) && !isJson(headers['content-type'])) {
+      refuse('unsupported_media_type', 'The operation reads application/json in UTF-8.');
+    }
+    if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity') {
+      refuse('unsupported_media_type', 'The operation reads no encoded body.');
+    }
+  };
+}
+
+function refuse(code: ErrorCode, detail: string): never {
+  throw new Refusal(code, detail);
+}

@@ -1,0 +1,95 @@
+// Turns requests away before the process drowns: reports first, what ends a payment last.
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { Refusal } from '@switchyard/contract';
+import type { Priority } from './routes.ts';
+
+/**
+ * Pressure 1 is where sales are refused. A sale is what brings new work in, so the operations that
+ * settle or undo an earlier one are taken until the process is close to standing still.
+ */
+export const pressureLimits: Readonly<Record<Priority, number>> = {
+  report: 0.4,
+  list: 0.6,
+  sale: 1,
+  last: 3,
+};
+
+const sampleEveryMs = 100;
+const resolutionMs = 10;
+const retryAfterMs = 2000;
+
+export type LoadLimits = {
+  /** Delay of the event loop, over two samples, that counts as pressure 1. */
+  readonly loopDelayMs: number;
+  /** Requests under way that count as pressure 1. */
+  readonly running: number;
+};
+
+export const defaultLoadLimits: LoadLimits = { loopDelayMs: 400, running: 5000 };
+
+export type LoadShedding = {
+  /** Throws `overloaded` when the pressure is too high for the priority. */
+  check(priority: Priority): void;
+  /** A queue of a room as another source; it reads 1 when sales should be refused. */
+  addPressure(read: () => number): void;
+  pressure(): number;
+  stop(): void;
+};
+
+export type LoadSource = { delayMs(): number; stop(): void };
+
+/** The mean over the time since the last reading. */
+export function watchEventLoop(): LoadSource {
+  const histogram = monitorEventLoopDelay({ resolution: resolutionMs });
+  histogram.enable();
+  return {
+    delayMs() {
+      const meanMs = histogram.mean / 1e6;
+      histogram.reset();
+      return Number.isNaN(meanMs) ? 0 : Math.max(0, meanMs - resolutionMs);
+    },
+    stop: () => {
+      histogram.disable();
+    },
+  };
+}
+
+export function createLoadShedding(deps: {
+  readonly running: () => number;
+  readonly limits?: LoadLimits;
+  readonly source?: LoadSource;
+}): LoadShedding & { sample(): void } {
+  const { running, limits = defaultLoadLimits, source = watchEventLoop() } = deps;
+  const reads: (() => number)[] = [];
+  let earlier = 0;
+  let sampled = 0;
+
+  /** The smaller of two neighbouring samples: one long pause is over by the time it is seen. */
+  function sample(): void {
+    const delay = source.delayMs() / limits.loopDelayMs;
+    sampled = Math.max(Math.min(delay, earlier), ...reads.map((read) => read()));
+    earlier = delay;
+  }
+
+  const timer = setInterval(sample, sampleEveryMs);
+  timer.unref();
+  const pressure = () => Math.max(sampled, running() / limits.running);
+
+  return {
+    check(priority) {
+      if (pressure() < pressureLimits[priority]) return;
+      throw new Refusal('overloaded', 'The platform has more work than it can do in time.', {
+        retryAfterMs,
+      });
+    },
+    addPressure: (read) => {
+      reads.push(read);
+    },
+    pressure,
+    sample,
+    stop() {
+      clearInterval(timer);
+      source.stop();
+    },
+  };
+}

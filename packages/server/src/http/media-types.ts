@@ -1,0 +1,35 @@
+// Says which bodies are read and which answers a caller takes.
+
+const jsonForm = /^application\/json[ \t]*(?:;|$)/i;
+const charsetForm = /;[ \t]*charset=("?)([^";]*)\1/i;
+
+/** JSON is UTF-8 (RFC 8259); another charset is named by mistake or by malice. */
+export function isJson(contentType: string | undefined): boolean {
+  if (contentType === 'application/json') return true;
+  if (contentType === undefined || !jsonForm.test(contentType)) return false;
+  const charset = charsetForm.exec(contentType)?.[2];
+  return charset === undefined || charset.trim().toLowerCase() === 'utf-8';
+}
+
+/** Whether an Accept header (RFC 9110, 12.5.1) takes one of the media types. */
+export function accepts(accept: string | undefined, produces: readonly string[]): boolean {
+  if (accept === undefined || accept === '*/*' || accept === produces[0]) return true;
+  return produces.some((type) => qualityOf(accept, type) > 0);
+}
+
+/** The most specific range that fits decides. */
+function qualityOf(accept: string, type: string): number {
+  const family = `${type.slice(0, type.indexOf('/'))}/*`;
+  const ranges = ['*/*', family, type];
+  let best = -1;
+  let quality = 0;
+  for (const entry of accept.toLowerCase().split(',')) {
+    const [range = '', ...parameters] = entry.split(';').map((part) => part.trim());
+    const rank = ranges.indexOf(range === '' ? '*/*' : range);
+    if (rank < 0 || rank < best) continue;
+    best = rank;
+    const weight = parameters.find((parameter) => parameter.startsWith('q='));
+    quality = weight === undefined ? 1 : Number(weight.slice(2)) || 0;
+  }
+  return quality;
+}

@@ -1,0 +1,121 @@
+// Turns whatever stopped a request into the one shape of refusal: problem+json after RFC 9457.
+import { errorCodes, type Outcome, type Problem, Refusal } from '@switchyard/contract';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+
+export const problemMediaType = 'application/problem+json';
+
+/** Shown with every 401, after RFC 6750. */
+const challenges: Record<string, string> = {
+  token_missing: 'Bearer realm="switchyard"',
+  token_invalid: 'Bearer realm="switchyard", error="invalid_token"',
+  token_expired:
+    'Bearer realm="switchyard", error="invalid_token", error_description="The token has expired"',
+  certificate_required: 'Bearer realm="switchyard", error="invalid_token"',
+};
+
+/** What Fastify and Node call the faults of a request, in the words of the closed list. */
+const transportRefusals: Record<string, () => Refusal> = {
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: () =>
+    new Refusal('unsupported_media_type', 'The media type of the body is not supported.'),
+  FST_ERR_CTP_BODY_TOO_LARGE: () =>
+    new Refusal('payload_too_large', 'The body is longer than the limit.'),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>
+    new Refusal('request_malformed', 'The body is not as long as Content-Length says.'),
+  FST_ERR_BAD_URL: () => new Refusal('request_malformed', 'The address is not well-formed.'),
+  FST_ERR_MAX_PARAM_LENGTH: () =>
+    new Refusal('uri_too_long', 'A part of the path is longer than the limit.'),
+  ECONNRESET: () => new Refusal('request_malformed', 'The body ended early.'),
+};
+
+/** Nothing for a fault of ours, which the caller learns nothing about. */
+export function refusalOf(error: unknown): Refusal | undefined {
+  if (error instanceof Refusal) return error;
+  if (!(error instanceof Error) || !('code' in error)) return undefined;
+  return transportRefusals[String(error.code)]?.();
+}
+
+export function problemOf(refusal: Refusal, requestId: string, baseUrl: string): Problem {
+  const { code } = refusal;
+  const facts = errorCodes[code];
+  return {
+    ...refusal.extensions,
+    type: `${baseUrl}/docs/errors/${code}`,
+    title: facts.title,
+    status: facts.status,
+    detail: refusal.detail,
+    instance: instanceOf(requestId),
+    code,
+    requestId,
+    outcome: refusal.outcome,
+    retryable: facts.retryable,
+    ...(refusal.retryAfterMs === undefined ? {} : { retryAfterMs: refusal.retryAfterMs }),
+    ...(refusal.errors === undefined ? {} : { errors: [...refusal.errors] }),
+  };
+}
+
+/** Whole seconds, rounded up: a client that comes back too early is turned away again. */
+export function retryAfterOf(refusal: Refusal): string | undefined {
+  if (refusal.retryAfterMs !== undefined) {
+    return String(Math.max(1, Math.ceil(refusal.retryAfterMs / 1000)));
+  }
+  const { status, retryable } = errorCodes[refusal.code];
+  return retryable && (status === 429 || status === 503) ? '1' : undefined;
+}
+
+export type ProblemSender = (
+  refusal: Refusal,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) => void;
+
+export function createProblemSender(baseUrl: string): ProblemSender {
+  return (refusal, request, reply) => {
+    const { status } = errorCodes[refusal.code];
+    reply.header('x-request-id', request.id).header('cache-control', 'no-store');
+    const challenge = status === 401 ? challenges[refusal.code] : undefined;
+    if (challenge !== undefined) reply.header('www-authenticate', challenge);
+    const retryAfter = retryAfterOf(refusal);
+    if (retryAfter !== undefined) reply.header('retry-after', retryAfter);
+    request.refusal = refusal;
+    // As bytes: to text Fastify would add a charset, which JSON does not have.
+    reply
+      .code(status)
+      .type(problemMediaType)
+      .send(Buffer.from(JSON.stringify(problemOf(refusal, request.id, baseUrl))));
+  };
+}
+
+/**
+ * A fault before the handler began moved no money. After that the route says so, and where it is
+ * silent, reading moves none and the rest may have.
+ */
+function faultOutcome(request: FastifyRequest): Outcome {
+  if (!request.isHandled) return 'NotProcessed';
+  const facts = request.routeOptions.config.facts;
+  return facts?.faultOutcome ?? (request.method === 'GET' ? 'NotProcessed' : 'Unknown');
+}
+
+export function createErrorHandler(sendProblem: ProblemSender) {
+  return (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
+    const refusal = refusalOf(error);
+    if (refusal !== undefined) {
+      sendProblem(refusal, request, reply);
+      return;
+    }
+    request.log.error({ err: error, operationId: operationIdOf(request) }, 'unexpected fault');
+    const hidden = new Refusal('internal_error', 'The request met a fault of the platform.', {
+      outcome: faultOutcome(request),
+    });
+    sendProblem(hidden, request, reply);
+  };
+}
+
+function operationIdOf(request: FastifyRequest): string | undefined {
+  return request.routeOptions.config.facts?.operationId;
+}
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+function instanceOf(requestId: string): string {
+  return uuid.test(requestId) ? `urn:uuid:${requestId}` : `urn:request:${requestId}`;
+}

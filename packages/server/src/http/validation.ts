@@ -1,0 +1,99 @@
+// Checks bodies, queries and path parameters against the schemas of the routes.
+import { isErrorCode, Refusal } from '@switchyard/contract';
+import { Ajv2020, type Options, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { type FieldFault, fieldErrorsOf, type RequestPart } from './field-errors.ts';
+
+/** Annotations of ours and of OpenAPI, which say nothing about validity. */
+const annotations = ['x-codes', 'x-permission', 'example', 'discriminator'];
+
+/** A faulty request of more values than this is told its first fault alone: a cheap answer. */
+export const diagnosisLimit = 2000;
+
+const strict: Options = { strict: true, removeAdditional: false, messages: false };
+/** Text is all that an address can carry, so numbers and booleans are read out of it. */
+const fromText: Options = { ...strict, coerceTypes: true, useDefaults: true };
+
+type Check = (value: unknown) => true | { error: Refusal };
+
+export type Validation = {
+  /** The shape of Fastify's validator compiler. */
+  compile(route: { schema: unknown; httpPart?: string | undefined }): Check;
+};
+
+/** Compiling takes a few milliseconds each: at the first use, unless faults should show at once. */
+export function createValidation({ eager = false }: { eager?: boolean } = {}): Validation {
+  const checkers = createCheckers(strict);
+  const textCheckers = createCheckers(fromText);
+  return {
+    compile({ schema, httpPart }) {
+      const part = partOf(httpPart);
+      const { quick, thorough } = part === 'body' ? checkers : textCheckers;
+      if (part === 'body') demandClosedObjects(schema);
+      const isValid = lazily(() => quick.compile(schema as object));
+      const diagnose = lazily(() => thorough.compile(schema as object));
+      if (eager) isValid();
+      return (value) => {
+        if (isValid()(value)) return true;
+        const validate = isWithin(value, diagnosisLimit) ? diagnose() : isValid();
+        validate(value);
+        return { error: fieldRefusal(fieldErrorsOf(validate.errors ?? [], part)) };
+      };
+    },
+  };
+}
+
+function createCheckers(options: Options): { quick: Ajv2020; thorough: Ajv2020 } {
+  const create = (more: Options) => {
+    const ajv = new Ajv2020({ ...options, ...more });
+    addFormats.default(ajv);
+    return ajv.addVocabulary(annotations);
+  };
+  return { quick: create({ verbose: true }), thorough: create({ verbose: true, allErrors: true }) };
+}
+
+function lazily(make: () => ValidateFunction): () => ValidateFunction {
+  let made: ValidateFunction | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
+
+function partOf(httpPart: string | undefined): RequestPart {
+  if (httpPart === 'querystring') return 'query';
+  return httpPart === 'params' ? 'path' : 'body';
+}
+
+function fieldRefusal(faults: readonly FieldFault[]): Refusal {
+  const [first] = faults;
+  const code = first !== undefined && isErrorCode(first.code) ? first.code : 'field_invalid';
+  const detail = faults.length === 1 ? 'A member is not accepted.' : 'Members are not accepted.';
+  return new Refusal(code, detail, { errors: faults });
+}
+
+/** Whether a value holds at most `limit` members and items, counted no further than that. */
+function isWithin(value: unknown, limit: number): boolean {
+  let left = limit;
+  const visit = (part: unknown): boolean => {
+    left -= 1;
+    if (left < 0) return false;
+    if (typeof part !== 'object' || part === null) return true;
+    for (const name in part) {
+      if (!visit((part as Record<string, unknown>)[name])) return false;
+    }
+    return true;
+  };
+  return visit(value);
+}
+
+/** A body schema that forgets to close an object would let unknown members pass unseen. */
+function demandClosedObjects(schema: unknown): void {
+  if (typeof schema !== 'object' || schema === null) return;
+  for (const part of Object.values(schema)) demandClosedObjects(part);
+  if (!('properties' in schema) || ('type' in schema && schema.type !== 'object')) return;
+  if ('additionalProperties' in schema || 'unevaluatedProperties' in schema) return;
+  throw new TypeError(
+    `a body schema must say additionalProperties: ${Object.keys(schema.properties ?? {})}`,
+  );
+}
