@@ -1,5 +1,5 @@
 /** Error codes: their types, the published list and the ways to look a code up. */
-import { errorTable } from './error-table.ts';
+import { errorTable } from './error-codes/index.ts';
 
 /**
  * Whether money may have moved when a request was refused.

@@ -1,7 +1,7 @@
 /** The body of every refusal: `application/problem+json` after RFC 9457. */
 import { type Static, Type } from 'typebox';
 import { listErrorCodes } from '../errors.ts';
-import { FieldErrorSchema } from './values.ts';
+import { FieldErrorSchema, wordOf } from './values.ts';
 
 /**
  * The problem that a refused request is answered with. OAuth endpoints keep the body of RFC 6749.
@@ -17,9 +17,9 @@ export const Problem = Type.Object(
     status: Type.Integer({ minimum: 400, maximum: 599, description: 'The HTTP status.' }),
     detail: Type.String({ description: 'One sentence about this occurrence.' }),
     instance: Type.String({ description: 'This occurrence, as a URN of the request id.' }),
-    code: Type.Enum(listErrorCodes(), { description: 'A code of the closed list.' }),
+    code: wordOf(listErrorCodes(), { description: 'A code of the closed list.' }),
     requestId: Type.String({ description: 'The X-Request-Id of the request.' }),
-    outcome: Type.Enum(['NotProcessed', 'Processed', 'Unknown'], {
+    outcome: wordOf(['NotProcessed', 'Processed', 'Unknown'], {
       description: 'Whether money may have moved: with Unknown ask for the status first.',
     }),
     retryable: Type.Boolean({ description: 'Whether the same request can succeed later.' }),

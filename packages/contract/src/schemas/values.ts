@@ -1,6 +1,6 @@
 /** Schemas of the values that every chapter shares: identifiers, times, money, labels, pages. */
 import { amountMax, amountMin } from '@switchyard/money';
-import { type Static, type TSchema, Type } from 'typebox';
+import { type Static, type TEnum, type TSchema, Type } from 'typebox';
 
 /**
  * The error codes that a schema gives to its faults, by JSON Schema keyword. `zero` stands for
@@ -21,6 +21,23 @@ export type FieldCodes = Readonly<Record<string, string>>;
  */
 export function fieldCodes(codes: FieldCodes): { 'x-codes': FieldCodes } {
   return { 'x-codes': codes };
+}
+
+/**
+ * A word out of a list. Unlike a bare enumeration it says that it is a text, so that a value of
+ * another type and an unknown word are told apart.
+ *
+ * @param words - the words, PascalCase
+ * @param options - description and further annotations
+ * @returns the schema
+ * @example
+ * const schema = Type.Object({ captureMode: wordOf(['Immediate', 'Deferred']) });
+ */
+export function wordOf<const Word extends string>(
+  words: readonly Word[],
+  options: Record<string, unknown> = {},
+): TEnum<Word[]> {
+  return Type.Enum<Word[]>([...words], { type: 'string', ...options });
 }
 
 /**
@@ -113,7 +130,7 @@ export const ClientIdentifier = Type.String({
 });
 
 /** Keys of labels and metadata. */
-const annotationKey = { pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$' };
+const annotationKey = { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$' };
 
 /**
  * Labels of a provisioned entity: at most 20, each of 1 to 128 characters.

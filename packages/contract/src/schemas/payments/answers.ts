@@ -1,7 +1,15 @@
 /** What the platform answers to card payments. */
 import { type Static, Type } from 'typebox';
 import { responseCategories, retryAdvices } from '../../response-codes.ts';
-import { AnswerAmount, ClientIdentifier, Currency, Metadata, Timestamp, Uuid } from '../values.ts';
+import {
+  AnswerAmount,
+  ClientIdentifier,
+  Currency,
+  Metadata,
+  Timestamp,
+  Uuid,
+  wordOf,
+} from '../values.ts';
 import { Order } from './requests.ts';
 import {
   captureModes,
@@ -19,10 +27,10 @@ import {
  * if (transaction.response?.retry === 'OtherInterface') askToInsertCard();
  */
 export const ResponseSummary = Type.Object({
-  category: Type.Enum([...responseCategories]),
+  category: wordOf(responseCategories),
   code: Type.Optional(Type.String({ description: 'DE39 as received.', examples: ['51'] })),
   reason: Type.Optional(Type.String({ examples: ['InsufficientFunds'] })),
-  retry: Type.Optional(Type.Enum([...retryAdvices])),
+  retry: Type.Optional(wordOf(retryAdvices)),
 });
 export type ResponseSummary = Static<typeof ResponseSummary>;
 
@@ -35,15 +43,15 @@ export type ResponseSummary = Static<typeof ResponseSummary>;
 export const Operation = Type.Object({
   operationId: Uuid,
   number: Type.Integer({ minimum: 1 }),
-  kind: Type.Enum([...operationKinds]),
-  status: Type.Enum([...operationStatuses]),
+  kind: wordOf(operationKinds),
+  status: wordOf(operationStatuses),
   amount: AnswerAmount,
   currency: Currency,
   clientOperationId: Type.Optional(ClientIdentifier),
   response: Type.Optional(ResponseSummary),
-  cancelReason: Type.Optional(Type.Enum(['Technical', 'Functional'])),
+  cancelReason: Type.Optional(wordOf(['Technical', 'Functional'])),
   reversalReason: Type.Optional(
-    Type.Enum(['ChipDeclined', 'CardRemoved', 'Timeout', 'CustomerCancel']),
+    wordOf(['ChipDeclined', 'CardRemoved', 'Timeout', 'CustomerCancel']),
   ),
   createdAt: Timestamp,
   updatedAt: Timestamp,
@@ -78,9 +86,7 @@ export const ReceiptCopy = Type.Object({
   terminalVerificationResults: Type.Optional(Type.String({ description: 'Tag 95.' })),
   transactionStatusInformation: Type.Optional(Type.String({ description: 'Tag 9B.' })),
   authorizationResponseCode: Type.Optional(Type.String({ description: 'Tag 8A.' })),
-  cardholderVerification: Type.Optional(
-    Type.Enum(['PinVerified', 'Signature', 'OnDevice', 'None']),
-  ),
+  cardholderVerification: Type.Optional(wordOf(['PinVerified', 'Signature', 'OnDevice', 'None'])),
   authorizationCode: Type.Optional(Type.String()),
   retrievalReferenceNumber: Type.Optional(Type.String()),
   systemTraceAuditNumber: Type.Optional(Type.String()),
@@ -94,9 +100,9 @@ const transactionMembers = {
   merchantId: Type.Optional(Uuid),
   storeId: Type.Optional(Uuid),
   deviceId: Type.Optional(Uuid),
-  state: Type.Enum([...transactionStates]),
+  state: wordOf(transactionStates),
   approved: Type.Boolean({ description: 'Whether the sale stands approved.' }),
-  answeredState: Type.Enum([...transactionStates], {
+  answeredState: wordOf(transactionStates, {
     description: 'The state that the sale was first answered with.',
   }),
   amount: AnswerAmount,
@@ -105,8 +111,8 @@ const transactionMembers = {
   capturedAmount: AnswerAmount,
   cancelledAmount: AnswerAmount,
   refundedAmount: AnswerAmount,
-  captureMode: Type.Enum([...captureModes]),
-  entryMode: Type.Enum([...entryModes]),
+  captureMode: wordOf(captureModes),
+  entryMode: wordOf(entryModes),
   card: Type.Optional(
     Type.Object({
       scheme: Type.String({ examples: ['Visa'] }),
@@ -120,8 +126,8 @@ const transactionMembers = {
   systemTraceAuditNumber: Type.Optional(Type.String({ description: 'DE11.' })),
   addressVerification: Type.Optional(
     Type.Object({
-      street: Type.Enum(['Matched', 'NotMatched', 'NotChecked']),
-      postal: Type.Enum(['Matched', 'NotMatched', 'NotChecked']),
+      street: wordOf(['Matched', 'NotMatched', 'NotChecked']),
+      postal: wordOf(['Matched', 'NotMatched', 'NotChecked']),
       raw: Type.Optional(Type.String()),
     }),
   ),
@@ -129,7 +135,7 @@ const transactionMembers = {
     Type.String({ description: 'Tags 91, 71, 72, 8A and 89 of the issuer, BER-TLV in hex.' }),
   ),
   terminalAction: Type.Optional(
-    Type.Enum(['Approve', 'Decline', 'AskPin', 'UseChip'], {
+    wordOf(['Approve', 'Decline', 'AskPin', 'UseChip'], {
       description: 'What the terminal does now; while Reversing it is always Decline.',
     }),
   ),
@@ -174,7 +180,7 @@ export type OperationAnswer = Static<typeof OperationAnswer>;
  */
 export const TransactionEvent = Type.Object({
   sequence: Type.Integer({ minimum: 1 }),
-  type: Type.Enum([...transactionEventTypes]),
+  type: wordOf(transactionEventTypes),
   at: Timestamp,
   data: Type.Record(Type.String(), Type.Unknown(), { additionalProperties: true }),
 });
@@ -199,7 +205,7 @@ export type TransactionWithEvents = Static<typeof TransactionWithEvents>;
  * const capture = allowed.operations.find((entry) => entry.operation === 'Capture');
  */
 export const AllowedOperation = Type.Object({
-  operation: Type.Enum([...operationKinds]),
+  operation: wordOf(operationKinds),
   allowed: Type.Boolean(),
   maxAmount: AnswerAmount,
   currency: Currency,
@@ -232,7 +238,7 @@ export type AllowedOperations = Static<typeof AllowedOperations>;
  */
 export const Batch = Type.Object({
   batchId: Uuid,
-  state: Type.Enum(['Running', 'Completed']),
+  state: wordOf(['Running', 'Completed']),
   dryRun: Type.Optional(Type.Boolean()),
   total: Type.Integer({ minimum: 0 }),
   succeeded: Type.Integer({ minimum: 0 }),
@@ -241,7 +247,7 @@ export const Batch = Type.Object({
     Type.Object({
       transactionId: Type.String(),
       clientTransactionId: Type.Optional(Type.String()),
-      status: Type.Enum(['Planned', 'Pending', 'Succeeded', 'Failed']),
+      status: wordOf(['Planned', 'Pending', 'Succeeded', 'Failed']),
       amount: Type.Optional(AnswerAmount),
       currency: Type.Optional(Currency),
       operationId: Type.Optional(Uuid),

@@ -8,6 +8,7 @@ import {
   Metadata,
   Timestamp,
   Uuid,
+  wordOf,
 } from '../values.ts';
 import { captureModes, entryModes } from './words.ts';
 
@@ -135,7 +136,7 @@ export const ProcessRequest = Type.Object(
     clientTransactionId: ClientIdentifier,
     amount: Amount,
     currency: Currency,
-    entryMode: Type.Enum([...entryModes], {
+    entryMode: wordOf(entryModes, {
       description: 'How the card was read.',
       examples: ['Keyed'],
       ...fieldCodes({ type: 'entry_mode_invalid', enum: 'entry_mode_invalid' }),
@@ -145,7 +146,7 @@ export const ProcessRequest = Type.Object(
     storeId: Type.Optional(Uuid),
     deviceId: Type.Optional(Uuid),
     captureMode: Type.Optional(
-      Type.Enum([...captureModes], {
+      wordOf(captureModes, {
         description: 'Deferred authorises alone; the default is that of the acquirer contract.',
       }),
     ),
@@ -204,11 +205,11 @@ export type RefundRequest = Static<typeof RefundRequest>;
 export const CancelRequest = Type.Object(
   {
     ...operationMembers,
-    cancelReason: Type.Enum(['Technical', 'Functional'], {
+    cancelReason: wordOf(['Technical', 'Functional'], {
       description: 'Technical reverses the whole sale, Functional voids what is not captured.',
     }),
     reversalReason: Type.Optional(
-      Type.Enum(['ChipDeclined', 'CardRemoved', 'Timeout', 'CustomerCancel'], {
+      wordOf(['ChipDeclined', 'CardRemoved', 'Timeout', 'CustomerCancel'], {
         description: 'Why a Technical cancel is made.',
       }),
     ),

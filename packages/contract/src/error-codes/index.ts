@@ -1,0 +1,21 @@
+/** The closed list of error codes, in the order in which a request can meet them. */
+import { accessCodes, transportCodes } from './access-codes.ts';
+import { fieldCodes } from './field-codes.ts';
+import {
+  configurationCodes,
+  idempotencyCodes,
+  lookupCodes,
+  stateCodes,
+} from './operation-codes.ts';
+import { serverCodes } from './server-codes.ts';
+
+export const errorTable = {
+  ...transportCodes,
+  ...accessCodes,
+  ...fieldCodes,
+  ...lookupCodes,
+  ...idempotencyCodes,
+  ...stateCodes,
+  ...configurationCodes,
+  ...serverCodes,
+} as const;

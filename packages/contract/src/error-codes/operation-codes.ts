@@ -1,0 +1,238 @@
+/** Codes of what is looked up, and of what its state and its contract allow. */
+import { refused, refusedForNow } from './facts.ts';
+
+/** What the path or the body points at. Another tenant's identifier answers as an unknown one. */
+export const lookupCodes = {
+  organization_not_found: refused(
+    404,
+    'The organisation is not found',
+    'No organisation in your scope has this identifier.',
+  ),
+  merchant_not_found: refused(
+    404,
+    'The merchant is not found',
+    'No merchant in your scope has this identifier.',
+  ),
+  store_not_found: refused(
+    404,
+    'The store is not found',
+    'No store in your scope has this identifier.',
+  ),
+  device_not_found: refused(
+    404,
+    'The device is not found',
+    'No logical or physical device in your scope has this identifier.',
+  ),
+  transaction_not_found: refused(
+    404,
+    'The transaction is not found',
+    'No transaction in your scope has this server or client identifier.',
+  ),
+  batch_not_found: refused(
+    404,
+    'The batch is not found',
+    'No batch in your scope has this identifier.',
+  ),
+  resource_not_found: refused(
+    404,
+    'The resource is not found',
+    'Nothing in your scope has the identifier in the path.',
+  ),
+  already_exists: refused(
+    409,
+    'The resource exists already',
+    'Another resource holds the value that must be unique; the pointer names the member.',
+  ),
+  has_dependants: refused(
+    409,
+    'The resource has dependants',
+    'Other resources depend on this one; delete or move those that the detail names first.',
+  ),
+  concurrent_modification: refusedForNow(
+    409,
+    'The resource was changed at the same time',
+    'Another request changed the resource first; read it again and repeat the change.',
+  ),
+  precondition_failed: refused(
+    412,
+    'The resource has changed since it was read',
+    'The If-Match header does not match the current ETag; read the resource again.',
+  ),
+  precondition_required: refused(
+    428,
+    'The If-Match header is needed',
+    'Send the ETag that the resource was read with, so that no change of others is overwritten.',
+  ),
+} as const;
+
+/** Idempotency. */
+export const idempotencyCodes = {
+  client_id_reused: refused(
+    422,
+    'The client identifier was used for another request',
+    'The identifier belongs to an earlier request with other contents; the pointers name the members.',
+  ),
+  request_in_progress: refusedForNow(
+    409,
+    'The same request is still running',
+    'An earlier request with this identifier has not finished; repeat it later for its answer.',
+  ),
+  transaction_ambiguous: refused(
+    409,
+    'The identifier matches several transactions',
+    'Several merchants in your scope used this client identifier; add the merchantId parameter.',
+  ),
+  transaction_archived: refused(
+    409,
+    'The transaction is archived',
+    'The identifier belongs to a transaction past its retention; its final state is in the problem.',
+  ),
+} as const;
+
+/** State and amount: what the transaction still allows. */
+export const stateCodes = {
+  transaction_in_progress: refusedForNow(
+    409,
+    'The transaction is still in progress',
+    'The sale has no outcome yet; ask for its status and repeat the operation then.',
+  ),
+  reversal_in_progress: refused(
+    409,
+    'The transaction is being reversed',
+    'The outcome of the sale was unknown, so it is being reversed; nothing else can be done with it.',
+  ),
+  batch_running: refusedForNow(
+    409,
+    'A batch is still running',
+    'A capture of all transactions with this scope is running; wait for its end.',
+  ),
+  not_authorized: refused(
+    422,
+    'The transaction is not authorised',
+    'The operation needs an authorisation, and the transaction holds none.',
+  ),
+  transaction_declined: refused(
+    422,
+    'The transaction was declined',
+    'A declined sale stays declined; send a new sale with a new identifier.',
+  ),
+  transaction_failed: refused(
+    422,
+    'The transaction failed',
+    'The sale never reached the acquirer; send a new sale with a new identifier.',
+  ),
+  transaction_reversed: refused(
+    422,
+    'The transaction was reversed',
+    'The sale was taken back in full, so there is nothing left to operate on.',
+  ),
+  authorization_expired: refused(
+    422,
+    'The authorisation has expired',
+    'The hold lapsed after the days of the acquirer contract.',
+  ),
+  not_captured: refused(
+    422,
+    'Nothing has been captured',
+    'A refund needs a captured amount; cancel the authorisation instead.',
+  ),
+  nothing_to_capture: refused(
+    422,
+    'Nothing is left to capture',
+    'The authorised amount is captured or cancelled already.',
+  ),
+  already_captured: refused(
+    422,
+    'The transaction is captured already',
+    'A captured amount cannot be cancelled; refund it instead.',
+  ),
+  already_cancelled: refused(
+    422,
+    'The transaction is cancelled already',
+    'The whole authorisation was cancelled by an earlier operation.',
+  ),
+  already_refunded: refused(
+    422,
+    'The transaction is refunded already',
+    'The whole captured amount was refunded by earlier operations.',
+  ),
+  not_refundable: refused(
+    422,
+    'The transaction cannot be refunded',
+    'The transaction is of a kind that has no refund.',
+  ),
+  refund_window_closed: refused(
+    422,
+    'The time for refunds has passed',
+    'The acquirer contract accepts refunds for a limited time after the capture.',
+  ),
+  capture_amount_exceeded: refused(
+    422,
+    'The capture exceeds what is left to capture',
+    'The amount is above the open authorised amount; maxAmount tells what is left.',
+  ),
+  cancel_amount_exceeded: refused(
+    422,
+    'The cancel exceeds what is left to cancel',
+    'The amount is above what is neither captured nor cancelled; maxAmount tells what is left.',
+  ),
+  refund_amount_exceeded: refused(
+    422,
+    'The refund exceeds what is left to refund',
+    'The amount is above the captured amount less its refunds; maxAmount tells what is left.',
+  ),
+  partial_reversal_not_supported: refused(
+    422,
+    'A technical cancel is for the whole amount',
+    'A cancel with reason Technical takes the whole sale back; leave the amount out.',
+  ),
+} as const;
+
+/** Configuration: what the merchant's contract and services allow. */
+export const configurationCodes = {
+  no_acquirer_for_merchant: refused(
+    422,
+    'No acquirer contract fits',
+    'The merchant has no enabled acquirer contract for this payment.',
+  ),
+  currency_not_supported: refused(
+    422,
+    'The currency is not in the acquirer contract',
+    'The currency is known, and the acquirer contract of the merchant does not list it.',
+  ),
+  capture_mode_not_supported: refused(
+    422,
+    'The capture mode is not in the acquirer contract',
+    'The acquirer contract of the merchant does not list this capture mode.',
+  ),
+  multiple_capture_not_supported: refused(
+    422,
+    'Only one capture is possible',
+    'The acquirer contract of the merchant allows one capture for each authorisation.',
+  ),
+  partial_cancel_not_supported: refused(
+    422,
+    'A partial cancel is not possible',
+    'The acquirer cannot cancel a part; cancel all that is open, or capture and refund.',
+  ),
+  partial_approval_not_supported: refused(
+    422,
+    'A partial approval is not possible',
+    'The acquirer contract of the merchant does not allow partial approvals.',
+  ),
+  clear_card_data_refused: refused(
+    422,
+    'Clear card data is refused',
+    'The acquirer contract of the merchant accepts encrypted card data and tokens alone.',
+  ),
+  payment_type_not_enabled: refused(
+    422,
+    'The payment type is not enabled',
+    'No provider service that is active for the device declares this payment type.',
+  ),
+  provider_not_subscribed: refused(
+    422,
+    'The provider service is not subscribed',
+    'The organisation has no subscription that holds the service of this provider.',
+  ),
+} as const;

@@ -1,0 +1,61 @@
+/** Codes of load, and of faults of ours or of the parties behind us. */
+import { notKnown, refused, refusedForNow } from './facts.ts';
+
+/** Load, and faults of ours or of the parties behind us. */
+export const serverCodes = {
+  rate_limited: refusedForNow(
+    429,
+    'Too many requests',
+    'The limit of the client, device or store is reached; Retry-After tells when to go on.',
+  ),
+  internal_error: notKnown(
+    500,
+    'An internal error occurred',
+    'A fault of the platform; ask for the status of the transaction before trying again.',
+  ),
+  acquirer_rejected_message: refused(
+    502,
+    'The acquirer rejected the message',
+    'The acquirer answered that it cannot read the message; nothing was processed.',
+  ),
+  provider_bad_answer: notKnown(
+    502,
+    'The provider gave an unusable answer',
+    'The service provider answered outside its interface; ask for the status of the payment.',
+  ),
+  acquirer_unavailable: refusedForNow(
+    503,
+    'The acquirer is not available',
+    'No link to the acquirer is open, and nothing was sent; try again later or work offline.',
+  ),
+  hsm_unavailable: refusedForNow(
+    503,
+    'The security module is not available',
+    'The PIN could not be translated, and nothing was sent to the acquirer.',
+  ),
+  database_unavailable: notKnown(
+    503,
+    'The database is not available',
+    'The platform cannot reach its database; ask for the status of the transaction afterwards.',
+  ),
+  overloaded: refusedForNow(
+    503,
+    'The platform is overloaded',
+    'A queue is full, so the request was refused before anything was done; wait for Retry-After.',
+  ),
+  shutting_down: refusedForNow(
+    503,
+    'The process is shutting down',
+    'The process takes no new requests; send the request again, another process will answer.',
+  ),
+  acquirer_timeout: notKnown(
+    504,
+    'The acquirer did not answer in time',
+    'No answer came and the reversal could not be made durable; ask for the status.',
+  ),
+  provider_timeout: notKnown(
+    504,
+    'The provider did not answer in time',
+    'The service provider gave no answer; ask for the status of the payment.',
+  ),
+} as const;

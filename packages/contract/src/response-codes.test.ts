@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import {
+  noAnswer,
+  responseCategories,
+  responseCodeFacts,
+  responseCodes,
+  retryAdvices,
+} from './response-codes.ts';
+
+const approving = ['00', '08', '10', '11'];
+
+test('exactly these codes approve', () => {
+  const found = Object.keys(responseCodes).filter((code) => responseCodes[code]?.approved);
+  assert.deepEqual(found.toSorted(), approving);
+  assert.equal(responseCodeFacts('10').category, 'PartiallyApproved');
+});
+
+test('a code that is not in the table is never an approval', () => {
+  fc.assert(
+    fc.property(fc.string({ maxLength: 4 }), (code) => {
+      const { approved, known, reason, category } = responseCodeFacts(code);
+      if (approved) assert.ok([...approving, '000', '001', '002', '003'].includes(code), code);
+      if (!known) assert.deepEqual([reason, category], ['GenericDecline', 'Unknown']);
+    }),
+  );
+  for (const code of ['toString', '__proto__', '', '0', '99', '099', '400', '800']) {
+    assert.equal(responseCodeFacts(code).approved, false, code);
+    assert.equal(responseCodeFacts(code).known, false, code);
+  }
+});
+
+test('every decline has a reason, and an advice from the list', () => {
+  for (const [code, facts] of Object.entries(responseCodes)) {
+    assert.match(code, /^[0-9A-Z]{2}$/);
+    assert.ok(responseCategories.includes(facts.category), code);
+    assert.match(facts.reason, /^[A-Z][A-Za-z]+$/, code);
+    assert.equal(facts.retry === undefined, facts.approved, code);
+    if (facts.retry !== undefined) assert.ok(retryAdvices.includes(facts.retry), code);
+  }
+});
+
+test('codes mean what the table of the reference says', () => {
+  const reasons = {
+    '05': 'DoNotHonor',
+    '14': 'InvalidCardNumber',
+    '41': 'LostCard',
+    '43': 'StolenCard',
+    '51': 'InsufficientFunds',
+    '54': 'ExpiredCard',
+    '55': 'InvalidPin',
+    '57': 'NotPermittedToCardholder',
+    '91': 'IssuerUnavailable',
+    '96': 'SystemMalfunction',
+    N7: 'CvvFailed',
+    R1: 'Revoked',
+    '116': 'InsufficientFunds',
+    '911': 'Timeout',
+  };
+  for (const [code, reason] of Object.entries(reasons)) {
+    assert.equal(responseCodeFacts(code).reason, reason, code);
+    assert.equal(responseCodeFacts(code).approved, false, code);
+  }
+  assert.equal(responseCodeFacts('55').retry, 'WithPin');
+  assert.equal(responseCodeFacts('51').retry, 'Later');
+  assert.equal(noAnswer.approved, false);
+});
+
+test('two codes depend on the sale', () => {
+  assert.equal(responseCodeFacts('65').reason, 'ExceedsCountLimit');
+  const tapped = responseCodeFacts('65', { contactless: true });
+  assert.deepEqual([tapped.reason, tapped.retry], ['PinOrChipRequired', 'OtherInterface']);
+  assert.equal(responseCodeFacts('85').approved, false);
+  assert.equal(responseCodeFacts('85', { zeroAmount: true }).approved, true);
+});

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { amountMax } from '@switchyard/money';
+import fc from 'fast-check';
+import { Compile } from 'typebox/compile';
+import { isErrorCode } from '../errors.ts';
+import {
+  CancelRequest,
+  CaptureAllRequest,
+  type CaptureMode,
+  CaptureRequest,
+  ProcessRequest,
+  RefundByWebRequest,
+  RefundRequest,
+  type Transaction,
+} from './payments.ts';
+import { Problem } from './problem.ts';
+
+const requests = {
+  ProcessRequest,
+  CaptureRequest,
+  RefundRequest,
+  CancelRequest,
+  RefundByWebRequest,
+  CaptureAllRequest,
+};
+
+const sale = {
+  clientTransactionId: 'till-7:000123',
+  amount: 1050,
+  currency: 'EUR',
+  entryMode: 'Keyed',
+  instrument: { card: { number: '4111111111111111', expiryMonth: 3, expiryYear: 2030 } },
+};
+
+/** Every schema object inside a schema. */
+function* schemasIn(schema: unknown): Generator<Record<string, unknown>> {
+  if (typeof schema !== 'object' || schema === null) return;
+  yield schema as Record<string, unknown>;
+  for (const part of Object.values(schema)) yield* schemasIn(part);
+}
+
+test('every object that a client sends is closed, and every code of a schema is published', () => {
+  for (const [name, schema] of Object.entries(requests)) {
+    for (const part of schemasIn(schema)) {
+      if (part['type'] === 'object' && 'properties' in part) {
+        assert.equal(part['additionalProperties'], false, name);
+      }
+      for (const code of Object.values(part['x-codes'] ?? {})) {
+        assert.ok(isErrorCode(String(code)), `${name} ${code}`);
+      }
+    }
+  }
+});
+
+test('every member that a client sends is described', () => {
+  for (const [name, schema] of Object.entries(requests)) {
+    for (const [member, part] of Object.entries(schema.properties)) {
+      assert.ok('description' in part || 'properties' in part, `${name}.${member}`);
+    }
+  }
+});
+
+test('words are words for the compiler, too', () => {
+  const mode: CaptureMode = 'Deferred';
+  const request: ProcessRequest = { ...sale, entryMode: 'Keyed', captureMode: mode };
+  // The compiler refuses `true` here as soon as any text would do for a state.
+  const isNarrow: string extends Transaction['state'] ? false : true = true;
+  assert.deepEqual([request.captureMode, isNarrow], ['Deferred', true]);
+});
+
+const accepts = (schema: keyof typeof requests, value: unknown) =>
+  Compile(requests[schema]).Check(value);
+
+test('a sale is accepted with each instrument, and with exactly one', () => {
+  assert.ok(accepts('ProcessRequest', sale));
+  const chip = { ...sale, entryMode: 'ContactChip', instrument: { emvData: '9F2701805A00' } };
+  assert.ok(accepts('ProcessRequest', chip));
+  assert.ok(accepts('ProcessRequest', { ...sale, instrument: { token: 'abc_DEF-1' } }));
+  assert.ok(!accepts('ProcessRequest', { ...sale, instrument: {} }));
+  const both = { ...sale.instrument, token: 'abc' };
+  assert.ok(!accepts('ProcessRequest', { ...sale, instrument: both }));
+});
+
+test('amounts are integers from 1 to twelve digits', () => {
+  for (const amount of [0, -1, 1.5, amountMax + 1, '100', null, Number.NaN]) {
+    assert.ok(!accepts('ProcessRequest', { ...sale, amount }), String(amount));
+  }
+  for (const amount of [1, amountMax]) assert.ok(accepts('ProcessRequest', { ...sale, amount }));
+});
+
+test('identifiers of clients have their alphabet and their length', () => {
+  const good = fc.stringMatching(/^[A-Za-z0-9._:-]{1,64}$/);
+  fc.assert(
+    fc.property(good, (id) => accepts('ProcessRequest', { ...sale, clientTransactionId: id })),
+  );
+  for (const id of ['', 'a b', 'ä', 'a/b', 'a'.repeat(65), 7, 'a\n']) {
+    assert.ok(!accepts('ProcessRequest', { ...sale, clientTransactionId: id }), String(id));
+  }
+});
+
+test('a member that is not known is refused wherever it stands', () => {
+  const places = [
+    { ...sale, extra: 1 },
+    { ...sale, instrument: { ...sale.instrument, extra: 1 } },
+  ];
+  for (const body of places) assert.ok(!accepts('ProcessRequest', body));
+  for (const name of ['CaptureRequest', 'RefundRequest', 'RefundByWebRequest'] as const) {
+    assert.ok(accepts(name, {}), name);
+    assert.ok(accepts(name, { amount: 5, clientOperationId: 'one' }), name);
+    assert.ok(!accepts(name, { extra: 1 }), name);
+  }
+});
+
+test('metadata has limits', () => {
+  const many = Object.fromEntries(Array.from({ length: 21 }, (_, index) => [`k${index}`, 'v']));
+  assert.ok(accepts('ProcessRequest', { ...sale, metadata: { table: '12' } }));
+  for (const metadata of [many, { 'a b': 'v' }, { a: 1 }, { a: 'x'.repeat(257) }]) {
+    assert.ok(!accepts('ProcessRequest', { ...sale, metadata }));
+  }
+});
+
+test('a problem names a code of the list', () => {
+  const problem = {
+    type: 'https://example.org/errors/amount_zero',
+    title: 'The amount is zero',
+    status: 422,
+    detail: 'A member is not accepted.',
+    instance: 'urn:uuid:019823f0-5d2c-7a31-9a53-0c6f1f2e9b11',
+    code: 'amount_zero',
+    requestId: 'r',
+    outcome: 'NotProcessed',
+    retryable: false,
+  };
+  assert.ok(Compile(Problem).Check(problem));
+  assert.ok(!Compile(Problem).Check({ ...problem, code: 'something_else' }));
+});
