@@ -7,6 +7,11 @@ export {
   openDatabase,
   type Row,
 } from './database.ts';
+export {
+  type EmbeddedPostgres,
+  type EmbeddedPostgresOptions,
+  startEmbeddedPostgres,
+} from './embedded-postgres.ts';
 export { type Ids, jittered, systemIds } from './ids.ts';
 export { createLog, type Log, type LogSettings, type LogStream } from './log.ts';
 export { type MigrateDeps, migrate } from './migrations.ts';

@@ -1,0 +1,160 @@
+// Runs a PostgreSQL of our own: starts or adopts it, starts it again when it dies, stops it with us.
+import { pause } from './clock.ts';
+import type { Log } from './log.ts';
+import { type Account, serverAccount } from './postgres-account.ts';
+import { findBinaries } from './postgres-binaries.ts';
+import { ensureCluster } from './postgres-cluster.ts';
+import type { PostgresSettings } from './postgres-configuration.ts';
+import {
+  claimOwnership,
+  dropOwnership,
+  dropSocketDirectory,
+  openHome,
+  ownedDirectory,
+  socketDirectory,
+} from './postgres-home.ts';
+import {
+  answers,
+  databaseUrl,
+  findPostmaster,
+  hasSocket,
+  logLength,
+  logTail,
+  type Postmaster,
+  startPostmaster,
+  stopPostmaster,
+} from './postmaster.ts';
+
+const firstPauseMs = 50;
+const longestPauseMs = 5_000;
+const remainsPauseMs = 100;
+const guestPauseMs = 100;
+/** How long a first start waits for the remains of a killed server, and a guest for its host. */
+const patienceMs = 60_000;
+/** What a new server says while processes of a killed one still end; they do so by themselves. */
+const remains = /pre-existing shared memory block|lock file "postmaster.pid" already exists/;
+
+export type EmbeddedPostgres = {
+  url: string;
+  /** Process id of the server at this moment. */
+  pid(): number;
+  stop(): Promise<void>;
+};
+
+export type EmbeddedPostgresOptions = {
+  dataDir: string;
+  log: Log;
+  /** Directory with `initdb` and `postgres`, instead of the npm package's. */
+  binDir?: string | undefined;
+  /** PostgreSQL settings over ours, for tests. */
+  settings?: PostgresSettings;
+};
+
+type Place = { home: string; account: Account };
+
+export async function startEmbeddedPostgres(
+  options: EmbeddedPostgresOptions,
+): Promise<EmbeddedPostgres> {
+  const { log } = options;
+  const place = await openHome(options.dataDir, serverAccount);
+  const { home } = place;
+  if (!(await claimOwnership(home))) return joinAsGuest(options, home);
+  let current: Postmaster;
+  try {
+    current = (await adopt(home)) ?? (await launch(options, place));
+  } catch (error) {
+    await dropOwnership(home);
+    throw error;
+  }
+  const stopping = new AbortController();
+  const stopAsked = new Promise<void>((resolve) => {
+    stopping.signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+  const watched = watch();
+
+  /** Follows one server after the other until we stop: whatever ends them, the next one is started. */
+  async function watch(): Promise<void> {
+    for (;;) {
+      await Promise.race([current.gone, stopAsked]);
+      if (stopping.signal.aborted) return;
+      log.error({ pid: current.pid, tail: await logTail(home) }, 'embedded PostgreSQL has died');
+      for (let waitMs = firstPauseMs; ; waitMs = Math.min(waitMs * 2, longestPauseMs)) {
+        try {
+          current =
+            (await adopt(home, stopping.signal)) ??
+            (await launch(options, place, current.socketDir, stopping.signal));
+          log.info({ pid: current.pid }, 'embedded PostgreSQL is back');
+          break;
+        } catch (error) {
+          log.error({ err: error, waitMs }, 'embedded PostgreSQL does not start');
+        }
+        await pause(waitMs, stopping.signal);
+        if (stopping.signal.aborted) return;
+      }
+    }
+  }
+
+  return {
+    url: databaseUrl(current.socketDir),
+    pid: () => current.pid,
+    async stop() {
+      if (stopping.signal.aborted) return;
+      stopping.abort();
+      await watched;
+      await stopPostmaster(current);
+      await dropSocketDirectory(home, current.socketDir);
+      await dropOwnership(home);
+    },
+  };
+}
+
+async function adopt(home: string, stopping?: AbortSignal): Promise<Postmaster | undefined> {
+  const found = await findPostmaster(home);
+  if (found === undefined) return undefined;
+  if (!(await hasSocket(found))) {
+    await stopPostmaster(found);
+    return undefined;
+  }
+  return (await answers(home, found, stopping)) ? found : undefined;
+}
+
+async function launch(
+  { binDir, settings = {} }: EmbeddedPostgresOptions,
+  { home, account }: Place,
+  sameSocketDir?: string,
+  stopping?: AbortSignal,
+): Promise<Postmaster> {
+  const binaries = await findBinaries(home, account, binDir);
+  await ensureCluster(home, account, binaries, settings);
+  const socketDir = sameSocketDir ?? (await socketDirectory(home, account));
+  await ownedDirectory(socketDir, account);
+  for (let waitedMs = 0; ; waitedMs += remainsPauseMs) {
+    const logStart = await logLength(home);
+    const started = await startPostmaster(home, account, binaries.postgres, socketDir);
+    if (await answers(home, started, stopping)) return started;
+    if (stopping?.aborted === true) await stopPostmaster(started);
+    const tail = await logTail(home, logStart);
+    if (stopping?.aborted === true || waitedMs >= patienceMs || !remains.test(tail)) {
+      throw new Error(`PostgreSQL does not start:\n${tail}`);
+    }
+    await pause(remainsPauseMs);
+    const other = await adopt(home, stopping);
+    if (other !== undefined) return other;
+  }
+}
+
+/** For commands beside a running platform: they use its server, and leave starting and stopping to it. */
+async function joinAsGuest(
+  { log }: EmbeddedPostgresOptions,
+  home: string,
+): Promise<EmbeddedPostgres> {
+  for (let waitedMs = 0; waitedMs < patienceMs; waitedMs += guestPauseMs) {
+    const host = await adopt(home);
+    if (host !== undefined) {
+      log.info({ pid: host.pid }, 'using the embedded PostgreSQL of another process');
+      return { url: databaseUrl(host.socketDir), pid: () => host.pid, stop: async () => {} };
+    }
+    await pause(guestPauseMs);
+  }
+  throw new Error(`another process owns ${home}, but its PostgreSQL does not answer`);
+}

@@ -1,0 +1,39 @@
+// Chooses the account that runs the embedded PostgreSQL, which refuses to run as root.
+import { execFile } from 'node:child_process';
+import { readFile, stat } from 'node:fs/promises';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+/** Debian's own database account first: it owns nothing else; `nobody` is everywhere. */
+const candidates = ['postgres', 'nobody'];
+
+/** Undefined means: as ourselves. */
+export type Account = { uid: number; gid: number } | undefined;
+
+/** As root, the owner of existing data, else the first account of the list that the machine has. */
+export async function serverAccount(clusterDir: string): Promise<Account> {
+  if (process.getuid?.() !== 0) return undefined;
+  const owner = await stat(clusterDir).catch(() => undefined);
+  if (owner !== undefined && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid };
+  const lines = (await readFile('/etc/passwd', 'utf8')).split('\n').map((line) => line.split(':'));
+  for (const name of candidates) {
+    const [, , uid, gid] = lines.find(([candidate]) => candidate === name) ?? [];
+    if (uid !== undefined && gid !== undefined) return { uid: Number(uid), gid: Number(gid) };
+  }
+  throw new Error('the embedded PostgreSQL does not run as root, and no other account was found');
+}
+
+/** Whether the account gets through to a directory, past the ones above it. */
+export async function canEnter(account: Account, directory: string): Promise<boolean> {
+  if (account === undefined) return true;
+  return succeeds('/bin/sh', ['-c', 'cd "$0"', directory], account);
+}
+
+export async function succeeds(file: string, args: string[], account: Account): Promise<boolean> {
+  try {
+    await run(file, args, { ...account, cwd: '/' });
+    return true;
+  } catch {
+    return false;
+  }
+}

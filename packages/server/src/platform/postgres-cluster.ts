@@ -1,0 +1,81 @@
+// Makes the embedded database's cluster: whole or not at all, so a killed first start leaves no half of one.
+import { execFile } from 'node:child_process';
+import { appendFile, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Account } from './postgres-account.ts';
+import { type Binaries, majorVersion } from './postgres-binaries.ts';
+import { type PostgresSettings, postgresConfiguration } from './postgres-configuration.ts';
+import { isAlive } from './postgres-home.ts';
+
+const run = promisify(execFile);
+export const superuser = 'switchyard';
+const configurationFile = 'switchyard.conf';
+const draftPrefix = 'data.new-';
+/** From this version on a collation by code point that knows letters needs no locale of the system. */
+const builtinLocaleSince = 17;
+
+export function clusterDirectory(home: string): string {
+  return join(home, 'data');
+}
+
+export async function ensureCluster(
+  home: string,
+  account: Account,
+  binaries: Binaries,
+  settings: PostgresSettings,
+): Promise<void> {
+  const cluster = clusterDirectory(home);
+  const present = await stat(join(cluster, 'PG_VERSION')).catch(() => undefined);
+  if (present === undefined) await createCluster(home, account, binaries);
+  await writeFile(join(cluster, configurationFile), postgresConfiguration(settings), {
+    mode: 0o644,
+  });
+}
+
+async function createCluster(home: string, account: Account, binaries: Binaries): Promise<void> {
+  await removeDrafts(home);
+  const draft = join(home, `${draftPrefix}${process.pid}`);
+  const version = await majorVersion(binaries, account);
+  const locale = ['--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
+  try {
+    await run(
+      binaries.initdb,
+      [
+        ...['-D', draft, '-U', superuser, '--auth=trust', '--no-instructions'],
+        ...['--encoding=UTF8', '--locale=C', ...(version >= builtinLocaleSince ? locale : [])],
+      ],
+      { ...account, cwd: home, env: { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' } },
+    );
+  } catch (error) {
+    const { stderr = '' } = error as { stderr?: string };
+    throw new Error(`initdb failed: ${stderr.trim() || String(error)}`, { cause: error });
+  }
+  await appendFile(join(draft, 'postgresql.conf'), `\ninclude_if_exists '${configurationFile}'\n`);
+  try {
+    await rename(draft, clusterDirectory(home));
+  } catch (error) {
+    // Another process was faster, and its cluster is as new as ours.
+    const { code } = error as NodeJS.ErrnoException;
+    await rm(draft, { recursive: true, force: true });
+    if (code !== 'ENOTEMPTY' && code !== 'EEXIST') throw error;
+  }
+  await flushDirectory(home);
+}
+
+/** Of processes that died while they made one. */
+async function removeDrafts(home: string): Promise<void> {
+  for (const name of await readdir(home)) {
+    const pid = Number(name.startsWith(draftPrefix) ? name.slice(draftPrefix.length) : Number.NaN);
+    if (pid > 0 && !isAlive(pid)) await rm(join(home, name), { recursive: true, force: true });
+  }
+}
+
+async function flushDirectory(directory: string): Promise<void> {
+  const handle = await open(directory, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
