@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { type Country, Refusal } from '@switchyard/contract';
+import { type Caller, createHttp, type Http } from '../http/index.ts';
+import { createLog, systemIds } from '../platform/index.ts';
+import { registerReferenceRoutes } from './index.ts';
+
+/** Any valid token: this one carries no permission at all. */
+const caller: Caller = {
+  subject: '019823f0-5d2c-4a31-9a53-0c6f1f2e9b11',
+  clientId: 'reader',
+  realm: 'demo',
+  organizationId: '019823f0-5d2c-7a31-9a53-0c6f1f2e9b12',
+  entityType: 'tenant',
+  entityId: '019823f0-5d2c-7a31-9a53-0c6f1f2e9b12',
+  permissions: new Set(),
+  expiresAt: Number.MAX_SAFE_INTEGER,
+  tokenId: '019823f0-5d2c-7a31-9a53-0c6f1f2e9b13',
+};
+
+let http: Http;
+
+before(async () => {
+  const address = 'https://localhost:8443';
+  http = await createHttp({
+    settings: { host: '127.0.0.1', port: 0, baseUrl: address, authUrl: address },
+    log: createLog({ logLevel: 'silent', instanceName: 'test' }, { write: () => true }),
+    ids: systemIds,
+    verifyToken: async (token) => {
+      if (token === 'good') return caller;
+      throw new Refusal('token_invalid', 'The token is not valid.');
+    },
+    eagerSchemas: true,
+  });
+  registerReferenceRoutes(http.app);
+  await http.app.ready();
+});
+
+after(() => http.close());
+
+const ask = (headers: Record<string, string> = {}) =>
+  http.app.inject({
+    url: '/resources/v1/countries',
+    headers: { authorization: 'Bearer good', ...headers },
+  });
+
+test('all countries of ISO 3166-1 come as a bare array, sorted by code', async () => {
+  const answer = await ask();
+  assert.equal(answer.statusCode, 200);
+  assert.match(String(answer.headers['content-type']), /^application\/json/);
+  const countries: Country[] = answer.json();
+  assert.equal(countries.length, 249);
+  const codes = countries.map(({ code }) => code);
+  assert.deepEqual(codes, codes.toSorted());
+  assert.equal(new Set(codes).size, codes.length);
+  for (const country of countries) {
+    assert.deepEqual(Object.keys(country), ['code', 'display']);
+    assert.match(country.code, /^[A-Z]{2}$/);
+    assert.ok(country.display.length > 2, country.code);
+  }
+  assert.ok(!codes.includes('XK'));
+  assert.deepEqual(
+    countries.find(({ code }) => code === 'DE'),
+    { code: 'DE', display: 'Germany' },
+  );
+});
+
+test('a token is needed, and no permission besides', async () => {
+  const missing = await http.app.inject({ url: '/resources/v1/countries' });
+  assert.equal(missing.statusCode, 401);
+  assert.ok(missing.headers['www-authenticate']);
+  assert.equal(missing.json().code, 'token_missing');
+  assert.equal((await ask({ authorization: 'Bearer bad' })).json().code, 'token_invalid');
+});
+
+test('what a client holds is not sent again', async () => {
+  const first = await ask();
+  const tag = String(first.headers['etag']);
+  assert.match(tag, /^"[\w-]{22}"$/);
+  assert.match(String(first.headers['cache-control']), /^private, max-age=\d+$/);
+  for (const held of [tag, `W/${tag}`, `"other", ${tag}`, '*']) {
+    const again = await ask({ 'if-none-match': held });
+    assert.equal(again.statusCode, 304, held);
+    assert.equal(again.body, '');
+    assert.equal(again.headers['etag'], tag);
+  }
+  assert.equal((await ask({ 'if-none-match': '"other"' })).statusCode, 200);
+});
+
+test('names follow Accept-Language, and each language has its own tag', async () => {
+  const nameOf = async (language: string) => {
+    const answer = await ask({ 'accept-language': language });
+    const countries: Country[] = answer.json();
+    const germany = countries.find(({ code }) => code === 'DE');
+    return `${answer.headers['content-language']} ${germany?.display}`;
+  };
+  assert.equal(await nameOf('fr-FR,fr;q=0.9,en;q=0.8'), 'fr Allemagne');
+  assert.equal(await nameOf('de, fr;q=0.4, en;q=0.7'), 'en Germany');
+  assert.equal(await nameOf('fr;q=0'), 'en Germany');
+  assert.equal(await nameOf('fr;q=x, ;;,'), 'en Germany');
+  assert.equal(await nameOf('*'), 'en Germany');
+  const french = await ask({ 'accept-language': 'fr' });
+  assert.notEqual(french.headers['etag'], (await ask()).headers['etag']);
+  assert.match(String(french.headers['vary']), /accept-language/i);
+});

@@ -1,0 +1,52 @@
+// Serves reference data: the same for every caller, so it is written once and kept by clients.
+import { createHash } from 'node:crypto';
+import { Countries } from '@switchyard/contract';
+import type { FastifyInstance } from 'fastify';
+import { route } from '../http/index.ts';
+import { type Language, languages, languageWanted, listCountries } from './countries.ts';
+
+type Page = { readonly body: string; readonly entityTag: string };
+
+/** Reference data changes with a release of ours; a day is soon enough to see it. */
+const cacheSeconds = 86_400;
+
+function countryPage(language: Language): Page {
+  const body = JSON.stringify(listCountries(language));
+  const digest = createHash('sha256').update(body).digest('base64url').slice(0, 22);
+  return { body, entityTag: `"${digest}"` };
+}
+
+/** If-None-Match compares weakly (RFC 9110, 13.1.2). */
+function isHeld(ifNoneMatch: string | undefined, entityTag: string): boolean {
+  const held = (ifNoneMatch ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''));
+  return held.includes('*') || held.includes(entityTag);
+}
+
+export function registerReferenceRoutes(app: FastifyInstance): void {
+  const pages = new Map(languages.map((language) => [language, countryPage(language)] as const));
+  route(app, {
+    method: 'GET',
+    url: '/resources/v1/countries',
+    operationId: 'listCountries',
+    summary: 'List the countries',
+    description:
+      'Every country of ISO 3166-1 by its alpha-2 code, as a bare array sorted by code. Names come in English, or in French where Accept-Language prefers it. If-None-Match is answered with 304.',
+    tags: ['Reference data'],
+    permission: 'token',
+    response: { 200: Countries, 304: null },
+    errors: [],
+    priority: 'list',
+    handler: async ({ headers }, reply) => {
+      const language = languageWanted(headers['accept-language']);
+      const page = pages.get(language) ?? countryPage(language);
+      reply.headers({
+        etag: page.entityTag,
+        'cache-control': `private, max-age=${cacheSeconds}`,
+        vary: 'Accept-Language',
+        'content-language': language,
+      });
+      if (isHeld(headers['if-none-match'], page.entityTag)) return reply.code(304).send();
+      return reply.type('application/json; charset=utf-8').send(page.body);
+    },
+  });
+}
