@@ -16,6 +16,7 @@ export const responseCategories = [
   'TechnicalFailure',
   'Unknown',
 ] as const;
+/** One of {@link responseCategories}. */
 export type ResponseCategory = (typeof responseCategories)[number];
 
 /**
@@ -26,6 +27,7 @@ export type ResponseCategory = (typeof responseCategories)[number];
  * retryAdvices.includes('WithPin'); // true
  */
 export const retryAdvices = ['Never', 'Later', 'OtherCard', 'WithPin', 'OtherInterface'] as const;
+/** One of {@link retryAdvices}. */
 export type RetryAdvice = (typeof retryAdvices)[number];
 
 /**

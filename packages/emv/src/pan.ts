@@ -2,14 +2,23 @@
 import { schemeOf } from './schemes.ts';
 
 /**
- * The shortest and longest card number, in digits.
+ * The shortest card number, in digits.
+ *
+ * Source: ISO/IEC 7812-1.
+ *
+ * @example
+ * if (pan.length < panDigitsMin) reject();
+ */
+export const panDigitsMin = 12;
+
+/**
+ * The longest card number, in digits.
  *
  * Source: ISO/IEC 7812-1.
  *
  * @example
  * if (pan.length > panDigitsMax) reject();
  */
-export const panDigitsMin = 12;
 export const panDigitsMax = 19;
 
 /**

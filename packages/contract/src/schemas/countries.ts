@@ -17,6 +17,7 @@ export const Country = Type.Object({
   }),
   display: Type.String({ description: 'The name of the country.', examples: ['France'] }),
 });
+/** What the schema {@link Country} describes. */
 export type Country = Static<typeof Country>;
 
 /**
@@ -28,4 +29,5 @@ export type Country = Static<typeof Country>;
 export const Countries = Type.Array(Country, {
   description: 'Every country of ISO 3166-1, sorted by code.',
 });
+/** What the schema {@link Countries} describes. */
 export type Countries = Static<typeof Countries>;

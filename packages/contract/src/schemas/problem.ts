@@ -52,4 +52,5 @@ export const Problem = Type.Object(
   },
   { description: 'A refusal after RFC 9457.' },
 );
+/** What the schema {@link Problem} describes. */
 export type Problem = Static<typeof Problem>;

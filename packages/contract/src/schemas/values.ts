@@ -144,6 +144,7 @@ export const Labels = Type.Record(Type.String(), Type.String({ minLength: 1, max
   description: 'Short texts by which entities are found and grouped; at most 20.',
   examples: [{ region: 'north' }],
 });
+/** What the schema {@link Labels} describes. */
 export type Labels = Static<typeof Labels>;
 
 /**
@@ -159,6 +160,7 @@ export const Metadata = Type.Record(Type.String(), Type.String({ maxLength: 256 
   description: 'Texts of the client that are stored and given back; at most 20, never card data.',
   examples: [{ table: '12' }],
 });
+/** What the schema {@link Metadata} describes. */
 export type Metadata = Static<typeof Metadata>;
 
 /**

@@ -32,6 +32,7 @@ export const ResponseSummary = Type.Object({
   reason: Type.Optional(Type.String({ examples: ['InsufficientFunds'] })),
   retry: Type.Optional(wordOf(retryAdvices)),
 });
+/** What the schema {@link ResponseSummary} describes. */
 export type ResponseSummary = Static<typeof ResponseSummary>;
 
 /**
@@ -56,6 +57,7 @@ export const Operation = Type.Object({
   createdAt: Timestamp,
   updatedAt: Timestamp,
 });
+/** What the schema {@link Operation} describes. */
 export type Operation = Static<typeof Operation>;
 
 /**
@@ -92,6 +94,7 @@ export const ReceiptCopy = Type.Object({
   systemTraceAuditNumber: Type.Optional(Type.String()),
   responseText: Type.String({ examples: ['APPROVED'] }),
 });
+/** What the schema {@link ReceiptCopy} describes. */
 export type ReceiptCopy = Static<typeof ReceiptCopy>;
 
 const transactionMembers = {
@@ -157,6 +160,7 @@ const transactionMembers = {
 export const Transaction = Type.Object(transactionMembers, {
   description: 'A transaction as it stands now.',
 });
+/** What the schema {@link Transaction} describes. */
 export type Transaction = Static<typeof Transaction>;
 
 /**
@@ -170,6 +174,7 @@ export const OperationAnswer = Type.Object(
   { ...transactionMembers, operation: Type.Optional(Operation) },
   { description: 'The transaction as it stands now, and the operation that was made.' },
 );
+/** What the schema {@link OperationAnswer} describes. */
 export type OperationAnswer = Static<typeof OperationAnswer>;
 
 /**
@@ -184,6 +189,7 @@ export const TransactionEvent = Type.Object({
   at: Timestamp,
   data: Type.Record(Type.String(), Type.Unknown(), { additionalProperties: true }),
 });
+/** What the schema {@link TransactionEvent} describes. */
 export type TransactionEvent = Static<typeof TransactionEvent>;
 
 /**
@@ -196,6 +202,7 @@ export const TransactionWithEvents = Type.Object(
   { ...transactionMembers, events: Type.Array(TransactionEvent) },
   { description: 'A transaction with all its events.' },
 );
+/** What the schema {@link TransactionWithEvents} describes. */
 export type TransactionWithEvents = Static<typeof TransactionWithEvents>;
 
 /**
@@ -211,6 +218,7 @@ export const AllowedOperation = Type.Object({
   currency: Currency,
   reason: Type.Optional(Type.String({ description: 'The error code of the refusal.' })),
 });
+/** What the schema {@link AllowedOperation} describes. */
 export type AllowedOperation = Static<typeof AllowedOperation>;
 
 /**
@@ -227,6 +235,7 @@ export const AllowedOperations = Type.Object({
   reason: Type.Optional(Type.String({ description: 'The error code of the refusal.' })),
   operations: Type.Array(AllowedOperation),
 });
+/** What the schema {@link AllowedOperations} describes. */
 export type AllowedOperations = Static<typeof AllowedOperations>;
 
 /**
@@ -262,6 +271,7 @@ export const Batch = Type.Object({
   createdAt: Type.Optional(Timestamp),
   completedAt: Type.Optional(Timestamp),
 });
+/** What the schema {@link Batch} describes. */
 export type Batch = Static<typeof Batch>;
 
 /**
@@ -275,4 +285,5 @@ export const Availability = Type.Object({
   offlineAdvised: Type.Boolean({ description: 'Whether a device should work offline.' }),
   links: Type.Array(Type.Object({ name: Type.String(), available: Type.Boolean() })),
 });
+/** What the schema {@link Availability} describes. */
 export type Availability = Static<typeof Availability>;

@@ -65,6 +65,7 @@ export const Card = Type.Object(
   },
   { ...strict, description: 'Card data as it is typed in.' },
 );
+/** What the schema {@link Card} describes. */
 export type Card = Static<typeof Card>;
 
 /**
@@ -101,6 +102,7 @@ export const Instrument = Type.Object(
     ...fieldCodes({ minProperties: 'instrument_invalid', maxProperties: 'instrument_invalid' }),
   },
 );
+/** What the schema {@link Instrument} describes. */
 export type Instrument = Static<typeof Instrument>;
 
 /**
@@ -120,6 +122,7 @@ export const Order = Type.Object(
   },
   { ...strict, description: 'The order that is paid.' },
 );
+/** What the schema {@link Order} describes. */
 export type Order = Static<typeof Order>;
 
 /**
@@ -159,6 +162,7 @@ export const ProcessRequest = Type.Object(
   },
   { ...strict, description: 'A card sale.' },
 );
+/** What the schema {@link ProcessRequest} describes. */
 export type ProcessRequest = Static<typeof ProcessRequest>;
 
 const operationMembers = {
@@ -182,6 +186,7 @@ export const CaptureRequest = Type.Object(
   },
   { ...strict, description: 'A capture; without amount all that is left.' },
 );
+/** What the schema {@link CaptureRequest} describes. */
 export type CaptureRequest = Static<typeof CaptureRequest>;
 
 /**
@@ -194,6 +199,7 @@ export const RefundRequest = Type.Object(operationMembers, {
   ...strict,
   description: 'A refund; without amount all that is left.',
 });
+/** What the schema {@link RefundRequest} describes. */
 export type RefundRequest = Static<typeof RefundRequest>;
 
 /**
@@ -216,6 +222,7 @@ export const CancelRequest = Type.Object(
   },
   { ...strict, description: 'A void or a reversal.' },
 );
+/** What the schema {@link CancelRequest} describes. */
 export type CancelRequest = Static<typeof CancelRequest>;
 
 /**
@@ -229,6 +236,7 @@ export const RefundByWebRequest = Type.Object(
   { amount: Type.Optional(Amount), clientOperationId: Type.Optional(ClientIdentifier) },
   { ...strict, description: 'A refund or cancel by web; the platform chooses which.' },
 );
+/** What the schema {@link RefundByWebRequest} describes. */
 export type RefundByWebRequest = Static<typeof RefundByWebRequest>;
 
 /**
@@ -268,4 +276,5 @@ export const CaptureAllRequest = Type.Object(
   },
   { ...strict, description: 'A capture of all, or of many, authorised transactions.' },
 );
+/** What the schema {@link CaptureAllRequest} describes. */
 export type CaptureAllRequest = Static<typeof CaptureAllRequest>;

@@ -40,6 +40,7 @@ export type TransactionState = (typeof transactionStates)[number];
  * const kind: OperationKind = 'Capture';
  */
 export const operationKinds = ['Capture', 'Refund', 'Cancel', 'Reversal'] as const;
+/** One of {@link operationKinds}. */
 export type OperationKind = (typeof operationKinds)[number];
 
 /**
@@ -49,6 +50,7 @@ export type OperationKind = (typeof operationKinds)[number];
  * const status: OperationStatus = 'Pending';
  */
 export const operationStatuses = ['Pending', 'Succeeded', 'Declined', 'Failed'] as const;
+/** One of {@link operationStatuses}. */
 export type OperationStatus = (typeof operationStatuses)[number];
 
 /**
@@ -77,6 +79,7 @@ export const transactionEventTypes = [
   'transaction.late_response',
   'transaction.expired',
 ] as const;
+/** One of {@link transactionEventTypes}. */
 export type TransactionEventType = (typeof transactionEventTypes)[number];
 
 /**
@@ -87,6 +90,7 @@ export type TransactionEventType = (typeof transactionEventTypes)[number];
  * const entryMode: EntryMode = 'ContactlessChip';
  */
 export const entryModes = ['ContactChip', 'ContactlessChip', 'Keyed'] as const;
+/** One of {@link entryModes}. */
 export type EntryMode = (typeof entryModes)[number];
 
 /**
@@ -96,4 +100,5 @@ export type EntryMode = (typeof entryModes)[number];
  * const captureMode: CaptureMode = 'Deferred';
  */
 export const captureModes = ['Immediate', 'Deferred'] as const;
+/** One of {@link captureModes}. */
 export type CaptureMode = (typeof captureModes)[number];
