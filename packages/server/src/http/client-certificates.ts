@@ -17,7 +17,7 @@ export type CertificateReader = {
   presentedBy(request: FastifyRequest): Presented;
 };
 
-export function createCertificateReader(trustedProxy: string | undefined): CertificateReader {
+export function createCertificateReader(trustedProxy: readonly string[] = []): CertificateReader {
   const isTrusted = createAddressTest(trustedProxy);
 
   function fromHeader(request: FastifyRequest): X509Certificate | undefined {
@@ -52,11 +52,11 @@ export function createCertificateReader(trustedProxy: string | undefined): Certi
   };
 }
 
-/** Addresses and ranges (`10.0.0.0/8`), comma-separated. */
-function createAddressTest(ranges: string | undefined): (address: string | undefined) => boolean {
+/** Of addresses and of ranges such as `10.0.0.0/8`. */
+function createAddressTest(ranges: readonly string[]): (address: string | undefined) => boolean {
   const list = new BlockList();
-  for (const range of ranges?.split(',') ?? []) {
-    const [address = '', prefix] = range.trim().split('/');
+  for (const range of ranges) {
+    const [address = '', prefix] = range.split('/');
     const family = isIPv6(address) ? 'ipv6' : 'ipv4';
     if (prefix === undefined) list.addAddress(address, family);
     else list.addSubnet(address, Number(prefix), family);

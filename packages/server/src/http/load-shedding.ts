@@ -1,5 +1,4 @@
 // Turns requests away before the process drowns: reports first, what ends a payment last.
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Refusal } from '@switchyard/contract';
 import type { Priority } from './routes.ts';
 
@@ -14,8 +13,7 @@ export const pressureLimits: Readonly<Record<Priority, number>> = {
   last: 3,
 };
 
-const sampleEveryMs = 100;
-const resolutionMs = 10;
+export const sampleEveryMs = 50;
 const retryAfterMs = 2000;
 
 export type LoadLimits = {
@@ -36,37 +34,25 @@ export type LoadShedding = {
   stop(): void;
 };
 
-export type LoadSource = { delayMs(): number; stop(): void };
-
-/** The mean over the time since the last reading. */
-export function watchEventLoop(): LoadSource {
-  const histogram = monitorEventLoopDelay({ resolution: resolutionMs });
-  histogram.enable();
-  return {
-    delayMs() {
-      const meanMs = histogram.mean / 1e6;
-      histogram.reset();
-      return Number.isNaN(meanMs) ? 0 : Math.max(0, meanMs - resolutionMs);
-    },
-    stop: () => {
-      histogram.disable();
-    },
-  };
-}
-
 export function createLoadShedding(deps: {
   readonly running: () => number;
   readonly limits?: LoadLimits;
-  readonly source?: LoadSource;
+  readonly nowMs?: () => number;
 }): LoadShedding & { sample(): void } {
-  const { running, limits = defaultLoadLimits, source = watchEventLoop() } = deps;
+  const { running, limits = defaultLoadLimits, nowMs = () => performance.now() } = deps;
   const reads: (() => number)[] = [];
+  let sampledMs = nowMs();
   let earlier = 0;
   let sampled = 0;
 
-  /** The smaller of two neighbouring samples: one long pause is over by the time it is seen. */
+  /**
+   * How late the timer comes is how long the event loop took for one turn. The smaller of two
+   * neighbours counts: one long pause is over by the time it is seen.
+   */
   function sample(): void {
-    const delay = source.delayMs() / limits.loopDelayMs;
+    const dueMs = sampledMs + sampleEveryMs;
+    sampledMs = nowMs();
+    const delay = Math.max(0, sampledMs - dueMs) / limits.loopDelayMs;
     sampled = Math.max(Math.min(delay, earlier), ...reads.map((read) => read()));
     earlier = delay;
   }
@@ -87,9 +73,6 @@ export function createLoadShedding(deps: {
     },
     pressure,
     sample,
-    stop() {
-      clearInterval(timer);
-      source.stop();
-    },
+    stop: () => clearInterval(timer),
   };
 }

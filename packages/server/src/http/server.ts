@@ -26,8 +26,8 @@ export type HttpSettings = {
   readonly port: number;
   readonly baseUrl: string;
   readonly authUrl: string;
-  /** Addresses and ranges of the proxy that ends TLS, comma-separated. */
-  readonly trustProxy?: string | undefined;
+  /** Addresses and ranges of the proxy that ends TLS. */
+  readonly trustProxy?: readonly string[] | undefined;
 };
 
 export type HttpDeps = {
@@ -110,7 +110,7 @@ function createApp({ settings, tls, log, ids }: HttpDeps, drain: Drain): Fastify
     },
     genReqId: createRequestIds(ids.uuid),
     requestIdHeader: false,
-    trustProxy: settings.trustProxy ?? false,
+    trustProxy: settings.trustProxy === undefined ? false : [...settings.trustProxy],
     bodyLimit: bodyLimitBytes,
     routerOptions: { maxParamLength: pathPartLimitChars },
     return503OnClosing: false,

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Refusal } from '@switchyard/contract';
+import type { FastifyReply } from 'fastify';
+import { addressKey, createRateLimits } from './rate-limits.ts';
+import { createSample } from './server.fixture.ts';
+
+/** The two headers are all that a limit does to a reply. */
+function createReply() {
+  const headers: Record<string, unknown> = {};
+  const reply = {
+    header(name: string, value: unknown) {
+      headers[name] = value;
+      return reply;
+    },
+  };
+  return { headers, reply: reply as unknown as FastifyReply };
+}
+
+const isLimited = (error: unknown) => error instanceof Refusal && error.code === 'rate_limited';
+
+describe('rate limits', () => {
+  it('tells each client where it stands and turns it away at its limit', async () => {
+    const take = createRateLimits({ tight: { windowSeconds: 60, limit: 2 } }).policy('tight');
+    const { headers, reply } = createReply();
+    await take({ clientId: 'one' }, reply);
+    assert.equal(headers['ratelimit-policy'], '"tight";q=2;w=60');
+    assert.equal(headers['ratelimit'], '"tight";r=1;t=60');
+    await take({ clientId: 'one' }, reply);
+    await assert.rejects(take({ clientId: 'one' }, reply), isLimited);
+    assert.match(String(headers['ratelimit']), /^"tight";r=0;t=\d+$/);
+    await take({ clientId: 'other' }, reply);
+    assert.equal(headers['ratelimit'], '"tight";r=1;t=60');
+  });
+
+  it('counts stores and devices of one client apart', async () => {
+    const take = createRateLimits({
+      tight: { windowSeconds: 60, limit: 100, storeLimit: 10, deviceLimit: 1 },
+    }).policy('tight');
+    const { headers, reply } = createReply();
+    await take({ clientId: 'one', storeId: 's1', deviceId: 'd1' }, reply);
+    assert.match(String(headers['ratelimit']), /r=0/);
+    await assert.rejects(
+      take({ clientId: 'one', storeId: 's1', deviceId: 'd1' }, reply),
+      isLimited,
+    );
+    await take({ clientId: 'one', storeId: 's1', deviceId: 'd2' }, reply);
+    await take({ clientId: 'one', storeId: 's1' }, reply);
+    assert.match(String(headers['ratelimit']), /r=6/);
+  });
+
+  it('starts anew with the next window', async () => {
+    const take = createRateLimits({ tight: { windowSeconds: 0.02, limit: 1 } }).policy('tight');
+    const { reply } = createReply();
+    await take({ clientId: 'one' }, reply);
+    const endMs = performance.now() + 5000;
+    for (;;) {
+      try {
+        await take({ clientId: 'one' }, reply);
+        break;
+      } catch (error) {
+        assert.ok(isLimited(error) && performance.now() < endMs);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    }
+  });
+
+  it('follows no more keys than its limit, and keeps those that it knows', async () => {
+    const take = createRateLimits({ tight: { windowSeconds: 60, limit: 3 } }, 2).policy('tight');
+    const { reply } = createReply();
+    await take({ address: '192.0.2.1' }, reply);
+    await take({ address: '192.0.2.2' }, reply);
+    for (const last of [3, 4, 5]) await take({ address: `192.0.2.${last}` }, reply);
+    await assert.rejects(take({ address: '192.0.2.6' }, reply), isLimited);
+    await take({ address: '192.0.2.1' }, reply);
+  });
+
+  it('counts a network of IPv6 as one', () => {
+    assert.equal(addressKey('2001:db8:1:2:3:4:5:6'), addressKey('2001:db8:1:2::9'));
+    assert.notEqual(addressKey('2001:db8:1:2::1'), addressKey('2001:db8:1:3::1'));
+    assert.equal(addressKey('::1'), '0:0:0:0');
+    assert.equal(addressKey('2001:db8::'), '2001:db8:0:0');
+    assert.equal(addressKey('::ffff:192.0.2.1'), '::ffff:192.0.2.1');
+    assert.equal(addressKey('192.0.2.1'), '192.0.2.1');
+  });
+
+  it('knows its policies by name alone', () => {
+    assert.throws(() => createRateLimits().policy('paymenst'), RangeError);
+  });
+
+  it('answers with Retry-After, and counts public routes by address', async () => {
+    const sample = await createSample({
+      rateLimits: {
+        payments: { windowSeconds: 60, limit: 1 },
+        public: { windowSeconds: 60, limit: 1 },
+      },
+    });
+    try {
+      const sale = {
+        method: 'POST',
+        url: '/sample/v1/things',
+        headers: { authorization: 'Bearer all' },
+        payload: { name: 'cup', amount: 1 },
+      } as const;
+      const first = await sample.app.inject(sale);
+      assert.equal(first.statusCode, 200);
+      assert.equal(first.headers['ratelimit'], '"payments";r=0;t=60');
+      const second = await sample.app.inject(sale);
+      assert.equal(second.statusCode, 429);
+      assert.equal(second.json().code, 'rate_limited');
+      assert.equal(second.json().outcome, 'NotProcessed');
+      assert.match(String(second.headers['retry-after']), /^(60|59)$/);
+      const open = (remoteAddress: string) =>
+        sample.app.inject({ url: '/sample/v1/fault', remoteAddress });
+      assert.equal((await open('192.0.2.1')).statusCode, 500);
+      assert.equal((await open('192.0.2.1')).statusCode, 429);
+      assert.equal((await open('192.0.2.2')).statusCode, 500);
+    } finally {
+      await sample.close();
+    }
+  });
+});
