@@ -12,6 +12,7 @@ export {
   type EmbeddedPostgresOptions,
   startEmbeddedPostgres,
 } from './embedded-postgres.ts';
+export { createGroupCommit, type GroupCommit, type GroupCommitOptions } from './group-commit.ts';
 export { type Ids, jittered, systemIds } from './ids.ts';
 export { createLog, type Log, type LogSettings, type LogStream } from './log.ts';
 export { type MigrateDeps, migrate } from './migrations.ts';
