@@ -41,6 +41,8 @@ export type House = {
   provisioning: Provisioning;
   payments: Payments;
   metrics: Metrics;
+  /** Opens acquirer links that were made a moment ago, without waiting for the next look. */
+  openLinks(): Promise<void>;
   /** Opens the acquirer links and begins the work that waits in the database. */
   start(): Promise<void>;
   /** Finishes what runs, then lets go of everything but the database. */
@@ -112,6 +114,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
     provisioning,
     payments,
     metrics,
+    openLinks: acquiring.openLinks,
     async start() {
       await acquiring.start();
       payments.start();

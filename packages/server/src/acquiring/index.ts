@@ -28,6 +28,8 @@ export type LinkAvailability = { name: string; available: boolean };
 export type Acquiring = {
   /** Opens the links that are configured, and looks again for new ones from time to time. */
   start(): Promise<void>;
+  /** Opens new links and closes those that are gone, now. */
+  openLinks(): Promise<void>;
   available(linkId: string): boolean;
   availability(organizationId: string): LinkAvailability[];
   nextReference(request: {
@@ -114,6 +116,7 @@ export function createAcquiring(deps: Deps): Acquiring {
       }, lookForLinksEveryMs);
       timer.unref();
     },
+    openLinks,
     available: (linkId) => links.get(linkId)?.connection.available() ?? false,
     availability: (organizationId) =>
       [...links.values()]

@@ -3,7 +3,7 @@ import type { AllowedOperations } from '@switchyard/contract';
 import type { Caller } from '../http/index.ts';
 import type { PaymentsDeps } from './deps.ts';
 import type { LoadedTransaction } from './model.ts';
-import { operate, type OperationAnswer, termsFor } from './operation.ts';
+import { type OperationAnswer, operate, termsFor } from './operation.ts';
 import { allowedOperations } from './rules.ts';
 import { judge, type Terms, type Verb } from './state.ts';
 

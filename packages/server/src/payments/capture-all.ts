@@ -126,8 +126,7 @@ export async function captureAll(
   const { clientOperationId, ...members } = request;
   const batchId = deps.ids.uuid();
   const identifier = clientOperationId ?? batchId;
-  const known = () =>
-    deps.batches.findByClientId(organizationId, identifier, selection.merchantId);
+  const known = () => deps.batches.findByClientId(organizationId, identifier, selection.merchantId);
   const first = clientOperationId === undefined ? undefined : await known();
   if (first !== undefined) return replayBatch(deps, organizationId, first, members);
   const items = await namedItems(deps, caller, request, selection.merchantId);

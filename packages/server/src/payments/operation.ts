@@ -10,7 +10,7 @@ import {
   type StoredOperation,
 } from './model.ts';
 import { nextReferenceFor, repeatJobFor, reversalStep } from './reversal.ts';
-import { decide, operationOf, type OperationRequest, refuseReuse } from './rules.ts';
+import { decide, type OperationRequest, operationOf, refuseReuse } from './rules.ts';
 import { settledStep } from './settled.ts';
 import type { Changes, Terms, Verb } from './state.ts';
 import { openAmount } from './state.ts';

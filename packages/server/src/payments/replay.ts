@@ -43,7 +43,8 @@ export async function replaySale(
 ): Promise<{ loaded: LoadedTransaction; replayed: true } | undefined> {
   const until = deps.clock.now() + deps.acquirerTimeoutMs + duplicateWaitMs;
   const running = ignoreRunning ? undefined : deps.running.find(key.text);
-  let loaded = running === undefined ? await find(deps, key) : await withLimit(running, until, deps);
+  let loaded =
+    running === undefined ? await find(deps, key) : await withLimit(running, until, deps);
   loaded ??= await find(deps, key);
   if (loaded === undefined) return undefined;
   refuseReuse(factsOf(loaded).request, fingerprint, 'clientTransactionId');

@@ -1,7 +1,8 @@
 // Takes a sale back whose outcome nobody knows: decided not approved, and reversed until it is so.
+
+import { isoTime } from '../platform/index.ts';
 import type { PaymentsDeps } from './deps.ts';
 import { graceMs } from './deps.ts';
-import { isoTime } from '../platform/index.ts';
 import {
   factsOf,
   type JobRequest,

@@ -20,10 +20,10 @@ import { Type } from 'typebox';
 import { type Caller, route } from '../http/index.ts';
 import { availability } from './availability.ts';
 import { allowed, refundByWeb } from './by-web.ts';
-import { captureAll, type CaptureAllDeps, findBatch } from './capture-all.ts';
+import { type CaptureAllDeps, captureAll, findBatch } from './capture-all.ts';
 import { findTransaction } from './find.ts';
 import type { LoadedTransaction } from './model.ts';
-import { operate, type OperationAnswer as Answer, type OperationCall } from './operation.ts';
+import { type OperationAnswer as Answer, type OperationCall, operate } from './operation.ts';
 import { sale } from './sale.ts';
 import type { Verb } from './state.ts';
 import { status } from './status.ts';
@@ -175,7 +175,11 @@ async function runOperation(
   verb: Verb,
 ) {
   const { caller, params, query } = request;
-  const { approvalCode: _approvalCode, emvData: _emvData, ...members } = request.body as Body & {
+  const {
+    approvalCode: _approvalCode,
+    emvData: _emvData,
+    ...members
+  } = request.body as Body & {
     emvData?: string;
   };
   const clientOperationId = operationIdOf(request.headers, members.clientOperationId);
@@ -221,13 +225,7 @@ function registerOperations(app: FastifyInstance, deps: CaptureAllDeps): void {
     description: 'Asynchronous: 202 with a Pending operation where the answer is not final.',
     permission: 'pay.refund',
     body: RefundRequest,
-    errors: [
-      ...common,
-      ...ofState,
-      'not_captured',
-      'already_refunded',
-      'refund_amount_exceeded',
-    ],
+    errors: [...common, ...ofState, 'not_captured', 'already_refunded', 'refund_amount_exceeded'],
     handler: (request, reply) =>
       runOperation(deps, { ...pick(request), body: request.body }, reply, 'Refund'),
   });
@@ -280,10 +278,7 @@ function registerByWeb(app: FastifyInstance, deps: CaptureAllDeps): void {
     response: { 200: AllowedOperations },
     errors: ['transaction_not_found', 'transaction_ambiguous'],
     handler: async ({ caller, params, query }) =>
-      allowed(
-        deps,
-        await findTransaction(deps, caller, params.transactionId, query.merchantId),
-      ),
+      allowed(deps, await findTransaction(deps, caller, params.transactionId, query.merchantId)),
   });
   route(app, {
     method: 'POST',

@@ -1,5 +1,6 @@
 // The rules a request must pass before anything is stored; pure: values in, a refusal or facts out.
-import { type ProcessRequest, refuse, type ErrorCode } from '@switchyard/contract';
+import { type ErrorCode, type ProcessRequest, refuse } from '@switchyard/contract';
+import { looksLikePan } from '@switchyard/emv';
 import { isActiveCurrency } from '@switchyard/money';
 import type { LoadedTransaction, OperationKind, TransactionRow } from './model.ts';
 import { judge, type Terms, type Verb } from './state.ts';
@@ -26,6 +27,17 @@ export function checkFields(request: ProcessRequest, now: number): void {
   }
   if (request.notAfter !== undefined && Date.parse(request.notAfter) < now) {
     refuse('too_late', 'The request arrived after its notAfter.');
+  }
+  refuseCardNumbers(request);
+}
+
+// Free text is stored and shown as it came: a card number in it would be one in clear.
+function refuseCardNumbers(request: ProcessRequest): void {
+  for (const name of ['clientTransactionId', 'order', 'metadata'] as const) {
+    if (!looksLikePan(JSON.stringify(request[name] ?? ''))) continue;
+    refuse('field_invalid', 'A member holds what looks like a card number.', {
+      ...at(`/${name}`, 'field_invalid', 'Looks like a card number.'),
+    });
   }
 }
 
@@ -62,8 +74,12 @@ export function fingerprintOf(
   resolved: { storeId: string | undefined; deviceId: string | undefined; cardToken: string },
   holder: string | undefined,
 ): Record<string, unknown> {
-  const { instrument: _instrument, clientTransactionId: _id, merchantId: _merchant, ...members } =
-    request;
+  const {
+    instrument: _instrument,
+    clientTransactionId: _id,
+    merchantId: _merchant,
+    ...members
+  } = request;
   return {
     ...members,
     storeId: resolved.storeId,
@@ -158,10 +174,7 @@ export type OperationRequest = {
   final?: boolean | undefined;
 };
 
-export type Decision =
-  | { amount: number; queued: boolean; final: boolean }
-  | 'Nothing'
-  | 'Replay';
+export type Decision = { amount: number; queued: boolean; final: boolean } | 'Nothing' | 'Replay';
 
 /**
  * Decides about an operation: the state first, then the amount, then the configuration.
@@ -188,7 +201,10 @@ export function decide(
   }
   if (verdict.mode === 'Nothing' || verdict.mode === 'Replay') return verdict.mode;
   const amount = amountOf(row, verb, request, verdict);
-  if (amount === undefined || amount > verdict.maxAmount + (verdict.mode === 'Queue' ? amount : 0)) {
+  if (
+    amount === undefined ||
+    amount > verdict.maxAmount + (verdict.mode === 'Queue' ? amount : 0)
+  ) {
     const left = `${verdict.maxAmount} ${row.currency} minor units are left.`;
     refuse(amountExceeded[verb], left, {
       extensions: { ...conflict(loaded, terms), maxAmount: verdict.maxAmount },

@@ -1,16 +1,16 @@
 // Takes a card sale: the intent is durable before the acquirer is called, the outcome right after.
-import { type ProcessRequest, refuse } from '@switchyard/contract';
+import { type ProcessRequest, Refusal, refuse } from '@switchyard/contract';
 import type { AcquirerOutcome } from '../acquiring/index.ts';
 import type { Caller } from '../http/index.ts';
-import { isoTime } from '../platform/index.ts';
+import { isoTime, pause } from '../platform/index.ts';
 import type { Resolved } from '../provisioning/index.ts';
 import { graceMs, type PaymentsDeps } from './deps.ts';
 import { type PresentedCard, presentedCard } from './instrument.ts';
-import type { LoadedTransaction, SaleFacts, StoredEvent, TransactionRow } from './model.ts';
-import { merchantOf } from './scope.ts';
+import type { Change, LoadedTransaction, SaleFacts, StoredEvent, TransactionRow } from './model.ts';
 import { replaySale, saleKey } from './replay.ts';
-import { captureModeFor, checkFields, fingerprintOf } from './rules.ts';
 import { reversalStep } from './reversal.ts';
+import { captureModeFor, checkFields, fingerprintOf } from './rules.ts';
+import { merchantOf } from './scope.ts';
 import { noAmounts, overCaptureOf } from './state.ts';
 import { after, changeOf, type Step } from './step.ts';
 
@@ -68,7 +68,15 @@ export async function sale(
   });
   if (typeof mode === 'object') return mode;
 
-  const intent = await intentOf(deps, caller, { request, resolved, card, mode, token, fingerprint });
+  await refuseServerIdentifier(deps, caller, request.clientTransactionId);
+  const intent = await intentOf(deps, caller, {
+    request,
+    resolved,
+    card,
+    mode,
+    token,
+    fingerprint,
+  });
   let replayed: SaleAnswer | undefined;
   const loaded = await deps.running.run(key.text, async () => {
     if (!(await deps.store.begin(intent.loaded.row, firstEvent(intent.loaded)))) {
@@ -78,6 +86,22 @@ export async function sale(
     return settle(deps, intent);
   });
   return replayed ?? { loaded, replayed: false };
+}
+
+const madeByTheServer = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
+
+// Only what has the shape of our own identifiers can be one: no other client pays for the look.
+async function refuseServerIdentifier(
+  deps: PaymentsDeps,
+  caller: Caller,
+  clientTransactionId: string,
+): Promise<void> {
+  if (!madeByTheServer.test(clientTransactionId)) return;
+  const id = clientTransactionId.toLowerCase();
+  if ((await deps.store.findById(caller.organizationId, id)) === undefined) return;
+  refuse('client_id_invalid', 'This clientTransactionId is an identifier of the server.', {
+    errors: [{ pointer: '/clientTransactionId', code: 'client_id_invalid', detail: 'Is taken.' }],
+  });
 }
 
 function refuseRunning(): never {
@@ -198,7 +222,7 @@ async function settle(deps: PaymentsDeps, intent: Intent): Promise<LoadedTransac
   const outcome = await send(deps, intent);
   const step = await stepOf(deps, intent, outcome);
   const change = changeOf(intent.loaded.row, step);
-  if (await deps.store.commit(change)) {
+  if (await commitInTime(deps, change)) {
     deps.running.changed(intent.loaded.row.transactionId);
     return after(intent.loaded, change);
   }
@@ -207,6 +231,21 @@ async function settle(deps: PaymentsDeps, intent: Intent): Promise<LoadedTransac
   const standing = await deps.store.findById(organizationId, transactionId);
   if (standing === undefined) throw new Error('an intent has vanished');
   return standing;
+}
+
+const commitAgainMs = 100;
+
+// A database that restarts must not cost an approved sale: its outcome is kept until the deadline.
+async function commitInTime(deps: PaymentsDeps, change: Change): Promise<boolean> {
+  for (;;) {
+    try {
+      return await deps.store.commit(change);
+    } catch (error) {
+      const isDown = error instanceof Refusal && error.code === 'database_unavailable';
+      if (!isDown || deps.clock.now() >= change.before.deadline) throw error;
+      await pause(commitAgainMs);
+    }
+  }
 }
 
 function send(deps: PaymentsDeps, intent: Intent): Promise<AcquirerOutcome> {
@@ -234,11 +273,7 @@ function send(deps: PaymentsDeps, intent: Intent): Promise<AcquirerOutcome> {
 }
 
 /** What an outcome makes of the sale; an unknown one is not approved and is reversed. */
-async function stepOf(
-  deps: PaymentsDeps,
-  intent: Intent,
-  outcome: AcquirerOutcome,
-): Promise<Step> {
+async function stepOf(deps: PaymentsDeps, intent: Intent, outcome: AcquirerOutcome): Promise<Step> {
   const at = deps.clock.now();
   switch (outcome.outcome) {
     case 'Approved': {

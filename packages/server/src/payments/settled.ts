@@ -1,6 +1,7 @@
 // What an acquirer's answer makes of an operation: pure, one place for captures, refunds, cancels.
-import { isoTime } from '../platform/index.ts';
+
 import type { AcquirerOutcome } from '../acquiring/index.ts';
+import { isoTime } from '../platform/index.ts';
 import type { LoadedTransaction, OperationStatus, StoredOperation } from './model.ts';
 import { type Changes, openAmount } from './state.ts';
 import type { Step } from './step.ts';

@@ -78,6 +78,7 @@ export function createStore({ database, ids }: { database: Database; ids: Ids })
   const reads = createGroupCommit<TransactionKey, LoadedTransaction | undefined>({
     name: 'payments-read',
     key: sortKey,
+    sameKeyTogether: true,
     run: async (keys) => {
       const batch = keys.map((key, i) => ({
         i,

@@ -87,7 +87,10 @@ export function openLink(options: Options): HostLink {
     }
     const key = correlationKey(answer);
     const entry = waiting.get(key);
-    if (entry === undefined) return options.onUnmatched(answer);
+    if (entry === undefined) {
+      options.onUnmatched(answer);
+      return;
+    }
     waiting.delete(key);
     clearTimeout(entry.timer);
     entry.settle({ result: 'Answered', answer });

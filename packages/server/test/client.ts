@@ -1,0 +1,77 @@
+// A plain HTTPS client for the whole-house tests: what a caller sends, what comes back.
+import { Agent, request as send } from 'node:https';
+
+export type Answer = {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of many shapes
+  body: any;
+  text: string;
+};
+
+export type Call = {
+  token?: string;
+  body?: unknown;
+  /** Sent as it is, in place of `body`. */
+  raw?: string | Buffer;
+  headers?: Record<string, string>;
+};
+
+export type Client = {
+  call(method: string, path: string, call?: Call): Promise<Answer>;
+  token(realm: string, clientId: string, clientSecret: string): Promise<string>;
+  close(): void;
+};
+
+/** A client of one server, trusting one certificate authority. */
+export function createClient(baseUrl: string, ca: string): Client {
+  const agent = new Agent({ ca, keepAlive: true, maxSockets: 256 });
+
+  function call(method: string, path: string, options: Call = {}): Promise<Answer> {
+    const body =
+      options.raw ?? (options.body === undefined ? undefined : JSON.stringify(options.body));
+    const headers: Record<string, string> = {
+      ...(options.token === undefined ? {} : { authorization: `Bearer ${options.token}` }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...options.headers,
+    };
+    if (body !== undefined) headers['content-length'] = String(Buffer.byteLength(body));
+    return new Promise((resolve, reject) => {
+      const request = send(new URL(path, baseUrl), { method, headers, agent }, (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('error', reject);
+        response.on('end', () => {
+          const text = Buffer.concat(chunks).toString();
+          const isJson = /json/.test(response.headers['content-type'] ?? '');
+          resolve({
+            status: response.statusCode ?? 0,
+            headers: response.headers,
+            body: isJson && text !== '' ? JSON.parse(text) : undefined,
+            text,
+          });
+        });
+      });
+      request.on('error', reject);
+      request.end(body);
+    });
+  }
+
+  return {
+    call,
+    async token(realm, clientId, clientSecret) {
+      const form = new URLSearchParams({
+        grant_type: 'client_credentials',
+        client_id: clientId,
+        client_secret: clientSecret,
+      });
+      const answer = await call('POST', `/oauth2/v1/${realm}/token`, {
+        raw: form.toString(),
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      });
+      if (answer.status !== 200) throw new Error(`no token: ${answer.status} ${answer.text}`);
+      return answer.body.access_token as string;
+    },
+    close: () => agent.destroy(),
+  };
+}

@@ -1,0 +1,80 @@
+// One running platform for all whole-house tests: real PostgreSQL, real TLS, a real acquirer host.
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after } from 'node:test';
+import { type AcquirerHost, startAcquirerHost } from '@switchyard/simulators';
+import { composeHouse, type House } from '../src/compose.ts';
+import {
+  createLog,
+  ensureCertificates,
+  readSettings,
+  type Settings,
+} from '../src/platform/index.ts';
+import { type Client, createClient } from './client.ts';
+import { testDatabase } from './database.ts';
+
+export type TestHouse = {
+  house: House;
+  host: AcquirerHost;
+  settings: Settings;
+  client: Client;
+  ca: string;
+  logged: string[];
+};
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
+
+/** How long the test house waits for an acquirer, ms. */
+export const testTimeoutMs = 1500;
+
+async function open(): Promise<TestHouse> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'switchyard-house-'));
+  const host = await startAcquirerHost({
+    host: '127.0.0.1',
+    port: 0,
+    ledgerDir: join(dataDir, 'acquirer'),
+    lateMs: testTimeoutMs + 500,
+    slowMs: 900,
+  });
+  const port = await freePort();
+  const settings = readSettings({
+    SWITCHYARD_ENVIRONMENT: 'demo',
+    SWITCHYARD_DATA_DIR: dataDir,
+    SWITCHYARD_PORT: String(port),
+    SWITCHYARD_ACQUIRER_TIMEOUT_MS: String(testTimeoutMs),
+    SWITCHYARD_LOG_LEVEL: 'debug',
+  });
+  const logged: string[] = [];
+  const log = createLog(settings, { write: (line: string) => void logged.push(line) });
+  const tls = await ensureCertificates({ settings, clock: { now: () => Date.now() } });
+  const database = await testDatabase();
+  const house = await composeHouse({ settings, database, log, tls });
+  await house.start();
+  await house.http.listen();
+  const ca = await readFile(tls.caFile, 'utf8');
+  const client = createClient(settings.baseUrl, ca);
+  after(async () => {
+    client.close();
+    await house.stop();
+    await host.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  });
+  return { house, host, settings, client, ca, logged };
+}
+
+let opened: Promise<TestHouse> | undefined;
+
+/** The shared house, opened by the first test that asks. */
+export function testHouse(): Promise<TestHouse> {
+  opened ??= open();
+  return opened;
+}

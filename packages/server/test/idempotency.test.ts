@@ -1,0 +1,175 @@
+// The same identifier is the same request: one effect, equal answers, whoever asks how often.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { test } from 'node:test';
+import { keyedSale, type Scene, scene, until } from './scene.ts';
+
+const base = '/payment/v1/transactions';
+const post = (on: Scene, path: string, body: unknown, headers: Record<string, string> = {}) =>
+  on.client.call('POST', `${base}/${path}`, { token: on.shop.token, body, headers });
+
+function without(body: Record<string, unknown>, ...members: string[]) {
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !members.includes(name)));
+}
+
+/** Messages that the host got for a transaction, by its reference. */
+function callsAtHost(on: Scene, rrn: string): number {
+  return on.host.ledger().originals.filter((original) => original.rrn === rrn).length;
+}
+
+test('50 at once are one call at the acquirer and 50 equal answers', async () => {
+  const on = await scene();
+  const body = keyedSale();
+  const answers = await Promise.all(Array.from({ length: 50 }, () => post(on, 'process', body)));
+  const [first] = answers;
+  for (const answer of answers) {
+    assert.equal(answer.status, 200);
+    assert.deepEqual(answer.body, first?.body);
+  }
+  const replayed = answers.filter((each) => each.headers['idempotent-replayed'] === 'true');
+  assert.equal(replayed.length, 49);
+  assert.equal(callsAtHost(on, first?.body.retrievalReferenceNumber), 1);
+});
+
+test('another request under the identifier is told which members differ, never their values', async () => {
+  const on = await scene();
+  const body = keyedSale({ metadata: { table: '7' } });
+  await post(on, 'process', body);
+  const other = { ...body, amount: 4321, metadata: { table: '8' } };
+  const refused = await post(on, 'process', other);
+  assert.equal(refused.status, 422);
+  assert.equal(refused.body.code, 'client_id_reused');
+  assert.deepEqual(
+    refused.body.errors.map((error: { pointer: string }) => error.pointer),
+    ['/amount', '/metadata'],
+  );
+  assert.doesNotMatch(refused.text, /4321|1234|"8"/);
+  const card = { number: '5555555555554444', expiryMonth: 12, expiryYear: 2030 };
+  const otherCard = await post(on, 'process', { ...body, instrument: { card } });
+  assert.deepEqual(otherCard.body.errors[0].pointer, '/instrument');
+});
+
+test('the security code is not part of what must be the same', async () => {
+  const on = await scene();
+  const body = keyedSale();
+  const card = { number: '4111111111111111', expiryMonth: 12, expiryYear: 2030 };
+  const first = await post(on, 'process', {
+    ...body,
+    instrument: { card: { ...card, securityCode: '737' } },
+  });
+  const again = await post(on, 'process', { ...body, instrument: { card } });
+  assert.equal(again.status, 200);
+  assert.equal(again.body.transactionId, first.body.transactionId);
+});
+
+test('a declined identifier stays declined', async () => {
+  const on = await scene();
+  const body = keyedSale({ amount: 9051 });
+  const first = await post(on, 'process', body);
+  const again = await post(on, 'process', body);
+  assert.equal(again.headers['idempotent-replayed'], 'true');
+  assert.deepEqual(again.body, first.body);
+});
+
+test('a replay tells the transaction as it stands now, and what was first answered', async () => {
+  const on = await scene();
+  const body = keyedSale();
+  const first = await post(on, 'process', body);
+  await post(on, `${first.body.transactionId}/refund`, {});
+  const again = await post(on, 'process', body);
+  assert.equal(again.status, 200);
+  assert.equal(again.body.state, 'Refunded');
+  assert.equal(again.body.answeredState, 'Captured');
+});
+
+test('a refusal before the intent does not use the identifier up', async () => {
+  const on = await scene();
+  const body = keyedSale();
+  const refused = await post(on, 'process', { ...body, currency: 'GBP' });
+  assert.equal(refused.body.code, 'currency_not_supported');
+  const accepted = await post(on, 'process', body);
+  assert.equal(accepted.status, 200);
+});
+
+test('a duplicate waits while the host is slow, and gets the approval', async () => {
+  const on = await scene();
+  const body = keyedSale({ amount: 9098 });
+  const first = post(on, 'process', body);
+  await until(async () => {
+    const path = `${base}/${body['clientTransactionId']}`;
+    const { body: found } = await on.client.call('GET', path, { token: on.shop.token });
+    return found.state === 'Received' ? found : undefined;
+  }, 'the sale to be under way');
+  const duplicate = await post(on, 'process', body);
+  assert.equal(duplicate.status, 200);
+  assert.equal(duplicate.body.state, 'Captured');
+  assert.deepEqual(duplicate.body, (await first).body);
+});
+
+test('an identifier that is a server identifier is refused', async () => {
+  const on = await scene();
+  const first = await post(on, 'process', keyedSale());
+  const body = keyedSale({ clientTransactionId: first.body.transactionId });
+  const refused = await post(on, 'process', body);
+  assert.equal(refused.status, 422);
+  assert.equal(refused.body.code, 'client_id_invalid');
+});
+
+test('100 refunds of 60 % at once never go above the captured sum', async () => {
+  const on = await scene();
+  const sale = (await post(on, 'process', keyedSale({ amount: 10_000 }))).body;
+  const answers = await Promise.all(
+    Array.from({ length: 100 }, () => post(on, `${sale.transactionId}/refund`, { amount: 6000 })),
+  );
+  assert.equal(answers.filter((answer) => answer.status === 200).length, 1);
+  for (const answer of answers.filter(({ status }) => status !== 200)) {
+    assert.equal(answer.status, 422);
+    assert.equal(answer.body.code, 'refund_amount_exceeded');
+    assert.equal(answer.body.maxAmount, 4000);
+  }
+});
+
+test('captures, voids and refunds at once keep within the authorised amount', async () => {
+  const on = await scene();
+  const sale = (await post(on, 'process', keyedSale({ amount: 10_000, captureMode: 'Deferred' })))
+    .body;
+  const verbs = ['capture', 'cancel', 'refund'];
+  await Promise.all(
+    Array.from({ length: 60 }, (_, index) => {
+      const verb = verbs[index % verbs.length] ?? 'capture';
+      const reason = verb === 'cancel' ? { cancelReason: 'Functional' } : {};
+      return post(on, `${sale.transactionId}/${verb}`, { amount: 700, ...reason });
+    }),
+  );
+  const path = `${base}/${sale.transactionId}`;
+  const { body: now } = await on.client.call('GET', path, { token: on.shop.token });
+  assert.ok(now.capturedAmount + now.cancelledAmount <= 10_000);
+  assert.ok(now.refundedAmount <= now.capturedAmount);
+  assert.deepEqual(
+    now.events.map((event: { sequence: number }) => event.sequence),
+    now.events.map((_: unknown, index: number) => index + 1),
+  );
+});
+
+test('an operation replays under clientOperationId or Idempotency-Key', async () => {
+  const on = await scene();
+  const sale = (await post(on, 'process', keyedSale({ amount: 10_000 }))).body;
+  const key = randomUUID();
+  const path = `${sale.transactionId}/refund`;
+  const first = await post(on, path, { amount: 100, clientOperationId: key });
+  const again = await post(on, path, { amount: 100 }, { 'idempotency-key': key });
+  assert.equal(again.headers['idempotent-replayed'], 'true');
+  assert.deepEqual(without(again.body), without(first.body));
+  const other = await post(on, path, { amount: 101, clientOperationId: key });
+  assert.equal(other.body.code, 'client_id_reused');
+  const torn = await post(on, path, { clientOperationId: 'a' }, { 'idempotency-key': 'b' });
+  assert.equal(torn.status, 422);
+  assert.equal(torn.body.code, 'idempotency_key_mismatch');
+  const twenty = await Promise.all(
+    Array.from({ length: 20 }, () => post(on, path, { amount: 50, clientOperationId: 'same' })),
+  );
+  for (const answer of twenty) {
+    assert.equal(answer.status, 200);
+    assert.deepEqual(answer.body.operation, twenty[0]?.body.operation);
+  }
+});

@@ -1,0 +1,148 @@
+// An organisation of a test's own, with all that a sale needs and tokens to try it.
+import { randomUUID } from 'node:crypto';
+import { type TestHouse, testHouse } from './house.ts';
+
+export type Shop = {
+  merchantId: string;
+  storeId: string;
+  deviceIds: string[];
+  contractId: string;
+  token: string;
+};
+
+export type Scene = TestHouse & {
+  realm: string;
+  organizationId: string;
+  linkId: string;
+  acquirerToken: string;
+  shop: Shop;
+  otherShop: Shop;
+  newShop(terms?: Record<string, unknown>): Promise<Shop>;
+};
+
+let places = 0;
+
+/** Makes an organisation with two merchants that cannot see each other. */
+export async function scene(terms: Record<string, unknown> = {}): Promise<Scene> {
+  const open = await testHouse();
+  const { house, client, host } = open;
+  const realm = `r${randomUUID().slice(0, 13)}`;
+  const organizationId = randomUUID();
+  const scope = { organizationId };
+  await house.provisioning.organizations.create(scope, { name: realm }, organizationId);
+  await house.identity.createRealm({ userDomainId: realm, organizationId });
+  const link = await house.provisioning.acquirerLinks.create(scope, {
+    name: `host-${realm}`,
+    host: '127.0.0.1',
+    port: host.port,
+    tls: false,
+    institutionId: '123456',
+  });
+  const linkId = link.view.acquirerLinkId;
+  await house.openLinks();
+
+  const tokenFor = async (application: {
+    name: string;
+    entityType: 'tenant' | 'merchant';
+    entityId: string;
+    merchantId?: string;
+    storeId?: string;
+    roles: string[];
+  }): Promise<string> => {
+    const credentials = await house.identity.createApplication({
+      organizationId,
+      userDomainId: realm,
+      securityFlows: ['ClientCredentials'],
+      ...application,
+    });
+    return client.token(realm, credentials.clientId, credentials.clientSecret);
+  };
+
+  async function newShop(own: Record<string, unknown> = terms): Promise<Shop> {
+    places += 1;
+    const { view: merchant } = await house.provisioning.merchants.create(scope, {
+      name: `Merchant ${places}`,
+      country: 'FR',
+      mcc: '5411',
+      timeZone: 'Europe/Paris',
+    });
+    const { merchantId } = merchant;
+    const { view: store } = await house.provisioning.stores.create(scope, {
+      merchantId,
+      name: `Store ${places}`,
+    });
+    const { storeId } = store;
+    const deviceIds: string[] = [];
+    for (const name of ['Till 1', 'Till 2']) {
+      const { view } = await house.provisioning.logicalDevices.create(scope, { storeId, name });
+      deviceIds.push(view.logicalDeviceId);
+    }
+    const head = `T${places.toString(36).toUpperCase().padStart(3, '0')}`;
+    const { view: contract } = await house.provisioning.acquirerContracts.create(scope, {
+      merchantId,
+      acquirerLink: linkId,
+      acquirerMerchantId: `M${String(places).padStart(14, '0')}`,
+      terminalIdRange: { from: `${head}0001`, to: `${head}9999` },
+      currencies: ['EUR', 'USD', 'JPY'],
+      captureModes: ['Immediate', 'Deferred'],
+      defaultCaptureMode: 'Immediate',
+      partialCancel: true,
+      multipleCapture: true,
+      partialApproval: true,
+      clearCardData: 'Allowed',
+      ...own,
+    });
+    const token = await tokenFor({
+      name: `till ${places}`,
+      entityType: 'merchant',
+      entityId: merchantId,
+      merchantId,
+      roles: ['Merchant'],
+    });
+    return { merchantId, storeId, deviceIds, contractId: contract.contractId, token };
+  }
+
+  const acquirerToken = await tokenFor({
+    name: 'acquirer',
+    entityType: 'tenant',
+    entityId: organizationId,
+    roles: ['AcquirerAdministrator'],
+  });
+  return {
+    ...open,
+    realm,
+    organizationId,
+    linkId,
+    acquirerToken,
+    shop: await newShop(),
+    otherShop: await newShop(),
+    newShop,
+  };
+}
+
+/** A keyed sale that the host approves; members can be changed. */
+export function keyedSale(members: Record<string, unknown> = {}): Record<string, unknown> {
+  return {
+    clientTransactionId: randomUUID(),
+    amount: 1234,
+    currency: 'EUR',
+    entryMode: 'Keyed',
+    instrument: { card: { number: '4111111111111111', expiryMonth: 12, expiryYear: 2030 } },
+    ...members,
+  };
+}
+
+/** Waits for a condition, looking often, with a limit. */
+export async function until<T>(
+  look: () => Promise<T | undefined> | T | undefined,
+  what: string,
+  limitMs = 15_000,
+): Promise<T> {
+  const end = Date.now() + limitMs;
+  for (;;) {
+    const found = await look();
+    if (found !== undefined && found !== false) return found;
+    if (Date.now() > end) throw new Error(`waited too long for ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
