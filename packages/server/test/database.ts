@@ -1,0 +1,104 @@
+// One real PostgreSQL for a whole test run: started by the first test that asks, stopped when all are done.
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import {
+  createLog,
+  type Database,
+  type EmbeddedPostgres,
+  migrate,
+  openDatabase,
+  startEmbeddedPostgres,
+  systemClock,
+  systemIds,
+} from '../src/platform/index.ts';
+
+const directoryPrefix = 'switchyard-test-';
+const migrations = fileURLToPath(new URL('../migrations', import.meta.url));
+/** Durability stays on; only the size fits a test. */
+const settings = { shared_buffers: '64MB', max_wal_size: '512MB', max_connections: '100' };
+
+type Running = { database: Database; server: EmbeddedPostgres; dataDir: string };
+
+let running: Promise<Running> | undefined;
+let serverPid: number | undefined;
+let stopped: Promise<void> | undefined;
+
+/** Migrated and shared: each test uses organisations of its own, and nothing is emptied between tests. */
+export async function testDatabase(): Promise<Database> {
+  running ??= start();
+  return (await running).database;
+}
+
+/** The address of the same server, for tests that open or lose connections of their own. */
+export async function testDatabaseUrl(): Promise<string> {
+  running ??= start();
+  return (await running).server.url;
+}
+
+/**
+ * After every hook of every file, whatever their order: what they close may still need the database. Neither
+ * its connections nor its server keep the process alive, so this comes as soon as nothing else does.
+ */
+process.once('beforeExit', () => void stop());
+/** A run that is cut short cannot wait; the next run removes what lies there. */
+process.once('exit', () => {
+  if (serverPid === undefined || stopped !== undefined) return;
+  try {
+    process.kill(serverPid, 'SIGINT');
+  } catch {
+    // It died before us.
+  }
+});
+
+async function start(): Promise<Running> {
+  await removeAbandoned();
+  const log = createLog({ logLevel: 'warn', instanceName: 'test-database' });
+  const dataDir = await mkdtemp(join(tmpdir(), directoryPrefix));
+  const server = await startEmbeddedPostgres({ dataDir, log, settings });
+  serverPid = server.pid();
+  const database = openDatabase({ url: server.url, log });
+  await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
+  return { database, server, dataDir };
+}
+
+function stop(): Promise<void> {
+  stopped ??= finish();
+  return stopped;
+}
+
+async function finish(): Promise<void> {
+  if (running === undefined) return;
+  const { database, server, dataDir } = await running;
+  await database.close();
+  await server.stop();
+  await rm(dataDir, { recursive: true, force: true });
+}
+
+/** Runs that were killed leave a server behind: adopting and stopping it is what the launcher can do. */
+async function removeAbandoned(): Promise<void> {
+  const log = createLog({ logLevel: 'silent', instanceName: 'test-database' });
+  for (const name of await readdir(tmpdir())) {
+    const dataDir = join(tmpdir(), name);
+    if (!name.startsWith(directoryPrefix) || !(await isAbandoned(dataDir))) continue;
+    try {
+      await (await startEmbeddedPostgres({ dataDir, log, settings })).stop();
+      await rm(dataDir, { recursive: true, force: true });
+    } catch {
+      // Somebody else's, or half removed: the next run looks again.
+    }
+  }
+}
+
+async function isAbandoned(dataDir: string): Promise<boolean> {
+  const owner = await readFile(join(dataDir, 'owner'), 'utf8').catch(() => '');
+  const pid = Number(owner.split(' ')[0]);
+  if (!(pid > 0)) return false;
+  try {
+    process.kill(pid, 0);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ESRCH';
+  }
+}
