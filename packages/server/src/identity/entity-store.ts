@@ -1,0 +1,154 @@
+// The SQL of what the authorization server keeps: codes, refresh tokens, sessions, revocations.
+import { type Database, isoTime } from '../platform/index.ts';
+
+/** Above this many live revocations of one realm its applications should be disabled instead. */
+export const revokedTokensMax = 10_000;
+
+export type EntityColumn = 'uid' | 'user_code';
+
+export type Entity = {
+  readonly model: string;
+  readonly entityId: string;
+  readonly payload: object;
+  readonly grantId?: string | undefined;
+  readonly uid?: string | undefined;
+  readonly userCode?: string | undefined;
+  readonly accountId?: string | undefined;
+  readonly clientId?: string | undefined;
+  /** Epoch milliseconds; left out: never. */
+  readonly expiresAt?: number | undefined;
+};
+
+export type FoundEntity = { readonly payload: object; readonly consumedAt?: number };
+export type EntityStore = ReturnType<typeof createEntityStore>;
+
+type FoundRow = { payload: object; consumed_at: Date | null };
+type ExpiredRow = { organization_id: string; model: string; entity_id: string };
+
+function found(row: FoundRow | undefined): FoundEntity | undefined {
+  if (row === undefined) return undefined;
+  const { payload, consumed_at } = row;
+  return consumed_at === null ? { payload } : { payload, consumedAt: consumed_at.getTime() };
+}
+
+export function createEntityStore(database: Database) {
+  return {
+    /** A second save keeps the mark of consumption: what was redeemed stays redeemed. */
+    async upsert(organizationId: string, entity: Entity, at: number): Promise<void> {
+      await database.query(
+        `INSERT INTO oidc_entities (organization_id, model, entity_id, payload, grant_id, uid,
+           user_code, account_id, client_id, created_at, expires_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+         ON CONFLICT (organization_id, model, entity_id) DO UPDATE SET payload = EXCLUDED.payload,
+           grant_id = EXCLUDED.grant_id, uid = EXCLUDED.uid, user_code = EXCLUDED.user_code,
+           account_id = EXCLUDED.account_id, client_id = EXCLUDED.client_id,
+           expires_at = EXCLUDED.expires_at`,
+        [
+          organizationId,
+          entity.model,
+          entity.entityId,
+          JSON.stringify(entity.payload),
+          entity.grantId ?? null,
+          entity.uid ?? null,
+          entity.userCode ?? null,
+          entity.accountId ?? null,
+          entity.clientId ?? null,
+          isoTime(at),
+          entity.expiresAt === undefined ? null : isoTime(entity.expiresAt),
+        ],
+      );
+    },
+
+    async find(
+      organizationId: string,
+      model: string,
+      entityId: string,
+      at: number,
+    ): Promise<FoundEntity | undefined> {
+      const [row] = await database.query<FoundRow>(
+        `SELECT payload, consumed_at FROM oidc_entities
+         WHERE organization_id = $1 AND model = $2 AND entity_id = $3
+           AND (expires_at IS NULL OR expires_at > $4)`,
+        [organizationId, model, entityId, isoTime(at)],
+      );
+      return found(row);
+    },
+
+    async findBy(
+      organizationId: string,
+      model: string,
+      column: EntityColumn,
+      value: string,
+      at: number,
+    ): Promise<FoundEntity | undefined> {
+      const [row] = await database.query<FoundRow>(
+        `SELECT payload, consumed_at FROM oidc_entities
+         WHERE organization_id = $1 AND ${column} = $2 AND model = $3
+           AND (expires_at IS NULL OR expires_at > $4) LIMIT 1`,
+        [organizationId, value, model, isoTime(at)],
+      );
+      return found(row);
+    },
+
+    /** True for exactly one of any number of callers, in whatever process they run. */
+    async consume(
+      organizationId: string,
+      model: string,
+      entityId: string,
+      at: number,
+    ): Promise<boolean> {
+      const won = await database.query(
+        `UPDATE oidc_entities SET consumed_at = $4
+         WHERE organization_id = $1 AND model = $2 AND entity_id = $3 AND consumed_at IS NULL
+         RETURNING entity_id`,
+        [organizationId, model, entityId, isoTime(at)],
+      );
+      return won.length > 0;
+    },
+
+    async destroy(organizationId: string, model: string, entityId: string): Promise<void> {
+      await database.query(
+        'DELETE FROM oidc_entities WHERE organization_id = $1 AND model = $2 AND entity_id = $3',
+        [organizationId, model, entityId],
+      );
+    },
+
+    async destroyByGrant(organizationId: string, grantId: string): Promise<void> {
+      await database.query(
+        'DELETE FROM oidc_entities WHERE organization_id = $1 AND grant_id = $2',
+        [organizationId, grantId],
+      );
+    },
+
+    async listIds(organizationId: string, model: string, at: number): Promise<string[]> {
+      const rows = await database.query<{ entity_id: string }>(
+        `SELECT entity_id FROM oidc_entities
+         WHERE organization_id = $1 AND model = $2 AND expires_at > $3 LIMIT ${revokedTokensMax}`,
+        [organizationId, model, isoTime(at)],
+      );
+      return rows.map((row) => row.entity_id);
+    },
+
+    /** Deletes at most `limit` expired rows, tenant by tenant, and tells how many went. */
+    async deleteExpired(at: number, limit: number): Promise<number> {
+      const rows = await database.query<ExpiredRow>(
+        `SELECT organization_id, model, entity_id FROM oidc_entities
+         WHERE expires_at < $1 ORDER BY expires_at LIMIT $2`,
+        [isoTime(at), limit],
+      );
+      const tenants = Map.groupBy(rows, (row) => row.organization_id);
+      let deleted = 0;
+      for (const [organizationId, expired] of tenants) {
+        const gone = await database.query(
+          `DELETE FROM oidc_entities USING jsonb_to_recordset($2::jsonb) AS r(model text, entity_id text)
+           WHERE oidc_entities.organization_id = $1 AND oidc_entities.model = r.model
+             AND oidc_entities.entity_id = r.entity_id AND oidc_entities.expires_at < $3
+           RETURNING oidc_entities.entity_id`,
+          [organizationId, JSON.stringify(expired), isoTime(at)],
+        );
+        deleted += gone.length;
+      }
+      return deleted;
+    },
+  };
+}

@@ -1,0 +1,68 @@
+// The nouns of identity: user domains, applications, signing keys.
+import type { KeyObject } from 'node:crypto';
+import type { Permission, RoleName } from '@switchyard/contract';
+import type { JWK } from 'jose';
+
+export type Status = 'Enabled' | 'Disabled';
+
+export type UserDomain = {
+  readonly userDomainId: string;
+  readonly organizationId: string;
+  readonly status: Status;
+};
+
+export type EntityType = 'tenant' | 'merchant';
+export type SecurityFlow = 'AuthorizationCode' | 'ClientCredentials' | 'Password';
+export type ApplicationType = 'Application' | 'CloudApiApplication';
+
+export type Application = {
+  readonly organizationId: string;
+  readonly clientId: string;
+  /** `sub` of the tokens that the application gets for itself. */
+  readonly serviceAccountId: string;
+  readonly name: string;
+  readonly description?: string | undefined;
+  readonly type: ApplicationType;
+  readonly entityType: EntityType;
+  /** The organisation (tenant) or the merchant that it acts for. */
+  readonly entityId: string;
+  /** Its tokens are good for this store alone. */
+  readonly storeId?: string | undefined;
+  readonly roles: readonly RoleName[];
+  readonly permissions: readonly Permission[];
+  readonly securityFlows: readonly SecurityFlow[];
+  readonly redirectUris: readonly string[];
+  readonly webOrigins: readonly string[];
+  readonly accessTokenSeconds?: number | undefined;
+  /** SHA-256 of the secret; a public client has none. */
+  readonly secretHash?: Buffer | undefined;
+  readonly status: Status;
+};
+
+export type SigningAlgorithm = 'ES256' | 'RS256';
+
+export type SealedKey = {
+  readonly keyId: string;
+  readonly algorithm: SigningAlgorithm;
+  readonly privateSealed: Buffer;
+  /** Epoch milliseconds. */
+  readonly activeFrom: number;
+  readonly retireAt?: number;
+};
+
+export type RealmKey = {
+  readonly keyId: string;
+  readonly algorithm: SigningAlgorithm;
+  readonly activeFrom: number;
+  readonly privateJwk: JWK;
+  readonly publicKey: KeyObject;
+};
+
+export type Realm = UserDomain & {
+  readonly issuer: string;
+  /** Every key that still verifies, by its id. */
+  readonly keys: ReadonlyMap<string, RealmKey>;
+  readonly signing: Readonly<Record<SigningAlgorithm, RealmKey>>;
+  /** Ids of access tokens that were revoked before they expired. */
+  readonly revoked: ReadonlySet<string>;
+};
