@@ -1,0 +1,113 @@
+// What the authorization server keeps: redeemed once, unreadable, apart by realm, swept when expired.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { before, describe, test } from 'node:test';
+import { errors } from 'oidc-provider';
+import { testDatabase } from '../../test/database.ts';
+import { movableClock } from '../../test/identity.ts';
+import { createLog, type Database } from '../platform/index.ts';
+import { createAdapter } from './adapter.ts';
+import { createEntityStore } from './entity-store.ts';
+import { createSweep } from './sweep.ts';
+
+describe('the adapter', () => {
+  const clock = movableClock();
+  let database: Database;
+
+  before(async () => {
+    database = await testDatabase();
+  });
+
+  function adapterOf(model: string, organizationId = randomUUID()) {
+    const entities = createEntityStore(database);
+    return createAdapter({ entities, clock, organizationId, findClient: async () => undefined })(
+      model,
+    );
+  }
+
+  test('of 20 parallel redemptions exactly one wins, 20 times over', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const adapter = adapterOf(round % 2 === 0 ? 'AuthorizationCode' : 'RefreshToken');
+      await adapter.upsert('code', { grantId: 'g', clientId: 'c' }, 60);
+      const results = await Promise.allSettled(
+        Array.from({ length: 20 }, () => adapter.consume('code')),
+      );
+      const lost = results.filter((result) => result.status === 'rejected');
+      assert.equal(lost.length, 19);
+      for (const { reason } of lost) assert.ok(reason instanceof errors.InvalidGrant);
+      assert.equal((await adapter.find('code'))?.consumed, clock.now() / 1000);
+    }
+  });
+
+  test('a second save does not make a redeemed one good again', async () => {
+    const adapter = adapterOf('RefreshToken');
+    await adapter.upsert('token', { grantId: 'g' }, 60);
+    await adapter.consume('token');
+    await adapter.upsert('token', { grantId: 'g', scope: 'email' }, 60);
+    const found = await adapter.find('token');
+    assert.equal(found?.scope, 'email');
+    assert.equal(typeof found?.consumed, 'number');
+    await assert.rejects(adapter.consume('token'));
+  });
+
+  test('bearer values are not in the database and come back whole', async () => {
+    const organizationId = randomUUID();
+    const secret = randomUUID();
+    const adapter = adapterOf('RefreshToken', organizationId);
+    await adapter.upsert(secret, { jti: secret, kind: 'RefreshToken', accountId: 'a' }, 60);
+    const rows = await database.query(
+      'SELECT entity_id, payload, account_id FROM oidc_entities WHERE organization_id = $1',
+      [organizationId],
+    );
+    assert.equal(rows.length, 1);
+    assert.equal(JSON.stringify(rows).includes(secret), false);
+    assert.deepEqual(await adapter.find(secret), {
+      jti: secret,
+      kind: 'RefreshToken',
+      accountId: 'a',
+    });
+  });
+
+  test('a session is found by its uid, a device code by the user code', async () => {
+    const sessions = adapterOf('Session');
+    await sessions.upsert('s', { jti: 's', uid: 'u' }, 60);
+    assert.deepEqual(await sessions.findByUid('u'), { jti: 's', uid: 'u' });
+    const codes = adapterOf('DeviceCode');
+    await codes.upsert('d', { jti: 'd', userCode: 'ABC' }, 60);
+    assert.deepEqual(await codes.findByUserCode('ABC'), { jti: 'd', userCode: 'ABC' });
+    assert.equal(await codes.findByUserCode('ABD'), undefined);
+  });
+
+  test('realms do not meet, nor do models', async () => {
+    const one = randomUUID();
+    await adapterOf('AuthorizationCode', one).upsert('x', { grantId: 'g' }, 60);
+    assert.equal(await adapterOf('AuthorizationCode').find('x'), undefined);
+    assert.equal(await adapterOf('RefreshToken', one).find('x'), undefined);
+    await adapterOf('AuthorizationCode').revokeByGrantId('g');
+    assert.ok(await adapterOf('AuthorizationCode', one).find('x'));
+    await adapterOf('RefreshToken', one).revokeByGrantId('g');
+    assert.equal(await adapterOf('AuthorizationCode', one).find('x'), undefined, 'whole family');
+  });
+
+  test('what has expired is not found, and the sweep takes it and nothing else', async () => {
+    const organizationId = randomUUID();
+    const adapter = adapterOf('Interaction', organizationId);
+    for (let count = 0; count < 700; count += 1) await adapter.upsert(`i${count}`, {}, 60);
+    await adapter.upsert('long', {}, 600);
+    await adapter.upsert('for ever', {}, undefined as unknown as number);
+    clock.advance(60_001);
+    assert.equal(await adapter.find('i1'), undefined);
+    const log = createLog({ logLevel: 'silent', instanceName: 'test' });
+    const sweep = createSweep({ entities: createEntityStore(database), clock, log });
+    assert.ok((await sweep.run()) >= 700);
+    const rows = await database.query<{ entity_id: string }>(
+      'SELECT entity_id FROM oidc_entities WHERE organization_id = $1 ORDER BY 1',
+      [organizationId],
+    );
+    assert.deepEqual(
+      rows.map((row) => row.entity_id),
+      ['for ever', 'long'],
+    );
+    assert.ok(await adapter.find('for ever'));
+  });
+});

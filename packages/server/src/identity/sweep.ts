@@ -1,0 +1,42 @@
+// Deletes expired codes, tokens and sessions in bounded batches, now and then.
+import type { Clock, Log } from '../platform/index.ts';
+import type { EntityStore } from './entity-store.ts';
+
+const batchRows = 500;
+const batchesPerRunMax = 20;
+const everyMs = 300_000;
+
+export type Sweep = { run(): Promise<number>; start(): void; stop(): Promise<void> };
+
+type Deps = { entities: EntityStore; clock: Clock; log: Log };
+
+export function createSweep({ entities, clock, log }: Deps): Sweep {
+  let timer: NodeJS.Timeout | undefined;
+  let running: Promise<unknown> = Promise.resolve();
+
+  async function run(): Promise<number> {
+    let total = 0;
+    for (let batch = 0; batch < batchesPerRunMax; batch += 1) {
+      const deleted = await entities.deleteExpired(clock.now(), batchRows);
+      total += deleted;
+      if (deleted < batchRows) break;
+    }
+    return total;
+  }
+
+  return {
+    run,
+    start() {
+      timer ??= setInterval(() => {
+        running = run().catch((error: unknown) => {
+          log.warn({ err: error }, 'the sweep of expired entities failed and will be tried again');
+        });
+      }, everyMs).unref();
+    },
+    async stop() {
+      clearInterval(timer);
+      timer = undefined;
+      await running;
+    },
+  };
+}

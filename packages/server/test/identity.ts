@@ -1,0 +1,122 @@
+// A realm with one application over a real database, for the tests of identity and of its users.
+import { randomBytes, randomUUID } from 'node:crypto';
+import Fastify, { type FastifyInstance } from 'fastify';
+import {
+  createIdentity,
+  type Identity,
+  type NewApplication,
+  type TokenLimits,
+} from '../src/identity/index.ts';
+import { type Clock, createLog, type Database, systemIds } from '../src/platform/index.ts';
+
+export const authUrl = 'https://localhost:8443';
+
+export type MovableClock = Clock & { advance(ms: number): void };
+
+export function movableClock(startAt = 1_800_000_000_000): MovableClock {
+  let now = startAt;
+  return {
+    now: () => now,
+    advance(ms) {
+      now += ms;
+    },
+  };
+}
+
+export type TestRealm = {
+  readonly identity: Identity;
+  readonly app: FastifyInstance;
+  readonly organizationId: string;
+  readonly userDomainId: string;
+  readonly tokenPath: string;
+  createApplication(
+    facts?: Partial<NewApplication>,
+  ): Promise<{ clientId: string; clientSecret: string }>;
+  /** Posts a form, as an OAuth client does. */
+  post(
+    path: string,
+    form: Record<string, string>,
+    headers?: Record<string, string>,
+  ): Promise<Answer>;
+  /** An access token by client credentials. */
+  getToken(client: { clientId: string; clientSecret: string }): Promise<string>;
+  close(): Promise<void>;
+};
+
+export type Answer = {
+  readonly status: number;
+  readonly headers: Record<string, unknown>;
+  readonly body: Record<string, unknown>;
+};
+
+export type TestRealmDeps = {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly masterKey?: Buffer;
+  readonly tokenLimits?: TokenLimits;
+};
+
+/** The limits of production, which no test should meet by accident, lie well above a test's calls. */
+export async function openTestRealm(deps: TestRealmDeps): Promise<TestRealm> {
+  const { database, clock, masterKey = randomBytes(32), tokenLimits } = deps;
+  const log = createLog({ logLevel: 'silent', instanceName: 'test' });
+  const identity = createIdentity({
+    database,
+    settings: { authUrl },
+    clock,
+    ids: systemIds,
+    log,
+    masterKey,
+    ...(tokenLimits === undefined ? {} : { tokenLimits }),
+  });
+  const organizationId = randomUUID();
+  const userDomainId = `realm-${randomUUID()}`;
+  await identity.createRealm({ userDomainId, organizationId });
+  const app = Fastify();
+  await identity.register(app);
+
+  const realm: TestRealm = {
+    identity,
+    app,
+    organizationId,
+    userDomainId,
+    tokenPath: `/oauth2/v1/${userDomainId}/token`,
+    createApplication: (facts) =>
+      identity.createApplication({
+        organizationId,
+        userDomainId,
+        name: 'Till 7',
+        entityType: 'tenant',
+        entityId: organizationId,
+        roles: ['PointOfSaleTerminal'],
+        securityFlows: ['ClientCredentials'],
+        ...facts,
+      }),
+    async post(path, form, headers = {}) {
+      const response = await app.inject({
+        method: 'POST',
+        url: path,
+        headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+        payload: new URLSearchParams(form).toString(),
+      });
+      return {
+        status: response.statusCode,
+        headers: response.headers,
+        body: response.body === '' ? {} : response.json(),
+      };
+    },
+    async getToken({ clientId, clientSecret }) {
+      const { body } = await realm.post(realm.tokenPath, {
+        grant_type: 'client_credentials',
+        client_id: clientId,
+        client_secret: clientSecret,
+      });
+      return String(body['access_token']);
+    },
+    async close() {
+      await app.close();
+      await identity.close();
+    },
+  };
+  return realm;
+}
