@@ -1,0 +1,144 @@
+// Applications: made, found, given a new secret, switched off.
+import { refuse, roleNamed } from '@switchyard/contract';
+import type { Clock, Ids } from '../platform/index.ts';
+import { createCachedLookup } from './cached-lookup.ts';
+import { permissionsOf } from './permissions.ts';
+import type { Revision } from './revision.ts';
+import { hashSecret, secretMatches } from './secrets.ts';
+import type { IdentityStore } from './store.ts';
+import type { Application, ApplicationType, EntityType, SecurityFlow, Status } from './types.ts';
+
+/** How long another process may take to see a new secret or a changed status. */
+export const applicationTtlMs = 5_000;
+const cachedApplicationsMax = 10_000;
+/** Printable and safe in a URL, a form and HTTP Basic without any escaping. */
+const clientIdPattern = /^[A-Za-z0-9._-]{1,128}$/;
+const leastSecretLength = 32;
+/** No access token may live longer: so long a replaced signing key still has to verify. */
+export const accessTokenSecondsMax = 86_400;
+const accessTokenSecondsMin = 60;
+
+export type NewApplication = {
+  readonly organizationId: string;
+  readonly name: string;
+  readonly entityType: EntityType;
+  /** The organisation for `tenant`, the merchant for `merchant`. */
+  readonly entityId: string;
+  readonly merchantId?: string | undefined;
+  readonly storeId?: string | undefined;
+  /** Identifiers or titles: `PointOfSaleTerminal` or `Point-of-sale Terminal`. */
+  readonly roles: readonly string[];
+  readonly securityFlows: readonly SecurityFlow[];
+  readonly type?: ApplicationType | undefined;
+  readonly description?: string | undefined;
+  readonly redirectUris?: readonly string[] | undefined;
+  readonly webOrigins?: readonly string[] | undefined;
+  readonly accessTokenSeconds?: number | undefined;
+  readonly clientId?: string | undefined;
+  readonly clientSecret?: string | undefined;
+};
+
+export type Applications = ReturnType<typeof createApplications>;
+
+type Key = { readonly organizationId: string; readonly clientId: string };
+type Deps = { store: IdentityStore; clock: Clock; ids: Ids; revision: Revision };
+
+function rolesOf(names: readonly string[]) {
+  return names.map((name) => roleNamed(name) ?? refuse('field_invalid', 'No such role.'));
+}
+
+function applicationFrom(wanted: NewApplication, ids: Ids): Application {
+  const { clientId = ids.uuid(), accessTokenSeconds: seconds } = wanted;
+  if (!clientIdPattern.test(clientId)) refuse('field_invalid', 'This client id cannot be used.');
+  if (
+    seconds !== undefined &&
+    !(seconds >= accessTokenSecondsMin && seconds <= accessTokenSecondsMax)
+  ) {
+    refuse('field_invalid', 'An access token lives between a minute and a day.');
+  }
+  if (wanted.merchantId !== undefined && wanted.merchantId !== wanted.entityId) {
+    refuse('entity_mismatch', 'An application acts for the merchant that it belongs to.');
+  }
+  const roles = rolesOf(wanted.roles);
+  return {
+    organizationId: wanted.organizationId,
+    clientId,
+    serviceAccountId: ids.uuidV4(),
+    name: wanted.name,
+    description: wanted.description,
+    type: wanted.type ?? 'Application',
+    entityType: wanted.entityType,
+    entityId: wanted.entityId,
+    storeId: wanted.storeId,
+    roles,
+    permissions: permissionsOf(roles),
+    securityFlows: wanted.securityFlows,
+    redirectUris: wanted.redirectUris ?? [],
+    webOrigins: wanted.webOrigins ?? [],
+    accessTokenSeconds: seconds,
+    status: 'Enabled',
+  };
+}
+
+export function createApplications({ store, clock, ids, revision }: Deps) {
+  const lookup = createCachedLookup<Key, Application>({
+    max: cachedApplicationsMax,
+    ttlMs: applicationTtlMs,
+    clock,
+    nameOf: ({ organizationId, clientId }) => `${organizationId}/${clientId}`,
+    // Whatever else a request names is no client, and need not reach the database.
+    load: async ({ organizationId, clientId }) =>
+      clientIdPattern.test(clientId) ? store.findApplication(organizationId, clientId) : undefined,
+  });
+  const changed = (organizationId: string, clientId: string) => {
+    lookup.forget({ organizationId, clientId });
+    revision.bump();
+  };
+
+  return {
+    find: (organizationId: string, clientId: string) => lookup.find({ organizationId, clientId }),
+
+    /** The secret is shown this once and kept as a hash. */
+    async create(wanted: NewApplication): Promise<{ clientId: string; clientSecret: string }> {
+      const application = applicationFrom(wanted, ids);
+      const clientSecret = wanted.clientSecret ?? ids.secret();
+      if (clientSecret.length < leastSecretLength) {
+        refuse('field_invalid', 'The secret is too short.');
+      }
+      const made = { ...application, secretHash: hashSecret(clientSecret) };
+      if (!(await store.insertApplication(made, clock.now()))) {
+        refuse('already_exists', 'This client id is taken.');
+      }
+      changed(made.organizationId, made.clientId);
+      return { clientId: made.clientId, clientSecret };
+    },
+
+    /** The old secret is dead from here on; tokens that were issued live on. */
+    async renewSecret(organizationId: string, clientId: string): Promise<{ clientSecret: string }> {
+      const clientSecret = ids.secret();
+      const secretHash = hashSecret(clientSecret);
+      if (!(await store.replaceSecret(organizationId, clientId, secretHash, clock.now()))) {
+        refuse('resource_not_found', 'There is no such application with a secret.');
+      }
+      changed(organizationId, clientId);
+      return { clientSecret };
+    },
+
+    /** Disabled: no new tokens at once, and the issued ones are refused within a minute. */
+    async setStatus(organizationId: string, clientId: string, status: Status): Promise<void> {
+      if (!(await store.setApplicationStatus(organizationId, clientId, status, clock.now()))) {
+        refuse('resource_not_found', 'There is no such application.');
+      }
+      changed(organizationId, clientId);
+    },
+
+    async checkSecret(organizationId: string, clientId: string, secret: string): Promise<boolean> {
+      const cached = await lookup.find({ organizationId, clientId });
+      if (cached?.secretHash === undefined) return false;
+      if (secretMatches(secret, cached.secretHash)) return true;
+      // Another process may have renewed it a moment ago.
+      const fresh = await lookup.refresh({ organizationId, clientId });
+      return fresh?.secretHash !== undefined && secretMatches(secret, fresh.secretHash);
+    },
+  };
+}

@@ -1,0 +1,126 @@
+// Realms: a user domain with its keys, kept in a bounded cache that follows rotation and revocation.
+import { refuse } from '@switchyard/contract';
+import type { Clock, Log } from '../platform/index.ts';
+import { accessTokenSecondsMax } from './applications.ts';
+import { createCachedLookup } from './cached-lookup.ts';
+import { type EntityStore, revokedTokensMax } from './entity-store.ts';
+import { type KeyRing, signingKey } from './realm-keys.ts';
+import type { Revision } from './revision.ts';
+import type { IdentityStore } from './store.ts';
+import type { Realm, RealmKey } from './types.ts';
+
+export const cachedRealmsMax = 500;
+/** How long another process may take to see rotated keys, a revoked token, a disabled domain. */
+export const realmTtlMs = 20_000;
+/** A rotated key is published this long before it signs, so that caches of the JWKS have it. */
+export const keyLeadMs = 3_600_000;
+
+export const revokedTokenModel = 'RevokedAccessToken';
+const userDomainPattern = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+
+export type Realms = ReturnType<typeof createRealms>;
+
+type Deps = {
+  store: IdentityStore;
+  entities: EntityStore;
+  keyRing: KeyRing;
+  clock: Clock;
+  log: Log;
+  revision: Revision;
+  authUrl: string;
+};
+
+export function createRealms(deps: Deps) {
+  const { store, entities, keyRing, clock, log, revision, authUrl } = deps;
+  const issuerPrefix = `${authUrl}/auth/realms/`;
+
+  async function openKeys(organizationId: string, known: Realm | undefined): Promise<RealmKey[]> {
+    const sealed = await store.listKeys(organizationId, clock.now());
+    return sealed.map((key) => known?.keys.get(key.keyId) ?? keyRing.open(organizationId, key));
+  }
+
+  async function load(userDomainId: string, known: Realm | undefined): Promise<Realm | undefined> {
+    const domain = await store.findDomain(userDomainId);
+    if (domain?.status !== 'Enabled') return undefined;
+    const keys = await openKeys(domain.organizationId, known);
+    const ES256 = signingKey(keys, 'ES256', clock.now());
+    const RS256 = signingKey(keys, 'RS256', clock.now());
+    if (ES256 === undefined || RS256 === undefined) {
+      throw new Error(`the user domain ${userDomainId} has no signing keys`);
+    }
+    const revoked = await entities.listIds(domain.organizationId, revokedTokenModel, clock.now());
+    if (revoked.length >= revokedTokensMax) log.error({ userDomainId }, 'too many revoked tokens');
+    return {
+      ...domain,
+      issuer: issuerPrefix + userDomainId,
+      keys: new Map(keys.map((key) => [key.keyId, key])),
+      signing: { ES256, RS256 },
+      revoked: new Set(revoked),
+    };
+  }
+
+  const lookup = createCachedLookup<string, Realm>({
+    max: cachedRealmsMax,
+    ttlMs: realmTtlMs,
+    clock,
+    nameOf: (userDomainId) => userDomainId,
+    load,
+  });
+  const find = async (userDomainId: string): Promise<Realm | undefined> =>
+    userDomainPattern.test(userDomainId) ? lookup.find(userDomainId) : undefined;
+  const changed = (userDomainId: string) => {
+    lookup.forget(userDomainId);
+    revision.bump();
+  };
+
+  return {
+    find,
+
+    async findByIssuer(issuer: string): Promise<Realm | undefined> {
+      return issuer.startsWith(issuerPrefix) ? find(issuer.slice(issuerPrefix.length)) : undefined;
+    },
+
+    /** Makes the domain and its first keys; the same call again changes nothing. */
+    async create(wanted: { userDomainId: string; organizationId: string }): Promise<void> {
+      const { userDomainId, organizationId } = wanted;
+      if (!userDomainPattern.test(userDomainId)) {
+        refuse('field_invalid', 'A user domain is 1 to 63 of a-z, 0-9 and inner hyphens.');
+      }
+      const standing = await store.findDomain(userDomainId);
+      if (standing?.organizationId === organizationId) return;
+      const now = clock.now();
+      const keys = await keyRing.make(organizationId, now);
+      if (
+        !(await store.insertDomain({ userDomainId, organizationId, status: 'Enabled' }, keys, now))
+      ) {
+        refuse('already_exists', 'The user domain or the organization has one already.');
+      }
+      changed(userDomainId);
+    },
+
+    /** New keys are published now and sign after the lead; old tokens verify until they expire. */
+    async rotateKeys(userDomainId: string): Promise<void> {
+      const realm =
+        (await find(userDomainId)) ?? refuse('resource_not_found', 'No such user domain.');
+      const now = clock.now();
+      const activeFrom = now + keyLeadMs;
+      await store.replaceKeys(
+        realm.organizationId,
+        await keyRing.make(realm.organizationId, activeFrom),
+        now,
+        activeFrom + realmTtlMs + accessTokenSecondsMax * 1000,
+      );
+      changed(userDomainId);
+    },
+
+    /** The token is refused here at once, elsewhere within a minute. */
+    async revokeToken(realm: Realm, tokenId: string, expiresAt: number): Promise<void> {
+      await entities.upsert(
+        realm.organizationId,
+        { model: revokedTokenModel, entityId: tokenId, payload: {}, expiresAt },
+        clock.now(),
+      );
+      changed(realm.userDomainId);
+    },
+  };
+}
