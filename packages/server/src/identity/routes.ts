@@ -1,0 +1,102 @@
+// Mounts the authorization server: both spellings of its paths, into the realm's own provider.
+import type { ServerResponse } from 'node:http';
+import { errorCodes, Refusal } from '@switchyard/contract';
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { innerPaths } from './provider.ts';
+import type { RateLimits } from './rate-limits.ts';
+import type { Realm } from './types.ts';
+
+type Endpoint = {
+  readonly url: string;
+  readonly inner: string;
+  /** Browsers ask first with OPTIONS; the library answers that too. */
+  readonly methods: readonly string[];
+};
+
+type Deps = {
+  findRealm(userDomainId: string): Promise<Realm | undefined>;
+  listenerOf(realm: Realm): (request: FastifyRequest['raw'], response: ServerResponse) => unknown;
+  limits: RateLimits;
+};
+
+type RealmRequest = FastifyRequest<{ Params: { realm: string } }>;
+
+const posts = ['POST', 'OPTIONS'] as const;
+const reads = ['GET', 'HEAD', 'OPTIONS'] as const;
+
+const endpoints: readonly Endpoint[] = [
+  { url: '/oauth2/v1/:realm/token', inner: innerPaths.token, methods: posts },
+  ...(['token', 'introspection', 'revocation'] as const).map((name) => ({
+    url: `/auth/realms/:realm${innerPaths[name]}`,
+    inner: innerPaths[name],
+    methods: posts,
+  })),
+  ...(['jwks', 'discovery'] as const).map((name) => ({
+    url: `/auth/realms/:realm${innerPaths[name]}`,
+    inner: innerPaths[name],
+    methods: reads,
+  })),
+];
+
+/** RFC 6749's error body, for what is refused before the library sees it. */
+function refuseWith(reply: FastifyReply, status: number, error: string, description: string) {
+  return reply
+    .code(status)
+    .header('Cache-Control', 'no-store')
+    .type('application/json; charset=utf-8')
+    .send({ error, error_description: description });
+}
+
+function createHandler({ findRealm, listenerOf, limits }: Deps, endpoint: Endpoint) {
+  return async (request: RealmRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    if (!endpoint.methods.includes(request.method)) {
+      reply.header('Allow', endpoint.methods.join(', '));
+      return refuseWith(reply, 405, 'invalid_request', 'this method is not allowed here');
+    }
+    const wait = await limits.address(request.ip);
+    if (wait !== undefined) {
+      reply.header('Retry-After', String(wait));
+      return refuseWith(reply, 429, 'temporarily_unavailable', 'too many requests');
+    }
+    const realm = await findRealm(request.params.realm);
+    if (realm === undefined)
+      return refuseWith(reply, 404, 'invalid_request', 'unknown user domain');
+
+    reply.hijack();
+    for (const [name, value] of Object.entries(reply.getHeaders())) {
+      if (value !== undefined) reply.raw.setHeader(name, value);
+    }
+    request.raw.url = endpoint.inner;
+    await listenerOf(realm)(request.raw, reply.raw);
+    if (reply.raw.statusCode === 401) await limits.failed(request.ip);
+    return reply;
+  };
+}
+
+/** What fails before the library sees it, in RFC 6749's body too; faults are the house's to report. */
+function answerError(error: unknown, _request: FastifyRequest, reply: FastifyReply) {
+  if (error instanceof Refusal) {
+    const { status } = errorCodes[error.code];
+    if (error.retryAfterMs !== undefined) {
+      reply.header('Retry-After', String(Math.ceil(error.retryAfterMs / 1000)));
+    }
+    const word = status < 500 ? 'invalid_request' : 'temporarily_unavailable';
+    return refuseWith(reply, status, word, error.detail);
+  }
+  const { statusCode = 500, message } = error as FastifyError;
+  if (statusCode >= 500) throw error;
+  return refuseWith(reply, statusCode, 'invalid_request', message);
+}
+
+/** A scope of its own: the library reads the bodies, so here nothing else may. */
+export async function registerOauthRoutes(app: FastifyInstance, deps: Deps): Promise<void> {
+  await app.register((scope, _options, done) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', (_request, _payload, parsed) => parsed(null));
+    scope.setErrorHandler(answerError);
+    for (const endpoint of endpoints) {
+      scope.all(endpoint.url, createHandler(deps, endpoint));
+    }
+    done();
+  });
+}
