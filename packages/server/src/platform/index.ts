@@ -12,11 +12,15 @@ export {
   type EmbeddedPostgresOptions,
   startEmbeddedPostgres,
 } from './embedded-postgres.ts';
+export { createFailPoints, type FailPointName, type FailPoints } from './fail-points.ts';
 export { createGroupCommit, type GroupCommit, type GroupCommitOptions } from './group-commit.ts';
 export { type Ids, jittered, systemIds } from './ids.ts';
+export { deriveKey } from './keys.ts';
 export { createLog, type Log, type LogSettings, type LogStream } from './log.ts';
+export { createMetrics, type Metrics } from './metrics.ts';
 export { type MigrateDeps, migrate } from './migrations.ts';
 export { scrubText } from './redaction.ts';
+export { openSealed, seal } from './seal.ts';
 export {
   readSettings,
   type Settings,
