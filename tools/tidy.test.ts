@@ -117,6 +117,7 @@ const planted: [path: string, text: string, says: RegExp][] = [
   [`${server}/vault/rules.ts`, `import { sql } from 'kysely';`, /pure file must not import kysely/],
   [`${server}/vault/rules.ts`, `import { now } from '../platform/index.ts';`, /pure file/],
   ['tools/a.ts', 'export {};\n'.repeat(401), /401 lines; 400 at most/],
+  ['tools/a.test.ts', 'export {};\n'.repeat(601), /601 lines; 600 at most/],
   ['tools/a.ts', longFunction, /72 lines of its own; 70 at most/],
   ['tools/a.ts', `route({ handler: async () => {\n${'call();\n'.repeat(40)}} });`, /40 at most/],
   ['tools/request-utils.ts', '', /says nothing/],

@@ -28,7 +28,10 @@ const foreign = new Set(['node_modules', '.git', '.cache', '.switchyard', 'dist'
 
 /** Every text of the repository; what is made or fetched there is nobody's own. */
 export function readTexts(root: string): TextFile[] {
-  return globSync('{**,.ci/**,.github/**,.*}', { cwd: root, exclude: (path) => foreign.has(basename(path)) })
+  return globSync('{**,.ci/**,.github/**,.*}', {
+    cwd: root,
+    exclude: (path) => foreign.has(basename(path)),
+  })
     .map((path) => path.split(sep).join('/'))
     .filter((path) => /\.(?:[cm]?[jt]sx?|json|md|sql|sh|ya?ml)$|^\.ci\/|^\.npmrc$/.test(path))
     .filter((path) => statSync(join(root, path)).isFile())

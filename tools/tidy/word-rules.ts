@@ -51,9 +51,9 @@ function purposeFaults(file: SourceFile): Fault[] {
 function ambientFaults(file: SourceFile): Fault[] {
   if (isTest(file.path) || file.path.startsWith('tools/')) return [];
   const faults: Fault[] = [];
-  walk(file.program, (node) => {
+  walk(file.program, (node, parents) => {
     const used = ambientUse(node);
-    if (used === undefined) return;
+    if (used === undefined || isSearchPath(parents.at(-1))) return;
     if (used === 'process.env' ? settingsFiles.test(file.path) : clockFiles.test(file.path)) return;
     const instead = used === 'process.env' ? 'the settings' : 'clock and ids';
     faults.push(fault(file, file.lineAt(node.start), 'ambient', `${used}: ask ${instead} instead`));
@@ -70,6 +70,12 @@ function ambientUse(node: Node): string | undefined {
   if (object.type !== 'Identifier' || property.type !== 'Identifier') return undefined;
   const used = `${object.name}.${property.name}`;
   return ['process.env', 'Date.now', 'Math.random'].includes(used) ? used : undefined;
+}
+
+/** PATH is the machine's, handed on to a child process; it is no setting of ours. */
+function isSearchPath(parent: Node | undefined): boolean {
+  if (parent?.type !== 'MemberExpression' || parent.property.type !== 'Literal') return false;
+  return parent.property.value === 'PATH';
 }
 
 function isNamed(node: Node, name: string): boolean {

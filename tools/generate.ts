@@ -1,0 +1,53 @@
+// `npm run generate`: writes the documents that come from code. With --check it writes nothing and
+// fails when one of them is not what the code would write now.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { root } from './gates.ts';
+import { errorsDocument } from './generate/errors.ts';
+import { eventsDocument } from './generate/events.ts';
+import { replaceBlock } from './generate/markdown.ts';
+import { permissionsDocument } from './generate/permissions.ts';
+import { settingsDocument } from './generate/settings.ts';
+import { statesTable } from './generate/states.ts';
+
+type Generated = { path: string; write: (present: string) => string | Promise<string> };
+
+const note = '<!-- Written by `npm run generate`; edit the code instead. -->\n\n';
+
+const documents: Generated[] = [
+  { path: 'docs/reference/errors.md', write: () => note + errorsDocument() },
+  { path: 'docs/reference/settings.md', write: () => note + settingsDocument() },
+  { path: 'docs/reference/events.md', write: () => note + eventsDocument() },
+  { path: 'docs/reference/permissions.md', write: () => note + permissionsDocument() },
+  {
+    path: 'docs/concepts/states.md',
+    write: (present) => replaceBlock(present, 'states', statesTable()),
+  },
+];
+
+function read(path: string): string {
+  return existsSync(path) ? readFileSync(path, 'utf8') : '';
+}
+
+async function stale(): Promise<{ path: string; text: string }[]> {
+  const changed: { path: string; text: string }[] = [];
+  for (const { path, write } of documents) {
+    const present = read(join(root, path));
+    const text = await write(present);
+    if (text !== present) changed.push({ path, text });
+  }
+  return changed;
+}
+
+const changed = await stale();
+if (process.argv.includes('--check')) {
+  for (const { path } of changed) console.error(`${path} is not fresh: run npm run generate`);
+  process.exitCode = changed.length === 0 ? 0 : 1;
+} else {
+  for (const { path, text } of changed) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+    console.log(`wrote ${path}`);
+  }
+  if (changed.length === 0) console.log('every generated document is fresh');
+}
