@@ -1,0 +1,221 @@
+/**
+ * How a merchant reaches its acquirer: links, and the contracts that use them.
+ *
+ * Source of the numbers: ISO 8583:1987, data elements 18, 32, 41 and 42.
+ */
+import { type Static, Type } from 'typebox';
+import {
+  closed,
+  commonAnswer,
+  commonInput,
+  identifier,
+  replacement,
+  shortText,
+} from './provisioned.ts';
+
+const organizationId = identifier('The organisation.');
+const merchantId = identifier('The merchant.');
+const acquirerLinkId = identifier('The acquirer link.');
+const contractId = identifier('The acquirer contract.');
+
+const adapter = Type.Enum(['Iso8583Host'], {
+  default: 'Iso8583Host',
+  description: 'How the acquirer is spoken to.',
+});
+
+const acquirerLinkInput = {
+  ...commonInput,
+  adapter: Type.Optional(adapter),
+  host: Type.String({
+    pattern: '^[A-Za-z0-9.:-]{1,253}$',
+    description: 'A host name, or an address of IPv4 or IPv6.',
+    examples: ['acquirer.example'],
+  }),
+  port: Type.Integer({ minimum: 1, maximum: 65_535, description: 'The TCP port.' }),
+  tls: Type.Optional(
+    Type.Boolean({ default: true, description: 'May be false for a loopback host alone.' }),
+  ),
+  institutionId: Type.String({
+    pattern: '^[0-9]{1,11}$',
+    description: 'The acquiring institution identification code (DE32).',
+    examples: ['100001'],
+  }),
+};
+
+/**
+ * A way to an acquirer, as it is created.
+ *
+ * @example
+ * const body: AcquirerLinkInput = { name: 'north', host: 'acquirer.example', port: 8583, institutionId: '100001' };
+ */
+export const AcquirerLinkInput = closed(acquirerLinkInput, 'An acquirer link as it is created.');
+export type AcquirerLinkInput = Static<typeof AcquirerLinkInput>;
+
+/**
+ * A way to an acquirer, as it is replaced.
+ *
+ * @example
+ * const body = { ...link, host: 'acquirer2.example' };
+ */
+export const AcquirerLinkReplacement = replacement(
+  acquirerLinkInput,
+  { acquirerLinkId },
+  'An acquirer link as it is replaced.',
+);
+
+/**
+ * A way to an acquirer, as it stands.
+ *
+ * @example
+ * const link = (await response.json()) as AcquirerLink;
+ */
+export const AcquirerLink = closed(
+  {
+    acquirerLinkId,
+    organizationId,
+    ...acquirerLinkInput,
+    ...commonAnswer,
+    adapter,
+    tls: Type.Boolean(),
+  },
+  'An acquirer link: where and how an acquirer is reached.',
+);
+export type AcquirerLink = Static<typeof AcquirerLink>;
+
+const terminalId = Type.String({
+  pattern: '^[A-Z0-9]{8}$',
+  description: 'A terminal identification of eight characters (DE41).',
+  examples: ['TERM0001'],
+});
+
+const captureMode = Type.Enum(['Immediate', 'Deferred'], {
+  description: 'Whether a sale captures at once.',
+});
+
+const captureTransport = Type.Enum(['Advice', 'File'], {
+  default: 'Advice',
+  description: 'Whether a capture is a message or a line of the settlement file.',
+});
+
+const clearCardData = Type.Enum(['Allowed', 'Refused'], {
+  default: 'Refused',
+  description: 'Whether card data may come without encryption of its own, inside TLS.',
+});
+
+const mcc = Type.String({
+  pattern: '^[0-9]{4}$',
+  description: 'The merchant category code (DE18); the one of the merchant when left out.',
+});
+
+const contractInput = {
+  ...commonInput,
+  name: Type.Optional(shortText(100, 'The merchant number at the acquirer when left out.')),
+  acquirerLink: identifier('The acquirer link that carries the messages of this contract.'),
+  acquirerMerchantId: Type.String({
+    pattern: '^[A-Za-z0-9]{1,15}$',
+    description: 'The number of the merchant at the acquirer (DE42).',
+    examples: ['100000000000001'],
+  }),
+  terminalIdRange: closed(
+    { from: terminalId, to: terminalId },
+    'The terminals of this contract: a fixed head and a counted tail, shared with no other contract of the link.',
+  ),
+  mcc: Type.Optional(mcc),
+  currencies: Type.Array(Type.String({ pattern: '^[A-Z]{3}$' }), {
+    minItems: 1,
+    maxItems: 50,
+    uniqueItems: true,
+    description: 'The currencies that the acquirer takes (ISO 4217).',
+  }),
+  captureModes: Type.Array(captureMode, { minItems: 1, maxItems: 2, uniqueItems: true }),
+  defaultCaptureMode: Type.Optional(
+    Type.Enum(['Immediate', 'Deferred'], {
+      description: 'For a sale that names none; the first of captureModes when left out.',
+    }),
+  ),
+  captureTransport: Type.Optional(captureTransport),
+  partialCancel: Type.Optional(
+    Type.Boolean({ default: false, description: 'Whether a part of a hold can be cancelled.' }),
+  ),
+  multipleCapture: Type.Optional(
+    Type.Boolean({ default: false, description: 'Whether one hold can be captured in parts.' }),
+  ),
+  overCapturePercent: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 100,
+      default: 0,
+      description: 'How far captures may exceed the authorised amount, in percent.',
+    }),
+  ),
+  partialApproval: Type.Optional(
+    Type.Boolean({ default: false, description: 'Whether a part of the amount may be approved.' }),
+  ),
+  clearCardData: Type.Optional(clearCardData),
+  holdDays: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 365,
+      default: 30,
+      description: 'The days after which a hold lapses.',
+    }),
+  ),
+};
+
+/**
+ * What an acquirer agreed with a merchant, as it is created.
+ *
+ * @example
+ * const body: AcquirerContractInput = {
+ *   acquirerLink: acquirerLinkId,
+ *   acquirerMerchantId: '100000000000001',
+ *   terminalIdRange: { from: 'TERM0001', to: 'TERM9999' },
+ *   currencies: ['EUR'],
+ *   captureModes: ['Immediate', 'Deferred'],
+ * };
+ */
+export const AcquirerContractInput = closed(
+  contractInput,
+  'An acquirer contract as it is created.',
+);
+export type AcquirerContractInput = Static<typeof AcquirerContractInput>;
+
+/**
+ * An acquirer contract as it is replaced. The link, the merchant's number and the start of the
+ * terminal range stay, since transactions refer to them: what moves is a new contract.
+ *
+ * @example
+ * const body = { ...contract, holdDays: 7 };
+ */
+export const AcquirerContractReplacement = replacement(
+  contractInput,
+  { contractId, merchantId },
+  'An acquirer contract as it is replaced.',
+);
+
+/**
+ * An acquirer contract as it stands, every default filled in.
+ *
+ * @example
+ * contract.holdDays; // 30
+ */
+export const AcquirerContract = closed(
+  {
+    contractId,
+    organizationId,
+    merchantId,
+    ...contractInput,
+    ...commonAnswer,
+    name: commonInput.name,
+    defaultCaptureMode: captureMode,
+    captureTransport,
+    partialCancel: Type.Boolean(),
+    multipleCapture: Type.Boolean(),
+    overCapturePercent: Type.Integer(),
+    partialApproval: Type.Boolean(),
+    clearCardData,
+    holdDays: Type.Integer(),
+  },
+  'An acquirer contract: what an acquirer agreed with a merchant.',
+);
+export type AcquirerContract = Static<typeof AcquirerContract>;

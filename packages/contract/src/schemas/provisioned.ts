@@ -1,0 +1,132 @@
+/** What every provisioned thing has in common, and how its schemas are put together. */
+import { type TObject, type TProperties, type TSchema, Type } from 'typebox';
+import { Labels, Timestamp } from './values.ts';
+
+/**
+ * Whether a provisioned thing takes sales.
+ *
+ * @example
+ * const status: ProvisioningStatus = 'Disabled';
+ */
+export const provisioningStatuses = ['Enabled', 'Disabled'] as const;
+export type ProvisioningStatus = (typeof provisioningStatuses)[number];
+
+/**
+ * The identifier of something, with what it identifies.
+ *
+ * @param description - one sentence for the reference
+ * @returns a schema of a UUID (RFC 9562)
+ * @example
+ * identifier('The merchant.');
+ */
+export const identifier = (description: string) => Type.String({ format: 'uuid', description });
+
+/**
+ * A short text that says something: at least one character that is not a space.
+ *
+ * @param maxLength - characters at most
+ * @param description - one sentence for the reference
+ * @returns a schema
+ * @example
+ * shortText(60, 'City.');
+ */
+export const shortText = (maxLength: number, description: string) =>
+  Type.String({
+    minLength: 1,
+    maxLength,
+    pattern: '^[^\\u0000-\\u001f\\u007f]*\\S[^\\u0000-\\u001f\\u007f]*$',
+    description,
+  });
+
+/**
+ * A closed object.
+ *
+ * @param properties - its members
+ * @param description - one sentence for the reference
+ * @returns a schema that refuses every other member
+ * @example
+ * closed({ city: shortText(60, 'City.') }, 'An address.');
+ */
+export const closed = <const Properties extends TProperties>(
+  properties: Properties,
+  description: string,
+): TObject<Properties> => Type.Object(properties, { additionalProperties: false, description });
+
+/**
+ * The members that every provisioned thing is created with.
+ *
+ * @example
+ * closed({ ...commonInput, mcc }, 'A merchant.');
+ */
+export const commonInput = {
+  name: shortText(100, 'The name that people know it by.'),
+  externalId: Type.Optional(shortText(64, 'The identifier in the system of the organisation.')),
+  status: Type.Optional(
+    Type.Enum([...provisioningStatuses], {
+      default: 'Enabled',
+      description: 'What is disabled takes no sale, and neither does anything below it.',
+    }),
+  ),
+  labels: Type.Optional(Labels),
+};
+
+/**
+ * The members of every provisioned thing that an answer always holds.
+ *
+ * @example
+ * closed({ ...commonInput, ...commonAnswer }, 'A merchant.');
+ */
+export const commonAnswer = {
+  status: Type.Enum([...provisioningStatuses]),
+  labels: Labels,
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+};
+
+/**
+ * The schema of a PUT. Its read-only members may come back as they were read; a changed one is
+ * refused with `field_read_only`, which the type leaves out since no operation reads them.
+ *
+ * @param input - the members that can be written
+ * @param readOnly - the other members of the answer, besides `organizationId` and the times
+ * @param description - one sentence for the reference
+ * @returns a schema that refuses every other member
+ * @example
+ * replacement(merchantInput, { merchantId }, 'A merchant as it is replaced.');
+ */
+export const replacement = <const Input extends TProperties>(
+  input: Input,
+  readOnly: Readonly<Record<string, TSchema>>,
+  description: string,
+): TObject<Input> => {
+  const echoed: Record<string, TSchema> = {
+    ...readOnly,
+    organizationId: identifier('The organisation.'),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  };
+  const optional = Object.entries(echoed).map(([name, schema]) => [name, Type.Optional(schema)]);
+  const all: TProperties = { ...Object.fromEntries(optional), ...input };
+  return Type.Object(all, {
+    additionalProperties: false,
+    description,
+  }) as unknown as TObject<Input>;
+};
+
+/**
+ * The filters that every list of provisioned things takes, beside `limit` and `cursor`.
+ *
+ * @example
+ * Type.Object({ ...commonFilters, merchantId: Type.Optional(Uuid) });
+ */
+export const commonFilters = {
+  name: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 100,
+      description: 'What the name begins with; small and capital letters are the same.',
+    }),
+  ),
+  externalId: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+  status: Type.Optional(Type.Enum([...provisioningStatuses])),
+};

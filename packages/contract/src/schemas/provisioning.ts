@@ -1,0 +1,322 @@
+/** Provisioning: organisations, merchants, stores, logical devices and physical devices. */
+import { type Static, Type } from 'typebox';
+import {
+  closed,
+  commonAnswer,
+  commonFilters,
+  commonInput,
+  identifier,
+  replacement,
+  shortText,
+} from './provisioned.ts';
+
+const organizationId = identifier('The organisation.');
+const merchantId = identifier('The merchant.');
+const storeId = identifier('The store.');
+const logicalDeviceId = identifier('The logical device: what a sale calls deviceId.');
+const physicalDeviceId = identifier('The physical device.');
+
+const timeZone = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  description: 'A name of the IANA time zone database.',
+  examples: ['Europe/Paris'],
+});
+
+/**
+ * A postal address; its country is the one of the merchant.
+ *
+ * @example
+ * const address: Address = { line1: '12 quai de Valmy', city: 'Paris', postalCode: '75010' };
+ */
+export const Address = closed(
+  {
+    line1: shortText(100, 'Street and number.'),
+    line2: Type.Optional(shortText(100, 'What the first line has no room for.')),
+    city: shortText(60, 'The city, as receipts name it.'),
+    postalCode: Type.Optional(shortText(16, 'The postal code.')),
+    region: Type.Optional(shortText(60, 'The state or region.')),
+  },
+  'A postal address.',
+);
+export type Address = Static<typeof Address>;
+
+const contact = closed(
+  {
+    name: Type.Optional(shortText(100, 'Who to ask for.')),
+    email: Type.Optional(Type.String({ format: 'email', maxLength: 254 })),
+    phone: Type.Optional(
+      Type.String({ pattern: '^\\+[1-9][0-9]{6,14}$', description: 'A number after ITU-T E.164.' }),
+    ),
+  },
+  'Whom to reach at the merchant.',
+);
+
+const merchantInput = {
+  ...commonInput,
+  address: Type.Optional(Address),
+  country: Type.String({
+    pattern: '^[A-Z]{2}$',
+    description: 'The country, an alpha-2 code of ISO 3166-1.',
+    examples: ['FR'],
+  }),
+  mcc: Type.String({
+    pattern: '^[0-9]{4}$',
+    description: 'The merchant category code (ISO 18245).',
+    examples: ['5814'],
+  }),
+  timeZone,
+  contact: Type.Optional(contact),
+};
+
+/**
+ * A merchant as it is created.
+ *
+ * @example
+ * const body: MerchantInput = { name: 'Lumière', country: 'FR', mcc: '5814', timeZone: 'Europe/Paris' };
+ */
+export const MerchantInput = closed(merchantInput, 'A merchant as it is created.');
+export type MerchantInput = Static<typeof MerchantInput>;
+
+/**
+ * A merchant as it is replaced: what is left out takes its default.
+ *
+ * @example
+ * const body = { ...merchant, status: 'Disabled' };
+ */
+export const MerchantReplacement = replacement(
+  merchantInput,
+  { merchantId },
+  'A merchant as it is replaced.',
+);
+
+/**
+ * A merchant as it stands.
+ *
+ * @example
+ * const merchant = (await response.json()) as Merchant;
+ */
+export const Merchant = closed(
+  { merchantId, organizationId, ...merchantInput, ...commonAnswer },
+  'A merchant of the organisation.',
+);
+export type Merchant = Static<typeof Merchant>;
+
+const storeInput = {
+  ...commonInput,
+  address: Type.Optional(Address),
+  timeZone: Type.Optional(timeZone),
+};
+
+/**
+ * A store as it is created. A caller of one merchant may leave `merchantId` out; a store without
+ * address or time zone has those of its merchant.
+ *
+ * @example
+ * const body: StoreInput = { merchantId, name: 'Canal Saint-Martin' };
+ */
+export const StoreInput = closed(
+  { merchantId: Type.Optional(merchantId), ...storeInput },
+  'A store as it is created.',
+);
+export type StoreInput = Static<typeof StoreInput>;
+
+/**
+ * A store as it is replaced; it stays with its merchant.
+ *
+ * @example
+ * const body = { ...store, status: 'Disabled' };
+ */
+export const StoreReplacement = replacement(
+  storeInput,
+  { merchantId, storeId },
+  'A store as it is replaced.',
+);
+
+/**
+ * A store as it stands.
+ *
+ * @example
+ * const store = (await response.json()) as Store;
+ */
+export const Store = closed(
+  { storeId, organizationId, merchantId, ...storeInput, ...commonAnswer },
+  'A store of a merchant.',
+);
+export type Store = Static<typeof Store>;
+
+/**
+ * A logical device as it is created: a place for a terminal in a store.
+ *
+ * @example
+ * const body: LogicalDeviceInput = { storeId, name: 'Counter 1' };
+ */
+export const LogicalDeviceInput = closed(
+  { storeId, ...commonInput },
+  'A logical device as it is created.',
+);
+export type LogicalDeviceInput = Static<typeof LogicalDeviceInput>;
+
+/**
+ * A logical device as it is replaced; it stays in its store, and its hardware is changed apart.
+ *
+ * @example
+ * const body = { ...device, name: 'Counter 2' };
+ */
+export const LogicalDeviceReplacement = replacement(
+  commonInput,
+  {
+    logicalDeviceId,
+    merchantId,
+    storeId,
+    physicalDeviceIds: Type.Array(physicalDeviceId, { maxItems: 2 }),
+  },
+  'A logical device as it is replaced.',
+);
+
+/**
+ * A logical device as it stands, with the hardware that fills its place now.
+ *
+ * @example
+ * const device = (await response.json()) as LogicalDevice;
+ */
+export const LogicalDevice = closed(
+  {
+    logicalDeviceId,
+    organizationId,
+    merchantId,
+    storeId,
+    ...commonInput,
+    ...commonAnswer,
+    physicalDeviceIds: Type.Array(physicalDeviceId, { maxItems: 2 }),
+  },
+  'A logical device: the place of a terminal in a store, which outlives the hardware.',
+);
+export type LogicalDevice = Static<typeof LogicalDevice>;
+
+/**
+ * The hardware of a logical device as a whole: none, one or two physical devices.
+ *
+ * @example
+ * const body: PhysicalDeviceLinks = { physicalDeviceIds: [physicalDeviceId] };
+ */
+export const PhysicalDeviceLinks = closed(
+  { physicalDeviceIds: Type.Array(physicalDeviceId, { maxItems: 2, uniqueItems: true }) },
+  'The hardware that fills the place of a logical device.',
+);
+export type PhysicalDeviceLinks = Static<typeof PhysicalDeviceLinks>;
+
+const physicalDeviceInput = {
+  ...commonInput,
+  name: Type.Optional(shortText(100, 'The terminal serial number when left out.')),
+  merchantId: Type.Optional(
+    identifier('The merchant that has it; a device without one is in stock.'),
+  ),
+  serialNumber: Type.String({
+    pattern: '^[A-Za-z0-9._]{1,32}$',
+    description: 'The serial number on the housing, unique in the organisation; no hyphen.',
+    examples: ['10000001'],
+  }),
+  make: Type.String({
+    pattern: '^[A-Z0-9]{1,24}$',
+    description: 'The make: the first part of the terminal serial number.',
+    examples: ['AXIUM'],
+  }),
+  model: Type.String({
+    pattern: '^[A-Z0-9][A-Z0-9_]{0,31}$',
+    description: 'The model: the second part of the terminal serial number.',
+    examples: ['DX8000'],
+  }),
+  family: Type.String({
+    pattern: '^[a-z][a-z0-9-]{0,31}$',
+    description: 'The device family, such as axium or tetra.',
+    examples: ['axium'],
+  }),
+};
+
+/**
+ * A physical device as it is created.
+ *
+ * @example
+ * const body: PhysicalDeviceInput = { serialNumber: '10000001', make: 'AXIUM', model: 'DX8000', family: 'axium' };
+ */
+export const PhysicalDeviceInput = closed(
+  physicalDeviceInput,
+  'A physical device as it is created.',
+);
+export type PhysicalDeviceInput = Static<typeof PhysicalDeviceInput>;
+
+/**
+ * A physical device as it is replaced; it can go to another merchant while it is linked to nothing.
+ *
+ * @example
+ * const body = { ...device, status: 'Disabled' };
+ */
+export const PhysicalDeviceReplacement = replacement(
+  physicalDeviceInput,
+  { physicalDeviceId, logicalDeviceId, tsn: Type.String({ maxLength: 100 }) },
+  'A physical device as it is replaced.',
+);
+
+/**
+ * A physical device as it stands.
+ *
+ * @example
+ * device.tsn; // 'AXIUM_DX8000-10000001'
+ */
+export const PhysicalDevice = closed(
+  {
+    physicalDeviceId,
+    organizationId,
+    logicalDeviceId: Type.Optional(identifier('The logical device that it fills.')),
+    ...physicalDeviceInput,
+    ...commonAnswer,
+    name: commonInput.name,
+    tsn: Type.String({ description: 'The terminal serial number: MAKE_MODEL-serial.' }),
+  },
+  'A physical device: the hardware.',
+);
+export type PhysicalDevice = Static<typeof PhysicalDevice>;
+
+/**
+ * An organisation as it stands.
+ *
+ * @example
+ * const organization = (await response.json()) as Organization;
+ */
+export const Organization = closed(
+  {
+    organizationId,
+    parentOrganizationId: Type.Optional(identifier('The organisation above.')),
+    ...commonInput,
+    ...commonAnswer,
+  },
+  'An organisation: an acquirer with its merchants.',
+);
+export type Organization = Static<typeof Organization>;
+
+/**
+ * The filters of each list, beside `limit` and `cursor`.
+ *
+ * @example
+ * Type.Object({ limit, cursor, ...provisioningFilters.stores });
+ */
+export const provisioningFilters = {
+  organizations: commonFilters,
+  merchants: commonFilters,
+  stores: { ...commonFilters, merchantId: Type.Optional(merchantId) },
+  logicalDevices: {
+    ...commonFilters,
+    merchantId: Type.Optional(merchantId),
+    storeId: Type.Optional(storeId),
+  },
+  physicalDevices: {
+    ...commonFilters,
+    serialNumber: Type.Optional(Type.String({ minLength: 1, maxLength: 32 })),
+    merchantId: Type.Optional(merchantId),
+    storeId: Type.Optional(storeId),
+    logicalDeviceId: Type.Optional(logicalDeviceId),
+  },
+  acquirerLinks: commonFilters,
+  acquirerContracts: commonFilters,
+};
