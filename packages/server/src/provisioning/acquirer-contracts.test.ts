@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import {
+  assertRefused,
+  contractBody,
+  openProvisioning,
+  type ProvisioningScene,
+} from '../../test/provisioning.ts';
+import { systemIds } from '../platform/index.ts';
+
+describe('acquirer links and contracts', () => {
+  let scene: ProvisioningScene;
+  let linkId: string;
+  before(async () => {
+    scene = await openProvisioning();
+    const body = { name: 'north', host: 'acquirer.example', port: 8583, institutionId: '1001' };
+    linkId = (await scene.made('org', '/acquirer-links', body))['acquirerLinkId'] ?? '';
+  });
+  after(() => scene.close());
+
+  test('a link beyond loopback needs TLS, and its name is its own', async () => {
+    const { call, made, provisioning, organizationId } = scene;
+    const body = { name: 'south', host: 'acquirer.example', port: 8583, institutionId: '1' };
+    const plain = await call('org', 'POST', '/acquirer-links', { body: { ...body, tls: false } });
+    assertRefused(plain, 422, 'field_invalid', '/tls');
+    const twin = await call('org', 'POST', '/acquirer-links', {
+      body: { ...body, name: 'north' },
+    });
+    assertRefused(twin, 409, 'already_exists', '/name');
+    const local = { ...body, host: '127.0.0.1', tls: false };
+    const { acquirerLinkId } = await made('org', '/acquirer-links', local);
+    const open = await provisioning.linksToOpen();
+    assert.deepEqual(
+      open.find((link) => link.linkId === acquirerLinkId),
+      {
+        organizationId,
+        linkId: acquirerLinkId,
+        name: 'south',
+        adapter: 'iso8583-host',
+        settings: { host: '127.0.0.1', port: 8583, tls: false, institutionId: '1' },
+      },
+    );
+  });
+
+  test('a contract has its defaults, and what transactions refer to stays', async () => {
+    const { call, made, shop } = scene;
+    const { merchantId, token } = await shop('contracted');
+    const base = `/merchants/${merchantId}/acquirer-contracts`;
+    const body = contractBody(linkId, 'CONT');
+    const contract = await made('org', base, body);
+    const path = `${base}/${contract['contractId']}`;
+    const {
+      contractId: _id,
+      organizationId: _org,
+      createdAt: _c,
+      updatedAt: _u,
+      ...rest
+    } = contract;
+    assert.deepEqual(rest, {
+      ...body,
+      name: '100000000000001',
+      merchantId,
+      status: 'Enabled',
+      labels: {},
+      defaultCaptureMode: 'Immediate',
+      captureTransport: 'Advice',
+      partialCancel: false,
+      multipleCapture: false,
+      overCapturePercent: 0,
+      partialApproval: false,
+      clearCardData: 'Refused',
+      holdDays: 30,
+    });
+    assert.equal((await call(token, 'GET', path)).status, 200);
+    assertRefused(await call(token, 'PUT', path, { body }), 403, 'permission_denied');
+    const wider = { ...body, terminalIdRange: { from: 'CONT0001', to: 'CONT0999' }, holdDays: 7 };
+    assert.equal((await call('org', 'PUT', path, { body: wider })).body['holdDays'], 7);
+    const narrower = await call('org', 'PUT', path, { body });
+    assertRefused(narrower, 422, 'field_read_only', '/terminalIdRange/to');
+    const renumbered = { ...wider, acquirerMerchantId: '2' };
+    const answer = await call('org', 'PUT', path, { body: renumbered });
+    assertRefused(answer, 422, 'field_read_only', '/acquirerMerchantId');
+  });
+
+  test('contracts of a link never share a terminal, not even with a deleted one', async () => {
+    const { call, made, shop } = scene;
+    const [one, two] = [await shop('terminals-one'), await shop('terminals-two')];
+    const base = `/merchants/${one.merchantId}/acquirer-contracts`;
+    const contract = await made('org', base, contractBody(linkId, 'SHAR'));
+    const other = `/merchants/${two.merchantId}/acquirer-contracts`;
+    const overlap = {
+      ...contractBody(linkId, 'SHAR'),
+      terminalIdRange: { from: 'SHAR0099', to: 'SHAR0200' },
+    };
+    const refused = await call('org', 'POST', other, { body: overlap });
+    assertRefused(refused, 422, 'field_invalid', '/terminalIdRange');
+    assert.equal((await call('org', 'DELETE', `${base}/${contract['contractId']}`)).status, 204);
+    const still = await call('org', 'POST', other, { body: overlap });
+    assertRefused(still, 422, 'field_invalid', '/terminalIdRange');
+    const body = { ...overlap, terminalIdRange: { from: 'SHAR0100', to: 'SHAR0200' } };
+    await made('org', other, body);
+  });
+
+  test('bad contracts get their own code and pointer', async () => {
+    const { call, shop } = scene;
+    const { merchantId } = await shop('bad-contracts');
+    const good = contractBody(linkId, 'BADC');
+    const cases: [Record<string, unknown>, string, string][] = [
+      [{ ...good, currencies: ['EUR', 'XAU'] }, 'currency_unknown', '/currencies/1'],
+      [{ ...good, currencies: [] }, 'field_invalid', '/currencies'],
+      [{ ...good, acquirerLink: systemIds.uuid() }, 'field_invalid', '/acquirerLink'],
+      [
+        { ...good, captureModes: ['Deferred'], defaultCaptureMode: 'Immediate' },
+        'field_invalid',
+        '/defaultCaptureMode',
+      ],
+      [
+        { ...good, terminalIdRange: { from: 'BADC0002', to: 'BADC0001' } },
+        'field_invalid',
+        '/terminalIdRange',
+      ],
+      [{ ...good, overCapturePercent: 101 }, 'field_invalid', '/overCapturePercent'],
+      [{ ...good, routing: [] }, 'field_unknown', '/routing'],
+    ];
+    for (const [body, code, pointer] of cases) {
+      const path = `/merchants/${merchantId}/acquirer-contracts`;
+      assertRefused(await call('org', 'POST', path, { body }), 422, code, pointer);
+    }
+  });
+});

@@ -1,0 +1,132 @@
+// Acquirer contracts: what an acquirer agreed with a merchant.
+import type { AcquirerContract } from '@switchyard/contract';
+import { isActiveCurrency } from '@switchyard/money';
+import { refuseField } from './errors.ts';
+import { requireMerchant } from './merchants.ts';
+import { createResource, type Deps, type Input, type Kind, type Resource } from './resource.ts';
+import { isTerminalIdRange, isUuid, type TerminalIdRange } from './rules.ts';
+import type { Scope } from './scope.ts';
+import { createRecords, type Row, type Run, sharesTerminals } from './store.ts';
+import { acquirerContracts, acquirerLinks } from './tables.ts';
+import { asView, commonMembers } from './view.ts';
+
+const linkRecords = createRecords(acquirerLinks);
+
+/** Locks the link, so that two contracts which ask for the same terminals wait for each other. */
+async function requireLink(run: Run, scope: Scope, linkId: string): Promise<void> {
+  const organization = { organizationId: scope.organizationId };
+  const link = isUuid(linkId)
+    ? await linkRecords.find(run, organization, linkId, 'take')
+    : undefined;
+  if (link === undefined) refuseField('/acquirerLink', 'names no acquirer link');
+}
+
+function refuseWrongMeaning(input: Input): void {
+  for (const [index, currency] of (input['currencies'] as string[]).entries()) {
+    if (isActiveCurrency(currency)) continue;
+    refuseField(`/currencies/${index}`, 'is no active currency of ISO 4217', 'currency_unknown');
+  }
+  const modes = input['captureModes'] as string[];
+  const standard = input['defaultCaptureMode'];
+  if (standard !== undefined && !modes.includes(String(standard))) {
+    refuseField('/defaultCaptureMode', 'is none of captureModes');
+  }
+  if (!isTerminalIdRange(input['terminalIdRange'] as TerminalIdRange)) {
+    refuseField(
+      '/terminalIdRange',
+      'is no fixed head with a counted tail, such as TERM0001 to TERM0099',
+    );
+  }
+}
+
+/** The merchant of the path; callers inside the house may name it in the input. */
+async function merchantOf(run: Run, scope: Scope, input: Input): Promise<unknown> {
+  const wanted = scope.merchantId ?? input['merchantId'];
+  return (await requireMerchant(run, scope, wanted))['merchant_id'];
+}
+
+/** Transactions refer to their contract: what they were sent with stays as it was. */
+function refuseMove(input: Input, current: Row): void {
+  const range = input['terminalIdRange'] as TerminalIdRange;
+  const fixed: readonly (readonly [string, unknown, unknown])[] = [
+    ['/acquirerLink', input['acquirerLink'], current['acquirer_link_id']],
+    ['/acquirerMerchantId', input['acquirerMerchantId'], current['acquirer_merchant_id']],
+    ['/terminalIdRange/from', range.from, current['terminal_id_from']],
+  ];
+  for (const [pointer, wanted, standing] of fixed) {
+    if (wanted !== standing) refuseField(pointer, 'is read-only', 'field_read_only');
+  }
+  if (range.to < String(current['terminal_id_to'])) {
+    refuseField('/terminalIdRange/to', 'can only grow', 'field_read_only');
+  }
+}
+
+function columnsOf(input: Input, range: TerminalIdRange): Row {
+  return {
+    name: input['name'] ?? input['acquirerMerchantId'],
+    acquirer_link_id: input['acquirerLink'],
+    acquirer_merchant_id: input['acquirerMerchantId'],
+    terminal_id_from: range.from,
+    terminal_id_to: range.to,
+    mcc: input['mcc'] ?? null,
+    currencies: input['currencies'],
+    capture_modes: input['captureModes'],
+    default_capture_mode: input['defaultCaptureMode'] ?? (input['captureModes'] as string[])[0],
+    capture_transport: input['captureTransport'] ?? 'Advice',
+    partial_cancel: input['partialCancel'] ?? false,
+    multiple_capture: input['multipleCapture'] ?? false,
+    over_capture_percent: input['overCapturePercent'] ?? 0,
+    partial_approval: input['partialApproval'] ?? false,
+    clear_card_data: input['clearCardData'] ?? 'Refused',
+    hold_days: input['holdDays'] ?? 30,
+  };
+}
+
+const kind: Kind<AcquirerContract> = {
+  table: acquirerContracts,
+  notFound: 'resource_not_found',
+  idMember: 'contractId',
+  filters: {},
+  dependants: [],
+  toView: (row) =>
+    asView({
+      contractId: row['contract_id'],
+      merchantId: row['merchant_id'],
+      ...commonMembers(row),
+      acquirerLink: row['acquirer_link_id'],
+      acquirerMerchantId: row['acquirer_merchant_id'],
+      terminalIdRange: { from: row['terminal_id_from'], to: row['terminal_id_to'] },
+      mcc: row['mcc'],
+      currencies: row['currencies'],
+      captureModes: row['capture_modes'],
+      defaultCaptureMode: row['default_capture_mode'],
+      captureTransport: row['capture_transport'],
+      partialCancel: row['partial_cancel'],
+      multipleCapture: row['multiple_capture'],
+      overCapturePercent: row['over_capture_percent'],
+      partialApproval: row['partial_approval'],
+      clearCardData: row['clear_card_data'],
+      holdDays: row['hold_days'],
+    }),
+  async columns(run, scope, input, current) {
+    refuseWrongMeaning(input);
+    if (current !== undefined) refuseMove(input, current);
+    const range = input['terminalIdRange'] as TerminalIdRange;
+    const linkId = String(input['acquirerLink']);
+    await requireLink(run, scope, linkId);
+    const contractId = current === undefined ? undefined : String(current['contract_id']);
+    const { organizationId } = scope;
+    // Answers are matched by terminal and trace number: a shared terminal could get another's.
+    if (await sharesTerminals(run, { organizationId, linkId, contractId, ...range })) {
+      refuseField('/terminalIdRange', 'shares terminals with another contract of the link');
+    }
+    return {
+      merchant_id: current?.['merchant_id'] ?? (await merchantOf(run, scope, input)),
+      ...columnsOf(input, range),
+    };
+  },
+  readOnly: (row) => ({ merchantId: row['merchant_id'] }),
+};
+
+export const createAcquirerContracts = (deps: Deps): Resource<AcquirerContract> =>
+  createResource(deps, kind);

@@ -1,0 +1,38 @@
+// Finds what still depends on a thing, so that nothing is deleted from under something else.
+import type { Dependants } from './errors.ts';
+import type { Run, Table } from './store.ts';
+
+/** How many dependants of a kind an answer names. */
+const namedMax = 20;
+
+export type DependantKind = {
+  readonly type: string;
+  readonly table: Table;
+  /** The column that points at the thing. */
+  readonly column: string;
+};
+
+export async function findDependants(
+  run: Run,
+  organizationId: string,
+  id: string,
+  kinds: readonly DependantKind[],
+): Promise<Dependants[]> {
+  const found: Dependants[] = [];
+  for (const { type, table, column } of kinds) {
+    const rows = await run(
+      `SELECT ${table.id} AS id, name, count(*) OVER () AS total FROM ${table.name}
+       WHERE organization_id = $1 AND ${column} = $2 AND removed_at IS NULL
+       ORDER BY ${table.id} LIMIT ${namedMax}`,
+      [organizationId, id],
+    );
+    const [first] = rows;
+    if (first === undefined) continue;
+    found.push({
+      type,
+      total: Number(first['total']),
+      first: rows.map((row) => ({ id: String(row['id']), name: String(row['name']) })),
+    });
+  }
+  return found;
+}

@@ -1,0 +1,53 @@
+// The refusals of provisioning.
+import { type ErrorCode, type FieldError, refuse } from '@switchyard/contract';
+
+/** What still depends on a thing: all of one kind, the first of them by name. */
+export type Dependants = {
+  readonly type: string;
+  readonly total: number;
+  readonly first: readonly { readonly id: string; readonly name: string }[];
+};
+
+export const noun = {
+  merchant_not_found: 'merchant',
+  store_not_found: 'store',
+  device_not_found: 'device',
+  organization_not_found: 'organisation',
+  resource_not_found: 'resource',
+} as const satisfies Partial<Record<ErrorCode, string>>;
+
+export type NotFoundCode = keyof typeof noun;
+
+export function refuseUnknown(code: NotFoundCode): never {
+  return refuse(code, `No ${noun[code]} in your scope has this identifier.`);
+}
+
+/** A member that the schema let through and the meaning does not. */
+export function refuseField(
+  pointer: string,
+  detail: string,
+  code: ErrorCode = 'field_invalid',
+): never {
+  const error: FieldError = { pointer, code, detail };
+  return refuse(code, `${pointer.slice(1)} ${detail}.`, { errors: [error] });
+}
+
+export function refuseTaken(member: string): never {
+  return refuseField(`/${member}`, 'is taken by another one', 'already_exists');
+}
+
+export function refuseStale(): never {
+  return refuse('precondition_failed', 'If-Match names another version than the current one.');
+}
+
+export function refuseDependants(dependants: readonly Dependants[]): never {
+  const counted = dependants.map(({ type, total }) => `${total} × ${type}`).join(', ');
+  const named = dependants.flatMap(({ type, first }) => first.map((one) => ({ type, ...one })));
+  return refuse('has_dependants', `Still depending on it: ${counted}.`, {
+    extensions: { dependants: named },
+  });
+}
+
+export function refuseMerchantCaller(what: string): never {
+  return refuse('permission_denied', `Only the organisation ${what}.`);
+}

@@ -1,0 +1,88 @@
+// Logical devices: places for terminals in a store, and the hardware that fills them.
+import type { LogicalDevice } from '@switchyard/contract';
+import { isoTime } from '../platform/index.ts';
+import { refuseField, refuseUnknown } from './errors.ts';
+import { createResource, type Deps, type Kind, type Resource, type Versioned } from './resource.ts';
+import { isUuid } from './rules.ts';
+import type { Scope } from './scope.ts';
+import { createRecords, fillPlace, type Row, type Run } from './store.ts';
+import { logicalDevices, physicalDevices, stores } from './tables.ts';
+import { asView, commonMembers } from './view.ts';
+
+const storeRecords = createRecords(stores);
+const physicalRecords = createRecords(physicalDevices);
+
+async function requireStore(run: Run, scope: Scope, storeId: unknown): Promise<Row> {
+  const id = String(storeId);
+  const row = isUuid(id) ? await storeRecords.find(run, scope, id, 'share') : undefined;
+  return row ?? refuseUnknown('store_not_found');
+}
+
+const kind: Kind<LogicalDevice> = {
+  table: logicalDevices,
+  notFound: 'device_not_found',
+  idMember: 'logicalDeviceId',
+  filters: {
+    merchantId: (value) => ({ of: (placeholder) => `merchant_id = ${placeholder}`, value }),
+    storeId: (value) => ({ of: (placeholder) => `store_id = ${placeholder}`, value }),
+  },
+  dependants: [{ type: 'PhysicalDevice', table: physicalDevices, column: 'logical_device_id' }],
+  toView: (row) =>
+    asView({
+      logicalDeviceId: row['logical_device_id'],
+      merchantId: row['merchant_id'],
+      storeId: row['store_id'],
+      ...commonMembers(row),
+      physicalDeviceIds: row['physical_device_ids'],
+    }),
+  async columns(run, scope, input, current) {
+    const store = current ?? (await requireStore(run, scope, input['storeId']));
+    return { merchant_id: store['merchant_id'], store_id: store['store_id'] };
+  },
+  readOnly: (row) => ({
+    merchantId: row['merchant_id'],
+    storeId: row['store_id'],
+    physicalDeviceIds: row['physical_device_ids'],
+  }),
+};
+
+/** The hardware must be in sight, free or here already, and in stock or with this merchant. */
+async function requireFree(run: Run, scope: Scope, place: Row, ids: readonly string[]) {
+  // Sorted, so that two callers who link the same pair take the locks in one order.
+  for (const id of [...ids].sort()) {
+    const pointer = `/physicalDeviceIds/${ids.indexOf(id)}`;
+    const device = await physicalRecords.find(run, scope, id, 'take');
+    if (device === undefined) refuseUnknown('device_not_found');
+    const linked = device['logical_device_id'];
+    if (linked !== null && linked !== place['logical_device_id']) {
+      refuseField(pointer, 'is linked to another logical device');
+    }
+    const merchantId = device['merchant_id'];
+    if (merchantId !== null && merchantId !== place['merchant_id']) {
+      refuseField(pointer, 'belongs to another merchant', 'entity_mismatch');
+    }
+  }
+}
+
+export type LogicalDevices = Resource<LogicalDevice> & {
+  /** Replaces the hardware of a logical device as a whole. */
+  link(
+    scope: Scope,
+    id: string,
+    physicalDeviceIds: readonly string[],
+    ifMatch?: string,
+  ): Promise<Versioned<LogicalDevice>>;
+};
+
+export function createLogicalDevices(deps: Deps): LogicalDevices {
+  const resource = createResource(deps, kind);
+  return {
+    ...resource,
+    link: (scope, id, physicalDeviceIds, ifMatch) =>
+      resource.change(scope, id, ifMatch, async (run, place) => {
+        await requireFree(run, scope, place, physicalDeviceIds);
+        await fillPlace(run, place, physicalDeviceIds, isoTime(deps.clock.now()));
+        return {};
+      }),
+  };
+}

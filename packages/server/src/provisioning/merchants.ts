@@ -1,0 +1,73 @@
+// Merchants of an organisation.
+import type { Merchant } from '@switchyard/contract';
+import { refuseField, refuseUnknown } from './errors.ts';
+import { createResource, type Deps, type Input, type Kind, type Resource } from './resource.ts';
+import { isCountry, isTimeZone, isUuid } from './rules.ts';
+import type { Scope } from './scope.ts';
+import { createRecords, type Row, type Run } from './store.ts';
+import { acquirerContracts, merchants, physicalDevices, stores } from './tables.ts';
+import { asView, commonMembers } from './view.ts';
+
+const records = createRecords(merchants);
+
+/** What the acquirer answers for: a merchant that changed it could undo the acquirer's decision. */
+const organizationMembers = ['status', 'mcc', 'country'] as const;
+
+const kind: Kind<Merchant> = {
+  table: merchants,
+  notFound: 'merchant_not_found',
+  idMember: 'merchantId',
+  filters: {},
+  dependants: [
+    { type: 'Store', table: stores, column: 'merchant_id' },
+    { type: 'PhysicalDevice', table: physicalDevices, column: 'merchant_id' },
+    { type: 'AcquirerContract', table: acquirerContracts, column: 'merchant_id' },
+  ],
+  toView: (row) =>
+    asView({
+      merchantId: row['merchant_id'],
+      ...commonMembers(row),
+      address: row['address'],
+      country: row['country'],
+      mcc: row['mcc'],
+      timeZone: row['time_zone'],
+      contact: row['contact'],
+    }),
+  async columns(_run, scope, input, current) {
+    if (!isCountry(String(input['country'])))
+      refuseField('/country', 'is no country of ISO 3166-1');
+    refuseUnknownTimeZone(input);
+    if (scope.merchantId !== undefined && current !== undefined) refuseOwnPromotion(input, current);
+    return {
+      address: input['address'] ?? null,
+      country: input['country'],
+      mcc: input['mcc'],
+      time_zone: input['timeZone'],
+      contact: input['contact'] ?? null,
+    };
+  },
+  readOnly: () => ({}),
+};
+
+function refuseOwnPromotion(input: Input, current: Row): void {
+  for (const member of organizationMembers) {
+    const wanted = input[member] ?? (member === 'status' ? 'Enabled' : undefined);
+    if (wanted === current[member]) continue;
+    refuseField(`/${member}`, 'is changed by the organisation alone', 'field_read_only');
+  }
+}
+
+export function refuseUnknownTimeZone(input: Input): void {
+  const timeZone = input['timeZone'];
+  if (timeZone === undefined || isTimeZone(String(timeZone))) return;
+  refuseField('/timeZone', 'is no name of the IANA time zone database');
+}
+
+/** The merchant that something new belongs to, which the caller must be able to see. */
+export async function requireMerchant(run: Run, scope: Scope, merchantId: unknown): Promise<Row> {
+  const id = String(merchantId);
+  const row = isUuid(id) ? await records.find(run, scope, id, 'share') : undefined;
+  return row ?? refuseUnknown('merchant_not_found');
+}
+
+export const createMerchants = (deps: Deps): Resource<Merchant> => createResource(deps, kind);

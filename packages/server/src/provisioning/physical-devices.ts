@@ -1,0 +1,75 @@
+// Physical devices: the hardware, in the organisation's stock or with a merchant.
+import type { PhysicalDevice } from '@switchyard/contract';
+import { refuseField } from './errors.ts';
+import { requireMerchant } from './merchants.ts';
+import { createResource, type Deps, type Kind, type Resource } from './resource.ts';
+import { tsnOf } from './rules.ts';
+import type { Row } from './store.ts';
+import { physicalDevices } from './tables.ts';
+import { asView, commonMembers } from './view.ts';
+
+function tsnOfRow(row: Row): string {
+  return tsnOf({
+    make: String(row['make']),
+    model: String(row['model']),
+    serialNumber: String(row['serial_number']),
+  });
+}
+
+const kind: Kind<PhysicalDevice> = {
+  table: physicalDevices,
+  notFound: 'device_not_found',
+  idMember: 'physicalDeviceId',
+  filters: {
+    serialNumber: (value) => ({ of: (placeholder) => `serial_number = ${placeholder}`, value }),
+    merchantId: (value) => ({ of: (placeholder) => `merchant_id = ${placeholder}`, value }),
+    logicalDeviceId: (value) => ({
+      of: (placeholder) => `logical_device_id = ${placeholder}`,
+      value,
+    }),
+    storeId: (value) => ({
+      of: (placeholder) => `logical_device_id IN (SELECT l.logical_device_id
+        FROM logical_devices l WHERE l.organization_id = physical_devices.organization_id
+          AND l.store_id = ${placeholder})`,
+      value,
+    }),
+  },
+  dependants: [],
+  toView: (row) =>
+    asView({
+      physicalDeviceId: row['physical_device_id'],
+      merchantId: row['merchant_id'],
+      logicalDeviceId: row['logical_device_id'],
+      ...commonMembers(row),
+      serialNumber: row['serial_number'],
+      make: row['make'],
+      model: row['model'],
+      family: row['family'],
+      tsn: tsnOfRow(row),
+    }),
+  async columns(run, scope, input, current) {
+    const merchantId = input['merchantId'] ?? scope.merchantId ?? null;
+    const standing = current?.['merchant_id'] ?? null;
+    if ((current?.['logical_device_id'] ?? null) !== null && merchantId !== standing) {
+      refuseField('/merchantId', 'stays while the device is linked', 'field_read_only');
+    }
+    if (merchantId !== null && merchantId !== standing) {
+      await requireMerchant(run, scope, merchantId);
+    }
+    const own = {
+      merchant_id: merchantId,
+      serial_number: input['serialNumber'],
+      make: input['make'],
+      model: input['model'],
+      family: input['family'],
+    };
+    return { ...own, name: input['name'] ?? tsnOfRow(own) };
+  },
+  readOnly: (row) => ({
+    logicalDeviceId: row['logical_device_id'] ?? undefined,
+    tsn: tsnOfRow(row),
+  }),
+};
+
+export const createPhysicalDevices = (deps: Deps): Resource<PhysicalDevice> =>
+  createResource(deps, kind);

@@ -1,0 +1,168 @@
+// Judges what the names of a sale stand for: one merchant, perhaps a store and a device, a contract.
+import { type ErrorCode, refuse } from '@switchyard/contract';
+import { refuseField, refuseUnknown } from './errors.ts';
+import type { Row } from './store.ts';
+
+export type Place = {
+  readonly line1: string;
+  readonly line2?: string;
+  readonly city: string;
+  readonly postalCode?: string;
+  readonly region?: string;
+};
+
+export type CaptureMode = 'Immediate' | 'Deferred';
+
+export type AcquirerContract = {
+  readonly contractId: string;
+  readonly merchantId: string;
+  /** The identifier of the link. */
+  readonly acquirerLink: string;
+  readonly acquirerMerchantId: string;
+  readonly terminalIdRange: { readonly from: string; readonly to: string };
+  readonly mcc: string;
+  readonly currencies: readonly string[];
+  readonly captureModes: readonly CaptureMode[];
+  readonly defaultCaptureMode: CaptureMode;
+  readonly captureTransport: 'Advice' | 'File';
+  readonly partialCancel: boolean;
+  readonly multipleCapture: boolean;
+  readonly overCapturePercent: number;
+  readonly partialApproval: boolean;
+  readonly clearCardData: 'Allowed' | 'Refused';
+  readonly holdDays: number;
+};
+
+export type Resolved = {
+  readonly merchant: {
+    readonly merchantId: string;
+    readonly name: string;
+    readonly mcc: string;
+    readonly country: string;
+    readonly timeZone: string;
+    readonly status: 'Enabled';
+    readonly address?: Place;
+  };
+  /** Time zone and address are the merchant's where the store has none of its own. */
+  readonly store?: {
+    readonly storeId: string;
+    readonly name: string;
+    readonly timeZone: string;
+    readonly address?: Place;
+  };
+  readonly device?: { readonly deviceId: string; readonly name: string };
+  readonly contract: AcquirerContract;
+};
+
+/** What a sale names, or its token: at least one of them. */
+export type Names = {
+  readonly merchantId?: string | undefined;
+  readonly storeId?: string | undefined;
+  readonly deviceId?: string | undefined;
+};
+
+/** What the token is bound to: whatever lies beyond is unknown to its bearer. */
+export type Within = { readonly merchantId?: string | undefined };
+
+const text = (row: Row, column: string) => String(row[column]);
+const isNull = (row: Row, column: string) => (row[column] ?? null) === null;
+const same = (named: string, found: unknown) => named.toLowerCase() === found;
+
+function refuseUnknownNames(row: Row, names: Names, within: Within): void {
+  if (names.deviceId !== undefined && isNull(row, 'logical_device_id')) {
+    refuseUnknown('device_not_found');
+  }
+  if (isNull(row, 'store_id') && names.storeId !== undefined) refuseUnknown('store_not_found');
+  if (isNull(row, 'merchant_id')) refuseUnknown('merchant_not_found');
+  if (within.merchantId === undefined) return;
+  // The row of a device carries the store that was named, so each is looked at by itself.
+  if (!isNull(row, 'store_id') && !same(within.merchantId, row['store_merchant_id'])) {
+    refuseUnknown(names.storeId === undefined ? 'device_not_found' : 'store_not_found');
+  }
+  if (!same(within.merchantId, row['merchant_id'])) refuseUnknown('merchant_not_found');
+}
+
+function refuseMismatch(row: Row, names: Names, within: Within): void {
+  if (!isNull(row, 'store_id') && row['store_merchant_id'] !== row['merchant_id']) {
+    const pointer = names.storeId === undefined ? '/deviceId' : '/storeId';
+    refuseField(pointer, 'does not belong to the merchant', 'entity_mismatch');
+  }
+  if (!isNull(row, 'logical_device_id') && row['device_store_id'] !== row['store_id']) {
+    if (within.merchantId !== undefined && row['device_merchant_id'] !== row['merchant_id']) {
+      refuseUnknown('device_not_found');
+    }
+    refuseField('/deviceId', 'does not belong to the store', 'entity_mismatch');
+  }
+}
+
+function refuseDisabled(row: Row): void {
+  const levels: readonly (readonly [string, ErrorCode, string])[] = [
+    ['organization_status', 'merchant_not_active', 'The organisation is disabled.'],
+    ['merchant_status', 'merchant_not_active', 'The merchant is disabled.'],
+    ['store_status', 'store_not_active', 'The store is disabled.'],
+    ['device_status', 'device_not_active', 'The device is disabled.'],
+  ];
+  for (const [column, code, detail] of levels) {
+    if (row[column] === 'Disabled') refuse(code, detail);
+  }
+}
+
+function placeOf(value: unknown): { address?: Place } {
+  return typeof value === 'object' && value !== null ? { address: value as Place } : {};
+}
+
+/** The columns of a contract as the statements name them. */
+export function contractOf(row: Row): AcquirerContract {
+  return {
+    contractId: text(row, 'contract_id'),
+    merchantId: text(row, 'contract_merchant_id'),
+    acquirerLink: text(row, 'acquirer_link_id'),
+    acquirerMerchantId: text(row, 'acquirer_merchant_id'),
+    terminalIdRange: { from: text(row, 'terminal_id_from'), to: text(row, 'terminal_id_to') },
+    mcc: String(row['contract_mcc'] ?? row['merchant_mcc']),
+    currencies: row['currencies'] as string[],
+    captureModes: row['capture_modes'] as CaptureMode[],
+    defaultCaptureMode: row['default_capture_mode'] as CaptureMode,
+    captureTransport: row['capture_transport'] as 'Advice' | 'File',
+    partialCancel: row['partial_cancel'] === true,
+    multipleCapture: row['multiple_capture'] === true,
+    overCapturePercent: Number(row['over_capture_percent']),
+    partialApproval: row['partial_approval'] === true,
+    clearCardData: row['clear_card_data'] as 'Allowed' | 'Refused',
+    holdDays: Number(row['hold_days']),
+  };
+}
+
+function entitiesOf(row: Row): Omit<Resolved, 'contract'> {
+  const merchant = {
+    merchantId: text(row, 'merchant_id'),
+    name: text(row, 'merchant_name'),
+    mcc: text(row, 'merchant_mcc'),
+    country: text(row, 'country'),
+    timeZone: text(row, 'merchant_time_zone'),
+    status: 'Enabled' as const,
+    ...placeOf(row['merchant_address']),
+  };
+  if (isNull(row, 'store_id')) return { merchant };
+  const store = {
+    storeId: text(row, 'store_id'),
+    name: text(row, 'store_name'),
+    timeZone: String(row['store_time_zone'] ?? merchant.timeZone),
+    ...placeOf(row['store_address'] ?? merchant.address),
+  };
+  if (isNull(row, 'logical_device_id')) return { merchant, store };
+  const device = { deviceId: text(row, 'logical_device_id'), name: text(row, 'device_name') };
+  return { merchant, store, device };
+}
+
+/** Throws the refusal that fits where the names do not stand for a place that takes sales. */
+export function judge(row: Row | undefined, names: Names, within: Within): Resolved {
+  if (row === undefined) return refuseUnknown('merchant_not_found');
+  refuseUnknownNames(row, names, within);
+  refuseMismatch(row, names, within);
+  refuseDisabled(row);
+  if (isNull(row, 'contract_id')) {
+    refuse('no_acquirer_for_merchant', 'The merchant has no enabled acquirer contract.');
+  }
+  return { ...entitiesOf(row), contract: contractOf(row) };
+}

@@ -1,0 +1,119 @@
+// Finds who takes a sale and through which contract, from memory wherever a moment ago is enough.
+import { refuse } from '@switchyard/contract';
+import { LRUCache } from 'lru-cache';
+import type { Clock, Database } from '../platform/index.ts';
+import { refuseUnknown } from './errors.ts';
+import {
+  type AcquirerContract,
+  contractOf,
+  judge,
+  type Names,
+  type Resolved,
+  type Within,
+} from './resolution.ts';
+import { isUuid } from './rules.ts';
+import { findContract, resolveNames } from './statements.ts';
+import type { Row } from './store.ts';
+
+const rememberedMax = 20_000;
+/** How long another process's change may stay unseen; changes of this one are seen at once. */
+const rememberedMs = 5000;
+
+export type Resolver = {
+  resolve(organizationId: string, names: Names, within?: Within): Promise<Resolved>;
+  contract(organizationId: string, contractId: string): Promise<AcquirerContract | undefined>;
+  forget(organizationId: string): void;
+};
+
+type Remembered<Value> = {
+  readonly organizationId: string;
+  readonly value: Promise<Value>;
+  readonly until: number;
+};
+
+/**
+ * A bounded memory of promises: whoever asks while the answer is on its way waits for the same
+ * one, and a refusal is never remembered.
+ */
+function createMemory<Value>(clock: Clock) {
+  const remembered = new LRUCache<string, Remembered<Value>>({ max: rememberedMax });
+  return {
+    get(organizationId: string, key: string, load: () => Promise<Value>): Promise<Value> {
+      const now = clock.now();
+      const known = remembered.get(key);
+      if (known !== undefined && now < known.until) return known.value;
+      const entry = { organizationId, value: load(), until: now + rememberedMs };
+      remembered.set(key, entry);
+      entry.value.catch(() => {
+        if (remembered.peek(key) === entry) remembered.delete(key);
+      });
+      return entry.value;
+    },
+    forget(organizationId: string): void {
+      for (const [key, entry] of remembered.entries()) {
+        if (entry.organizationId === organizationId) remembered.delete(key);
+      }
+    },
+  };
+}
+
+/** Text that is no UUID is unknown, and never reaches the database. */
+function refuseMalformed(names: Names): void {
+  if (names.deviceId !== undefined && !isUuid(names.deviceId)) refuseUnknown('device_not_found');
+  if (names.storeId !== undefined && !isUuid(names.storeId)) refuseUnknown('store_not_found');
+  if (names.merchantId !== undefined && !isUuid(names.merchantId)) {
+    refuseUnknown('merchant_not_found');
+  }
+}
+
+/** @example const { merchant, contract } = await resolver.resolve(organizationId, { deviceId }); */
+export function createResolver({
+  database,
+  clock,
+}: {
+  database: Database;
+  clock: Clock;
+}): Resolver {
+  const places = createMemory<Resolved>(clock);
+  const contracts = createMemory<AcquirerContract | undefined>(clock);
+
+  async function load(organizationId: string, names: Names, within: Within): Promise<Resolved> {
+    const { merchantId, storeId, deviceId } = names;
+    if ((merchantId ?? storeId ?? deviceId) === undefined) {
+      refuse('field_required', 'A merchant, a store or a device must be named.', {
+        errors: [{ pointer: '/merchantId', code: 'field_required', detail: 'is required' }],
+      });
+    }
+    refuseMalformed(names);
+    const [row] = await database.hot<Row>(resolveNames, [
+      organizationId,
+      merchantId ?? null,
+      storeId ?? null,
+      deviceId ?? null,
+    ]);
+    return judge(row, names, within);
+  }
+
+  async function loadContract(organizationId: string, contractId: string) {
+    if (!isUuid(contractId)) return undefined;
+    const [row] = await database.hot<Row>(findContract, [organizationId, contractId]);
+    return row === undefined ? undefined : contractOf(row);
+  }
+
+  return {
+    resolve(organizationId, names, within = {}) {
+      const { merchantId, storeId, deviceId } = names;
+      const bound = within.merchantId;
+      const key = `${organizationId}|${merchantId}|${storeId}|${deviceId}|${bound}`;
+      return places.get(organizationId, key, () => load(organizationId, names, within));
+    },
+    contract: (organizationId, contractId) =>
+      contracts.get(organizationId, `${organizationId}|${contractId}`, () =>
+        loadContract(organizationId, contractId),
+      ),
+    forget(organizationId) {
+      places.forget(organizationId);
+      contracts.forget(organizationId);
+    },
+  };
+}

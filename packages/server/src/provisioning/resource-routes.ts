@@ -1,0 +1,207 @@
+// Declares the five routes of one provisioned thing.
+import { type ErrorCode, pageOf } from '@switchyard/contract';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { type Static, type TObject, type TProperties, Type } from 'typebox';
+import { type Caller, openPage, pageQuery, route, sealPage } from '../http/index.ts';
+import type { NotFoundCode } from './errors.ts';
+import type { Input, Resource, Versioned } from './resource.ts';
+import { entityTag } from './rules.ts';
+import type { Scope } from './scope.ts';
+import { requireOrganization, scopeOf } from './scope.ts';
+
+export type ResourceRoutes<View> = {
+  /** With the placeholders of Fastify: `/provisioning/v2/stores`. */
+  readonly path: string;
+  readonly idMember: string;
+  /** As operation ids use them: `Store`, `Stores`. */
+  readonly singular: string;
+  readonly plural: string;
+  readonly notFound: NotFoundCode;
+  readonly input?: TObject;
+  readonly replacement?: TObject;
+  readonly view: TObject;
+  readonly filters: TProperties;
+  readonly resource: Resource<View>;
+  /** The verbs that only a caller of the organisation may use. */
+  readonly organizationOnly?: readonly ('create' | 'replace' | 'remove' | 'read')[];
+  readonly createErrors?: readonly ErrorCode[];
+  /** Where the path names a parent, the scope is the parent's. */
+  readonly scope?: (caller: Caller, params: Input) => Promise<Scope>;
+};
+
+const tags = ['Provisioning'] as const;
+
+export function sendVersioned<View>(reply: FastifyReply, { view, version }: Versioned<View>): View {
+  reply.header('etag', entityTag(version));
+  return view;
+}
+
+/** Headers of another spelling than text do not exist for If-Match. */
+export function ifMatchOf(headers: Readonly<Record<string, unknown>>): string | undefined {
+  const header = headers['if-match'];
+  return typeof header === 'string' ? header : undefined;
+}
+
+export function registerResource<View>(app: FastifyInstance, routes: ResourceRoutes<View>): void {
+  registerReads(app, routes);
+  if (routes.input !== undefined) registerCreate(app, routes, routes.input);
+  if (routes.replacement !== undefined) registerReplace(app, routes, routes.replacement);
+  if (routes.input !== undefined) registerRemove(app, routes);
+}
+
+function wordsOf({ singular }: { singular: string }): string {
+  return singular.replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).toLowerCase();
+}
+
+function paramsOf({ path, idMember }: { path: string; idMember: string }) {
+  const parents = [...path.matchAll(/:(\w+)/g)].map(([, name]) => String(name));
+  const member = () => Type.String({ maxLength: 64, description: 'An identifier.' });
+  const all = (names: readonly string[]) =>
+    Type.Object(Object.fromEntries(names.map((name) => [name, member()])));
+  return { collection: all(parents), item: all([...parents, idMember]) };
+}
+
+function scoped<View>(
+  routes: ResourceRoutes<View>,
+  verb: 'create' | 'replace' | 'remove' | 'read',
+) {
+  return async (caller: Caller, params: unknown): Promise<Scope> => {
+    if (routes.organizationOnly?.includes(verb) === true) {
+      requireOrganization(caller, `may ${verb} this`);
+    }
+    return routes.scope?.(caller, params as Input) ?? scopeOf(caller);
+  };
+}
+
+const idOf = (routes: { idMember: string }, params: unknown) =>
+  String((params as Input)[routes.idMember]);
+
+function registerReads<View>(app: FastifyInstance, routes: ResourceRoutes<View>): void {
+  const { path, singular, plural, view, resource } = routes;
+  const { collection, item } = paramsOf(routes);
+  const scope = scoped(routes, 'read');
+  const parents = routes.scope === undefined ? [] : (['merchant_not_found'] as const);
+
+  route(app, {
+    method: 'GET',
+    url: path,
+    operationId: `list${plural}`,
+    summary: `List: ${wordsOf(routes)}`,
+    description: 'In the order of creation; stable while others are added.',
+    tags,
+    permission: 'prov.read',
+    params: collection,
+    query: Type.Object({ ...pageQuery, ...routes.filters }, { additionalProperties: false }),
+    response: { 200: pageOf(view) },
+    errors: ['cursor_invalid', ...parents],
+    priority: 'list',
+    async handler(request) {
+      const query = request.query as Static<TObject>;
+      const page = openPage(query, `list${plural}`);
+      const found = await resource.list(await scope(request.caller, request.params), query, page);
+      return sealPage(found, query, `list${plural}`);
+    },
+  });
+
+  route(app, {
+    method: 'GET',
+    url: `${path}/:${routes.idMember}`,
+    operationId: `get${singular}`,
+    summary: `Read: ${wordsOf(routes)}`,
+    tags,
+    permission: 'prov.read',
+    params: item,
+    response: { 200: view },
+    errors: [routes.notFound, ...parents],
+    async handler(request, reply) {
+      const within = await scope(request.caller, request.params);
+      return sendVersioned(reply, await resource.get(within, idOf(routes, request.params)));
+    },
+  });
+}
+
+function registerCreate<View>(
+  app: FastifyInstance,
+  routes: ResourceRoutes<View>,
+  body: TObject,
+): void {
+  const { singular, path, view, resource, createErrors = [] } = routes;
+  const scope = scoped(routes, 'create');
+  route(app, {
+    method: 'POST',
+    url: path,
+    operationId: `create${singular}`,
+    summary: `Create: ${wordsOf(routes)}`,
+    tags,
+    permission: 'prov.write',
+    params: paramsOf(routes).collection,
+    body,
+    response: { 201: view },
+    errors: createErrors,
+    async handler(request, reply) {
+      const within = await scope(request.caller, request.params);
+      const made = await resource.create(within, request.body as Input);
+      const id = String((made.view as Input)[routes.idMember]);
+      reply.code(201).header('location', `${request.url.split('?')[0]}/${id}`);
+      return sendVersioned(reply, made);
+    },
+  });
+}
+
+function registerReplace<View>(
+  app: FastifyInstance,
+  routes: ResourceRoutes<View>,
+  body: TObject,
+): void {
+  const { singular, path, view, resource, createErrors = [] } = routes;
+  const scope = scoped(routes, 'replace');
+  route(app, {
+    method: 'PUT',
+    url: `${path}/:${routes.idMember}`,
+    operationId: `replace${singular}`,
+    summary: `Replace: ${wordsOf(routes)}`,
+    description: 'Members that are left out take their defaults. If-Match takes the ETag.',
+    tags,
+    permission: 'prov.write',
+    params: paramsOf(routes).item,
+    body,
+    response: { 200: view },
+    errors: [
+      ...new Set([
+        routes.notFound,
+        'precondition_failed',
+        'field_read_only',
+        ...createErrors,
+      ] as const),
+    ],
+    async handler(request, reply) {
+      const within = await scope(request.caller, request.params);
+      const id = idOf(routes, request.params);
+      const ifMatch = ifMatchOf(request.headers);
+      const replaced = await resource.replace(within, id, request.body as Input, ifMatch);
+      return sendVersioned(reply, replaced);
+    },
+  });
+}
+
+function registerRemove<View>(app: FastifyInstance, routes: ResourceRoutes<View>): void {
+  const { singular, path, resource } = routes;
+  const scope = scoped(routes, 'remove');
+  route(app, {
+    method: 'DELETE',
+    url: `${path}/:${routes.idMember}`,
+    operationId: `delete${singular}`,
+    summary: `Delete: ${wordsOf(routes)}`,
+    description: 'Refused while something depends on it; payments keep what they refer to.',
+    tags,
+    permission: 'prov.write',
+    params: paramsOf(routes).item,
+    response: { 204: Type.Null() },
+    errors: [routes.notFound, 'precondition_failed', 'has_dependants'],
+    async handler(request, reply) {
+      const within = await scope(request.caller, request.params);
+      await resource.remove(within, idOf(routes, request.params), ifMatchOf(request.headers));
+      return reply.code(204).send();
+    },
+  });
+}

@@ -1,0 +1,194 @@
+// The five verbs that every provisioned thing has: create, list, get, replace and remove.
+import { type Clock, type Database, type Ids, isoTime } from '../platform/index.ts';
+import { type DependantKind, findDependants } from './dependants.ts';
+import {
+  type NotFoundCode,
+  refuseDependants,
+  refuseField,
+  refuseStale,
+  refuseTaken,
+  refuseUnknown,
+} from './errors.ts';
+import { ifMatchAdmits, isUuid } from './rules.ts';
+import type { Scope } from './scope.ts';
+import type { Table } from './store.ts';
+import { type Condition, createRecords, type Row, type Run, runIn, runOn } from './store.ts';
+import { stamps } from './view.ts';
+
+export type Deps = {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  /** Called after each committed write. */
+  readonly onWrite: (organizationId: string) => void;
+};
+
+/** The version goes out as the ETag. */
+export type Versioned<View> = { readonly view: View; readonly version: number };
+
+/** What a client sent: checked against its schema, defaults not filled in. */
+export type Input = Readonly<Record<string, unknown>>;
+
+export type Filter = (value: unknown) => Condition;
+
+export type Kind<View> = {
+  readonly table: Table;
+  readonly notFound: NotFoundCode;
+  /** The identifier's member, `storeId`. */
+  readonly idMember: string;
+  readonly filters: Readonly<Record<string, Filter>>;
+  readonly dependants: readonly DependantKind[];
+  toView(row: Row): View;
+  /** Checks the meaning of the input and gives the columns beside the common ones. */
+  columns(run: Run, scope: Scope, input: Input, current: Row | undefined): Promise<Row>;
+  /** The members that stay as they were made, with their present values. */
+  readOnly(row: Row): Input;
+};
+
+export type Page<View> = { readonly items: View[]; readonly next: string | undefined };
+
+export type Resource<View> = {
+  create(scope: Scope, input: Input, id?: string): Promise<Versioned<View>>;
+  list(
+    scope: Scope,
+    query: Input,
+    page: { readonly limit: number; readonly after?: string },
+  ): Promise<Page<View>>;
+  get(scope: Scope, id: string): Promise<Versioned<View>>;
+  replace(scope: Scope, id: string, input: Input, ifMatch?: string): Promise<Versioned<View>>;
+  remove(scope: Scope, id: string, ifMatch?: string): Promise<void>;
+  /** Changes a locked row in one transaction with what `change` does beside it. */
+  change(
+    scope: Scope,
+    id: string,
+    ifMatch: string | undefined,
+    change: (run: Run, row: Row) => Promise<Row>,
+  ): Promise<Versioned<View>>;
+};
+
+const uniqueViolation = '23505';
+
+const commonFilters: Readonly<Record<string, Filter>> = {
+  name: (value) => ({
+    of: (placeholder) => `lower(name) LIKE ${placeholder}`,
+    value: `${String(value)
+      .toLowerCase()
+      .replace(/[\\%_]/g, '\\$&')}%`,
+  }),
+  externalId: (value) => ({ of: (placeholder) => `external_id = ${placeholder}`, value }),
+  status: (value) => ({ of: (placeholder) => `status = ${placeholder}`, value }),
+};
+
+const commonColumns = (input: Input): Row => ({
+  name: input['name'],
+  external_id: input['externalId'] ?? null,
+  status: input['status'] ?? 'Enabled',
+  labels: input['labels'] ?? {},
+});
+
+function versioned<View>(kind: Kind<View>, row: Row): Versioned<View> {
+  return { view: kind.toView(row), version: Number(row['version']) };
+}
+
+function refuseChanges(input: Input, standing: Input): void {
+  for (const [member, value] of Object.entries(standing)) {
+    if (!(member in input) || JSON.stringify(input[member]) === JSON.stringify(value)) continue;
+    refuseField(`/${member}`, 'is read-only', 'field_read_only');
+  }
+}
+
+/** The database alone knows of two writers at once which came first. */
+async function translated<Result>(table: Table, write: () => Promise<Result>): Promise<Result> {
+  try {
+    return await write();
+  } catch (error) {
+    const taken = error instanceof Error && 'code' in error && error.code === uniqueViolation;
+    const member =
+      taken && 'constraint' in error ? table.uniques[String(error.constraint)] : undefined;
+    if (member !== undefined) refuseTaken(member);
+    throw error;
+  }
+}
+
+/** @example const stores = createResource(deps, storeKind); */
+export function createResource<View>(deps: Deps, kind: Kind<View>): Resource<View> {
+  const { database, clock, ids } = deps;
+  const records = createRecords(kind.table);
+
+  async function locked(run: Run, scope: Scope, id: string, ifMatch?: string): Promise<Row> {
+    const row = isUuid(id) ? await records.find(run, scope, id, 'take') : undefined;
+    if (row === undefined) return refuseUnknown(kind.notFound);
+    if (ifMatch !== undefined && !ifMatchAdmits(ifMatch, Number(row['version']))) refuseStale();
+    return row;
+  }
+
+  async function writing<Result>(
+    scope: Scope,
+    write: (run: Run) => Promise<Result>,
+  ): Promise<Result> {
+    const result = await translated(kind.table, () =>
+      database.transaction((trx) => write(runIn(trx))),
+    );
+    deps.onWrite(scope.organizationId);
+    return result;
+  }
+
+  const change: Resource<View>['change'] = (scope, id, ifMatch, by) =>
+    writing(scope, async (run) => {
+      const row = await locked(run, scope, id, ifMatch);
+      const columns = { ...(await by(run, row)), updated_at: isoTime(clock.now()) };
+      return versioned(kind, await records.replace(run, scope.organizationId, id, columns));
+    });
+
+  return {
+    create: (scope, input, id = ids.uuid()) =>
+      writing(scope, async (run) => {
+        const now = isoTime(clock.now());
+        const row = await records.insert(run, {
+          ...commonColumns(input),
+          ...(await kind.columns(run, scope, input, undefined)),
+          organization_id: scope.organizationId,
+          [kind.table.id]: id,
+          version: 1,
+          created_at: now,
+          updated_at: now,
+        });
+        return versioned(kind, row);
+      }),
+
+    async list(scope, query, page) {
+      const conditions = Object.entries({ ...commonFilters, ...kind.filters })
+        .filter(([name]) => query[name] !== undefined)
+        .map(([name, filter]) => filter(query[name]));
+      const read = { ...page, limit: page.limit + 1 };
+      const rows = await records.list(runOn(database), scope, conditions, read);
+      const items = rows.slice(0, page.limit);
+      const last = rows.length > page.limit ? items.at(-1) : undefined;
+      const next = last === undefined ? undefined : String(last[kind.table.id]);
+      return { items: items.map((row) => kind.toView(row)), next };
+    },
+
+    async get(scope, id) {
+      const row = isUuid(id) ? await records.find(runOn(database), scope, id) : undefined;
+      return row === undefined ? refuseUnknown(kind.notFound) : versioned(kind, row);
+    },
+
+    replace: (scope, id, input, ifMatch) =>
+      change(scope, id, ifMatch, async (run, row) => {
+        refuseChanges(input, { ...stamps(row), ...kind.readOnly(row), [kind.idMember]: id });
+        const columns = await kind.columns(run, scope, input, row);
+        return { ...commonColumns(input), ...columns };
+      }),
+
+    remove: (scope, id, ifMatch) =>
+      writing(scope, async (run) => {
+        const { organizationId } = scope;
+        await locked(run, scope, id, ifMatch);
+        const dependants = await findDependants(run, organizationId, id, kind.dependants);
+        if (dependants.length > 0) refuseDependants(dependants);
+        await records.remove(run, organizationId, id, isoTime(clock.now()));
+      }),
+
+    change,
+  };
+}

@@ -1,0 +1,190 @@
+// The addresses of provisioning, version 2.
+import {
+  AcquirerContract,
+  AcquirerContractInput,
+  AcquirerContractReplacement,
+  AcquirerLink,
+  AcquirerLinkInput,
+  AcquirerLinkReplacement,
+  provisioningFilters as filters,
+  LogicalDevice,
+  LogicalDeviceInput,
+  LogicalDeviceReplacement,
+  Merchant,
+  MerchantInput,
+  MerchantReplacement,
+  Organization,
+  PhysicalDevice,
+  PhysicalDeviceInput,
+  PhysicalDeviceLinks,
+  PhysicalDeviceReplacement,
+  Store,
+  StoreInput,
+  StoreReplacement,
+} from '@switchyard/contract';
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import { type Caller, route } from '../http/index.ts';
+import { refuseUnknown } from './errors.ts';
+import type { LogicalDevices } from './logical-devices.ts';
+import type { Input, Resource } from './resource.ts';
+import { ifMatchOf, registerResource, sendVersioned } from './resource-routes.ts';
+import { type Scope, scopeOf } from './scope.ts';
+
+const base = '/provisioning/v2';
+
+export type Resources = {
+  readonly organizations: Resource<Organization>;
+  readonly merchants: Resource<Merchant>;
+  readonly stores: Resource<Store>;
+  readonly logicalDevices: LogicalDevices;
+  readonly physicalDevices: Resource<PhysicalDevice>;
+  readonly acquirerLinks: Resource<AcquirerLink>;
+  readonly acquirerContracts: Resource<AcquirerContract>;
+};
+
+export function registerProvisioningRoutes(app: FastifyInstance, resources: Resources): void {
+  registerMerchants(app, resources);
+  registerDevices(app, resources);
+  registerLinks(app, resources.logicalDevices);
+  registerAcquirers(app, resources);
+}
+
+function registerMerchants(app: FastifyInstance, { organizations, merchants, stores }: Resources) {
+  registerResource(app, {
+    path: `${base}/organizations`,
+    idMember: 'organizationId',
+    singular: 'Organization',
+    plural: 'Organizations',
+    notFound: 'organization_not_found',
+    view: Organization,
+    filters: filters.organizations,
+    resource: organizations,
+  });
+  registerResource(app, {
+    path: `${base}/merchants`,
+    idMember: 'merchantId',
+    singular: 'Merchant',
+    plural: 'Merchants',
+    notFound: 'merchant_not_found',
+    input: MerchantInput,
+    replacement: MerchantReplacement,
+    view: Merchant,
+    filters: filters.merchants,
+    resource: merchants,
+    organizationOnly: ['create', 'remove'],
+  });
+  registerResource(app, {
+    path: `${base}/stores`,
+    idMember: 'storeId',
+    singular: 'Store',
+    plural: 'Stores',
+    notFound: 'store_not_found',
+    input: StoreInput,
+    replacement: StoreReplacement,
+    view: Store,
+    filters: filters.stores,
+    resource: stores,
+    createErrors: ['merchant_not_found'],
+  });
+}
+
+function registerDevices(app: FastifyInstance, resources: Resources): void {
+  registerResource(app, {
+    path: `${base}/logical-devices`,
+    idMember: 'logicalDeviceId',
+    singular: 'LogicalDevice',
+    plural: 'LogicalDevices',
+    notFound: 'device_not_found',
+    input: LogicalDeviceInput,
+    replacement: LogicalDeviceReplacement,
+    view: LogicalDevice,
+    filters: filters.logicalDevices,
+    resource: resources.logicalDevices,
+    createErrors: ['store_not_found'],
+  });
+  registerResource(app, {
+    path: `${base}/physical-devices`,
+    idMember: 'physicalDeviceId',
+    singular: 'PhysicalDevice',
+    plural: 'PhysicalDevices',
+    notFound: 'device_not_found',
+    input: PhysicalDeviceInput,
+    replacement: PhysicalDeviceReplacement,
+    view: PhysicalDevice,
+    filters: filters.physicalDevices,
+    resource: resources.physicalDevices,
+    createErrors: ['merchant_not_found', 'already_exists'],
+  });
+}
+
+function registerLinks(app: FastifyInstance, logicalDevices: LogicalDevices): void {
+  route(app, {
+    method: 'PUT',
+    url: `${base}/logical-devices/:logicalDeviceId/physical-devices`,
+    operationId: 'linkPhysicalDevices',
+    summary: 'Link the hardware of a logical device',
+    description: 'None, one or two physical devices; whatever was linked before is free again.',
+    tags: ['Provisioning'],
+    permission: 'prov.write',
+    params: Type.Object({ logicalDeviceId: Type.String({ maxLength: 64 }) }),
+    body: PhysicalDeviceLinks,
+    response: { 200: LogicalDevice },
+    errors: ['device_not_found', 'entity_mismatch', 'precondition_failed'],
+    async handler(request, reply) {
+      const { logicalDeviceId } = request.params;
+      const { physicalDeviceIds } = request.body;
+      const scope = scopeOf(request.caller);
+      const ifMatch = ifMatchOf(request.headers);
+      const linked = await logicalDevices.link(scope, logicalDeviceId, physicalDeviceIds, ifMatch);
+      return sendVersioned(reply, linked);
+    },
+  });
+}
+
+function registerAcquirers(app: FastifyInstance, resources: Resources): void {
+  registerResource(app, {
+    path: `${base}/acquirer-links`,
+    idMember: 'acquirerLinkId',
+    singular: 'AcquirerLink',
+    plural: 'AcquirerLinks',
+    notFound: 'resource_not_found',
+    input: AcquirerLinkInput,
+    replacement: AcquirerLinkReplacement,
+    view: AcquirerLink,
+    filters: filters.acquirerLinks,
+    resource: resources.acquirerLinks,
+    organizationOnly: ['read', 'create', 'replace', 'remove'],
+    createErrors: ['already_exists'],
+  });
+  registerResource(app, {
+    path: `${base}/merchants/:merchantId/acquirer-contracts`,
+    idMember: 'contractId',
+    singular: 'AcquirerContract',
+    plural: 'AcquirerContracts',
+    notFound: 'resource_not_found',
+    input: AcquirerContractInput,
+    replacement: AcquirerContractReplacement,
+    view: AcquirerContract,
+    filters: filters.acquirerContracts,
+    resource: resources.acquirerContracts,
+    organizationOnly: ['create', 'replace', 'remove'],
+    createErrors: ['merchant_not_found', 'currency_unknown'],
+    scope: (caller, params) => merchantScope(resources.merchants, caller, params),
+  });
+}
+
+/** The merchant of the path, once the caller is known to see it. */
+async function merchantScope(
+  merchants: Resource<Merchant>,
+  caller: Caller,
+  params: Input,
+): Promise<Scope> {
+  const scope = scopeOf(caller);
+  const merchantId = String(params['merchantId']);
+  if (scope.merchantId !== undefined && scope.merchantId !== merchantId) {
+    refuseUnknown('merchant_not_found');
+  }
+  await merchants.get(scope, merchantId);
+  return { ...scope, merchantId };
+}

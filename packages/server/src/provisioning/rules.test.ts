@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  entityTag,
+  ifMatchAdmits,
+  isCountry,
+  isLoopbackHost,
+  isTerminalIdRange,
+  isTimeZone,
+  isUuid,
+  tsnOf,
+} from './rules.ts';
+
+test('a terminal range is a fixed head and a counted tail', () => {
+  const good = [
+    ['TERM0001', 'TERM9999'],
+    ['00000001', '99999999'],
+    ['ABCDEFG1', 'ABCDEFG1'],
+    ['T1AB0009', 'T1AB0010'],
+  ];
+  const bad = [
+    ['TERM0002', 'TERM0001'],
+    ['TERM0001', 'TERN9999'],
+    ['TERMINAL', 'TERMINAM'],
+    ['TERM0001', 'TERM00A1'],
+  ];
+  for (const [from = '', to = ''] of good) assert.ok(isTerminalIdRange({ from, to }), from + to);
+  for (const [from = '', to = ''] of bad) assert.ok(!isTerminalIdRange({ from, to }), from + to);
+});
+
+test('time zones are names of the IANA database, not offsets', () => {
+  for (const zone of ['Europe/Paris', 'UTC', 'Asia/Kolkata']) assert.ok(isTimeZone(zone), zone);
+  for (const zone of ['+02:00', 'Europe/Paris2', '', 'Mars/Phobos']) {
+    assert.ok(!isTimeZone(zone), zone);
+  }
+});
+
+test('countries are alpha-2 codes of ISO 3166-1', () => {
+  for (const code of ['FR', 'JP', 'IN']) assert.ok(isCountry(code), code);
+  for (const code of ['XX', 'EU', 'FRA', '']) assert.ok(!isCountry(code), code);
+});
+
+test('only loopback hosts may do without TLS', () => {
+  for (const host of ['localhost', '127.0.0.1', '127.8.9.10', '::1']) {
+    assert.ok(isLoopbackHost(host), host);
+  }
+  for (const host of ['127.0.0.1.example.com', 'acquirer.example', '10.0.0.1', '1127.0.0.1']) {
+    assert.ok(!isLoopbackHost(host), host);
+  }
+});
+
+test('If-Match admits the current tag, one of several, and any', () => {
+  for (const header of ['"3"', '"1", "3"', '*']) assert.ok(ifMatchAdmits(header, 3), header);
+  for (const header of ['"2"', 'W/"3"', '3', '']) assert.ok(!ifMatchAdmits(header, 3), header);
+  assert.equal(entityTag(3), '"3"');
+});
+
+test('identifiers and terminal serial numbers', () => {
+  assert.ok(isUuid('019823F0-5d2c-7a31-9a53-0c6f1f2e9b11'));
+  assert.ok(!isUuid('019823f0-5d2c-7a31-9a53-0c6f1f2e9b1'));
+  const device = { make: 'AXIUM', model: 'DX8000', serialNumber: '10000001' };
+  assert.equal(tsnOf(device), 'AXIUM_DX8000-10000001');
+});

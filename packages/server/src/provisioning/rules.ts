@@ -1,0 +1,58 @@
+// What provisioning takes for a valid terminal range, country, time zone and acquirer address.
+import countries from 'i18n-iso-countries';
+
+export type TerminalIdRange = { readonly from: string; readonly to: string };
+
+/**
+ * Whether a range is a fixed head and a counted tail, such as TERM0001 to TERM9999: only then can
+ * the terminals of it be counted through.
+ */
+export function isTerminalIdRange({ from, to }: TerminalIdRange): boolean {
+  const tail = /\d+$/.exec(from)?.[0] ?? '';
+  const head = from.slice(0, from.length - tail.length);
+  const end = to.slice(head.length);
+  return tail !== '' && to.startsWith(head) && /^\d+$/.test(end) && from <= to;
+}
+
+/** An alpha-2 code of ISO 3166-1. */
+export function isCountry(code: string): boolean {
+  return countries.alpha2ToAlpha3(code) !== undefined;
+}
+
+/** A name of the IANA database; Intl alone would take offsets such as +02:00 as well. */
+export function isTimeZone(name: string): boolean {
+  if (!/^[A-Za-z]/.test(name)) return false;
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Only what never leaves the machine may be spoken to without TLS. */
+export function isLoopbackHost(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** Anything else is simply unknown: the database would call it a fault. */
+export function isUuid(text: string): boolean {
+  return uuidPattern.test(text);
+}
+
+/** The terminal serial number, as devices and tills name it. */
+export function tsnOf(device: { make: string; model: string; serialNumber: string }): string {
+  return `${device.make}_${device.model}-${device.serialNumber}`;
+}
+
+/** Whether an If-Match header admits the version; a weak tag never does (RFC 9110, 13.1.1). */
+export function ifMatchAdmits(header: string, version: number): boolean {
+  const tags = header.split(',').map((tag) => tag.trim());
+  return tags.includes('*') || tags.includes(entityTag(version));
+}
+
+export function entityTag(version: number): string {
+  return `"${version}"`;
+}

@@ -1,0 +1,22 @@
+// What a caller may see and change: a merchant's own things, or all of the organisation's.
+import type { Caller } from '../http/index.ts';
+import { refuseMerchantCaller } from './errors.ts';
+
+/** An organisation, or one merchant of it. */
+export type Scope = { readonly organizationId: string; readonly merchantId?: string };
+
+/** Tokens of an application that is bound to a merchant count as the merchant's. */
+function merchantOf(caller: Caller): string | undefined {
+  return caller.entityType === 'merchant' ? caller.entityId : caller.merchantId;
+}
+
+export function scopeOf(caller: Caller): Scope {
+  const { organizationId } = caller;
+  const merchantId = merchantOf(caller);
+  return merchantId === undefined ? { organizationId } : { organizationId, merchantId };
+}
+
+/** Some things are the acquirer's to decide, whatever a merchant may change otherwise. */
+export function requireOrganization(caller: Caller, what: string): void {
+  if (merchantOf(caller) !== undefined) refuseMerchantCaller(what);
+}

@@ -1,0 +1,51 @@
+// The statements that a sale waits for: each walks from primary key to primary key.
+
+/**
+ * $1 organisation, $2 merchant, $3 store, $4 device; the last three may be null and are then found
+ * from what is below. The oldest enabled contract of the merchant serves.
+ */
+export const resolveNames = {
+  name: 'provisioning-resolve',
+  text: `SELECT o.status AS organization_status,
+      m.merchant_id, m.name AS merchant_name, m.mcc AS merchant_mcc, m.country,
+      m.time_zone AS merchant_time_zone, m.status AS merchant_status, m.address AS merchant_address,
+      s.store_id, s.merchant_id AS store_merchant_id, s.name AS store_name,
+      s.time_zone AS store_time_zone, s.status AS store_status, s.address AS store_address,
+      d.logical_device_id, d.store_id AS device_store_id, d.name AS device_name,
+      d.merchant_id AS device_merchant_id, d.status AS device_status, c.*
+    FROM organizations o
+    LEFT JOIN logical_devices d
+      ON d.organization_id = o.organization_id AND d.logical_device_id = $4::uuid
+        AND d.removed_at IS NULL
+    LEFT JOIN stores s
+      ON s.organization_id = o.organization_id AND s.store_id = coalesce($3::uuid, d.store_id)
+        AND s.removed_at IS NULL
+    LEFT JOIN merchants m
+      ON m.organization_id = o.organization_id
+        AND m.merchant_id = coalesce($2::uuid, s.merchant_id) AND m.removed_at IS NULL
+    LEFT JOIN LATERAL (
+      SELECT a.contract_id, a.merchant_id AS contract_merchant_id, a.acquirer_link_id,
+        a.acquirer_merchant_id, a.terminal_id_from, a.terminal_id_to, a.mcc AS contract_mcc,
+        a.currencies, a.capture_modes, a.default_capture_mode, a.capture_transport,
+        a.partial_cancel, a.multiple_capture, a.over_capture_percent, a.partial_approval,
+        a.clear_card_data, a.hold_days
+      FROM acquirer_contracts a
+      WHERE a.organization_id = o.organization_id AND a.merchant_id = m.merchant_id
+        AND a.status = 'Enabled' AND a.removed_at IS NULL
+      ORDER BY a.contract_id LIMIT 1
+    ) c ON true
+    WHERE o.organization_id = $1 AND o.removed_at IS NULL`,
+} as const;
+
+/** $1 organisation, $2 contract; disabled and deleted ones too, for what was begun with them. */
+export const findContract = {
+  name: 'provisioning-contract',
+  text: `SELECT a.contract_id, a.merchant_id AS contract_merchant_id, a.acquirer_link_id,
+      a.acquirer_merchant_id, a.terminal_id_from, a.terminal_id_to, a.mcc AS contract_mcc,
+      a.currencies, a.capture_modes, a.default_capture_mode, a.capture_transport,
+      a.partial_cancel, a.multiple_capture, a.over_capture_percent, a.partial_approval,
+      a.clear_card_data, a.hold_days, m.mcc AS merchant_mcc
+    FROM acquirer_contracts a
+    JOIN merchants m ON m.organization_id = a.organization_id AND m.merchant_id = a.merchant_id
+    WHERE a.organization_id = $1 AND a.contract_id = $2`,
+} as const;

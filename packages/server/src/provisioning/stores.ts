@@ -1,0 +1,41 @@
+// Stores of a merchant.
+import type { Store } from '@switchyard/contract';
+import { refuseField } from './errors.ts';
+import { refuseUnknownTimeZone, requireMerchant } from './merchants.ts';
+import { createResource, type Deps, type Kind, type Resource } from './resource.ts';
+import { logicalDevices, stores } from './tables.ts';
+import { asView, commonMembers } from './view.ts';
+
+const kind: Kind<Store> = {
+  table: stores,
+  notFound: 'store_not_found',
+  idMember: 'storeId',
+  filters: {
+    merchantId: (value) => ({ of: (placeholder) => `merchant_id = ${placeholder}`, value }),
+  },
+  dependants: [{ type: 'LogicalDevice', table: logicalDevices, column: 'store_id' }],
+  toView: (row) =>
+    asView({
+      storeId: row['store_id'],
+      merchantId: row['merchant_id'],
+      ...commonMembers(row),
+      address: row['address'],
+      timeZone: row['time_zone'],
+    }),
+  async columns(run, scope, input, current) {
+    refuseUnknownTimeZone(input);
+    const wanted = input['merchantId'] ?? scope.merchantId;
+    if (current === undefined && wanted === undefined) {
+      refuseField('/merchantId', 'is required', 'field_required');
+    }
+    return {
+      merchant_id:
+        current?.['merchant_id'] ?? (await requireMerchant(run, scope, wanted))['merchant_id'],
+      address: input['address'] ?? null,
+      time_zone: input['timeZone'] ?? null,
+    };
+  },
+  readOnly: (row) => ({ merchantId: row['merchant_id'] }),
+};
+
+export const createStores = (deps: Deps): Resource<Store> => createResource(deps, kind);

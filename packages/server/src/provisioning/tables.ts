@@ -1,0 +1,76 @@
+// The tables of provisioning: what each one holds besides name, status, labels and version.
+import type { Table } from './store.ts';
+
+export const organizations: Table = {
+  name: 'organizations',
+  id: 'organization_id',
+  columns: ['parent_organization_id'],
+  uniques: {},
+};
+
+export const merchants: Table = {
+  name: 'merchants',
+  id: 'merchant_id',
+  merchantColumn: 'merchant_id',
+  columns: ['address', 'country', 'mcc', 'time_zone', 'contact'],
+  uniques: {},
+};
+
+export const stores: Table = {
+  name: 'stores',
+  id: 'store_id',
+  merchantColumn: 'merchant_id',
+  columns: ['merchant_id', 'address', 'time_zone'],
+  uniques: {},
+};
+
+export const logicalDevices: Table = {
+  name: 'logical_devices',
+  id: 'logical_device_id',
+  merchantColumn: 'merchant_id',
+  columns: ['merchant_id', 'store_id'],
+  extra: `(SELECT coalesce(jsonb_agg(p.physical_device_id ORDER BY p.physical_device_id), '[]')
+     FROM physical_devices p WHERE p.organization_id = logical_devices.organization_id
+       AND p.logical_device_id = logical_devices.logical_device_id) AS physical_device_ids`,
+  uniques: {},
+};
+
+export const physicalDevices: Table = {
+  name: 'physical_devices',
+  id: 'physical_device_id',
+  merchantColumn: 'merchant_id',
+  columns: ['merchant_id', 'logical_device_id', 'serial_number', 'make', 'model', 'family'],
+  uniques: { physical_devices_serial: 'serialNumber' },
+};
+
+export const acquirerLinks: Table = {
+  name: 'acquirer_links',
+  id: 'acquirer_link_id',
+  columns: ['adapter', 'host', 'port', 'tls', 'institution_id'],
+  uniques: { acquirer_links_name: 'name' },
+};
+
+export const acquirerContracts: Table = {
+  name: 'acquirer_contracts',
+  id: 'contract_id',
+  merchantColumn: 'merchant_id',
+  columns: [
+    'merchant_id',
+    'acquirer_link_id',
+    'acquirer_merchant_id',
+    'terminal_id_from',
+    'terminal_id_to',
+    'mcc',
+    'currencies',
+    'capture_modes',
+    'default_capture_mode',
+    'capture_transport',
+    'partial_cancel',
+    'multiple_capture',
+    'over_capture_percent',
+    'partial_approval',
+    'clear_card_data',
+    'hold_days',
+  ],
+  uniques: {},
+};
