@@ -1,4 +1,6 @@
 // The door of the platform: what every room may use and no room may change.
+
+export { ensureCertificates, type ListenerCertificate } from './certificates.ts';
 export { type Clock, isoTime, pause, systemClock } from './clock.ts';
 export {
   type Database,
