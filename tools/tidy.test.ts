@@ -73,6 +73,7 @@ describe('the documents keep their promises', () => {
     assert.ok(documents.coverageRows(coverage.text).length >= 200);
     const tests = texts.filter(({ path }) => isTest(path));
     assertNone(documents.coverageFaults(coverage, tests));
+    assertNone(documents.placeFaults(coverage, exists));
   });
 
   test('migrations are numbered without a gap', () => {

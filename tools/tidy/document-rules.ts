@@ -76,6 +76,14 @@ export function tourFaults(tour: TextFile, exists: (path: string) => boolean): F
     .map(({ name, line }) => fault(tour.path, line, 'tour', `${name} does not exist`));
 }
 
+/** The files that the coverage names; `/payment/v1` is an address, not a file. */
+export function placeFaults(coverage: TextFile, exists: (path: string) => boolean): Fault[] {
+  return namedFiles(coverage.text)
+    .filter(({ name }) => /^\w.*\/(?:[\w.-]+\.\w+)?$/.test(name) && !name.endsWith('.test.ts'))
+    .filter(({ name }) => !exists(name) && !exists(`${serverSource}${name}`))
+    .map(({ name, line }) => fault(coverage.path, line, 'coverage', `${name} does not exist`));
+}
+
 const openWords = ['not yet', 'definition'];
 
 /** Each line of the coverage ends in a test that exists, a plan for one, or the words "not yet". */

@@ -33,7 +33,7 @@ export const roomTable: Record<string, string[]> = {
 
 const groundTable: Record<string, string[]> = { platform: [], http: ['platform'] };
 const groundPackages = ['contract', 'money'];
-const roofFiles = ['main.ts', 'compose.ts'];
+const roofFiles = ['main.ts', 'start.ts', 'compose.ts'];
 const scope = '@switchyard/';
 const serverSource = 'packages/server/src/';
 
@@ -79,7 +79,7 @@ function roomFault({ path }: SourceFile, { from }: Import): string | undefined {
   return doorFault(room, wanted, target);
 }
 
-/** Each folder is entered by its index.ts; the two files of the roof have no folder. */
+/** Each folder is entered by its index.ts; the files of the roof have no folder. */
 function doorFault(room: string, wanted: string, target: string): string | undefined {
   if (room === wanted || roofFiles.includes(wanted)) return undefined;
   if (target === `${serverSource}${wanted}/index.ts`) return undefined;

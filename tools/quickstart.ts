@@ -1,0 +1,27 @@
+// Takes the quickstart out of the README, so that a test can run it word for word.
+
+/** The text under a heading, up to the next one of the same or a higher level. */
+function section(markdown: string, title: string): string {
+  const lines = markdown.split('\n');
+  const from = lines.findIndex((line) => /^#+ /.test(line) && line.replace(/^#+ /, '') === title);
+  if (from === -1) throw new Error(`no heading says “${title}”`);
+  const level = lines[from]?.indexOf(' ') ?? 0;
+  const length = lines.slice(from + 1).findIndex((line) => {
+    const hashes = /^(#+) /.exec(line)?.[1];
+    return hashes !== undefined && hashes.length <= level;
+  });
+  return lines.slice(from + 1, length === -1 ? undefined : from + 1 + length).join('\n');
+}
+
+/**
+ * The `sh` blocks of the quickstart in order, each as it stands in the document. They are one story:
+ * variables and functions of an earlier block are used in the later ones.
+ *
+ * @example
+ * const script = shellBlocks(readme).join('\n');
+ * spawnSync('bash', ['-e', '-c', script]);
+ */
+export function shellBlocks(markdown: string, title = 'Quickstart'): string[] {
+  const fences = section(markdown, title).matchAll(/^```sh\n([\s\S]*?)^```$/gm);
+  return [...fences].map(([, block = '']) => block);
+}
