@@ -54,6 +54,10 @@ export type TestRealmDeps = {
   readonly clock: Clock;
   readonly masterKey?: Buffer;
   readonly tokenLimits?: TokenLimits;
+  /** Left out: an address that nobody opens. */
+  readonly authUrl?: string;
+  /** Left out: a bare server that only takes injected requests. */
+  openApp?(identity: Identity): Promise<FastifyInstance>;
 };
 
 /** The limits of production, which no test should meet by accident, lie well above a test's calls. */
@@ -62,7 +66,7 @@ export async function openTestRealm(deps: TestRealmDeps): Promise<TestRealm> {
   const log = createLog({ logLevel: 'silent', instanceName: 'test' });
   const identity = createIdentity({
     database,
-    settings: { authUrl },
+    settings: { authUrl: deps.authUrl ?? authUrl },
     clock,
     ids: systemIds,
     log,
@@ -72,7 +76,7 @@ export async function openTestRealm(deps: TestRealmDeps): Promise<TestRealm> {
   const organizationId = randomUUID();
   const userDomainId = `realm-${randomUUID()}`;
   await identity.createRealm({ userDomainId, organizationId });
-  const app = Fastify();
+  const app = deps.openApp === undefined ? Fastify() : await deps.openApp(identity);
   await identity.register(app);
 
   const realm: TestRealm = {
