@@ -92,7 +92,8 @@ describe('the adapter', () => {
   test('what has expired is not found, and the sweep takes it and nothing else', async () => {
     const organizationId = randomUUID();
     const adapter = adapterOf('Interaction', organizationId);
-    for (let count = 0; count < 700; count += 1) await adapter.upsert(`i${count}`, {}, 60);
+    const many = Array.from({ length: 700 }, (_, count) => adapter.upsert(`i${count}`, {}, 60));
+    await Promise.all(many);
     await adapter.upsert('long', {}, 600);
     await adapter.upsert('for ever', {}, undefined as unknown as number);
     clock.advance(60_001);

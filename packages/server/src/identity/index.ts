@@ -18,7 +18,6 @@ import { createVerifyToken } from './verify-token.ts';
 
 export type { NewApplication } from './applications.ts';
 export type { TokenLimits } from './rate-limits.ts';
-export type { EntityType, SecurityFlow } from './types.ts';
 
 export type IdentityDeps = {
   readonly database: Database;

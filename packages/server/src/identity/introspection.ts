@@ -1,6 +1,6 @@
 // Introspection (RFC 7662) and revocation (RFC 7009) of our JWT access tokens.
 import { Refusal } from '@switchyard/contract';
-import { decodeJwt } from 'jose';
+import { decodeJwt, type JWTPayload } from 'jose';
 import type { VerifyToken } from '../http/index.ts';
 import type { Realm } from './types.ts';
 
@@ -32,7 +32,8 @@ export function createIntrospection({ verify, revokeToken }: Deps) {
     async introspect(realm: Realm, token: string): Promise<Record<string, unknown>> {
       const caller = await callerOf(realm, token);
       if (caller === undefined) return { active: false };
-      return { active: true, ...decodeJwt(token), token_type: 'Bearer' };
+      const claims: JWTPayload = decodeJwt(token);
+      return { active: true, ...claims, token_type: 'Bearer' };
     },
 
     /** False where the token is another client's; one that is dead already counts as revoked. */

@@ -16,12 +16,20 @@ function completeTokenResponse(body: Body): Body {
   return { ...body, refresh_expires_in: body['refresh_expires_in'] ?? 0, 'not-before-policy': 0 };
 }
 
-/** RFC 6749, 5.2: an authenticated client that may not use a grant; the library says invalid_request. */
-function nameUnauthorizedClient(body: Body): Body {
-  return body['error'] === 'invalid_request' &&
-    body['error_description'] === 'requested grant type is not allowed for this client'
-    ? { ...body, error: 'unauthorized_client' }
-    : body;
+/** RFC 6749, 5.2, has words of its own for two things that the library calls an invalid request. */
+const betterWords: Readonly<Record<string, { status: number; error: string }>> = {
+  'requested grant type is not allowed for this client': {
+    status: 400,
+    error: 'unauthorized_client',
+  },
+  'no client authentication mechanism provided': { status: 401, error: 'invalid_client' },
+};
+
+function nameClientError(ctx: KoaContextWithOIDC, body: Body): void {
+  const better = betterWords[String(body['error_description'])];
+  if (better === undefined || body['error'] !== 'invalid_request') return;
+  ctx.status = better.status;
+  ctx.body = { ...body, error: better.error };
 }
 
 function setCaching(ctx: KoaContextWithOIDC): void {
@@ -65,7 +73,7 @@ export function createAnswers(deps: Deps) {
     setCaching(ctx);
     const body = ctx.body as Body | undefined;
     if (route === 'token' && ctx.status === 200 && body) ctx.body = completeTokenResponse(body);
-    if (route === 'token' && ctx.status === 400 && body) ctx.body = nameUnauthorizedClient(body);
+    if (ctx.status === 400 && body) nameClientError(ctx, body);
     // Nobody signs in here yet.
     if (route === 'discovery' && body) delete body['authorization_endpoint'];
     if (body?.['error'] === 'unsupported_token_type') await answerForJwt(ctx, deps);

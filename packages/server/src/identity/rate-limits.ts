@@ -9,7 +9,8 @@ const addressBuckets = 65_536;
 
 export type TokenLimits = {
   readonly addressPerMinute: number;
-  /** Of one address, answered 401. Each guess costs a look at the database. */
+  /** Of one address, answered 401: each costs a look at the database. One till that is set up
+   * wrongly and never stops asking must not lock out its neighbours behind the same address. */
   readonly failuresPerMinute: number;
   /** A fleet of tills may share one client and start at the same minute. */
   readonly clientPerMinute: number;
@@ -17,7 +18,7 @@ export type TokenLimits = {
 
 export const defaultTokenLimits: TokenLimits = {
   addressPerMinute: 12_000,
-  failuresPerMinute: 300,
+  failuresPerMinute: 3_000,
   clientPerMinute: 6_000,
 };
 

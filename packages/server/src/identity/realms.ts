@@ -15,7 +15,7 @@ export const realmTtlMs = 20_000;
 /** A rotated key is published this long before it signs, so that caches of the JWKS have it. */
 export const keyLeadMs = 3_600_000;
 
-export const revokedTokenModel = 'RevokedAccessToken';
+const revokedTokenModel = 'RevokedAccessToken';
 const userDomainPattern = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
 export type Realms = ReturnType<typeof createRealms>;

@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
+import { Refusal } from '@switchyard/contract';
 import { testDatabase } from '../../test/database.ts';
 import { movableClock, openTestRealm, type TestRealm } from '../../test/identity.ts';
+import type { Database } from '../platform/index.ts';
 import { defaultTokenLimits } from './rate-limits.ts';
 
 type Client = { clientId: string; clientSecret: string };
@@ -28,7 +30,7 @@ function callsOf({ clientId, clientSecret }: Client): Call[] {
   const unknownClient = { status: 401, error: 'invalid_client' };
   return [
     { says: 'nothing at all', payload: '', ...invalid },
-    { says: 'no client', payload: grant, ...invalid },
+    { says: 'no client', payload: grant, ...unknownClient },
     { says: 'no grant type', payload: `${id}&${secret}`, ...invalid },
     { says: 'no secret', payload: `${grant}&${id}`, ...unknownClient },
     { says: 'an empty secret', payload: `${grant}&${id}&client_secret=`, ...unknownClient },
@@ -273,6 +275,44 @@ describe('the token endpoint refuses', () => {
       for (let count = 0; count < 20; count += 1) socket.write(chunk);
     });
     assert.match(answer, /^HTTP\/1\.1 400 /);
+  });
+});
+
+describe('while the database is away', () => {
+  test('known clients are served, of others it says 503 and nothing worse', async () => {
+    const clock = movableClock();
+    const database = await testDatabase();
+    let isAway = false;
+    const flaky: Database = {
+      ...database,
+      query: async (text, values) => {
+        if (isAway) throw new Refusal('database_unavailable', 'Away.', { retryAfterMs: 1500 });
+        return database.query(text, values);
+      },
+    };
+    const realm = await openTestRealm({ database: flaky, clock });
+    const [known, unknown] = [await realm.createApplication(), await realm.createApplication()];
+    const ask = (client: Client, path = realm.tokenPath) =>
+      realm.post(path, {
+        grant_type: 'client_credentials',
+        client_id: client.clientId,
+        client_secret: client.clientSecret,
+      });
+    const token = await realm.getToken(known);
+    await realm.identity.verifyToken(token);
+
+    isAway = true;
+    clock.advance(120_000);
+    assert.equal((await ask(known)).status, 200);
+    assert.equal((await realm.identity.verifyToken(token)).clientId, known.clientId);
+    for (const answer of [await ask(unknown), await ask(known, '/oauth2/v1/elsewhere/token')]) {
+      assert.equal(answer.status, 503);
+      assert.equal(answer.headers['retry-after'], '2');
+      assert.equal(answer.body['error'], 'temporarily_unavailable');
+    }
+    isAway = false;
+    assert.equal((await ask(unknown)).status, 200);
+    await realm.close();
   });
 });
 

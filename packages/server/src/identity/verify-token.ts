@@ -17,7 +17,7 @@ const tokenLengthMax = 8_192;
  * With the 20 s that a realm and the 5 s that an application may be cached: what is switched off
  * in another process is refused here within a minute, in this process at once.
  */
-export const recheckAfterMs = 30_000;
+const recheckAfterMs = 30_000;
 /** Between the clocks of our own processes; an expired token has no such grace. */
 const clockSkewSeconds = 5;
 
