@@ -36,6 +36,8 @@ export type RouteFacts = {
   /** Left out: an object without members. */
   readonly query?: TSchema;
   readonly params?: TSchema;
+  /** Request headers that it reads, with what they mean; for the document alone. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** By status; null where the answer has no body. */
   readonly response: { readonly [status: number]: TSchema | null };
   /** Besides those that every route of its kind can give. */
@@ -49,6 +51,8 @@ export type RouteFacts = {
   /** What a fault of ours says in the handler; left out: 'Unknown', of GET 'NotProcessed'. */
   readonly faultOutcome?: Outcome;
   readonly bodyLimitBytes?: number;
+  /** Not an operation of the API: pages for people. */
+  readonly isHidden?: boolean;
 };
 
 export type Route<

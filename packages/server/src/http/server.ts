@@ -2,17 +2,20 @@
 import type { AddressInfo } from 'node:net';
 import { Refusal } from '@switchyard/contract';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+import serverPackage from '../../package.json' with { type: 'json' };
 import type { Ids, Log } from '../platform/index.ts';
 import { logAccess } from './access-log.ts';
 import { createAuthenticate } from './authenticate.ts';
 import type { VerifyToken } from './caller.ts';
 import { type CertificateReader, createCertificateReader } from './client-certificates.ts';
 import { createClientErrorHandler } from './client-errors.ts';
+import { registerDocs } from './docs.ts';
 import { createDrain, type Drain } from './drain.ts';
 import { bodyLimitBytes, createGate, type GateDeps, urlLimitChars } from './gate.ts';
 import { createListener, type ListenerTls } from './listener.ts';
 import { createLoadShedding, type LoadLimits, type LoadShedding } from './load-shedding.ts';
 import { createNotFoundHandler, createRouteMap, type RouteMap } from './not-found.ts';
+import { type OpenApiFacts, writeOpenApi } from './openapi.ts';
 import { createErrorHandler, createProblemSender } from './problem.ts';
 import { createRateLimits, type RatePolicies } from './rate-limits.ts';
 import { createRequestIds, requestIdHeader, traceIdOf } from './request-identity.ts';
@@ -40,6 +43,8 @@ export type HttpDeps = {
   /** Besides, or in place of, the default policies. */
   readonly rateLimits?: RatePolicies;
   readonly loadLimits?: LoadLimits;
+  /** What the tags of the routes are about, for the OpenAPI document. */
+  readonly tagDescriptions?: Readonly<Record<string, string>>;
   /** Compiles every schema before the server listens: slower, and faulty ones show at once. */
   readonly eagerSchemas?: boolean;
 };
@@ -54,6 +59,13 @@ export type Http = {
   /** Answers new requests with 503, waits for running ones, then closes every connection. */
   close(limitMs?: number): Promise<void>;
 };
+
+const aboutTheApi = {
+  title: 'Switchyard',
+  version: serverPackage.version,
+  description:
+    'An open payment platform for acquirers. Every refusal is application/problem+json with a code of a closed list; a declined payment is not a refusal. Amounts are integers in minor units.',
+} as const;
 
 const pathPartLimitChars = 256;
 const closeLimitMs = 15_000;
@@ -77,6 +89,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   });
   app.setValidatorCompiler(createValidation({ eager: deps.eagerSchemas ?? false }).compile);
   app.addHook('onClose', async () => loadShedding.stop());
+  registerDocs(app, () => writeOpenApi(openApiFacts(deps), operations));
 
   return {
     app,
@@ -94,6 +107,11 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
       await app.close();
     },
   };
+}
+
+function openApiFacts({ settings, tagDescriptions = {} }: HttpDeps): OpenApiFacts {
+  const { baseUrl, authUrl } = settings;
+  return { ...aboutTheApi, baseUrl, authUrl, tagDescriptions };
 }
 
 function createApp({ settings, tls, log, ids }: HttpDeps, drain: Drain): FastifyInstance {

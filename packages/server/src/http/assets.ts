@@ -1,0 +1,46 @@
+// Serves files that do not change while the process runs, compressed once and told apart by a tag.
+import { createHash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+
+const compress = promisify(gzip);
+
+export type Asset = { send(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> };
+
+export type AssetSource = {
+  readonly type: string;
+  readonly cacheControl: string;
+  read(): Buffer | Promise<Buffer>;
+};
+
+type Loaded = { readonly plain: Buffer; readonly zipped: Buffer; readonly tag: string };
+
+/** Read at the first request: a process whose documents nobody opens does not hold them. */
+export function createAsset({ type, cacheControl, read }: AssetSource): Asset {
+  let loading: Promise<Loaded> | undefined;
+
+  async function load(): Promise<Loaded> {
+    const plain = await read();
+    const digest = createHash('sha256').update(plain).digest('base64url').slice(0, 16);
+    return { plain, zipped: await compress(plain), tag: `W/"${digest}"` };
+  }
+
+  return {
+    async send(request, reply) {
+      loading ??= load();
+      const { plain, zipped, tag } = await loading;
+      reply
+        .type(type)
+        .header('cache-control', cacheControl)
+        .header('vary', 'accept-encoding')
+        .header('x-content-type-options', 'nosniff')
+        .header('etag', tag);
+      if (request.headers['if-none-match'] === tag) return reply.code(304).send();
+      if (!/\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''))) {
+        return reply.send(plain);
+      }
+      return reply.header('content-encoding', 'gzip').send(zipped);
+    },
+  };
+}

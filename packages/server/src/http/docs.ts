@@ -1,0 +1,106 @@
+// The pages for people: the API reference and the error codes, without a request to anybody else.
+import { isErrorCode, Refusal } from '@switchyard/contract';
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import { createAsset } from './assets.ts';
+import { createDocsAssets } from './docs-assets.ts';
+import { errorIndexPage, errorPage } from './error-pages.ts';
+import { html, sendPage } from './html.ts';
+import { route } from './routes.ts';
+
+const referencePage = html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>API reference · Switchyard</title>
+<link rel="icon" href="docs/assets/mark.svg" type="image/svg+xml">
+<link rel="stylesheet" href="docs/assets/swagger-ui.css">
+<link rel="stylesheet" href="docs/assets/pages.css">
+<script src="docs/assets/start.js"></script>
+<script src="docs/assets/swagger-ui.js" defer></script>
+</head>
+<body class="reference">
+<header><a class="brand" href="docs">Switchyard</a>
+<nav><a href="docs">API reference</a> <a href="docs/errors">Error codes</a> <a href="openapi.json">OpenAPI</a></nav></header>
+<main id="reference"><noscript>The reference needs JavaScript; the same facts are in <a href="openapi.json">openapi.json</a>.</noscript></main>
+</body>
+</html>
+`;
+
+const common = {
+  method: 'GET',
+  tags: ['Documentation'],
+  permission: 'public',
+  response: { 200: Type.Unknown() },
+  errors: [],
+} as const;
+
+const page = { ...common, isHidden: true, produces: ['text/html'] } as const;
+
+/** `write` makes the document when it is first asked for: by then all routes are declared. */
+export function registerDocs(app: FastifyInstance, write: () => unknown): void {
+  const document = createAsset({
+    type: 'application/json',
+    cacheControl: 'public, max-age=300',
+    read: () => Buffer.from(JSON.stringify(write())),
+  });
+  route(app, {
+    ...common,
+    url: '/openapi.json',
+    operationId: 'getOpenApi',
+    summary: 'Read this document',
+    description: 'The OpenAPI 3.1 document of the platform.',
+    response: { 200: Type.Object({}, { description: 'The document.' }) },
+    handler: (request, reply) => document.send(request, reply),
+  });
+  route(app, {
+    ...page,
+    url: '/docs',
+    operationId: 'getReferencePage',
+    summary: 'The API reference for people',
+    handler: async (_request, reply) => sendPage(reply, referencePage),
+  });
+  registerErrorPages(app);
+  registerAssets(app);
+}
+
+function registerErrorPages(app: FastifyInstance): void {
+  route(app, {
+    ...page,
+    url: '/docs/errors',
+    operationId: 'getErrorIndexPage',
+    summary: 'The error codes for people',
+    handler: async (_request, reply) => sendPage(reply, errorIndexPage()),
+  });
+  route(app, {
+    ...page,
+    url: '/docs/errors/:code',
+    operationId: 'getErrorPage',
+    summary: 'One error code for people',
+    params: Type.Object({ code: Type.String() }),
+    async handler({ params }, reply) {
+      if (isErrorCode(params.code)) return sendPage(reply, errorPage(params.code));
+      throw new Refusal('resource_not_found', 'No error code has this name.');
+    },
+  });
+}
+
+function registerAssets(app: FastifyInstance): void {
+  const assets = createDocsAssets();
+  route(app, {
+    ...page,
+    url: '/docs/assets/:name',
+    produces: ['text/css', 'text/javascript', 'image/svg+xml'],
+    operationId: 'getDocsAsset',
+    summary: 'A file of the pages for people',
+    params: Type.Object({ name: Type.String() }),
+    async handler(request, reply) {
+      const { name } = request.params;
+      const asset = Object.hasOwn(assets, name) ? assets[name] : undefined;
+      if (asset !== undefined) return asset.send(request, reply);
+      throw new Refusal('resource_not_found', 'No file has this name.');
+    },
+  });
+}

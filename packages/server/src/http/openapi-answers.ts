@@ -1,0 +1,106 @@
+// Lists what an operation can answer: its own answers, and the problems of its kind.
+import { type ErrorCode, errorCodes } from '@switchyard/contract';
+import type { JsonObject, SchemaNames } from './openapi-schemas.ts';
+import { problemMediaType } from './problem.ts';
+import type { RouteFacts } from './routes.ts';
+
+const always: ErrorCode[] = [
+  'not_acceptable',
+  'uri_too_long',
+  'rate_limited',
+  'internal_error',
+  'overloaded',
+  'shutting_down',
+];
+const withToken: ErrorCode[] = ['token_missing', 'token_invalid', 'token_expired'];
+const withBody: ErrorCode[] = ['payload_too_large', 'unsupported_media_type', 'malformed_json'];
+const withFields: ErrorCode[] = ['field_required', 'field_unknown', 'field_invalid'];
+
+/** The codes that a schema gives to its own faults, wherever they stand in it. */
+function annotatedCodes(schema: unknown): string[] {
+  if (typeof schema !== 'object' || schema === null) return [];
+  const own = 'x-codes' in schema ? Object.values(schema['x-codes'] as JsonObject) : [];
+  return [...own.map(String), ...Object.values(schema).flatMap(annotatedCodes)];
+}
+
+/** Every code that the operation can give, in the order of the closed list. */
+export function codesOf(facts: RouteFacts): ErrorCode[] {
+  const { permission, body, query, params, errors } = facts;
+  const found = new Set<string>([...always, ...errors]);
+  const add = (codes: readonly string[]) => {
+    for (const code of codes) found.add(code);
+  };
+  if (permission !== 'public') add(withToken);
+  if (permission !== 'public' && permission !== 'token') add(['permission_denied']);
+  if (body !== undefined) add(withBody);
+  if (body !== undefined || query !== undefined) add(withFields);
+  if (params !== undefined) add(['field_invalid']);
+  for (const schema of [body, query, params]) add(annotatedCodes(schema));
+  return (Object.keys(errorCodes) as ErrorCode[]).filter((code) => found.has(code));
+}
+
+const statusTexts: Record<number, string> = {
+  200: 'Done.',
+  201: 'Created.',
+  202: 'Accepted; the outcome follows.',
+  204: 'Done, without a body.',
+  304: 'Not changed since it was read.',
+};
+
+export function answersOf(facts: RouteFacts, names: SchemaNames): JsonObject {
+  const answers: JsonObject = {};
+  for (const [status, schema] of Object.entries(facts.response)) {
+    const description = describedBy(schema) ?? statusTexts[Number(status)] ?? 'An answer.';
+    const types =
+      status === '200' ? (facts.produces ?? ['application/json']) : ['application/json'];
+    const content =
+      schema === null
+        ? {}
+        : { content: Object.fromEntries(types.map((type) => [type, contentOf(schema, names)])) };
+    answers[status] = { description, headers: commonHeaders, ...content };
+  }
+  return { ...answers, ...problemsOf(codesOf(facts)) };
+}
+
+function describedBy(schema: unknown): string | undefined {
+  if (typeof schema !== 'object' || schema === null || !('description' in schema)) return undefined;
+  return String(schema.description);
+}
+
+function contentOf(schema: unknown, names: SchemaNames): JsonObject {
+  return { schema: names.referring(schema) };
+}
+
+const commonHeaders = { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } };
+const problemHeaders: Record<number, JsonObject> = {
+  401: { 'WWW-Authenticate': { $ref: '#/components/headers/Challenge' } },
+  405: { Allow: { $ref: '#/components/headers/Allow' } },
+  429: { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } },
+  503: { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } },
+};
+
+function problemsOf(codes: readonly ErrorCode[]): JsonObject {
+  const byStatus = new Map<number, ErrorCode[]>();
+  for (const code of codes) {
+    const { status } = errorCodes[code];
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+  }
+  const answers: JsonObject = {};
+  for (const [status, own] of byStatus) {
+    answers[status] = {
+      description: own.map((code) => `\`${code}\`: ${errorCodes[code].title}.`).join('\n\n'),
+      headers: { ...commonHeaders, ...problemHeaders[status] },
+      content: { [problemMediaType]: { schema: problemSchema(own) } },
+    };
+  }
+  return answers;
+}
+
+function problemSchema(codes: readonly ErrorCode[]): JsonObject {
+  return {
+    allOf: [
+      { $ref: '#/components/schemas/Problem' },
+      { type: 'object', properties: { code: { enum: codes } } },
+    ],
+  };
+}

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { errorCodes, ProcessRequest, Transaction } from '@switchyard/contract';
+import { checkDocument, checkSchemas, type OpenApiDocument } from './openapi.fixture.ts';
+import { type OpenApiFacts, writeOpenApi } from './openapi.ts';
+import type { RouteFacts } from './routes.ts';
+import { createSample, type Sample, sampleBaseUrl } from './server.fixture.ts';
+
+const facts: OpenApiFacts = {
+  title: 'Sample',
+  version: '1.0.0',
+  description: 'A sample.',
+  baseUrl: sampleBaseUrl,
+  authUrl: sampleBaseUrl,
+  tagDescriptions: { Samples: 'For tests.' },
+};
+
+const sale: RouteFacts = {
+  method: 'POST',
+  url: '/payment/v1/transactions/:transactionId/again',
+  operationId: 'saleAgain',
+  summary: 'Sell',
+  tags: ['Samples'],
+  permission: 'pay.sale',
+  headers: { 'Idempotency-Key': 'Like clientOperationId.' },
+  body: ProcessRequest,
+  response: { 200: Transaction, 202: Transaction, 204: null },
+  errors: ['client_id_reused'],
+};
+
+describe('the OpenAPI document', () => {
+  let sample: Sample;
+  before(async () => {
+    sample = await createSample({ tagDescriptions: { Samples: 'For tests.' } });
+    await sample.app.ready();
+  });
+  after(() => sample.close());
+
+  it('is public, whole, and told from its declared routes', async () => {
+    const answer = await sample.app.inject({ url: '/openapi.json' });
+    assert.equal(answer.headers['content-type'], 'application/json');
+    const document = answer.json<OpenApiDocument>();
+    checkDocument(document);
+    checkSchemas(document);
+    assert.deepEqual(document.servers, [{ url: sampleBaseUrl }]);
+    assert.deepEqual(Object.keys(document.paths), [
+      '/openapi.json',
+      '/sample/v1/things',
+      '/sample/v1/things/{name}/close',
+      '/sample/v1/fault',
+      '/sample/v1/refusal',
+    ]);
+    const tag = document.tags.find(({ name }) => name === 'Samples');
+    assert.equal(tag?.description, 'For tests.');
+  });
+
+  it('answers that it has not changed', async () => {
+    const first = await sample.app.inject({ url: '/openapi.json' });
+    const etag = String(first.headers['etag']);
+    const second = await sample.app.inject({
+      url: '/openapi.json',
+      headers: { 'if-none-match': etag },
+    });
+    assert.equal(second.statusCode, 304);
+    assert.equal(second.body, '');
+  });
+
+  it('tells each published schema once, with an example and the codes of the operation', () => {
+    const document = writeOpenApi(facts, [sale]) as unknown as OpenApiDocument;
+    checkDocument(document);
+    checkSchemas(document);
+    const operation = document.paths['/payment/v1/transactions/{transactionId}/again']?.['post'];
+    assert.ok(operation !== undefined);
+    const media = operation.requestBody?.content['application/json'];
+    assert.deepEqual(media?.schema, { $ref: '#/components/schemas/ProcessRequest' });
+    assert.match(JSON.stringify(media?.example), /"currency":"EUR"/);
+    assert.ok(document.components['schemas']?.['Amount'] !== undefined);
+    const text = JSON.stringify(operation.responses);
+    for (const code of ['client_id_reused', 'amount_zero', 'malformed_json', 'permission_denied']) {
+      assert.ok(text.includes(code), code);
+      const status = errorCodes[code as keyof typeof errorCodes].status;
+      assert.ok(JSON.stringify(operation.responses[status]).includes(code), code);
+    }
+    assert.equal(operation.responses['204']?.content, undefined);
+    assert.ok(operation.parameters.some(({ name }) => name === 'Idempotency-Key'));
+    assert.ok(operation.description.includes('`pay.sale`'));
+  });
+
+  it('does not take the same operation id twice', () => {
+    assert.throws(() => writeOpenApi(facts, [sale, { ...sale, url: '/other' }]), TypeError);
+  });
+});

@@ -1,0 +1,180 @@
+// Writes the OpenAPI 3.1 document of the declared routes, from the schemas that check requests.
+import { Problem } from '@switchyard/contract';
+import type { TSchema } from 'typebox';
+import { answersOf } from './openapi-answers.ts';
+import { exampleOf } from './openapi-examples.ts';
+import { createSchemaNames, type JsonObject, type SchemaNames } from './openapi-schemas.ts';
+import type { Access, RouteFacts } from './routes.ts';
+
+export type OpenApiFacts = {
+  readonly title: string;
+  readonly version: string;
+  readonly description: string;
+  readonly baseUrl: string;
+  readonly authUrl: string;
+  /** What the tags of the routes are about. */
+  readonly tagDescriptions: Readonly<Record<string, string>>;
+};
+
+export function writeOpenApi(facts: OpenApiFacts, declared: readonly RouteFacts[]): JsonObject {
+  const operations = declared.filter(({ isHidden }) => isHidden !== true);
+  const names = createSchemaNames();
+  names.referring(Problem);
+  const paths: Record<string, JsonObject> = {};
+  for (const operation of operations) {
+    const path = operation.url.replace(/:(\w+)/g, '{$1}');
+    paths[path] = {
+      ...paths[path],
+      [operation.method.toLowerCase()]: operationObject(operation, names),
+    };
+  }
+  demandUniqueIds(operations);
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: facts.title,
+      version: facts.version,
+      description: facts.description,
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: facts.baseUrl }],
+    externalDocs: { url: `${facts.baseUrl}/docs/errors`, description: 'The error codes.' },
+    security: [{ bearer: [] }],
+    tags: tagObjects(operations, facts.tagDescriptions),
+    paths,
+    components: {
+      schemas: names.components(),
+      headers,
+      parameters,
+      securitySchemes: securitySchemes(facts.authUrl),
+    },
+  };
+}
+
+function demandUniqueIds(operations: readonly RouteFacts[]): void {
+  const seen = new Set<string>();
+  for (const { operationId, method, url } of operations) {
+    if (seen.has(operationId)) throw new TypeError(`${method} ${url} repeats ${operationId}`);
+    seen.add(operationId);
+  }
+}
+
+function tagObjects(operations: readonly RouteFacts[], descriptions: Record<string, string>) {
+  const used = new Set(operations.flatMap(({ tags }) => tags));
+  return [...used].map((name) => ({
+    name,
+    ...(descriptions[name] === undefined ? {} : { description: descriptions[name] }),
+  }));
+}
+
+function operationObject(facts: RouteFacts, names: SchemaNames): JsonObject {
+  const { operationId, summary, tags, permission } = facts;
+  return {
+    operationId,
+    summary,
+    description: [facts.description, rightsText(permission)].filter(Boolean).join('\n\n'),
+    tags,
+    'x-permission': permission,
+    ...(permission === 'public'
+      ? { security: [] }
+      : { security: [{ bearer: [] }, { oauth2: [] }] }),
+    parameters: [
+      ...parameterObjects('path', facts.params, facts.url, names),
+      ...parameterObjects('query', facts.query, facts.url, names),
+      ...Object.entries(facts.headers ?? {}).map(headerParameter),
+      { $ref: '#/components/parameters/RequestId' },
+    ],
+    ...bodyObject(facts, names),
+    responses: answersOf(facts, names),
+  };
+}
+
+function rightsText(permission: Access): string {
+  if (permission === 'public') return 'Needs no token.';
+  if (permission === 'token') return 'Needs a valid token.';
+  const all = [permission].flat().map((name) => `\`${name}\``);
+  return `Needs ${all.length === 1 ? 'the permission' : 'one of the permissions'} ${all.join(', ')}.`;
+}
+
+type ObjectSchema = { properties?: JsonObject; required?: readonly string[] };
+
+/** A part of the path that no schema describes is a text. */
+function parameterObjects(
+  place: 'path' | 'query',
+  schema: TSchema | undefined,
+  url: string,
+  names: SchemaNames,
+): JsonObject[] {
+  const { properties = {}, required = [] }: ObjectSchema = schema ?? {};
+  const inPath = [...url.matchAll(/:(\w+)/g)].map(([, name]) => String(name));
+  const all = place === 'path' ? inPath : Object.keys(properties);
+  return all.map((name) => {
+    const member = properties[name] ?? { type: 'string' };
+    const { description } = member as { description?: string };
+    return {
+      name,
+      in: place,
+      required: place === 'path' || required.includes(name),
+      ...(description === undefined ? {} : { description }),
+      schema: names.referring(member),
+    };
+  });
+}
+
+function headerParameter([name, description]: [string, string]): JsonObject {
+  return { name, in: 'header', required: false, description, schema: { type: 'string' } };
+}
+
+function bodyObject({ body, bodyOptional }: RouteFacts, names: SchemaNames): JsonObject {
+  if (body === undefined || isEmpty(body)) return {};
+  const example = exampleOf(body);
+  const media = {
+    schema: names.referring(body),
+    ...(example === undefined ? {} : { example: example.value }),
+  };
+  return {
+    requestBody: { required: bodyOptional !== true, content: { 'application/json': media } },
+  };
+}
+
+function isEmpty(body: ObjectSchema): boolean {
+  return body.properties !== undefined && Object.keys(body.properties).length === 0;
+}
+
+const headers = {
+  RequestId: {
+    description: 'The name of the request: the one that was sent, or a new one.',
+    schema: { type: 'string' },
+  },
+  Challenge: { description: 'After RFC 6750.', schema: { type: 'string' } },
+  Allow: { description: 'The methods of the path.', schema: { type: 'string' } },
+  RetryAfter: { description: 'Seconds to wait.', schema: { type: 'integer', minimum: 1 } },
+};
+
+const parameters = {
+  RequestId: {
+    name: 'X-Request-Id',
+    in: 'header',
+    required: false,
+    description: 'A name for the request, given back and logged.',
+    schema: { type: 'string', pattern: '^[A-Za-z0-9._:-]{1,128}$' },
+  },
+};
+
+function securitySchemes(authUrl: string): JsonObject {
+  return {
+    bearer: {
+      type: 'http',
+      scheme: 'bearer',
+      bearerFormat: 'JWT',
+      description: 'An access token of a user, an application or a device.',
+    },
+    oauth2: {
+      type: 'oauth2',
+      description: 'Client credentials of an application; the domain is the user domain.',
+      flows: {
+        clientCredentials: { tokenUrl: `${authUrl}/oauth2/v1/%7Bdomain%7D/token`, scopes: {} },
+      },
+    },
+  };
+}
