@@ -17,10 +17,32 @@ export {
 export { createFailPoints, type FailPointName, type FailPoints } from './fail-points.ts';
 export { createGroupCommit, type GroupCommit, type GroupCommitOptions } from './group-commit.ts';
 export { type Ids, jittered, systemIds } from './ids.ts';
+export {
+  createJobs,
+  type Job,
+  type JobHandler,
+  type Jobs,
+  type JobsDeps,
+  type NewJob,
+} from './jobs.ts';
 export { deriveKey } from './keys.ts';
+export { createLifecycle, type Lifecycle } from './lifecycle.ts';
 export { createLog, type Log, type LogSettings, type LogStream } from './log.ts';
 export { createMetrics, type Metrics } from './metrics.ts';
 export { type MigrateDeps, migrate } from './migrations.ts';
+export {
+  createMonitoring,
+  type Monitoring,
+  type MonitoringOptions,
+  type ReadinessCheck,
+} from './monitoring.ts';
+export {
+  createOutbox,
+  type Outbox,
+  type OutboxDeps,
+  type OutboxRow,
+  type OutboxSubscriber,
+} from './outbox.ts';
 export { scrubText } from './redaction.ts';
 export { openSealed, seal } from './seal.ts';
 export {
