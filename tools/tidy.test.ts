@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
 import { root } from './gates.ts';
 import * as documents from './tidy/document-rules.ts';
+import { exportFaults, publishedPackages } from './tidy/export-rules.ts';
 import { circleIn, importFaults, packageTable, roomTable } from './tidy/import-rules.ts';
 import { sizeFaults, tableFiles } from './tidy/size-rules.ts';
 import { type Fault, isSource, isTest, parseSource, readTexts } from './tidy/source.ts';
@@ -51,6 +52,10 @@ describe('the house is tidy', () => {
     assertNone(sources.flatMap(wordFaults));
   });
 
+  test('published packages explain what they export', () => {
+    assertNone(exportFaults(sources));
+  });
+
   test('no file names a folder of this machine', () => {
     assertNone(machineFaults(texts, [root, dirname(root), homedir()]));
   });
@@ -74,6 +79,10 @@ describe('the documents keep their promises', () => {
     const tests = texts.filter(({ path }) => isTest(path));
     assertNone(documents.coverageFaults(coverage, tests));
     assertNone(documents.placeFaults(coverage, exists));
+  });
+
+  test('decisions are whole, listed, and there when a source names them', () => {
+    assertNone(documents.decisionFaults(texts));
   });
 
   test('migrations are numbered without a gap', () => {
@@ -198,6 +207,29 @@ describe('the rules catch planted faults', () => {
     for (const bad of ['', 'done', '`b.test.ts`', '`a.test.ts` › “one is two”', 'planned: ']) {
       assert.equal(faultsOf(bad), 1, bad);
     }
+  });
+
+  test('an export without a doc block is found, also behind another file', () => {
+    const explained = '/** Says so. */\nexport const told = 1;\nexport const untold = 2;\n';
+    const files = publishedPackages.flatMap((name) => [
+      parseSource({ path: `packages/${name}/src/index.ts`, text: `export * from './a.ts';` }),
+      parseSource({ path: `packages/${name}/src/a.ts`, text: explained }),
+    ]);
+    const found = exportFaults(files).map(({ path, line, text }) => `${path}:${line} ${text}`);
+    assert.equal(found.length, publishedPackages.length);
+    assert.match(found[0] ?? '', /contract\/src\/a\.ts:3 untold is published/);
+    assert.match(exportFaults([])[0]?.text ?? '', /has no door/);
+  });
+
+  test('a decision that is not whole, or not there, is found', () => {
+    const path = 'docs/adr/0001-a.md';
+    const whole = '# 1\n\nStatus: accepted\n\n## Context\n\n## Decision\n\n## Consequences\n';
+    const list = { path: 'docs/adr/README.md', text: '[1](0001-a.md)' };
+    assert.equal(documents.decisionFaults([list, { path, text: whole }]).length, 0);
+    assert.equal(documents.decisionFaults([{ path, text: whole }]).length, 1);
+    assert.equal(documents.decisionFaults([list, { path, text: '# 1\n' }]).length, 4);
+    const source = { path: 'a.ts', text: `// ${'ADR'} 0002` };
+    assert.equal(documents.decisionFaults([list, { path, text: whole }, source]).length, 1);
   });
 
   test('a gap between migrations is found', () => {

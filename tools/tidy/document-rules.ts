@@ -122,6 +122,29 @@ function proofProblem(proof: string, tests: TextFile[]): string | undefined {
   return undefined;
 }
 
+const decisionParts = ['Status: ', '## Context', '## Decision', '## Consequences'];
+
+/** Each decision has its four parts, stands in the list, and exists wherever a source names it. */
+export function decisionFaults(files: TextFile[]): Fault[] {
+  const decisions = files.filter(({ path }) => /^docs\/adr\/\d{4}-[a-z0-9-]+\.md$/.test(path));
+  const list = files.find(({ path }) => path === 'docs/adr/README.md')?.text ?? '';
+  const numbers = new Set(decisions.map(({ path }) => posix.basename(path).slice(0, 4)));
+  const incomplete = decisions.flatMap(({ path, text }) => {
+    const missing = decisionParts.filter((part) => !text.includes(`\n${part}`));
+    const problems = missing.map((part) => `has no “${part.trim()}”`);
+    if (!list.includes(`(${posix.basename(path)})`)) problems.push('is not in the list');
+    return problems.map((problem) => fault(path, 1, 'decisions', problem));
+  });
+  const unknown = files
+    .filter(({ path }) => /\.(?:ts|sql)$/.test(path))
+    .flatMap(({ path, text }) =>
+      [...text.matchAll(/\bADR (\d{4})\b/g)]
+        .filter(([, number = '']) => !numbers.has(number))
+        .map(([name]) => fault(path, 1, 'decisions', `${name} does not exist`)),
+    );
+  return [...incomplete, ...unknown];
+}
+
 /** 0001, 0002, … without a gap, each opening with a comment that says what it is for. */
 export function migrationFaults(migrations: TextFile[]): Fault[] {
   const sorted = [...migrations].sort((one, other) => (one.path < other.path ? -1 : 1));
