@@ -1,240 +1,281 @@
-// Work that must happen, once or again until it has: claimed in batches under leases that run out.
-import type { Kysely } from 'kysely';
-import { sql } from 'kysely';
-import { type Clock, isoTime, pause } from './clock.ts';
+// Does what must be done sooner or later, over any crash: a table of jobs, claimed in batches under leases.
+import { CompiledQuery, type Kysely } from 'kysely';
+import { type Clock, isoTime } from './clock.ts';
 import type { Database } from './database.ts';
 import { createGroupCommit } from './group-commit.ts';
 import { type Ids, jittered } from './ids.ts';
+import {
+  claimStatement,
+  enqueueText,
+  finishStatement,
+  oldestDueText,
+  postponeStatement,
+  renewStatement,
+} from './job-statements.ts';
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
+import { createPoller } from './poller.ts';
+import { scrubText } from './redaction.ts';
+
+const defaultPollMs = 200;
+const defaultConcurrency = 64;
+/** How long the jobs of a process that died stay its own. */
+const defaultLeaseMs = 15_000;
+const renewalsPerLease = 3;
+const firstRetryMs = 1_000;
+const longestRetryMs = 600_000;
+const doublingsMax = 20;
+const defaultAlarmAfter = 10;
+const stopGraceMs = 15_000;
+const errorTextMax = 500;
 
 export type Job = {
   organizationId: string;
   jobId: string;
   kind: string;
   payload: Record<string, unknown>;
-  /** How often it was tried before this time. */
+  /** Tries before this one. */
   attempts: number;
-  /** Epoch ms. */
+  /** When it was to be done, epoch milliseconds. */
   dueAt: number;
 };
 
-export type NewJob = Omit<Job, 'attempts'>;
+export type NewJob = {
+  organizationId: string;
+  /** Twice the same is one job. */
+  jobId?: string;
+  kind: string;
+  payload: Record<string, unknown>;
+  /** Epoch milliseconds; now where absent. */
+  dueAt?: number;
+};
 
-/** Done, or when to try again (epoch ms). What is thrown is tried again too, later and later. */
-export type JobHandler = (job: Job) => Promise<undefined | { retryAt: number }>;
+/**
+ * Resolves when done, or with the time (epoch milliseconds) of the next look. A throw brings the job back with
+ * growing pauses; it is never dropped. It runs at least once, so a handler bears to be repeated.
+ */
+// biome-ignore lint/suspicious/noConfusingVoidType: a handler without a return statement is the usual one
+export type JobHandler = (job: Job) => Promise<{ retryAt: number } | undefined | void>;
 
 export type Jobs = {
-  /** Before `start`; a process claims only the kinds that it handles. */
+  /** Only kinds with a handler are claimed; call it before `start`. */
   handle(kind: string, handler: JobHandler): void;
-  /** In the caller's transaction where one is given. */
-  enqueue(job: NewJob, transaction?: Kysely<unknown>): Promise<void>;
+  /** Within a transaction the job exists once that commits; call `poke` then. */
+  enqueue(job: NewJob, trx?: Kysely<unknown>): Promise<void>;
   start(): void;
-  /** Claims no more, waits for what runs, gives the rest of the leases back. */
+  /** Claims no more and waits for what runs; what does not end in time is done by another process. */
   stop(): Promise<void>;
-  /** Looks for due jobs now. */
+  /** Something is due now: do not wait for the next look. */
   poke(): void;
 };
 
-type Deps = { database: Database; clock: Clock; ids: Ids; log: Log; metrics: Metrics };
-
-const atOnceMax = 64;
-const pollEveryMs = 200;
-/** A dead process keeps a job from the others this long. */
-export const leaseMs = 15_000;
-const renewEveryMs = 5_000;
-const alarmAfter = 6;
-const backOffBaseMs = 1_000;
-const backOffMaxMs = 600_000;
-const errorTextMax = 500;
-const stopLimitMs = 20_000;
-
-const claimDue = {
-  name: 'jobs-claim',
-  text: `WITH due AS MATERIALIZED (
-    SELECT organization_id, job_id FROM jobs
-    WHERE due_at <= $1 AND kind IN (SELECT jsonb_array_elements_text($2::jsonb))
-    ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED
-  )
-  UPDATE jobs j SET due_at = $4, lease_until = $4, lease_token = $5, attempts = j.attempts + 1
-  FROM due WHERE j.organization_id = due.organization_id AND j.job_id = due.job_id
-  RETURNING j.organization_id, j.job_id, j.kind, j.payload, j.attempts`,
+export type JobsDeps = {
+  database: Database;
+  clock: Clock;
+  ids: Ids;
+  log: Log;
+  metrics: Metrics;
+  concurrency?: number;
+  pollMs?: number;
+  leaseMs?: number;
+  /** Tries from which on a job that keeps failing is reported as an error. */
+  alarmAfter?: number;
 };
 
-const leased = `jsonb_to_recordset($1::jsonb)
-    AS r(organization_id uuid, job_id uuid, due_at timestamptz, last_error text)`;
-const ofLease = `j.organization_id = r.organization_id AND j.job_id = r.job_id
-    AND j.lease_token = $2`;
-
-const deleteDone = {
-  name: 'jobs-done',
-  text: `DELETE FROM jobs j USING ${leased} WHERE ${ofLease}`,
+type ClaimedRow = {
+  organization_id: string;
+  job_id: string;
+  kind: string;
+  payload: Record<string, unknown>;
+  attempts: number;
+  due_at: Date;
 };
-const putBack = {
-  name: 'jobs-put-back',
-  text: `UPDATE jobs j SET due_at = r.due_at, last_error = r.last_error, lease_token = NULL,
-    lease_until = NULL FROM ${leased} WHERE ${ofLease}`,
-};
-const renewLeases = {
-  name: 'jobs-renew',
-  text: `UPDATE jobs j SET due_at = r.due_at, lease_until = r.due_at FROM ${leased}
-    WHERE ${ofLease}`,
-};
+type Held = { organization_id: string; job_id: string; lease_token: string };
+type Postponed = Held & { due_at: string; last_error: string | null };
+type Ended = { retryAt?: number; failure?: string };
 
-type Ended = { job: Job; retryAt?: number; error?: string };
-
-/** Doubles from a second to ten minutes, with jitter; no job is ever dropped. */
-export function backOffMs(attempts: number): number {
-  return jittered(Math.min(backOffMaxMs, backOffBaseMs * 2 ** Math.min(attempts, 20)));
-}
-
-/** @example const jobs = createJobs({ database, clock, ids, log, metrics }); */
-export function createJobs({ database, clock, ids, log, metrics }: Deps): Jobs {
+/** @example const jobs = createJobs({ database, clock, ids, log, metrics }); jobs.start(); */
+export function createJobs(deps: JobsDeps): Jobs {
+  const { database, clock, ids, log } = deps;
+  const { concurrency = defaultConcurrency, leaseMs = defaultLeaseMs } = deps;
   const handlers = new Map<string, JobHandler>();
-  const running = new Map<string, Job>();
-  // One token for the life of this process fences out a process that was paused too long.
-  const token = ids.uuidV4();
-  const tries = metrics.counter({
-    name: 'switchyard_job_tries_total',
-    help: 'Tries of jobs, by how they ended',
-    labelNames: ['kind', 'result'],
-  });
-  const stuck = metrics.counter({
-    name: 'switchyard_jobs_stuck_total',
-    help: 'Jobs that needed an unusual number of tries',
-    labelNames: ['kind'],
-  });
-  let kinds = '[]';
-  let started = false;
-  let claiming: Promise<void> | undefined;
-  let again = false;
-  let pollTimer: NodeJS.Timeout | undefined;
-  let renewTimer: NodeJS.Timeout | undefined;
-
-  const rowOf = ({ job, retryAt, error }: Ended) => ({
-    organization_id: job.organizationId,
-    job_id: job.jobId,
-    ...(retryAt === undefined ? {} : { due_at: isoTime(retryAt) }),
-    ...(error === undefined ? {} : { last_error: error }),
+  const running = new Map<Promise<void>, Held>();
+  const measured = measurements(deps);
+  const finishes = heldRows<Held>(database, finishStatement);
+  const postponements = heldRows<Postponed>(database, postponeStatement);
+  let renewal: NodeJS.Timeout | undefined;
+  let saturated = false;
+  const poller = createPoller({
+    pollMs: deps.pollMs ?? defaultPollMs,
+    turn: claim,
+    onError: (error) => log.warn({ err: error }, 'jobs cannot be claimed'),
   });
 
-  const ends = createGroupCommit<Ended, undefined>({
-    name: 'jobs-end',
-    key: ({ job }) => job.organizationId + job.jobId,
-    run: async (rows) => {
-      const done = rows.filter(({ retryAt }) => retryAt === undefined).map(rowOf);
-      const later = rows.filter(({ retryAt }) => retryAt !== undefined).map(rowOf);
-      if (done.length > 0) await database.hot(deleteDone, [JSON.stringify(done), token]);
-      if (later.length > 0) await database.hot(putBack, [JSON.stringify(later), token]);
-      return rows.map(() => undefined);
-    },
-  });
-
-  async function attempt(job: Job): Promise<Ended> {
-    try {
-      const handler = handlers.get(job.kind);
-      if (handler === undefined) throw new Error(`nobody handles ${job.kind}`);
-      const result = await handler(job);
-      tries.inc({ kind: job.kind, result: result === undefined ? 'done' : 'later' });
-      return result === undefined ? { job } : { job, retryAt: result.retryAt };
-    } catch (error) {
-      tries.inc({ kind: job.kind, result: 'failed' });
-      const message = error instanceof Error ? error.message : String(error);
-      const known = { err: error, kind: job.kind, jobId: job.jobId, attempts: job.attempts + 1 };
-      log.warn(known, 'a job failed and will be tried again');
-      const retryAt = clock.now() + backOffMs(job.attempts);
-      return { job, retryAt, error: message.slice(0, errorTextMax) };
-    }
-  }
-
-  async function run(job: Job): Promise<void> {
-    running.set(job.jobId, job);
-    try {
-      const ended = await attempt(job);
-      if (ended.retryAt !== undefined && job.attempts + 1 === alarmAfter) {
-        stuck.inc({ kind: job.kind });
-        log.error({ kind: job.kind, jobId: job.jobId }, 'a job needs many tries');
-      }
-      await ends.submit(ended);
-    } catch (error) {
-      // The lease runs out by itself, and the job is claimed again.
-      log.warn({ err: error, jobId: job.jobId }, 'the end of a job could not be recorded');
-    } finally {
-      running.delete(job.jobId);
-      if (again) poke();
-    }
-  }
-
-  async function claim(): Promise<void> {
-    const free = atOnceMax - running.size;
-    again = free === 0;
-    if (free === 0) return;
+  async function claim(): Promise<boolean> {
+    const free = concurrency - running.size;
+    saturated = free <= 0;
+    if (saturated || handlers.size === 0) return false;
+    // A token of its own for each claim fences out whoever held the job before, this process included.
+    const token = ids.uuid();
     const now = clock.now();
-    const rows = await database.hot(claimDue, [
-      isoTime(now),
-      kinds,
-      free,
-      isoTime(now + leaseMs),
-      token,
+    const rows = await database.hot<ClaimedRow>(claimStatement(handlers.size), [
+      ...[isoTime(now), free, token, isoTime(now + leaseMs)],
+      ...handlers.keys(),
     ]);
-    for (const row of rows as Record<string, unknown>[]) {
-      const job: Job = {
-        organizationId: String(row['organization_id']),
-        jobId: String(row['job_id']),
-        kind: String(row['kind']),
-        payload: row['payload'] as Record<string, unknown>,
-        attempts: Number(row['attempts']) - 1,
-        dueAt: now,
-      };
-      void run(job);
-    }
-    again = rows.length === free;
+    for (const row of rows) begin(row, token);
+    return rows.length === free;
   }
 
-  function poke(): void {
-    if (!started || claiming !== undefined) return;
-    claiming = claim()
-      .catch((error: unknown) => log.warn({ err: error }, 'jobs could not be claimed'))
-      .finally(() => {
-        claiming = undefined;
-      });
+  function begin(row: ClaimedRow, token: string): void {
+    const held = { organization_id: row.organization_id, job_id: row.job_id, lease_token: token };
+    const work = perform(row, held).catch((error: unknown) => {
+      // Its lease runs out, and the job is done again: handlers bear that.
+      log.warn({ err: error, jobId: row.job_id }, 'the end of a job could not be recorded');
+    });
+    running.set(work, held);
+    void work.then(() => {
+      running.delete(work);
+      // Not at the first free place: a claim of many costs less than many of one.
+      if (saturated && running.size <= concurrency / 2) poller.poke();
+    });
+  }
+
+  async function perform(row: ClaimedRow, held: Held): Promise<void> {
+    const { retryAt, failure } = await attempt(row);
+    const kept =
+      retryAt === undefined
+        ? await finishes.submit(held)
+        : await postponements.submit({
+            ...held,
+            due_at: isoTime(retryAt),
+            last_error: failure ?? null,
+          });
+    if (!kept) log.warn({ kind: row.kind, jobId: row.job_id }, 'a job outlived its lease');
+    const outcome = failure !== undefined ? 'failed' : retryAt === undefined ? 'done' : 'postponed';
+    measured.ended.inc({ kind: row.kind, outcome: kept ? outcome : 'lost' });
+  }
+
+  async function attempt(row: ClaimedRow): Promise<Ended> {
+    try {
+      return (await handlers.get(row.kind)?.(toJob(row))) ?? {};
+    } catch (error) {
+      report(row, error);
+      return {
+        retryAt: clock.now() + backOff(row.attempts),
+        failure: scrubText(String(error)).slice(0, errorTextMax),
+      };
+    }
+  }
+
+  function report(row: ClaimedRow, error: unknown): void {
+    const facts = { err: error, kind: row.kind, jobId: row.job_id, attempts: row.attempts };
+    if (row.attempts < (deps.alarmAfter ?? defaultAlarmAfter)) {
+      log.warn(facts, 'job failed, and will be tried again');
+      return;
+    }
+    measured.alarms.inc({ kind: row.kind });
+    log.error(facts, 'job keeps failing');
   }
 
   async function renew(): Promise<void> {
-    const due = clock.now() + leaseMs;
-    const rows = [...running.values()].map((job) => rowOf({ job, retryAt: due }));
-    if (rows.length > 0) await database.hot(renewLeases, [JSON.stringify(rows), token]);
+    if (running.size === 0) return;
+    const until = isoTime(clock.now() + leaseMs);
+    await database.hot(renewStatement, [JSON.stringify([...running.values()]), until]);
   }
 
   return {
     handle(kind, handler) {
       handlers.set(kind, handler);
-      kinds = JSON.stringify([...handlers.keys()]);
     },
-    async enqueue(job, transaction = database.kysely) {
-      const { organizationId, jobId, kind, payload, dueAt } = job;
-      await sql`INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, attempts, created_at)
-        VALUES (${organizationId}, ${jobId}, ${kind}, ${JSON.stringify(payload)}::jsonb,
-          ${isoTime(dueAt)}, 0, ${isoTime(clock.now())})`.execute(transaction);
-      if (dueAt <= clock.now()) poke();
+    async enqueue({ organizationId, jobId = ids.uuid(), kind, payload, dueAt }, trx) {
+      const now = clock.now();
+      const values = [
+        ...[organizationId, jobId, kind, JSON.stringify(payload)],
+        ...[isoTime(dueAt ?? now), isoTime(now)],
+      ];
+      if (trx !== undefined) {
+        await trx.executeQuery(CompiledQuery.raw(enqueueText, values));
+        return;
+      }
+      await database.query(enqueueText, values);
+      if (dueAt === undefined || dueAt <= now) poller.poke();
     },
     start() {
-      started = true;
-      pollTimer = setInterval(poke, pollEveryMs);
-      renewTimer = setInterval(() => {
+      poller.start();
+      renewal ??= setInterval(() => {
         renew().catch((error: unknown) => log.warn({ err: error }, 'leases were not renewed'));
-      }, renewEveryMs);
-      poke();
+      }, leaseMs / renewalsPerLease);
     },
     async stop() {
-      started = false;
-      clearInterval(pollTimer);
-      await claiming;
-      const end = clock.now() + stopLimitMs;
-      while (running.size > 0 && clock.now() < end) await pause(20);
-      clearInterval(renewTimer);
-      await ends.drain();
+      await poller.stop();
+      await within(stopGraceMs, Promise.all(running.keys()));
+      clearInterval(renewal);
+      if (running.size > 0) log.warn({ jobs: running.size }, 'jobs were left to another process');
     },
-    poke,
+    poke: poller.poke,
   };
+}
+
+function measurements({ database, clock, metrics }: JobsDeps) {
+  metrics.gauge({
+    name: 'switchyard_jobs_oldest_due_seconds',
+    help: 'How long the job that has waited longest is overdue',
+    async collect() {
+      const rows = await database.query<{ due_at: Date | null }>(oldestDueText).catch(() => []);
+      const dueAt = rows[0]?.due_at?.getTime() ?? clock.now();
+      this.set(Math.max(0, clock.now() - dueAt) / 1000);
+    },
+  });
+  return {
+    ended: metrics.counter({
+      name: 'switchyard_jobs_total',
+      help: 'Tries of jobs by their end',
+      labelNames: ['kind', 'outcome'],
+    }),
+    alarms: metrics.counter({
+      name: 'switchyard_jobs_alarms_total',
+      help: 'Tries of jobs that keep failing',
+      labelNames: ['kind'],
+    }),
+  };
+}
+
+/** Ends of jobs go together; false for one whose lease somebody else has taken since. */
+function heldRows<Row extends Held>(database: Database, statement: { name: string; text: string }) {
+  return createGroupCommit<Row, boolean>({
+    name: statement.name,
+    key: (row) => row.organization_id + row.job_id,
+    async run(rows) {
+      const kept = await database.hot<{ job_id: string }>(statement, [JSON.stringify(rows)]);
+      const found = new Set(kept.map((row) => row.job_id));
+      return rows.map((row) => found.has(row.job_id));
+    },
+  });
+}
+
+function toJob(row: ClaimedRow): Job {
+  return {
+    organizationId: row.organization_id,
+    jobId: row.job_id,
+    kind: row.kind,
+    payload: row.payload,
+    attempts: row.attempts - 1,
+    dueAt: row.due_at.getTime(),
+  };
+}
+
+/** Doubles from a second to ten minutes. */
+function backOff(attempts: number): number {
+  return jittered(
+    Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(attempts - 1, doublingsMax)),
+  );
+}
+
+async function within(limitMs: number, work: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise((resolve) => {
+    timer = setTimeout(resolve, limitMs);
+  });
+  await Promise.race([work, limit]);
+  clearTimeout(timer);
 }

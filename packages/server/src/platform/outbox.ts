@@ -1,8 +1,27 @@
-// Hands what was committed beside a change to whoever subscribed, at least once, then forgets it.
-import { sql } from 'kysely';
+// Tells other parts what was committed: rows written with the change, handed on, then deleted.
+import { CompiledQuery } from 'kysely';
+import { type Clock, systemClock } from './clock.ts';
 import type { Database } from './database.ts';
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
+import { createPoller } from './poller.ts';
+
+const defaultPollMs = 200;
+const batchRows = 200;
+const nil = '00000000-0000-0000-0000-000000000000';
+
+/**
+ * In the order of the key, from where the last batch ended and round again: every tenant has its turn, and
+ * the place of what was deleted already is not walked through again.
+ */
+const claimText = `DELETE FROM outbox AS o USING (
+    SELECT organization_id, outbox_id FROM outbox
+    WHERE (organization_id, outbox_id) > ($1::uuid, $2::uuid)
+    ORDER BY organization_id, outbox_id LIMIT $3 FOR UPDATE SKIP LOCKED
+  ) AS c
+  WHERE o.organization_id = c.organization_id AND o.outbox_id = c.outbox_id
+  RETURNING o.organization_id AS "organizationId", o.outbox_id AS "outboxId", o.kind,
+    o.subject_id AS "subjectId", o.sequence, o.created_at AS "createdAt"`;
 
 export type OutboxRow = {
   organizationId: string;
@@ -11,9 +30,14 @@ export type OutboxRow = {
   kind: string;
   subjectId: string;
   sequence: number;
+  createdAt: Date;
 };
 
-/** Resolves once the rows are safe with the subscriber; a rejection brings them again. */
+/**
+ * Runs inside the transaction that deletes the rows, so it only writes to the database, such as jobs that
+ * call the world outside; a rejection brings the rows again. They come by tenant and time within a batch;
+ * across batches and processes only `sequence` tells the order of one subject.
+ */
 export type OutboxSubscriber = (rows: readonly OutboxRow[]) => Promise<void>;
 
 export type Outbox = {
@@ -21,83 +45,97 @@ export type Outbox = {
   subscribe(subscriber: OutboxSubscriber): void;
   start(): void;
   stop(): Promise<void>;
+  /** Something was committed now: do not wait for the next look. */
+  poke(): void;
 };
 
-type Deps = { database: Database; log: Log; metrics: Metrics };
-
-const batchMax = 500;
-const pollEveryMs = 200;
-
-// Deleted and delivered in one transaction: a crash in between brings the rows again.
-const take = sql<TakenRow>`DELETE FROM outbox o USING (
-    SELECT organization_id, outbox_id FROM outbox
-    ORDER BY organization_id, outbox_id LIMIT ${batchMax} FOR UPDATE SKIP LOCKED
-  ) next
-  WHERE o.organization_id = next.organization_id AND o.outbox_id = next.outbox_id
-  RETURNING o.organization_id, o.outbox_id, o.kind, o.subject_id, o.sequence`;
-
-type TakenRow = {
-  organization_id: string;
-  outbox_id: string;
-  kind: string;
-  subject_id: string;
-  sequence: number;
+export type OutboxDeps = {
+  database: Database;
+  log: Log;
+  metrics: Metrics;
+  clock?: Clock;
+  pollMs?: number;
 };
 
-const toRow = (row: TakenRow): OutboxRow => ({
-  organizationId: row.organization_id,
-  outboxId: row.outbox_id,
-  kind: row.kind,
-  subjectId: row.subject_id,
-  sequence: row.sequence,
-});
+type Place = { organizationId: string; outboxId: string };
+
+const beginning: Place = { organizationId: nil, outboxId: nil };
 
 /** @example const outbox = createOutbox({ database, log, metrics }); outbox.start(); */
-export function createOutbox({ database, log, metrics }: Deps): Outbox {
+export function createOutbox(deps: OutboxDeps): Outbox {
+  const { database, log, clock = systemClock } = deps;
   const subscribers: OutboxSubscriber[] = [];
-  const events = metrics.counter({
-    name: 'switchyard_events_total',
-    help: 'Events that left the outbox',
-    labelNames: ['type'],
+  const measured = measurements(deps.metrics);
+  let place = beginning;
+  /** One after a failure, until the round ends: a row that a subscriber cannot take must not hold up others. */
+  let size = batchRows;
+
+  const poller = createPoller({
+    pollMs: deps.pollMs ?? defaultPollMs,
+    turn,
+    onError: (error) => log.error({ err: error }, 'the outbox could not be handed on'),
   });
-  let timer: NodeJS.Timeout | undefined;
-  let working: Promise<void> | undefined;
-  let started = false;
 
-  async function deliver(): Promise<number> {
-    const rows = await database.transaction(async (transaction) => {
-      const taken = (await take.execute(transaction)).rows.map(toRow);
-      // Version 7 identifiers sort by time, so subscribers meet events in the order of their making.
-      taken.sort((a, b) => (a.outboxId < b.outboxId ? -1 : 1));
-      if (taken.length > 0) for (const subscriber of subscribers) await subscriber(taken);
-      return taken;
-    });
-    for (const row of rows) events.inc({ type: row.kind });
-    return rows.length;
-  }
-
-  async function work(): Promise<void> {
-    while (started && (await deliver()) === batchMax);
-  }
-
-  function poke(): void {
-    working ??= work()
-      .catch((error: unknown) => log.warn({ err: error }, 'the outbox could not be delivered'))
-      .finally(() => {
-        working = undefined;
+  async function turn(): Promise<boolean> {
+    const asked = size;
+    let rows: OutboxRow[] = [];
+    try {
+      await database.transaction(async (trx) => {
+        const values = [place.organizationId, place.outboxId, asked];
+        const claimed = await trx.executeQuery<OutboxRow>(CompiledQuery.raw(claimText, values));
+        rows = claimed.rows.toSorted(byPlace);
+        for (const subscriber of rows.length > 0 ? subscribers : []) await subscriber(rows);
       });
+    } catch (error) {
+      size = 1;
+      if (asked === 1) place = rows[0] ?? place;
+      throw error;
+    }
+    measure(rows);
+    if (rows.length === asked) {
+      place = rows.at(-1) ?? place;
+      return true;
+    }
+    // The end of a round: look at what came before its start, unless this was a whole one.
+    const whole = place === beginning;
+    place = beginning;
+    size = batchRows;
+    return !whole;
+  }
+
+  function measure(rows: readonly OutboxRow[]): void {
+    for (const { kind } of rows) measured.handedOn.inc({ kind });
+    const oldest = Math.min(clock.now(), ...rows.map(({ createdAt }) => createdAt.getTime()));
+    measured.age.set((clock.now() - oldest) / 1000);
   }
 
   return {
-    subscribe: (subscriber) => void subscribers.push(subscriber),
-    start() {
-      started = true;
-      timer = setInterval(poke, pollEveryMs);
+    subscribe(subscriber) {
+      subscribers.push(subscriber);
     },
-    async stop() {
-      started = false;
-      clearInterval(timer);
-      await working;
-    },
+    start: poller.start,
+    stop: poller.stop,
+    poke: poller.poke,
   };
+}
+
+function measurements(metrics: Metrics) {
+  return {
+    handedOn: metrics.counter({
+      name: 'switchyard_outbox_rows_total',
+      help: 'Rows of the outbox that were handed on',
+      labelNames: ['kind'],
+    }),
+    age: metrics.gauge({
+      name: 'switchyard_outbox_age_seconds',
+      help: 'Age of the oldest row in the last batch, 0 where there was none',
+    }),
+  };
+}
+
+function byPlace(left: Place, right: Place): number {
+  const before =
+    left.organizationId < right.organizationId ||
+    (left.organizationId === right.organizationId && left.outboxId < right.outboxId);
+  return before ? -1 : 1;
 }
