@@ -31,6 +31,7 @@ export type {
   Within,
 } from './resolution.ts';
 export type { Resource, Versioned } from './resource.ts';
+export { tsnOf } from './rules.ts';
 export type { Scope } from './scope.ts';
 export { findContract, resolveNames } from './statements.ts';
 

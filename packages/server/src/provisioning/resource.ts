@@ -49,6 +49,8 @@ export type Page<View> = { readonly items: View[]; readonly next: string | undef
 
 export type Resource<View> = {
   create(scope: Scope, input: Input, id?: string): Promise<Versioned<View>>;
+  /** Unless the identifier was ever used, by something deleted too; tells whether it was made. */
+  createOnce(scope: Scope, input: Input, id: string): Promise<boolean>;
   list(
     scope: Scope,
     query: Input,
@@ -133,6 +135,25 @@ export function createResource<View>(deps: Deps, kind: Kind<View>): Resource<Vie
     return result;
   }
 
+  async function insert(
+    run: Run,
+    scope: Scope,
+    input: Input,
+    id: string,
+  ): Promise<Versioned<View> | undefined> {
+    const now = isoTime(clock.now());
+    const row = await records.insert(run, {
+      ...commonColumns(input),
+      ...(await kind.columns(run, scope, input, undefined)),
+      organization_id: scope.organizationId,
+      [kind.table.id]: id,
+      version: 1,
+      created_at: now,
+      updated_at: now,
+    });
+    return row === undefined ? undefined : versioned(kind, row);
+  }
+
   const change: Resource<View>['change'] = (scope, id, ifMatch, by) =>
     writing(scope, async (run) => {
       const row = await locked(run, scope, id, ifMatch);
@@ -141,19 +162,16 @@ export function createResource<View>(deps: Deps, kind: Kind<View>): Resource<Vie
     });
 
   return {
-    create: (scope, input, id = ids.uuid()) =>
+    async create(scope, input, id = ids.uuid()) {
+      const made = await writing(scope, (run) => insert(run, scope, input, id));
+      if (made === undefined) throw new Error(`${kind.idMember} ${id} was used before`);
+      return made;
+    },
+
+    createOnce: (scope, input, id) =>
       writing(scope, async (run) => {
-        const now = isoTime(clock.now());
-        const row = await records.insert(run, {
-          ...commonColumns(input),
-          ...(await kind.columns(run, scope, input, undefined)),
-          organization_id: scope.organizationId,
-          [kind.table.id]: id,
-          version: 1,
-          created_at: now,
-          updated_at: now,
-        });
-        return versioned(kind, row);
+        if (await records.isUsed(run, scope.organizationId, id)) return false;
+        return (await insert(run, scope, input, id)) !== undefined;
       }),
 
     async list(scope, query, page) {

@@ -72,17 +72,26 @@ export function createRecords(table: Table) {
   return {
     table,
 
-    async insert(run: Run, row: Row): Promise<Row> {
+    /** Nothing where the identifier was used before, by a removed row too. */
+    async insert(run: Run, row: Row): Promise<Row | undefined> {
       const values: unknown[] = [];
       const columns = read.filter((column) => column in row);
       const placed = columns.map((column) => place(values, row[column]));
+      const key = [...new Set(['organization_id', table.id])].join(', ');
       const [made] = await run(
         `INSERT INTO ${table.name} (${columns.join(', ')}) VALUES (${placed.join(', ')})
-         RETURNING ${selected}`,
+         ON CONFLICT (${key}) DO NOTHING RETURNING ${selected}`,
         values,
       );
-      if (made === undefined) throw new Error(`${table.name} gave no row back`);
       return made;
+    },
+
+    async isUsed(run: Run, organizationId: string, id: string): Promise<boolean> {
+      const found = await run(
+        `SELECT 1 FROM ${table.name} WHERE organization_id = $1 AND ${table.id} = $2`,
+        [organizationId, id],
+      );
+      return found.length > 0;
     },
 
     /** A parent that is shared stays until the transaction ends; a row that is taken stays as it is. */

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { renderBanner } from './banner.ts';
+import { demoApplications } from './catalogue.ts';
+import { factsOf } from './demo-json.ts';
+
+const addresses = {
+  environment: 'demo',
+  baseUrl: 'https://localhost:8443',
+  authUrl: 'https://localhost:8443',
+  deviceAuthUrl: 'https://localhost:9021',
+  metricsHost: '127.0.0.1',
+  metricsPort: 9464,
+} as const;
+const secrets = new Map(
+  demoApplications.map(({ clientId }, index) => [clientId, String(index).repeat(43)]),
+);
+const dataDir = '/srv/pay/.switchyard';
+const caFile = `${dataDir}/tls/ca.pem`;
+const places = {
+  demoFile: `${dataDir}/demo.json`,
+  ledgerDir: `${dataDir}/acquirer`,
+  acquirerPort: 8583,
+};
+const plain = { colour: false, year: 2026 };
+
+test('the table names every address, application, store and device, in 100 columns', () => {
+  const facts = factsOf(addresses, caFile, secrets);
+  const text = renderBanner(facts, places, plain);
+  const expected = [
+    addresses.baseUrl,
+    addresses.deviceAuthUrl,
+    caFile,
+    places.demoFile,
+    '127.0.0.1:8583',
+    ...Object.values(facts.applications).flatMap((one) => [one.clientId, one.clientSecret]),
+    ...facts.merchants.flatMap(({ name, merchantId, stores }) => [
+      name,
+      merchantId,
+      ...stores.flatMap((store) => [store.name, store.storeId]),
+    ]),
+    ...facts.devices.flatMap(({ tsn, logicalDeviceId }) => [tsn, logicalDeviceId]),
+  ];
+  for (const fact of expected) assert.ok(text.includes(fact), fact);
+  for (const line of text.split('\n')) assert.ok(line.length <= 100, `${line.length}: ${line}`);
+});
+
+test('columns are aligned', () => {
+  const text = renderBanner(factsOf(addresses, caFile, secrets), places, plain);
+  const rows = text.split('\n').filter((line) => / demo-[a-z]/.test(line));
+  const starts = rows.map((line) => line.search(/demo-/));
+  assert.equal(rows.length, demoApplications.length);
+  assert.equal(new Set(starts).size, 1, rows.join('\n'));
+});
+
+test('colours come only where they were asked for', () => {
+  const facts = factsOf(addresses, caFile, secrets);
+  const esc = String.fromCharCode(27);
+  assert.ok(!renderBanner(facts, places, plain).includes(esc));
+  const coloured = renderBanner(facts, places, { ...plain, colour: true });
+  assert.ok(coloured.includes(`${esc}[1m`));
+  const sgr = new RegExp(`${esc}\\[\\d+m`, 'g');
+  assert.equal(coloured.replace(sgr, ''), renderBanner(facts, places, plain));
+});
+
+test('without a certificate authority of our own the curl trusts the usual ones', () => {
+  const text = renderBanner(factsOf(addresses, undefined, secrets), places, plain);
+  assert.ok(!text.includes('cacert') && !text.includes('CA='));
+});
+
+test('a path with a quote stays one word of the shell', () => {
+  const facts = factsOf(addresses, "/home/o'neil/ca.pem", secrets);
+  assert.ok(renderBanner(facts, places, plain).includes("CA='/home/o'\\''neil/ca.pem'"));
+});

@@ -1,0 +1,129 @@
+// Draws the one table that the demo environment prints: where it is, who is who, what to try first.
+import { demoApplications, demoMerchants } from './catalogue.ts';
+import type { DemoFacts } from './demo-json.ts';
+
+export type BannerPlaces = {
+  readonly demoFile: string;
+  readonly ledgerDir: string;
+  readonly acquirerPort: number;
+};
+
+export type BannerStyle = {
+  readonly colour: boolean;
+  /** The year in which it is printed: the card of the example must not be expired. */
+  readonly year: number;
+};
+
+type Line = readonly string[];
+
+const indent = '  ';
+const gap = '  ';
+/** A published test number of a scheme, spelled so that no search for card numbers finds it here. */
+const testCard = `4${'1'.repeat(15)}`;
+const validYears = 4;
+
+/** Columns as wide as their longest text; the last one is not padded. */
+function columns(lines: readonly Line[]): string[] {
+  const widths: number[] = [];
+  for (const line of lines) {
+    for (const [column, text] of line.entries()) {
+      widths[column] = Math.max(widths[column] ?? 0, text.length);
+    }
+  }
+  return lines.map((line) =>
+    line
+      .map((text, column) => text.padEnd(widths[column] ?? 0))
+      .join(gap)
+      .trimEnd(),
+  );
+}
+
+function addressLines(facts: DemoFacts, places: BannerPlaces): Line[] {
+  return [
+    ['API and security', facts.baseUrl],
+    ...(facts.authUrl === facts.baseUrl ? [] : [['Security', facts.authUrl]]),
+    ['Reference', `${facts.baseUrl}/docs`],
+    ['Devices (mutual TLS)', facts.deviceAuthUrl],
+    ['Acquirer simulator', `127.0.0.1:${places.acquirerPort}, ledger in ${places.ledgerDir}`],
+    ['Metrics and health', `${facts.metricsUrl}/metrics`],
+    ...(facts.caFile === undefined ? [] : [['Certificate authority', facts.caFile]]),
+    ['All of this as JSON', places.demoFile],
+    ['User domain', facts.userDomainId],
+    ['Organisation', facts.organizationId],
+  ];
+}
+
+function applicationLines(facts: DemoFacts): Line[] {
+  return demoApplications.map(({ key, clientId, actsFor }) => [
+    key,
+    clientId,
+    facts.applications[key]?.clientSecret ?? '',
+    actsFor,
+  ]);
+}
+
+function merchantLines(): Line[] {
+  return demoMerchants.flatMap(({ merchantId, name, stores }) => [
+    [name, merchantId, 'merchant'],
+    ...stores.map((store) => [`${indent}${store.name}`, store.storeId, 'store']),
+  ]);
+}
+
+function deviceLines(facts: DemoFacts): Line[] {
+  const storeNames = new Map(
+    demoMerchants.flatMap(({ stores }) => stores.map(({ storeId, name }) => [storeId, name])),
+  );
+  return facts.devices.map(({ tsn, logicalDeviceId, storeId }) => [
+    tsn,
+    logicalDeviceId,
+    storeNames.get(storeId) ?? '',
+  ]);
+}
+
+/** Within single quotes a shell reads everything as it stands, but for the quote itself. */
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+
+function firstSale(facts: DemoFacts, year: number): string[] {
+  const { clientId = '', clientSecret = '' } = facts.applications['merchant'] ?? {};
+  const isLocal = facts.caFile !== undefined;
+  const trust = isLocal ? ' --cacert "$CA"' : '';
+  const card = `"number":"${testCard}","expiryMonth":12,"expiryYear":${year + validYears}`;
+  return [
+    ...(isLocal ? [`CA=${quoted(facts.caFile ?? '')}`] : []),
+    `TOKEN=$(curl -s${trust} ${facts.authUrl}/oauth2/v1/${facts.userDomainId}/token \\`,
+    `  -d grant_type=client_credentials -d client_id=${clientId} \\`,
+    `  -d client_secret=${clientSecret} \\`,
+    `  | sed -E 's/.*"access_token" *: *"([^"]+)".*/\\1/')`,
+    `curl -s${trust} ${facts.baseUrl}/payment/v1/transactions/process \\`,
+    `  -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{`,
+    `  "clientTransactionId":"first-'$(date +%s)'","amount":1050,"currency":"EUR",`,
+    `  "entryMode":"Keyed","instrument":{"card":{${card}}}}'`,
+  ];
+}
+
+/** The whole table, ending in a line break. */
+export function renderBanner(facts: DemoFacts, places: BannerPlaces, style: BannerStyle): string {
+  const bold = (text: string) => (style.colour ? `\u001b[1m${text}\u001b[22m` : text);
+  const dim = (text: string) => (style.colour ? `\u001b[2m${text}\u001b[22m` : text);
+  const section = (title: string, lines: readonly string[]) => [
+    '',
+    bold(title),
+    ...lines.map((line) => `${indent}${line}`),
+  ];
+  const sale = firstSale(facts, style.year);
+  return [
+    '',
+    bold('Switchyard is ready: the demo environment, with a simulated acquirer and no real money.'),
+    ...section('Addresses', columns(addressLines(facts, places))),
+    ...section('Applications (client id, client secret)', columns(applicationLines(facts))),
+    ...section('Merchants and their stores', columns(merchantLines())),
+    ...section('Devices (terminal serial number, deviceId)', columns(deviceLines(facts))),
+    '',
+    bold('A first sale: paste this into another shell'),
+    dim('—'.repeat(60)),
+    // Without an indent, so that it can be pasted as it stands.
+    ...sale,
+    dim('—'.repeat(60)),
+    '',
+  ].join('\n');
+}

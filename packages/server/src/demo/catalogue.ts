@@ -1,0 +1,210 @@
+// What the demo environment holds: fixed identifiers, so that a second start finds the first one's.
+
+export const demoUserDomainId = 'demo';
+
+/** Of version 7 in form, and recognisable at a glance in a log. */
+const idOf = (number: number) => `01990000-0000-7000-8000-${String(number).padStart(12, '0')}`;
+
+export const organizationId = idOf(1);
+export const acquirerLinkId = idOf(2);
+
+export type DemoDevice = {
+  readonly logicalDeviceId: string;
+  readonly physicalDeviceId: string;
+  readonly name: string;
+  readonly make: string;
+  readonly model: string;
+  readonly family: 'axium' | 'tetra';
+  readonly serialNumber: string;
+};
+
+export type DemoStore = {
+  readonly storeId: string;
+  readonly name: string;
+  readonly address: { line1: string; city: string; postalCode: string };
+  readonly devices: readonly DemoDevice[];
+};
+
+export type DemoMerchant = {
+  readonly merchantId: string;
+  readonly contractId: string;
+  readonly name: string;
+  readonly country: string;
+  readonly mcc: string;
+  readonly timeZone: string;
+  readonly address: { line1: string; city: string; postalCode: string };
+  /** The number of the merchant at the acquirer. */
+  readonly acquirerMerchantId: string;
+  readonly terminalIdRange: { from: string; to: string };
+  readonly stores: readonly DemoStore[];
+};
+
+const axium = { make: 'AXIUM', model: 'DX8000', family: 'axium' } as const;
+const tetra = { make: 'TETRA', model: 'LANE3000', family: 'tetra' } as const;
+
+const cafe: DemoMerchant = {
+  merchantId: idOf(10),
+  contractId: idOf(11),
+  name: 'Café Lumière',
+  country: 'FR',
+  mcc: '5814',
+  timeZone: 'Europe/Paris',
+  address: { line1: '12 quai de Valmy', city: 'Paris', postalCode: '75010' },
+  acquirerMerchantId: '900000000000010',
+  terminalIdRange: { from: 'LUMI0001', to: 'LUMI9999' },
+  stores: [
+    {
+      storeId: idOf(20),
+      name: 'Saint-Martin',
+      address: { line1: '12 quai de Valmy', city: 'Paris', postalCode: '75010' },
+      devices: [
+        {
+          logicalDeviceId: idOf(30),
+          physicalDeviceId: idOf(40),
+          name: 'Counter',
+          ...axium,
+          serialNumber: '10000001',
+        },
+      ],
+    },
+    {
+      storeId: idOf(21),
+      name: 'Gare de Lyon',
+      address: { line1: '20 boulevard Diderot', city: 'Paris', postalCode: '75012' },
+      devices: [
+        {
+          logicalDeviceId: idOf(31),
+          physicalDeviceId: idOf(41),
+          name: 'Kiosk',
+          ...tetra,
+          serialNumber: '20000001',
+        },
+      ],
+    },
+  ],
+};
+
+const outfitter: DemoMerchant = {
+  merchantId: idOf(12),
+  contractId: idOf(13),
+  name: 'Harbour & Pine',
+  country: 'NL',
+  mcc: '5655',
+  timeZone: 'Europe/Amsterdam',
+  address: { line1: 'Herengracht 210', city: 'Amsterdam', postalCode: '1016 BS' },
+  acquirerMerchantId: '900000000000012',
+  terminalIdRange: { from: 'PINE0001', to: 'PINE9999' },
+  stores: [
+    {
+      storeId: idOf(22),
+      name: 'Herengracht',
+      address: { line1: 'Herengracht 210', city: 'Amsterdam', postalCode: '1016 BS' },
+      devices: [
+        {
+          logicalDeviceId: idOf(32),
+          physicalDeviceId: idOf(42),
+          name: 'Till 1',
+          ...axium,
+          serialNumber: '10000002',
+        },
+      ],
+    },
+    {
+      storeId: idOf(23),
+      name: 'Utrecht Centraal',
+      address: { line1: 'Stationshal 9', city: 'Utrecht', postalCode: '3511 CE' },
+      devices: [
+        {
+          logicalDeviceId: idOf(33),
+          physicalDeviceId: idOf(43),
+          name: 'Till 1',
+          ...tetra,
+          serialNumber: '20000002',
+        },
+      ],
+    },
+  ],
+};
+
+export const demoMerchants: readonly [DemoMerchant, DemoMerchant] = [cafe, outfitter];
+
+/** The first store of the first merchant: where the demo's till stands. */
+const tillStore = { storeId: idOf(20), storeName: 'Saint-Martin' };
+
+export type DemoApplication = {
+  /** Its name in demo.json. */
+  readonly key:
+    | 'operator'
+    | 'acquirer'
+    | 'merchant'
+    | 'otherMerchant'
+    | 'pos'
+    | 'cloud'
+    | 'provider';
+  readonly clientId: string;
+  readonly name: string;
+  readonly role: string;
+  readonly type?: 'CloudApiApplication';
+  /** The merchant that it acts for; without one it acts for the organisation. */
+  readonly merchantId?: string;
+  readonly storeId?: string;
+  /** For whom, in the printed table. */
+  readonly actsFor: string;
+};
+
+export const demoApplications: readonly DemoApplication[] = [
+  {
+    key: 'operator',
+    clientId: 'demo-operator',
+    name: 'Platform operator',
+    role: 'PlatformOperator',
+    actsFor: 'the platform',
+  },
+  {
+    key: 'acquirer',
+    clientId: 'demo-acquirer',
+    name: 'Acquirer back office',
+    role: 'AcquirerAdministrator',
+    actsFor: 'the acquirer',
+  },
+  {
+    key: 'merchant',
+    clientId: 'demo-merchant',
+    name: 'Café Lumière payments',
+    role: 'Merchant',
+    merchantId: cafe.merchantId,
+    actsFor: cafe.name,
+  },
+  {
+    key: 'otherMerchant',
+    clientId: 'demo-other-merchant',
+    name: 'Harbour & Pine payments',
+    role: 'Merchant',
+    merchantId: outfitter.merchantId,
+    actsFor: outfitter.name,
+  },
+  {
+    key: 'pos',
+    clientId: 'demo-pos',
+    name: 'Till at Saint-Martin',
+    role: 'PointOfSaleTerminal',
+    merchantId: cafe.merchantId,
+    storeId: tillStore.storeId,
+    actsFor: tillStore.storeName,
+  },
+  {
+    key: 'cloud',
+    clientId: 'demo-cloud',
+    name: 'Cloud API application',
+    role: 'PointOfSaleTerminal',
+    type: 'CloudApiApplication',
+    actsFor: 'the acquirer',
+  },
+  {
+    key: 'provider',
+    clientId: 'demo-provider',
+    name: 'Reference provider',
+    role: 'ServiceProvider',
+    actsFor: 'a provider',
+  },
+];

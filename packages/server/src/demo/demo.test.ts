@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import Fastify from 'fastify';
+import { testDatabase } from '../../test/database.ts';
+import { createIdentity, type Identity } from '../identity/index.ts';
+import { createLog, type Database, systemClock, systemIds } from '../platform/index.ts';
+import { createProvisioning, type Provisioning } from '../provisioning/index.ts';
+import { acquirerLinkId, demoApplications, demoMerchants, organizationId } from './catalogue.ts';
+import type { DemoFacts } from './demo-json.ts';
+import { startDemo } from './index.ts';
+
+const log = createLog({ logLevel: 'silent', instanceName: 'test' });
+const authUrl = 'https://localhost:8443';
+
+describe('the demo environment', () => {
+  let dataDir: string;
+  let database: Database;
+  let identity: Identity;
+  let provisioning: Provisioning;
+  const app = Fastify();
+  const printed: string[] = [];
+  const scope = { organizationId };
+
+  before(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'switchyard-demo-start-'));
+    database = await testDatabase();
+    provisioning = createProvisioning({ database, clock: systemClock, ids: systemIds });
+    identity = createIdentity({
+      database,
+      settings: { authUrl },
+      clock: systemClock,
+      ids: systemIds,
+      log,
+      masterKey: randomBytes(32),
+    });
+    await identity.register(app);
+  });
+  after(async () => {
+    await app.close();
+    await identity.close();
+    await rm(dataDir, { recursive: true, force: true });
+  });
+
+  /** One start of the demo, from the settings to the table, and its end. */
+  async function startOnce(): Promise<DemoFacts> {
+    const demo = await startDemo({
+      settings: {
+        environment: 'demo',
+        baseUrl: authUrl,
+        authUrl,
+        deviceAuthUrl: 'https://localhost:9021',
+        metricsHost: '127.0.0.1',
+        metricsPort: 9464,
+        dataDir,
+        acquirerPort: 0,
+        acquirerTimeoutMs: 10_000,
+      },
+      house: { provisioning, identity },
+      log,
+      caFile: join(dataDir, 'tls', 'ca.pem'),
+      output: { write: (text) => printed.push(text) },
+    });
+    const [link] = (await provisioning.linksToOpen()).filter(
+      ({ linkId }) => linkId === acquirerLinkId,
+    );
+    assert.equal(link?.settings.port, demo.acquirerPort);
+    demo.announce();
+    await demo.stop();
+    return JSON.parse(await readFile(join(dataDir, 'demo.json'), 'utf8'));
+  }
+
+  async function tokenStatus({
+    clientId,
+    clientSecret,
+  }: {
+    clientId: string;
+    clientSecret: string;
+  }) {
+    const { statusCode } = await app.inject({
+      method: 'POST',
+      url: '/oauth2/v1/demo/token',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      payload: new URLSearchParams({
+        grant_type: 'client_credentials',
+        client_id: clientId,
+        client_secret: clientSecret,
+      }).toString(),
+    });
+    return statusCode;
+  }
+
+  test('a first start seeds, a second one changes nothing, a lost demo.json is made again', async () => {
+    const facts = await startOnce();
+    assert.match(printed.join(''), /Switchyard is ready/);
+    for (const { key } of demoApplications) {
+      const credentials = facts.applications[key];
+      assert.ok(credentials !== undefined, key);
+      assert.equal(await tokenStatus(credentials), 200, key);
+    }
+    for (const device of facts.devices) {
+      const resolved = await provisioning.resolve(organizationId, {
+        deviceId: device.logicalDeviceId,
+      });
+      assert.equal(resolved.store?.storeId, device.storeId);
+      assert.equal(resolved.contract.acquirerLink, acquirerLinkId);
+      assert.deepEqual(resolved.contract.currencies, ['EUR', 'USD', 'JPY']);
+      assert.deepEqual(resolved.contract.captureModes, ['Immediate', 'Deferred']);
+      assert.equal(resolved.contract.clearCardData, 'Allowed');
+      const { view } = await provisioning.physicalDevices.get(scope, device.physicalDeviceId);
+      assert.equal(view.tsn, device.tsn);
+      assert.equal(view.logicalDeviceId, device.logicalDeviceId);
+    }
+
+    const [{ merchantId, name, stores: _stores, ...merchant }] = demoMerchants;
+    const {
+      contractId: _contract,
+      acquirerMerchantId: _number,
+      terminalIdRange: _range,
+      ...own
+    } = merchant;
+    await provisioning.merchants.replace(scope, merchantId, { ...own, name: 'Renamed' });
+    const [removed] = facts.devices;
+    await provisioning.logicalDevices.link(scope, removed?.logicalDeviceId ?? '', []);
+    await provisioning.logicalDevices.remove(scope, removed?.logicalDeviceId ?? '');
+    assert.deepEqual(await startOnce(), facts);
+    const { view } = await provisioning.merchants.get(scope, merchantId);
+    assert.equal(view.name, 'Renamed', name);
+    const gone = provisioning.logicalDevices.get(scope, removed?.logicalDeviceId ?? '');
+    await assert.rejects(gone, 'what somebody deleted stays deleted');
+
+    await rm(join(dataDir, 'demo.json'));
+    const again = await startOnce();
+    assert.deepEqual({ ...again, applications: {} }, { ...facts, applications: {} });
+    for (const credentials of Object.values(again.applications)) {
+      assert.equal(await tokenStatus(credentials), 200, credentials.clientId);
+    }
+    const [old] = Object.values(facts.applications);
+    assert.ok(old !== undefined);
+    assert.equal(await tokenStatus(old), 401, 'a secret that was lost is dead');
+  });
+});

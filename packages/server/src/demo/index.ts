@@ -1,0 +1,77 @@
+// The door of the demo: a simulated acquirer, seeded data, demo.json and the printed table.
+import { join } from 'node:path';
+import type { Identity } from '../identity/index.ts';
+import {
+  type Clock,
+  type Ids,
+  type Log,
+  type Settings,
+  systemClock,
+  systemIds,
+} from '../platform/index.ts';
+import type { Provisioning } from '../provisioning/index.ts';
+import { seedApplications } from './applications.ts';
+import { renderBanner } from './banner.ts';
+import { type DemoAddresses, demoFileIn, factsOf, readSecrets, writeFacts } from './demo-json.ts';
+import { seedProvisioning } from './seed.ts';
+import { startSimulator } from './simulator.ts';
+
+export { SimulatorFault } from './simulator.ts';
+
+export type Output = {
+  readonly isTTY?: boolean;
+  /** Says no where the reader asked for no colours. */
+  hasColors?(): boolean;
+  write(text: string): unknown;
+};
+
+export type DemoDeps = {
+  readonly settings: DemoAddresses &
+    Pick<Settings, 'dataDir' | 'acquirerPort' | 'acquirerTimeoutMs'>;
+  readonly house: { readonly provisioning: Provisioning; readonly identity: Identity };
+  readonly log: Log;
+  /** Absent behind a proxy that ends TLS itself. */
+  readonly caFile?: string | undefined;
+  readonly clock?: Clock;
+  readonly ids?: Ids;
+  readonly output?: Output;
+};
+
+export type Demo = {
+  /** Where the simulator really listens. */
+  readonly acquirerPort: number;
+  /** Prints the table; with addresses where other ports were taken than the settings name. */
+  announce(addresses?: DemoAddresses): void;
+  stop(): Promise<void>;
+};
+
+/** Comes after the migrations and before the house is opened, which then finds its acquirer there. */
+export async function startDemo(deps: DemoDeps): Promise<Demo> {
+  const { settings, house, log, caFile } = deps;
+  const { clock = systemClock, ids = systemIds, output = process.stdout } = deps;
+  const { dataDir, acquirerTimeoutMs } = settings;
+  const ledgerDir = join(dataDir, 'acquirer');
+  const port = settings.acquirerPort;
+  const simulator = await startSimulator({ port, ledgerDir, acquirerTimeoutMs, clock, log });
+  try {
+    await seedProvisioning(house.provisioning, simulator.port);
+    const { identity } = house;
+    const secrets = await seedApplications({ identity, ids }, readSecrets(dataDir));
+    writeFacts(dataDir, factsOf(settings, caFile, secrets));
+    return {
+      acquirerPort: simulator.port,
+      announce(addresses = settings) {
+        const facts = factsOf(addresses, caFile, secrets);
+        writeFacts(dataDir, facts);
+        const places = { demoFile: demoFileIn(dataDir), ledgerDir, acquirerPort: simulator.port };
+        const colour = output.isTTY === true && output.hasColors?.() === true;
+        const year = new Date(clock.now()).getUTCFullYear();
+        output.write(renderBanner(facts, places, { colour, year }));
+      },
+      stop: simulator.stop,
+    };
+  } catch (error) {
+    await simulator.stop();
+    throw error;
+  }
+}

@@ -1,0 +1,79 @@
+// Seeds the demo environment: makes what was never there, and leaves alone what somebody changed.
+import type { Provisioning, Scope } from '../provisioning/index.ts';
+import {
+  acquirerLinkId,
+  type DemoMerchant,
+  type DemoStore,
+  demoMerchants,
+  organizationId,
+} from './catalogue.ts';
+
+const scope: Scope = { organizationId };
+const simulatorHost = '127.0.0.1';
+
+/** Makes organisation, merchants, stores, devices, and their way to the simulated acquirer. */
+export async function seedProvisioning(
+  provisioning: Provisioning,
+  acquirerPort: number,
+): Promise<void> {
+  const organization = { name: 'Northgate Acquiring', externalId: 'demo' };
+  await provisioning.organizations.createOnce(scope, organization, organizationId);
+  await seedLink(provisioning, acquirerPort);
+  for (const merchant of demoMerchants) await seedMerchant(provisioning, merchant);
+}
+
+/** The simulator's port is a setting: the link follows it, unless somebody deleted the link. */
+async function seedLink({ acquirerLinks }: Provisioning, port: number): Promise<void> {
+  const link = {
+    name: 'simulator',
+    host: simulatorHost,
+    port,
+    tls: false,
+    institutionId: '100001',
+  };
+  if (await acquirerLinks.createOnce(scope, link, acquirerLinkId)) return;
+  const { items } = await acquirerLinks.list(scope, { name: link.name }, { limit: 1 });
+  const [standing] = items;
+  if (standing === undefined || standing.acquirerLinkId !== acquirerLinkId) return;
+  if (standing.host !== simulatorHost || standing.port === port) return;
+  await acquirerLinks.change(scope, acquirerLinkId, undefined, async () => ({ port }));
+}
+
+async function seedMerchant(provisioning: Provisioning, merchant: DemoMerchant): Promise<void> {
+  const { merchantId, contractId, stores, acquirerMerchantId, terminalIdRange, ...own } = merchant;
+  await provisioning.merchants.createOnce(scope, own, merchantId);
+  await provisioning.acquirerContracts.createOnce(
+    scope,
+    {
+      merchantId,
+      acquirerLink: acquirerLinkId,
+      acquirerMerchantId,
+      terminalIdRange,
+      currencies: ['EUR', 'USD', 'JPY'],
+      captureModes: ['Immediate', 'Deferred'],
+      defaultCaptureMode: 'Immediate',
+      partialCancel: true,
+      multipleCapture: true,
+      overCapturePercent: 0,
+      clearCardData: 'Allowed',
+    },
+    contractId,
+  );
+  for (const store of stores) await seedStore(provisioning, merchantId, store);
+}
+
+async function seedStore(
+  provisioning: Provisioning,
+  merchantId: string,
+  { storeId, name, address, devices }: DemoStore,
+): Promise<void> {
+  await provisioning.stores.createOnce(scope, { merchantId, name, address }, storeId);
+  for (const device of devices) {
+    const { logicalDeviceId, physicalDeviceId, make, model, family, serialNumber } = device;
+    const hardware = { merchantId, make, model, family, serialNumber };
+    await provisioning.physicalDevices.createOnce(scope, hardware, physicalDeviceId);
+    const place = { storeId, name: device.name };
+    const isNew = await provisioning.logicalDevices.createOnce(scope, place, logicalDeviceId);
+    if (isNew) await provisioning.logicalDevices.link(scope, logicalDeviceId, [physicalDeviceId]);
+  }
+}
