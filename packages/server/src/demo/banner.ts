@@ -87,17 +87,17 @@ function firstSale(facts: DemoFacts, year: number): string[] {
   const { clientId = '', clientSecret = '' } = facts.applications['merchant'] ?? {};
   const isLocal = facts.caFile !== undefined;
   const trust = isLocal ? ' --cacert "$CA"' : '';
-  const card = `"number":"${testCard}","expiryMonth":12,"expiryYear":${year + validYears}`;
   return [
     ...(isLocal ? [`CA=${quoted(facts.caFile ?? '')}`] : []),
     `TOKEN=$(curl -s${trust} ${facts.authUrl}/oauth2/v1/${facts.userDomainId}/token \\`,
     `  -d grant_type=client_credentials -d client_id=${clientId} \\`,
     `  -d client_secret=${clientSecret} \\`,
     `  | sed -E 's/.*"access_token" *: *"([^"]+)".*/\\1/')`,
-    `curl -s${trust} ${facts.baseUrl}/payment/v1/transactions/process \\`,
+    `curl -s -w '\\n'${trust} ${facts.baseUrl}/payment/v1/transactions/process \\`,
     `  -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{`,
     `  "clientTransactionId":"first-'$(date +%s)'","amount":1050,"currency":"EUR",`,
-    `  "entryMode":"Keyed","instrument":{"card":{${card}}}}'`,
+    '  "entryMode":"Keyed","instrument":{"card":',
+    `  {"number":"${testCard}","expiryMonth":12,"expiryYear":${year + validYears}}}}'`,
   ];
 }
 
