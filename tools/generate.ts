@@ -6,6 +6,7 @@ import { root } from './gates.ts';
 import { errorsDocument } from './generate/errors.ts';
 import { eventsDocument } from './generate/events.ts';
 import { replaceBlock } from './generate/markdown.ts';
+import { openApiDocument } from './generate/openapi.ts';
 import { permissionsDocument } from './generate/permissions.ts';
 import { settingsDocument } from './generate/settings.ts';
 import { statesTable } from './generate/states.ts';
@@ -19,6 +20,7 @@ const documents: Generated[] = [
   { path: 'docs/reference/settings.md', write: () => note + settingsDocument() },
   { path: 'docs/reference/events.md', write: () => note + eventsDocument() },
   { path: 'docs/reference/permissions.md', write: () => note + permissionsDocument() },
+  { path: 'docs/reference/openapi.json', write: openApiDocument },
   {
     path: 'docs/concepts/states.md',
     write: (present) => replaceBlock(present, 'states', statesTable()),

@@ -6,11 +6,11 @@ import { code, table } from './markdown.ts';
 const meanings: Record<TransactionEventType, string> = {
   'transaction.received': 'The intent to charge the card is durable; nothing was sent yet.',
   'transaction.stored': 'An offline sale was taken in and waits for the acquirer.',
-  'transaction.authorized': 'The acquirer approved; an immediate sale is captured as well.',
+  'transaction.authorized': 'The acquirer approved and holds the amount.',
   'transaction.declined': 'The acquirer or the issuer declined.',
   'transaction.failed': 'Nothing reached the acquirer; no money moved.',
   'transaction.capture_pending': 'A capture is on its way and its amount is reserved.',
-  'transaction.captured': 'The acquirer took the capture.',
+  'transaction.captured': 'The amount is captured, by an immediate sale or by a capture.',
   'transaction.capture_failed': 'The acquirer refused the capture; its amount is free again.',
   'transaction.cancel_pending': 'A cancel is on its way and its amount is reserved.',
   'transaction.cancelled': 'The acquirer released the amount, all of it or a part.',

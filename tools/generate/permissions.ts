@@ -4,8 +4,8 @@ import { code, table } from './markdown.ts';
 
 const opening = `# Permissions
 
-A token carries the permissions of its owner in the claim \`permissions\`; the description of each
-route names the one that it asks for.
+A token carries the permissions of its owner in the claim \`permissions\`; the [API](openapi.json)
+names with each route the one that it asks for.
 
 ## Groups of users
 

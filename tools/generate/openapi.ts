@@ -1,0 +1,23 @@
+// docs/reference/openapi.json: the house is built, asked for its description, and never opened.
+import { randomBytes } from 'node:crypto';
+import { composeHouse } from '../../packages/server/src/compose.ts';
+import { createLog, openDatabase, readSettings } from '../../packages/server/src/platform/index.ts';
+
+export async function openApiDocument(): Promise<string> {
+  const settings = readSettings({
+    SWITCHYARD_LOG_LEVEL: 'silent',
+    SWITCHYARD_VAULT_KEY: randomBytes(32).toString('base64'),
+  });
+  const log = createLog(settings);
+  // Nothing is asked of the database: describing the routes needs no rows.
+  const database = openDatabase({ url: 'postgresql://nobody@127.0.0.1:1/none', log });
+  const house = await composeHouse({ settings, database, log });
+  try {
+    const answer = await house.http.app.inject('/openapi.json');
+    if (answer.statusCode !== 200) throw new Error(`/openapi.json answered ${answer.statusCode}`);
+    return `${JSON.stringify(answer.json(), null, 2)}\n`;
+  } finally {
+    await house.stop();
+    await database.close();
+  }
+}
