@@ -65,14 +65,17 @@ test('an acquirer that takes one capture releases the rest with it', async () =>
   assert.equal(body.cancelledAmount, 6000);
 });
 
-test('captures above the authorised amount as far as the contract allows', async () => {
+test('asks for more than was authorised as far as the contract allows; the host decides', async () => {
   const on = await scene({ overCapturePercent: 15 });
   const id = await sell(on);
   const tooMuch = await act(on, id, 'capture', { amount: 11_501 });
   assert.equal(tooMuch.body.code, 'capture_amount_exceeded');
+  assert.equal(tooMuch.body.maxAmount, 11_500);
   const { body, status } = await act(on, id, 'capture', { amount: 11_500 });
   assert.equal(status, 200);
-  assert.equal(body.capturedAmount, 11_500);
+  assert.equal(body.operation.status, 'Declined');
+  assert.equal(body.operation.response.reason, 'ExceedsAmountLimit');
+  assert.equal(body.capturedAmount, 0);
 });
 
 test('refunds in parts up to what was captured', async () => {

@@ -62,16 +62,20 @@ async function open(): Promise<TestHouse> {
   await house.http.listen();
   const ca = await readFile(tls.caFile, 'utf8');
   const client = createClient(settings.baseUrl, ca);
-  after(async () => {
-    client.close();
-    await house.stop();
-    await host.stop();
-    await rm(dataDir, { recursive: true, force: true });
-  });
   return { house, host, settings, client, ca, logged };
 }
 
 let opened: Promise<TestHouse> | undefined;
+
+// At the top level: the hook of the whole run, not of the test that happened to come first.
+after(async () => {
+  if (opened === undefined) return;
+  const { client, house, host, settings } = await opened;
+  client.close();
+  await house.stop();
+  await host.stop();
+  await rm(settings.dataDir, { recursive: true, force: true });
+});
 
 /** The shared house, opened by the first test that asks. */
 export function testHouse(): Promise<TestHouse> {

@@ -14,7 +14,11 @@ function without(body: Record<string, unknown>, ...members: string[]) {
 
 /** Messages that the host got for a transaction, by its reference. */
 function callsAtHost(on: Scene, rrn: string): number {
-  return on.host.ledger().originals.filter((original) => original.rrn === rrn).length;
+  return on.host
+    .ledger()
+    .originals.filter(
+      (original) => original.rrn === rrn && original.merchant === on.shop.merchantNumber,
+    ).length;
 }
 
 test('50 at once are one call at the acquirer and 50 equal answers', async () => {

@@ -7,6 +7,8 @@ export type Shop = {
   storeId: string;
   deviceIds: string[];
   contractId: string;
+  /** The merchant's number at the host (DE42). */
+  merchantNumber: string;
   token: string;
 };
 
@@ -77,11 +79,12 @@ export async function scene(terms: Record<string, unknown> = {}): Promise<Scene>
       const { view } = await house.provisioning.logicalDevices.create(scope, { storeId, name });
       deviceIds.push(view.logicalDeviceId);
     }
+    const merchantNumber = `M${String(places).padStart(14, '0')}`;
     const head = `T${places.toString(36).toUpperCase().padStart(3, '0')}`;
     const { view: contract } = await house.provisioning.acquirerContracts.create(scope, {
       merchantId,
       acquirerLink: linkId,
-      acquirerMerchantId: `M${String(places).padStart(14, '0')}`,
+      acquirerMerchantId: merchantNumber,
       terminalIdRange: { from: `${head}0001`, to: `${head}9999` },
       currencies: ['EUR', 'USD', 'JPY'],
       captureModes: ['Immediate', 'Deferred'],
@@ -99,7 +102,14 @@ export async function scene(terms: Record<string, unknown> = {}): Promise<Scene>
       merchantId,
       roles: ['Merchant'],
     });
-    return { merchantId, storeId, deviceIds, contractId: contract.contractId, token };
+    return {
+      merchantId,
+      storeId,
+      deviceIds,
+      contractId: contract.contractId,
+      merchantNumber,
+      token,
+    };
   }
 
   const acquirerToken = await tokenFor({

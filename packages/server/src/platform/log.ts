@@ -1,5 +1,5 @@
 // Makes the log: JSON lines on standard output that card data and credentials cannot enter.
-import { type Logger, pino, stdSerializers, stdTimeFunctions } from 'pino';
+import { type Logger, pino, stdTimeFunctions } from 'pino';
 import { scrubLine } from './redaction.ts';
 
 export type Log = Logger;
@@ -36,9 +36,27 @@ export function createLog(settings: LogSettings, stream?: LogStream): Log {
       base: { instance: settings.instanceName },
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      serializers: { err: stdSerializers.err, error: stdSerializers.err },
+      serializers: { err: (error) => describeError(error), error: (error) => describeError(error) },
       redact: { paths: redactedPaths, censor: '[redacted]' },
     },
     scrubbed,
   );
+}
+
+const causesMax = 3;
+
+// Libraries hang connections, queries and their values on errors: only what is named here goes on.
+function describeError(error: unknown, depth = 0): unknown {
+  if (!(error instanceof Error)) return typeof error === 'object' ? { type: 'object' } : error;
+  const { code, logDetail } = error as { code?: unknown; logDetail?: unknown };
+  return {
+    type: error.name,
+    message: error.message,
+    ...(typeof code === 'string' ? { code } : {}),
+    ...(typeof logDetail === 'string' ? { logDetail } : {}),
+    stack: error.stack,
+    ...(error.cause === undefined || depth >= causesMax
+      ? {}
+      : { cause: describeError(error.cause, depth + 1) }),
+  };
 }

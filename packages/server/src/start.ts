@@ -1,0 +1,80 @@
+// Brings the platform up, part after part; the lifecycle takes it down in the reverse order.
+import { composeHouse, prepareDatabase } from './compose.ts';
+import { type Demo, startDemo } from './demo/index.ts';
+import {
+  createLifecycle,
+  createLog,
+  createMonitoring,
+  type Database,
+  ensureCertificates,
+  type Lifecycle,
+  type Log,
+  openDatabase,
+  type Settings,
+  startEmbeddedPostgres,
+  systemClock,
+} from './platform/index.ts';
+
+type Started = { settings: Settings; log: Log; lifecycle: Lifecycle };
+
+/**
+ * Starts the whole platform and leaves it running.
+ *
+ * @throws Error where a part cannot start; what had started is stopped again
+ */
+export async function startPlatform(settings: Settings): Promise<void> {
+  const log = createLog(settings);
+  const lifecycle = createLifecycle({ log });
+  lifecycle.stopOnSignals();
+  try {
+    await bringUp({ settings, log, lifecycle });
+  } catch (error) {
+    await lifecycle.stop('the start failed');
+    throw error;
+  }
+}
+
+async function openDatabaseOf({ settings, log, lifecycle }: Started): Promise<Database> {
+  let url = settings.databaseUrl;
+  if (url === undefined) {
+    const postgres = await startEmbeddedPostgres({ dataDir: settings.dataDir, log });
+    lifecycle.onStop('embedded database', postgres.stop);
+    url = postgres.url;
+  }
+  const database = openDatabase({ url, log });
+  lifecycle.onStop('database', database.close);
+  await prepareDatabase({ database, log });
+  return database;
+}
+
+async function bringUp(started: Started): Promise<void> {
+  const { settings, log, lifecycle } = started;
+  const database = await openDatabaseOf(started);
+  const certificate =
+    settings.tls === 'on' ? await ensureCertificates({ settings, clock: systemClock }) : undefined;
+  const house = await composeHouse({
+    settings,
+    database,
+    log,
+    ...(certificate === undefined ? {} : { tls: certificate }),
+  });
+  lifecycle.onStop('rooms', house.stop);
+  let demo: Demo | undefined;
+  if (settings.environment !== 'production') {
+    demo = await startDemo({ settings, house, log, caFile: certificate?.caFile });
+    lifecycle.onStop('demo', demo.stop);
+  }
+  await house.start();
+  await house.http.listen();
+  const monitoring = createMonitoring({
+    host: settings.metricsHost,
+    port: settings.metricsPort,
+    metrics: house.metrics,
+    log,
+    checks: { database: database.healthy },
+  });
+  await monitoring.listen();
+  lifecycle.onStop('monitoring', monitoring.close);
+  log.info({ baseUrl: settings.baseUrl, environment: settings.environment }, 'ready');
+  demo?.announce();
+}

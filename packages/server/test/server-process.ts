@@ -1,0 +1,121 @@
+// The platform as a process of its own, as `npm start` runs it, for tests that kill it.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Client, createClient } from './client.ts';
+
+const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+
+export type DemoFacts = {
+  baseUrl: string;
+  metricsUrl: string;
+  caFile: string;
+  userDomainId: string;
+  organizationId: string;
+  merchants: { merchantId: string; name: string; stores: { storeId: string }[] }[];
+  applications: Record<string, { clientId: string; clientSecret: string; merchantId?: string }>;
+  devices: { tsn: string; logicalDeviceId: string; storeId: string }[];
+};
+
+export type ServerProcess = {
+  start(extra?: Record<string, string>): Promise<void>;
+  /** SIGKILL, as a power cut would; waits until the process is gone. */
+  kill(): Promise<void>;
+  /** SIGTERM; gives the exit code. */
+  stop(): Promise<number | null>;
+  /** Resolves once the process has ended by itself. */
+  ended(): Promise<void>;
+  facts(): Promise<DemoFacts>;
+  client(): Promise<Client>;
+  output(): string;
+};
+
+export async function freePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const server = createServer();
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      return server;
+    }),
+  );
+  const ports = servers.map((server) => (server.address() as { port: number }).port);
+  await Promise.all(servers.map((server) => new Promise((done) => server.close(done))));
+  return ports;
+}
+
+const startLimitMs = 60_000;
+const lookEveryMs = 25;
+const outputMax = 200_000;
+
+/** @param env settings of the process; the ports and the data directory among them */
+export function serverProcess(env: Record<string, string>): ServerProcess {
+  let child: ChildProcess | undefined;
+  let output = '';
+  let client: Client | undefined;
+  const dataDir = env['SWITCHYARD_DATA_DIR'] ?? '';
+
+  async function facts(): Promise<DemoFacts> {
+    return JSON.parse(await readFile(join(dataDir, 'demo.json'), 'utf8')) as DemoFacts;
+  }
+
+  const gone = (of: ChildProcess) =>
+    of.exitCode !== null || of.signalCode !== null
+      ? Promise.resolve()
+      : new Promise<void>((resolve) => of.once('exit', () => resolve()));
+
+  async function answers(): Promise<boolean> {
+    try {
+      const { metricsUrl } = await facts();
+      return (await fetch(`${metricsUrl}/readyz`)).status === 200;
+    } catch {
+      return false;
+    }
+  }
+
+  return {
+    async start(extra = {}) {
+      const started = spawn(process.execPath, [main], {
+        env: { PATH: process.env['PATH'] ?? '', ...env, ...extra },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      child = started;
+      const keep = (chunk: Buffer) => {
+        output = (output + chunk.toString()).slice(-outputMax);
+      };
+      started.stdout.on('data', keep);
+      started.stderr.on('data', keep);
+      const end = Date.now() + startLimitMs;
+      while (!(await answers())) {
+        if (started.exitCode !== null || started.signalCode !== null || Date.now() > end) {
+          throw new Error(`the server did not start:\n${output.slice(-4000)}`);
+        }
+        await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
+      }
+    },
+    async kill() {
+      client?.close();
+      client = undefined;
+      if (child === undefined) return;
+      child.kill('SIGKILL');
+      await gone(child);
+    },
+    async stop() {
+      client?.close();
+      client = undefined;
+      if (child === undefined) return null;
+      child.kill('SIGTERM');
+      await gone(child);
+      return child.exitCode;
+    },
+    ended: () => (child === undefined ? Promise.resolve() : gone(child)),
+    facts,
+    async client() {
+      const { baseUrl, caFile } = await facts();
+      client ??= createClient(baseUrl, await readFile(caFile, 'utf8'));
+      return client;
+    },
+    output: () => output,
+  };
+}
