@@ -27,7 +27,10 @@ export type Output = {
 
 export type DemoDeps = {
   readonly settings: DemoAddresses &
-    Pick<Settings, 'dataDir' | 'acquirerPort' | 'acquirerTimeoutMs'>;
+    Pick<Settings, 'dataDir' | 'acquirerPort' | 'acquirerTimeoutMs'> & {
+      /** With `off` somebody else runs the simulator at the acquirer's port. */
+      readonly simulators?: Settings['simulators'];
+    };
   readonly house: { readonly provisioning: Provisioning; readonly identity: Identity };
   readonly log: Log;
   /** Absent behind a proxy that ends TLS itself. */
@@ -52,7 +55,10 @@ export async function startDemo(deps: DemoDeps): Promise<Demo> {
   const { dataDir, acquirerTimeoutMs } = settings;
   const ledgerDir = join(dataDir, 'acquirer');
   const port = settings.acquirerPort;
-  const simulator = await startSimulator({ port, ledgerDir, acquirerTimeoutMs, clock, log });
+  const simulator =
+    settings.simulators === 'off'
+      ? { port, stop: async () => {} }
+      : await startSimulator({ port, ledgerDir, acquirerTimeoutMs, clock, log });
   try {
     await seedProvisioning(house.provisioning, simulator.port);
     const { identity } = house;

@@ -180,6 +180,13 @@ export const settingsTable = {
     'The master key from which the keys of stored card data and secrets are derived.',
     { secret: true, defaultDescription: 'made in `DATA_DIR` in `demo` and `test`' },
   ),
+  simulators: setting(
+    'SIMULATORS',
+    choice('on', 'off'),
+    'on',
+    'Whether the demo starts its acquirer host simulator; with `off` one is expected at `ACQUIRER_PORT`.',
+    { environments: demoAndTest },
+  ),
   failPoint: optional(
     'FAIL_POINT',
     choice('after-intent', 'after-send'),
