@@ -1,4 +1,4 @@
-// Writes one line for a request that failed or was slow, and counts every one.
+// Writes one line for a request that failed or was slow.
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 
 /** A sale waits for its acquirer; what is slower than this deserves a look. */
@@ -23,11 +23,10 @@ function isDebugging(log: FastifyBaseLogger & { isLevelEnabled?(level: string): 
   return log.isLevelEnabled?.('debug') === true;
 }
 
-export function logAccess(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
+export function logAccess(request: FastifyRequest, reply: FastifyReply): void {
   if (reply.statusCode >= 300 || reply.elapsedTime > slowMs) {
     request.log.info(facts(request, reply), 'request');
   } else if (isDebugging(request.log)) {
     request.log.debug(facts(request, reply), 'request');
   }
-  done();
 }

@@ -67,9 +67,8 @@ function fromText(type: string, text: string): Asset {
 }
 
 /** The package holds finished files: nothing is built, and nothing is fetched from elsewhere. */
-function fromSwaggerUi(type: string, name: string): Asset {
-  const file = fileURLToPath(import.meta.resolve(`swagger-ui-dist/${name}`));
-  return createAsset({ type, cacheControl: hourly, read: () => readFile(file) });
+function fromFile(type: string, url: string): Asset {
+  return createAsset({ type, cacheControl: hourly, read: () => readFile(fileURLToPath(url)) });
 }
 
 export function createDocsAssets(): Readonly<Record<string, Asset>> {
@@ -77,7 +76,7 @@ export function createDocsAssets(): Readonly<Record<string, Asset>> {
     'pages.css': fromText(style, pageStyle),
     'start.js': fromText(script, startScript),
     'mark.svg': fromText('image/svg+xml', mark),
-    'swagger-ui.css': fromSwaggerUi(style, 'swagger-ui.css'),
-    'swagger-ui.js': fromSwaggerUi(script, 'swagger-ui-bundle.js'),
+    'swagger-ui.css': fromFile(style, import.meta.resolve('swagger-ui-dist/swagger-ui.css')),
+    'swagger-ui.js': fromFile(script, import.meta.resolve('swagger-ui-dist/swagger-ui-bundle.js')),
   };
 }

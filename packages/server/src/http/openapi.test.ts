@@ -48,6 +48,7 @@ describe('the OpenAPI document', () => {
       '/sample/v1/things',
       '/sample/v1/things/{name}/close',
       '/sample/v1/fault',
+      '/sample/v1/undeclared',
       '/sample/v1/refusal',
     ]);
     const tag = document.tags.find(({ name }) => name === 'Samples');

@@ -88,7 +88,9 @@ function registerThings(http: Http, handle: () => void): void {
     permission: 'pay.sale',
     rateLimit: 'payments',
     body: Thing,
-    response: { 200: Type.Object({ name: Type.String(), amount: Type.Integer() }) },
+    response: {
+      200: Type.Object({ name: Type.String(), amount: Type.Integer(), clientId: Type.String() }),
+    },
     async handler({ body, caller }) {
       handle();
       return { name: body.name, amount: body.amount, clientId: caller.clientId };
@@ -158,6 +160,16 @@ function registerFaults(http: Http): void {
   });
   route(app, {
     ...common,
+    method: 'GET',
+    url: '/sample/v1/undeclared',
+    operationId: 'getUndeclared',
+    summary: 'Answer with more than was declared',
+    permission: 'public',
+    response: { 200: Type.Object({ name: Type.String() }) },
+    handler: async () => ({ name: 'cup', colour: 'red' }),
+  });
+  route(app, {
+    ...common,
     method: 'POST',
     url: '/sample/v1/refusal',
     operationId: 'postRefusal',
@@ -183,7 +195,7 @@ export async function createSample(more: Partial<HttpDeps> = {}): Promise<Sample
     log,
     ids: systemIds,
     verifyToken,
-    eagerSchemas: true,
+    isChecked: true,
     ...more,
   });
   let handled = 0;

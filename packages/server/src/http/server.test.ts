@@ -389,6 +389,12 @@ describe('http', () => {
     });
   });
 
+  it('finds out in tests when an answer is not as declared', async () => {
+    problemOf(await ask({ url: '/sample/v1/undeclared' }), 'internal_error');
+    const line = sample.lines.findLast(({ msg }) => msg === 'unexpected fault');
+    assert.match(JSON.stringify(line), /getUndeclared 200 is not as declared/);
+  });
+
   it('never answers a mutated request with a fault', async () => {
     const body = JSON.stringify({
       ...good,

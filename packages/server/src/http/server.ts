@@ -3,8 +3,9 @@ import type { AddressInfo } from 'node:net';
 import { Refusal } from '@switchyard/contract';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import serverPackage from '../../package.json' with { type: 'json' };
-import type { Ids, Log } from '../platform/index.ts';
+import type { Ids, Log, Metrics } from '../platform/index.ts';
 import { logAccess } from './access-log.ts';
+import { createAnswerCheck } from './answer-check.ts';
 import { createAuthenticate } from './authenticate.ts';
 import type { VerifyToken } from './caller.ts';
 import { type CertificateReader, createCertificateReader } from './client-certificates.ts';
@@ -19,6 +20,7 @@ import { type OpenApiFacts, writeOpenApi } from './openapi.ts';
 import { createErrorHandler, createProblemSender } from './problem.ts';
 import { createRateLimits, type RatePolicies } from './rate-limits.ts';
 import { createRequestIds, requestIdHeader, traceIdOf } from './request-identity.ts';
+import { createRequestMetrics } from './request-metrics.ts';
 import type { RouteFacts } from './routes.ts';
 import { parseStrictJson } from './strict-json.ts';
 import { createValidation } from './validation.ts';
@@ -38,6 +40,7 @@ export type HttpDeps = {
   /** Left out only behind a trusted proxy that ends TLS itself. */
   readonly tls?: ListenerTls;
   readonly log: Log;
+  readonly metrics?: Metrics;
   readonly ids: Ids;
   readonly verifyToken: VerifyToken;
   /** Besides, or in place of, the default policies. */
@@ -45,8 +48,8 @@ export type HttpDeps = {
   readonly loadLimits?: LoadLimits;
   /** What the tags of the routes are about, for the OpenAPI document. */
   readonly tagDescriptions?: Readonly<Record<string, string>>;
-  /** Compiles every schema before the server listens: slower, and faulty ones show at once. */
-  readonly eagerSchemas?: boolean;
+  /** For tests: every schema compiles at the start, and every answer has to be as declared. */
+  readonly isChecked?: boolean;
 };
 
 export type Http = {
@@ -87,7 +90,9 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     rateLimits: createRateLimits(deps.rateLimits),
     loadShedding,
   });
-  app.setValidatorCompiler(createValidation({ eager: deps.eagerSchemas ?? false }).compile);
+  app.setValidatorCompiler(createValidation({ eager: deps.isChecked ?? false }).compile);
+  if (deps.isChecked === true) checkAnswers(app);
+  observeRequests(app, deps.metrics, { running: drain.running, pressure: loadShedding.pressure });
   app.addHook('onClose', async () => loadShedding.stop());
   registerDocs(app, () => writeOpenApi(openApiFacts(deps), operations));
 
@@ -169,7 +174,6 @@ function obeyHouseRules(
       done(error as Refusal);
     }
   });
-  app.addHook('onResponse', logAccess);
   app.setErrorHandler(createErrorHandler(sendProblem));
   app.setNotFoundHandler(createNotFoundHandler(routes, sendProblem));
   app.removeAllContentTypeParsers();
@@ -180,6 +184,27 @@ function obeyHouseRules(
     } catch (error) {
       done(error as Refusal);
     }
+  });
+}
+
+function checkAnswers(app: FastifyInstance): void {
+  const check = createAnswerCheck();
+  app.addHook('preSerialization', async (request, reply, payload) => {
+    check(request, reply, payload);
+    return payload;
+  });
+}
+
+function observeRequests(
+  app: FastifyInstance,
+  metrics: Metrics | undefined,
+  load: { running(): number; pressure(): number },
+): void {
+  const observed = metrics === undefined ? undefined : createRequestMetrics(metrics, load);
+  app.addHook('onResponse', (request, reply, done) => {
+    observed?.observe(request, reply);
+    logAccess(request, reply);
+    done();
   });
 }
 
