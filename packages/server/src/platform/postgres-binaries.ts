@@ -10,24 +10,31 @@ const run = promisify(execFile);
 
 export type Binaries = { initdb: string; postgres: string };
 
-/**
- * Those of `binDir`; else those of the npm package, copied into `home` where the account cannot run them
- * in place: node_modules may be unreadable for it, or read-only for us with its library links missing.
- */
+/** Those of `binDir`; else those of the npm package. */
 export async function findBinaries(
   home: string,
   account: Account,
   binDir: string | undefined,
 ): Promise<Binaries> {
-  if (binDir !== undefined) return inDirectory(binDir);
-  const native = packagedDirectory();
+  return binDir === undefined
+    ? findBinariesIn(packagedDirectory(), home, account)
+    : inDirectory(binDir);
+}
+
+/**
+ * The package's programs where they are, or copied into `home` where the account cannot run them in place:
+ * node_modules may be unreadable for it, or read-only for us with its library links missing.
+ */
+export async function findBinariesIn(
+  native: string,
+  home: string,
+  account: Account,
+): Promise<Binaries> {
   const linked = await linkLibraries(native);
   const packaged = inDirectory(join(native, 'bin'));
   if (linked && (account === undefined || (await runs(packaged, account)))) return packaged;
-  const copy = await copyBinaries(native, home);
-  const copied = inDirectory(join(copy, 'bin'));
-  if (await runs(copied, account)) return copied;
-  // Once more, for the reason.
+  const copied = inDirectory(join(await copyBinaries(native, home), 'bin'));
+  // Where even the copy does not run, this says why.
   await run(copied.postgres, ['--version'], { ...account, cwd: '/' });
   return copied;
 }

@@ -1,5 +1,6 @@
 // Places the embedded database: where its files are, where its socket is, and which process owns it.
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import {
   access,
   chown,
@@ -106,13 +107,20 @@ async function processMark(pid: number): Promise<string> {
   return (await exists('/proc/self')) || !isAlive(pid) ? '' : `${pid} `;
 }
 
+/** A process that has ended but was not yet collected by its parent is as good as gone. */
 export function isAlive(pid: number): boolean {
   if (!Number.isInteger(pid) || pid <= 0) return false;
   try {
     process.kill(pid, 0);
-    return true;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false;
+  }
+  try {
+    const status = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return status.charAt(status.lastIndexOf(')') + 2) !== 'Z';
+  } catch {
+    // No such file system here, or it ended just now, which the next look tells.
+    return true;
   }
 }
 
