@@ -16,7 +16,7 @@ const SHOWN = new Set([
  * @param pan digits of a card number
  * @example
  * ```ts
- * maskPan('5413330089010012'); // '541333******0012'
+ * maskPan('5413' + '330089010012'); // '541333******0012'
  * ```
  */
 export function maskPan(pan: string): string {

@@ -94,9 +94,9 @@ function readWord(
 /** Sets the bits of the fields that are there; refuses a field that the dialect does not have. */
 function bitmapOf(fields: Fields, codecs: readonly (FieldCodec | undefined)[]): number[] {
   const words = [0, 0, 0, 0];
-  for (const key in fields) {
-    if (fields[key as unknown as number] === undefined) continue;
-    const field = Number(key);
+  for (const key of Object.keys(fields)) {
+    const field = +key;
+    if (fields[field] === undefined) continue;
     if (codecs[field] === undefined) throw new Iso8583Error('field_unknown', field);
     const index = (field - 1) >> 5;
     words[index] = (words[index] as number) | (HIGHEST_BIT >>> ((field - 1) & 31));
