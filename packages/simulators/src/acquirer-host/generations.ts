@@ -1,0 +1,31 @@
+// A bounded memory of two generations: what was not set again in the younger one is dropped.
+
+export type Generations<Value> = {
+  get(key: string): Value | undefined;
+  set(key: string, value: Value): void;
+  /** Drops the elder generation; the younger one becomes the elder. */
+  turn(): void;
+  values(): Iterable<Value>;
+};
+
+// Two maps rather than one that evicts its oldest entry: a map that is emptied from the front has
+// to step over what was deleted.
+export function createGenerations<Value>(): Generations<Value> {
+  let young = new Map<string, Value>();
+  let elder = new Map<string, Value>();
+
+  return {
+    get: (key) => young.get(key) ?? elder.get(key),
+    set(key, value) {
+      young.set(key, value);
+    },
+    turn() {
+      elder = young;
+      young = new Map();
+    },
+    *values() {
+      for (const [key, value] of elder) if (!young.has(key)) yield value;
+      yield* young.values();
+    },
+  };
+}
