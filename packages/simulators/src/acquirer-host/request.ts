@@ -1,0 +1,110 @@
+// What a request asks for, taken out of its fields; card data stays behind, but for the mask.
+import { type Message, maskPan } from '@switchyard/iso8583';
+import type { EntryKind } from './book.ts';
+
+export type FinancialRequest = {
+  kind: EntryKind;
+  /**
+   * Message class, merchant, terminal, trace number and transmission time: the same for a repeat.
+   * Terminals are the merchant's own: two merchants may have one of the same name.
+   */
+  key: string;
+  /** Sent again (the message type ends in an odd digit). */
+  repeat: boolean;
+  terminal: string;
+  merchant: string;
+  currency: string;
+  amount: number;
+  rrn: string;
+  /** Masked. */
+  pan: string;
+  /** Keys under which the original may stand; empty without DE90. */
+  originalKeys: string[];
+  /** What is to remain of the original (DE95); absent when nothing is. */
+  remaining: number | undefined;
+};
+
+export type Fault = { fault: '12' | '30' };
+
+const FORMAT_ERROR: Fault = { fault: '30' };
+const INVALID_TRANSACTION: Fault = { fault: '12' };
+
+const REQUIRED = [4, 7, 11, 41, 42, 49] as const;
+/** Goods, cash, goods with cashback. */
+const DEBITS = new Set(['00', '01', '09']);
+const REFUND = '20';
+const AMOUNT_DIGITS = 12;
+const ORIGINAL_CLASSES = ['010', '020'] as const;
+
+/** `040` and `042` both are reversals, of one class: a request may be repeated as an advice. */
+const classes: Readonly<Record<string, string>> = {
+  '010': '010',
+  '020': '020',
+  '022': '022',
+  '040': '042',
+  '042': '042',
+};
+
+function kindOf(messageClass: string, processingCode: string): EntryKind | undefined {
+  const kind = processingCode.slice(0, 2);
+  switch (messageClass) {
+    case '010':
+      return DEBITS.has(kind) ? 'hold' : undefined;
+    case '020':
+      if (kind === REFUND) return 'refund';
+      return DEBITS.has(kind) ? 'sale' : undefined;
+    case '022':
+      return 'capture';
+    default:
+      return 'reversal';
+  }
+}
+
+function keyOf(messageClass: string, place: string, trace: string, sent: string): string {
+  return `${messageClass}.${place}.${trace}.${sent}`;
+}
+
+/** DE90: message type 4, trace number 6, transmission time 10, two institutions of 11. */
+function originalKeysOf(place: string, original: string | undefined): string[] {
+  if (original === undefined) return [];
+  const named = classes[original.slice(0, 3)] ?? '';
+  const trace = original.slice(4, 10);
+  const sent = original.slice(10, 20);
+  // Hosts find an original by its numbers, whatever message type it is said to have had.
+  const ordered = [named, ...ORIGINAL_CLASSES.filter((each) => each !== named)];
+  return ordered.map((each) => keyOf(each, place, trace, sent));
+}
+
+function panOf({ fields }: Message): string {
+  return maskPan(fields[2] ?? fields[35]?.split('=')[0] ?? '');
+}
+
+/** Takes a request apart, or names the response code (DE39) of what is wrong with it. */
+export function parseRequest(message: Message): FinancialRequest | Fault {
+  const { mti, fields } = message;
+  const messageClass = classes[mti.slice(0, 3)];
+  if (messageClass === undefined) return INVALID_TRANSACTION;
+  for (const field of REQUIRED) if (fields[field] === undefined) return FORMAT_ERROR;
+  const kind = kindOf(messageClass, fields[3] ?? '');
+  if (kind === undefined) return fields[3] === undefined ? FORMAT_ERROR : INVALID_TRANSACTION;
+  const pan = panOf(message);
+  if ((kind === 'hold' || kind === 'sale') && pan === '') return FORMAT_ERROR;
+  const replacement = fields[95]?.slice(0, AMOUNT_DIGITS);
+  if (replacement !== undefined && !/^[0-9]+$/.test(replacement)) return FORMAT_ERROR;
+  const terminal = fields[41] ?? '';
+  const merchant = (fields[42] ?? '').trimEnd();
+  const place = `${merchant}.${terminal}`;
+  return {
+    kind,
+    key: keyOf(messageClass, place, fields[11] ?? '', fields[7] ?? ''),
+    repeat: Number(mti.slice(3)) % 2 === 1,
+    terminal,
+    merchant,
+    currency: fields[49] ?? '',
+    amount: Number(fields[4]),
+    rrn: fields[37] ?? '',
+    pan,
+    originalKeys: originalKeysOf(place, fields[90]),
+    remaining: replacement === undefined ? undefined : Number(replacement),
+  };
+}

@@ -1,0 +1,154 @@
+// The other side of the wire for tests: a small client that keeps every answer.
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import {
+  compileDialect,
+  createDeframer,
+  encodeFrame,
+  type Fields,
+  Iso8583Error,
+  iso1987BinaryEmv,
+  type Message,
+} from '@switchyard/iso8583';
+
+export type WireClient = {
+  /** Every answer so far. */
+  answers: Message[];
+  /** Frames that were no messages. */
+  garbled: number;
+  closed: boolean;
+  write(bytes: Buffer): void;
+  send(message: Message): void;
+  /** Sends a message and waits for the next answer to its trace number. */
+  ask(message: Message): Promise<Message>;
+  close(): Promise<void>;
+};
+
+const dialect = compileDialect(iso1987BinaryEmv);
+const framing = { length: 'binary2' } as const;
+
+/** Polls until a condition holds; fails after five seconds. */
+export async function until(condition: () => boolean, what: string): Promise<void> {
+  for (let turn = 0; !condition(); turn++) {
+    if (turn > 2500) throw new Error(`waited in vain: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+}
+
+export function frameOf(message: Message): Buffer {
+  return encodeFrame(framing, dialect.encode(message));
+}
+
+export function network(code: string, trace = '999999'): Message {
+  return { mti: '0800', fields: { 7: '0101120000', 11: trace, 70: code } };
+}
+
+export async function connectClient(port: number): Promise<WireClient> {
+  const socket = connect({ host: '127.0.0.1', port, noDelay: true });
+  const deframer = createDeframer(framing, { maxBytes: 8192 });
+  const client: WireClient = {
+    answers: [],
+    garbled: 0,
+    closed: false,
+    write: (bytes) => void socket.write(bytes),
+    send: (message) => void socket.write(frameOf(message)),
+    async ask(message) {
+      const from = client.answers.length;
+      const answer = () =>
+        client.answers.slice(from).find((each) => each.fields[11] === message.fields[11]);
+      client.send(message);
+      await until(() => answer() !== undefined, `an answer to ${message.mti}`);
+      return answer() as Message;
+    },
+    async close() {
+      socket.destroy();
+      await until(() => client.closed, 'the connection to close');
+    },
+  };
+  socket.on('data', (chunk: Buffer) => {
+    for (const { payload } of deframer.push(chunk)) {
+      try {
+        client.answers.push(dialect.decode(payload));
+      } catch (error) {
+        if (!(error instanceof Iso8583Error)) throw error;
+        client.garbled++;
+      }
+    }
+  });
+  socket.on('error', () => {});
+  socket.on('close', () => {
+    client.closed = true;
+  });
+  await once(socket, 'connect');
+  return client;
+}
+
+/** A client that is signed on. */
+export async function connectSignedOn(port: number): Promise<WireClient> {
+  const client = await connectClient(port);
+  await client.ask(network('001'));
+  return client;
+}
+
+export type Till = {
+  hold(amount: number, fields?: Fields): Message;
+  sale(amount: number, fields?: Fields): Message;
+  capture(original: Message, amount: number, fields?: Fields): Message;
+  refund(original: Message, amount: number, fields?: Fields): Message;
+  /** Reverses all, or all but what is to remain. */
+  reversal(original: Message, remaining?: number, fields?: Fields): Message;
+};
+
+const digits = (value: number, length: number): string => String(value).padStart(length, '0');
+
+/** Writes the messages of one terminal, each with a trace number of its own. */
+export function createTill(terminal = 'TERM0001', merchant = 'MERCHANT0000001'): Till {
+  let trace = 0;
+
+  function message(mti: string, code: string, amount: number, fields: Fields): Message {
+    trace++;
+    return {
+      mti,
+      fields: {
+        2: '5413330089010012',
+        3: code,
+        4: digits(amount, 12),
+        7: `0102${digits(trace, 6)}`,
+        11: digits(trace, 6),
+        12: '080000',
+        13: '1121',
+        14: '2812',
+        32: '123456',
+        37: `RRN${digits(trace, 9)}`,
+        41: terminal,
+        42: merchant,
+        49: '978',
+        ...fields,
+      },
+    };
+  }
+
+  function onOriginal(original: Message, extra: Fields): Fields {
+    const { mti, fields } = original;
+    return { 90: `${mti}${fields[11]}${fields[7]}${'0'.repeat(22)}`, ...extra };
+  }
+
+  return {
+    hold: (amount, fields = {}) => message('0100', '000000', amount, fields),
+    sale: (amount, fields = {}) => message('0200', '000000', amount, fields),
+    capture: (original, amount, fields = {}) =>
+      message('0220', '000000', amount, onOriginal(original, fields)),
+    refund: (original, amount, fields = {}) =>
+      message('0200', '200000', amount, onOriginal(original, fields)),
+    reversal: (original, remaining, fields = {}) => {
+      const partial = remaining === undefined ? {} : { 95: digits(remaining, 12).padEnd(42, '0') };
+      const amount = Number(original.fields[4]);
+      return message('0420', '000000', amount, onOriginal(original, { ...partial, ...fields }));
+    },
+  };
+}
+
+/** The same message, sent again. */
+export function repeatOf(message: Message): Message {
+  return { ...message, mti: `${message.mti.slice(0, 3)}1` };
+}
