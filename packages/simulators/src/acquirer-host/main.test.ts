@@ -1,0 +1,74 @@
+// The command line as a process.
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { connectSignedOn, createTill } from './wire-client.ts';
+
+const main = fileURLToPath(new URL('./main.ts', import.meta.url));
+
+function run(...args: string[]) {
+  return spawnSync(process.execPath, [main, ...args], { encoding: 'utf8' });
+}
+
+async function serve(directory: string) {
+  const args = [main, 'serve', '--data', directory, '--port', '0'];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [line] = (await once(child.stdout, 'data')) as [Buffer];
+  const port = /^listening on 127\.0\.0\.1:(\d+)\n$/.exec(line.toString())?.[1];
+  assert.ok(port);
+  return { child, port: Number(port) };
+}
+
+async function end(child: ReturnType<typeof spawn>, signal: NodeJS.Signals) {
+  const exit = once(child, 'exit');
+  child.kill(signal);
+  return (await exit) as [number | null, string | null];
+}
+
+describe('acquirer-host on the command line', () => {
+  it('explains itself and refuses what it does not know', () => {
+    const help = run('--help');
+    assert.equal(help.status, 0);
+    assert.match(help.stdout, /acquirer-host serve --data DIR/);
+    const wrong: [string[], RegExp][] = [
+      [[], /serve or ledger\?/],
+      [['serve'], /--data is missing/],
+      [['serve', '--data', 'x', '--port', '70000'], /--port must be a whole number/],
+      [['ledger', '--data', 'x', '--colour'], /--colour/],
+      [['ledger', 'extra', '--data', 'x'], /unexpected: extra/],
+    ];
+    for (const [args, says] of wrong) {
+      const { status, stderr } = run(...args);
+      assert.equal(status, 2);
+      assert.match(stderr, says);
+    }
+  });
+
+  it('serves, keeps what it answered when killed, and prints it', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'acquirer-host-'));
+    const first = await serve(directory);
+    const client = await connectSignedOn(first.port);
+    const till = createTill();
+    assert.equal((await client.ask(till.sale(1234))).fields[39], '00');
+    await end(first.child, 'SIGKILL');
+    await client.close();
+
+    const second = await serve(directory);
+    const again = await connectSignedOn(second.port);
+    assert.equal((await again.ask(till.sale(766))).fields[39], '00');
+    assert.deepEqual(await end(second.child, 'SIGTERM'), [0, null]);
+    await again.close();
+
+    const table = run('ledger', '--data', directory);
+    assert.equal(table.status, 0);
+    assert.match(table.stdout, /MERCHANT0000001 .* 20\.00 EUR/);
+    const json = run('ledger', '--data', directory, '--json');
+    assert.equal(JSON.parse(json.stdout).totals[0].captured, 2000);
+    rmSync(directory, { recursive: true });
+  });
+});

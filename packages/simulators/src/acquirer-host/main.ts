@@ -1,0 +1,105 @@
+// The acquirer host as a process: `serve` runs it, `ledger` prints what it holds.
+import { parseArgs } from 'node:util';
+import { readLedger } from './audit.ts';
+import { printLedger } from './print.ts';
+import { startAcquirerHost } from './server.ts';
+
+const usage = `acquirer-host: a simulated acquirer that speaks ISO 8583:1987 over TCP
+
+  acquirer-host serve --data DIR [--host ADDRESS] [--port N] [--late-ms N] [--slow-ms N]
+      Runs until SIGINT or SIGTERM.
+      --data      where the ledger is kept
+      --host      address to listen on             (127.0.0.1)
+      --port      port to listen on, 0 for any     (8583)
+      --late-ms   when the answer of rule 9092 comes (35000)
+      --slow-ms   when the answer of rule 9098 comes (8000)
+
+  acquirer-host ledger --data DIR [--last N] [--json]
+      Prints the ledger, also while the host runs.
+      --last      how many of the latest originals to list (50)
+      --json      everything, as JSON, amounts in minor units
+
+Exit codes: 0 done, 1 failed or the ledger is out of balance, 2 wrong usage.
+`;
+
+const FAILED = 1;
+const WRONG_USAGE = 2;
+
+class UsageFault extends Error {}
+
+function whole(value: string, name: string, max: number): number {
+  const number = Number(value);
+  if (!/^[0-9]{1,9}$/.test(value) || number > max) {
+    throw new UsageFault(`--${name} must be a whole number up to ${max}`);
+  }
+  return number;
+}
+
+const options = {
+  data: { type: 'string' },
+  host: { type: 'string', default: '127.0.0.1' },
+  port: { type: 'string', default: '8583' },
+  'late-ms': { type: 'string', default: '35000' },
+  'slow-ms': { type: 'string', default: '8000' },
+  last: { type: 'string', default: '50' },
+  json: { type: 'boolean', default: false },
+  help: { type: 'boolean', short: 'h', default: false },
+} as const;
+
+function parse(args: string[]) {
+  try {
+    return parseArgs({ args, options, allowPositionals: true });
+  } catch (error) {
+    throw new UsageFault(error instanceof Error ? error.message : String(error));
+  }
+}
+
+type Values = ReturnType<typeof parse>['values'];
+
+async function serve(values: Values, ledgerDir: string): Promise<void> {
+  const host = await startAcquirerHost({
+    host: values.host,
+    port: whole(values.port, 'port', 65_535),
+    ledgerDir,
+    lateMs: whole(values['late-ms'], 'late-ms', 86_400_000),
+    slowMs: whole(values['slow-ms'], 'slow-ms', 86_400_000),
+    log: { info() {}, warn: (_facts, message) => process.stderr.write(`${message}\n`) },
+  });
+  process.stdout.write(`listening on ${values.host}:${host.port}\n`);
+  await new Promise<void>((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
+  });
+  await host.stop();
+}
+
+function show(values: Values, ledgerDir: string): void {
+  const last = whole(values.last, 'last', 100_000);
+  const report = readLedger(ledgerDir);
+  process.stdout.write(
+    values.json ? `${JSON.stringify(report, undefined, 2)}\n` : printLedger(report, last),
+  );
+  if (report.faults.length > 0) process.exitCode = FAILED;
+}
+
+async function run(args: string[]): Promise<void> {
+  const { values, positionals } = parse(args);
+  const [command, ...rest] = positionals;
+  if (values.help) {
+    process.stdout.write(usage);
+    return;
+  }
+  if (rest.length > 0) throw new UsageFault(`unexpected: ${rest.join(' ')}`);
+  if (command !== 'serve' && command !== 'ledger') throw new UsageFault('serve or ledger?');
+  if (values.data === undefined) throw new UsageFault('--data is missing');
+  if (command === 'serve') await serve(values, values.data);
+  else show(values, values.data);
+}
+
+try {
+  await run(process.argv.slice(2));
+} catch (error) {
+  const wrongUsage = error instanceof UsageFault;
+  const message = error instanceof Error ? error.message : String(error);
+  process.stderr.write(wrongUsage ? `${message}\n\n${usage}` : `acquirer-host: ${message}\n`);
+  process.exitCode = wrongUsage ? WRONG_USAGE : FAILED;
+}

@@ -1,0 +1,2 @@
+// The door of the package.
+export * from './acquirer-host/index.ts';
