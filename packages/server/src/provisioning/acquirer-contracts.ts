@@ -8,7 +8,7 @@ import { isTerminalIdRange, isUuid, type TerminalIdRange } from './rules.ts';
 import type { Scope } from './scope.ts';
 import { createRecords, type Row, type Run, sharesTerminals } from './store.ts';
 import { acquirerContracts, acquirerLinks } from './tables.ts';
-import { asView, commonMembers } from './view.ts';
+import { commonMembers, viewOf } from './view.ts';
 
 const linkRecords = createRecords(acquirerLinks);
 
@@ -89,7 +89,7 @@ const kind: Kind<AcquirerContract> = {
   filters: {},
   dependants: [],
   toView: (row) =>
-    asView({
+    viewOf(row, {
       contractId: row['contract_id'],
       merchantId: row['merchant_id'],
       ...commonMembers(row),

@@ -6,7 +6,7 @@ import { createResource, type Deps, type Kind, type Resource } from './resource.
 import { isLoopbackHost } from './rules.ts';
 import { listEnabledLinks, runOn } from './store.ts';
 import { acquirerContracts, acquirerLinks } from './tables.ts';
-import { asView, commonMembers } from './view.ts';
+import { commonMembers, viewOf } from './view.ts';
 
 const kind: Kind<AcquirerLink> = {
   table: acquirerLinks,
@@ -15,7 +15,7 @@ const kind: Kind<AcquirerLink> = {
   filters: {},
   dependants: [{ type: 'AcquirerContract', table: acquirerContracts, column: 'acquirer_link_id' }],
   toView: (row) =>
-    asView({
+    viewOf(row, {
       acquirerLinkId: row['acquirer_link_id'],
       ...commonMembers(row),
       adapter: row['adapter'],

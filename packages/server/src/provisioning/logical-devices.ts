@@ -7,7 +7,7 @@ import { isUuid } from './rules.ts';
 import type { Scope } from './scope.ts';
 import { createRecords, fillPlace, type Row, type Run } from './store.ts';
 import { logicalDevices, physicalDevices, stores } from './tables.ts';
-import { asView, commonMembers } from './view.ts';
+import { commonMembers, viewOf } from './view.ts';
 
 const storeRecords = createRecords(stores);
 const physicalRecords = createRecords(physicalDevices);
@@ -28,7 +28,7 @@ const kind: Kind<LogicalDevice> = {
   },
   dependants: [{ type: 'PhysicalDevice', table: physicalDevices, column: 'logical_device_id' }],
   toView: (row) =>
-    asView({
+    viewOf(row, {
       logicalDeviceId: row['logical_device_id'],
       merchantId: row['merchant_id'],
       storeId: row['store_id'],

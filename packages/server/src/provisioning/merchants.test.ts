@@ -54,7 +54,8 @@ describe('merchants and stores', () => {
     assert.equal(bare.body['status'], 'Enabled');
     assert.equal('address' in bare.body, false);
     assert.deepEqual(bare.body['labels'], {});
-    assert.equal((await call('org', 'DELETE', path)).status, 204);
+    const json = { headers: { 'content-type': 'application/json' } };
+    assert.equal((await call('org', 'DELETE', path, json)).status, 204, 'a type and no body');
     assertRefused(await call('org', 'GET', path), 404, 'merchant_not_found');
     assertRefused(await call('org', 'DELETE', path), 404, 'merchant_not_found');
   });

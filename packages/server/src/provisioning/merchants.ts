@@ -6,7 +6,7 @@ import { isCountry, isTimeZone, isUuid } from './rules.ts';
 import type { Scope } from './scope.ts';
 import { createRecords, type Row, type Run } from './store.ts';
 import { acquirerContracts, merchants, physicalDevices, stores } from './tables.ts';
-import { asView, commonMembers } from './view.ts';
+import { commonMembers, viewOf } from './view.ts';
 
 const records = createRecords(merchants);
 
@@ -24,7 +24,7 @@ const kind: Kind<Merchant> = {
     { type: 'AcquirerContract', table: acquirerContracts, column: 'merchant_id' },
   ],
   toView: (row) =>
-    asView({
+    viewOf(row, {
       merchantId: row['merchant_id'],
       ...commonMembers(row),
       address: row['address'],

@@ -2,7 +2,7 @@
 import type { Organization } from '@switchyard/contract';
 import { createResource, type Deps, type Kind, type Resource } from './resource.ts';
 import { organizations } from './tables.ts';
-import { asView, commonMembers } from './view.ts';
+import { commonMembers, viewOf } from './view.ts';
 
 const kind: Kind<Organization> = {
   table: organizations,
@@ -11,7 +11,7 @@ const kind: Kind<Organization> = {
   filters: {},
   dependants: [],
   toView: (row) =>
-    asView({ ...commonMembers(row), parentOrganizationId: row['parent_organization_id'] }),
+    viewOf(row, { ...commonMembers(row), parentOrganizationId: row['parent_organization_id'] }),
   columns: async (_run, _scope, input) => ({
     parent_organization_id: input['parentOrganizationId'] ?? null,
   }),

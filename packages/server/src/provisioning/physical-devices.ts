@@ -6,7 +6,7 @@ import { createResource, type Deps, type Kind, type Resource } from './resource.
 import { tsnOf } from './rules.ts';
 import type { Row } from './store.ts';
 import { physicalDevices } from './tables.ts';
-import { asView, commonMembers } from './view.ts';
+import { commonMembers, viewOf } from './view.ts';
 
 function tsnOfRow(row: Row): string {
   return tsnOf({
@@ -36,7 +36,7 @@ const kind: Kind<PhysicalDevice> = {
   },
   dependants: [],
   toView: (row) =>
-    asView({
+    viewOf(row, {
       physicalDeviceId: row['physical_device_id'],
       merchantId: row['merchant_id'],
       logicalDeviceId: row['logical_device_id'],

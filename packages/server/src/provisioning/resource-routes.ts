@@ -196,6 +196,8 @@ function registerRemove<View>(app: FastifyInstance, routes: ResourceRoutes<View>
     tags,
     permission: 'prov.write',
     params: paramsOf(routes).item,
+    // Clients that name a media type for everything they send mean no body by it.
+    bodyOptional: true,
     response: { 204: Type.Null() },
     errors: [routes.notFound, 'precondition_failed', 'has_dependants'],
     async handler(request, reply) {

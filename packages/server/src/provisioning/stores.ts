@@ -4,7 +4,7 @@ import { refuseField } from './errors.ts';
 import { refuseUnknownTimeZone, requireMerchant } from './merchants.ts';
 import { createResource, type Deps, type Kind, type Resource } from './resource.ts';
 import { logicalDevices, stores } from './tables.ts';
-import { asView, commonMembers } from './view.ts';
+import { commonMembers, viewOf } from './view.ts';
 
 const kind: Kind<Store> = {
   table: stores,
@@ -15,7 +15,7 @@ const kind: Kind<Store> = {
   },
   dependants: [{ type: 'LogicalDevice', table: logicalDevices, column: 'store_id' }],
   toView: (row) =>
-    asView({
+    viewOf(row, {
       storeId: row['store_id'],
       merchantId: row['merchant_id'],
       ...commonMembers(row),

@@ -2,20 +2,20 @@
 import { isoTime } from '../platform/index.ts';
 import type { Row } from './store.ts';
 
-/** A row whose columns were named by hand: the schema of the answer is their type. */
-export function asView<View>(members: Readonly<Record<string, unknown>>): View {
-  const present = Object.entries(members).filter(([, value]) => (value ?? undefined) !== undefined);
+/** The columns of a row as they were named by hand; the schema of the answer is their type. */
+export function viewOf<View>(row: Row, members: Readonly<Record<string, unknown>>): View {
+  const all = { ...members, ...stamps(row) };
+  const present = Object.entries(all).filter(([, value]) => (value ?? undefined) !== undefined);
   return Object.fromEntries(present) as View;
 }
 
-/** The members that every answer has. */
+/** The members that every answer has beside its stamps. */
 export function commonMembers(row: Row) {
   return {
     name: row['name'],
     externalId: row['external_id'],
     status: row['status'],
     labels: row['labels'],
-    ...stamps(row),
   };
 }
 
