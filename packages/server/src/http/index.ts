@@ -8,12 +8,10 @@ export {
   openPage,
   type Page,
   type PageRequest,
-  pageLimitDefault,
-  pageLimitMax,
   pageQuery,
   sealPage,
 } from './paging.ts';
-export { defaultRatePolicies, type RatePolicies, type RatePolicy } from './rate-limits.ts';
+export type { RatePolicies, RatePolicy } from './rate-limits.ts';
 export { traceparentOf } from './request-identity.ts';
 export {
   type Access,

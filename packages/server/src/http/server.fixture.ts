@@ -195,7 +195,8 @@ export async function createSample(more: Partial<HttpDeps> = {}): Promise<Sample
     log,
     ids: systemIds,
     verifyToken,
-    isChecked: true,
+    eagerSchemas: true,
+    checksAnswers: true,
     ...more,
   });
   let handled = 0;

@@ -48,8 +48,10 @@ export type HttpDeps = {
   readonly loadLimits?: LoadLimits;
   /** What the tags of the routes are about, for the OpenAPI document. */
   readonly tagDescriptions?: Readonly<Record<string, string>>;
-  /** For tests: every schema compiles at the start, and every answer has to be as declared. */
-  readonly isChecked?: boolean;
+  /** Compiles every schema before the server listens: slower, and faulty ones show at once. */
+  readonly eagerSchemas?: boolean;
+  /** For tests: an answer that is not as its route declares becomes a fault. */
+  readonly checksAnswers?: boolean;
 };
 
 export type Http = {
@@ -90,8 +92,8 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     rateLimits: createRateLimits(deps.rateLimits),
     loadShedding,
   });
-  app.setValidatorCompiler(createValidation({ eager: deps.isChecked ?? false }).compile);
-  if (deps.isChecked === true) checkAnswers(app);
+  app.setValidatorCompiler(createValidation({ eager: deps.eagerSchemas ?? false }).compile);
+  if (deps.checksAnswers === true) checkAnswers(app);
   observeRequests(app, deps.metrics, { running: drain.running, pressure: loadShedding.pressure });
   app.addHook('onClose', async () => loadShedding.stop());
   registerDocs(app, () => writeOpenApi(openApiFacts(deps), operations));
