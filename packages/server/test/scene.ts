@@ -12,6 +12,15 @@ export type Shop = {
   token: string;
 };
 
+export type NewApplication = {
+  name: string;
+  entityType: 'tenant' | 'merchant';
+  entityId: string;
+  merchantId?: string;
+  storeId?: string;
+  roles: string[];
+};
+
 export type Scene = TestHouse & {
   realm: string;
   organizationId: string;
@@ -20,12 +29,22 @@ export type Scene = TestHouse & {
   shop: Shop;
   otherShop: Shop;
   newShop(terms?: Record<string, unknown>): Promise<Shop>;
+  /** A token of a new application of the organisation. */
+  tokenFor(application: NewApplication): Promise<string>;
 };
 
 let places = 0;
 
-/** Makes an organisation with two merchants that cannot see each other. */
-export async function scene(terms: Record<string, unknown> = {}): Promise<Scene> {
+/**
+ * Makes an organisation with two merchants that cannot see each other.
+ *
+ * @param terms members of the acquirer contracts that differ from the usual
+ * @param on the acquirer's port, where it is not the one of the test house
+ */
+export async function scene(
+  terms: Record<string, unknown> = {},
+  on: { acquirerPort?: number } = {},
+): Promise<Scene> {
   const open = await testHouse();
   const { house, client, host } = open;
   const realm = `r${randomUUID().slice(0, 13)}`;
@@ -36,21 +55,14 @@ export async function scene(terms: Record<string, unknown> = {}): Promise<Scene>
   const link = await house.provisioning.acquirerLinks.create(scope, {
     name: `host-${realm}`,
     host: '127.0.0.1',
-    port: host.port,
+    port: on.acquirerPort ?? host.port,
     tls: false,
     institutionId: '123456',
   });
   const linkId = link.view.acquirerLinkId;
   await house.openLinks();
 
-  const tokenFor = async (application: {
-    name: string;
-    entityType: 'tenant' | 'merchant';
-    entityId: string;
-    merchantId?: string;
-    storeId?: string;
-    roles: string[];
-  }): Promise<string> => {
+  const tokenFor = async (application: NewApplication): Promise<string> => {
     const credentials = await house.identity.createApplication({
       organizationId,
       userDomainId: realm,
@@ -118,15 +130,22 @@ export async function scene(terms: Record<string, unknown> = {}): Promise<Scene>
     entityId: organizationId,
     roles: ['AcquirerAdministrator'],
   });
+  const shop = await newShop();
+  await until(async () => {
+    const path = '/payment/v1/transactions/technical/isAvailable';
+    const { body } = await client.call('GET', path, { token: shop.token });
+    return body.available === true ? true : undefined;
+  }, 'the link to sign on');
   return {
     ...open,
     realm,
     organizationId,
     linkId,
     acquirerToken,
-    shop: await newShop(),
+    shop,
     otherShop: await newShop(),
     newShop,
+    tokenFor,
   };
 }
 
