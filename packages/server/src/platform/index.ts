@@ -8,6 +8,7 @@ export {
   type HotStatement,
   openDatabase,
   type Row,
+  type SessionQuery,
 } from './database.ts';
 export {
   type EmbeddedPostgres,

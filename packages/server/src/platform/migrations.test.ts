@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { testDatabase, testDatabaseUrl } from '../../test/database.ts';
+import { systemClock } from './clock.ts';
+import { type Database, openDatabase } from './database.ts';
+import { systemIds } from './ids.ts';
+import { createLog } from './log.ts';
+import { migrate } from './migrations.ts';
+import { splitStatements } from './sql-statements.ts';
+
+const log = createLog({ logLevel: 'silent', instanceName: 'test' });
+const deps = { log, clock: systemClock, ids: systemIds, leaseMs: 400 };
+
+let base: string;
+before(async () => {
+  base = await mkdtemp(join(tmpdir(), 'switchyard-migrations-'));
+});
+after(() => rm(base, { recursive: true, force: true }));
+
+/** A schema of its own stands in for a database of its own. */
+async function emptyDatabase(): Promise<{ database: Database; again(): Database }> {
+  const schema = `test_${randomUUID().replaceAll('-', '')}`;
+  await (await testDatabase()).query(`CREATE SCHEMA ${schema}`);
+  const url = `${await testDatabaseUrl()}&options=-c%20search_path%3D${schema}`;
+  const again = () => openDatabase({ url, log, connections: 3 });
+  return { database: again(), again };
+}
+
+async function directoryOf(files: Record<string, string>): Promise<string> {
+  const directory = await mkdtemp(join(base, 'm-'));
+  for (const [name, text] of Object.entries(files)) await writeFile(join(directory, name), text);
+  return directory;
+}
+
+const first = '-- Makes a.\nCREATE TABLE a (n int);\nINSERT INTO a VALUES (1);';
+const second = "-- Makes b.\nCREATE TABLE b (t text DEFAULT ';');\n-- end\n";
+
+async function expectMigrated(
+  files: Record<string, string>,
+  use: (database: Database, directory: string, again: () => Database) => Promise<void>,
+) {
+  const { database, again } = await emptyDatabase();
+  try {
+    await use(database, await directoryOf(files), again);
+  } finally {
+    await database.close();
+  }
+}
+
+describe('migrations', () => {
+  test('they run once, in order, and leave a record', async () => {
+    await expectMigrated({ '0001-a.sql': first, '0002-b.sql': second }, async (database, dir) => {
+      assert.deepEqual(await migrate(database, dir, deps), ['0001-a', '0002-b']);
+      assert.deepEqual(await migrate(database, dir, deps), []);
+      assert.deepEqual(await database.query('SELECT n FROM a'), [{ n: 1 }]);
+      const rows = await database.query(
+        'SELECT version, name, note, statements_done FROM schema_migrations ORDER BY version',
+      );
+      assert.deepEqual(rows, [
+        { version: 1, name: '0001-a', note: 'Makes a.', statements_done: 2 },
+        { version: 2, name: '0002-b', note: 'Makes b.', statements_done: 1 },
+      ]);
+      assert.deepEqual(await database.query('SELECT * FROM schema_lease'), []);
+    });
+  });
+
+  test('a changed, a missing and a late one are refused', async () => {
+    await expectMigrated({ '0001-a.sql': first, '0003-b.sql': second }, async (database, dir) => {
+      await migrate(database, dir, deps);
+      await writeFile(join(dir, '0001-a.sql'), first.replaceAll('\n', '\r\n'));
+      assert.deepEqual(await migrate(database, dir, deps), [], 'line ends are no change');
+      await writeFile(join(dir, '0001-a.sql'), `${first} `);
+      await assert.rejects(migrate(database, dir, deps), /0001-a was changed/);
+      await rm(join(dir, '0001-a.sql'));
+      await assert.rejects(migrate(database, dir, deps), /0001-a is missing/);
+      await writeFile(join(dir, '0001-a.sql'), first);
+      await writeFile(join(dir, '0002-late.sql'), '-- Late.\nSELECT 1;');
+      await assert.rejects(migrate(database, dir, deps), /0002-late comes after a newer one/);
+    });
+  });
+
+  test('a failing one leaves nothing of itself, and those before it stay', async () => {
+    const wrong = '-- Fails.\nCREATE TABLE c (n int);\nSELECT no_such_column;';
+    await expectMigrated({ '0001-a.sql': first, '0002-c.sql': wrong }, async (database, dir) => {
+      await assert.rejects(
+        migrate(database, dir, deps),
+        /migration 0002-c failed: .*no_such_column/,
+      );
+      await assert.rejects(database.query('SELECT 1 FROM c'), { code: '42P01' });
+      await writeFile(join(dir, '0002-c.sql'), wrong.replace('no_such_column', '1'));
+      assert.deepEqual(await migrate(database, dir, deps), ['0002-c']);
+    });
+  });
+
+  test('names, numbers and notes are asked for', async () => {
+    for (const files of [
+      { '1-a.sql': first },
+      { '0000-a.sql': first },
+      { '0001-a.sql': first, '0001-b.sql': second },
+      { '0001-a.sql': 'CREATE TABLE a (n int);' },
+    ]) {
+      await expectMigrated(files as Record<string, string>, async (database, dir) => {
+        await assert.rejects(migrate(database, dir, deps), Error);
+      });
+    }
+  });
+
+  test('of several processes that start at once one migrates and the others wait', async () => {
+    const slow = '-- Slow.\nSELECT pg_sleep(0.3);\nCREATE TABLE s (n int);';
+    await expectMigrated(
+      { '0001-a.sql': first, '0002-s.sql': slow },
+      async (database, dir, again) => {
+        const others = [again(), again(), again()];
+        try {
+          const applied = await Promise.all(
+            [database, ...others].map((each) => migrate(each, dir, deps)),
+          );
+          assert.deepEqual(applied.flat().toSorted(), ['0001-a', '0002-s']);
+          assert.deepEqual(await database.query('SELECT count(*) AS n FROM a'), [{ n: 1 }]);
+        } finally {
+          await Promise.all(others.map((each) => each.close()));
+        }
+      },
+    );
+  });
+
+  test('the lease of a killed process runs out', async () => {
+    await expectMigrated({ '0001-a.sql': first }, async (database, dir) => {
+      await migrate(database, await directoryOf({}), deps);
+      await database.query(
+        `INSERT INTO schema_lease VALUES ('migrate', $1, now() + interval '300 ms')`,
+        [randomUUID()],
+      );
+      const startedAt = systemClock.now();
+      assert.deepEqual(await migrate(database, dir, deps), ['0001-a']);
+      assert.ok(systemClock.now() - startedAt >= 200);
+    });
+  });
+
+  test('who lost the lease commits nothing', async () => {
+    const slow = '-- Slow.\nCREATE TABLE s (n int);\nSELECT pg_sleep(0.5);';
+    await expectMigrated({ '0001-s.sql': slow }, async (database, dir, again) => {
+      await migrate(database, await directoryOf({}), deps);
+      const thief = again();
+      try {
+        const migrating = assert.rejects(migrate(database, dir, deps), /took over the migration/);
+        const take = 'UPDATE schema_lease SET holder = $1 RETURNING holder';
+        while ((await thief.query(take, [randomUUID()])).length === 0);
+        await migrating;
+        await assert.rejects(database.query('SELECT 1 FROM s'), { code: '42P01' });
+      } finally {
+        await thief.close();
+      }
+    });
+  });
+
+  test('one that runs singly goes on where a killed process stopped', async () => {
+    const singly =
+      '-- Indexes.\n-- transaction: none\nCREATE TABLE x (n int);\nCREATE INDEX CONCURRENTLY x_n ON x (n);\nINSERT INTO x VALUES (7);';
+    await expectMigrated({ '0001-x.sql': singly }, async (database, dir) => {
+      await migrate(database, dir, deps);
+      // As it was when the process died after the index and before it counted it.
+      await database.query('UPDATE schema_migrations SET statements_done = 1, finished_at = NULL');
+      await database.query('DELETE FROM x');
+      assert.deepEqual(await migrate(database, dir, deps), ['0001-x']);
+      assert.deepEqual(await database.query('SELECT n FROM x'), [{ n: 7 }]);
+    });
+  });
+});
+
+describe('statements of a migration', () => {
+  test('semicolons in quotes, comments and bodies end nothing', () => {
+    const sql = `-- a; b
+      SELECT ';' AS "x;y", E'\\';', 'it''s;' /* c; /* d; */ */;
+      ;
+      DO $body$ BEGIN PERFORM 1; END $body$;
+      SELECT $$;$$, a$b$c FROM t -- end;
+      `;
+    const statements = splitStatements(sql);
+    assert.equal(statements.length, 3, statements.join('\n---\n'));
+    assert.match(statements[1] ?? '', /^DO \$body\$.*\$body\$$/);
+    assert.deepEqual(splitStatements('-- only a comment\n;; /* x */'), []);
+    assert.throws(() => splitStatements("SELECT 'open"), SyntaxError);
+    assert.throws(() => splitStatements('SELECT 1 /* open'), SyntaxError);
+  });
+});
