@@ -59,7 +59,7 @@ export function answersOf(facts: RouteFacts, names: SchemaNames): JsonObject {
         : { content: Object.fromEntries(types.map((type) => [type, contentOf(schema, names)])) };
     answers[status] = { description, headers: commonHeaders, ...content };
   }
-  return { ...answers, ...problemsOf(codesOf(facts)) };
+  return { ...answers, ...problemsOf(codesOf(facts), names) };
 }
 
 function describedBy(schema: unknown): string | undefined {
@@ -79,7 +79,7 @@ const problemHeaders: Record<number, JsonObject> = {
   503: { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } },
 };
 
-function problemsOf(codes: readonly ErrorCode[]): JsonObject {
+function problemsOf(codes: readonly ErrorCode[], names: SchemaNames): JsonObject {
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of codes) {
     const { status } = errorCodes[code];
@@ -87,11 +87,11 @@ function problemsOf(codes: readonly ErrorCode[]): JsonObject {
   }
   const answers: JsonObject = {};
   for (const [status, own] of byStatus) {
-    answers[status] = {
+    answers[status] = names.sharing(`Problem-${status}`, {
       description: own.map((code) => `\`${code}\`: ${errorCodes[code].title}.`).join('\n\n'),
       headers: { ...commonHeaders, ...problemHeaders[status] },
       content: { [problemMediaType]: { schema: problemSchema(own) } },
-    };
+    });
   }
   return answers;
 }

@@ -29,9 +29,29 @@ function exampleOfType(schema: JsonObject): Example | undefined {
     }
     case 'object':
       return exampleOfObject(schema);
+    case 'string':
+      return exampleOfText(schema);
     default:
       return undefined;
   }
+}
+
+const formatted: Readonly<Record<string, string>> = {
+  uuid: '019823f0-5d2c-7a31-9a53-0c6f1f2e9b11',
+  'date-time': '2026-03-01T12:30:00.000Z',
+  date: '2026-03-01',
+  email: 'ann@example.com',
+  uri: 'https://example.com/',
+};
+
+/** A text of a form of its own needs an example of its own. */
+function exampleOfText({ format, pattern, maxLength, minLength }: JsonObject): Example | undefined {
+  if (format !== undefined) {
+    const value = formatted[String(format)];
+    return value === undefined ? undefined : { value };
+  }
+  const fits = Number(minLength ?? 0) <= 4 && Number(maxLength ?? 4) >= 4;
+  return pattern === undefined && fits ? { value: 'text' } : undefined;
 }
 
 /** The members that are required, and of the others as many as have to be there. */

@@ -6,8 +6,10 @@ export type JsonObject = { [name: string]: unknown };
 export type SchemaNames = {
   /** The schema with every published schema inside it replaced by a reference. */
   referring(schema: unknown): unknown;
-  /** What was referred to so far, by name. */
-  components(): JsonObject;
+  /** A reference to an answer that many operations give alike; the name is a hint. */
+  sharing(hint: string, answer: JsonObject): JsonObject;
+  /** What was referred to so far. */
+  components(): { readonly schemas: JsonObject; readonly responses: JsonObject };
 };
 
 function isObject(value: unknown): value is JsonObject {
@@ -28,6 +30,8 @@ function publishedSchemas(): Map<string, string> {
 export function createSchemaNames(): SchemaNames {
   const names = publishedSchemas();
   const components: JsonObject = {};
+  /** The same schema stands in many operations, and is compared as text once. */
+  const known = new WeakMap<object, unknown>();
 
   function inside(schema: unknown): unknown {
     if (Array.isArray(schema)) return schema.map(referring);
@@ -42,7 +46,14 @@ export function createSchemaNames(): SchemaNames {
   }
 
   function referring(schema: unknown): unknown {
-    const name = isObject(schema) ? names.get(JSON.stringify(schema)) : undefined;
+    if (!isObject(schema)) return inside(schema);
+    const found = known.get(schema) ?? named(schema);
+    known.set(schema, found);
+    return found;
+  }
+
+  function named(schema: JsonObject): unknown {
+    const name = names.get(JSON.stringify(schema));
     if (name === undefined) return inside(schema);
     if (!Object.hasOwn(components, name)) {
       components[name] = {};
@@ -51,9 +62,24 @@ export function createSchemaNames(): SchemaNames {
     return { $ref: `#/components/schemas/${name}` };
   }
 
+  const shared = new Map<string, string>();
+  const responses: JsonObject = {};
+
+  function sharing(hint: string, answer: JsonObject): JsonObject {
+    const text = JSON.stringify(answer);
+    const name = shared.get(text) ?? `${hint}-${shared.size + 1}`;
+    shared.set(text, name);
+    responses[name] = answer;
+    return { $ref: `#/components/responses/${name}` };
+  }
+
   return {
     referring,
-    components: () => Object.fromEntries(Object.entries(components).sort(byName)),
+    sharing,
+    components: () => ({
+      schemas: Object.fromEntries(Object.entries(components).sort(byName)),
+      responses,
+    }),
   };
 }
 

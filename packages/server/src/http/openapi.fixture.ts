@@ -11,7 +11,7 @@ type Operation = {
   tags: string[];
   parameters: { name: string; in: string; $ref?: string }[];
   requestBody?: { content: Record<string, { schema: JsonObject; example?: unknown }> };
-  responses: Record<string, { description: string; content?: JsonObject }>;
+  responses: Record<string, { $ref?: string; content?: JsonObject }>;
   security?: unknown[];
 };
 
@@ -83,12 +83,16 @@ export function checkSchemas(document: OpenApiDocument): void {
     JSON.parse(JSON.stringify(part).replaceAll('#/components/schemas/', 'document#/$defs/'));
   ajv.addSchema({ $id: 'document', $defs: local(document.components['schemas']) });
   const compile = (schema: unknown) => ajv.compile(local(schema));
-  for (const operation of Object.values(document.paths).flatMap((path) => Object.values(path))) {
+  const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
+  for (const operation of [...operations, document.components['responses']]) {
     for (const { schema, example } of everyPart(operation)) {
       if (schema === undefined) continue;
       const validate = compile(schema);
       if (example === undefined) continue;
-      assert.ok(validate(example), `${operation.operationId}: ${JSON.stringify(validate.errors)}`);
+      assert.ok(
+        validate(example),
+        `${JSON.stringify(example)}: ${JSON.stringify(validate.errors)}`,
+      );
     }
   }
 }

@@ -76,11 +76,13 @@ describe('the OpenAPI document', () => {
     assert.deepEqual(media?.schema, { $ref: '#/components/schemas/ProcessRequest' });
     assert.match(JSON.stringify(media?.example), /"currency":"EUR"/);
     assert.ok(document.components['schemas']?.['Amount'] !== undefined);
-    const text = JSON.stringify(operation.responses);
+    const answerTo = (status: number) => {
+      const name = String(operation.responses[status]?.$ref).split('/').at(-1) ?? '';
+      return JSON.stringify(document.components['responses']?.[name]);
+    };
     for (const code of ['client_id_reused', 'amount_zero', 'malformed_json', 'permission_denied']) {
-      assert.ok(text.includes(code), code);
       const status = errorCodes[code as keyof typeof errorCodes].status;
-      assert.ok(JSON.stringify(operation.responses[status]).includes(code), code);
+      assert.ok(answerTo(status).includes(code), code);
     }
     assert.equal(operation.responses['204']?.content, undefined);
     assert.ok(operation.parameters.some(({ name }) => name === 'Idempotency-Key'));

@@ -43,7 +43,7 @@ export function writeOpenApi(facts: OpenApiFacts, declared: readonly RouteFacts[
     tags: tagObjects(operations, facts.tagDescriptions),
     paths,
     components: {
-      schemas: names.components(),
+      ...names.components(),
       headers,
       parameters,
       securitySchemes: securitySchemes(facts.authUrl),
