@@ -16,7 +16,8 @@ export type RatePolicies = Readonly<Record<string, RatePolicy>>;
 
 export const defaultRatePolicies = {
   default: { windowSeconds: 1, limit: 5000 },
-  payments: { windowSeconds: 1, limit: 5000, storeLimit: 5000, deviceLimit: 5000 },
+  // The contract promises 5,000 at least; a window that begins anew must not cut off a client at that.
+  payments: { windowSeconds: 1, limit: 10_000, storeLimit: 10_000, deviceLimit: 10_000 },
   reports: { windowSeconds: 1, limit: 100 },
   public: { windowSeconds: 1, limit: 200 },
 } as const satisfies RatePolicies;
