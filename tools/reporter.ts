@@ -7,7 +7,7 @@ import type { TestEvent } from 'node:test/reporters';
 import { inspect, styleText } from 'node:util';
 
 const drainLimitMs = 10_000;
-const silenceLimitMs = 180_000;
+const silenceLimitMs = 280_000;
 
 /** The runner's exit codes, so that the wrapper can say what happened. */
 export const exitCodes = { handlesLeftOpen: 7, nothingHappens: 8 } as const;

@@ -10,8 +10,8 @@ import { exitCodes } from './reporter.ts';
 import type { Results } from './results-reporter.ts';
 
 const gatesAtOnce = 2;
-const testFilesLeast = 2;
-const testsLeast = 2;
+const testFilesLeast = 60;
+const testsLeast = 550;
 const runLimitMs = Number(process.env['TEST_LIMIT_SECONDS'] ?? 600) * 1000;
 const setupFile = 'packages/server/test/setup.ts';
 
