@@ -2,14 +2,7 @@
 import { type TObject, type TProperties, type TSchema, Type } from 'typebox';
 import { Labels, Timestamp } from './values.ts';
 
-/**
- * Whether a provisioned thing takes sales.
- *
- * @example
- * const status: ProvisioningStatus = 'Disabled';
- */
-export const provisioningStatuses = ['Enabled', 'Disabled'] as const;
-export type ProvisioningStatus = (typeof provisioningStatuses)[number];
+const provisioningStatuses = ['Enabled', 'Disabled'] as const;
 
 /**
  * The identifier of something, with what it identifies.

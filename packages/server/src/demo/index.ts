@@ -16,8 +16,6 @@ import { type DemoAddresses, demoFileIn, factsOf, readSecrets, writeFacts } from
 import { seedProvisioning } from './seed.ts';
 import { startSimulator } from './simulator.ts';
 
-export { SimulatorFault } from './simulator.ts';
-
 export type Output = {
   readonly isTTY?: boolean;
   /** Says no where the reader asked for no colours. */

@@ -33,7 +33,6 @@ export type {
 export type { Resource, Versioned } from './resource.ts';
 export { tsnOf } from './rules.ts';
 export type { Scope } from './scope.ts';
-export { findContract, resolveNames } from './statements.ts';
 
 export type ProvisioningDeps = {
   readonly database: Database;

@@ -171,20 +171,58 @@ describe('resolving the names of a sale', () => {
     assert.ok(best < 5000, `${best} ns`);
   });
 
-  test('the statements of the sale walk along whole keys', async () => {
-    for (const { name, text } of [resolveNames, findContract]) {
-      const plan = await scene.database.explain(text);
-      const scans = plan.filter((line) => / Scan /.test(line));
-      const conditions = plan.filter((line) => line.includes('Index Cond:'));
-      assert.ok(scans.length > 0 && !plan.some((line) => line.includes('Seq Scan')), name);
-      assert.equal(conditions.length, scans.length, plan.join('\n'));
-      const keys = ['organization_id', '_id =', 'organization_id ='];
-      for (const condition of conditions.filter((line) => !line.includes('o.'))) {
-        assert.ok(
-          keys.every((key) => condition.includes(key)),
-          `${name}: ${condition}`,
-        );
+  /** The indexes by which each table may be read, and how many columns their conditions name. */
+  const waysIn: Record<string, [index: string, columns: number]> = {
+    organizations: ['organizations_pkey', 1],
+    logical_devices: ['logical_devices_pkey', 2],
+    stores: ['stores_pkey', 2],
+    merchants: ['merchants_pkey', 2],
+  };
+
+  async function assertWholeKeys(): Promise<void> {
+    for (const [statement, contracts] of [
+      [resolveNames, 'acquirer_contracts_merchant'],
+      [findContract, 'acquirer_contracts_pkey'],
+    ] as const) {
+      const plan = await scene.database.explain(statement.text);
+      const shown = plan.join('\n');
+      const scans = plan.flatMap((line, at) => (/ Scan (?!on one)/.test(line) ? [at] : []));
+      assert.ok(scans.length > 1, shown);
+      for (const at of scans) {
+        const scan = /Index Scan using (\w+) on (\w+)/.exec(plan[at] ?? '');
+        const [, index = '', table = ''] = scan ?? [];
+        const [wanted, columns] = waysIn[table] ?? [contracts, 2];
+        assert.equal(index, wanted, shown);
+        const compared = (plan[at + 1] ?? '').match(/\w+ = /g) ?? [];
+        assert.equal(compared.length, columns, shown);
       }
     }
+  }
+
+  test('the statements of the sale walk along whole keys, in small tables and in larger ones', async () => {
+    await assertWholeKeys();
+    const { database, organizationId } = scene;
+    const common = `$1, gen_random_uuid(), 'Bulk', 'Enabled', '{}', 1, now(), now()`;
+    const columns = 'name, status, labels, version, created_at, updated_at';
+    await database.query(
+      `INSERT INTO merchants (organization_id, merchant_id, ${columns}, country, mcc, time_zone)
+       SELECT ${common}, 'FR', '5814', 'UTC' FROM generate_series(1, 3000)`,
+      [organizationId],
+    );
+    await database.query(
+      `INSERT INTO stores (organization_id, store_id, ${columns}, merchant_id)
+       SELECT ${common}, merchant_id FROM merchants WHERE organization_id = $1`,
+      [organizationId],
+    );
+    await database.query(
+      `INSERT INTO logical_devices
+         (organization_id, logical_device_id, ${columns}, merchant_id, store_id)
+       SELECT ${common}, merchant_id, store_id FROM stores WHERE organization_id = $1`,
+      [organizationId],
+    );
+    for (const table of ['merchants', 'stores', 'logical_devices', 'acquirer_contracts']) {
+      await database.query(`ANALYZE ${table}`);
+    }
+    await assertWholeKeys();
   });
 });

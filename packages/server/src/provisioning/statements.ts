@@ -3,6 +3,10 @@
 /**
  * $1 organisation, $2 merchant, $3 store, $4 device; the last three may be null and are then found
  * from what is below. The oldest enabled contract of the merchant serves.
+ *
+ * While tables are young, the planner would scan all stores of the organisation for a plain join, or
+ * take another index than the primary key. LATERAL with LIMIT hands it one key at a time, and the
+ * filter outside of the LIMIT keeps the partial indexes out of its choice.
  */
 export const resolveNames = {
   name: 'provisioning-resolve',
@@ -14,15 +18,26 @@ export const resolveNames = {
       d.logical_device_id, d.store_id AS device_store_id, d.name AS device_name,
       d.merchant_id AS device_merchant_id, d.status AS device_status, c.*
     FROM organizations o
-    LEFT JOIN logical_devices d
-      ON d.organization_id = o.organization_id AND d.logical_device_id = $4::uuid
-        AND d.removed_at IS NULL
-    LEFT JOIN stores s
-      ON s.organization_id = o.organization_id AND s.store_id = coalesce($3::uuid, d.store_id)
-        AND s.removed_at IS NULL
-    LEFT JOIN merchants m
-      ON m.organization_id = o.organization_id
-        AND m.merchant_id = coalesce($2::uuid, s.merchant_id) AND m.removed_at IS NULL
+    LEFT JOIN LATERAL (
+      SELECT * FROM (
+        SELECT * FROM logical_devices
+        WHERE organization_id = o.organization_id AND logical_device_id = $4::uuid LIMIT 1
+      ) one WHERE removed_at IS NULL
+    ) d ON true
+    LEFT JOIN LATERAL (
+      SELECT * FROM (
+        SELECT * FROM stores
+        WHERE organization_id = o.organization_id AND store_id = coalesce($3::uuid, d.store_id)
+        LIMIT 1
+      ) one WHERE removed_at IS NULL
+    ) s ON true
+    LEFT JOIN LATERAL (
+      SELECT * FROM (
+        SELECT * FROM merchants
+        WHERE organization_id = o.organization_id
+          AND merchant_id = coalesce($2::uuid, s.merchant_id) LIMIT 1
+      ) one WHERE removed_at IS NULL
+    ) m ON true
     LEFT JOIN LATERAL (
       SELECT a.contract_id, a.merchant_id AS contract_merchant_id, a.acquirer_link_id,
         a.acquirer_merchant_id, a.terminal_id_from, a.terminal_id_to, a.mcc AS contract_mcc,
@@ -46,6 +61,9 @@ export const findContract = {
       a.partial_cancel, a.multiple_capture, a.over_capture_percent, a.partial_approval,
       a.clear_card_data, a.hold_days, m.mcc AS merchant_mcc
     FROM acquirer_contracts a
-    JOIN merchants m ON m.organization_id = a.organization_id AND m.merchant_id = a.merchant_id
+    LEFT JOIN LATERAL (
+      SELECT mcc FROM merchants
+      WHERE organization_id = a.organization_id AND merchant_id = a.merchant_id LIMIT 1
+    ) m ON true
     WHERE a.organization_id = $1 AND a.contract_id = $2`,
 } as const;

@@ -27,8 +27,6 @@ export type Lock = 'share' | 'take';
 
 const locks: Readonly<Record<Lock, string>> = { share: 'FOR SHARE', take: 'FOR UPDATE' };
 
-export type Records = ReturnType<typeof createRecords>;
-
 const commonColumns = ['name', 'external_id', 'status', 'labels'] as const;
 const stampColumns = ['version', 'created_at', 'updated_at'] as const;
 
@@ -178,13 +176,18 @@ export async function sharesTerminals(
   },
 ): Promise<boolean> {
   const { organizationId, linkId, contractId, from, to } = contract;
-  const found = await run(
-    `SELECT contract_id FROM acquirer_contracts
-     WHERE organization_id = $1 AND acquirer_link_id = $2
+  // In two parts, since each of the two indexes knows the living or the removed ones alone.
+  const sharing = (removed: string) => `SELECT contract_id FROM acquirer_contracts
+     WHERE organization_id = $1 AND acquirer_link_id = $2 AND removed_at IS ${removed}
        AND terminal_id_from COLLATE "C" <= $4 AND terminal_id_to COLLATE "C" >= $3
-       AND contract_id IS DISTINCT FROM $5 LIMIT 1`,
-    [organizationId, linkId, from, to, contractId ?? null],
-  );
+       AND contract_id IS DISTINCT FROM $5`;
+  const found = await run(`${sharing('NULL')} UNION ALL ${sharing('NOT NULL')} LIMIT 1`, [
+    organizationId,
+    linkId,
+    from,
+    to,
+    contractId ?? null,
+  ]);
   return found.length > 0;
 }
 
