@@ -15,7 +15,7 @@ import { isUuid } from './rules.ts';
 import { findContract, resolveNames } from './statements.ts';
 import type { Row } from './store.ts';
 
-const rememberedMax = 20_000;
+const rememberedMax = 10_000;
 /** How long another process's change may stay unseen; changes of this one are seen at once. */
 const rememberedMs = 5000;
 
