@@ -1,4 +1,5 @@
 // One real PostgreSQL for a whole test run: started by the first test that asks, stopped when all are done.
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,7 +16,7 @@ import {
 } from '../src/platform/index.ts';
 
 const directoryPrefix = 'switchyard-test-';
-const migrations = fileURLToPath(new URL('../migrations', import.meta.url));
+export const migrations = fileURLToPath(new URL('../migrations', import.meta.url));
 /** Durability stays on; only the size fits a test. */
 const settings = { shared_buffers: '64MB', max_wal_size: '512MB', max_connections: '100' };
 
@@ -35,6 +36,13 @@ export async function testDatabase(): Promise<Database> {
 export async function testDatabaseUrl(): Promise<string> {
   running ??= start();
   return (await running).server.url;
+}
+
+/** The address of an empty schema on the same server, for tests that a running house would disturb. */
+export async function testSchemaUrl(): Promise<string> {
+  const schema = `test_${randomUUID().replaceAll('-', '')}`;
+  await (await testDatabase()).query(`CREATE SCHEMA ${schema}`);
+  return `${await testDatabaseUrl()}&options=-c%20search_path%3D${schema}`;
 }
 
 /**

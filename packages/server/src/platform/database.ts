@@ -135,7 +135,9 @@ function openPool(
     allowExitOnIdle: true,
   });
   // Without listeners the loss of an idle or a waiting connection would end the process.
-  pool.on('error', (error) => options.log.warn({ err: error }, 'database connection lost'));
+  pool.on('error', (error) => {
+    if (!pool.ending) options.log.warn({ err: error }, 'database connection lost');
+  });
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
 }

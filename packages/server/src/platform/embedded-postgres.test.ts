@@ -15,7 +15,8 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { pause, systemClock } from './clock.ts';
+import { eventually } from '../../test/eventually.ts';
+import { pause } from './clock.ts';
 import { type Database, openDatabase } from './database.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.ts';
 import { createLog } from './log.ts';
@@ -33,14 +34,6 @@ before(async () => {
   await chmod(base, 0o755);
 });
 after(() => rm(base, { recursive: true, force: true }));
-
-async function within(limitMs: number, what: string, condition: () => Promise<boolean> | boolean) {
-  for (const end = systemClock.now() + limitMs; systemClock.now() < end; ) {
-    if (await condition()) return;
-    await pause(20);
-  }
-  assert.fail(`${what}: not within ${limitMs} ms`);
-}
 
 /** Starts, asks, and whatever happens stops: no server outlives its test. */
 async function withServer<T>(
@@ -154,14 +147,14 @@ describe('embedded PostgreSQL', () => {
       try {
         for (let round = 0; round < 2; round += 1) {
           const before = acknowledged.length;
-          await within(10_000, 'load runs', () => acknowledged.length > before + 200);
+          await eventually('load runs', () => acknowledged.length > before + 200, 10_000);
           const killed = server.pid();
           process.kill(killed, 'SIGKILL');
-          await within(20_000, 'a new server', () => server.pid() !== killed);
-          await within(20_000, 'it answers', () => database.healthy());
+          await eventually('a new server', () => server.pid() !== killed, 20_000);
+          await eventually('it answers', () => database.healthy(), 20_000);
         }
         const before = acknowledged.length;
-        await within(10_000, 'load runs again', () => acknowledged.length > before + 200);
+        await eventually('load runs again', () => acknowledged.length > before + 200, 10_000);
       } finally {
         stopped = true;
         await Promise.all(load);

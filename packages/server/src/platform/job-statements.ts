@@ -1,5 +1,5 @@
-// The SQL of the jobs table; each statement finds its rows by their whole key or by the one index on due_at.
-import type { HotStatement } from './database.ts';
+// The SQL of the jobs table, planned anew each time: a queue is empty now and long later, and a plan made for
+// the one (walk the whole index) must not be kept for the other.
 
 const batchRow = 'organization_id uuid, job_id uuid, lease_token uuid';
 const held =
@@ -10,40 +10,28 @@ export const enqueueText = `INSERT INTO jobs
   VALUES ($1, $2, $3, $4, $5, 0, $6) ON CONFLICT (organization_id, job_id) DO NOTHING`;
 
 /** Moving due_at to the end of the lease hides the job from others, and shows it again if we die. */
-export function claimStatement(kinds: number): HotStatement {
+export function claimText(kinds: number): string {
   const places = Array.from({ length: kinds }, (_, index) => `$${index + 5}`).join(', ');
-  return {
-    name: `jobs-claim-${kinds}`,
-    text: `WITH due AS (
+  return `WITH due AS (
         SELECT organization_id, job_id, due_at FROM jobs
         WHERE due_at <= $1 AND kind IN (${places})
         ORDER BY due_at LIMIT $2 FOR UPDATE SKIP LOCKED
       )
       UPDATE jobs AS j SET lease_token = $3, lease_until = $4, due_at = $4, attempts = j.attempts + 1
       FROM due WHERE j.organization_id = due.organization_id AND j.job_id = due.job_id
-      RETURNING j.organization_id, j.job_id, j.kind, j.payload, j.attempts, due.due_at`,
-  };
+      RETURNING j.organization_id, j.job_id, j.kind, j.payload, j.attempts, due.due_at`;
 }
 
-export const finishStatement: HotStatement = {
-  name: 'jobs-finish',
-  text: `DELETE FROM jobs AS j USING jsonb_to_recordset($1::jsonb) AS r(${batchRow})
-    WHERE ${held} RETURNING j.job_id`,
-};
+export const finishText = `DELETE FROM jobs AS j USING jsonb_to_recordset($1::jsonb) AS r(${batchRow})
+    WHERE ${held} RETURNING j.job_id`;
 
-export const postponeStatement: HotStatement = {
-  name: 'jobs-postpone',
-  text: `UPDATE jobs AS j SET due_at = r.due_at, last_error = r.last_error,
+export const postponeText = `UPDATE jobs AS j SET due_at = r.due_at, last_error = r.last_error,
       lease_token = NULL, lease_until = NULL
     FROM jsonb_to_recordset($1::jsonb) AS r(${batchRow}, due_at timestamptz, last_error text)
-    WHERE ${held} RETURNING j.job_id`,
-};
+    WHERE ${held} RETURNING j.job_id`;
 
-export const renewStatement: HotStatement = {
-  name: 'jobs-renew',
-  text: `UPDATE jobs AS j SET lease_until = $2, due_at = $2
+export const renewText = `UPDATE jobs AS j SET lease_until = $2, due_at = $2
     FROM jsonb_to_recordset($1::jsonb) AS r(${batchRow})
-    WHERE ${held} RETURNING j.job_id`,
-};
+    WHERE ${held} RETURNING j.job_id`;
 
 export const oldestDueText = 'SELECT min(due_at) AS due_at FROM jobs';

@@ -5,12 +5,12 @@ import type { Database } from './database.ts';
 import { createGroupCommit } from './group-commit.ts';
 import { type Ids, jittered } from './ids.ts';
 import {
-  claimStatement,
+  claimText,
   enqueueText,
-  finishStatement,
+  finishText,
   oldestDueText,
-  postponeStatement,
-  renewStatement,
+  postponeText,
+  renewText,
 } from './job-statements.ts';
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
@@ -101,8 +101,8 @@ export function createJobs(deps: JobsDeps): Jobs {
   const handlers = new Map<string, JobHandler>();
   const running = new Map<Promise<void>, Held>();
   const measured = measurements(deps);
-  const finishes = heldRows<Held>(database, finishStatement);
-  const postponements = heldRows<Postponed>(database, postponeStatement);
+  const finishes = heldRows<Held>('jobs-finish', database, finishText);
+  const postponements = heldRows<Postponed>('jobs-postpone', database, postponeText);
   let renewal: NodeJS.Timeout | undefined;
   let saturated = false;
   const poller = createPoller({
@@ -118,7 +118,7 @@ export function createJobs(deps: JobsDeps): Jobs {
     // A token of its own for each claim fences out whoever held the job before, this process included.
     const token = ids.uuid();
     const now = clock.now();
-    const rows = await database.hot<ClaimedRow>(claimStatement(handlers.size), [
+    const rows = await database.query<ClaimedRow>(claimText(handlers.size), [
       ...[isoTime(now), free, token, isoTime(now + leaseMs)],
       ...handlers.keys(),
     ]);
@@ -180,7 +180,7 @@ export function createJobs(deps: JobsDeps): Jobs {
   async function renew(): Promise<void> {
     if (running.size === 0) return;
     const until = isoTime(clock.now() + leaseMs);
-    await database.hot(renewStatement, [JSON.stringify([...running.values()]), until]);
+    await database.query(renewText, [JSON.stringify([...running.values()]), until]);
   }
 
   return {
@@ -241,12 +241,12 @@ function measurements({ database, clock, metrics }: JobsDeps) {
 }
 
 /** Ends of jobs go together; false for one whose lease somebody else has taken since. */
-function heldRows<Row extends Held>(database: Database, statement: { name: string; text: string }) {
+function heldRows<Row extends Held>(name: string, database: Database, text: string) {
   return createGroupCommit<Row, boolean>({
-    name: statement.name,
+    name,
     key: (row) => row.organization_id + row.job_id,
     async run(rows) {
-      const kept = await database.hot<{ job_id: string }>(statement, [JSON.stringify(rows)]);
+      const kept = await database.query<{ job_id: string }>(text, [JSON.stringify(rows)]);
       const found = new Set(kept.map((row) => row.job_id));
       return rows.map((row) => found.has(row.job_id));
     },

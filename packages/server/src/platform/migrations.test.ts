@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { testDatabase, testDatabaseUrl } from '../../test/database.ts';
+import { testSchemaUrl } from '../../test/database.ts';
 import { systemClock } from './clock.ts';
 import { type Database, openDatabase } from './database.ts';
 import { systemIds } from './ids.ts';
@@ -21,15 +21,6 @@ before(async () => {
 });
 after(() => rm(base, { recursive: true, force: true }));
 
-/** A schema of its own stands in for a database of its own. */
-async function emptyDatabase(): Promise<{ database: Database; again(): Database }> {
-  const schema = `test_${randomUUID().replaceAll('-', '')}`;
-  await (await testDatabase()).query(`CREATE SCHEMA ${schema}`);
-  const url = `${await testDatabaseUrl()}&options=-c%20search_path%3D${schema}`;
-  const again = () => openDatabase({ url, log, connections: 3 });
-  return { database: again(), again };
-}
-
 async function directoryOf(files: Record<string, string>): Promise<string> {
   const directory = await mkdtemp(join(base, 'm-'));
   for (const [name, text] of Object.entries(files)) await writeFile(join(directory, name), text);
@@ -43,7 +34,9 @@ async function expectMigrated(
   files: Record<string, string>,
   use: (database: Database, directory: string, again: () => Database) => Promise<void>,
 ) {
-  const { database, again } = await emptyDatabase();
+  const url = await testSchemaUrl();
+  const again = () => openDatabase({ url, log, connections: 3 });
+  const database = again();
   try {
     await use(database, await directoryOf(files), again);
   } finally {

@@ -1,0 +1,268 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { describe, test } from 'node:test';
+import { migrations, testDatabase, testSchemaUrl } from '../../test/database.ts';
+import { eventually } from '../../test/eventually.ts';
+import { type Clock, pause, systemClock } from './clock.ts';
+import { type Database, openDatabase } from './database.ts';
+import { systemIds } from './ids.ts';
+import { claimText, finishText, postponeText, renewText } from './job-statements.ts';
+import { createJobs, type Job, type JobsDeps } from './jobs.ts';
+import { createLog } from './log.ts';
+import { createMetrics } from './metrics.ts';
+import { migrate } from './migrations.ts';
+
+const log = createLog({ logLevel: 'silent', instanceName: 'test' });
+
+/** A kind of its own keeps each test's jobs from the others in the shared table. */
+function setUp(database: Database, extra: Partial<JobsDeps> = {}) {
+  const metrics = createMetrics();
+  const base = { database, clock: systemClock, ids: systemIds, log, metrics, pollMs: 20 };
+  const kind = `test-${randomUUID()}`;
+  const organizationId = randomUUID();
+  const left = async () => {
+    const [row] = await database.query<{ n: number }>(
+      'SELECT count(*) AS n FROM jobs WHERE organization_id = $1',
+      [organizationId],
+    );
+    return row?.n ?? 0;
+  };
+  return { jobs: createJobs({ ...base, ...extra }), metrics, kind, organizationId, left };
+}
+
+describe('jobs', () => {
+  test('each is done once, by whichever process claims it', async () => {
+    const database = await testDatabase();
+    const { jobs, kind, organizationId, left } = setUp(database, { concurrency: 8 });
+    const others = [setUp(database, { concurrency: 8 }).jobs, setUp(database).jobs];
+    const done = new Map<string, number>();
+    const all = [jobs, ...others];
+    for (const each of all) {
+      each.handle(kind, async (job) => {
+        await pause(1);
+        done.set(job.jobId, (done.get(job.jobId) ?? 0) + 1);
+      });
+    }
+    const ids = Array.from({ length: 300 }, () => randomUUID());
+    await Promise.all(
+      ids.map((jobId) => jobs.enqueue({ organizationId, jobId, kind, payload: { a: 1 } })),
+    );
+    // The same id twice is one job.
+    await jobs.enqueue({ organizationId, jobId: ids[0] ?? '', kind, payload: {} });
+    for (const each of all) each.start();
+    await eventually('all are done', async () => (await left()) === 0);
+    await Promise.all(all.map((each) => each.stop()));
+    assert.equal(done.size, 300);
+    assert.ok([...done.values()].every((times) => times === 1));
+  });
+
+  test('a job sees its facts; one that is not due waits', async () => {
+    const database = await testDatabase();
+    const { jobs, kind, organizationId, left } = setUp(database);
+    const seen: Job[] = [];
+    jobs.handle(kind, async (job) => {
+      seen.push(job);
+    });
+    const dueAt = systemClock.now() - 5;
+    const jobId = randomUUID();
+    await jobs.enqueue({ organizationId, jobId, kind, payload: { text: 'x' }, dueAt });
+    await jobs.enqueue({ organizationId, kind, payload: {}, dueAt: systemClock.now() + 60_000 });
+    jobs.start();
+    await eventually('the due one is done', async () => (await left()) === 1);
+    await jobs.stop();
+    assert.deepEqual(seen, [
+      { organizationId, jobId, kind, payload: { text: 'x' }, attempts: 0, dueAt },
+    ]);
+  });
+
+  test('an enqueued job exists only if the transaction commits', async () => {
+    const database = await testDatabase();
+    const { jobs, kind, organizationId, left } = setUp(database);
+    const job = { organizationId, kind, payload: {} };
+    await assert.rejects(
+      database.transaction(async (trx) => {
+        await jobs.enqueue(job, trx);
+        throw new Error('no');
+      }),
+    );
+    assert.equal(await left(), 0);
+    await database.transaction((trx) => jobs.enqueue(job, trx));
+    assert.equal(await left(), 1);
+  });
+
+  test('a failing job comes back later and later, is reported, and never dropped', async () => {
+    const database = await testDatabase();
+    let skew = 0;
+    const clock: Clock = { now: () => systemClock.now() + skew };
+    const { jobs, kind, organizationId, left, metrics } = setUp(database, { clock, alarmAfter: 3 });
+    const attempts: number[] = [];
+    const pauses: number[] = [];
+    let failedAt = 0;
+    jobs.handle(kind, async (job) => {
+      attempts.push(job.attempts);
+      if (failedAt > 0) pauses.push(job.dueAt - failedAt);
+      failedAt = clock.now();
+      if (job.attempts < 12) throw new Error('card 4000000000000010 refused');
+    });
+    await jobs.enqueue({ organizationId, kind, payload: {} });
+    jobs.start();
+    for (let tries = 1; tries <= 12; tries += 1) {
+      await eventually(`try ${tries}`, async () => {
+        const [row] = await database.query<{ last_error: string | null; lease_token: string }>(
+          'SELECT last_error, lease_token FROM jobs WHERE organization_id = $1 AND attempts = $2',
+          [organizationId, tries],
+        );
+        assert.ok(!row?.last_error?.includes('4000'), row?.last_error ?? '');
+        return row !== undefined && row.lease_token === null && row.last_error !== null;
+      });
+      skew += 600_001;
+      jobs.poke();
+    }
+    await eventually('done in the end', async () => (await left()) === 0);
+    await jobs.stop();
+    assert.deepEqual(
+      attempts,
+      Array.from({ length: 13 }, (_, index) => index),
+    );
+    assert.ok((pauses[0] ?? 0) >= 400 && (pauses[0] ?? 0) <= 1_200, String(pauses[0]));
+    assert.ok(Math.max(...pauses) <= 600_100 && Math.max(...pauses) >= 300_000, String(pauses));
+    assert.match(await metrics.registry.metrics(), /switchyard_jobs_alarms_total\{[^}]*\} 10/);
+  });
+
+  test('a handler names the time of its next look', async () => {
+    const database = await testDatabase();
+    const { jobs, kind, organizationId, left } = setUp(database);
+    let runs = 0;
+    jobs.handle(kind, async () => {
+      runs += 1;
+      return runs < 3 ? { retryAt: systemClock.now() + 30 } : undefined;
+    });
+    await jobs.enqueue({ organizationId, kind, payload: {} });
+    jobs.start();
+    await eventually('done at the third look', async () => (await left()) === 0);
+    await jobs.stop();
+    assert.equal(runs, 3);
+  });
+
+  test('a job of a process that died is done by another once the lease has run out', async () => {
+    const database = await testDatabase();
+    const dead = setUp(database, { leaseMs: 300 });
+    const { jobs, kind, organizationId, left } = setUp(database);
+    // It claims and then neither works nor renews, as a stopped process.
+    const [claimed] = await database
+      .query(
+        `INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, created_at)
+         VALUES ($1, $2, $3, '{}', now(), now()) RETURNING job_id`,
+        [organizationId, randomUUID(), kind],
+      )
+      .then(() =>
+        database.query(claimText(1), [
+          ...[new Date(), 1, randomUUID(), new Date(systemClock.now() + 300)],
+          kind,
+        ]),
+      );
+    assert.ok(claimed !== undefined && dead.jobs !== undefined);
+    const attempts: number[] = [];
+    jobs.handle(kind, async (job) => {
+      attempts.push(job.attempts);
+    });
+    jobs.start();
+    await pause(100);
+    assert.deepEqual(attempts, [], 'not while the lease runs');
+    await eventually('taken over', async () => (await left()) === 0);
+    await jobs.stop();
+    assert.deepEqual(attempts, [1]);
+  });
+
+  test('a long job keeps its lease, and one that lost it ends nothing', async () => {
+    const database = await testDatabase();
+    const { jobs, kind, organizationId, left, metrics } = setUp(database, { leaseMs: 150 });
+    const others = setUp(database);
+    let runs = 0;
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    jobs.handle(kind, async () => {
+      runs += 1;
+      await held;
+    });
+    others.jobs.handle(kind, async () => {
+      runs += 1;
+    });
+    await jobs.enqueue({ organizationId, kind, payload: {} });
+    jobs.start();
+    await eventually('it runs', () => runs === 1);
+    others.jobs.start();
+    await pause(500);
+    assert.equal(runs, 1, 'renewed three times over');
+    await database.query('UPDATE jobs SET lease_token = $2 WHERE organization_id = $1', [
+      organizationId,
+      randomUUID(),
+    ]);
+    release();
+    await eventually('its end is refused', async () =>
+      /outcome="lost"\} 1/.test(await metrics.registry.metrics()),
+    );
+    await eventually('the other one ends it', async () => (await left()) === 0);
+    await Promise.all([jobs.stop(), others.jobs.stop()]);
+    assert.equal(runs, 2);
+  });
+
+  test('stopping waits for what runs and claims no more', async () => {
+    const database = await testDatabase();
+    const { jobs, kind, organizationId, left } = setUp(database, { concurrency: 2 });
+    let running = 0;
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    jobs.handle(kind, async () => {
+      running += 1;
+      await held;
+    });
+    for (let count = 0; count < 5; count += 1) {
+      await jobs.enqueue({ organizationId, kind, payload: {} });
+    }
+    jobs.start();
+    await eventually('two run', () => running === 2);
+    const stopped = jobs.stop();
+    release();
+    await stopped;
+    assert.equal(running, 2);
+    assert.equal(await left(), 3);
+  });
+
+  test('once the queue is long, every statement finds its rows by an index', async () => {
+    const database = openDatabase({ url: await testSchemaUrl(), log, connections: 1 });
+    try {
+      await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
+      const texts = [claimText(2), finishText, postponeText, renewText];
+      const planOf = async (text: string) => {
+        const rows = await database.query<{ 'QUERY PLAN': string }>(
+          `EXPLAIN (GENERIC_PLAN) ${text}`,
+        );
+        return rows.map((row) => row['QUERY PLAN']).join('\n');
+      };
+      // The worst case for the planner: analysed while empty, then filled.
+      await database.query('VACUUM ANALYZE jobs');
+      for (const text of texts) await planOf(text);
+      await database.query(
+        `INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, created_at)
+         SELECT gen_random_uuid(), gen_random_uuid(), 'a', '{}', now(), now()
+         FROM generate_series(1, 20000)`,
+      );
+      assert.match(await planOf(claimText(2)), /Index Cond: \(due_at <= \$1\)/);
+      for (const text of texts) {
+        const plan = await planOf(text);
+        assert.match(
+          plan,
+          /Index Cond: \(\(organization_id = (r|due)\.organization_id\) AND \(job_id = \1\.job_id\)\)/,
+        );
+        assert.doesNotMatch(plan, /Seq Scan/);
+      }
+    } finally {
+      await database.close();
+    }
+  });
+});

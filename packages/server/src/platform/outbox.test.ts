@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { describe, test } from 'node:test';
+import { migrations, testSchemaUrl } from '../../test/database.ts';
+import { eventually } from '../../test/eventually.ts';
+import { systemClock } from './clock.ts';
+import { openDatabase } from './database.ts';
+import { systemIds } from './ids.ts';
+import { createLog } from './log.ts';
+import { createMetrics } from './metrics.ts';
+import { migrate } from './migrations.ts';
+import { createOutbox, type OutboxRow } from './outbox.ts';
+
+const log = createLog({ logLevel: 'silent', instanceName: 'test' });
+
+/** A schema of its own: whatever else runs on the shared database would hand on these rows as well. */
+async function setUp() {
+  const database = openDatabase({ url: await testSchemaUrl(), log });
+  await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
+  return {
+    database,
+    open: () => createOutbox({ database, log, metrics: createMetrics(), pollMs: 20 }),
+    async insert(organizationId: string, count: number): Promise<string[]> {
+      const rows = Array.from({ length: count }, (_, index) => ({
+        outbox_id: systemIds.uuid(),
+        sequence: index + 1,
+      }));
+      await database.query(
+        `INSERT INTO outbox (organization_id, outbox_id, kind, subject_id, sequence, created_at)
+         SELECT $1, r.outbox_id, 'test.made', $1, r.sequence, now()
+         FROM jsonb_to_recordset($2::jsonb) AS r(outbox_id uuid, sequence int)`,
+        [organizationId, JSON.stringify(rows)],
+      );
+      return rows.map((row) => row.outbox_id);
+    },
+    async left(): Promise<number> {
+      const [row] = await database.query<{ n: number }>('SELECT count(*) AS n FROM outbox');
+      return row?.n ?? 0;
+    },
+  };
+}
+
+describe('outbox', () => {
+  test('every row is handed on once, of every tenant, in the order of its making', async () => {
+    const { database, open, insert, left } = await setUp();
+    const outboxes = [open(), open()];
+    const tenants: string[] = [randomUUID(), randomUUID(), randomUUID()];
+    const seen = new Map<string, OutboxRow>();
+    for (const outbox of outboxes) {
+      outbox.subscribe(async (rows) => {
+        for (const row of rows) {
+          assert.ok(!seen.has(row.outboxId), 'twice');
+          seen.set(row.outboxId, row);
+        }
+        const ids = rows.map((row) => row.organizationId + row.outboxId);
+        assert.deepEqual(ids, ids.toSorted());
+      });
+      outbox.start();
+    }
+    const made = (await Promise.all(tenants.map((tenant) => insert(tenant, 450)))).flat();
+    for (const outbox of outboxes) outbox.poke();
+    await eventually('all are handed on', async () => (await left()) === 0);
+    await Promise.all(outboxes.map((outbox) => outbox.stop()));
+    await database.close();
+    assert.deepEqual([...seen.keys()].toSorted(), made.toSorted());
+    const row = seen.get(made[0] ?? '');
+    assert.equal(row?.kind, 'test.made');
+    assert.equal(row?.sequence, 1);
+    assert.ok(row?.createdAt instanceof Date);
+  });
+
+  test('what a subscriber cannot take comes again, and holds up nobody else', async () => {
+    const { database, open, insert, left } = await setUp();
+    const outbox = open();
+    const ids = await insert(randomUUID(), 30);
+    const poison = ids[10] ?? '';
+    let healed = false;
+    let refused = 0;
+    outbox.subscribe(async (rows) => {
+      if (!healed && rows.some((row) => row.outboxId === poison)) {
+        refused += 1;
+        throw new Error('cannot take it');
+      }
+    });
+    outbox.start();
+    await eventually('the others are gone', async () => {
+      outbox.poke();
+      return (await left()) === 1;
+    });
+    assert.ok(refused >= 2);
+    healed = true;
+    await eventually('the last one as well', async () => {
+      outbox.poke();
+      return (await left()) === 0;
+    });
+    await outbox.stop();
+    await database.close();
+  });
+});
