@@ -31,6 +31,8 @@ export type HouseDeps = {
   log: Log;
   tls?: HttpDeps['tls'];
   rateLimits?: HttpDeps['rateLimits'];
+  /** Makes an answer that its schema does not know a fault: for tests. */
+  checksAnswers?: boolean;
   clock?: Clock;
   ids?: Ids;
 };
@@ -100,10 +102,13 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
     settings,
     log,
     ids,
+    metrics,
     verifyToken: identity.verifyToken,
     ...(deps.tls === undefined ? {} : { tls: deps.tls }),
     ...(deps.rateLimits === undefined ? {} : { rateLimits: deps.rateLimits }),
+    ...(deps.checksAnswers === undefined ? {} : { checksAnswers: deps.checksAnswers }),
   });
+  http.loadShedding.addPressure(payments.pressure);
   await identity.register(http.app);
   registerReferenceRoutes(http.app);
   provisioning.register(http.app);

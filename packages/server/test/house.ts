@@ -57,7 +57,7 @@ async function open(): Promise<TestHouse> {
   const log = createLog(settings, { write: (line: string) => void logged.push(line) });
   const tls = await ensureCertificates({ settings, clock: { now: () => Date.now() } });
   const database = await testDatabase();
-  const house = await composeHouse({ settings, database, log, tls });
+  const house = await composeHouse({ settings, database, log, tls, checksAnswers: true });
   await house.start();
   await house.http.listen();
   const ca = await readFile(tls.caFile, 'utf8');

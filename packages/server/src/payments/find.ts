@@ -5,6 +5,8 @@ import type { PaymentsDeps } from './deps.ts';
 import type { LoadedTransaction } from './model.ts';
 import { merchantOf } from './scope.ts';
 
+/** What a server's or a client's identifier can be; other text is not found, and not looked for. */
+const identifierForm = /^[A-Za-z0-9._:-]{1,64}$/;
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 function visible(caller: Caller, merchantId: string | undefined) {
@@ -28,15 +30,14 @@ export async function findTransaction(
 ): Promise<LoadedTransaction> {
   const merchantId = merchantOf(caller, asked);
   const mayBeSeen = visible(caller, merchantId);
+  if (!identifierForm.test(identifier)) return refuseUnknown();
   if (uuid.test(identifier)) {
     const found = await deps.store.findById(caller.organizationId, identifier.toLowerCase());
     if (found !== undefined && mayBeSeen(found)) return found;
   }
   const matches = await deps.store.findByClientId(caller.organizationId, identifier, merchantId);
   const [match, another] = matches.filter(mayBeSeen);
-  if (match === undefined) {
-    return refuse('transaction_not_found', 'There is no transaction with this identifier.');
-  }
+  if (match === undefined) return refuseUnknown();
   if (another !== undefined) {
     refuse('transaction_ambiguous', 'Several merchants have used this identifier.', {
       extensions: {
@@ -45,4 +46,8 @@ export async function findTransaction(
     });
   }
   return match;
+}
+
+function refuseUnknown(): never {
+  return refuse('transaction_not_found', 'There is no transaction with this identifier.');
 }

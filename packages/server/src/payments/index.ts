@@ -20,6 +20,8 @@ export type Payments = {
   register(app: FastifyInstance): void;
   /** Begins to end what crashed processes left, and what is due. */
   start(): void;
+  /** How full the queues of writes are, 0 to 1. */
+  pressure(): number;
   /** Records an answer that came after its request was given up. */
   lateAnswer(late: LateAnswer): void;
   /** Ends the sweep and waits for what runs, so that outcomes are durable before the links close. */
@@ -47,6 +49,7 @@ export function createPayments({ database, jobs, ...rest }: Deps): Payments {
   return {
     register: (app) => registerPaymentRoutes(app, deps),
     start: () => recovery.start(),
+    pressure: deps.store.pressure,
     lateAnswer: (late) => recordLateAnswer(deps, late),
     async stop() {
       await recovery.stop();

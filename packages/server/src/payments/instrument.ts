@@ -27,25 +27,13 @@ export type PresentedCard = {
 
 const chipModes: ReadonlySet<string> = new Set(['ContactChip', 'ContactlessChip']);
 
-const twoDigits = (value: number) => String(value).padStart(2, '0');
-
-/** YYMM of the month in which a card is last good, against now in the same form. */
-function refuseExpired(expiry: string, now: number): void {
-  const today = new Date(now);
-  const current = twoDigits(today.getUTCFullYear() % 100) + twoDigits(today.getUTCMonth() + 1);
-  // The last day of a month is still the day before in some zone: one month of grace is the issuer's.
-  if (expiry < current) refuse('card_expired_input', 'The card has expired.', pointerTo('card'));
-}
-
-const pointerTo = (member: string) => ({
-  errors: [{ pointer: `/instrument/${member}`, code: 'field_invalid', detail: 'See detail.' }],
-});
-
 function describe(pan: string, expiry: string): PresentedCard {
   return { pan, expiry, scheme: schemeOf(pan), maskedNumber: maskPan(pan) };
 }
 
-function fromTyped(card: NonNullable<Instrument['card']>, now: number): PresentedCard {
+const twoDigits = (value: number) => String(value).padStart(2, '0');
+
+function fromTyped(card: NonNullable<Instrument['card']>): PresentedCard {
   if (!isValidPan(card.number)) {
     refuse('card_number_invalid', 'The card number fails its check digit.', {
       errors: [
@@ -58,13 +46,12 @@ function fromTyped(card: NonNullable<Instrument['card']>, now: number): Presente
     });
   }
   const expiry = twoDigits(card.expiryYear % 100) + twoDigits(card.expiryMonth);
-  refuseExpired(expiry, now);
   const presented = describe(card.number, expiry);
   if (card.securityCode !== undefined) presented.sensitive = { securityCode: card.securityCode };
   return presented;
 }
 
-function fromChip(emvData: string, request: ProcessRequest, now: number): PresentedCard {
+function fromChip(emvData: string, request: ProcessRequest): PresentedCard {
   try {
     const chip = parseChipData(emvData);
     const [mismatch] = checkChipData(chip, {
@@ -78,7 +65,6 @@ function fromChip(emvData: string, request: ProcessRequest, now: number): Presen
         ],
       });
     }
-    refuseExpired(chip.expiry, now);
     return {
       ...describe(chip.pan, chip.expiry),
       chipData: chip.forDe55,
@@ -98,14 +84,12 @@ function fromChip(emvData: string, request: ProcessRequest, now: number): Presen
  * The card behind an instrument.
  *
  * @param reveal the vault's look-up, for an instrument that is a token
- * @param now epoch ms
- * @throws Refusal entry_mode_invalid, card_number_invalid, card_expired_input, card_token_unknown,
- *   emv_data_invalid, emv_data_mismatch
+ * @throws Refusal entry_mode_invalid, card_number_invalid, card_token_unknown, emv_data_invalid,
+ *   emv_data_mismatch
  */
 export async function presentedCard(
   request: ProcessRequest,
   reveal: (token: string) => Promise<{ pan: string; expiry: string } | undefined>,
-  now: number,
 ): Promise<PresentedCard> {
   const { instrument, entryMode } = request;
   const readByChip = chipModes.has(entryMode);
@@ -116,8 +100,8 @@ export async function presentedCard(
       ],
     });
   }
-  if (instrument.emvData !== undefined) return fromChip(instrument.emvData, request, now);
-  if (instrument.card !== undefined) return fromTyped(instrument.card, now);
+  if (instrument.emvData !== undefined) return fromChip(instrument.emvData, request);
+  if (instrument.card !== undefined) return fromTyped(instrument.card);
   const card = await reveal(instrument.token ?? '');
   if (card === undefined) {
     return refuse('card_token_unknown', 'No card stands behind this token.', {
@@ -126,6 +110,5 @@ export async function presentedCard(
       ],
     });
   }
-  refuseExpired(card.expiry, now);
   return describe(card.pan, card.expiry);
 }

@@ -13,7 +13,6 @@ import { nextReferenceFor, repeatJobFor, reversalStep } from './reversal.ts';
 import { decide, type OperationRequest, operationOf, refuseReuse } from './rules.ts';
 import { settledStep } from './settled.ts';
 import type { Changes, Terms, Verb } from './state.ts';
-import { openAmount } from './state.ts';
 import { after, changeOf, type Step } from './step.ts';
 import { OperationIdTaken } from './store.ts';
 
@@ -203,7 +202,9 @@ function detailsOf(
   call: OperationCall,
   decision: { amount: number; final: boolean },
 ): Omit<OperationDetails, 'reference'> {
-  const rest = openAmount(loaded.row.position) - decision.amount;
+  const { authorized, cancelled } = loaded.row.position;
+  // DE95 names what stays of the whole authorisation, captured or not.
+  const rest = authorized - cancelled - decision.amount;
   return {
     request: requestOf(call),
     ...(call.actor === undefined ? {} : { actor: call.actor }),

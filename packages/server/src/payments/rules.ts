@@ -18,17 +18,35 @@ const at = (pointer: string, code: ErrorCode, detail: string) => ({
   errors: [{ pointer, code, detail }],
 });
 
-/** Faults of the fields that a schema cannot see. @throws Refusal currency_unknown, too_late */
-export function checkFields(request: ProcessRequest, now: number): void {
+/** Faults of the fields that a schema cannot see. @throws Refusal currency_unknown, field_invalid */
+export function checkFields(request: ProcessRequest): void {
   if (!isActiveCurrency(request.currency)) {
     refuse('currency_unknown', 'The currency is not in ISO 4217.', {
       ...at('/currency', 'currency_unknown', 'Not an active ISO 4217 code.'),
     });
   }
-  if (request.notAfter !== undefined && Date.parse(request.notAfter) < now) {
+  refuseCardNumbers(request);
+}
+
+/** What was right yesterday and is wrong today. @throws Refusal too_late, card_expired_input */
+export function checkTimes(
+  request: ProcessRequest,
+  card: { expiry: string },
+  now: number,
+): void {
+  // A leap second cannot be told apart from the second after it.
+  const limit = request.notAfter?.replace(/:60(?=[.Zz+-])/, ':59');
+  if (limit !== undefined && Date.parse(limit) < now) {
     refuse('too_late', 'The request arrived after its notAfter.');
   }
-  refuseCardNumbers(request);
+  const today = new Date(now);
+  const twoDigits = (value: number) => String(value).padStart(2, '0');
+  const month = twoDigits(today.getUTCFullYear() % 100) + twoDigits(today.getUTCMonth() + 1);
+  if (card.expiry < month) {
+    refuse('card_expired_input', 'The card has expired.', {
+      ...at('/instrument', 'card_expired_input', 'Its month of expiry is over.'),
+    });
+  }
 }
 
 // One UUID in three hundred has thirteen digits and more in a row that would pass for a card.
@@ -38,11 +56,24 @@ const uuids = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;
 function refuseCardNumbers(request: ProcessRequest): void {
   for (const name of ['clientTransactionId', 'order', 'metadata'] as const) {
     const text = JSON.stringify(request[name] ?? '');
-    if (!looksLikePan(text.replace(uuids, 'uuid'))) continue;
-    refuse('field_invalid', 'A member holds what looks like a card number.', {
-      ...at(`/${name}`, 'field_invalid', 'Looks like a card number.'),
+    if (!holdsPan(text)) continue;
+    const code = name === 'clientTransactionId' ? 'client_id_invalid' : 'field_invalid';
+    refuse(code, 'A member holds what looks like a card number.', {
+      ...at(`/${name}`, code, 'Looks like a card number.'),
     });
   }
+}
+
+function holdsPan(text: string): boolean {
+  return looksLikePan(text.replace(uuids, 'uuid'));
+}
+
+/** The client's identifier of an operation is kept as it came. @throws Refusal client_id_invalid */
+export function checkOperationId(clientOperationId: string | undefined): void {
+  if (clientOperationId === undefined || !holdsPan(clientOperationId)) return;
+  refuse('client_id_invalid', 'The identifier holds what looks like a card number.', {
+    ...at('/clientOperationId', 'client_id_invalid', 'Looks like a card number.'),
+  });
 }
 
 /** What the contract allows. @throws Refusal of the configuration */
@@ -75,8 +106,13 @@ export function captureModeFor(
 /** The members of a request that tell it from another under the same identifier. */
 export function fingerprintOf(
   request: ProcessRequest,
-  resolved: { storeId: string | undefined; deviceId: string | undefined; cardToken: string },
-  holder: string | undefined,
+  keyed: {
+    storeId: string | undefined;
+    deviceId: string | undefined;
+    /** Keyed hashes: they tell two cards or names apart, and give neither away. */
+    card: string;
+    holder?: string;
+  },
 ): Record<string, unknown> {
   const {
     instrument: _instrument,
@@ -86,9 +122,9 @@ export function fingerprintOf(
   } = request;
   return {
     ...members,
-    storeId: resolved.storeId,
-    deviceId: resolved.deviceId,
-    instrument: holder === undefined ? resolved.cardToken : `${resolved.cardToken}|${holder}`,
+    storeId: keyed.storeId,
+    deviceId: keyed.deviceId,
+    instrument: keyed.holder === undefined ? keyed.card : `${keyed.card}|${keyed.holder}`,
   };
 }
 

@@ -3,13 +3,13 @@ import { type ProcessRequest, Refusal, refuse } from '@switchyard/contract';
 import type { AcquirerOutcome } from '../acquiring/index.ts';
 import type { Caller } from '../http/index.ts';
 import { isoTime, pause } from '../platform/index.ts';
-import type { Resolved } from '../provisioning/index.ts';
+import type { Names, Resolved } from '../provisioning/index.ts';
 import { graceMs, type PaymentsDeps } from './deps.ts';
 import { type PresentedCard, presentedCard } from './instrument.ts';
 import type { Change, LoadedTransaction, SaleFacts, StoredEvent, TransactionRow } from './model.ts';
-import { replaySale, saleKey } from './replay.ts';
+import { replaySale, type SaleKey, saleKey } from './replay.ts';
 import { reversalStep } from './reversal.ts';
-import { captureModeFor, checkFields, fingerprintOf } from './rules.ts';
+import { captureModeFor, checkFields, checkTimes, fingerprintOf } from './rules.ts';
 import { merchantOf } from './scope.ts';
 import { noAmounts, overCaptureOf } from './state.ts';
 import { after, changeOf, type Step } from './step.ts';
@@ -34,58 +34,90 @@ export async function sale(
   caller: Caller,
   request: ProcessRequest,
 ): Promise<SaleAnswer> {
-  checkFields(request, deps.clock.now());
+  checkFields(request);
+  const { organizationId } = caller;
+  const names = namesOf(caller, request);
+  const card = await presentedCard(request, (token) => deps.vault.reveal(organizationId, token));
+  const fingerprint = fingerprintFor(deps, organizationId, request, names, card);
+  const replayAs = (merchantId: string) =>
+    replaySale(deps, saleKey(organizationId, merchantId, request), fingerprint);
+
+  const found = await orReplay(
+    async () => names.merchantId && unlessReused(replayAs(names.merchantId)),
+    () => deps.provisioning.resolve(organizationId, names, { merchantId: caller.merchantId }),
+  );
+  if ('replayed' in found) return found;
+  const resolved = found;
+  const { merchantId } = resolved.merchant;
+  const key = saleKey(organizationId, merchantId, request);
+  const running = deps.running.find(key.text);
+  if (running !== undefined) return (await replayAs(merchantId)) ?? refuseRunning();
+
+  const now = deps.clock.now();
+  const late = await orReplay(
+    () => unlessReused(replayAs(merchantId)),
+    () => checkTimes(request, card, now),
+  );
+  if (late !== undefined) return late;
+  const mode = await orReplay(
+    () => replayAs(merchantId),
+    () => chooseMode(deps, request, resolved),
+  );
+  if (typeof mode === 'object') return mode;
+  await refuseServerIdentifier(deps, caller, request.clientTransactionId);
+  const intent = await intentOf(deps, caller, { request, resolved, card, mode, fingerprint });
+  return begin(deps, key, intent);
+}
+
+async function begin(deps: PaymentsDeps, key: SaleKey, intent: Intent): Promise<SaleAnswer> {
+  let replayed: SaleAnswer | undefined;
+  const loaded = await deps.running.run(key.text, async () => {
+    if (!(await deps.store.begin(intent.loaded.row, firstEvent(intent.loaded)))) {
+      replayed = await replaySale(deps, key, intent.facts.request, { ignoreRunning: true });
+      return replayed?.loaded ?? refuseRunning();
+    }
+    return settle(deps, intent);
+  });
+  return replayed ?? { loaded, replayed: false };
+}
+
+function namesOf(caller: Caller, request: ProcessRequest): Names {
   const names = { merchantId: merchantOf(caller, request.merchantId), ...placeOf(caller, request) };
   if (names.merchantId === undefined && names.storeId === undefined && !names.deviceId) {
     refuse('field_required', 'An organisation names the merchant, the store or the device.', {
       errors: [{ pointer: '/merchantId', code: 'field_required', detail: 'Is required.' }],
     });
   }
-  const within = { merchantId: caller.merchantId };
-  const resolved = await deps.provisioning.resolve(caller.organizationId, names, within);
-  const key = saleKey(caller.organizationId, resolved.merchant.merchantId, request);
-  const card = await presentedCard(
-    request,
-    (token) => deps.vault.reveal(caller.organizationId, token),
-    deps.clock.now(),
-  );
-  const token = await deps.vault.protect(caller.organizationId, card);
-  const fingerprint = fingerprintOf(
-    request,
-    { storeId: resolved.store?.storeId, deviceId: resolved.device?.deviceId, cardToken: token },
-    request.instrument.card?.holderName && deps.vault.digest(request.instrument.card.holderName),
-  );
-  const replay = () => replaySale(deps, key, fingerprint);
-  const running = deps.running.find(key.text);
-  if (running !== undefined) return (await replay()) ?? refuseRunning();
+  return names;
+}
 
-  const mode = await orReplay(replay, () => {
-    const chosen = captureModeFor(request, resolved.contract);
-    if (!deps.acquiring.available(resolved.contract.acquirerLink)) {
-      refuse('acquirer_unavailable', 'The acquirer cannot be reached; nothing was sent.');
-    }
-    return chosen;
+// The card enters by keyed hash, so that nothing of a request that is refused is kept.
+function fingerprintFor(
+  deps: PaymentsDeps,
+  organizationId: string,
+  request: ProcessRequest,
+  names: Names,
+  { pan, expiry }: PresentedCard,
+): Record<string, unknown> {
+  const holder = request.instrument.card?.holderName;
+  return fingerprintOf(request, {
+    storeId: names.storeId,
+    deviceId: names.deviceId,
+    card: deps.vault.digest(`${organizationId}|${pan}|${expiry}`),
+    ...(holder === undefined ? {} : { holder: deps.vault.digest(holder) }),
   });
-  if (typeof mode === 'object') return mode;
+}
 
-  await refuseServerIdentifier(deps, caller, request.clientTransactionId);
-  const intent = await intentOf(deps, caller, {
-    request,
-    resolved,
-    card,
-    mode,
-    token,
-    fingerprint,
-  });
-  let replayed: SaleAnswer | undefined;
-  const loaded = await deps.running.run(key.text, async () => {
-    if (!(await deps.store.begin(intent.loaded.row, firstEvent(intent.loaded)))) {
-      replayed = await replaySale(deps, key, fingerprint, { ignoreRunning: true });
-      return replayed?.loaded ?? refuseRunning();
-    }
-    return settle(deps, intent);
-  });
-  return replayed ?? { loaded, replayed: false };
+function chooseMode(
+  deps: PaymentsDeps,
+  request: ProcessRequest,
+  { contract }: Resolved,
+): 'Immediate' | 'Deferred' {
+  const chosen = captureModeFor(request, contract);
+  if (!deps.acquiring.available(contract.acquirerLink)) {
+    refuse('acquirer_unavailable', 'The acquirer cannot be reached; nothing was sent.');
+  }
+  return chosen;
 }
 
 const madeByTheServer = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
@@ -125,17 +157,29 @@ function placeOf(caller: Caller, request: ProcessRequest) {
   return { storeId, deviceId };
 }
 
-// Configuration and link are judged after idempotency: a replay is answered whatever they are now.
+// Place, time, configuration and link may have changed: a replay is answered whatever they are now.
 async function orReplay<T>(
-  replay: () => Promise<SaleAnswer | undefined>,
-  check: () => T,
+  replay: () => Promise<SaleAnswer | undefined | ''>,
+  check: () => T | Promise<T>,
 ): Promise<T | SaleAnswer> {
   try {
-    return check();
+    return await check();
   } catch (refusal) {
     const answer = await replay();
-    if (answer !== undefined) return answer;
+    if (answer) return answer;
     throw refusal;
+  }
+}
+
+/** A fault of place or time comes before that of a used identifier, so it is the one to be told. */
+async function unlessReused(
+  replay: Promise<SaleAnswer | undefined>,
+): Promise<SaleAnswer | undefined> {
+  try {
+    return await replay;
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'client_id_reused') return undefined;
+    throw error;
   }
 }
 
@@ -147,7 +191,6 @@ async function intentOf(
     resolved: Resolved;
     card: PresentedCard;
     mode: 'Immediate' | 'Deferred';
-    token: string;
     fingerprint: Record<string, unknown>;
   },
 ): Promise<Intent> {
@@ -162,10 +205,12 @@ async function intentOf(
     kind,
     timeZone: resolved.store?.timeZone ?? merchant.timeZone,
   });
+  // Kept only now that nothing is left which could refuse the sale.
+  const token = await deps.vault.protect(caller.organizationId, card);
   const facts: SaleFacts = {
     captureMode: mode,
     entryMode: request.entryMode,
-    card: { scheme: card.scheme, maskedNumber: card.maskedNumber, token: of.token },
+    card: { scheme: card.scheme, maskedNumber: card.maskedNumber, token },
     request: of.fingerprint,
     linkId: contract.acquirerLink,
     merchantNumber: contract.acquirerMerchantId,

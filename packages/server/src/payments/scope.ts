@@ -8,8 +8,8 @@ import type { Caller } from '../http/index.ts';
  * @throws Refusal entity_out_of_scope where the token is good for another merchant
  */
 export function merchantOf(caller: Caller, asked: string | undefined): string | undefined {
-  if (caller.merchantId === undefined) return asked;
-  if (asked !== undefined && asked !== caller.merchantId) {
+  if (caller.merchantId === undefined) return asked?.toLowerCase();
+  if (asked !== undefined && asked.toLowerCase() !== caller.merchantId) {
     refuse('entity_out_of_scope', 'The token is good for another merchant.');
   }
   return caller.merchantId;

@@ -29,6 +29,8 @@ export type Store = {
     before: number,
     limit: number,
   ): Promise<(TransactionKey & { number: number })[]>;
+  /** Writes that wait for a lane, as a share of what may wait. */
+  pressure(): number;
   drain(): Promise<void>;
 };
 
@@ -39,6 +41,8 @@ export class OperationIdTaken extends Error {}
 
 const uniqueViolation = '23505';
 const matchesMax = 20;
+/** Writes that may wait; at the bench's knee a few hundred do. */
+const queueMax = 5000;
 
 function isUniqueViolation(error: unknown): boolean {
   return typeof error === 'object' && error !== null && 'code' in error
@@ -52,6 +56,7 @@ const sortKey = (row: TransactionKey) => row.organizationId + row.transactionId;
 export function createStore({ database, ids }: { database: Database; ids: Ids }): Store {
   const begins = createGroupCommit<{ row: TransactionRow; event: StoredEvent }, boolean>({
     name: 'payments-begin',
+    queueLimit: queueMax,
     // The unique key of the client's identifier is what two batches could fight over.
     key: ({ row }) => `${row.organizationId}${row.clientTransactionId}${row.merchantId}`,
     run: async (rows) => {
@@ -64,6 +69,7 @@ export function createStore({ database, ids }: { database: Database; ids: Ids })
 
   const commits = createGroupCommit<Change, boolean>({
     name: 'payments-commit',
+    queueLimit: queueMax,
     key: ({ after }) => sortKey(after),
     run: async (changes) => {
       const batch = changes.map((change, i) => statements.commitRow(change, i, ids.uuid()));
@@ -150,6 +156,7 @@ export function createStore({ database, ids }: { database: Database; ids: Ids })
         };
       });
     },
+    pressure: () => Math.max(begins.waiting(), commits.waiting()) / queueMax,
     async drain() {
       await Promise.all([begins.drain(), commits.drain(), reads.drain()]);
     },

@@ -115,7 +115,7 @@ export function createHost({ ledger, clock }: { ledger: Ledger; clock: Clock }):
     }
     const after = refund
       ? { ...original, refunded: original.refunded + amount }
-      : { ...original, captured: original.captured + amount };
+      : captureOf(original, request);
     const approval = refund ? ledger.nextApproval() : original.approval;
     const outcome = { before: original, after, code, amount, approval };
     return settle(message, request, outcome, rule.delivery);
@@ -192,6 +192,12 @@ export function createHost({ ledger, clock }: { ledger: Ledger; clock: Clock }):
   }
 
   return { decide };
+}
+
+/** The last capture lets the rest of the hold go. */
+function captureOf(original: Original, { amount, final }: FinancialRequest): Original {
+  const captured = original.captured + amount;
+  return { ...original, captured, held: final ? captured : original.held };
 }
 
 /** Why a capture or refund cannot be, or `undefined`. */

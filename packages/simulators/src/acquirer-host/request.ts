@@ -20,6 +20,8 @@ export type FinancialRequest = {
   pan: string;
   /** Keys under which the original may stand; empty without DE90. */
   originalKeys: string[];
+  /** A capture that is the last one (DE25 00; 06 says that more will come): the rest is let go. */
+  final: boolean;
   /** What is to remain of the original (DE95); absent when nothing is. */
   remaining: number | undefined;
 };
@@ -34,6 +36,7 @@ const REQUIRED = [4, 7, 11, 41, 42, 49] as const;
 const DEBITS = new Set(['00', '01', '09']);
 const REFUND = '20';
 const AMOUNT_DIGITS = 12;
+const NOTHING_MORE_TO_COME = '00';
 const ORIGINAL_CLASSES = ['010', '020'] as const;
 
 /** `040` and `042` both are reversals, of one class: a request may be repeated as an advice. */
@@ -105,6 +108,7 @@ export function parseRequest(message: Message): FinancialRequest | Fault {
     rrn: fields[37] ?? '',
     pan,
     originalKeys: originalKeysOf(place, fields[90]),
+    final: kind === 'capture' && fields[25] === NOTHING_MORE_TO_COME,
     remaining: replacement === undefined ? undefined : Number(replacement),
   };
 }

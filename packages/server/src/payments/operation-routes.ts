@@ -1,0 +1,179 @@
+// The routes of captures, refunds and cancels, by till and by web.
+import {
+  AllowedOperations,
+  CancelRequest,
+  CaptureRequest,
+  OperationAnswer,
+  RefundByWebRequest,
+  RefundRequest,
+} from '@switchyard/contract';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { type Caller, route } from '../http/index.ts';
+import { allowed, refundByWeb } from './by-web.ts';
+import type { PaymentsDeps } from './deps.ts';
+import { findTransaction } from './find.ts';
+import { type OperationAnswer as Answer, type OperationCall, operate } from './operation.ts';
+import {
+  ByTransaction,
+  base,
+  common,
+  idempotencyHeaders,
+  markReplay,
+  OfMerchant,
+  ofState,
+  operationIdOf,
+  pointAt,
+  rateLimit,
+  tags,
+} from './route-parts.ts';
+import type { Verb } from './state.ts';
+import { viewOperation, viewTransaction } from './view.ts';
+
+function answerOperation(reply: FastifyReply, { loaded, operation, replayed }: Answer) {
+  markReplay(reply, replayed);
+  const shown = operation === undefined ? undefined : viewOperation(operation, loaded);
+  if (shown?.status === 'Pending') pointAt(reply, loaded);
+  return { ...viewTransaction(loaded), ...(shown === undefined ? {} : { operation: shown }) };
+}
+
+type Body = Omit<OperationCall, 'actor'>;
+
+async function runOperation(
+  deps: PaymentsDeps,
+  request: {
+    caller: Caller;
+    headers: Record<string, unknown>;
+    body: Body;
+    params: { transactionId: string };
+    query: { merchantId?: string };
+  },
+  reply: FastifyReply,
+  verb: Verb,
+) {
+  const { caller, params, query, body } = request;
+  const clientOperationId = operationIdOf(request.headers, body.clientOperationId);
+  const loaded = await findTransaction(deps, caller, params.transactionId, query.merchantId);
+  const answer = await operate(deps, loaded, verb, { ...body, clientOperationId });
+  return answerOperation(reply, answer);
+}
+
+export function registerOperations(app: FastifyInstance, deps: PaymentsDeps): void {
+  const shared = {
+    method: 'POST',
+    tags,
+    rateLimit,
+    headers: idempotencyHeaders,
+    bodyOptional: true,
+    faultOutcome: 'Unknown',
+    params: ByTransaction,
+    query: OfMerchant,
+    response: { 200: OperationAnswer, 202: OperationAnswer },
+  } as const;
+  route(app, {
+    ...shared,
+    url: `${base}/:transactionId/capture`,
+    operationId: 'captureTransaction',
+    summary: 'Capture an authorised transaction',
+    description: 'In full or in part, several times where the acquirer contract allows it.',
+    permission: 'pay.capture',
+    body: CaptureRequest,
+    errors: [
+      ...common,
+      ...ofState,
+      'nothing_to_capture',
+      'capture_amount_exceeded',
+      'multiple_capture_not_supported',
+    ],
+    handler: (request, reply) =>
+      runOperation(deps, { ...pick(request), body: request.body }, reply, 'Capture'),
+  });
+  route(app, {
+    ...shared,
+    url: `${base}/:transactionId/refund`,
+    operationId: 'refundTransaction',
+    summary: 'Refund a captured transaction',
+    description: 'Asynchronous: 202 with a Pending operation where the answer is not final.',
+    permission: 'pay.refund',
+    body: RefundRequest,
+    errors: [...common, ...ofState, 'not_captured', 'already_refunded', 'refund_amount_exceeded'],
+    handler: (request, reply) =>
+      runOperation(deps, { ...pick(request), body: request.body }, reply, 'Refund'),
+  });
+  route(app, {
+    ...shared,
+    url: `${base}/:transactionId/cancel`,
+    operationId: 'cancelTransaction',
+    summary: 'Cancel an uncaptured transaction',
+    description: 'Functional is a void, in full or in part; Technical reverses the whole sale.',
+    permission: 'pay.cancel',
+    bodyOptional: false,
+    priority: 'last',
+    body: CancelRequest,
+    errors: [
+      ...common,
+      ...ofState,
+      'already_captured',
+      'cancel_amount_exceeded',
+      'partial_cancel_not_supported',
+      'partial_reversal_not_supported',
+    ],
+    handler: (request, reply) => {
+      const verb = request.body.cancelReason === 'Technical' ? 'Reverse' : 'Cancel';
+      return runOperation(deps, { ...pick(request), body: request.body }, reply, verb);
+    },
+  });
+}
+
+function pick(request: {
+  caller: Caller;
+  headers: Record<string, unknown>;
+  params: { transactionId: string };
+  query: { merchantId?: string };
+}) {
+  const { caller, headers, params, query } = request;
+  return { caller, headers, params, query };
+}
+
+export function registerByWeb(app: FastifyInstance, deps: PaymentsDeps): void {
+  route(app, {
+    method: 'GET',
+    url: `${base}/:transactionId/allowedoperations`,
+    operationId: 'getAllowedOperations',
+    summary: 'What may be done with a transaction now',
+    tags,
+    rateLimit,
+    permission: ['pay.read', 'pay.refundbyweb'],
+    params: ByTransaction,
+    query: OfMerchant,
+    response: { 200: AllowedOperations },
+    errors: ['transaction_not_found', 'transaction_ambiguous'],
+    handler: async ({ caller, params, query }) =>
+      allowed(deps, await findTransaction(deps, caller, params.transactionId, query.merchantId)),
+  });
+  route(app, {
+    method: 'POST',
+    url: `${base}/:transactionId/refundbyweb`,
+    operationId: 'refundTransactionByWeb',
+    summary: 'Refund or cancel by web',
+    description: 'Refunds where something captured is left to refund, else cancels.',
+    tags,
+    rateLimit,
+    permission: 'pay.refundbyweb',
+    faultOutcome: 'Unknown',
+    headers: idempotencyHeaders,
+    bodyOptional: true,
+    params: ByTransaction,
+    query: OfMerchant,
+    body: RefundByWebRequest,
+    response: { 200: OperationAnswer, 202: OperationAnswer },
+    errors: [...common, ...ofState, 'refund_amount_exceeded', 'cancel_amount_exceeded'],
+    handler: async (request, reply) => {
+      const { caller, params, query, body } = request;
+      const clientOperationId = operationIdOf(request.headers, body.clientOperationId);
+      const loaded = await findTransaction(deps, caller, params.transactionId, query.merchantId);
+      const { amount } = body;
+      const answer = await refundByWeb(deps, caller, loaded, { amount, clientOperationId });
+      return answerOperation(reply, answer);
+    },
+  });
+}

@@ -1,0 +1,77 @@
+// What the routes of the card payments share: addresses, parameters, codes, replies.
+import { type ErrorCode, refuse } from '@switchyard/contract';
+import type { FastifyReply } from 'fastify';
+import { Type } from 'typebox';
+import { idempotencyKeyHeader } from '../http/index.ts';
+import type { LoadedTransaction } from './model.ts';
+
+export const base = '/payment/v1/transactions';
+export const tags = ['Card payments'];
+export const rateLimit = 'payments';
+
+const Identifier = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  description: "The server's transaction identifier, or the client's.",
+});
+export const ByTransaction = Type.Object({ transactionId: Identifier });
+export const OfMerchant = Type.Object(
+  {
+    merchantId: Type.Optional(
+      Type.String({ format: 'uuid', description: 'Decides where several merchants match.' }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export const common: ErrorCode[] = [
+  'transaction_not_found',
+  'transaction_ambiguous',
+  'client_id_reused',
+  'concurrent_modification',
+  'idempotency_key_mismatch',
+  'acquirer_unavailable',
+  'entity_out_of_scope',
+];
+export const ofState: ErrorCode[] = [
+  'transaction_in_progress',
+  'reversal_in_progress',
+  'transaction_declined',
+  'not_authorized',
+  'authorization_expired',
+  'already_cancelled',
+  'currency_mismatch',
+];
+
+/** For the document: the header means the same as the member of the body. */
+export const idempotencyHeaders = {
+  [idempotencyKeyHeader]: 'Means the same as clientOperationId; both must agree.',
+};
+
+/** The identifier of an operation, from the body or the header; both must say the same. */
+export function operationIdOf(
+  headers: Record<string, unknown>,
+  inBody: string | undefined,
+): string | undefined {
+  const header = headers[idempotencyKeyHeader];
+  if (header === undefined) return inBody;
+  if (typeof header !== 'string' || !/^[A-Za-z0-9._:-]{1,64}$/.test(header)) {
+    return refuse('header_invalid', 'Idempotency-Key is 1 to 64 of A-Z a-z 0-9 . _ : -');
+  }
+  if (inBody !== undefined && inBody !== header) {
+    refuse('idempotency_key_mismatch', 'Idempotency-Key and clientOperationId differ.');
+  }
+  return header;
+}
+
+export function markReplay(reply: FastifyReply, replayed: boolean): void {
+  if (replayed) reply.header('Idempotent-Replayed', 'true');
+}
+
+const retryAfterSeconds = '2';
+
+export function pointAt(reply: FastifyReply, loaded: LoadedTransaction): void {
+  reply.code(202);
+  reply.header('Location', `${base}/${loaded.row.transactionId}`);
+  reply.header('Retry-After', retryAfterSeconds);
+}

@@ -1,0 +1,75 @@
+// The route of a sale.
+import { ProcessRequest, refuse, Transaction } from '@switchyard/contract';
+import type { FastifyInstance } from 'fastify';
+import { route } from '../http/index.ts';
+import type { PaymentsDeps } from './deps.ts';
+import {
+  base,
+  common,
+  idempotencyHeaders,
+  markReplay,
+  operationIdOf,
+  pointAt,
+  rateLimit,
+  tags,
+} from './route-parts.ts';
+import { sale } from './sale.ts';
+import { viewTransaction } from './view.ts';
+
+export function registerSale(app: FastifyInstance, deps: PaymentsDeps): void {
+  route(app, {
+    method: 'POST',
+    url: `${base}/process`,
+    operationId: 'processTransaction',
+    summary: 'Process a sale',
+    description:
+      'Authorises, and captures at once where the capture mode is Immediate. A decline is not an ' +
+      'error: it is answered 200 with the whole transaction. The same clientTransactionId with ' +
+      'the same request is answered again, without a second effect.',
+    tags,
+    permission: 'pay.sale',
+    rateLimit,
+    faultOutcome: 'Unknown',
+    headers: idempotencyHeaders,
+    body: ProcessRequest,
+    response: { 200: Transaction, 202: Transaction },
+    errors: [
+      ...common,
+      'amount_invalid',
+      'amount_zero',
+      'amount_too_large',
+      'currency_unknown',
+      'currency_not_supported',
+      'entry_mode_invalid',
+      'card_number_invalid',
+      'card_expired_input',
+      'card_token_unknown',
+      'emv_data_invalid',
+      'emv_data_mismatch',
+      'capture_mode_not_supported',
+      'partial_approval_not_supported',
+      'clear_card_data_refused',
+      'no_acquirer_for_merchant',
+      'too_late',
+      'client_id_invalid',
+    ],
+    handler: async (request, reply) => {
+      operationIdOf(request.headers, request.body.clientTransactionId);
+      const { loaded, replayed } = await sale(deps, request.caller, request.body);
+      markReplay(reply, replayed);
+      if (loaded.row.state === 'Failed') {
+        refuse('acquirer_unavailable', 'The acquirer could not be reached; nothing was sent.', {
+          extensions: {
+            transaction: {
+              transactionId: loaded.row.transactionId,
+              clientTransactionId: loaded.row.clientTransactionId,
+              state: loaded.row.state,
+            },
+          },
+        });
+      }
+      if (loaded.row.state === 'Received') pointAt(reply, loaded);
+      return viewTransaction(loaded);
+    },
+  });
+}

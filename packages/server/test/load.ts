@@ -1,0 +1,119 @@
+// Tills that sell and refund until their server is gone, and what must be true of it afterwards.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import type { AcquirerHost } from '@switchyard/simulators';
+import type { Answer, Client } from './client.ts';
+import { keyedSale, until } from './scene.ts';
+import type { ServerProcess } from './server-process.ts';
+
+export const base = '/payment/v1/transactions';
+
+/** A small generator with a seed, so that a failure can be run again. */
+export function random(seed: number): () => number {
+  let state = seed + 1;
+  return () => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state / 2_147_483_647;
+  };
+}
+
+export type Sale = { clientId: string; answered?: Answer; refundAnswered?: Answer };
+
+export async function tokenOf(server: ServerProcess, client: Client): Promise<string> {
+  const { userDomainId, applications } = await server.facts();
+  const merchant = applications['merchant'];
+  assert.ok(merchant);
+  return client.token(userDomainId, merchant.clientId, merchant.clientSecret);
+}
+
+export const linkIsUp = (client: Client, token: string) =>
+  until(async () => {
+    const path = `${base}/technical/isAvailable`;
+    const { body } = await client.call('GET', path, { token });
+    return body.available === true ? true : undefined;
+  }, 'the link');
+
+type Till = {
+  server: ServerProcess;
+  client: Client;
+  token: string;
+  sales: Sale[];
+  next: () => number;
+  /** Goes on through errors until this says no; else it stops at the first lost connection. */
+  goOn?: () => boolean;
+};
+
+/** Sells, and now and then refunds. */
+export async function till({ server, client, token, sales, next, goOn }: Till): Promise<void> {
+  const { devices } = await server.facts();
+  do {
+    const sale: Sale = { clientId: randomUUID() };
+    sales.push(sale);
+    try {
+      const device = devices[Math.floor(next() * 2)];
+      sale.answered = await client.call('POST', `${base}/process`, {
+        token,
+        body: keyedSale({
+          clientTransactionId: sale.clientId,
+          amount: 1000 + Math.floor(next() * 5000),
+          deviceId: device?.logicalDeviceId,
+        }),
+      });
+      if (sale.answered.status === 200 && next() < 0.2) {
+        sale.refundAnswered = await client.call('POST', `${base}/${sale.clientId}/refund`, {
+          token,
+          body: { amount: 100, clientOperationId: sale.clientId },
+        });
+      }
+    } catch {
+      if (goOn === undefined) return;
+    }
+  } while (goOn === undefined || goOn());
+}
+
+/** A sale once nothing about it is under way any more; `Unknown` where it was never stored. */
+export async function settled(client: Client, token: string, sale: Pick<Sale, 'clientId'>) {
+  return until(
+    async () => {
+      const { status, body } = await client.call('GET', `${base}/${sale.clientId}`, { token });
+      if (status === 404) return { state: 'Unknown' } as Record<string, unknown>;
+      assert.equal(status, 200);
+      const pending = body.operations.some((each: { status: string }) => each.status === 'Pending');
+      return ['Received', 'Reversing'].includes(body.state) || pending ? undefined : body;
+    },
+    `the end of ${sale.clientId}`,
+    40_000,
+  );
+}
+
+/** Every acknowledged sale is there once, every other one has ended, and the totals agree. */
+export async function assertNothingLost(of: {
+  client: Client;
+  token: string;
+  sales: readonly Sale[];
+  host: AcquirerHost;
+}): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  let captured = 0;
+  let refunded = 0;
+  for (const sale of of.sales) {
+    const now = await settled(of.client, of.token, sale);
+    const state = String(now['state']);
+    counts[state] = (counts[state] ?? 0) + 1;
+    captured += Number(now['capturedAmount'] ?? 0);
+    refunded += Number(now['refundedAmount'] ?? 0);
+    const { answered, refundAnswered } = sale;
+    if (answered?.status === 200) {
+      assert.equal(now['transactionId'], answered.body.transactionId, 'an answered sale is there');
+      assert.equal(now['answeredState'], answered.body.state);
+    }
+    if (refundAnswered?.status === 200) assert.equal(now['refundedAmount'], 100);
+  }
+  const { totals } = of.host.ledger();
+  const sum = (name: 'captured' | 'refunded' | 'openHolds') =>
+    totals.reduce((all, each) => all + each[name], 0);
+  assert.equal(captured, sum('captured'), `captured ${JSON.stringify(counts)}`);
+  assert.equal(refunded, sum('refunded'), 'refunded');
+  assert.equal(sum('openHolds'), 0);
+  return counts;
+}
