@@ -1,0 +1,62 @@
+// `npm run bench -- sales` and `-- status`: how fast the platform is on this machine, and what it costs.
+import { randomInt } from 'node:crypto';
+import { createClosers } from './bench/closers.ts';
+import { describeMachine, type Machine } from './bench/machine.ts';
+import { type BenchOptions, readOptions, UsageFault, usage } from './bench/options.ts';
+import { reportSales, reportStatus, targets } from './bench/report.ts';
+import { benchSales } from './bench/sales.ts';
+import { benchStatus } from './bench/status.ts';
+
+const exitCodes = { wrongUsage: 2, interrupted: 130 };
+
+function say(line: string): void {
+  process.stderr.write(`  ${line}\n`);
+}
+
+function printJson(figures: object, options: BenchOptions, machine: Machine): void {
+  process.stdout.write(`${JSON.stringify({ options, machine, targets, figures })}\n`);
+}
+
+async function run(options: BenchOptions): Promise<void> {
+  const machine = describeMachine();
+  const closers = createClosers();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.once(signal, () => {
+      say(`${signal}: cleaning up …`);
+      void closers.close().finally(() => process.exit(exitCodes.interrupted));
+    });
+  }
+  try {
+    if (options.name === 'sales') {
+      const figures = await benchSales(closers, options, say);
+      if (options.json) printJson(figures, options, machine);
+      else process.stdout.write(`\n${reportSales(figures, options, machine)}`);
+    } else {
+      const figures = await benchStatus(closers, options, say);
+      if (options.json) printJson(figures, options, machine);
+      else process.stdout.write(`\n${reportStatus(figures, options, machine)}`);
+    }
+  } finally {
+    await closers.close();
+  }
+}
+
+async function main(args: string[]): Promise<number> {
+  if (process.platform !== 'linux') {
+    process.stderr.write('bench: reads the times of processes from /proc, which only Linux has\n');
+    return 1;
+  }
+  try {
+    const options = readOptions(args, randomInt(2 ** 31));
+    if (options === undefined) process.stdout.write(usage);
+    else await run(options);
+    return 0;
+  } catch (error) {
+    const wrongUsage = error instanceof UsageFault;
+    process.stderr.write(`bench: ${error instanceof Error ? error.message : String(error)}\n`);
+    if (wrongUsage) process.stderr.write(`\n${usage}`);
+    return wrongUsage ? exitCodes.wrongUsage : 1;
+  }
+}
+
+process.exitCode = await main(process.argv.slice(2));

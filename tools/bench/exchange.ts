@@ -1,0 +1,99 @@
+// Keeps TLS connections to the server open; each carries one request at a time.
+import { connect, type TLSSocket } from 'node:tls';
+import { createAnswerReader, type HttpAnswer, ProtocolFault } from './http-answers.ts';
+
+export type Target = { host: string; port: number; ca: string };
+
+/** Called once: with the answer, or with the reason why there is none. */
+export type OnAnswer = (answer: HttpAnswer | undefined, lost?: string) => void;
+
+export type Exchange = {
+  /** False where every connection is busy. */
+  send(text: string, onAnswer: OnAnswer): boolean;
+  idle(): number;
+  close(): void;
+};
+
+type Connection = { socket: TLSSocket; waiting: OnAnswer | undefined; gone: boolean };
+
+/** A name for what a certificate of the server is made out to. */
+const serverName = 'localhost';
+const reconnectAfterMs = 20;
+
+function dial({ host, port, ca }: Target): Promise<TLSSocket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host, port, ca, servername: serverName, ALPNProtocols: ['http/1.1'] });
+    socket.setNoDelay(true);
+    socket.once('error', reject);
+    socket.once('secureConnect', () => {
+      socket.off('error', reject);
+      resolve(socket);
+    });
+  });
+}
+
+/** @example const exchange = await openExchange({ host, port, ca }, 64); */
+export async function openExchange(target: Target, connections: number): Promise<Exchange> {
+  const free: Connection[] = [];
+  let closed = false;
+
+  function lose(connection: Connection, why: string): void {
+    if (connection.gone) return;
+    connection.gone = true;
+    connection.socket.destroy();
+    const at = free.indexOf(connection);
+    if (at >= 0) free.splice(at, 1);
+    const { waiting } = connection;
+    connection.waiting = undefined;
+    replace();
+    waiting?.(undefined, why);
+  }
+
+  function replace(): void {
+    if (closed) return;
+    dial(target).then(adopt, () => setTimeout(replace, reconnectAfterMs).unref());
+  }
+
+  function adopt(socket: TLSSocket): void {
+    const connection: Connection = { socket, waiting: undefined, gone: false };
+    const take = createAnswerReader((answer) => {
+      const { waiting } = connection;
+      if (waiting === undefined) throw new ProtocolFault('an answer that nobody asked for');
+      connection.waiting = undefined;
+      // Free first, so that whoever waits can send the next request from inside the callback.
+      if (!answer.isLast) free.push(connection);
+      waiting(answer);
+      if (answer.isLast) lose(connection, 'closed');
+    });
+    socket.on('data', (chunk: Buffer) => {
+      try {
+        take(chunk);
+      } catch (error) {
+        if (!(error instanceof ProtocolFault)) throw error;
+        lose(connection, error.message);
+      }
+    });
+    socket.on('error', (error) => lose(connection, `connection: ${error.message}`));
+    socket.on('close', () => lose(connection, 'connection closed'));
+    if (closed) socket.destroy();
+    else free.push(connection);
+  }
+
+  const dialled = Array.from({ length: connections }, () => dial(target));
+  for (const socket of await Promise.all(dialled)) adopt(socket);
+
+  return {
+    send(text, onAnswer) {
+      const connection = free.pop();
+      if (connection === undefined) return false;
+      connection.waiting = onAnswer;
+      connection.socket.write(text, 'latin1');
+      return true;
+    },
+    idle: () => free.length,
+    close() {
+      closed = true;
+      for (const { socket } of free) socket.destroy();
+    },
+  };
+}

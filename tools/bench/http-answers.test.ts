@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { createAnswerReader, ProtocolFault } from './http-answers.ts';
+
+type Told = { status: number; body: string; isLast: boolean };
+
+function readAll(chunks: string[]): Told[] {
+  const told: Told[] = [];
+  const take = createAnswerReader(({ status, bytes, bodyStart, bodyEnd, isLast }) =>
+    told.push({ status, body: bytes.toString('utf8', bodyStart, bodyEnd), isLast }),
+  );
+  for (const chunk of chunks) take(Buffer.from(chunk));
+  return told;
+}
+
+const answer = (status: string, body: string, more = '') =>
+  `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\n${more}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+
+describe('the reader of answers', () => {
+  const one = answer('200 OK', '{"approved":true}');
+  const other = answer('503 Service Unavailable', '{"näme":1}', 'connection: close\r\n');
+  const both: Told[] = [
+    { status: 200, body: '{"approved":true}', isLast: false },
+    { status: 503, body: '{"näme":1}', isLast: true },
+  ];
+
+  test('takes whole answers, several in one chunk', () => {
+    assert.deepEqual(readAll([one + other]), both);
+  });
+
+  test('takes answers in whatever pieces they come', () => {
+    const bytes = Buffer.from(one + other);
+    for (let cut = 1; cut < bytes.length; cut += 1) {
+      const told: Told[] = [];
+      const take = createAnswerReader(({ status, bytes: all, bodyStart, bodyEnd, isLast }) =>
+        told.push({ status, body: all.toString('utf8', bodyStart, bodyEnd), isLast }),
+      );
+      take(bytes.subarray(0, cut));
+      take(bytes.subarray(cut));
+      assert.deepEqual(told, both, `cut at ${cut}`);
+    }
+  });
+
+  test('an answer without a body is one', () => {
+    assert.deepEqual(readAll([answer('204 No Content', '')]), [
+      { status: 204, body: '', isLast: false },
+    ]);
+  });
+
+  test('what it does not understand is a fault, not a wait', () => {
+    assert.throws(() => readAll(['HTTP/1.0 200 OK\r\n\r\n']), ProtocolFault);
+    assert.throws(
+      () => readAll(['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n']),
+      ProtocolFault,
+    );
+  });
+});

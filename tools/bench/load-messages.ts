@@ -1,0 +1,24 @@
+// What the bench and its load generator say to each other.
+import type { Target } from './exchange.ts';
+import type { StepResult } from './open-load.ts';
+import type { Till } from './requests.ts';
+
+export type LoadKind = 'sales' | 'reads';
+
+export type ToLoad =
+  | {
+      type: 'open';
+      target: Target;
+      authority: string;
+      connections: number;
+      cards: number;
+      seed: number;
+    }
+  | { type: 'tills'; tills: Till[] }
+  | { type: 'step'; kind: LoadKind; ratePerSecond: number; seconds: number };
+
+export type FromLoad =
+  | { type: 'ready' }
+  | { type: 'window'; at: 'begin' | 'end'; answered: number }
+  | { type: 'result'; result: StepResult }
+  | { type: 'fault'; text: string };

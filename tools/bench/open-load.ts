@@ -1,0 +1,160 @@
+// Offers requests at a fixed rate for some time, whatever becomes of them, and counts what came back.
+import type { Exchange } from './exchange.ts';
+import { createHistogram, type Histogram } from './histogram.ts';
+import type { HttpAnswer } from './http-answers.ts';
+import { createArrivals } from './schedule.ts';
+
+export type LoadStep = {
+  ratePerSecond: number;
+  seconds: number;
+  random: () => number;
+  /** The next request, and whether an answer to it is the right one: undefined, or a kind of error. */
+  request(): { text: string; judge(answer: HttpAnswer): string | undefined };
+  /** When the part of the step that counts begins and ends. */
+  onWindow(at: 'begin' | 'end', answered: number): void;
+};
+
+export type StepResult = {
+  offered: number;
+  offeredPerSecond: number;
+  achievedPerSecond: number;
+  p50Us: number;
+  p90Us: number;
+  p99Us: number;
+  p999Us: number;
+  maxUs: number;
+  errors: Record<string, number>;
+  /** The step was ended before its time, since the requests that waited only grew in number. */
+  givenUp: boolean;
+};
+
+/** Arrivals in this time before the window are sent but not counted. */
+const leadSeconds = 1;
+/** After the window, what is still under way is waited for this long. */
+const patienceMs = 5000;
+/** More requests than arrive in this time are waiting: nothing will ever be in time again. */
+const hopelessSeconds = 1;
+const tickMs = 1;
+
+type Waiting = { dueMs: number; text: string; judge(answer: HttpAnswer): string | undefined };
+
+/** A queue from which taking the first costs nothing. */
+function createQueue<Item>() {
+  let items: Item[] = [];
+  let head = 0;
+  return {
+    put: (item: Item) => items.push(item),
+    take(): Item | undefined {
+      const item = items[head];
+      head += 1;
+      if (head >= items.length) {
+        items = [];
+        head = 0;
+      }
+      return item;
+    },
+    size: () => items.length - head,
+    clear() {
+      items = [];
+      head = 0;
+    },
+  };
+}
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+type Counts = { latencies: Histogram; offered: number; inWindow: number; all: number };
+
+function resultOf(
+  counts: Counts,
+  errors: Map<string, number>,
+  windowSeconds: number,
+  givenUp: boolean,
+): StepResult {
+  const { latencies } = counts;
+  return {
+    offered: counts.offered,
+    offeredPerSecond: counts.offered / windowSeconds,
+    achievedPerSecond: counts.inWindow / windowSeconds,
+    p50Us: latencies.percentile(50),
+    p90Us: latencies.percentile(90),
+    p99Us: latencies.percentile(99),
+    p999Us: latencies.percentile(99.9),
+    maxUs: latencies.max(),
+    errors: Object.fromEntries(errors),
+    givenUp,
+  };
+}
+
+/**
+ * Runs one step. The latency of a request counts from the time at which it was due, so a server that
+ * stops answering for a while is charged for every request that came due meanwhile.
+ */
+export async function runStep(exchange: Exchange, step: LoadStep): Promise<StepResult> {
+  const { ratePerSecond, seconds } = step;
+  const nextArrival = createArrivals(ratePerSecond, step.random);
+  const queue = createQueue<Waiting>();
+  const errors = new Map<string, number>();
+  const counts: Counts = { latencies: createHistogram(), offered: 0, inWindow: 0, all: 0 };
+  const startMs = performance.now();
+  const fromMs = startMs + leadSeconds * 1000;
+  const untilMs = fromMs + seconds * 1000;
+  let underWay = 0;
+
+  const isCounted = (dueMs: number) => dueMs >= fromMs && dueMs < untilMs;
+
+  function fail(kind: string): void {
+    errors.set(kind, (errors.get(kind) ?? 0) + 1);
+  }
+
+  function settle(waiting: Waiting, answer: HttpAnswer | undefined, lost = 'lost'): void {
+    underWay -= 1;
+    const nowMs = performance.now();
+    const kind = answer === undefined ? lost : waiting.judge(answer);
+    if (kind !== undefined) fail(kind);
+    counts.all += 1;
+    if (nowMs >= fromMs && nowMs < untilMs && kind === undefined) counts.inWindow += 1;
+    if (isCounted(waiting.dueMs)) {
+      counts.latencies.record(Math.round((nowMs - waiting.dueMs) * 1000));
+    }
+    drain();
+  }
+
+  function drain(): void {
+    while (queue.size() > 0 && exchange.idle() > 0) {
+      const waiting = queue.take();
+      if (waiting === undefined) return;
+      underWay += 1;
+      exchange.send(waiting.text, (answer, lost) => settle(waiting, answer, lost));
+    }
+  }
+
+  let dueMs = startMs + nextArrival();
+  let hasBegun = false;
+  let givenUp = false;
+  for (let nowMs = startMs; nowMs < untilMs && !givenUp; nowMs = performance.now()) {
+    if (!hasBegun && nowMs >= fromMs) {
+      hasBegun = true;
+      step.onWindow('begin', counts.all);
+    }
+    for (; dueMs <= nowMs; dueMs = startMs + nextArrival()) {
+      if (isCounted(dueMs)) counts.offered += 1;
+      queue.put({ dueMs, ...step.request() });
+    }
+    drain();
+    givenUp = queue.size() > ratePerSecond * hopelessSeconds;
+    await pause(tickMs);
+  }
+  step.onWindow('end', counts.all);
+  const endedMs = Math.min(performance.now(), untilMs);
+  if (givenUp) queue.clear();
+  const patientUntilMs = endedMs + patienceMs;
+  while (underWay + queue.size() > 0 && performance.now() < patientUntilMs) await pause(5);
+  // What is not answered by now counts as an error, and with the longest latency.
+  for (let left = underWay + queue.size(); left > 0; left -= 1) {
+    fail('unanswered');
+    counts.latencies.record((seconds + patienceMs / 1000) * 1e6);
+  }
+  queue.clear();
+  return resultOf(counts, errors, Math.max(0.001, (endedMs - fromMs) / 1000), givenUp);
+}

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { readOptions, UsageFault } from './options.ts';
+
+describe('the options of the bench', () => {
+  test('have defaults, and a seed of their own', () => {
+    const options = readOptions(['sales'], 77);
+    assert.equal(options?.name, 'sales');
+    assert.equal(options?.terminals, 512);
+    assert.equal(options?.seed, 77);
+    assert.equal(options?.starts, true);
+  });
+
+  test('are taken as given', () => {
+    const options = readOptions(
+      ['status', '--rows=10000000', '--minutes', '10', '--no-starts', '--json', '--seed', '5'],
+      77,
+    );
+    assert.deepEqual(
+      [options?.name, options?.rows, options?.minutes, options?.starts, options?.json],
+      ['status', 10_000_000, 10, false, true],
+    );
+    assert.equal(options?.seed, 5);
+  });
+
+  test('help is no run', () => {
+    assert.equal(readOptions(['--help'], 1), undefined);
+  });
+
+  for (const args of [
+    [],
+    ['sale'],
+    ['sales', 'status'],
+    ['sales', '--rows', '-1'],
+    ['sales', '--seconds', '0'],
+    ['sales', '--seconds', '1.5'],
+    ['sales', '--wrong'],
+  ]) {
+    test(`“${args.join(' ')}” is refused`, () => {
+      assert.throws(() => readOptions(args, 1), UsageFault);
+    });
+  }
+});

@@ -1,0 +1,129 @@
+// What the command line may ask of the bench.
+import { parseArgs } from 'node:util';
+
+export type BenchOptions = {
+  name: 'sales' | 'status';
+  /** Of each step. */
+  seconds: number;
+  terminals: number;
+  connections: number;
+  cards: number;
+  /** How often the knee is looked for, between runs of the bare line. */
+  rounds: number;
+  /** Rows to fill the tables with; 0 leaves that part out. */
+  rows: number;
+  /** Length of the memory run; 0 leaves it out. */
+  minutes: number;
+  /** Sales a second to take for the knee, in place of looking for it; 0 looks. */
+  knee: number;
+  seed: number;
+  starts: boolean;
+  profile: boolean;
+  json: boolean;
+  keep: boolean;
+};
+
+export class UsageFault extends Error {}
+
+export const usage = `npm run bench -- sales [options]     sales, against the bare line of the same database
+npm run bench -- status [options]    reads of finished transactions, against the sales of the same run
+
+  --seconds N       length of each step                              (8)
+  --rounds N        searches for the knee, between bare lines        (3)
+  --knee N          take this many sales a second for the knee       (look for it)
+  --terminals N     logical devices that the sales are spread over   (512)
+  --connections N   connections of the load generator                (64)
+  --cards N         different card numbers                           (2000)
+  --rows N          then fill the tables with so many transactions,
+                    and measure the same rate again                  (0: leave out)
+  --minutes N       then go on at 70 % of the knee and watch memory  (0: leave out)
+  --no-starts       leave out the times of a first and second start
+  --profile         profile the server during the 70 % step
+  --seed N          of cards, arrivals and choices                   (a new one, printed)
+  --keep            keep the folder with database and logs
+  --json            print figures for machines on standard output
+  --help
+
+How to read it: docs/how-to/measure.md
+`;
+
+const options = {
+  seconds: { type: 'string' },
+  rounds: { type: 'string' },
+  knee: { type: 'string' },
+  terminals: { type: 'string' },
+  connections: { type: 'string' },
+  cards: { type: 'string' },
+  rows: { type: 'string' },
+  minutes: { type: 'string' },
+  seed: { type: 'string' },
+  'no-starts': { type: 'boolean' },
+  profile: { type: 'boolean' },
+  keep: { type: 'boolean' },
+  json: { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
+} as const;
+
+/** Of every number: what it is without being given, and where it must lie. */
+const numbers = {
+  seconds: { standard: 8, least: 1, most: 600 },
+  rounds: { standard: 3, least: 1, most: 9 },
+  knee: { standard: 0, least: 0, most: 1_000_000 },
+  terminals: { standard: 512, least: 4, most: 100_000 },
+  connections: { standard: 64, least: 1, most: 2000 },
+  cards: { standard: 2000, least: 1, most: 1_000_000 },
+  rows: { standard: 0, least: 0, most: 1_000_000_000 },
+  minutes: { standard: 0, least: 0, most: 10_000 },
+} as const;
+
+const seedsMost = 2 ** 31;
+
+function whole(name: string, text: string, least: number, most: number): number {
+  const value = Number(text);
+  if (!/^\d{1,10}$/.test(text) || value < least || value > most) {
+    throw new UsageFault(`--${name} is a whole number from ${least} to ${most}`);
+  }
+  return value;
+}
+
+function parse(args: string[]) {
+  try {
+    return parseArgs({ args, options, allowPositionals: true });
+  } catch (error) {
+    throw new UsageFault(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/**
+ * @param newSeed taken where the command line names none
+ * @returns undefined where help is asked for
+ * @throws UsageFault
+ */
+export function readOptions(args: string[], newSeed: number): BenchOptions | undefined {
+  const { values, positionals } = parse(args);
+  if (values.help === true) return undefined;
+  const [name, ...more] = positionals;
+  if (name !== 'sales' && name !== 'status') throw new UsageFault('sales or status?');
+  if (more.length > 0) throw new UsageFault(`unexpected: ${more.join(' ')}`);
+  const number = (key: keyof typeof numbers) => {
+    const { standard, least, most } = numbers[key];
+    const text = values[key];
+    return text === undefined ? standard : whole(key, text, least, most);
+  };
+  return {
+    name,
+    seconds: number('seconds'),
+    rounds: number('rounds'),
+    knee: number('knee'),
+    terminals: number('terminals'),
+    connections: number('connections'),
+    cards: number('cards'),
+    rows: number('rows'),
+    minutes: number('minutes'),
+    seed: values.seed === undefined ? newSeed : whole('seed', values.seed, 0, seedsMost),
+    starts: values['no-starts'] !== true,
+    profile: values.profile === true,
+    json: values.json === true,
+    keep: values.keep === true,
+  };
+}

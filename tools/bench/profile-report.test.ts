@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { placeOf, sumProfile } from './profile-report.ts';
+
+test('self times are summed by function and by place, without idle time', () => {
+  const frame = (functionName: string, url: string) => ({ functionName, url, lineNumber: 9 });
+  const report = sumProfile({
+    nodes: [
+      { id: 1, callFrame: frame('(root)', ''), children: [2, 3, 4] },
+      { id: 2, callFrame: frame('sale', 'file:///x/packages/server/src/payments/sale.ts') },
+      { id: 3, callFrame: frame('(idle)', '') },
+      { id: 4, callFrame: frame('sale', 'file:///x/packages/server/src/payments/sale.ts') },
+      { id: 5, callFrame: frame('(garbage collector)', '') },
+    ],
+    samples: [2, 3, 4, 5, 5],
+    timeDeltas: [100, 900, 50, 25, 25],
+  });
+  assert.deepEqual(report.functions, [
+    { what: 'sale payments/sale.ts:10', selfUs: 150, share: 0.75 },
+    { what: '(garbage collector) native', selfUs: 50, share: 0.25 },
+  ]);
+  assert.equal(report.places[1]?.what, '(garbage collector)');
+});
+
+test('places are short names', () => {
+  assert.equal(placeOf('file:///a/node_modules/fastify/lib/reply.js'), 'fastify');
+  assert.equal(placeOf('file:///a/node_modules/@x/y/z.js'), '@x/y');
+  assert.equal(placeOf('file:///a/packages/emv/src/tlv.ts'), 'emv/src/tlv.ts');
+  assert.equal(placeOf('node:internal/tls'), 'node:internal/tls');
+});

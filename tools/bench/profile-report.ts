@@ -1,0 +1,63 @@
+// Sums a CPU profile up: where the time was spent itself, by function and by package.
+
+export type CpuProfile = {
+  nodes: {
+    id: number;
+    callFrame: { functionName: string; url: string; lineNumber: number };
+    children?: number[];
+  }[];
+  samples: number[];
+  /** µs between a sample and the one before it. */
+  timeDeltas: number[];
+};
+
+export type ProfileLine = { what: string; selfUs: number; share: number };
+
+const idle = new Set(['(idle)', '(root)']);
+
+/** `payments/sale.ts` of our own files, the package's name of others, node's own modules as they are. */
+export function placeOf(url: string): string {
+  const foreign = /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(
+    url.slice(url.lastIndexOf('node_modules')),
+  );
+  if (url.includes('node_modules') && foreign !== null) return foreign[1] ?? url;
+  const own = /packages\/(?:server\/src\/)?(.*)$/.exec(url);
+  if (own !== null) return own[1] ?? url;
+  return url === '' ? 'native' : url;
+}
+
+function selfTimes(profile: CpuProfile): Map<number, number> {
+  const times = new Map<number, number>();
+  profile.samples.forEach((id, index) => {
+    times.set(id, (times.get(id) ?? 0) + Math.max(0, profile.timeDeltas[index] ?? 0));
+  });
+  return times;
+}
+
+function sorted(sums: Map<string, number>): ProfileLine[] {
+  const total = [...sums.values()].reduce((sum, each) => sum + each, 0);
+  return [...sums]
+    .map(([what, selfUs]) => ({ what, selfUs, share: selfUs / total }))
+    .sort((one, other) => other.selfUs - one.selfUs);
+}
+
+/** Busy time alone, most expensive first. */
+export function sumProfile(profile: CpuProfile): {
+  functions: ProfileLine[];
+  places: ProfileLine[];
+} {
+  const functions = new Map<string, number>();
+  const places = new Map<string, number>();
+  const times = selfTimes(profile);
+  for (const { id, callFrame } of profile.nodes) {
+    const selfUs = times.get(id) ?? 0;
+    const { functionName, url, lineNumber } = callFrame;
+    if (selfUs === 0 || idle.has(functionName)) continue;
+    const place = placeOf(url);
+    const name = `${functionName || '(anonymous)'} ${place}${url === '' ? '' : `:${lineNumber + 1}`}`;
+    functions.set(name, (functions.get(name) ?? 0) + selfUs);
+    const area = url === '' ? functionName : place;
+    places.set(area, (places.get(area) ?? 0) + selfUs);
+  }
+  return { functions: sorted(functions), places: sorted(places) };
+}
