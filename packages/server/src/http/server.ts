@@ -225,7 +225,8 @@ function guardRoutes(
     options.onRequest = [createGate(facts, deps), ...[options.onRequest ?? []].flat()];
     if (facts.bodyOptional !== true) return;
     options.preValidation = (request, _reply, done) => {
-      request.body ??= {};
+      // `null` was sent, and is no object.
+      if (request.body === undefined) request.body = {};
       done();
     };
   });

@@ -47,6 +47,8 @@ function createCheckers(options: Options): { quick: Ajv2020; thorough: Ajv2020 }
   const create = (more: Options) => {
     const ajv = new Ajv2020({ ...options, ...more });
     addFormats.default(ajv);
+    // The library takes a URN as well, which the database does not.
+    ajv.addFormat('uuid', /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i);
     return ajv.addVocabulary(annotations);
   };
   return { quick: create({ verbose: true }), thorough: create({ verbose: true, allErrors: true }) };
