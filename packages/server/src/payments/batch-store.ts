@@ -33,7 +33,7 @@ export type Planned = { transactionId: string; amount: number; currency: string 
 export type BatchStore = {
   plan(organizationId: string, selection: BatchSelection, limit: number): Promise<Planned[]>;
   count(organizationId: string, selection: BatchSelection): Promise<number>;
-  /** Makes batch and items together; false where the client's identifier is taken. */
+  /** Makes batch, items and job together; false where the client's identifier is taken. */
   create(of: {
     organizationId: string;
     batchId: string;
@@ -42,6 +42,7 @@ export type BatchStore = {
     selection: BatchSelection;
     items?: readonly { transactionId: string; amount: number | undefined; code?: string }[];
     at: string;
+    job: { jobId: string; kind: string };
   }): Promise<boolean>;
   find(organizationId: string, batchId: string): Promise<BatchRow | undefined>;
   findByClientId(
@@ -106,6 +107,13 @@ function toItem(row: Raw): BatchItem {
   };
 }
 
+/** The batch goes on by itself from the moment in which it exists. */
+const insertJob = (organization: string, id: string, kind: string, at: string) => `job AS (
+    INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, attempts, created_at)
+    SELECT ${organization}, ${id}, ${kind}, jsonb_build_object('batchId', batch_id), ${at}, 0, ${at}
+    FROM batch
+  )`;
+
 const insertSelected = `WITH picked AS (
     SELECT t.transaction_id ${selected}
   ), batch AS (
@@ -119,7 +127,7 @@ const insertSelected = `WITH picked AS (
     INSERT INTO capture_batch_items (organization_id, batch_id, transaction_id, amount, status,
       updated_at)
     SELECT $1, batch.batch_id, picked.transaction_id, NULL, 'Pending', $9 FROM picked, batch
-  )
+  ), ${insertJob('$1', '$10', '$11', '$9')}
   SELECT batch_id FROM batch`;
 
 const insertNamed = `WITH picked AS (
@@ -135,7 +143,7 @@ const insertNamed = `WITH picked AS (
       code, updated_at)
     SELECT $1, batch.batch_id, picked.transaction_id, picked.amount, 'Pending', NULL, $7
     FROM picked, batch
-  )
+  ), ${insertJob('$1', '$8', '$9', '$7')}
   SELECT batch_id FROM batch`;
 
 const recordResults = `WITH r AS (
@@ -183,7 +191,7 @@ export function createBatchStore(database: Database): BatchStore {
       return Number((row as Raw)['total']);
     },
     async create(of) {
-      const { organizationId, batchId, clientOperationId, request, selection, items, at } = of;
+      const { organizationId, batchId, clientOperationId, request, selection, items, at, job } = of;
       const body = JSON.stringify(request);
       const made =
         items === undefined
@@ -193,6 +201,8 @@ export function createBatchStore(database: Database): BatchStore {
               clientOperationId,
               body,
               at,
+              job.jobId,
+              job.kind,
             ])
           : await database.query(insertNamed, [
               organizationId,
@@ -207,6 +217,8 @@ export function createBatchStore(database: Database): BatchStore {
                 })),
               ),
               at,
+              job.jobId,
+              job.kind,
             ]);
       return made.length > 0;
     },

@@ -7,7 +7,7 @@ import type { PaymentsDeps } from './deps.ts';
 import { findTransaction } from './find.ts';
 import { operate } from './operation.ts';
 import { differences, refuseReuse } from './rules.ts';
-import { merchantOf } from './scope.ts';
+import { merchantOf, storeOf } from './scope.ts';
 
 export const captureAllJob = 'payments.captureall';
 
@@ -26,9 +26,25 @@ function selectionOf(caller: Caller, request: CaptureAllRequest): BatchSelection
       errors: [{ pointer: '/merchantId', code: 'field_required', detail: 'Is required.' }],
     });
   }
-  const storeId = caller.storeId ?? request.storeId;
+  const storeId = storeOf(caller, request.storeId);
   const { currency, authorizedBefore } = request;
-  return { merchantId, storeId, currency, authorizedBefore };
+  return {
+    merchantId,
+    storeId,
+    currency,
+    ...(authorizedBefore === undefined ? {} : { authorizedBefore: timeOf(authorizedBefore) }),
+  };
+}
+
+// RFC 3339 writes years, offsets and leap seconds that the database does not hold.
+function timeOf(text: string): string {
+  const ms = Date.parse(text.replace(/:60(?=[.Zz+-])/, ':59'));
+  if (ms >= 0) return isoTime(ms);
+  return refuse('field_invalid', 'The time is before any sale.', {
+    errors: [
+      { pointer: '/authorizedBefore', code: 'field_invalid', detail: 'Lies before the year 1970.' },
+    ],
+  });
 }
 
 function viewBatch(row: BatchRow, items: readonly BatchItem[], limit: number): Batch {
@@ -83,6 +99,11 @@ async function dryRun(
   };
 }
 
+const unknownCodes: ReadonlySet<string> = new Set([
+  'transaction_not_found',
+  'transaction_ambiguous',
+]);
+
 // A name that is unknown is told at once: a batch holds only what can be captured.
 async function namedItems(
   deps: CaptureAllDeps,
@@ -97,7 +118,7 @@ async function namedItems(
         const loaded = await findTransaction(deps, caller, transactionId, merchantId);
         return { transactionId: loaded.row.transactionId, amount };
       } catch (error) {
-        if (!(error instanceof Refusal)) throw error;
+        if (!(error instanceof Refusal) || !unknownCodes.has(error.code)) throw error;
         return refuse('transaction_not_found', 'A named transaction does not exist.', {
           errors: [
             { pointer: `/items/${index}/transactionId`, code: error.code, detail: error.detail },
@@ -123,7 +144,12 @@ export async function captureAll(
   const { organizationId } = caller;
   const selection = selectionOf(caller, request);
   if (request.dryRun === true) return dryRun(deps, organizationId, selection);
-  const { clientOperationId, ...members } = request;
+  const { clientOperationId, ...named } = request;
+  // A token of one store asks for that store, whether it says so or not.
+  const members = {
+    ...named,
+    ...(selection.storeId === undefined ? {} : { storeId: selection.storeId }),
+  };
   const batchId = deps.ids.uuid();
   const identifier = clientOperationId ?? batchId;
   const known = () => deps.batches.findByClientId(organizationId, identifier, selection.merchantId);
@@ -139,11 +165,12 @@ export async function captureAll(
     selection,
     ...(items === undefined ? {} : { items }),
     at,
+    job: { jobId: deps.ids.uuid(), kind: captureAllJob },
   });
   const row = await known();
   if (row === undefined) throw new Error('a batch has vanished');
   if (!made) return replayBatch(deps, organizationId, row, members);
-  await continueBatch(deps, organizationId, batchId);
+  deps.jobs.poke();
   return { replayed: false, batch: await shown(deps, organizationId, row, { limit: shownMax }) };
 }
 
@@ -156,8 +183,6 @@ async function replayBatch(
   if (differences(row.request, members).length > 0) {
     refuseReuse(row.request, members, 'clientOperationId');
   }
-  // A crash between making the batch and its job leaves it to whoever asks next.
-  if (row.state === 'Running') await continueBatch(deps, organizationId, row.batchId);
   return { replayed: true, batch: await shown(deps, organizationId, row, { limit: shownMax }) };
 }
 
@@ -183,7 +208,9 @@ export async function findBatch(
   page: { after?: string | undefined; limit: number },
 ): Promise<Batch> {
   const row = await deps.batches.find(caller.organizationId, batchId);
-  const mine = caller.merchantId === undefined || row?.merchantId === caller.merchantId;
+  const mine =
+    (caller.merchantId === undefined || row?.merchantId === caller.merchantId) &&
+    (caller.storeId === undefined || row?.request['storeId'] === caller.storeId);
   if (row === undefined || !mine) {
     return refuse('batch_not_found', 'There is no batch with this identifier.');
   }

@@ -4,6 +4,7 @@ import type { FastifyReply } from 'fastify';
 import { Type } from 'typebox';
 import { idempotencyKeyHeader } from '../http/index.ts';
 import type { LoadedTransaction } from './model.ts';
+import { checkOperationId } from './rules.ts';
 
 export const base = '/payment/v1/transactions';
 export const tags = ['Card payments'];
@@ -53,13 +54,23 @@ export function operationIdOf(
   headers: Record<string, unknown>,
   inBody: string | undefined,
 ): string | undefined {
-  const header = headers[idempotencyKeyHeader];
+  const id = agreedId(headers[idempotencyKeyHeader], inBody);
+  checkOperationId(id);
+  return id;
+}
+
+/** The same for a sale, whose identifier stands in the body always. */
+export function checkSaleKey(headers: Record<string, unknown>, clientTransactionId: string): void {
+  agreedId(headers[idempotencyKeyHeader], clientTransactionId);
+}
+
+function agreedId(header: unknown, inBody: string | undefined): string | undefined {
   if (header === undefined) return inBody;
   if (typeof header !== 'string' || !/^[A-Za-z0-9._:-]{1,64}$/.test(header)) {
     return refuse('header_invalid', 'Idempotency-Key is 1 to 64 of A-Z a-z 0-9 . _ : -');
   }
   if (inBody !== undefined && inBody !== header) {
-    refuse('idempotency_key_mismatch', 'Idempotency-Key and clientOperationId differ.');
+    refuse('idempotency_key_mismatch', 'Idempotency-Key and the identifier in the body differ.');
   }
   return header;
 }

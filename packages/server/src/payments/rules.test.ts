@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { type ProcessRequest, Refusal } from '@switchyard/contract';
-import { checkFields } from './rules.ts';
+import { checkFields, checkOperationId, checkTimes } from './rules.ts';
 
 const request = (members: Partial<ProcessRequest> = {}): ProcessRequest => ({
   clientTransactionId: 'till-7:000123',
@@ -18,10 +18,10 @@ test('no UUID passes for a card number', () => {
     const id = randomUUID();
     checkFields(
       request({ clientTransactionId: id, order: { orderId: id }, metadata: { basket: id } }),
-      0,
     );
+    checkOperationId(id);
   }
-  checkFields(request({ clientTransactionId: '63432678-5937-4187-8eb1-3296fd195bd2' }), 0);
+  checkFields(request({ clientTransactionId: '63432678-5937-4187-8eb1-3296fd195bd2' }));
 });
 
 test('a card number is refused wherever text is kept, and not repeated', () => {
@@ -36,13 +36,32 @@ test('a card number is refused wherever text is kept, and not repeated', () => {
   ];
   for (const place of places) {
     assert.throws(
-      () => checkFields(request(place), 0),
+      () => checkFields(request(place)),
       (error) => {
         assert.ok(error instanceof Refusal);
-        assert.equal(error.code, 'field_invalid');
+        const isId = 'clientTransactionId' in place;
+        assert.equal(error.code, isId ? 'client_id_invalid' : 'field_invalid');
         assert.doesNotMatch(JSON.stringify({ ...error, text: error.message }), /4111/);
         return true;
       },
     );
   }
+});
+
+test('a card is good to the end of its month, a request up to its notAfter', () => {
+  const at = Date.parse('2026-12-31T23:59:59.500Z');
+  const codeOf = (members: Partial<ProcessRequest>, expiry: string, now = at) => {
+    try {
+      return checkTimes(request(members), { expiry }, now);
+    } catch (error) {
+      return (error as Refusal).code;
+    }
+  };
+  assert.equal(codeOf({}, '2612'), undefined);
+  assert.equal(codeOf({}, '2612', at + 500), 'card_expired_input');
+  assert.equal(codeOf({}, '9901'), undefined);
+  assert.equal(codeOf({ notAfter: '2026-12-31T23:59:59.500Z' }, '3012'), undefined);
+  assert.equal(codeOf({ notAfter: '2026-12-31T23:59:59.499Z' }, '3012'), 'too_late');
+  assert.equal(codeOf({ notAfter: '2026-12-31T23:59:60Z' }, '3012'), 'too_late');
+  assert.equal(codeOf({ notAfter: '2027-01-01T01:00:00+02:00' }, '3012'), 'too_late');
 });

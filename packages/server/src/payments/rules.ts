@@ -29,11 +29,7 @@ export function checkFields(request: ProcessRequest): void {
 }
 
 /** What was right yesterday and is wrong today. @throws Refusal too_late, card_expired_input */
-export function checkTimes(
-  request: ProcessRequest,
-  card: { expiry: string },
-  now: number,
-): void {
+export function checkTimes(request: ProcessRequest, card: { expiry: string }, now: number): void {
   // A leap second cannot be told apart from the second after it.
   const limit = request.notAfter?.replace(/:60(?=[.Zz+-])/, ':59');
   if (limit !== undefined && Date.parse(limit) < now) {

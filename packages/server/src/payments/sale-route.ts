@@ -5,10 +5,10 @@ import { route } from '../http/index.ts';
 import type { PaymentsDeps } from './deps.ts';
 import {
   base,
+  checkSaleKey,
   common,
   idempotencyHeaders,
   markReplay,
-  operationIdOf,
   pointAt,
   rateLimit,
   tags,
@@ -54,7 +54,7 @@ export function registerSale(app: FastifyInstance, deps: PaymentsDeps): void {
       'client_id_invalid',
     ],
     handler: async (request, reply) => {
-      operationIdOf(request.headers, request.body.clientTransactionId);
+      checkSaleKey(request.headers, request.body.clientTransactionId);
       const { loaded, replayed } = await sale(deps, request.caller, request.body);
       markReplay(reply, replayed);
       if (loaded.row.state === 'Failed') {

@@ -10,7 +10,7 @@ import type { Change, LoadedTransaction, SaleFacts, StoredEvent, TransactionRow 
 import { replaySale, type SaleKey, saleKey } from './replay.ts';
 import { reversalStep } from './reversal.ts';
 import { captureModeFor, checkFields, checkTimes, fingerprintOf } from './rules.ts';
-import { merchantOf } from './scope.ts';
+import { merchantOf, storeOf } from './scope.ts';
 import { noAmounts, overCaptureOf } from './state.ts';
 import { after, changeOf, type Step } from './step.ts';
 
@@ -147,11 +147,10 @@ function firstEvent(loaded: LoadedTransaction): StoredEvent {
 }
 
 function placeOf(caller: Caller, request: ProcessRequest) {
-  const { storeId = request.storeId, deviceId = request.deviceId } = caller;
-  if (storeId !== (request.storeId ?? storeId)) {
-    refuse('entity_out_of_scope', 'The token is good for another store.');
-  }
-  if (deviceId !== (request.deviceId ?? deviceId)) {
+  const storeId = storeOf(caller, request.storeId);
+  const asked = request.deviceId?.toLowerCase();
+  const { deviceId = asked } = caller;
+  if (deviceId !== (asked ?? deviceId)) {
     refuse('entity_out_of_scope', 'The token is good for another device.');
   }
   return { storeId, deviceId };
