@@ -29,7 +29,6 @@ test('the table names every address, application, store and device, in 100 colum
   const text = renderBanner(facts, places, plain);
   const expected = [
     addresses.baseUrl,
-    addresses.deviceAuthUrl,
     caFile,
     places.demoFile,
     '127.0.0.1:8583',
