@@ -12,7 +12,7 @@ export function choice<const Values extends readonly string[]>(
   ...values: Values
 ): Reader<Values[number]> {
   return {
-    type: values.join(' \\| '),
+    type: values.join(' | '),
     read(text) {
       const found = values.find((value) => value === text);
       if (found === undefined)
