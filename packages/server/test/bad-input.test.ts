@@ -15,6 +15,8 @@ import {
   unknownId,
 } from './bad-input-cases.ts';
 import type { Answer, Call } from './client.ts';
+import { type Documented, documented } from './documented.ts';
+import { testHouse } from './house.ts';
 import { assertRefused, rowsOf } from './refused.ts';
 import { keyedSale, type Scene, scene } from './scene.ts';
 import { forgedToken } from './tokens.ts';
@@ -26,6 +28,7 @@ const bodyMax = 1_048_576;
 const cardData = /4111111111111111|4111 1111|4111111111111112|541333008901001|5555555555554444/;
 
 describe('bad input', () => {
+  let documents: Documented;
   let on: Scene;
   let abroad: Scene;
   /** An authorised sale of 12.34 EUR. */
@@ -40,6 +43,7 @@ describe('bad input', () => {
   }
 
   before(async () => {
+    documents = await documented((await testHouse()).client);
     [on, abroad] = await Promise.all([scene(), scene()]);
     sold = await sell(on, on.shop.token);
     foreign = await sell(abroad, abroad.shop.token);
@@ -60,6 +64,7 @@ describe('bad input', () => {
     const before = await rowsOf(on.organizationId);
     const answer = await call(method, path, rest);
     assertRefused(answer, { code, ...(pointer === undefined ? {} : { pointer }) }, name);
+    documents.assertCode(method, base + path, answer);
     assert.doesNotMatch(answer.text, cardData, name);
     // The outbox is emptied meanwhile, and never grows.
     const { outbox, ...now } = await rowsOf(on.organizationId);

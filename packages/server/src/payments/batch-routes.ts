@@ -8,6 +8,7 @@ import {
   base,
   idempotencyHeaders,
   markReplay,
+  ofIdentifier,
   operationIdOf,
   rateLimit,
   tags,
@@ -37,7 +38,7 @@ export function registerBatches(app: FastifyInstance, deps: CaptureAllDeps): voi
     bodyOptional: true,
     body: CaptureAllRequest,
     response: { 200: Batch, 202: Batch },
-    errors: ['client_id_reused', 'transaction_not_found', 'entity_out_of_scope'],
+    errors: [...ofIdentifier, 'transaction_not_found'],
     handler: async (request, reply) => {
       const clientOperationId = operationIdOf(request.headers, request.body.clientOperationId);
       const { batch, replayed } = await captureAll(deps, request.caller, {
@@ -63,7 +64,7 @@ export function registerBatches(app: FastifyInstance, deps: CaptureAllDeps): voi
     params: Type.Object({ batchId: Type.String({ format: 'uuid' }) }),
     query: ItemsPage,
     response: { 200: Batch },
-    errors: ['batch_not_found'],
+    errors: ['batch_not_found', 'database_unavailable'],
     handler: ({ caller, params, query }) =>
       findBatch(deps, caller, params.batchId, {
         after: query.cursor,

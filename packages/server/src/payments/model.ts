@@ -46,6 +46,8 @@ export type OperationDetails = {
   request: Record<string, unknown>;
   actor?: string;
   final?: boolean;
+  /** What a final capture gives back of the hold, minor units; reserved together with it. */
+  released?: number;
   cancelReason?: 'Technical' | 'Functional';
   reversalReason?: string;
   /** What stays authorised after a partial cancel. */

@@ -21,6 +21,7 @@ import {
   markReplay,
   OfMerchant,
   ofState,
+  ofTransaction,
   operationIdOf,
   pointAt,
   rateLimit,
@@ -146,7 +147,7 @@ export function registerByWeb(app: FastifyInstance, deps: PaymentsDeps): void {
     params: ByTransaction,
     query: OfMerchant,
     response: { 200: AllowedOperations },
-    errors: ['transaction_not_found', 'transaction_ambiguous'],
+    errors: ofTransaction,
     handler: async ({ caller, params, query }) =>
       allowed(deps, await findTransaction(deps, caller, params.transactionId, query.merchantId)),
   });
@@ -166,7 +167,14 @@ export function registerByWeb(app: FastifyInstance, deps: PaymentsDeps): void {
     query: OfMerchant,
     body: RefundByWebRequest,
     response: { 200: OperationAnswer, 202: OperationAnswer },
-    errors: [...common, ...ofState, 'refund_amount_exceeded', 'cancel_amount_exceeded'],
+    errors: [
+      ...common,
+      ...ofState,
+      'already_captured',
+      'refund_amount_exceeded',
+      'cancel_amount_exceeded',
+      'partial_cancel_not_supported',
+    ],
     handler: async (request, reply) => {
       const { caller, params, query, body } = request;
       const clientOperationId = operationIdOf(request.headers, body.clientOperationId);

@@ -12,7 +12,7 @@ import {
 import { nextReferenceFor, repeatJobFor, reversalStep } from './reversal.ts';
 import { decide, type OperationRequest, operationOf, refuseReuse } from './rules.ts';
 import { settledStep } from './settled.ts';
-import type { Changes, Terms, Verb } from './state.ts';
+import { type Changes, openAmount, type Terms, type Verb } from './state.ts';
 import { after, changeOf, type Step } from './step.ts';
 import { OperationIdTaken } from './store.ts';
 
@@ -161,6 +161,7 @@ async function firstStep(
   if (verb === 'Reverse') {
     const step = await reversalStep(deps, loaded, {
       at,
+      amount: decision.amount,
       reason: call.reversalReason ?? 'Technical',
       clientOperationId: call.clientOperationId,
       details,
@@ -190,10 +191,19 @@ async function firstStep(
   return {
     at,
     type: `transaction.${verb.toLowerCase()}_pending`,
-    changes: { [reserved[verb]]: decision.amount },
+    changes: reservedBy(verb, decision.amount, details.released),
     data: { amount: decision.amount, ...(call.actor === undefined ? {} : { actor: call.actor }) },
     operation,
   };
+}
+
+function reservedBy(
+  verb: Exclude<Verb, 'Reverse'>,
+  amount: number,
+  released: number | undefined,
+): Changes {
+  const changes = { [reserved[verb]]: amount };
+  return released === undefined ? changes : { ...changes, cancelReserved: released };
 }
 
 function detailsOf(
@@ -203,12 +213,13 @@ function detailsOf(
   decision: { amount: number; final: boolean },
 ): Omit<OperationDetails, 'reference'> {
   const { authorized, cancelled } = loaded.row.position;
+  const released = Math.max(0, openAmount(loaded.row.position) - decision.amount);
   // DE95 names what stays of the whole authorisation, captured or not.
   const rest = authorized - cancelled - decision.amount;
   return {
     request: requestOf(call),
     ...(call.actor === undefined ? {} : { actor: call.actor }),
-    ...(decision.final ? { final: true } : {}),
+    ...(decision.final ? { final: true, ...(released > 0 ? { released } : {}) } : {}),
     ...(call.cancelReason === undefined ? {} : { cancelReason: call.cancelReason }),
     ...(call.reversalReason === undefined ? {} : { reversalReason: call.reversalReason }),
     ...(verb === 'Cancel' && rest > 0 ? { remainingAmount: rest } : {}),

@@ -5,7 +5,7 @@ import { Type } from 'typebox';
 import { route } from '../http/index.ts';
 import { availability } from './availability.ts';
 import type { PaymentsDeps } from './deps.ts';
-import { ByTransaction, base, rateLimit, tags } from './route-parts.ts';
+import { ByTransaction, base, ofTransaction, rateLimit, tags } from './route-parts.ts';
 import { status } from './status.ts';
 import { viewWithEvents } from './view.ts';
 
@@ -36,7 +36,7 @@ export function registerReads(app: FastifyInstance, deps: PaymentsDeps): void {
     params: ByTransaction,
     query: WaitQuery,
     response: { 200: TransactionWithEvents },
-    errors: ['transaction_not_found', 'transaction_ambiguous', 'entity_out_of_scope'],
+    errors: ofTransaction,
     handler: async ({ caller, params, query }) =>
       viewWithEvents(
         await status(deps, caller, {

@@ -18,6 +18,8 @@ export type ReversalReason = {
   /** Epoch ms. */
   at: number;
   reason: string;
+  /** Minor units; the whole sale where left out. */
+  amount?: number;
   response?: { code: string };
   /** Epoch ms before which the reversal is not sent; now where left out. */
   notBefore?: number;
@@ -73,7 +75,7 @@ export async function reversalStep(
     operationId: deps.ids.uuid(),
     kind: 'Reversal',
     status: 'Pending',
-    amount: row.amount,
+    amount: of.amount ?? row.amount,
     clientOperationId: of.clientOperationId,
     details: { request: {}, cancelReason: 'Technical', ...of.details, reference },
     deadline: of.at + deps.acquirerTimeoutMs + graceMs,

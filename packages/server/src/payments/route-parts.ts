@@ -25,14 +25,27 @@ export const OfMerchant = Type.Object(
   { additionalProperties: false },
 );
 
-export const common: ErrorCode[] = [
+/** Of everything that takes an identifier of the client. */
+export const ofIdentifier: ErrorCode[] = [
+  'client_id_reused',
+  'client_id_invalid',
+  'idempotency_key_mismatch',
+  'header_invalid',
+  'entity_out_of_scope',
+  'database_unavailable',
+];
+/** Of everything that names a transaction. */
+export const ofTransaction: ErrorCode[] = [
   'transaction_not_found',
   'transaction_ambiguous',
-  'client_id_reused',
-  'concurrent_modification',
-  'idempotency_key_mismatch',
-  'acquirer_unavailable',
   'entity_out_of_scope',
+  'database_unavailable',
+];
+export const common: ErrorCode[] = [
+  ...ofIdentifier,
+  ...ofTransaction,
+  'concurrent_modification',
+  'acquirer_unavailable',
 ];
 export const ofState: ErrorCode[] = [
   'transaction_in_progress',

@@ -3,7 +3,7 @@ import { type ErrorCode, type ProcessRequest, refuse } from '@switchyard/contrac
 import { looksLikePan } from '@switchyard/emv';
 import { isActiveCurrency } from '@switchyard/money';
 import type { LoadedTransaction, OperationKind, TransactionRow } from './model.ts';
-import { judge, type Terms, type Verb } from './state.ts';
+import { isShared, judge, type Terms, type Verb } from './state.ts';
 
 /** What of the acquirer contract a sale is measured against. */
 export type SaleTerms = {
@@ -250,7 +250,12 @@ export function decide(
   if (verb === 'Cancel' && amount < verdict.maxAmount && !terms.partialCancel) {
     refuse('partial_cancel_not_supported', 'The acquirer takes only full cancels.', extensions());
   }
-  return { amount, queued: verdict.mode === 'Queue', final: isFinal(verb, request, terms) };
+  const final = isFinal(verb, request, terms);
+  if (final && isShared(row.position)) {
+    const detail = 'The last capture waits until what is under way has an answer.';
+    refuse('transaction_in_progress', detail, extensions());
+  }
+  return { amount, queued: verdict.mode === 'Queue', final };
 }
 
 // A reversal is of the whole sale: any other amount is told so.

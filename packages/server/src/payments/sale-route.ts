@@ -1,20 +1,31 @@
 // The route of a sale.
-import { ProcessRequest, refuse, Transaction } from '@switchyard/contract';
+import { type ErrorCode, ProcessRequest, refuse, Transaction } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { route } from '../http/index.ts';
 import type { PaymentsDeps } from './deps.ts';
 import {
   base,
   checkSaleKey,
-  common,
   idempotencyHeaders,
   markReplay,
+  ofIdentifier,
   pointAt,
   rateLimit,
   tags,
 } from './route-parts.ts';
 import { sale } from './sale.ts';
 import { viewTransaction } from './view.ts';
+
+/** Of the merchant, store and device that a sale is made at. */
+const ofPlace: ErrorCode[] = [
+  'merchant_not_found',
+  'store_not_found',
+  'device_not_found',
+  'entity_mismatch',
+  'merchant_not_active',
+  'store_not_active',
+  'device_not_active',
+];
 
 export function registerSale(app: FastifyInstance, deps: PaymentsDeps): void {
   route(app, {
@@ -34,10 +45,10 @@ export function registerSale(app: FastifyInstance, deps: PaymentsDeps): void {
     body: ProcessRequest,
     response: { 200: Transaction, 202: Transaction },
     errors: [
-      ...common,
-      'amount_invalid',
-      'amount_zero',
-      'amount_too_large',
+      ...ofIdentifier,
+      ...ofPlace,
+      'concurrent_modification',
+      'acquirer_unavailable',
       'currency_unknown',
       'currency_not_supported',
       'entry_mode_invalid',
@@ -51,7 +62,6 @@ export function registerSale(app: FastifyInstance, deps: PaymentsDeps): void {
       'clear_card_data_refused',
       'no_acquirer_for_merchant',
       'too_late',
-      'client_id_invalid',
     ],
     handler: async (request, reply) => {
       checkSaleKey(request.headers, request.body.clientTransactionId);

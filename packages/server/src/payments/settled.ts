@@ -9,22 +9,15 @@ import type { Step } from './step.ts';
 /** The host knows no such original: there is nothing that a reversal could still take back. */
 const originalNotFound = '25';
 
-/** Gives back what a final capture leaves of the hold. */
-function releasedBy(loaded: LoadedTransaction, operation: StoredOperation): number {
-  if (operation.details.final !== true) return 0;
-  const { captureReserved, cancelReserved } = loaded.row.position;
-  const others = captureReserved - operation.amount + cancelReserved;
-  return Math.max(0, openAmount(loaded.row.position) - operation.amount - others);
-}
-
 function succeeded(loaded: LoadedTransaction, operation: StoredOperation): Changes {
-  const { amount } = operation;
+  const { amount, details } = operation;
+  const { released = 0 } = details;
   switch (operation.kind) {
     case 'Capture':
       return {
         captured: amount,
         captureReserved: -amount,
-        cancelled: releasedBy(loaded, operation),
+        ...(released > 0 ? { cancelled: released, cancelReserved: -released } : {}),
       };
     case 'Refund':
       return { refunded: amount, refundReserved: -amount };
@@ -36,9 +29,13 @@ function succeeded(loaded: LoadedTransaction, operation: StoredOperation): Chang
 }
 
 function given(operation: StoredOperation): Changes {
+  const { released = 0 } = operation.details;
   switch (operation.kind) {
     case 'Capture':
-      return { captureReserved: -operation.amount };
+      return {
+        captureReserved: -operation.amount,
+        ...(released > 0 ? { cancelReserved: -released } : {}),
+      };
     case 'Refund':
       return { refundReserved: -operation.amount };
     case 'Cancel':

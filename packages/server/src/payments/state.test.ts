@@ -78,6 +78,22 @@ test('a remainder beside captures is cancelled only where the acquirer can', () 
   assert.equal(verdict.allowed ? undefined : verdict.reason, 'partial_cancel_not_supported');
 });
 
+test('what takes all the rest waits for what is under way', () => {
+  const cancelling = approved({ authorized: 100, cancelReserved: 30 });
+  const capturing = approved({ authorized: 100, captureReserved: 30 });
+  const reasonOf = (position: Position, verb: Verb, of: Partial<Terms> = {}) => {
+    const verdict = judge(position, verb, { ...terms, ...of });
+    return verdict.allowed ? verdict.maxAmount : verdict.reason;
+  };
+  assert.equal(reasonOf(cancelling, 'Cancel'), 'transaction_in_progress');
+  assert.equal(reasonOf(cancelling, 'Reverse'), 'transaction_in_progress');
+  assert.equal(reasonOf(cancelling, 'Capture'), 70);
+  assert.equal(reasonOf(capturing, 'Cancel'), 70);
+  assert.equal(reasonOf(capturing, 'Capture'), 70);
+  const single = { multipleCapture: false };
+  assert.equal(reasonOf(capturing, 'Capture', single), 'transaction_in_progress');
+});
+
 test('the allowance above the authorised amount is counted in whole minor units', () => {
   assert.equal(overCaptureOf(999, 10), 99);
   assert.equal(overCaptureOf(999_999_999_999, 100), 999_999_999_999);

@@ -182,6 +182,11 @@ export function overCaptureOf(amount: number, percent: number): number {
   return Number((BigInt(amount) * BigInt(percent)) / 100n);
 }
 
+/** Whether a part of the hold awaits an answer; what takes all the rest has to wait for it. */
+export function isShared(position: Position): boolean {
+  return position.captureReserved + position.cancelReserved > 0;
+}
+
 function freeToCapture(position: Position, terms: Terms): number {
   const taken = position.captured + position.captureReserved + position.cancelled;
   return Math.max(0, position.authorized + terms.overCapture - taken - position.cancelReserved);
@@ -205,9 +210,12 @@ function openVerdict(position: Position, verb: Verb, terms: Terms): Verdict {
   const open = openAmount(position);
   if (verb === 'Capture') {
     if (open === 0) return refused('nothing_to_capture');
+    if (!terms.multipleCapture && isShared(position)) return refused('transaction_in_progress');
     return { allowed: true, mode: 'Open', maxAmount: freeToCapture(position, terms) };
   }
   if (open === 0) return refused('already_captured');
+  // Each cancel names what stays of the hold, so the acquirer must get them one after the other.
+  if (position.cancelReserved > 0) return refused('transaction_in_progress');
   if (position.captured + position.captureReserved > 0 && !terms.partialCancel) {
     return refused('partial_cancel_not_supported');
   }
@@ -224,9 +232,7 @@ export function judge(position: Position, verb: Verb, terms: Terms): Verdict {
       if (position.refunded === position.captured) return refused('already_refunded');
       return { allowed: true, mode: 'Refundable', maxAmount: freeToRefund(position) };
     case 'Whole':
-      if (position.captureReserved + position.cancelReserved > 0) {
-        return refused('transaction_in_progress');
-      }
+      if (isShared(position)) return refused('transaction_in_progress');
       return { allowed: true, mode: 'Whole', maxAmount: openAmount(position) };
     case 'Queue':
       return { allowed: true, mode: 'Queue', maxAmount: 0 };
