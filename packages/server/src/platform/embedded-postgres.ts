@@ -1,7 +1,7 @@
 // Runs a PostgreSQL of our own: starts or adopts it, starts it again when it dies, stops it with us.
 import { pause } from './clock.ts';
 import type { Log } from './log.ts';
-import { type Account, serverAccount } from './postgres-account.ts';
+import { serverAccount } from './postgres-account.ts';
 import { findBinaries } from './postgres-binaries.ts';
 import { ensureCluster } from './postgres-cluster.ts';
 import type { PostgresSettings } from './postgres-configuration.ts';
@@ -11,6 +11,7 @@ import {
   dropSocketDirectory,
   openHome,
   ownedDirectory,
+  type Place,
   socketDirectory,
 } from './postgres-home.ts';
 import {
@@ -50,8 +51,6 @@ export type EmbeddedPostgresOptions = {
   settings?: PostgresSettings;
 };
 
-type Place = { home: string; account: Account };
-
 export async function startEmbeddedPostgres(
   options: EmbeddedPostgresOptions,
 ): Promise<EmbeddedPostgres> {
@@ -77,7 +76,8 @@ export async function startEmbeddedPostgres(
     for (;;) {
       await Promise.race([current.gone, stopAsked]);
       if (stopping.signal.aborted) return;
-      log.error({ pid: current.pid, tail: await logTail(home) }, 'embedded PostgreSQL has died');
+      const tail = await logTail(home).catch(() => '');
+      log.error({ pid: current.pid, tail }, 'embedded PostgreSQL has died');
       for (let waitMs = firstPauseMs; ; waitMs = Math.min(waitMs * 2, longestPauseMs)) {
         try {
           current =
@@ -120,17 +120,18 @@ async function adopt(home: string, stopping?: AbortSignal): Promise<Postmaster |
 
 async function launch(
   { binDir, settings = {} }: EmbeddedPostgresOptions,
-  { home, account }: Place,
+  place: Place,
   sameSocketDir?: string,
   stopping?: AbortSignal,
 ): Promise<Postmaster> {
-  const binaries = await findBinaries(home, account, binDir);
-  await ensureCluster(home, account, binaries, settings);
-  const socketDir = sameSocketDir ?? (await socketDirectory(home, account));
-  await ownedDirectory(socketDir, account);
+  const { home } = place;
+  const binaries = await findBinaries(place, binDir);
+  await ensureCluster(place, binaries, settings);
+  const socketDir = sameSocketDir ?? (await socketDirectory(place));
+  await ownedDirectory(socketDir, place.account);
   for (let waitedMs = 0; ; waitedMs += remainsPauseMs) {
     const logStart = await logLength(home);
-    const started = await startPostmaster(home, account, binaries.postgres, socketDir);
+    const started = await startPostmaster(place, binaries.postgres, socketDir);
     if (await answers(home, started, stopping)) return started;
     if (stopping?.aborted === true) await stopPostmaster(started);
     const tail = await logTail(home, logStart);

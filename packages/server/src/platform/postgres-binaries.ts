@@ -1,39 +1,42 @@
 // Finds the PostgreSQL programs, and makes them usable where npm has left them half installed.
 import { execFile } from 'node:child_process';
-import { chmod, cp, readdir, readFile, rename, rm, symlink } from 'node:fs/promises';
+import { chmod, cp, mkdir, readdir, readFile, rename, rm, symlink } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type Account, succeeds } from './postgres-account.ts';
+import type { Place } from './postgres-home.ts';
 
 const run = promisify(execFile);
 
 export type Binaries = { initdb: string; postgres: string };
 
+/** For copies where the account cannot enter the data directory; one for all of them, each version by name. */
+const sharedPlace = '/var/lib/switchyard';
+
 /** Those of `binDir`; else those of the npm package. */
 export async function findBinaries(
-  home: string,
-  account: Account,
+  { home, account, passable }: Place,
   binDir: string | undefined,
 ): Promise<Binaries> {
   return binDir === undefined
-    ? findBinariesIn(packagedDirectory(), home, account)
+    ? findBinariesIn(packagedDirectory(), passable ? home : sharedPlace, account)
     : inDirectory(binDir);
 }
 
 /**
- * The package's programs where they are, or copied into `home` where the account cannot run them in place:
+ * The package's programs where they are, or copied into `copies` where the account cannot run them in place:
  * node_modules may be unreadable for it, or read-only for us with its library links missing.
  */
 export async function findBinariesIn(
   native: string,
-  home: string,
+  copies: string,
   account: Account,
 ): Promise<Binaries> {
   const linked = await linkLibraries(native);
   const packaged = inDirectory(join(native, 'bin'));
   if (linked && (account === undefined || (await runs(packaged, account)))) return packaged;
-  const copied = inDirectory(join(await copyBinaries(native, home), 'bin'));
+  const copied = inDirectory(join(await copyBinaries(native, copies), 'bin'));
   // Where even the copy does not run, this says why.
   await run(copied.postgres, ['--version'], { ...account, cwd: '/' });
   return copied;
@@ -83,12 +86,13 @@ async function linkLibraries(native: string): Promise<boolean> {
   return true;
 }
 
-async function copyBinaries(native: string, home: string): Promise<string> {
+async function copyBinaries(native: string, copies: string): Promise<string> {
+  await mkdir(copies, { recursive: true, mode: 0o755 });
   const manifest = await readFile(join(native, '..', 'package.json'), 'utf8');
   const { version } = JSON.parse(manifest) as { version: string };
-  const place = join(home, `postgresql-${version}`, 'native');
+  const place = join(copies, `postgresql-${version}`, 'native');
   if ((await readdir(place).catch(() => [])).length > 0) return place;
-  const draft = join(home, `postgresql.new-${process.pid}`);
+  const draft = join(copies, `postgresql.new-${process.pid}`);
   const draftNative = join(draft, 'native');
   await cp(native, draftNative, { recursive: true, verbatimSymlinks: true });
   await linkLibraries(draftNative);

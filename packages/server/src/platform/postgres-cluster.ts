@@ -3,10 +3,9 @@ import { execFile } from 'node:child_process';
 import { appendFile, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Account } from './postgres-account.ts';
 import { type Binaries, majorVersion } from './postgres-binaries.ts';
 import { type PostgresSettings, postgresConfiguration } from './postgres-configuration.ts';
-import { isAlive } from './postgres-home.ts';
+import { here, isAlive, ownedDirectory, type Place } from './postgres-home.ts';
 
 const run = promisify(execFile);
 export const superuser = 'switchyard';
@@ -20,34 +19,35 @@ export function clusterDirectory(home: string): string {
 }
 
 export async function ensureCluster(
-  home: string,
-  account: Account,
+  place: Place,
   binaries: Binaries,
   settings: PostgresSettings,
 ): Promise<void> {
-  const cluster = clusterDirectory(home);
+  const cluster = clusterDirectory(place.home);
   const present = await stat(join(cluster, 'PG_VERSION')).catch(() => undefined);
-  if (present === undefined) await createCluster(home, account, binaries);
+  if (present === undefined) await createCluster(place, binaries);
   await writeFile(join(cluster, configurationFile), postgresConfiguration(settings), {
     mode: 0o644,
   });
 }
 
-async function createCluster(home: string, account: Account, binaries: Binaries): Promise<void> {
+async function createCluster({ home, account, passable }: Place, binaries: Binaries) {
   await removeDrafts(home);
   const draft = join(home, `${draftPrefix}${process.pid}`);
+  await ownedDirectory(draft, account);
   const version = await majorVersion(binaries, account);
   const locale = ['--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
   try {
     await run(
       binaries.initdb,
       [
-        ...['-D', draft, '-U', superuser, '--auth=trust', '--no-instructions'],
+        ...['-D', passable ? draft : here, '-U', superuser, '--auth=trust', '--no-instructions'],
         ...['--encoding=UTF8', '--locale=C', ...(version >= builtinLocaleSince ? locale : [])],
       ],
-      { ...account, cwd: home, env: { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' } },
+      { ...account, cwd: draft, env: { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' } },
     );
   } catch (error) {
+    await rm(draft, { recursive: true, force: true });
     const { stderr = '' } = error as { stderr?: string };
     throw new Error(`initdb failed: ${stderr.trim() || String(error)}`, { cause: error });
   }

@@ -1,9 +1,8 @@
 // Places the embedded database: where its files are, where its socket is, and which process owns it.
-import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import {
-  access,
   chown,
+  lstat,
   mkdir,
   mkdtemp,
   readFile,
@@ -19,33 +18,32 @@ import { type Account, canEnter } from './postgres-account.ts';
 /** Linux cuts socket addresses at 108 bytes, one of them the end mark; macOS at 104. */
 const socketPathBytesMax = 103;
 export const socketName = '.s.PGSQL.5432';
-/** Where root's data goes when the server's account cannot enter the data directory, such as below /root. */
-const sharedPlace = '/var/lib';
+/**
+ * The working directory of whoever asks, which we enter as root for the server: it needs no permission for
+ * the directories above, so data below /root or in a private directory stays where it is.
+ */
+export const here = '/proc/self/cwd';
 
-/** The directory of the cluster: the one asked for, or the one noted in it. */
+export type Place = {
+  home: string;
+  account: Account;
+  /** Whether the account reaches the directory by its path; it is served as `here` otherwise. */
+  passable: boolean;
+};
+
 export async function openHome(
   dataDir: string,
   accountFor: (clusterDir: string) => Promise<Account>,
-): Promise<{ home: string; account: Account }> {
-  const asked = resolve(dataDir);
-  // 0711 for those above: the server's account has to pass through, and need not list.
-  await mkdir(asked, { recursive: true, mode: 0o711 });
-  const note = join(asked, 'location');
-  const noted = await readFile(note, 'utf8').then(
-    (text) => text.trim(),
-    () => undefined,
-  );
-  const home = noted ?? asked;
+): Promise<Place> {
+  const home = resolve(dataDir);
+  // 0711: the server's account has to pass through, and need not list. The directory stays ours.
+  await mkdir(home, { recursive: true, mode: 0o711 });
   const account = await accountFor(join(home, 'data'));
-  await ownedDirectory(home, account);
-  if (await canEnter(account, home)) return { home, account };
-  const elsewhere = join(
-    await access(sharedPlace).then(() => sharedPlace, tmpdir),
-    `switchyard-${randomBytes(8).toString('hex')}`,
-  );
-  await ownedDirectory(elsewhere, account);
-  await writeFile(note, `${elsewhere}\n`, { flush: true });
-  return { home: elsewhere, account };
+  const passable = await canEnter(account, home);
+  if (!passable && !(await exists(here))) {
+    throw new Error(`user ${account?.uid}, who runs PostgreSQL, cannot enter ${home}`);
+  }
+  return { home, account, passable };
 }
 
 /** Made with mode 0700 and given to the account. */
@@ -54,21 +52,40 @@ export async function ownedDirectory(directory: string, account: Account): Promi
   if (account !== undefined) await chown(directory, account.uid, account.gid);
 }
 
-/** Beside the data; in the directory for temporary files where that path is too long for a socket. */
-export async function socketDirectory(home: string, account: Account): Promise<string> {
+/**
+ * Beside the data; in the directory for temporary files where that path is too long for a socket or not
+ * open to the account. The short one is noted, so that a start after a crash uses it again.
+ */
+export async function socketDirectory({ home, account, passable }: Place): Promise<string> {
   const beside = join(home, 'socket');
-  if (Buffer.byteLength(join(beside, socketName)) <= socketPathBytesMax) {
+  if (passable && Buffer.byteLength(join(beside, socketName)) <= socketPathBytesMax) {
     await ownedDirectory(beside, account);
     return beside;
   }
-  const short = await mkdtemp(join(tmpdir(), 'switchyard-'));
+  const note = join(home, socketNote);
+  const noted = await readFile(note, 'utf8').catch(() => '');
+  if (noted !== '' && (await isPrivate(noted, account))) return noted;
+  const base = (await canEnter(account, tmpdir())) ? tmpdir() : '/tmp';
+  const short = await mkdtemp(join(base, 'switchyard-socket-'));
   await ownedDirectory(short, account);
+  await writeFile(note, short);
   return short;
 }
 
+const socketNote = 'socket-directory';
+
 /** The short directory goes with its server; the one beside the data stays. */
 export async function dropSocketDirectory(home: string, directory: string): Promise<void> {
-  if (directory !== join(home, 'socket')) await rm(directory, { recursive: true, force: true });
+  if (directory === join(home, 'socket')) return;
+  await rm(directory, { recursive: true, force: true });
+  await rm(join(home, socketNote), { force: true });
+}
+
+/** Nobody else can have put it there: temporary directories are open to all. */
+async function isPrivate(directory: string, account: Account): Promise<boolean> {
+  const found = await lstat(directory).catch(() => undefined);
+  const uid = account?.uid ?? process.getuid?.();
+  return found?.isDirectory() === true && found.uid === uid && (found.mode & 0o777) === 0o700;
 }
 
 /**

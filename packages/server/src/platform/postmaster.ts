@@ -4,9 +4,8 @@ import { open, readFile, readlink, realpath, rename, rm, stat } from 'node:fs/pr
 import { join } from 'node:path';
 import pg from 'pg';
 import { pause } from './clock.ts';
-import type { Account } from './postgres-account.ts';
 import { clusterDirectory, superuser } from './postgres-cluster.ts';
-import { isAlive, socketName } from './postgres-home.ts';
+import { here, isAlive, type Place, socketName } from './postgres-home.ts';
 
 const pollMs = 10;
 const deathPollMs = 200;
@@ -35,18 +34,18 @@ export function databaseUrl(socketDir: string): string {
 }
 
 export async function startPostmaster(
-  home: string,
-  account: Account,
+  { home, account, passable }: Place,
   postgres: string,
   socketDir: string,
 ): Promise<Postmaster> {
+  const cluster = clusterDirectory(home);
   const logFile = logFileOf(home);
   if ((await logLength(home)) > logBytesMax) await rename(logFile, `${logFile}.1`);
   const log = await open(logFile, 'a', 0o600);
   try {
-    const child = spawn(postgres, ['-D', clusterDirectory(home), '-k', socketDir], {
+    const child = spawn(postgres, ['-D', passable ? cluster : here, '-k', socketDir], {
       ...account,
-      cwd: home,
+      cwd: cluster,
       env: { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' },
       stdio: ['ignore', log.fd, log.fd],
       // A session of its own: Ctrl+C reaches us alone, and we stop it when all else is done.
