@@ -24,6 +24,8 @@ export type StepResult = {
   p999Us: number;
   maxUs: number;
   errors: Record<string, number>;
+  /** All answers, those before the window too. */
+  answered: number;
   /** The step was ended before its time, since the requests that waited only grew in number. */
   givenUp: boolean;
 };
@@ -82,6 +84,7 @@ function resultOf(
     p999Us: latencies.percentile(99.9),
     maxUs: latencies.max(),
     errors: Object.fromEntries(errors),
+    answered: counts.all,
     givenUp,
   };
 }

@@ -52,7 +52,8 @@ export function sumProfile(profile: CpuProfile): {
   for (const { id, callFrame } of profile.nodes) {
     const selfUs = times.get(id) ?? 0;
     const { functionName, url, lineNumber } = callFrame;
-    if (selfUs === 0 || idle.has(functionName)) continue;
+    // The profiler's own beginning and end are no work of the server.
+    if (selfUs === 0 || idle.has(functionName) || url === 'node:inspector') continue;
     const place = placeOf(url);
     const name = `${functionName || '(anonymous)'} ${place}${url === '' ? '' : `:${lineNumber + 1}`}`;
     functions.set(name, (functions.get(name) ?? 0) + selfUs);

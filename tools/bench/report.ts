@@ -5,7 +5,9 @@ import type { MeasuredStep } from './load-client.ts';
 import type { Machine } from './machine.ts';
 import type { BenchOptions } from './options.ts';
 import type { ProfileLine } from './profile-report.ts';
+import type { Profile } from './profile-run.ts';
 import type { SalesFigures, Soak } from './sales.ts';
+import type { StatementCost } from './statement-costs.ts';
 import type { StatusFigures } from './status.ts';
 import {
   type Figure,
@@ -215,6 +217,28 @@ function profileSection(title: string, lines: ProfileLine[]): Section {
   };
 }
 
+function statementSection(statements: StatementCost[]): Section {
+  return {
+    title: 'PostgreSQL, time in its statements for each request',
+    figures: statements.map((each) => ({
+      name: each.statement,
+      value: `${microseconds(each.usEach)}`,
+      target:
+        `${each.callsEach.toFixed(3)} calls, ${each.rowsPerCall.toFixed(1)} rows a call, ` +
+        `${each.logBytesEach.toFixed(0)} bytes of log`,
+    })),
+  };
+}
+
+function profileParts(profile: Profile | undefined): string[] {
+  if (profile === undefined) return [];
+  return [
+    layOut([profileSection('Server, self time by function', profile.functions)]),
+    layOut([profileSection('Server, self time by package or file', profile.places)]),
+    layOut([statementSection(profile.statements)]),
+  ];
+}
+
 export function reportSales(
   figures: SalesFigures,
   options: BenchOptions,
@@ -229,15 +253,8 @@ export function reportSales(
     { title: 'Start, to the first answered request', figures: startFigures(figures) },
     fullTables(figures),
   ];
-  const profile =
-    figures.profile === undefined
-      ? []
-      : [
-          profileSection('Server, self time by function', figures.profile.functions),
-          profileSection('Server, self time by package or file', figures.profile.places),
-        ];
   const notes = `${conditions(machine, options, figures.at70)}  ${salesMeans(options)}\n`;
-  return `${[layOut(sections), ...profile.map((each) => layOut([each])), notes].join('\n')}`;
+  return [layOut(sections), ...profileParts(figures.profile), notes].join('\n');
 }
 
 function salesMeans({ terminals, connections, cards }: BenchOptions): string {
@@ -278,5 +295,6 @@ export function reportStatus(
     },
   ];
   const mix = 'reads: finished transactions, half by the server’s identifier, half by the client’s';
-  return `${layOut(sections)}\n${conditions(machine, options, at70)}  ${mix}\n`;
+  const notes = `${conditions(machine, options, at70)}  ${mix}\n`;
+  return [layOut(sections), ...profileParts(figures.profile), notes].join('\n');
 }

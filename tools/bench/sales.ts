@@ -1,5 +1,4 @@
 // `bench sales`: the knee and the bare line by turns, then 70 % of the knee, full tables, memory.
-import { existsSync, readFileSync } from 'node:fs';
 import { type BareRun, bestOf } from './bare-client.ts';
 import type { Closers } from './closers.ts';
 import { fill } from './fill.ts';
@@ -7,8 +6,8 @@ import { median } from './knee.ts';
 import { describeStep, findKnee, type Knee, type Say } from './knee-run.ts';
 import type { MeasuredStep } from './load-client.ts';
 import type { BenchOptions } from './options.ts';
-import { type ProfileLine, sumProfile } from './profile-report.ts';
-import { openScene, profileOf, type Scene } from './scene.ts';
+import { type Profile, runProfiled } from './profile-run.ts';
+import { openScene, type Scene } from './scene.ts';
 import { type Starts, timeStarts } from './starts.ts';
 import { perSecond, seconds } from './table.ts';
 
@@ -27,7 +26,7 @@ export type SalesFigures = {
   residentHighestMib: number;
   full?: { rows: number; fillSeconds: number; step: MeasuredStep };
   soak?: Soak;
-  profile?: { functions: ProfileLine[]; places: ProfileLine[] };
+  profile?: Profile;
 };
 
 /** Every device has to get its terminal id, every card its token, and the code to be compiled. */
@@ -46,7 +45,6 @@ const shareOfKnee = 0.7;
 const longStep = 3;
 const modelRefunds = 20;
 const soakPartSeconds = 60;
-const profileLimitMs = 20_000;
 
 async function warm(scene: Scene, say: Say): Promise<MeasuredStep[]> {
   say('warming up …');
@@ -89,23 +87,6 @@ async function runRounds(scene: Scene, options: BenchOptions, say: Say) {
     knees.push(knee);
   }
   return { bare, knees };
-}
-
-async function profiled<Result>(
-  scene: Scene,
-  isWanted: boolean,
-  run: () => Promise<Result>,
-): Promise<{ result: Result; profile?: ReturnType<typeof sumProfile> }> {
-  if (!isWanted) return { result: await run() };
-  process.kill(scene.server.pid, 'SIGUSR2');
-  const result = await run();
-  process.kill(scene.server.pid, 'SIGUSR2');
-  const file = profileOf(scene.folder);
-  const until = performance.now() + profileLimitMs;
-  while (!existsSync(file) && performance.now() < until) {
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-  return { result, profile: sumProfile(JSON.parse(readFileSync(file, 'utf8'))) };
 }
 
 async function runFull(scene: Scene, options: BenchOptions, rate: number, say: Say) {
@@ -154,11 +135,12 @@ export async function benchSales(
   if (kneePerSecond === 0) throw new Error('no rate was held: see the steps above');
   const rate = Math.round(kneePerSecond * shareOfKnee);
   await scene.renewTokens();
-  const { result: at70, profile } = await profiled(scene, options.profile, () =>
-    scene.load.step('sales', rate, options.seconds * longStep),
-  );
+  const at70 = await scene.load.step('sales', rate, options.seconds * longStep);
   say(`at 70 %  ${describeStep(at70)}`);
   const residentAt70Mib = scene.memory.now();
+  const profile = options.profile
+    ? await runProfiled(scene, () => scene.load.step('sales', rate, options.seconds))
+    : undefined;
   const full = options.rows > 0 ? await runFull(scene, options, rate, say) : undefined;
   const soak = options.minutes > 0 ? await runSoak(scene, options, rate, say) : undefined;
   return {

@@ -21,6 +21,7 @@ import { type LoadClient, startLoad } from './load-client.ts';
 import { readResident } from './process-times.ts';
 import { type BenchOrganization, type Credentials, provision } from './provision.ts';
 import { type ServerProcess, startServer } from './server-process.ts';
+import { statementCostSettings } from './statement-costs.ts';
 
 const migrations = join(root, 'packages/server/migrations');
 const simulatorScript = join(root, 'packages/simulators/src/acquirer-host/main.ts');
@@ -72,10 +73,11 @@ export function makeFolder(closers: Closers, keep: boolean): string {
 async function startDatabase(
   closers: Closers,
   folder: string,
+  settings: Readonly<Record<string, string>>,
 ): Promise<{ postgres: EmbeddedPostgres; database: Database }> {
   const log = createLog({ logLevel: 'error', instanceName: 'bench' }, process.stderr);
   const dataDir = join(folder, 'database');
-  const postgres = await startEmbeddedPostgres({ dataDir, log, settings: databaseSettings });
+  const postgres = await startEmbeddedPostgres({ dataDir, log, settings });
   closers.add(() => postgres.stop());
   const database = openDatabase({ url: postgres.url, log, connections: 2 });
   closers.add(() => database.close());
@@ -163,7 +165,10 @@ async function refund(of: {
 /** Everything listens on loopback alone, and is gone when the closers have run. */
 export async function openScene(closers: Closers, options: SceneOptions): Promise<Scene> {
   const folder = makeFolder(closers, options.keep);
-  const { postgres, database } = await startDatabase(closers, folder);
+  const { postgres, database } = await startDatabase(closers, folder, {
+    ...databaseSettings,
+    ...(options.profile ? statementCostSettings : {}),
+  });
   const simulator = await startSimulator(closers, folder);
   const dataDir = join(folder, 'platform');
   mkdirSync(dataDir);

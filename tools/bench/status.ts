@@ -3,6 +3,7 @@ import type { Closers } from './closers.ts';
 import { describeStep, findKnee, type Knee, type Say } from './knee-run.ts';
 import type { MeasuredStep } from './load-client.ts';
 import type { BenchOptions } from './options.ts';
+import { type Profile, runProfiled } from './profile-run.ts';
 import { openScene } from './scene.ts';
 import { perSecond } from './table.ts';
 
@@ -11,6 +12,7 @@ export type StatusFigures = {
   reads: Knee;
   at70: MeasuredStep;
   residentHighestMib: number;
+  profile?: Profile;
 };
 
 const warmUp = [
@@ -45,5 +47,9 @@ export async function benchStatus(
   const rate = Math.round(reads.perSecond * shareOfKnee);
   const at70 = await load.step('reads', rate, seconds * longStep);
   say(`at 70 %  ${describeStep(at70)}`);
-  return { salesPerSecond, reads, at70, residentHighestMib: scene.memory.highest() };
+  const residentHighestMib = scene.memory.highest();
+  const figures = { salesPerSecond, reads, at70, residentHighestMib };
+  if (!options.profile) return figures;
+  const profile = await runProfiled(scene, () => load.step('reads', rate, seconds));
+  return { ...figures, profile };
 }
