@@ -74,8 +74,9 @@ export async function scene(
 
   async function newShop(own: Record<string, unknown> = terms): Promise<Shop> {
     places += 1;
+    const place = places;
     const { view: merchant } = await house.provisioning.merchants.create(scope, {
-      name: `Merchant ${places}`,
+      name: `Merchant ${place}`,
       country: 'FR',
       mcc: '5411',
       timeZone: 'Europe/Paris',
@@ -83,7 +84,7 @@ export async function scene(
     const { merchantId } = merchant;
     const { view: store } = await house.provisioning.stores.create(scope, {
       merchantId,
-      name: `Store ${places}`,
+      name: `Store ${place}`,
     });
     const { storeId } = store;
     const deviceIds: string[] = [];
@@ -91,8 +92,8 @@ export async function scene(
       const { view } = await house.provisioning.logicalDevices.create(scope, { storeId, name });
       deviceIds.push(view.logicalDeviceId);
     }
-    const merchantNumber = `M${String(places).padStart(14, '0')}`;
-    const head = `T${places.toString(36).toUpperCase().padStart(3, '0')}`;
+    const merchantNumber = `M${String(place).padStart(14, '0')}`;
+    const head = `T${place.toString(36).toUpperCase().padStart(3, '0')}`;
     const { view: contract } = await house.provisioning.acquirerContracts.create(scope, {
       merchantId,
       acquirerLink: linkId,
@@ -108,7 +109,7 @@ export async function scene(
       ...own,
     });
     const token = await tokenFor({
-      name: `till ${places}`,
+      name: `till ${place}`,
       entityType: 'merchant',
       entityId: merchantId,
       merchantId,
