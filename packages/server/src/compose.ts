@@ -33,6 +33,8 @@ export type HouseDeps = {
   rateLimits?: HttpDeps['rateLimits'];
   /** Makes an answer that its schema does not know a fault: for tests. */
   checksAnswers?: boolean;
+  /** Counts memory and CPU of the process too: for the one house of a process. */
+  processMetrics?: boolean;
   clock?: Clock;
   ids?: Ids;
 };
@@ -69,7 +71,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
   const { settings, database, log, clock = systemClock, ids = systemIds } = deps;
   const masterKey = settings.vaultKey;
   if (masterKey === undefined) throw new Error('this process holds no key');
-  const metrics = createMetrics();
+  const metrics = createMetrics({ processMetrics: deps.processMetrics ?? false });
   const jobs = createJobs({ database, clock, ids, log, metrics });
   const outbox = createOutbox({ database, log, metrics });
   const identity = createIdentity({ database, settings, clock, ids, log, masterKey });

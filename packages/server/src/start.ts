@@ -1,4 +1,5 @@
 // Brings the platform up, part after part; the lifecycle takes it down in the reverse order.
+import { join } from 'node:path';
 import { composeHouse, prepareDatabase } from './compose.ts';
 import { type Demo, startDemo } from './demo/index.ts';
 import {
@@ -37,11 +38,21 @@ export async function startPlatform(settings: Settings): Promise<void> {
 async function openDatabaseOf({ settings, log, lifecycle }: Started): Promise<Database> {
   let url = settings.databaseUrl;
   if (url === undefined) {
-    const postgres = await startEmbeddedPostgres({ dataDir: settings.dataDir, log });
+    const postgres = await startEmbeddedPostgres({
+      dataDir: join(settings.dataDir, 'postgres'),
+      binDir: settings.postgresBinDir,
+      log,
+    });
     lifecycle.onStop('embedded database', postgres.stop);
     url = postgres.url;
   }
-  const database = openDatabase({ url, log });
+  const database = openDatabase({
+    url,
+    log,
+    connections: settings.databaseConnections,
+    hotConnections: settings.databaseHotConnections,
+    preparedStatements: settings.preparedStatements === 'on',
+  });
   lifecycle.onStop('database', database.close);
   await prepareDatabase({ database, log });
   return database;
@@ -56,6 +67,7 @@ async function bringUp(started: Started): Promise<void> {
     settings,
     database,
     log,
+    processMetrics: true,
     ...(certificate === undefined ? {} : { tls: certificate }),
   });
   lifecycle.onStop('rooms', house.stop);
@@ -75,6 +87,8 @@ async function bringUp(started: Started): Promise<void> {
   });
   await monitoring.listen();
   lifecycle.onStop('monitoring', monitoring.close);
+  // First of all, so that traffic goes elsewhere while the rest ends.
+  lifecycle.onStop('readiness', monitoring.drain);
   log.info({ baseUrl: settings.baseUrl, environment: settings.environment }, 'ready');
   demo?.announce();
 }

@@ -1,7 +1,7 @@
 // The README's quickstart, word for word, against a platform started as `npm start` does.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
@@ -17,7 +17,6 @@ test('every command of the quickstart does what the README shows', {
   timeout: 120_000,
 }, async () => {
   const directory = await mkdtemp(join(tmpdir(), 'switchyard-quickstart-'));
-  await chmod(directory, 0o755);
   const dataDir = join(directory, 'data');
   const [port, devicePort, metricsPort, acquirerPort] = (await freePorts(4)).map(String);
   const server = serverProcess({
