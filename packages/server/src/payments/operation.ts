@@ -9,6 +9,7 @@ import {
   type OperationDetails,
   type StoredOperation,
 } from './model.ts';
+import { mayHaveMoved } from './outcome.ts';
 import { nextReferenceFor, repeatJobFor, reversalStep } from './reversal.ts';
 import { decide, type OperationRequest, operationOf, refuseReuse } from './rules.ts';
 import { settledStep } from './settled.ts';
@@ -231,8 +232,8 @@ async function finish(deps: PaymentsDeps, reserved: OperationAnswer): Promise<Op
   const { loaded, operation } = reserved;
   if (operation === undefined) return reserved;
   deps.failPoints.hit('after-intent');
-  const outcome = await sendOperation(deps, loaded, operation, false);
-  const standing = await settleOperation(deps, loaded, operation.number, outcome);
+  const outcome = await mayHaveMoved(sendOperation(deps, loaded, operation, false));
+  const standing = await mayHaveMoved(settleOperation(deps, loaded, operation.number, outcome));
   const done = standing.operations.find((each) => each.number === operation.number);
   if (outcome.outcome === 'NotSent' && done?.status === 'Failed') {
     throw new Refusal('acquirer_unavailable', 'The acquirer cannot be reached; nothing was sent.');

@@ -7,6 +7,7 @@ import type { Names, Resolved } from '../provisioning/index.ts';
 import { graceMs, type PaymentsDeps } from './deps.ts';
 import { type PresentedCard, presentedCard } from './instrument.ts';
 import type { Change, LoadedTransaction, SaleFacts, StoredEvent, TransactionRow } from './model.ts';
+import { mayHaveMoved } from './outcome.ts';
 import { replaySale, type SaleKey, saleKey } from './replay.ts';
 import { reversalStep } from './reversal.ts';
 import { captureModeFor, checkFields, checkTimes, fingerprintOf } from './rules.ts';
@@ -76,7 +77,7 @@ async function begin(deps: PaymentsDeps, key: SaleKey, intent: Intent): Promise<
       replayed = await replaySale(deps, key, intent.facts.request, { ignoreRunning: true });
       return replayed?.loaded ?? refuseRunning();
     }
-    return settle(deps, intent);
+    return mayHaveMoved(settle(deps, intent));
   });
   return replayed ?? { loaded, replayed: false };
 }
