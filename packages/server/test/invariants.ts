@@ -1,0 +1,266 @@
+// Holds the books of an organisation to the invariants I1 to I9, and to what the acquirer's host says.
+import assert from 'node:assert/strict';
+import { numericOf } from '@switchyard/money';
+import type { EventData, OperationDetails } from '../src/payments/model.ts';
+import { apply, noAmounts, openAmount, type Position, stateOf } from '../src/payments/state.ts';
+import { testDatabase } from './database.ts';
+import { type Scene, until } from './scene.ts';
+
+type Event = { sequence: number; type: string; data: EventData };
+type Operation = {
+  number: number;
+  operationId: string;
+  kind: 'Capture' | 'Refund' | 'Cancel' | 'Reversal';
+  status: string;
+  amount: number;
+  details: OperationDetails;
+};
+export type Book = {
+  transactionId: string;
+  merchantId: string;
+  contractId: string;
+  state: string;
+  currency: string;
+  amount: number;
+  overCapture: number;
+  version: number;
+  operationCount: number;
+  position: Position;
+  events: Event[];
+  operations: Operation[];
+};
+
+const settleLimitMs = 40_000;
+
+/** Waits until nothing is under way any more. */
+export async function settled(on: Pick<Scene, 'organizationId'>): Promise<void> {
+  const database = await testDatabase();
+  await until(
+    async () => {
+      const [row] = await database.query<{ open: number }>(
+        `SELECT (SELECT count(*) FROM transactions WHERE organization_id = $1
+            AND state IN ('Received', 'Reversing'))::int
+          + (SELECT count(*) FROM operations WHERE organization_id = $1
+            AND status IN ('Sent', 'Pending'))::int
+          + (SELECT count(*) FROM capture_batches WHERE organization_id = $1
+            AND state = 'Running')::int AS open`,
+        [on.organizationId],
+      );
+      return row?.open === 0 ? true : undefined;
+    },
+    'everything to be settled',
+    settleLimitMs,
+  );
+}
+
+/** Every transaction of an organisation as the database holds it. */
+export async function booksOf(on: Pick<Scene, 'organizationId'>): Promise<Book[]> {
+  const database = await testDatabase();
+  const rows = await database.query<Omit<Book, 'position'> & Position>(
+    `SELECT transaction_id AS "transactionId", merchant_id AS "merchantId",
+      contract_id AS "contractId", state, currency, amount, over_capture AS "overCapture", version,
+      operation_count AS "operationCount", phase, authorized, captured, cancelled, refunded,
+      capture_reserved AS "captureReserved", cancel_reserved AS "cancelReserved",
+      refund_reserved AS "refundReserved",
+      (SELECT json_agg(json_build_object('sequence', sequence, 'type', type, 'data', data)
+        ORDER BY sequence) FROM transaction_events e WHERE e.organization_id = t.organization_id
+        AND e.transaction_id = t.transaction_id) AS events,
+      coalesce((SELECT json_agg(json_build_object('number', number, 'operationId', operation_id,
+        'kind', kind, 'status', status, 'amount', amount, 'details', details) ORDER BY number)
+        FROM operations o WHERE o.organization_id = t.organization_id
+        AND o.transaction_id = t.transaction_id), '[]') AS operations
+    FROM transactions t WHERE organization_id = $1`,
+    [on.organizationId],
+  );
+  return rows.map(({ phase, authorized, captured, cancelled, refunded, ...row }) => {
+    const { captureReserved, cancelReserved, refundReserved, ...rest } = row;
+    const reserved = { captureReserved, cancelReserved, refundReserved };
+    const position = { phase, authorized, captured, cancelled, refunded, ...reserved };
+    return { ...rest, position };
+  });
+}
+
+/** I1 and I2. */
+function assertBounds({ position, overCapture, transactionId }: Book, at: Position): void {
+  const { authorized, captured, cancelled, refunded } = at;
+  const { captureReserved, cancelReserved, refundReserved } = at;
+  const told = `${transactionId} ${JSON.stringify(at)} of ${JSON.stringify(position)}`;
+  assert.ok(refunded >= 0 && refundReserved >= 0, told);
+  assert.ok(refunded + refundReserved <= captured, `I1 ${told}`);
+  const taken = captured + captureReserved + cancelled + cancelReserved;
+  assert.ok(taken <= authorized + overCapture, `I2 ${told}`);
+}
+
+/** I4 and I7: events without gap, whose changes give what is stored. */
+function assertReplay(book: Book): void {
+  const { events, transactionId } = book;
+  assert.deepEqual(
+    events.map(({ sequence }) => sequence),
+    events.map((_, index) => index + 1),
+    `I4 ${transactionId}`,
+  );
+  assert.equal(book.version, events.length, `I4 ${transactionId}`);
+  let position: Position = { phase: 'Received', ...noAmounts };
+  for (const { data, type } of events) {
+    position = apply(position, data.changes);
+    assertBounds(book, position);
+    assert.equal(data.state, stateOf(position), `I7 ${transactionId} ${type}`);
+  }
+  assert.deepEqual(position, book.position, `I7 ${transactionId}`);
+  assert.equal(book.state, stateOf(position), `I7 ${transactionId}`);
+}
+
+const terminal = new Set(['Succeeded', 'Declined', 'Failed']);
+
+/** I6: an operation ends once, and its row says how. */
+function assertEnds({ events, operations, operationCount, transactionId }: Book): void {
+  assert.deepEqual(
+    operations.map(({ number }) => number),
+    operations.map((_, index) => index + 1),
+    transactionId,
+  );
+  assert.equal(operationCount, operations.length, transactionId);
+  for (const { operationId, status } of operations) {
+    const told = events
+      .map(({ data }) => data.operation)
+      .filter((each) => each?.operationId === operationId)
+      .map((each) => String(each?.status));
+    const ends = told.filter((each) => terminal.has(each));
+    assert.ok(ends.length <= 1, `I6 ${transactionId} ${told}`);
+    assert.equal(told.at(-1), status, `I6 ${transactionId} ${told}`);
+  }
+}
+
+type Sums = { captured: number; refunded: number; cancelled: number };
+
+/** What the sale and its operations add up to, without a look at the stored amounts. */
+function sumsOf({ events, operations, position }: Book): Sums {
+  const sums: Sums = { captured: 0, refunded: 0, cancelled: 0 };
+  const facts = events[0]?.data.facts;
+  const approval = events.find(({ data }) => data.changes.phase === 'Approved')?.data;
+  if (facts?.kind === 'Sale') sums.captured += approval?.amount ?? 0;
+  for (const { kind, status, amount, details } of operations) {
+    if (status !== 'Succeeded') continue;
+    if (kind === 'Capture') sums.captured += amount;
+    if (kind === 'Capture') sums.cancelled += details.released ?? 0;
+    if (kind === 'Refund') sums.refunded += amount;
+    if (kind === 'Cancel') sums.cancelled += amount;
+    // What was never known to be approved leaves nothing to cancel.
+    if (kind === 'Reversal' && position.authorized > 0) sums.cancelled += amount;
+  }
+  return sums;
+}
+
+function assertSums(book: Book): void {
+  const { captured, refunded, cancelled } = book.position;
+  assert.deepEqual(sumsOf(book), { captured, refunded, cancelled }, `sums ${book.transactionId}`);
+  const open = book.operations.filter(({ status }) => !terminal.has(status));
+  const sum = (kind: string) =>
+    open.reduce((all, each) => all + (each.kind === kind ? each.amount : 0), 0);
+  const released = open.reduce((all, { details }) => all + (details.released ?? 0), 0);
+  assert.equal(book.position.captureReserved, sum('Capture'), book.transactionId);
+  assert.equal(book.position.cancelReserved, sum('Cancel') + released, book.transactionId);
+  assert.equal(book.position.refundReserved, sum('Refund'), book.transactionId);
+}
+
+/** I5: what operations debit is what transactions credit, in each currency. */
+function assertDoubleEntry(books: readonly Book[]): void {
+  const balances = new Map<string, number>();
+  const post = (currency: string, account: string, amount: number) => {
+    for (const key of [`${currency} ${account}`, `${currency} all`]) {
+      balances.set(key, (balances.get(key) ?? 0) + amount);
+    }
+  };
+  for (const book of books) {
+    const { currency, position } = book;
+    const { captured, refunded } = sumsOf(book);
+    post(currency, 'acquirer', captured - refunded);
+    post(currency, 'merchant', -(position.captured - position.refunded));
+  }
+  for (const [key, balance] of balances) {
+    if (key.endsWith(' all')) assert.equal(balance, 0, `I5 ${key}`);
+  }
+}
+
+/** One message of a merchant has one set of numbers, so that the host can tell them apart. */
+function assertReferences(books: readonly Book[]): void {
+  const seen = new Set<string>();
+  for (const { contractId, events, operations } of books) {
+    const references = operations.map(({ details }) => details.reference);
+    const sale = events[0]?.data.facts?.reference;
+    for (const each of sale === undefined ? references : [sale, ...references]) {
+      const key = `${contractId} ${each.terminalId} ${each.stan} ${each.transmittedAt.slice(0, 4)}`;
+      assert.ok(!seen.has(key), `a trace number twice: ${key}`);
+      seen.add(key);
+    }
+  }
+}
+
+/** I8 as far as a reader sees: what waits in the outbox is an event, and all of it leaves. */
+async function assertOutbox(organizationId: string): Promise<void> {
+  const database = await testDatabase();
+  await until(async () => {
+    const strays = await database.query(
+      `SELECT 1 FROM outbox o LEFT JOIN transaction_events e
+          ON e.organization_id = o.organization_id AND e.transaction_id = o.subject_id
+            AND e.sequence = o.sequence AND e.type = o.kind
+        WHERE o.organization_id = $1 AND e.sequence IS NULL`,
+      [organizationId],
+    );
+    assert.equal(strays.length, 0, 'I8');
+    const [row] = await database.query<{ left: number }>(
+      'SELECT count(*)::int AS left FROM outbox WHERE organization_id = $1',
+      [organizationId],
+    );
+    return row?.left === 0 ? true : undefined;
+  }, 'the outbox to be emptied');
+}
+
+/** Our totals of each merchant and currency are the host's. */
+async function assertHost(on: Pick<Scene, 'organizationId' | 'host'>, books: readonly Book[]) {
+  const database = await testDatabase();
+  const contracts = await database.query<{ contractId: string; merchantNumber: string }>(
+    `SELECT contract_id AS "contractId", acquirer_merchant_id AS "merchantNumber"
+      FROM acquirer_contracts WHERE organization_id = $1`,
+    [on.organizationId],
+  );
+  const numbers = new Map(contracts.map((each) => [each.contractId, each.merchantNumber]));
+  type Totals = { captured: number; refunded: number; openHolds: number };
+  const nothing = (): Totals => ({ captured: 0, refunded: 0, openHolds: 0 });
+  const ours = new Map<string, Totals>();
+  for (const { contractId, currency, position } of books) {
+    const key = `${numbers.get(contractId)} ${currency}`;
+    const totals = ours.get(key) ?? nothing();
+    totals.captured += position.captured;
+    totals.refunded += position.refunded;
+    if (position.phase === 'Approved') totals.openHolds += openAmount(position);
+    ours.set(key, totals);
+  }
+  const theirs = on.host.ledger().totals;
+  for (const [key, totals] of ours) {
+    const [merchant, currency = ''] = key.split(' ');
+    const found = theirs.find(
+      (each) => each.merchant === merchant && each.currency === numericOf(currency),
+    );
+    const { captured, refunded, openHolds } = found ?? nothing();
+    assert.deepEqual(totals, { captured, refunded, openHolds }, `the host's totals of ${key}`);
+  }
+}
+
+/** Waits until all is settled, then checks everything that can be checked without a call. */
+export async function assertAgreement(
+  on: Pick<Scene, 'organizationId' | 'host'>,
+): Promise<readonly Book[]> {
+  await settled(on);
+  const books = await booksOf(on);
+  for (const book of books) {
+    assertReplay(book);
+    assertEnds(book);
+    assertSums(book);
+  }
+  assertDoubleEntry(books);
+  assertReferences(books);
+  await assertOutbox(on.organizationId);
+  await assertHost(on, books);
+  return books;
+}
