@@ -1,9 +1,16 @@
 // An answer after its time is recorded; whatever it says, the reversal stands.
+import { responseCodeFacts } from '@switchyard/contract';
 import type { LateAnswer } from '../acquiring/index.ts';
 import type { PaymentsDeps } from './deps.ts';
-import { changeOf } from './step.ts';
+import { reverseAgain } from './reversal.ts';
+import { after, changeOf } from './step.ts';
 
 const triesMax = 20;
+
+function isApprovedSale({ kind, responseCode }: LateAnswer): boolean {
+  const ofSale = kind === 'Sale' || kind === 'Authorization';
+  return ofSale && responseCodeFacts(responseCode).approved;
+}
 
 async function record(deps: PaymentsDeps, late: LateAnswer): Promise<void> {
   for (let tries = 0; tries < triesMax; tries += 1) {
@@ -15,7 +22,10 @@ async function record(deps: PaymentsDeps, late: LateAnswer): Promise<void> {
       changes: {},
       data: { response: { code: late.responseCode }, reason: late.kind },
     });
-    if (await deps.store.commit(change)) return;
+    if (!(await deps.store.commit(change))) continue;
+    // Its reversal has ended and may have come first: an approval behind it is taken back again.
+    if (isApprovedSale(late)) await reverseAgain(deps, after(loaded, change), 'LateApproval');
+    return;
   }
   throw new Error('a late answer could not be recorded');
 }

@@ -124,6 +124,12 @@ export type Change = {
   job?: JobRequest;
 };
 
+/** The event that told the first caller how the sale ended; what came late was told to nobody. */
+export function outcomeOf({ events }: LoadedTransaction): EventData | undefined {
+  return events.find(({ sequence, type }) => sequence > 1 && type !== 'transaction.late_response')
+    ?.data;
+}
+
 /** The facts of the sale that the first event holds. */
 export function factsOf(loaded: LoadedTransaction): SaleFacts {
   const facts = loaded.events[0]?.data.facts;

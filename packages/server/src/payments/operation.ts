@@ -1,5 +1,5 @@
 // Captures, refunds and cancels alike: reserve the amount, speak to the acquirer, settle.
-import { Refusal, refuse } from '@switchyard/contract';
+import { refuse } from '@switchyard/contract';
 import type { AcquirerOutcome, AcquirerRequest } from '../acquiring/index.ts';
 import { isoTime } from '../platform/index.ts';
 import { duplicateWaitMs, graceMs, type PaymentsDeps } from './deps.ts';
@@ -7,13 +7,15 @@ import {
   factsOf,
   type LoadedTransaction,
   type OperationDetails,
+  type OperationKind,
+  outcomeOf,
   type StoredOperation,
 } from './model.ts';
 import { mayHaveMoved } from './outcome.ts';
 import { nextReferenceFor, repeatJobFor, reversalStep } from './reversal.ts';
 import { decide, type OperationRequest, operationOf, refuseReuse } from './rules.ts';
 import { settledStep } from './settled.ts';
-import { type Changes, openAmount, type Terms, type Verb } from './state.ts';
+import { type Changes, openAmount, overCaptureOf, type Terms, type Verb } from './state.ts';
 import { after, changeOf, type Step } from './step.ts';
 import { OperationIdTaken } from './store.ts';
 
@@ -45,8 +47,10 @@ export async function termsFor(deps: PaymentsDeps, loaded: LoadedTransaction): P
   const { organizationId, contractId, overCapture } = loaded.row;
   const contract = await deps.provisioning.contract(organizationId, contractId);
   if (contract === undefined) throw new Error('the contract of a transaction is gone');
-  const { partialCancel, multipleCapture } = contract;
-  return { partialCancel, multipleCapture, overCapture };
+  const { partialCancel, multipleCapture, overCapturePercent } = contract;
+  // Of what was approved, which may be less than what was asked for.
+  const approved = overCaptureOf(loaded.row.position.authorized, overCapturePercent);
+  return { partialCancel, multipleCapture, overCapture: Math.min(overCapture, approved) };
 }
 
 function requestOf(call: OperationCall): Record<string, unknown> {
@@ -101,7 +105,9 @@ export async function operate(
   verb: Verb,
   call: OperationCall,
 ): Promise<OperationAnswer> {
+  await refuseOtherCancel(deps, found, verb, call.clientOperationId);
   const known = await replayOperation(deps, found, verb, call);
+  if (known?.operation?.status === 'Failed') refuseUnreachable();
   if (known !== undefined) return known;
   try {
     const reservation = await reserve(deps, found, verb, call);
@@ -112,6 +118,30 @@ export async function operate(
     const answer = await replayOperation(deps, found, verb, call);
     return answer ?? refuse('concurrent_modification', 'Somebody was faster; try again.');
   }
+}
+
+function refuseUnreachable(): never {
+  return refuse('acquirer_unavailable', 'The acquirer cannot be reached; nothing was sent.');
+}
+
+const otherCancel: Readonly<Partial<Record<Verb, OperationKind>>> = {
+  Cancel: 'Reversal',
+  Reverse: 'Cancel',
+};
+
+// Both are asked for at one address, so one identifier cannot stand for a void and a reversal.
+async function refuseOtherCancel(
+  deps: PaymentsDeps,
+  { row }: LoadedTransaction,
+  verb: Verb,
+  clientOperationId: string | undefined,
+): Promise<void> {
+  const kind = otherCancel[verb];
+  if (kind === undefined || clientOperationId === undefined) return;
+  const { organizationId, merchantId } = row;
+  const key = { organizationId, merchantId, kind, clientOperationId };
+  if ((await deps.store.findOperation(key)) === undefined) return;
+  refuseReuse({ cancelReason: kind }, { cancelReason: verb }, 'clientOperationId');
 }
 
 type Reservation = { send: boolean; answer: OperationAnswer };
@@ -130,15 +160,16 @@ function reserve(
       const terms = await termsFor(deps, loaded);
       const decision = decide(loaded, verb, call, terms);
       if (typeof decision === 'string') return idle(loaded, decision);
-      if (!decision.queued && !deps.acquiring.available(factsOf(loaded).linkId)) {
-        refuse('acquirer_unavailable', 'The acquirer cannot be reached; nothing was sent.');
-      }
-      const step = await firstStep(deps, loaded, verb, call, decision);
+      const reachable = deps.acquiring.available(factsOf(loaded).linkId);
+      // A till that gave up must not be told to come again: its reversal waits for the link.
+      if (!reachable && verb !== 'Reverse') refuseUnreachable();
+      const waits = decision.queued || !reachable;
+      const step = await firstStep(deps, loaded, verb, call, { ...decision, waits });
       const change = changeOf(loaded.row, step);
       if (!(await deps.store.commit(change))) continue;
       deps.running.changed(transactionId);
       const answer = { loaded: after(loaded, change), operation: step.operation, replayed: false };
-      return { send: !decision.queued, answer };
+      return { send: !waits, answer };
     }
     return refuse('concurrent_modification', 'Too many work on this transaction; try again.');
   });
@@ -155,7 +186,7 @@ async function firstStep(
   loaded: LoadedTransaction,
   verb: Verb,
   call: OperationCall,
-  decision: { amount: number; queued: boolean; final: boolean },
+  decision: { amount: number; queued: boolean; final: boolean; waits: boolean },
 ): Promise<Step> {
   const at = deps.clock.now();
   const details = detailsOf(loaded, verb, call, decision);
@@ -169,7 +200,7 @@ async function firstStep(
       // A sale that still runs at the host is reversed only once its time is over.
       ...(decision.queued ? { notBefore: loaded.row.deadline } : {}),
     });
-    if (decision.queued || step.operation === undefined) return step;
+    if (decision.waits || step.operation === undefined) return step;
     const { job: _job, ...withoutJob } = step;
     return { ...withoutJob, operation: { ...step.operation, status: 'Sent' } };
   }
@@ -232,13 +263,20 @@ async function finish(deps: PaymentsDeps, reserved: OperationAnswer): Promise<Op
   const { loaded, operation } = reserved;
   if (operation === undefined) return reserved;
   deps.failPoints.hit('after-intent');
-  const outcome = await mayHaveMoved(sendOperation(deps, loaded, operation, false));
+  const outcome = isTooLate(deps, operation)
+    ? ({ outcome: 'NotSent', reason: 'too late to send' } as const)
+    : await mayHaveMoved(sendOperation(deps, loaded, operation, false));
   const standing = await mayHaveMoved(settleOperation(deps, loaded, operation.number, outcome));
   const done = standing.operations.find((each) => each.number === operation.number);
   if (outcome.outcome === 'NotSent' && done?.status === 'Failed') {
-    throw new Refusal('acquirer_unavailable', 'The acquirer cannot be reached; nothing was sent.');
+    refuseUnreachable();
   }
   return { loaded: standing, operation: done, replayed: false };
+}
+
+/** Whether the sweep may have taken an operation over from a process that was stopped meanwhile. */
+function isTooLate(deps: PaymentsDeps, { deadline }: { deadline: number }): boolean {
+  return deps.clock.now() > deadline - deps.acquirerTimeoutMs;
 }
 
 const acquirerKinds = {
@@ -259,7 +297,7 @@ export async function sendOperation(
   const facts = factsOf(loaded);
   const card = await deps.vault.reveal(row.organizationId, facts.card.token);
   if (card === undefined) throw new Error('the vault does not know the card of a sale');
-  const authorizationCode = loaded.events[1]?.data.authorizationCode;
+  const authorizationCode = outcomeOf(loaded)?.authorizationCode;
   const request: AcquirerRequest = {
     kind: acquirerKinds[operation.kind],
     repeat,
@@ -289,7 +327,7 @@ export async function settleOperation(
   loaded: LoadedTransaction,
   number: number,
   outcome: AcquirerOutcome,
-  { queued = false } = {},
+  { queued = false, repeated = false } = {},
 ): Promise<LoadedTransaction> {
   const { organizationId, transactionId } = loaded.row;
   let standing: LoadedTransaction | undefined = loaded;
@@ -297,7 +335,11 @@ export async function settleOperation(
     const operation = standing.operations.find((each) => each.number === number);
     if (operation === undefined) throw new Error('an operation has vanished');
     if (operation.status !== 'Sent' && operation.status !== 'Pending') return standing;
-    const step = settledStep(standing, operation, outcome, deps.clock.now());
+    const step = settledStep(standing, operation, outcome, {
+      at: deps.clock.now(),
+      repeated,
+      notFoundFinalAt: standing.row.deadline + deps.acquirerTimeoutMs,
+    });
     if (step === 'Unanswered') {
       // Already Pending and the jobs table has it: nothing new to tell.
       if (queued || operation.status === 'Pending') return standing;

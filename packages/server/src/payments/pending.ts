@@ -26,8 +26,12 @@ export async function repeatOperation(
   if (loaded === undefined || operation === undefined || operation.status !== 'Pending') {
     return undefined;
   }
-  const outcome = await sendOperation(deps, loaded, operation, sent === true || job.attempts > 0);
-  const standing = await settleOperation(deps, loaded, number, outcome, { queued: true });
+  const repeated = sent === true || job.attempts > 0;
+  const outcome = await sendOperation(deps, loaded, operation, repeated);
+  const standing = await settleOperation(deps, loaded, number, outcome, {
+    queued: true,
+    repeated,
+  });
   const now = standing.operations.find((each) => each.number === number);
   if (now?.status !== 'Pending') return undefined;
   if (job.attempts + 1 === alarmAfter) {

@@ -1,13 +1,12 @@
 // Ends what a crashed process left running: sales are reversed, operations go to the jobs table.
 import type { PaymentsDeps } from './deps.ts';
 import { pendingStep } from './operation.ts';
+import { saleKey } from './replay.ts';
 import { reversalStep } from './reversal.ts';
 import { changeOf } from './step.ts';
 
 const sweepEveryMs = 1000;
 const sweepMax = 200;
-/** The sweep leaves a live process this long after its deadline to make an outcome durable, ms. */
-const marginMs = 250;
 
 export type Recovery = { start(): void; sweep(): Promise<number>; stop(): Promise<void> };
 
@@ -17,6 +16,9 @@ async function reverseSale(
 ): Promise<void> {
   const loaded = await deps.store.findById(key.organizationId, key.transactionId);
   if (loaded === undefined || loaded.row.position.phase !== 'Received') return;
+  // A sale that runs here ends by itself.
+  const { organizationId, merchantId } = loaded.row;
+  if (deps.running.find(saleKey(organizationId, merchantId, loaded.row).text) !== undefined) return;
   const step = await reversalStep(deps, loaded, { at: deps.clock.now(), reason: 'Unanswered' });
   await deps.store.commit(changeOf(loaded.row, step));
   deps.running.changed(key.transactionId);
@@ -39,9 +41,8 @@ export function createRecovery(deps: PaymentsDeps): Recovery {
   let sweeping: Promise<number> | undefined;
 
   async function sweepOnce(): Promise<number> {
-    const before = deps.clock.now() - marginMs;
-    const sales = await deps.store.unansweredSales(before, sweepMax);
-    const operations = await deps.store.unansweredOperations(before, sweepMax);
+    const sales = await deps.store.unansweredSales(sweepMax);
+    const operations = await deps.store.unansweredOperations(sweepMax);
     if (sales.length + operations.length === 0) return 0;
     deps.log.warn(
       { sales: sales.length, operations: operations.length },

@@ -10,7 +10,7 @@ import {
   type OperationDetails,
   type StoredOperation,
 } from './model.ts';
-import type { Step } from './step.ts';
+import { after, changeOf, type Step } from './step.ts';
 
 export const repeatJob = 'payments.repeat';
 
@@ -91,4 +91,32 @@ export async function reversalStep(
     operation,
     job: repeatJobFor(deps, row.transactionId, number, dueAt),
   };
+}
+
+const rivalsMax = 20;
+
+/**
+ * Reverses once more what was reversed before and may be held at the acquirer all the same.
+ *
+ * @returns the transaction as it stands then
+ */
+export async function reverseAgain(
+  deps: PaymentsDeps,
+  loaded: LoadedTransaction,
+  reason: string,
+): Promise<LoadedTransaction> {
+  let standing = loaded;
+  for (let attempt = 0; attempt < rivalsMax; attempt += 1) {
+    if (standing.row.position.phase !== 'Reversed') return standing;
+    const step = await reversalStep(deps, standing, { at: deps.clock.now(), reason });
+    const change = changeOf(standing.row, step);
+    if (await deps.store.commit(change)) {
+      deps.running.changed(standing.row.transactionId);
+      deps.jobs.poke();
+      return after(standing, change);
+    }
+    const { organizationId, transactionId } = standing.row;
+    standing = (await deps.store.findById(organizationId, transactionId)) ?? standing;
+  }
+  throw new Error('a second reversal could not be made durable');
 }

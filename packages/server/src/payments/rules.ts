@@ -28,6 +28,8 @@ export function checkFields(request: ProcessRequest): void {
   refuseCardNumbers(request);
 }
 
+const westernmostMs = 12 * 3_600_000;
+
 /** What was right yesterday and is wrong today. @throws Refusal too_late, card_expired_input */
 export function checkTimes(request: ProcessRequest, card: { expiry: string }, now: number): void {
   // A leap second cannot be told apart from the second after it.
@@ -35,7 +37,8 @@ export function checkTimes(request: ProcessRequest, card: { expiry: string }, no
   if (limit !== undefined && Date.parse(limit) < now) {
     refuse('too_late', 'The request arrived after its notAfter.');
   }
-  const today = new Date(now);
+  // A month is over once it is over everywhere on earth.
+  const today = new Date(now - westernmostMs);
   const twoDigits = (value: number) => String(value).padStart(2, '0');
   const month = twoDigits(today.getUTCFullYear() % 100) + twoDigits(today.getUTCMonth() + 1);
   if (card.expiry < month) {

@@ -1,29 +1,19 @@
 // Takes a card sale: the intent is durable before the acquirer is called, the outcome right after.
 import { type ProcessRequest, Refusal, refuse } from '@switchyard/contract';
-import type { AcquirerOutcome } from '../acquiring/index.ts';
 import type { Caller } from '../http/index.ts';
-import { isoTime, pause } from '../platform/index.ts';
+import { isoTime } from '../platform/index.ts';
 import type { Names, Resolved } from '../provisioning/index.ts';
 import { graceMs, type PaymentsDeps } from './deps.ts';
 import { type PresentedCard, presentedCard } from './instrument.ts';
-import type { Change, LoadedTransaction, SaleFacts, StoredEvent, TransactionRow } from './model.ts';
+import type { LoadedTransaction, SaleFacts, StoredEvent, TransactionRow } from './model.ts';
 import { mayHaveMoved } from './outcome.ts';
 import { replaySale, type SaleKey, saleKey } from './replay.ts';
-import { reversalStep } from './reversal.ts';
 import { captureModeFor, checkFields, checkTimes, fingerprintOf } from './rules.ts';
 import { merchantOf, storeOf } from './scope.ts';
+import { type Intent, settleSale } from './settle-sale.ts';
 import { noAmounts, overCaptureOf } from './state.ts';
-import { after, changeOf, type Step } from './step.ts';
 
 export type SaleAnswer = { loaded: LoadedTransaction; replayed: boolean };
-
-type Intent = {
-  request: ProcessRequest;
-  resolved: Resolved;
-  card: PresentedCard;
-  loaded: LoadedTransaction;
-  facts: SaleFacts;
-};
 
 /**
  * Processes a sale, or tells again what became of the one with the same identifier.
@@ -77,7 +67,7 @@ async function begin(deps: PaymentsDeps, key: SaleKey, intent: Intent): Promise<
       replayed = await replaySale(deps, key, intent.facts.request, { ignoreRunning: true });
       return replayed?.loaded ?? refuseRunning();
     }
-    return mayHaveMoved(settle(deps, intent));
+    return mayHaveMoved(settleSale(deps, intent));
   });
   return replayed ?? { loaded, replayed: false };
 }
@@ -230,7 +220,7 @@ async function intentOf(
     at: row.createdAt,
     data: { state: 'Received', changes: { phase: 'Received' }, amount: request.amount, facts },
   };
-  return { request, resolved, card, facts, loaded: { row, events: [event], operations: [] } };
+  return { request, card, facts, loaded: { row, events: [event], operations: [] } };
 }
 
 function newRow(
@@ -260,109 +250,4 @@ function newRow(
     createdAt: at,
     updatedAt: at,
   };
-}
-
-async function settle(deps: PaymentsDeps, intent: Intent): Promise<LoadedTransaction> {
-  deps.failPoints.hit('after-intent');
-  const outcome = await send(deps, intent);
-  const step = await stepOf(deps, intent, outcome);
-  const change = changeOf(intent.loaded.row, step);
-  if (await commitInTime(deps, change)) {
-    deps.running.changed(intent.loaded.row.transactionId);
-    return after(intent.loaded, change);
-  }
-  // The sale was given up meanwhile, by the till or by the sweep: what they made durable stands.
-  const { organizationId, transactionId } = intent.loaded.row;
-  const standing = await deps.store.findById(organizationId, transactionId);
-  if (standing === undefined) throw new Error('an intent has vanished');
-  return standing;
-}
-
-const commitAgainMs = 100;
-
-// A database that restarts must not cost an approved sale: its outcome is kept until the deadline.
-async function commitInTime(deps: PaymentsDeps, change: Change): Promise<boolean> {
-  for (;;) {
-    try {
-      return await deps.store.commit(change);
-    } catch (error) {
-      const isDown = error instanceof Refusal && error.code === 'database_unavailable';
-      if (!isDown || deps.clock.now() >= change.before.deadline) throw error;
-      await pause(commitAgainMs);
-    }
-  }
-}
-
-function send(deps: PaymentsDeps, intent: Intent): Promise<AcquirerOutcome> {
-  const { request, card, facts, loaded } = intent;
-  return deps.acquiring.send(
-    {
-      kind: facts.kind,
-      repeat: false,
-      organizationId: loaded.row.organizationId,
-      transactionId: loaded.row.transactionId,
-      linkId: facts.linkId,
-      reference: facts.reference,
-      merchantNumber: facts.merchantNumber,
-      mcc: facts.mcc,
-      amount: request.amount,
-      currency: request.currency,
-      entryMode: request.entryMode,
-      card: { pan: card.pan, expiry: card.expiry },
-      ...(card.sensitive === undefined ? {} : { sensitive: card.sensitive }),
-      ...(card.panSequence === undefined ? {} : { panSequence: card.panSequence }),
-      ...(card.chipData === undefined ? {} : { chipData: card.chipData }),
-    },
-    () => deps.failPoints.hit('after-send'),
-  );
-}
-
-/** What an outcome makes of the sale; an unknown one is not approved and is reversed. */
-async function stepOf(deps: PaymentsDeps, intent: Intent, outcome: AcquirerOutcome): Promise<Step> {
-  const at = deps.clock.now();
-  switch (outcome.outcome) {
-    case 'Approved': {
-      const { amount, responseCode } = outcome;
-      if (amount < intent.request.amount && !intent.facts.partialApproval) {
-        return reversalStep(deps, intent.loaded, {
-          at,
-          reason: 'PartialApproval',
-          response: { code: responseCode },
-        });
-      }
-      const captured = intent.facts.kind === 'Sale' ? { captured: amount } : {};
-      return {
-        at,
-        type: intent.facts.kind === 'Sale' ? 'transaction.captured' : 'transaction.authorized',
-        changes: { phase: 'Approved', authorized: amount, ...captured },
-        data: {
-          amount,
-          response: { code: responseCode },
-          ...(outcome.authorizationCode === undefined
-            ? {}
-            : { authorizationCode: outcome.authorizationCode }),
-          ...(outcome.issuerData === undefined ? {} : { issuerData: outcome.issuerData }),
-        },
-      };
-    }
-    case 'Declined':
-      return {
-        at,
-        type: 'transaction.declined',
-        changes: { phase: 'Declined' },
-        data: {
-          response: { code: outcome.responseCode },
-          ...(outcome.issuerData === undefined ? {} : { issuerData: outcome.issuerData }),
-        },
-      };
-    case 'NotSent':
-      return {
-        at,
-        type: 'transaction.failed',
-        changes: { phase: 'Failed' },
-        data: { reason: 'AcquirerUnavailable' },
-      };
-    default:
-      return reversalStep(deps, intent.loaded, { at, reason: outcome.reason });
-  }
 }

@@ -6,23 +6,25 @@ import type { LoadedTransaction, OperationStatus, StoredOperation } from './mode
 import { type Changes, openAmount } from './state.ts';
 import type { Step } from './step.ts';
 
-/** The host knows no such original: there is nothing that a reversal could still take back. */
+/** The host knows no such original; it may still be on its way there for a while. */
 const originalNotFound = '25';
+/** The host has had this message before: good news where it was sent before. */
+const duplicates: ReadonlySet<string> = new Set(['94', '26']);
 
-function succeeded(loaded: LoadedTransaction, operation: StoredOperation): Changes {
-  const { amount, details } = operation;
+function succeeded(loaded: LoadedTransaction, operation: StoredOperation, amount: number): Changes {
+  const { details } = operation;
   const { released = 0 } = details;
   switch (operation.kind) {
     case 'Capture':
       return {
         captured: amount,
-        captureReserved: -amount,
+        captureReserved: -operation.amount,
         ...(released > 0 ? { cancelled: released, cancelReserved: -released } : {}),
       };
     case 'Refund':
-      return { refunded: amount, refundReserved: -amount };
+      return { refunded: amount, refundReserved: -operation.amount };
     case 'Cancel':
-      return { cancelled: amount, cancelReserved: -amount };
+      return { cancelled: operation.amount, cancelReserved: -operation.amount };
     case 'Reversal':
       return { phase: 'Reversed', cancelled: openAmount(loaded.row.position) };
   }
@@ -59,6 +61,21 @@ const notDone: Readonly<Record<StoredOperation['kind'], string>> = {
   Reversal: 'transaction.reversal_queued',
 };
 
+export type Circumstances = {
+  /** Epoch ms. */
+  at: number;
+  /** Whether the message may have been sent before. */
+  repeated: boolean;
+  /** Epoch ms after which an original that the host does not know will not come any more. */
+  notFoundFinalAt: number;
+};
+
+/** The part that a host approved of a capture or refund; all of what is taken back. */
+function settledAmount(operation: StoredOperation, approved: number): number {
+  const inParts = operation.kind === 'Capture' || operation.kind === 'Refund';
+  return inParts ? Math.min(operation.amount, approved) : operation.amount;
+}
+
 /**
  * The step that an outcome makes, or that it is no answer. A reversal ends only when the host has
  * taken it; what was refused, or may not have arrived, is sent again.
@@ -67,33 +84,42 @@ export function settledStep(
   loaded: LoadedTransaction,
   operation: StoredOperation,
   outcome: AcquirerOutcome,
-  at: number,
+  { at, repeated, notFoundFinalAt }: Circumstances,
 ): Step | 'Unanswered' {
   const ends = (
     status: OperationStatus,
     changes: Changes,
     response?: { code?: string; reason?: string },
+    amount = operation.amount,
   ): Step => ({
     at,
     type: status === 'Succeeded' ? done[operation.kind] : notDone[operation.kind],
     changes,
-    data: { amount: operation.amount, ...(response === undefined ? {} : { response }) },
+    data: { amount, ...(response === undefined ? {} : { response }) },
     operation: {
       ...operation,
+      amount,
       status,
       details: { ...operation.details, ...(response === undefined ? {} : { response }) },
       updatedAt: isoTime(at),
     },
   });
   switch (outcome.outcome) {
-    case 'Approved':
-      return ends('Succeeded', succeeded(loaded, operation), { code: outcome.responseCode });
-    case 'Declined':
-      if (operation.kind !== 'Reversal') {
-        return ends('Declined', given(operation), { code: outcome.responseCode });
+    case 'Approved': {
+      const amount = settledAmount(operation, outcome.amount);
+      const response = { code: outcome.responseCode };
+      return ends('Succeeded', succeeded(loaded, operation, amount), response, amount);
+    }
+    case 'Declined': {
+      const code = outcome.responseCode;
+      const taken = () =>
+        ends('Succeeded', succeeded(loaded, operation, operation.amount), { code });
+      if (duplicates.has(code)) {
+        return repeated || operation.kind === 'Reversal' ? taken() : 'Unanswered';
       }
-      if (outcome.responseCode !== originalNotFound) return 'Unanswered';
-      return ends('Succeeded', succeeded(loaded, operation), { code: outcome.responseCode });
+      if (operation.kind !== 'Reversal') return ends('Declined', given(operation), { code });
+      return code === originalNotFound && at >= notFoundFinalAt ? taken() : 'Unanswered';
+    }
     case 'NotSent':
       // A first send that did not leave can be taken back; a repeat cannot, nor can a reversal.
       if (operation.status !== 'Sent' || operation.kind === 'Reversal') return 'Unanswered';

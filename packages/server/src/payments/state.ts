@@ -189,7 +189,9 @@ export function isShared(position: Position): boolean {
 
 function freeToCapture(position: Position, terms: Terms): number {
   const taken = position.captured + position.captureReserved + position.cancelled;
-  return Math.max(0, position.authorized + terms.overCapture - taken - position.cancelReserved);
+  // What is being given back ends the hold: nothing above it can be taken any more.
+  const allowance = position.cancelReserved > 0 ? 0 : terms.overCapture;
+  return Math.max(0, position.authorized + allowance - taken - position.cancelReserved);
 }
 
 function freeToCancel(position: Position): number {

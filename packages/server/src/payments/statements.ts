@@ -1,5 +1,4 @@
 // The hot statements as text, and the JSON rows that feed them. The guard is always a join clause.
-import { isoTime } from '../platform/index.ts';
 import type { Change, StoredEvent, TransactionRow } from './model.ts';
 
 /** Intents: a row that is already there is left alone and not returned. */
@@ -9,7 +8,7 @@ export const begin = {
     SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(organization_id uuid, transaction_id uuid,
       merchant_id uuid, client_transaction_id text, store_id uuid, device_id uuid,
       contract_id uuid, amount bigint, currency text, over_capture bigint,
-      deadline timestamptz, at timestamptz, type text, data jsonb)
+      allowed_ms integer, at timestamptz, type text, data jsonb)
   ), tx AS (
     INSERT INTO transactions (organization_id, transaction_id, merchant_id, client_transaction_id,
       store_id, device_id, contract_id, state, phase, amount, currency, over_capture, authorized,
@@ -17,7 +16,7 @@ export const begin = {
       operation_count, deadline, created_at, updated_at)
     SELECT organization_id, transaction_id, merchant_id, client_transaction_id, store_id,
       device_id, contract_id, 'Received', 'Received', amount, currency, over_capture, 0, 0, 0, 0,
-      0, 0, 0, 1, 0, deadline, at, at
+      0, 0, 0, 1, 0, now() + r.allowed_ms * interval '1 millisecond', at, at
     FROM r ON CONFLICT (organization_id, client_transaction_id, merchant_id) DO NOTHING
     RETURNING transaction_id
   ), ev AS (
@@ -40,7 +39,7 @@ export function beginRow(row: TransactionRow, event: StoredEvent): Record<string
     amount: row.amount,
     currency: row.currency,
     over_capture: row.overCapture,
-    deadline: isoTime(row.deadline),
+    allowed_ms: row.deadline - Date.parse(row.createdAt),
     at: event.at,
     type: event.type,
     data: event.data,
@@ -86,16 +85,17 @@ export const commitOperation = {
   text: `WITH r AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(${rowOfChange},
       merchant_id uuid, number integer, operation_id uuid, kind text, status text, amount bigint,
-      client_operation_id text, details jsonb, deadline timestamptz, made_at timestamptz,
+      client_operation_id text, details jsonb, allowed_ms integer, made_at timestamptz,
       job_id uuid, job_kind text, payload jsonb, due_at timestamptz)
   ), ${applyChange}, op AS (
     INSERT INTO operations (organization_id, transaction_id, number, operation_id, merchant_id,
       kind, status, amount, client_operation_id, details, deadline, created_at, updated_at)
     SELECT r.organization_id, r.transaction_id, r.number, r.operation_id, r.merchant_id, r.kind,
-      r.status, r.amount, r.client_operation_id, r.details, r.deadline, r.made_at, r.at
+      r.status, r.amount, r.client_operation_id, r.details,
+      now() + r.allowed_ms * interval '1 millisecond', r.made_at, r.at
     FROM r JOIN tx ON tx.i = r.i WHERE r.number IS NOT NULL
     ON CONFLICT (organization_id, transaction_id, number) DO UPDATE
-      SET status = excluded.status, details = excluded.details, updated_at = excluded.updated_at
+      SET status = excluded.status, amount = excluded.amount, details = excluded.details, updated_at = excluded.updated_at
   ), jb AS (
     INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, attempts, created_at)
     SELECT r.organization_id, r.job_id, r.job_kind, r.payload, r.due_at, 0, r.at
@@ -137,7 +137,7 @@ export function commitRow(change: Change, i: number, outboxId: string): Record<s
           amount: operation.amount,
           client_operation_id: operation.clientOperationId,
           details: operation.details,
-          deadline: isoTime(operation.deadline),
+          allowed_ms: operation.deadline - Date.parse(operation.createdAt),
           made_at: operation.createdAt,
         }),
     ...(job === undefined
@@ -186,14 +186,20 @@ export const findOperation = {
     WHERE organization_id = $1 AND client_operation_id = $2 AND merchant_id = $3 AND kind = $4`,
 };
 
+/**
+ * Deadlines are set and judged by the database's clock, which all processes share. The margin is
+ * for a live process to make an outcome durable after its deadline.
+ */
+const margin = "interval '250 milliseconds'";
+
 export const unansweredSales = {
   name: 'payments-unanswered-sales',
   text: `SELECT organization_id, transaction_id FROM transactions
-    WHERE phase = 'Received' AND deadline < $1 ORDER BY deadline LIMIT $2`,
+    WHERE phase = 'Received' AND deadline < now() - ${margin} ORDER BY deadline LIMIT $1`,
 };
 
 export const unansweredOperations = {
   name: 'payments-unanswered-operations',
   text: `SELECT organization_id, transaction_id, number FROM operations
-    WHERE status = 'Sent' AND deadline < $1 ORDER BY deadline LIMIT $2`,
+    WHERE status = 'Sent' AND deadline < now() - ${margin} ORDER BY deadline LIMIT $1`,
 };

@@ -1,6 +1,6 @@
 // The SQL of the payments room: each write is one guarded statement, batched with its neighbours.
 import type { Database, Ids } from '../platform/index.ts';
-import { createGroupCommit, isoTime } from '../platform/index.ts';
+import { createGroupCommit } from '../platform/index.ts';
 import type { Change, LoadedTransaction, StoredEvent, TransactionRow } from './model.ts';
 import { type LoadRow, toLoaded } from './rows.ts';
 import * as statements from './statements.ts';
@@ -24,11 +24,8 @@ export type Store = {
     clientOperationId: string;
   }): Promise<{ transactionId: string; number: number } | undefined>;
   /** Sales whose deadline has passed without an outcome. */
-  unansweredSales(before: number, limit: number): Promise<TransactionKey[]>;
-  unansweredOperations(
-    before: number,
-    limit: number,
-  ): Promise<(TransactionKey & { number: number })[]>;
+  unansweredSales(limit: number): Promise<TransactionKey[]>;
+  unansweredOperations(limit: number): Promise<(TransactionKey & { number: number })[]>;
   /** Writes that wait for a lane, as a share of what may wait. */
   pressure(): number;
   drain(): Promise<void>;
@@ -138,15 +135,15 @@ export function createStore({ database, ids }: { database: Database; ids: Ids })
       };
       return { transactionId, number };
     },
-    async unansweredSales(before, limit) {
-      const rows = await database.hot(statements.unansweredSales, [isoTime(before), limit]);
+    async unansweredSales(limit) {
+      const rows = await database.hot(statements.unansweredSales, [limit]);
       return rows.map((row) => {
         const each = row as { organization_id: string; transaction_id: string };
         return { organizationId: each.organization_id, transactionId: each.transaction_id };
       });
     },
-    async unansweredOperations(before, limit) {
-      const rows = await database.hot(statements.unansweredOperations, [isoTime(before), limit]);
+    async unansweredOperations(limit) {
+      const rows = await database.hot(statements.unansweredOperations, [limit]);
       return rows.map((row) => {
         const each = row as { organization_id: string; transaction_id: string; number: number };
         return {

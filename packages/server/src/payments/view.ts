@@ -9,9 +9,9 @@ import {
   type TransactionWithEvents,
 } from '@switchyard/contract';
 import {
-  type EventData,
   factsOf,
   type LoadedTransaction,
+  outcomeOf,
   type StoredEvent,
   type StoredOperation,
 } from './model.ts';
@@ -36,7 +36,8 @@ export function viewOperation(operation: StoredOperation, loaded: LoadedTransact
     status: status === 'Sent' ? 'Pending' : status,
     amount: operation.amount,
     currency: loaded.row.currency,
-    ...(operation.clientOperationId === undefined
+    // One that begins with `~` is the platform's own.
+    ...(operation.clientOperationId === undefined || operation.clientOperationId.startsWith('~')
       ? {}
       : { clientOperationId: operation.clientOperationId }),
     ...(details.response === undefined ? {} : { response: viewResponse(details.response, false) }),
@@ -68,15 +69,10 @@ function terminalAction(
   return retry === 'OtherInterface' ? 'UseChip' : 'Decline';
 }
 
-// The second event is the outcome that the first caller was told.
-function outcomeOf(events: readonly StoredEvent[]): EventData | undefined {
-  return events[1]?.data;
-}
-
 function responseMembers(
   loaded: LoadedTransaction,
 ): Pick<Transaction, 'response' | 'authorizationCode' | 'emvResponse'> {
-  const outcome = outcomeOf(loaded.events);
+  const outcome = outcomeOf(loaded);
   const contactless = factsOf(loaded).entryMode === 'ContactlessChip';
   if (outcome?.response === undefined && outcome?.reason === undefined) return {};
   const response = viewResponse(
@@ -117,7 +113,7 @@ export function viewTransaction(loaded: LoadedTransaction): Transaction {
     ...(row.deviceId === undefined ? {} : { deviceId: row.deviceId }),
     state: row.state,
     approved: approvedStates.has(row.state),
-    answeredState: outcomeOf(loaded.events)?.state ?? row.state,
+    answeredState: outcomeOf(loaded)?.state ?? row.state,
     amount: row.amount,
     currency: row.currency,
     authorizedAmount: position.authorized,

@@ -1,0 +1,157 @@
+// Speaks to the acquirer about a sale whose intent is durable, and makes the outcome durable.
+import { type ProcessRequest, Refusal } from '@switchyard/contract';
+import type { AcquirerOutcome } from '../acquiring/index.ts';
+import { pause } from '../platform/index.ts';
+import type { PaymentsDeps } from './deps.ts';
+import type { PresentedCard } from './instrument.ts';
+import type { Change, LoadedTransaction, SaleFacts } from './model.ts';
+import { reversalStep, reverseAgain } from './reversal.ts';
+import { after, changeOf, type Step } from './step.ts';
+
+/** A sale that is durable and not yet sent; the card lives here and nowhere else. */
+export type Intent = {
+  request: ProcessRequest;
+  card: PresentedCard;
+  loaded: LoadedTransaction;
+  facts: SaleFacts;
+};
+
+/** Changes that may come between an intent and its outcome, such as late answers. */
+const rivalsMax = 10;
+
+/** @returns the transaction with what became of it */
+export async function settleSale(deps: PaymentsDeps, intent: Intent): Promise<LoadedTransaction> {
+  deps.failPoints.hit('after-intent');
+  const { organizationId, transactionId, deadline } = intent.loaded.row;
+  // A process that was stopped for a while must not send what others have given up meanwhile.
+  const outcome: AcquirerOutcome =
+    deps.clock.now() > deadline - deps.acquirerTimeoutMs
+      ? { outcome: 'NotSent', reason: 'too late to send' }
+      : await send(deps, intent);
+  let standing = intent.loaded;
+  for (let attempt = 0; attempt < rivalsMax; attempt += 1) {
+    if (standing.row.position.phase !== 'Received') return giveWay(deps, standing, outcome);
+    const step = await stepOf(deps, { ...intent, loaded: standing }, outcome);
+    const change = changeOf(standing.row, step);
+    if (await commitInTime(deps, change)) {
+      deps.running.changed(transactionId);
+      return after(standing, change);
+    }
+    const found = await deps.store.findById(organizationId, transactionId);
+    if (found === undefined) throw new Error('an intent has vanished');
+    standing = found;
+  }
+  throw new Error('an outcome could not be made durable');
+}
+
+// The sale was given up meanwhile, by the till or by the sweep: what they made durable stands. If
+// its reversal has ended already, it may have come to the host before the sale: it is sent again.
+async function giveWay(
+  deps: PaymentsDeps,
+  standing: LoadedTransaction,
+  { outcome }: AcquirerOutcome,
+): Promise<LoadedTransaction> {
+  const mayHold = outcome === 'Approved' || outcome === 'Unknown';
+  if (!mayHold || standing.row.position.phase !== 'Reversed') return standing;
+  return reverseAgain(deps, standing, 'ApprovedAfterReversal');
+}
+
+const commitAgainMs = 100;
+const passing: ReadonlySet<string> = new Set(['database_unavailable', 'overloaded']);
+
+// A database that restarts must not cost an approved sale: its outcome is kept until the deadline.
+async function commitInTime(deps: PaymentsDeps, change: Change): Promise<boolean> {
+  for (;;) {
+    try {
+      return await deps.store.commit(change);
+    } catch (error) {
+      const mayPass = error instanceof Refusal && passing.has(error.code);
+      if (!mayPass || deps.clock.now() >= change.before.deadline) throw error;
+      await pause(commitAgainMs);
+    }
+  }
+}
+
+function send(deps: PaymentsDeps, intent: Intent): Promise<AcquirerOutcome> {
+  const { request, card, facts, loaded } = intent;
+  return deps.acquiring.send(
+    {
+      kind: facts.kind,
+      repeat: false,
+      organizationId: loaded.row.organizationId,
+      transactionId: loaded.row.transactionId,
+      linkId: facts.linkId,
+      reference: facts.reference,
+      merchantNumber: facts.merchantNumber,
+      mcc: facts.mcc,
+      amount: request.amount,
+      currency: request.currency,
+      entryMode: request.entryMode,
+      card: { pan: card.pan, expiry: card.expiry },
+      ...(card.sensitive === undefined ? {} : { sensitive: card.sensitive }),
+      ...(card.panSequence === undefined ? {} : { panSequence: card.panSequence }),
+      ...(card.chipData === undefined ? {} : { chipData: card.chipData }),
+    },
+    () => deps.failPoints.hit('after-send'),
+  );
+}
+
+const duplicateCode = '94';
+
+/** What an outcome makes of the sale; an unknown one is not approved and is reversed. */
+async function stepOf(deps: PaymentsDeps, intent: Intent, outcome: AcquirerOutcome): Promise<Step> {
+  const at = deps.clock.now();
+  switch (outcome.outcome) {
+    case 'Approved': {
+      const { amount, responseCode } = outcome;
+      if (amount < intent.request.amount && !intent.facts.partialApproval) {
+        return reversalStep(deps, intent.loaded, {
+          at,
+          reason: 'PartialApproval',
+          response: { code: responseCode },
+        });
+      }
+      const captured = intent.facts.kind === 'Sale' ? { captured: amount } : {};
+      return {
+        at,
+        type: intent.facts.kind === 'Sale' ? 'transaction.captured' : 'transaction.authorized',
+        changes: { phase: 'Approved', authorized: amount, ...captured },
+        data: {
+          amount,
+          response: { code: responseCode },
+          ...(outcome.authorizationCode === undefined
+            ? {}
+            : { authorizationCode: outcome.authorizationCode }),
+          ...(outcome.issuerData === undefined ? {} : { issuerData: outcome.issuerData }),
+        },
+      };
+    }
+    case 'Declined':
+      // The host takes it for one that it had before: whatever it did then is taken back.
+      if (outcome.responseCode === duplicateCode) {
+        return reversalStep(deps, intent.loaded, {
+          at,
+          reason: 'Duplicate',
+          response: { code: outcome.responseCode },
+        });
+      }
+      return {
+        at,
+        type: 'transaction.declined',
+        changes: { phase: 'Declined' },
+        data: {
+          response: { code: outcome.responseCode },
+          ...(outcome.issuerData === undefined ? {} : { issuerData: outcome.issuerData }),
+        },
+      };
+    case 'NotSent':
+      return {
+        at,
+        type: 'transaction.failed',
+        changes: { phase: 'Failed' },
+        data: { reason: 'AcquirerUnavailable' },
+      };
+    default:
+      return reversalStep(deps, intent.loaded, { at, reason: outcome.reason });
+  }
+}
