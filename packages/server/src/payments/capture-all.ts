@@ -1,10 +1,18 @@
 // Captures all that is authorised, or a list: a durable batch that survives a crash half-way.
-import { type Batch, type CaptureAllRequest, Refusal, refuse } from '@switchyard/contract';
+import {
+  type Batch,
+  type CaptureAllRequest,
+  type ErrorCode,
+  errorCodes,
+  Refusal,
+  refuse,
+} from '@switchyard/contract';
 import type { Caller } from '../http/index.ts';
 import { isoTime, type Job } from '../platform/index.ts';
 import type { BatchItem, BatchRow, BatchSelection, BatchStore } from './batch-store.ts';
 import type { PaymentsDeps } from './deps.ts';
 import { findTransaction } from './find.ts';
+import type { LoadedTransaction } from './model.ts';
 import { operate } from './operation.ts';
 import { differences, refuseReuse } from './rules.ts';
 import { merchantOf, storeOf } from './scope.ts';
@@ -219,6 +227,28 @@ export async function findBatch(
 
 type Result = { transactionId: string; status: 'Succeeded' | 'Failed'; code?: string };
 
+const short = (uuid: string) => Buffer.from(uuid.replaceAll('-', ''), 'hex').toString('base64url');
+
+/**
+ * The identifier of the capture of one item, at most 64 characters. No client's begins with `~`,
+ * so it meets none; a second run of the batch replays the first. One that was never sent has
+ * failed for good, so the next try goes by another name.
+ */
+function captureIdOf(batchId: string, { row, operations }: LoadedTransaction): string {
+  const name = `~ca:${short(batchId)}:${short(row.transactionId)}`;
+  const failed = operations.filter(
+    ({ status, clientOperationId }) => status === 'Failed' && clientOperationId?.startsWith(name),
+  ).length;
+  return failed === 0 ? name : `${name}:${failed}`;
+}
+
+/** What else runs on the transaction ends by itself: the item is looked at again. */
+const passingCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'transaction_in_progress',
+  'concurrent_modification',
+  'reversal_in_progress',
+]);
+
 async function captureItem(
   deps: CaptureAllDeps,
   organizationId: string,
@@ -231,17 +261,18 @@ async function captureItem(
     return { transactionId, status: 'Failed', code: 'transaction_not_found' };
   }
   try {
-    // The identifier is longer than any client's: it meets none, and a second run replays it.
     const { operation } = await operate(deps, loaded, 'Capture', {
       amount: item.amount,
-      clientOperationId: `captureall:${batchId}:${transactionId}`,
+      clientOperationId: captureIdOf(batchId, loaded),
     });
     if (operation?.status === 'Succeeded') return { transactionId, status: 'Succeeded' };
-    if (operation?.status === 'Sent' || operation?.status === 'Pending') return undefined;
+    if (operation !== undefined && operation.status !== 'Declined') return undefined;
     return { transactionId, status: 'Failed', code: operation?.details.response?.code ?? 'failed' };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    if (error.code === 'acquirer_unavailable' || error.code === 'overloaded') throw error;
+    if (passingCodes.has(error.code)) return undefined;
+    // Also a lost database, after which the capture may have been sent: the next run replays it.
+    if (errorCodes[error.code].retryable) throw error;
     return { transactionId, status: 'Failed', code: error.code };
   }
 }
