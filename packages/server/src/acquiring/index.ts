@@ -61,7 +61,7 @@ const lookForLinksEveryMs = 10_000;
 
 /** @example const acquiring = createAcquiring({ database, clock, ids, log, metrics, timeoutMs, loadLinks, onLateAnswer }); */
 export function createAcquiring(deps: Deps): Acquiring {
-  const references = createReferences(deps);
+  const references = createReferences({ database: deps.database, clock: deps.clock });
   const links = new Map<
     string,
     { link: AcquirerLink; fingerprint: string; connection: AcquirerConnection }

@@ -1,5 +1,5 @@
 // Numbers each message: terminal ids drawn from the contract's range, traces that outlive a crash.
-import type { Clock, Database, Ids } from '../platform/index.ts';
+import type { Clock, Database } from '../platform/index.ts';
 import { isoTime } from '../platform/index.ts';
 import { referenceAt, terminalIdAt } from './numbering.ts';
 import type { AcquirerReference } from './types.ts';
@@ -22,7 +22,13 @@ export type References = {
   }): Promise<AcquirerReference>;
 };
 
-type Terminal = { terminalId: string; next: number; end: number; refill?: Promise<void> };
+type Block = { next: number; end: number };
+type Terminal = Block & {
+  terminalId: string;
+  /** Fetched ahead, where another process took the numbers between. */
+  following?: Block;
+};
+type Claimed = { terminalId: string; block: Block };
 
 const traceBlockSize = 100;
 const refillBelow = 20;
@@ -51,22 +57,40 @@ const claimTerminal = {
 
 export class TerminalRangeExhausted extends Error {}
 
+type Holder = {
+  organizationId: string;
+  contractId: string;
+  holderId: string;
+  range?: TerminalRange;
+};
+
+// Nothing is awaited between the look and the taking, so no two callers take the same number.
+function take(terminal: Terminal | undefined): number | undefined {
+  if (terminal === undefined) return undefined;
+  if (terminal.next >= terminal.end) {
+    const { following } = terminal;
+    if (following === undefined) return undefined;
+    terminal.next = following.next;
+    terminal.end = following.end;
+    delete terminal.following;
+  }
+  const trace = terminal.next;
+  terminal.next += 1;
+  return trace;
+}
+
+function append(terminal: Terminal, block: Block): void {
+  if (terminal.end === block.next) terminal.end = block.end;
+  else terminal.following = block;
+}
+
 /** @example const reference = await references.next({ organizationId, contractId, holderId, … }); */
-export function createReferences(deps: { database: Database; clock: Clock; ids: Ids }): References {
+export function createReferences(deps: { database: Database; clock: Clock }): References {
   const { database, clock } = deps;
   const terminals = new Map<string, Terminal>();
-  const starting = new Map<string, Promise<Terminal>>();
+  const fetching = new Map<string, Promise<void>>();
 
-  type Holder = {
-    organizationId: string;
-    contractId: string;
-    holderId: string;
-    range?: TerminalRange;
-  };
-
-  async function reserve(
-    holder: Holder,
-  ): Promise<{ terminalId: string; first: number } | undefined> {
+  async function reserve(holder: Holder): Promise<Claimed | undefined> {
     const [row] = await database.hot(reserveTraces, [
       holder.organizationId,
       holder.contractId,
@@ -74,74 +98,62 @@ export function createReferences(deps: { database: Database; clock: Clock; ids: 
       traceBlockSize,
     ]);
     if (row === undefined) return undefined;
-    const { terminal_id: terminalId, first } = row as { terminal_id: string; first: number };
-    return { terminalId, first: Number(first) };
+    const first = Number(row['first']);
+    return {
+      terminalId: String(row['terminal_id']),
+      block: { next: first, end: first + traceBlockSize },
+    };
   }
 
-  async function claim(holder: Holder): Promise<void> {
+  async function claim(holder: Holder): Promise<Claimed> {
     const key = [holder.organizationId, holder.contractId];
     const [row] = await database.hot(countTerminals, key);
-    const taken = (row as { taken: number }).taken;
+    const taken = Number(row?.['taken']);
     for (let attempt = 0; attempt < claimAttemptsMax; attempt += 1) {
       const terminalId = holder.range && terminalIdAt(holder.range, taken + attempt);
       if (terminalId === undefined) throw new TerminalRangeExhausted(holder.contractId);
-      const made = await database.hot(claimTerminal, [
-        ...key,
-        terminalId,
-        holder.holderId,
-        isoTime(clock.now()),
-      ]);
-      if (made.length > 0 || (await reserve(holder)) !== undefined) return;
+      const at = isoTime(clock.now());
+      await database.hot(claimTerminal, [...key, terminalId, holder.holderId, at]);
+      const claimed = await reserve(holder);
+      if (claimed !== undefined) return claimed;
     }
     throw new TerminalRangeExhausted(holder.contractId);
   }
 
-  async function start(holder: Holder): Promise<Terminal> {
-    let block = await reserve(holder);
-    if (block === undefined) {
-      await claim(holder);
-      block = await reserve(holder);
-    }
-    if (block === undefined) throw new TerminalRangeExhausted(holder.contractId);
-    return { terminalId: block.terminalId, next: block.first, end: block.first + traceBlockSize };
+  async function fetch(key: string, holder: Holder): Promise<void> {
+    const { terminalId, block } = (await reserve(holder)) ?? (await claim(holder));
+    const known = terminals.get(key);
+    if (known !== undefined) return append(known, block);
+    if (terminals.size >= terminalsMax) terminals.clear();
+    terminals.set(key, { terminalId, ...block });
   }
 
-  async function terminalOf(key: string, holder: Holder): Promise<Terminal> {
-    const known = terminals.get(key);
-    if (known !== undefined && known.next < known.end) return known;
-    let pending = starting.get(key);
+  // Those who find nothing left wait for the block that is on its way already.
+  function fetched(key: string, holder: Holder): Promise<void> {
+    let pending = fetching.get(key);
     if (pending === undefined) {
-      pending = start(holder).finally(() => starting.delete(key));
-      starting.set(key, pending);
+      pending = fetch(key, holder).finally(() => fetching.delete(key));
+      fetching.set(key, pending);
     }
-    const terminal = await pending;
-    if (terminals.size >= terminalsMax && !terminals.has(key)) terminals.clear();
-    terminals.set(key, terminal);
-    return terminal.next < terminal.end ? terminal : terminalOf(key, holder);
+    return pending;
   }
 
   return {
     async next(request) {
       const key = `${request.contractId}|${request.holderId}`;
-      const terminal = await terminalOf(key, request);
-      const trace = terminal.next;
-      terminal.next += 1;
-      if (terminal.end - terminal.next === refillBelow) void refill(terminals, key, request);
-      return referenceAt({
-        trace,
-        terminalId: terminal.terminalId,
-        mti: request.mti,
-        timeZone: request.timeZone,
-        now: clock.now(),
-      });
+      for (;;) {
+        const terminal = terminals.get(key);
+        const trace = take(terminal);
+        if (terminal === undefined || trace === undefined) {
+          await fetched(key, request);
+          continue;
+        }
+        // Ahead of need, so that no sale waits; who needs it after all meets the failure himself.
+        if (terminal.end - terminal.next === refillBelow) fetched(key, request).catch(() => {});
+        const { mti, timeZone } = request;
+        const { terminalId } = terminal;
+        return referenceAt({ trace, terminalId, mti, timeZone, now: clock.now() });
+      }
     },
   };
-
-  // Fetches the next block ahead of need, so that no sale waits for it.
-  async function refill(known: Map<string, Terminal>, key: string, holder: Holder): Promise<void> {
-    const block = await reserve(holder).catch(() => undefined);
-    const terminal = known.get(key);
-    if (block === undefined || terminal === undefined) return;
-    if (terminal.end === block.first) terminal.end = block.first + traceBlockSize;
-  }
 }
