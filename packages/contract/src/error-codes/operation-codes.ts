@@ -195,6 +195,11 @@ export const configurationCodes = {
     'No acquirer contract fits',
     'The merchant has no enabled acquirer contract for this payment.',
   ),
+  terminal_range_exhausted: refused(
+    422,
+    'No terminal of the acquirer contract is left',
+    'Every terminal of the range is taken; make a contract with a wider range for the merchant.',
+  ),
   currency_not_supported: refused(
     422,
     'The currency is not in the acquirer contract',

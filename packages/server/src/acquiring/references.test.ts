@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
+import { Refusal } from '@switchyard/contract';
 import { testDatabase } from '../../test/database.ts';
 import { systemClock } from '../platform/index.ts';
 import { createReferences } from './references.ts';
@@ -57,5 +58,33 @@ describe('references', () => {
     const expected = (from: number, to: number) =>
       Array.from({ length: to - from + 1 }, (_, index) => from + index);
     assert.deepEqual(stans, [...expected(2, 100), ...expected(201, 300)]);
+  });
+
+  test('many new terminals at once each get one of their own', async () => {
+    const { next } = await setUp({ processes: 2 });
+    const holders = Array.from({ length: 300 }, () => randomUUID());
+    const named = await Promise.all(holders.map((holderId, index) => next(holderId, index)));
+    assert.equal(new Set(named.map(({ terminalId }) => terminalId)).size, 300);
+    // The same holder keeps its terminal, whichever process it comes to.
+    const again = await Promise.all(holders.map((holderId, index) => next(holderId, index + 1)));
+    assert.deepEqual(
+      again.map(({ terminalId }) => terminalId),
+      named.map(({ terminalId }) => terminalId),
+    );
+  });
+
+  test('a range without a terminal left refuses, and serves those that have one', async () => {
+    const { next } = await setUp({ to: 'TERM0003' });
+    const holders = Array.from({ length: 4 }, () => randomUUID());
+    const asked = await Promise.allSettled(holders.map((holderId) => next(holderId)));
+    assert.deepEqual(
+      asked.map(({ status }) => status),
+      ['fulfilled', 'fulfilled', 'fulfilled', 'rejected'],
+    );
+    await assert.rejects(
+      next(holders[3] ?? ''),
+      (error) => error instanceof Refusal && error.code === 'terminal_range_exhausted',
+    );
+    await next(holders[0] ?? '');
   });
 });

@@ -1,4 +1,5 @@
 // Numbers each message: terminal ids drawn from the contract's range, traces that outlive a crash.
+import { refuse } from '@switchyard/contract';
 import type { Clock, Database } from '../platform/index.ts';
 import { isoTime } from '../platform/index.ts';
 import { referenceAt, terminalIdAt } from './numbering.ts';
@@ -32,6 +33,7 @@ type Claimed = { terminalId: string; block: Block };
 
 const traceBlockSize = 100;
 const refillBelow = 20;
+/** Each conflict is another process that claimed, so this many in a row are that many processes. */
 const claimAttemptsMax = 50;
 const terminalsMax = 50_000;
 
@@ -54,8 +56,6 @@ const claimTerminal = {
       (organization_id, contract_id, terminal_id, holder_id, next_trace, created_at)
     VALUES ($1, $2, $3, $4, 1, $5) ON CONFLICT DO NOTHING RETURNING terminal_id`,
 };
-
-export class TerminalRangeExhausted extends Error {}
 
 type Holder = {
   organizationId: string;
@@ -89,6 +89,8 @@ export function createReferences(deps: { database: Database; clock: Clock }): Re
   const { database, clock } = deps;
   const terminals = new Map<string, Terminal>();
   const fetching = new Map<string, Promise<void>>();
+  /** The last claim of each contract that is under way. */
+  const claims = new Map<string, Promise<unknown>>();
 
   async function reserve(holder: Holder): Promise<Claimed | undefined> {
     const [row] = await database.hot(reserveTraces, [
@@ -106,22 +108,42 @@ export function createReferences(deps: { database: Database; clock: Clock }): Re
   }
 
   async function claim(holder: Holder): Promise<Claimed> {
+    const { range } = holder;
+    if (range === undefined) throw new Error('a holder without a terminal has begun nothing');
     const key = [holder.organizationId, holder.contractId];
-    const [row] = await database.hot(countTerminals, key);
-    const taken = Number(row?.['taken']);
     for (let attempt = 0; attempt < claimAttemptsMax; attempt += 1) {
-      const terminalId = holder.range && terminalIdAt(holder.range, taken + attempt);
-      if (terminalId === undefined) throw new TerminalRangeExhausted(holder.contractId);
+      const [row] = await database.hot(countTerminals, key);
+      const terminalId = terminalIdAt(range, Number(row?.['taken']));
+      if (terminalId === undefined) {
+        refuse(
+          'terminal_range_exhausted',
+          'Every terminal of the range of the acquirer contract is taken.',
+        );
+      }
       const at = isoTime(clock.now());
       await database.hot(claimTerminal, [...key, terminalId, holder.holderId, at]);
       const claimed = await reserve(holder);
       if (claimed !== undefined) return claimed;
     }
-    throw new TerminalRangeExhausted(holder.contractId);
+    return refuse('overloaded', 'Too many terminals are being set up; try again.');
+  }
+
+  // One at a time for a contract: those who count together would all try the same terminal.
+  function claimInTurn(holder: Holder): Promise<Claimed> {
+    const { contractId } = holder;
+    const before = claims.get(contractId) ?? Promise.resolve();
+    const mine = before.then(() => claim(holder));
+    const settled = mine
+      .catch(() => undefined)
+      .then(() => {
+        if (claims.get(contractId) === settled) claims.delete(contractId);
+      });
+    claims.set(contractId, settled);
+    return mine;
   }
 
   async function fetch(key: string, holder: Holder): Promise<void> {
-    const { terminalId, block } = (await reserve(holder)) ?? (await claim(holder));
+    const { terminalId, block } = (await reserve(holder)) ?? (await claimInTurn(holder));
     const known = terminals.get(key);
     if (known !== undefined) return append(known, block);
     if (terminals.size >= terminalsMax) terminals.clear();

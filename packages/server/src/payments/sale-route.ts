@@ -61,6 +61,7 @@ export function registerSale(app: FastifyInstance, deps: PaymentsDeps): void {
       'partial_approval_not_supported',
       'clear_card_data_refused',
       'no_acquirer_for_merchant',
+      'terminal_range_exhausted',
       'too_late',
     ],
     handler: async (request, reply) => {
