@@ -1,5 +1,6 @@
 // Turns a request into ISO 8583:1987 fields and an answer's fields into an outcome; no socket here.
 import { responseCodeFacts } from '@switchyard/contract';
+import { EmvError, parseIssuerResponse } from '@switchyard/emv';
 import type { Message } from '@switchyard/iso8583';
 import { alphaOf, numericOf } from '@switchyard/money';
 import type {
@@ -110,6 +111,21 @@ function echoes(request: Message, answer: Message): boolean {
 }
 
 /**
+ * What the issuer says to the chip, and nothing else: a host may echo card data beside it. What the
+ * chip could not read changes nothing about the money, so it is only left out.
+ */
+function chipAnswer(de55: string | undefined): { issuerData?: string } {
+  if (de55 === undefined) return {};
+  try {
+    const { emvResponse } = parseIssuerResponse(de55);
+    return emvResponse === '' ? {} : { issuerData: emvResponse };
+  } catch (error) {
+    if (error instanceof EmvError) return {};
+    throw error;
+  }
+}
+
+/**
  * What an answer means. A code that nobody knows never approves; an answer that does not echo what
  * was asked is no answer, so its outcome is unknown and the caller reverses.
  */
@@ -118,8 +134,7 @@ export function outcomeOf(request: Message, answer: Message, currency: string): 
   if (code === undefined || !echoes(request, answer)) return invalid;
   const answered = answer.fields[49];
   if (answered !== undefined && alphaOf(answered) !== currency) return invalid;
-  const issuerData = answer.fields[55];
-  const chip = issuerData === undefined ? {} : { issuerData };
+  const chip = chipAnswer(answer.fields[55]);
   const approved = responseCodeFacts(code).approved;
   if (!approved) return { outcome: 'Declined', responseCode: code, ...chip };
   const asked = Number(request.fields[4]);
