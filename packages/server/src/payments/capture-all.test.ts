@@ -140,3 +140,25 @@ describe('an item of a capture of all', () => {
     assert.doesNotMatch(name, /^[A-Za-z0-9._:-]+$/);
   });
 });
+
+describe('a capture of all of more than a page', () => {
+  it('goes on behind items without an answer, and comes back to them after a pause', async () => {
+    const open = new Set(Array.from({ length: 200 }, (_, index) => idOf(index + 1)));
+    const { work, tried, enqueued, recorded } = batchOf(250, (id) =>
+      operation(open.has(id) ? 'Pending' : 'Succeeded'),
+    );
+    assert.equal(await work(), undefined);
+    assert.deepEqual(recorded, []);
+    assert.deepEqual(enqueued[0]?.payload, { batchId, after: idOf(200) });
+    assert.equal(await work(enqueued[0]?.payload), undefined);
+    assert.equal(recorded.length, 50);
+    assert.deepEqual(enqueued[1]?.payload, { batchId });
+    assert.ok(Number(enqueued[1]?.dueAt) > 1_000_000);
+    open.clear();
+    await work(enqueued[1]?.payload);
+    assert.equal(recorded.length, 250);
+    assert.equal(new Set(tried).size, 250);
+    assert.equal(await work(enqueued[2]?.payload), undefined);
+    assert.equal(enqueued.length, 3);
+  });
+});

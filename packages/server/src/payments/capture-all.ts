@@ -198,13 +198,15 @@ function continueBatch(
   deps: CaptureAllDeps,
   organizationId: string,
   batchId: string,
+  dueAt: number,
+  after?: string,
 ): Promise<void> {
   return deps.jobs.enqueue({
     organizationId,
     jobId: deps.ids.uuid(),
     kind: captureAllJob,
-    payload: { batchId },
-    dueAt: deps.clock.now(),
+    payload: { batchId, ...(after === undefined ? {} : { after }) },
+    dueAt,
   });
 }
 
@@ -303,27 +305,37 @@ async function capturePage(
 
 const unansweredRetryMs = 2000;
 
-/** One page of a batch; another job goes on with the next. */
+/**
+ * One page of a batch; another job goes on after it. What has no answer ends by its own jobs, so
+ * once the end is reached the rest is looked at again, from the top and after a pause.
+ */
 export async function workBatch(
   deps: CaptureAllDeps,
   job: Job,
 ): Promise<undefined | { retryAt: number }> {
-  const { batchId } = job.payload as { batchId: string };
+  const { batchId, after } = job.payload as { batchId: string; after?: string };
   const { organizationId } = job;
   const row = await deps.batches.find(organizationId, batchId);
   if (row === undefined || row.state === 'Completed') return undefined;
   const items = await deps.batches.items({
     organizationId,
     batchId,
+    after,
     limit: pageSize,
     pendingOnly: true,
   });
   const { results, fault } = await capturePage(deps, organizationId, batchId, items);
   await deps.batches.record(organizationId, batchId, results, isoTime(deps.clock.now()));
   if (fault !== undefined) throw fault;
-  if (items.length === 0) return undefined;
-  // Only items without an answer were met: they end by their own jobs, so look again later.
-  if (results.length === 0) return { retryAt: deps.clock.now() + unansweredRetryMs };
-  await continueBatch(deps, organizationId, batchId);
+  const now = deps.clock.now();
+  if (items.length === pageSize) {
+    await continueBatch(deps, organizationId, batchId, now, items.at(-1)?.transactionId);
+    return undefined;
+  }
+  if (after === undefined) {
+    return results.length < items.length ? { retryAt: now + unansweredRetryMs } : undefined;
+  }
+  // A batch that this page has completed finds so there.
+  await continueBatch(deps, organizationId, batchId, now + unansweredRetryMs);
   return undefined;
 }
