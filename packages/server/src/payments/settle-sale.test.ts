@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { AcquirerOutcome } from '../acquiring/index.ts';
+import type { PaymentsDeps } from './deps.ts';
+import type { Change, LoadedTransaction, SaleFacts } from './model.ts';
+import { type Intent, settleSale } from './settle-sale.ts';
+import { noAmounts, type Phase } from './state.ts';
+
+const facts = {
+  kind: 'Sale',
+  linkId: 'link',
+  timeZone: 'UTC',
+  partialApproval: false,
+  card: { token: 't' },
+} as unknown as SaleFacts;
+
+function transaction(phase: Phase, version = 1): LoadedTransaction {
+  return {
+    row: {
+      organizationId: 'o',
+      transactionId: 't',
+      amount: 100,
+      position: { ...noAmounts, phase },
+      state: phase,
+      version,
+      operationCount: 0,
+      deadline: 15_000,
+    },
+    events: [{ sequence: 1, type: 'transaction.received', at: '', data: { facts } }],
+    operations: [],
+  } as unknown as LoadedTransaction;
+}
+
+/** A room whose store takes what it is told to, over a standing transaction. */
+function room(of: { now: number; outcome: AcquirerOutcome; standing?: LoadedTransaction }) {
+  const sent: string[] = [];
+  const made: Change[] = [];
+  const lost = of.standing === undefined ? 0 : 1;
+  let commits = 0;
+  const deps = {
+    clock: { now: () => of.now },
+    ids: { uuid: () => 'id' },
+    acquirerTimeoutMs: 10_000,
+    failPoints: { hit() {} },
+    running: { changed() {} },
+    jobs: { poke() {} },
+    acquiring: {
+      send: async () => {
+        sent.push('sale');
+        return of.outcome;
+      },
+      nextReference: async () => ({ mti: '0420' }),
+    },
+    store: {
+      commit: async (change: Change) => {
+        commits += 1;
+        if (commits <= lost) return false;
+        made.push(change);
+        return true;
+      },
+      findById: async () => of.standing,
+    },
+  } as unknown as PaymentsDeps;
+  return { deps, sent, made };
+}
+
+const intent: Intent = {
+  request: { amount: 100, currency: 'EUR', entryMode: 'Keyed' },
+  card: { pan: '4111111111111111', expiry: '3012' },
+  facts,
+  loaded: transaction('Received'),
+} as unknown as Intent;
+
+const approved: AcquirerOutcome = { outcome: 'Approved', responseCode: '00', amount: 100 };
+
+test('an outcome is made durable in one change', async () => {
+  const { deps, sent, made } = room({ now: 100, outcome: approved });
+  const settled = await settleSale(deps, intent);
+  assert.equal(settled.row.state, 'Captured');
+  assert.deepEqual(sent, ['sale']);
+  assert.equal(made.length, 1);
+});
+
+test('a process that was stopped for too long sends nothing', async () => {
+  const { deps, sent, made } = room({ now: 60_000, outcome: approved });
+  const settled = await settleSale(deps, intent);
+  assert.equal(settled.row.state, 'Failed');
+  assert.deepEqual(sent, []);
+  assert.equal(made[0]?.event.type, 'transaction.failed');
+});
+
+test('an approval behind a reversal that has ended is reversed once more', async () => {
+  const { deps, made } = room({
+    now: 100,
+    outcome: approved,
+    standing: transaction('Reversed', 3),
+  });
+  const settled = await settleSale(deps, intent);
+  assert.equal(settled.row.state, 'Reversing');
+  assert.equal(made[0]?.event.data.reason, 'ApprovedAfterReversal');
+  assert.equal(made[0]?.job?.kind, 'payments.repeat');
+});
+
+test('a reversal that is still queued stands as it is', async () => {
+  const standing = transaction('Reversing', 2);
+  const { deps, made } = room({ now: 100, outcome: approved, standing });
+  assert.equal(await settleSale(deps, intent), standing);
+  assert.equal(made.length, 0);
+});
+
+test('a host that takes the sale for a duplicate is not believed: the sale is reversed', async () => {
+  const outcome: AcquirerOutcome = { outcome: 'Declined', responseCode: '94' };
+  const { deps, made } = room({ now: 100, outcome });
+  const settled = await settleSale(deps, intent);
+  assert.equal(settled.row.state, 'Reversing');
+  assert.equal(made[0]?.operation?.kind, 'Reversal');
+});
