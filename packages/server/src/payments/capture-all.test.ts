@@ -31,7 +31,7 @@ function batchOf(count: number, answer: (transactionId: string) => StoredOperati
       operations: [...(failed.get(transactionId) ?? []), ...operations],
       events: [],
     }) as unknown as LoadedTransaction;
-  let asked = '';
+  const asked = new Set<string>();
   const deps = {
     clock: { now: () => 1_000_000 },
     ids: { uuid: () => idOf(enqueued.length + 900) },
@@ -39,7 +39,7 @@ function batchOf(count: number, answer: (transactionId: string) => StoredOperati
     jobs: { enqueue: async (job: NewJob) => void enqueued.push(job) },
     store: {
       async findById(_: string, transactionId: string) {
-        const operation = asked === transactionId ? answer(transactionId) : undefined;
+        const operation = asked.has(transactionId) ? answer(transactionId) : undefined;
         return loadedOf(transactionId, typeof operation === 'object' ? [operation] : []);
       },
       async findOperation({ clientOperationId }: { clientOperationId: string }) {
@@ -50,7 +50,7 @@ function batchOf(count: number, answer: (transactionId: string) => StoredOperati
         tried.push(transactionId);
         const operation = answer(transactionId);
         if (typeof operation === 'string') throw new Refusal(operation, 'As the test says.');
-        asked = transactionId;
+        asked.add(transactionId);
         return { transactionId, number: operation.number };
       },
     },
