@@ -79,16 +79,22 @@ export function createAcquiring(deps: Deps): Acquiring {
   });
   let timer: NodeJS.Timeout | undefined;
 
-  function connect(link: AcquirerLink): AcquirerConnection {
+  // The links of all organisations are opened together: a faulty one must not cost the others.
+  function connect(link: AcquirerLink): AcquirerConnection | undefined {
     up.set({ link: link.name }, 0);
-    return adapters[link.adapter]({
-      link,
-      timeoutMs: deps.timeoutMs,
-      clock: deps.clock,
-      log: deps.log.child({ link: link.name }),
-      onLateAnswer: deps.onLateAnswer,
-      onState: (available) => up.set({ link: link.name }, available ? 1 : 0),
-    });
+    try {
+      return adapters[link.adapter]({
+        link,
+        timeoutMs: deps.timeoutMs,
+        clock: deps.clock,
+        log: deps.log.child({ link: link.name }),
+        onLateAnswer: deps.onLateAnswer,
+        onState: (available) => up.set({ link: link.name }, available ? 1 : 0),
+      });
+    } catch (error) {
+      deps.log.error({ err: error, link: link.name }, 'a link cannot be opened');
+      return undefined;
+    }
   }
 
   async function openLinks(): Promise<void> {
@@ -98,7 +104,9 @@ export function createAcquiring(deps: Deps): Acquiring {
       const fingerprint = JSON.stringify(link);
       const known = links.get(link.linkId);
       if (known?.fingerprint === fingerprint) continue;
-      links.set(link.linkId, { link, fingerprint, connection: connect(link) });
+      const connection = connect(link);
+      if (connection === undefined) continue;
+      links.set(link.linkId, { link, fingerprint, connection });
       await known?.connection.close();
     }
     for (const [linkId, { connection }] of links) {

@@ -29,6 +29,7 @@ export {
 export { deriveKey } from './keys.ts';
 export { createLifecycle, type Lifecycle } from './lifecycle.ts';
 export { createLog, type Log, type LogSettings, type LogStream } from './log.ts';
+export { isLoopbackHost } from './loopback.ts';
 export { createMetrics, type Metrics } from './metrics.ts';
 export { type MigrateDeps, migrate } from './migrations.ts';
 export {

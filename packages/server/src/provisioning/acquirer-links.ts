@@ -1,9 +1,8 @@
 // Acquirer links: where and how an acquirer is reached.
 import type { AcquirerLink } from '@switchyard/contract';
-import type { Database } from '../platform/index.ts';
+import { type Database, isLoopbackHost } from '../platform/index.ts';
 import { refuseField } from './errors.ts';
 import { createResource, type Deps, type Kind, type Resource } from './resource.ts';
-import { isLoopbackHost } from './rules.ts';
 import { listEnabledLinks, runOn } from './store.ts';
 import { acquirerContracts, acquirerLinks } from './tables.ts';
 import { commonMembers, viewOf } from './view.ts';

@@ -4,7 +4,6 @@ import {
   entityTag,
   ifMatchAdmits,
   isCountry,
-  isLoopbackHost,
   isTerminalIdRange,
   isTimeZone,
   isUuid,
@@ -38,15 +37,6 @@ test('time zones are names of the IANA database, not offsets', () => {
 test('countries are alpha-2 codes of ISO 3166-1', () => {
   for (const code of ['FR', 'JP', 'IN']) assert.ok(isCountry(code), code);
   for (const code of ['XX', 'EU', 'FRA', '']) assert.ok(!isCountry(code), code);
-});
-
-test('only loopback hosts may do without TLS', () => {
-  for (const host of ['localhost', '127.0.0.1', '127.8.9.10', '::1']) {
-    assert.ok(isLoopbackHost(host), host);
-  }
-  for (const host of ['127.0.0.1.example.com', 'acquirer.example', '10.0.0.1', '1127.0.0.1']) {
-    assert.ok(!isLoopbackHost(host), host);
-  }
 });
 
 test('If-Match admits the current tag, one of several, and any', () => {

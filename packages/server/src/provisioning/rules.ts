@@ -30,11 +30,6 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** Only what never leaves the machine may be spoken to without TLS. */
-export function isLoopbackHost(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
-}
-
 const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** Anything else is simply unknown: the database would call it a fault. */

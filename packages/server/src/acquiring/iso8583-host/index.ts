@@ -1,7 +1,7 @@
 // The adapter for hosts that speak ISO 8583:1987 over TCP.
 import { compileDialect, iso1987BinaryEmv, type Message } from '@switchyard/iso8583';
 import { LRUCache } from 'lru-cache';
-import type { Clock, Log } from '../../platform/index.ts';
+import { type Clock, isLoopbackHost, type Log } from '../../platform/index.ts';
 import type {
   AcquirerConnection,
   AcquirerLink,
@@ -23,7 +23,6 @@ type Deps = {
 
 const dialect = compileDialect(iso1987BinaryEmv);
 const forgottenMax = 10_000;
-const loopback = new Set(['localhost', '127.0.0.1', '::1']);
 
 /**
  * Connects to a host and keeps the connection.
@@ -33,7 +32,7 @@ const loopback = new Set(['localhost', '127.0.0.1', '::1']);
  */
 export function connectIso8583Host(deps: Deps): AcquirerConnection {
   const { settings } = deps.link;
-  if (settings.tls !== true && !loopback.has(settings.host)) {
+  if (settings.tls !== true && !isLoopbackHost(settings.host)) {
     throw new Error(`The acquirer link ${deps.link.name} leaves loopback and needs TLS.`);
   }
   // Requests that were given up, so that an answer that comes after all can be told of.

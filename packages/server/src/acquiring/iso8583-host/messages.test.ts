@@ -31,7 +31,7 @@ test('of what the host says to the chip, card data that it echoes is left out', 
   const track2 = '57114111111111111111D30122010000000000';
   const pan = '5A084111111111111111';
   assert.equal(issuerData(track2 + forChip + pan), forChip);
-  assert.equal(issuerData(pan + '8A023035', '05'), '8A023035');
+  assert.equal(issuerData(`${pan}8A023035`, '05'), '8A023035');
 });
 
 test('nothing for the chip, or nothing that can be read, is no issuer data', () => {
