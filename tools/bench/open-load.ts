@@ -7,6 +7,10 @@ import { createArrivals } from './schedule.ts';
 export type LoadStep = {
   ratePerSecond: number;
   seconds: number;
+  /** Arrivals in this time before the window are sent but not counted. */
+  leadSeconds?: number;
+  /** When more requests wait than arrive in this time, nothing will ever be in time again. */
+  hopelessSeconds?: number;
   random: () => number;
   /** The next request, and whether an answer to it is the right one: undefined, or a kind of error. */
   request(): { text: string; judge(answer: HttpAnswer): string | undefined };
@@ -30,12 +34,8 @@ export type StepResult = {
   givenUp: boolean;
 };
 
-/** Arrivals in this time before the window are sent but not counted. */
-const leadSeconds = 1;
 /** After the window, what is still under way is waited for this long. */
 const patienceMs = 5000;
-/** More requests than arrive in this time are waiting: nothing will ever be in time again. */
-const hopelessSeconds = 1;
 const tickMs = 1;
 
 type Waiting = { dueMs: number; text: string; judge(answer: HttpAnswer): string | undefined };
@@ -56,10 +56,6 @@ function createQueue<Item>() {
       return item;
     },
     size: () => items.length - head,
-    clear() {
-      items = [];
-      head = 0;
-    },
   };
 }
 
@@ -94,7 +90,7 @@ function resultOf(
  * stops answering for a while is charged for every request that came due meanwhile.
  */
 export async function runStep(exchange: Exchange, step: LoadStep): Promise<StepResult> {
-  const { ratePerSecond, seconds } = step;
+  const { ratePerSecond, seconds, leadSeconds = 1, hopelessSeconds = 1 } = step;
   const nextArrival = createArrivals(ratePerSecond, step.random);
   const queue = createQueue<Waiting>();
   const errors = new Map<string, number>();
@@ -150,14 +146,19 @@ export async function runStep(exchange: Exchange, step: LoadStep): Promise<StepR
   }
   step.onWindow('end', counts.all);
   const endedMs = Math.min(performance.now(), untilMs);
-  if (givenUp) queue.clear();
+  if (givenUp) {
+    fail('given up: the requests that waited only grew in number');
+    for (let each = queue.take(); each !== undefined; each = queue.take()) {
+      counts.latencies.record(Math.round((endedMs - each.dueMs) * 1000));
+    }
+  }
   const patientUntilMs = endedMs + patienceMs;
   while (underWay + queue.size() > 0 && performance.now() < patientUntilMs) await pause(5);
-  // What is not answered by now counts as an error, and with the longest latency.
-  for (let left = underWay + queue.size(); left > 0; left -= 1) {
+  // What is not answered by now counts as an error, and with the longest latency; nor is it sent later.
+  while (queue.take() !== undefined) underWay += 1;
+  for (let left = underWay; left > 0; left -= 1) {
     fail('unanswered');
     counts.latencies.record((seconds + patienceMs / 1000) * 1e6);
   }
-  queue.clear();
   return resultOf(counts, errors, Math.max(0.001, (endedMs - fromMs) / 1000), givenUp);
 }

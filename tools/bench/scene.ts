@@ -77,8 +77,10 @@ async function startDatabase(
 ): Promise<{ postgres: EmbeddedPostgres; database: Database }> {
   const log = createLog({ logLevel: 'error', instanceName: 'bench' }, process.stderr);
   const dataDir = join(folder, 'database');
-  const postgres = await startEmbeddedPostgres({ dataDir, log, settings });
-  closers.add(() => postgres.stop());
+  const starting = startEmbeddedPostgres({ dataDir, log, settings });
+  // Added first: the bench may be interrupted before it is up.
+  closers.add(async () => (await starting).stop());
+  const postgres = await starting;
   const database = openDatabase({ url: postgres.url, log, connections: 2 });
   closers.add(() => database.close());
   await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
