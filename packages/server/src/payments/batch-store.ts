@@ -1,5 +1,6 @@
 // The SQL of capture batches: made in one statement, worked page by page.
 import type { Database } from '../platform/index.ts';
+import { isUuid } from './find.ts';
 
 export type BatchSelection = {
   merchantId: string;
@@ -30,7 +31,22 @@ export type BatchItem = {
 
 export type Planned = { transactionId: string; amount: number; currency: string };
 
+/** A sale that a client has named. */
+export type NamedSale = {
+  transactionId: string;
+  currency: string;
+  /** What could still be captured, minor units. */
+  open: number;
+};
+
 export type BatchStore = {
+  /** The sales under names, in their order: the server's identifier first, then the client's. */
+  named(of: {
+    organizationId: string;
+    merchantId: string;
+    storeId: string | undefined;
+    names: readonly string[];
+  }): Promise<(NamedSale | undefined)[]>;
   plan(organizationId: string, selection: BatchSelection, limit: number): Promise<Planned[]>;
   count(organizationId: string, selection: BatchSelection): Promise<number>;
   /** Makes batch, items and job together; false where the client's identifier is taken. */
@@ -74,6 +90,21 @@ const selected = `FROM transactions t WHERE t.organization_id = $1 AND t.merchan
     AND ($5::timestamptz IS NULL OR t.created_at < $5)`;
 
 const openOf = 't.authorized - t.captured - t.cancelled - t.capture_reserved - t.cancel_reserved';
+
+const ofPlace =
+  't.organization_id = $2 AND t.merchant_id = $3 AND ($4::uuid IS NULL OR t.store_id = $4)';
+
+// One look at an index for each name and kind of name, however long the list is.
+const namedSales = `SELECT n.i, f.transaction_id, f.currency, f.open
+  FROM jsonb_to_recordset($1::jsonb) AS n(i integer, id uuid, name text),
+  LATERAL (
+    (SELECT 1 AS rank, t.transaction_id, t.currency, ${openOf} AS open FROM transactions t
+      WHERE ${ofPlace} AND t.transaction_id = n.id)
+    UNION ALL
+    (SELECT 2 AS rank, t.transaction_id, t.currency, ${openOf} AS open FROM transactions t
+      WHERE ${ofPlace} AND t.client_transaction_id = n.name)
+    ORDER BY rank LIMIT 1
+  ) f`;
 
 function selectionValues(organizationId: string, selection: BatchSelection): unknown[] {
   const { merchantId, storeId, currency, authorizedBefore } = selection;
@@ -170,6 +201,20 @@ export function createBatchStore(database: Database): BatchStore {
     return row === undefined ? undefined : toBatch(row as Raw);
   };
   return {
+    async named({ organizationId, merchantId, storeId, names }) {
+      const asked = names.map((name, i) => ({ i, id: isUuid(name) ? name : null, name }));
+      const values = [JSON.stringify(asked), organizationId, merchantId, storeId ?? null];
+      const found: (NamedSale | undefined)[] = names.map(() => undefined);
+      for (const row of await database.query(namedSales, values)) {
+        const each = row as Raw;
+        found[Number(each['i'])] = {
+          transactionId: String(each['transaction_id']),
+          currency: String(each['currency']),
+          open: Number(each['open']),
+        };
+      }
+      return found;
+    },
     async plan(organizationId, selection, limit) {
       const rows = await database.query(
         `SELECT t.transaction_id, t.currency, ${openOf} AS amount ${selected}

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type ErrorCode, Refusal } from '@switchyard/contract';
+import type { Caller } from '../http/index.ts';
 import type { Job, NewJob } from '../platform/index.ts';
 import type { BatchItem, BatchRow } from './batch-store.ts';
-import { type CaptureAllDeps, workBatch } from './capture-all.ts';
+import { type CaptureAllDeps, captureAll, workBatch } from './capture-all.ts';
 import type { LoadedTransaction, StoredOperation } from './model.ts';
 
 const organizationId = '01890000-0000-7000-8000-000000000001';
@@ -160,5 +161,32 @@ describe('a capture of all of more than a page', () => {
     assert.equal(new Set(tried).size, 250);
     assert.equal(await work(enqueued[2]?.payload), undefined);
     assert.equal(enqueued.length, 3);
+  });
+});
+
+describe('a capture of all of named sales', () => {
+  it('looks all of them up at once, and points at the unknown one', async () => {
+    let lookups = 0;
+    const names = Array.from({ length: 5000 }, (_, index) => `sale-${index}`);
+    const deps = {
+      ids: { uuid: () => batchId },
+      store: { findByClientId: () => assert.fail('looks for one alone') },
+      batches: {
+        async named() {
+          lookups += 1;
+          return names.map((_, index) =>
+            index === 4321 ? undefined : { transactionId: idOf(index), currency: 'EUR', open: 1 },
+          );
+        },
+      },
+    } as unknown as CaptureAllDeps;
+    const caller = { organizationId, merchantId: idOf(1) } as Caller;
+    const items = names.map((transactionId) => ({ transactionId }));
+    await assert.rejects(captureAll(deps, caller, { items }), (error: Refusal) => {
+      assert.equal(error.code, 'transaction_not_found');
+      assert.equal(error.errors?.[0]?.pointer, '/items/4321/transactionId');
+      return true;
+    });
+    assert.equal(lookups, 1);
   });
 });

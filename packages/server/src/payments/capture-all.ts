@@ -9,9 +9,8 @@ import {
 } from '@switchyard/contract';
 import type { Caller } from '../http/index.ts';
 import { isoTime, type Job } from '../platform/index.ts';
-import type { BatchItem, BatchRow, BatchSelection, BatchStore } from './batch-store.ts';
+import type { BatchItem, BatchRow, BatchSelection, BatchStore, NamedSale } from './batch-store.ts';
 import type { PaymentsDeps } from './deps.ts';
-import { findTransaction } from './find.ts';
 import type { LoadedTransaction } from './model.ts';
 import { operate } from './operation.ts';
 import { differences, refuseReuse } from './rules.ts';
@@ -107,34 +106,25 @@ async function dryRun(
   };
 }
 
-const unknownCodes: ReadonlySet<string> = new Set([
-  'transaction_not_found',
-  'transaction_ambiguous',
-]);
-
 // A name that is unknown is told at once: a batch holds only what can be captured.
 async function namedItems(
   deps: CaptureAllDeps,
-  caller: Caller,
-  request: CaptureAllRequest,
+  { organizationId, storeId }: Caller,
+  { items }: CaptureAllRequest,
   merchantId: string,
-): Promise<{ transactionId: string; amount: number | undefined }[] | undefined> {
-  if (request.items === undefined) return undefined;
-  const found = await Promise.all(
-    request.items.map(async ({ transactionId, amount }, index) => {
-      try {
-        const loaded = await findTransaction(deps, caller, transactionId, merchantId);
-        return { transactionId: loaded.row.transactionId, amount };
-      } catch (error) {
-        if (!(error instanceof Refusal) || !unknownCodes.has(error.code)) throw error;
-        return refuse('transaction_not_found', 'A named transaction does not exist.', {
-          errors: [
-            { pointer: `/items/${index}/transactionId`, code: error.code, detail: error.detail },
-          ],
-        });
-      }
-    }),
-  );
+): Promise<(NamedSale & { amount: number | undefined })[] | undefined> {
+  if (items === undefined) return undefined;
+  const names = items.map(({ transactionId }) => transactionId);
+  const sales = await deps.batches.named({ organizationId, merchantId, storeId, names });
+  const found = items.map(({ amount }, index) => {
+    const sale = sales[index];
+    if (sale !== undefined) return { ...sale, amount };
+    const detail = 'There is no transaction with this identifier.';
+    const pointer = `/items/${index}/transactionId`;
+    return refuse('transaction_not_found', 'A named transaction does not exist.', {
+      errors: [{ pointer, code: 'transaction_not_found', detail }],
+    });
+  });
   if (new Set(found.map((each) => each.transactionId)).size !== found.length) {
     refuse('field_invalid', 'A transaction is named twice.', {
       errors: [{ pointer: '/items', code: 'field_invalid', detail: 'Names one twice.' }],

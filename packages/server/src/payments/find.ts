@@ -7,7 +7,10 @@ import { merchantOf } from './scope.ts';
 
 /** What a server's or a client's identifier can be; other text is not found, and not looked for. */
 const identifierForm = /^[A-Za-z0-9._:-]{1,64}$/;
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** Whether a name can be the server's identifier. */
+export const isUuid = (name: string): boolean => uuidForm.test(name);
 
 function visible(caller: Caller, merchantId: string | undefined) {
   return ({ row }: LoadedTransaction) =>
@@ -31,7 +34,7 @@ export async function findTransaction(
   const merchantId = merchantOf(caller, asked);
   const mayBeSeen = visible(caller, merchantId);
   if (!identifierForm.test(identifier)) return refuseUnknown();
-  if (uuid.test(identifier)) {
+  if (isUuid(identifier)) {
     const found = await deps.store.findById(caller.organizationId, identifier.toLowerCase());
     if (found !== undefined && mayBeSeen(found)) return found;
   }
