@@ -86,11 +86,19 @@ async function shown(
 
 async function dryRun(
   deps: CaptureAllDeps,
-  organizationId: string,
+  caller: Caller,
+  request: CaptureAllRequest,
   selection: BatchSelection,
 ): Promise<BatchAnswer> {
-  const total = await deps.batches.count(organizationId, selection);
-  const planned = await deps.batches.plan(organizationId, selection, shownMax);
+  const { organizationId } = caller;
+  const named = await namedItems(deps, caller, request, selection.merchantId);
+  const total = named?.length ?? (await deps.batches.count(organizationId, selection));
+  const planned =
+    named?.slice(0, shownMax).map(({ transactionId, amount, open, currency }) => ({
+      transactionId,
+      amount: amount ?? open,
+      currency,
+    })) ?? (await deps.batches.plan(organizationId, selection, shownMax));
   return {
     replayed: false,
     batch: {
@@ -141,7 +149,7 @@ export async function captureAll(
 ): Promise<BatchAnswer> {
   const { organizationId } = caller;
   const selection = selectionOf(caller, request);
-  if (request.dryRun === true) return dryRun(deps, organizationId, selection);
+  if (request.dryRun === true) return dryRun(deps, caller, request, selection);
   const { clientOperationId, ...named } = request;
   // A token of one store asks for that store, whether it says so or not.
   const members = {
