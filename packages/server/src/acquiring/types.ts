@@ -104,5 +104,6 @@ export type AcquirerConnection = {
    * `onSent` is called once bytes may have left.
    */
   send(request: AcquirerRequest, onSent?: () => void): Promise<AcquirerOutcome>;
+  /** Takes no more, waits for what is in flight as long as an answer may take, then hangs up. */
   close(): Promise<void>;
 };

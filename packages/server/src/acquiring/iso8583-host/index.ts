@@ -75,6 +75,6 @@ export function connectIso8583Host(deps: Deps): AcquirerConnection {
       const message = toMessage(request, settings.institutionId);
       return toOutcome(request, message, await link.exchange(message, deps.timeoutMs, onSent));
     },
-    close: link.close,
+    close: () => link.close(deps.timeoutMs),
   };
 }

@@ -22,7 +22,8 @@ export type Exchange =
 export type HostLink = {
   available(): boolean;
   exchange(message: Message, timeoutMs: number, onSent?: () => void): Promise<Exchange>;
-  close(): Promise<void>;
+  /** Takes no more, waits up to `withinMs` for what is in flight, signs off and hangs up. */
+  close(withinMs: number): Promise<void>;
 };
 
 type Options = {
@@ -36,14 +37,17 @@ type Options = {
   onUnmatched: (answer: Message) => void;
   onState?: (available: boolean) => void;
   echoEveryMs?: number;
+  /** Waits before the next try to connect; the last one goes on for ever. */
+  backOffMs?: readonly number[];
 };
 
 type Waiting = { settle: (exchange: Exchange) => void; timer: NodeJS.Timeout };
 
 const frameFormat: FrameFormat = { length: 'binary2' };
 const frameBytesMax = 8192;
-const backOffMs = [1000, 2000, 5000, 10_000, 30_000, 60_000] as const;
+const backOffDefaultMs = [1000, 2000, 5000, 10_000, 30_000, 60_000] as const;
 const signOnTimeoutMs = 5000;
+const signOffTimeoutMs = 500;
 const echoDefaultMs = 60_000;
 const missedEchoesMax = 2;
 const waitingMax = 20_000;
@@ -51,7 +55,7 @@ const connectTimeoutMs = 5000;
 
 /** @example const link = openLink({ host, port, tls: false, dialect, clock, log, onUnmatched }); */
 export function openLink(options: Options): HostLink {
-  const { dialect, clock, log } = options;
+  const { dialect, clock, log, backOffMs = backOffDefaultMs } = options;
   const waiting = new Map<string, Waiting>();
   let socket: Socket | undefined;
   let signedOn = false;
@@ -62,6 +66,7 @@ export function openLink(options: Options): HostLink {
   let reconnectTimer: NodeJS.Timeout | undefined;
   let echoTimer: NodeJS.Timeout | undefined;
   let busySinceEcho = false;
+  let whenIdle: (() => void) | undefined;
 
   function setSignedOn(value: boolean): void {
     if (signedOn === value) return;
@@ -73,6 +78,13 @@ export function openLink(options: Options): HostLink {
     networkTrace += 1;
     const transmittedAt = isoTime(clock.now()).slice(5, 19).replace(/\D/g, '');
     return { stan: stanOf(networkTrace), transmittedAt };
+  }
+
+  function settle(key: string, entry: Waiting, exchange: Exchange): void {
+    waiting.delete(key);
+    clearTimeout(entry.timer);
+    entry.settle(exchange);
+    if (waiting.size === 0) whenIdle?.();
   }
 
   function receive(bytes: Buffer): void {
@@ -91,9 +103,7 @@ export function openLink(options: Options): HostLink {
       options.onUnmatched(answer);
       return;
     }
-    waiting.delete(key);
-    clearTimeout(entry.timer);
-    entry.settle({ result: 'Answered', answer });
+    settle(key, entry, { result: 'Answered', answer });
   }
 
   function lose(from: Socket, why: string): void {
@@ -102,11 +112,7 @@ export function openLink(options: Options): HostLink {
     setSignedOn(false);
     clearInterval(echoTimer);
     from.destroy();
-    for (const [key, entry] of waiting) {
-      waiting.delete(key);
-      clearTimeout(entry.timer);
-      entry.settle({ result: 'ConnectionLost' });
-    }
+    for (const [key, entry] of waiting) settle(key, entry, { result: 'ConnectionLost' });
     if (closed) return;
     const base = backOffMs[Math.min(failures, backOffMs.length - 1)] ?? 60_000;
     failures += 1;
@@ -138,12 +144,10 @@ export function openLink(options: Options): HostLink {
       log.error({ err: error }, 'a message could not be encoded');
       return Promise.resolve({ result: 'NotSent', reason: 'not encodable' });
     }
-    return new Promise((settle) => {
-      const timer = setTimeout(() => {
-        waiting.delete(key);
-        settle({ result: 'Timeout' });
-      }, timeoutMs);
-      waiting.set(key, { settle, timer });
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => settle(key, entry, { result: 'Timeout' }), timeoutMs);
+      const entry: Waiting = { settle: resolve, timer };
+      waiting.set(key, entry);
       gather(to);
       to.write(bytes, onSent && (() => onSent()));
     });
@@ -151,6 +155,8 @@ export function openLink(options: Options): HostLink {
 
   async function signOn(to: Socket): Promise<void> {
     const exchange = await transmit(to, networkMessage('signOn', trace()), signOnTimeoutMs);
+    // Lost while the answer was on its way to us: another socket has begun, or nothing shall.
+    if (socket !== to) return;
     if (exchange.result === 'Answered' && exchange.answer.fields[39] === '00') {
       failures = 0;
       missedEchoes = 0;
@@ -198,24 +204,36 @@ export function openLink(options: Options): HostLink {
     next.on('close', () => lose(next, 'the host closed the connection'));
   }
 
+  function idle(withinMs: number): Promise<void> {
+    if (waiting.size === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, withinMs);
+      whenIdle = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
   open();
 
   return {
-    available: () => signedOn,
+    available: () => signedOn && !closed,
     exchange(message, timeoutMs, onSent) {
       const to = socket;
-      if (to === undefined || !signedOn || to.writable === false) {
+      if (to === undefined || !signedOn || closed || to.writable === false) {
         return Promise.resolve({ result: 'NotSent', reason: 'not signed on' });
       }
       return transmit(to, message, timeoutMs, onSent);
     },
-    async close() {
+    async close(withinMs) {
       closed = true;
       clearTimeout(reconnectTimer);
       clearInterval(echoTimer);
+      if (signedOn) await idle(withinMs);
       const last = socket;
       if (last === undefined) return;
-      if (signedOn) await transmit(last, networkMessage('signOff', trace()), 500);
+      if (signedOn) await transmit(last, networkMessage('signOff', trace()), signOffTimeoutMs);
       lose(last, 'closing');
     },
   };

@@ -1,0 +1,216 @@
+import assert from 'node:assert/strict';
+import { afterEach, describe, test } from 'node:test';
+import { compileDialect, iso1987BinaryEmv, type Message } from '@switchyard/iso8583';
+import { eventually } from '../../../test/eventually.ts';
+import {
+  type Asked,
+  answerTo,
+  approve,
+  frameOf,
+  networkOnly,
+  type ScriptedHost,
+  startScriptedHost,
+} from '../../../test/scripted-host.ts';
+import { createLog, systemClock } from '../../platform/index.ts';
+import { type HostLink, openLink } from './link.ts';
+
+const dialect = compileDialect(iso1987BinaryEmv);
+const log = createLog({ logLevel: 'silent', instanceName: 'test' });
+const longMs = 10_000;
+const closers: (() => Promise<void>)[] = [];
+
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+type Options = Partial<Parameters<typeof openLink>[0]>;
+
+async function setUp(options: Options = {}, script = approve) {
+  const host = await startScriptedHost();
+  host.script(script);
+  const late: Message[] = [];
+  const link = openLink({
+    host: '127.0.0.1',
+    port: host.port,
+    tls: false,
+    dialect,
+    clock: systemClock,
+    log,
+    onUnmatched: (answer) => late.push(answer),
+    backOffMs: [10],
+    ...options,
+  });
+  // The host goes first, so that no sign-off waits for a silent one.
+  closers.push(() => link.close(0), host.stop);
+  return { host, link, late };
+}
+
+const signedOn = (link: HostLink) => eventually('signed on', () => link.available());
+
+function sale(stan: string): Message {
+  const fields = { 3: '000000', 4: '000000001234', 7: '0101120000', 11: stan, 41: 'TERM0001' };
+  return { mti: '0200', fields: { ...fields, 49: '978' } };
+}
+
+const heardSale = (host: ScriptedHost, count = 1) =>
+  eventually(
+    `${count} sales heard`,
+    () => host.heard().filter((mti) => mti === '0200').length === count,
+  );
+
+describe('the link to a host', () => {
+  test('signs on first, and lets nothing financial pass before', async () => {
+    const held: Asked[] = [];
+    const { host, link } = await setUp({}, (asked) => held.push(asked));
+    await eventually('sign-on heard', () => held.length === 1);
+    const notSent = { result: 'NotSent', reason: 'not signed on' };
+    assert.deepEqual(await link.exchange(sale('000001'), longMs), notSent);
+    assert.equal(link.available(), false);
+    host.script(approve);
+    for (const asked of held) approve(asked);
+    await signedOn(link);
+    assert.equal((await link.exchange(sale('000002'), longMs)).result, 'Answered');
+    assert.deepEqual(host.heard(), ['0800001', '0200']);
+  });
+
+  test('a refused sign-on is tried again, later', async () => {
+    const states: boolean[] = [];
+    const { host, link } = await setUp(
+      { onState: (available) => states.push(available) },
+      ({ message, socket }) => socket.end(frameOf(answerTo(message, { 39: '58' }))),
+    );
+    await eventually('three tries', () => host.connections() === 3);
+    assert.equal(link.available(), false);
+    host.script(approve);
+    await signedOn(link);
+    assert.deepEqual(states, [true]);
+  });
+
+  test('echoes while idle, and reconnects after two that are missed', async () => {
+    const { host, link } = await setUp({ echoEveryMs: 25 });
+    const echoes = () => host.heard().filter((each) => each === '0800301').length;
+    await eventually('two echoes', () => echoes() >= 2);
+    assert.equal(host.connections(), 1);
+    host.script(() => {});
+    await eventually('given up', () => !link.available());
+    host.script(approve);
+    await signedOn(link);
+    assert.equal(host.connections(), 2);
+  });
+
+  test('answers find their requests in any order, and in any pieces', async () => {
+    const { host, link } = await setUp();
+    await signedOn(link);
+    const held: Asked[] = [];
+    host.script((asked) => held.push(asked));
+    const exchanges = ['000001', '000002', '000003'].map((stan) =>
+      link.exchange(sale(stan), longMs),
+    );
+    await eventually('all asked', () => held.length === 3);
+    const bytes = Buffer.concat(held.reverse().map(({ message }) => frameOf(answerTo(message))));
+    for (let at = 0; at < bytes.length; at += 7) held[0]?.socket.write(bytes.subarray(at, at + 7));
+    const stans = (await Promise.all(exchanges)).map((each) =>
+      each.result === 'Answered' ? each.answer.fields[11] : each.result,
+    );
+    assert.deepEqual(stans, ['000001', '000002', '000003']);
+    host.script(approve);
+  });
+
+  test('a trace in flight is not sent twice', async () => {
+    const { host, link } = await setUp();
+    await signedOn(link);
+    host.script(networkOnly);
+    const first = link.exchange(sale('000001'), longMs);
+    const second = await link.exchange(sale('000001'), longMs);
+    assert.deepEqual(second, { result: 'NotSent', reason: 'duplicate trace' });
+    await heardSale(host);
+    for (const asked of host.asked) if (asked.message.mti === '0200') approve(asked);
+    assert.equal((await first).result, 'Answered');
+  });
+
+  test('a stream that cannot be framed ends the connection, and a new one is made', async () => {
+    const { host, link } = await setUp();
+    await signedOn(link);
+    host.script(networkOnly);
+    const waiting = link.exchange(sale('000001'), longMs);
+    await heardSale(host);
+    host.asked.at(-1)?.socket.write(Buffer.alloc(64, 0xff));
+    assert.deepEqual(await waiting, { result: 'ConnectionLost' });
+    await eventually('a second connection', () => host.connections() === 2);
+    await signedOn(link);
+  });
+
+  test('garbage in one segment with the sign-on answer leaves no half-open link', async () => {
+    const states: boolean[] = [];
+    const { host, link } = await setUp(
+      { onState: (available) => states.push(available) },
+      ({ message, socket }) =>
+        socket.write(Buffer.concat([frameOf(answerTo(message)), Buffer.alloc(64, 0xff)])),
+    );
+    await eventually('tried again', () => host.connections() >= 3);
+    host.script(approve);
+    await signedOn(link);
+    assert.equal((await link.exchange(sale('000001'), longMs)).result, 'Answered');
+    assert.deepEqual(states, [true]);
+  });
+
+  test('a message that cannot be read is skipped; its request times out', async () => {
+    const { host, link } = await setUp();
+    await signedOn(link);
+    host.script(({ socket }) => socket.write(Buffer.from([0, 3, 1, 2, 3])));
+    assert.deepEqual(await link.exchange(sale('000001'), 30), { result: 'Timeout' });
+    host.script(approve);
+    assert.equal((await link.exchange(sale('000002'), longMs)).result, 'Answered');
+    assert.equal(host.connections(), 1);
+  });
+
+  test('an answer after its time is told of', async () => {
+    const { host, link, late } = await setUp();
+    await signedOn(link);
+    host.script(networkOnly);
+    assert.deepEqual(await link.exchange(sale('000001'), 20), { result: 'Timeout' });
+    await heardSale(host);
+    for (const asked of host.asked) if (asked.message.mti === '0200') approve(asked);
+    await eventually('told', () => late.length === 1);
+    assert.equal(late[0]?.fields[11], '000001');
+  });
+
+  test('a host that hangs up costs what waits, and is called again', async () => {
+    const { host, link } = await setUp();
+    await signedOn(link);
+    host.script(({ socket }) => socket.destroy());
+    const exchange = await link.exchange(sale('000001'), longMs);
+    assert.deepEqual(exchange, { result: 'ConnectionLost' });
+    assert.equal(link.available(), false);
+    host.script(approve);
+    await signedOn(link);
+  });
+
+  test('closing waits for what is in flight, takes no more, signs off, and stays closed', async () => {
+    const { host, link } = await setUp();
+    await signedOn(link);
+    host.script(networkOnly);
+    const waiting = link.exchange(sale('000001'), longMs);
+    await heardSale(host);
+    const closed = link.close(longMs);
+    assert.equal(link.available(), false);
+    const refused = { result: 'NotSent', reason: 'not signed on' };
+    assert.deepEqual(await link.exchange(sale('000002'), longMs), refused);
+    for (const asked of host.asked) if (asked.message.mti === '0200') approve(asked);
+    assert.equal((await waiting).result, 'Answered');
+    await closed;
+    assert.deepEqual(host.heard(), ['0800001', '0200', '0800002']);
+    assert.equal(host.connections(), 1);
+  });
+
+  test('closing does not wait beyond its time', async () => {
+    const { host, link } = await setUp();
+    await signedOn(link);
+    host.script(networkOnly);
+    const waiting = link.exchange(sale('000001'), longMs);
+    await heardSale(host);
+    await link.close(30);
+    assert.deepEqual(await waiting, { result: 'ConnectionLost' });
+    assert.equal(host.heard().at(-1), '0800002');
+  });
+});
