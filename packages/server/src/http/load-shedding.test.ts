@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Refusal } from '@switchyard/contract';
+import { connectionLimit } from './listener.ts';
 import { createLoadShedding, pressureLimits, sampleEveryMs } from './load-shedding.ts';
 import type { Priority } from './routes.ts';
 import { createSample } from './server.fixture.ts';
@@ -45,6 +46,14 @@ describe('load shedding', () => {
       order.map((priority) => pressureLimits[priority]),
       Object.values(pressureLimits).sort((one, other) => one - other),
     );
+    shedding.stop();
+  });
+
+  it('refuses no list, sale or end of a payment for requests that only wait', () => {
+    const running = () => connectionLimit;
+    const shedding = createLoadShedding({ running, nowMs: () => 0 });
+    for (const priority of ['list', 'sale', 'last'] as const) shedding.check(priority);
+    assert.throws(() => shedding.check('report'), { code: 'overloaded' });
     shedding.stop();
   });
 

@@ -1,5 +1,6 @@
 // Turns requests away before the process drowns: reports first, what ends a payment last.
 import { Refusal } from '@switchyard/contract';
+import { connectionLimit } from './listener.ts';
 import type { Priority } from './routes.ts';
 
 /**
@@ -23,7 +24,15 @@ export type LoadLimits = {
   readonly running: number;
 };
 
-export const defaultLoadLimits: LoadLimits = { loopDelayMs: 400, running: 5000 };
+/**
+ * A request that waits, for a change or for a slow acquirer, costs memory and no more, and the
+ * connections bound that: all of them in use turn away reports alone. Load shows in the loop's
+ * delay and in the queues of the rooms.
+ */
+export const defaultLoadLimits: LoadLimits = {
+  loopDelayMs: 400,
+  running: connectionLimit / pressureLimits.report,
+};
 
 export type LoadShedding = {
   /** Throws `overloaded` when the pressure is too high for the priority. */

@@ -1,4 +1,5 @@
 // Knows what runs in this process: duplicates wait for it, and readers wait for the next change.
+import { pause } from '../platform/index.ts';
 import type { LoadedTransaction } from './model.ts';
 
 export type Running = {
@@ -10,17 +11,27 @@ export type Running = {
   changed(transactionId: string): void;
   /** Ends at the next change of the transaction, or after the time. */
   nextChange(transactionId: string, timeoutMs: number): Promise<void>;
+  /**
+   * Takes a place among the readers that wait; undefined where there is none, for the client or in
+   * all: it is told at once how things stand. The place is left by calling what it gives.
+   */
+  park(client: string): (() => void) | undefined;
   idle(): Promise<void>;
 };
 
 const watchersMax = 10_000;
+/** Readers that wait at once; each holds a connection. */
+export const parkedMax = 5000;
+export const parkedPerClientMax = 200;
 
 /** @example const running = createRunning(); */
 export function createRunning(): Running {
   const works = new Map<string, Promise<LoadedTransaction>>();
   const turns = new Map<string, Promise<unknown>>();
   const watchers = new Map<string, Set<() => void>>();
+  const parked = new Map<string, number>();
   let watching = 0;
+  let parkedInAll = 0;
 
   return {
     run(key, work) {
@@ -46,7 +57,8 @@ export function createRunning(): Running {
       for (const wake of watchers.get(transactionId) ?? []) wake();
     },
     nextChange(transactionId, timeoutMs) {
-      if (watching >= watchersMax) return Promise.resolve();
+      // Whoever asks in a loop must not spin.
+      if (watching >= watchersMax) return pause(timeoutMs);
       watching += 1;
       return new Promise((resolve) => {
         const set = watchers.get(transactionId) ?? new Set();
@@ -61,6 +73,18 @@ export function createRunning(): Running {
         const timer = setTimeout(wake, timeoutMs);
         set.add(wake);
       });
+    },
+    park(client) {
+      const before = parked.get(client) ?? 0;
+      if (before >= parkedPerClientMax || parkedInAll >= parkedMax) return undefined;
+      parked.set(client, before + 1);
+      parkedInAll += 1;
+      return () => {
+        parkedInAll -= 1;
+        const left = (parked.get(client) ?? 1) - 1;
+        if (left === 0) parked.delete(client);
+        else parked.set(client, left);
+      };
     },
     async idle() {
       await Promise.allSettled([...works.values(), ...turns.values()]);

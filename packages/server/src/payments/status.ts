@@ -12,7 +12,8 @@ function isMoving({ row, operations }: LoadedTransaction): boolean {
 }
 
 /**
- * The transaction under an identifier; waits up to `waitSeconds` while something is under way.
+ * The transaction under an identifier; waits up to `waitSeconds` while something is under way, if
+ * not too many wait already.
  *
  * @throws Refusal transaction_not_found, transaction_ambiguous
  */
@@ -24,11 +25,18 @@ export async function status(
   const find = () => findTransaction(deps, caller, of.identifier, of.merchantId);
   const until = deps.clock.now() + of.waitSeconds * 1000;
   let loaded = await find();
-  const { version } = loaded.row;
-  while (isMoving(loaded) && loaded.row.version === version && deps.clock.now() < until) {
-    const rest = Math.min(pollEveryMs, until - deps.clock.now());
-    await deps.running.nextChange(loaded.row.transactionId, rest);
-    loaded = await find();
+  if (of.waitSeconds === 0 || !isMoving(loaded)) return loaded;
+  const leave = deps.running.park(`${caller.organizationId}|${caller.clientId}`);
+  if (leave === undefined) return loaded;
+  try {
+    const { version } = loaded.row;
+    while (isMoving(loaded) && loaded.row.version === version && deps.clock.now() < until) {
+      const rest = Math.min(pollEveryMs, until - deps.clock.now());
+      await deps.running.nextChange(loaded.row.transactionId, rest);
+      loaded = await find();
+    }
+    return loaded;
+  } finally {
+    leave();
   }
-  return loaded;
 }
