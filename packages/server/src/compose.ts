@@ -25,6 +25,9 @@ import { createVault } from './vault/index.ts';
 
 export const migrationsDirectory = fileURLToPath(new URL('../migrations', import.meta.url));
 
+/** The 15 s each of the requests and of the jobs, and as much for all the rest of a stop. */
+const stopPartsMs = 45_000;
+
 export type HouseDeps = {
   settings: Settings;
   database: Database;
@@ -51,6 +54,8 @@ export type House = {
   start(): Promise<void>;
   /** Finishes what runs, then lets go of everything but the database. */
   stop(): Promise<void>;
+  /** More than the parts of the stop take together at the worst. */
+  stopLimitMs: number;
 };
 
 /** Brings the schema up to date; safe while other processes do the same. */
@@ -128,7 +133,9 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
       jobs.start();
       outbox.start();
     },
+    stopLimitMs: settings.acquirerTimeoutMs + stopPartsMs,
     async stop() {
+      payments.endWaits();
       await http.close();
       await payments.stop();
       await jobs.stop();

@@ -70,11 +70,12 @@ async function bringUp(started: Started): Promise<void> {
     processMetrics: true,
     ...(certificate === undefined ? {} : { tls: certificate }),
   });
-  lifecycle.onStop('rooms', house.stop);
   let demo: Demo | undefined;
+  // Registered before the rooms, so that it ends after them: sales under way need their acquirer.
+  lifecycle.onStop('demo', () => demo?.stop());
+  lifecycle.onStop('rooms', house.stop, house.stopLimitMs);
   if (settings.environment !== 'production') {
     demo = await startDemo({ settings, house, log, caFile: certificate?.caFile });
-    lifecycle.onStop('demo', demo.stop);
   }
   await house.start();
   await house.http.listen();

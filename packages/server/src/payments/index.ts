@@ -24,6 +24,8 @@ export type Payments = {
   pressure(): number;
   /** Records an answer that came after its request was given up. */
   lateAnswer(late: LateAnswer): void;
+  /** Answers the readers that wait for a change, so that they do not hold up a stop. */
+  endWaits(): void;
   /** Ends the sweep and waits for what runs, so that outcomes are durable before the links close. */
   stop(): Promise<void>;
 };
@@ -51,6 +53,7 @@ export function createPayments({ database, jobs, ...rest }: Deps): Payments {
     start: () => recovery.start(),
     pressure: deps.store.pressure,
     lateAnswer: (late) => recordLateAnswer(deps, late),
+    endWaits: deps.running.stop,
     async stop() {
       await recovery.stop();
       await deps.running.idle();

@@ -31,6 +31,17 @@ describe('readers that wait', () => {
     await status(deps, caller, { identifier: transactionId, waitSeconds: 30 });
     assert.equal(deps.looks(), 1);
   });
+
+  it('are woken by a stop, after which none waits', async () => {
+    const running = createRunning();
+    const { deps, caller } = sceneOf(running);
+    const waiting = status(deps, caller, { identifier: transactionId, waitSeconds: 3600 });
+    await new Promise((resolve) => setImmediate(resolve));
+    running.stop();
+    await waiting;
+    assert.equal(deps.looks(), 2);
+    assert.equal(running.park('another'), undefined);
+  });
 });
 
 /** A sale that stays at the acquirer; the clock goes on only where somebody waits. */

@@ -13,9 +13,13 @@ export type Running = {
   nextChange(transactionId: string, timeoutMs: number): Promise<void>;
   /**
    * Takes a place among the readers that wait; undefined where there is none, for the client or in
-   * all: it is told at once how things stand. The place is left by calling what it gives.
+   * all, or once a stop has begun: it is told at once how things stand. The place is left by
+   * calling what it gives.
    */
   park(client: string): (() => void) | undefined;
+  /** Wakes the readers that wait, and lets none wait any more. */
+  stop(): void;
+  isStopping(): boolean;
   idle(): Promise<void>;
 };
 
@@ -32,6 +36,7 @@ export function createRunning(): Running {
   const parked = new Map<string, number>();
   let watching = 0;
   let parkedInAll = 0;
+  let isStopping = false;
 
   return {
     run(key, work) {
@@ -76,7 +81,8 @@ export function createRunning(): Running {
     },
     park(client) {
       const before = parked.get(client) ?? 0;
-      if (before >= parkedPerClientMax || parkedInAll >= parkedMax) return undefined;
+      const isFull = before >= parkedPerClientMax || parkedInAll >= parkedMax;
+      if (isStopping || isFull) return undefined;
       parked.set(client, before + 1);
       parkedInAll += 1;
       return () => {
@@ -86,6 +92,11 @@ export function createRunning(): Running {
         else parked.set(client, left);
       };
     },
+    stop() {
+      isStopping = true;
+      for (const set of [...watchers.values()]) for (const wake of [...set]) wake();
+    },
+    isStopping: () => isStopping,
     async idle() {
       await Promise.allSettled([...works.values(), ...turns.values()]);
     },

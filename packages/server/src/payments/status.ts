@@ -30,7 +30,8 @@ export async function status(
   if (leave === undefined) return loaded;
   try {
     const { version } = loaded.row;
-    while (isMoving(loaded) && loaded.row.version === version && deps.clock.now() < until) {
+    const isOver = () => deps.running.isStopping() || deps.clock.now() >= until;
+    while (isMoving(loaded) && loaded.row.version === version && !isOver()) {
       const rest = Math.min(pollEveryMs, until - deps.clock.now());
       await deps.running.nextChange(loaded.row.transactionId, rest);
       loaded = await find();

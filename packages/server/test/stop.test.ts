@@ -1,0 +1,66 @@
+// A stop under load: readers that wait are answered, sales under way get their acquirer's answer.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { createClient } from './client.ts';
+import { base, linkIsUp, tokenOf } from './load.ts';
+import { keyedSale, until } from './scene.ts';
+import { freePorts, serverProcess } from './server-process.ts';
+
+const acquirerTimeoutMs = 5000;
+/** The demo's acquirer takes four fifths of the time for this amount. */
+const slowAmount = 9098;
+const sales = 5;
+
+test('a process that is told to stop ends what runs and answers who waits', {
+  timeout: 90_000,
+}, async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'switchyard-stop-'));
+  const [port, devicePort, metricsPort, acquirerPort] = (await freePorts(4)).map(String);
+  const server = serverProcess({
+    SWITCHYARD_DATA_DIR: directory,
+    SWITCHYARD_PORT: port ?? '',
+    SWITCHYARD_DEVICE_PORT: devicePort ?? '',
+    SWITCHYARD_METRICS_PORT: metricsPort ?? '',
+    SWITCHYARD_ACQUIRER_PORT: acquirerPort ?? '',
+    SWITCHYARD_ACQUIRER_TIMEOUT_MS: String(acquirerTimeoutMs),
+    SWITCHYARD_LOG_LEVEL: 'info',
+  });
+  try {
+    await server.start();
+    const { baseUrl, caFile, devices } = await server.facts();
+    const client = createClient(baseUrl, await readFile(caFile, 'utf8'));
+    const token = await tokenOf(server, client);
+    await linkIsUp(client, token);
+    const ids = Array.from({ length: sales }, () => randomUUID());
+    const selling = ids.map((clientTransactionId) => {
+      const deviceId = devices[0]?.logicalDeviceId;
+      const body = keyedSale({ clientTransactionId, amount: slowAmount, deviceId });
+      return client.call('POST', `${base}/process`, { token, body });
+    });
+    await until(async () => {
+      const all = ids.map((id) => client.call('GET', `${base}/${id}`, { token }));
+      return (await Promise.all(all)).every(({ status }) => status === 200) || undefined;
+    }, 'the sales to be under way');
+    const reading = client.call('GET', `${base}/${ids[0]}?wait=30`, { token });
+    await client.call('GET', `${base}/${ids[0]}`, { token });
+    const toldAt = performance.now();
+    const stopped = server.stop();
+    const read = await reading;
+    assert.ok(performance.now() - toldAt < acquirerTimeoutMs / 2, 'the reader is answered soon');
+    assert.equal(read.body.state, 'Received');
+    for (const sold of await Promise.all(selling)) {
+      assert.equal(sold.status, 200, sold.text);
+      assert.equal(sold.body.state, 'Captured', server.output());
+    }
+    assert.equal(await stopped, 0, server.output());
+    assert.ok(performance.now() - toldAt < 2 * acquirerTimeoutMs, 'the process is gone soon');
+    client.close();
+  } finally {
+    await server.kill();
+    await rm(directory, { recursive: true, force: true });
+  }
+});
