@@ -3,9 +3,15 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, describe, test } from 'node:test';
 import { testDatabase } from '../../test/database.ts';
 import { eventually } from '../../test/eventually.ts';
-import { type ScriptedHost, startScriptedHost } from '../../test/scripted-host.ts';
+import {
+  type Asked,
+  approve,
+  networkOnly,
+  type ScriptedHost,
+  startScriptedHost,
+} from '../../test/scripted-host.ts';
 import { createLog, createMetrics, systemClock, systemIds } from '../platform/index.ts';
-import { type AcquirerLink, createAcquiring } from './index.ts';
+import { type AcquirerLink, type AcquirerRequest, createAcquiring } from './index.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 const organizationId = randomUUID();
@@ -29,6 +35,35 @@ function linkTo(settings: Partial<AcquirerLink['settings']>, name = 'north'): Ac
     name,
     adapter: 'iso8583-host',
     settings: { ...rest, ...settings },
+  };
+}
+
+let traces = 0;
+
+function saleOn(linkId: string): AcquirerRequest {
+  traces += 1;
+  const stan = String(traces).padStart(6, '0');
+  return {
+    kind: 'Sale',
+    repeat: false,
+    organizationId,
+    transactionId: randomUUID(),
+    linkId,
+    reference: {
+      mti: '0200',
+      terminalId: 'TERM0001',
+      stan,
+      rrn: `500112${stan}`,
+      transmittedAt: '0101120000',
+      localTime: '120000',
+      localDate: '0101',
+    },
+    merchantNumber: 'M00000000000001',
+    mcc: '5411',
+    amount: 1234,
+    currency: 'EUR',
+    entryMode: 'Keyed',
+    card: { pan: '4111111111111111', expiry: '3012' },
   };
 }
 
@@ -72,5 +107,94 @@ describe('acquirer links', () => {
     const { acquiring } = await setUp([elsewhere, link]);
     await acquiring.start();
     assert.equal(acquiring.availability(organizationId).length, 2);
+  });
+
+  /** Leaves sales unanswered until told. */
+  async function withSaleInFlight() {
+    const host = await startHost();
+    host.script(networkOnly);
+    const links = [linkTo({ port: host.port })];
+    const linkId = links[0]?.linkId ?? '';
+    const { acquiring, shown } = await setUp(links);
+    await acquiring.start();
+    await eventually('up', () => acquiring.available(linkId));
+    const outcome = acquiring.send(saleOn(linkId));
+    await eventually('asked', () => host.heard().includes('0200'));
+    const answer = () => {
+      const asked = host.asked.find(({ message }) => message.mti === '0200');
+      if (asked !== undefined) approve(asked);
+    };
+    const change = async (changed: Partial<AcquirerLink>) => {
+      links[0] = { ...(links[0] ?? linkTo({})), ...changed };
+      await acquiring.openLinks();
+    };
+    return { host, links, linkId, acquiring, shown, outcome, answer, change };
+  }
+
+  test('a link that is only renamed stays connected', async () => {
+    const { host, acquiring, shown, outcome, answer, change } = await withSaleInFlight();
+    await change({ name: 'renamed' });
+    assert.deepEqual(acquiring.availability(organizationId), [
+      { name: 'renamed', available: true },
+    ]);
+    assert.deepEqual(await shown(), ['renamed 1']);
+    answer();
+    assert.equal((await outcome).outcome, 'Approved');
+    assert.equal(host.connections(), 1);
+  });
+
+  test('changed settings take over once signed on; the old link finishes its sales', async () => {
+    const { host, linkId, acquiring, shown, outcome, answer, change } = await withSaleInFlight();
+    host.script(approve);
+    const other = await startHost();
+    const held: Asked[] = [];
+    other.script((asked) => held.push(asked));
+    await change({ settings: linkTo({ port: other.port }).settings });
+    await eventually('the new host is asked', () => held.length === 1);
+    assert.ok(acquiring.available(linkId), 'the old one serves until the new one is signed on');
+    other.script(approve);
+    for (const asked of held) approve(asked);
+    await eventually('the new one serves', async () => {
+      const { outcome: said } = await acquiring.send(saleOn(linkId));
+      return said === 'Approved' && other.heard().includes('0200');
+    });
+    answer();
+    assert.equal((await outcome).outcome, 'Approved');
+    await eventually('the old one is signed off', () => host.heard().includes('0800002'));
+    assert.deepEqual(await shown(), ['north 1']);
+  });
+
+  test('settings that never sign on do not cost the link that works', async () => {
+    const { host, linkId, acquiring, outcome, answer, change } = await withSaleInFlight();
+    const { settings } = linkTo({ port: host.port });
+    await change({ settings: linkTo({ port: 1 }).settings });
+    await change({ settings });
+    answer();
+    assert.equal((await outcome).outcome, 'Approved');
+    assert.ok(acquiring.available(linkId));
+    assert.equal(host.connections(), 1);
+  });
+
+  test('a link that is down is replaced at once', async () => {
+    const host = await startHost();
+    const links = [linkTo({ port: 1 })];
+    const { acquiring } = await setUp(links);
+    await acquiring.start();
+    const linkId = links[0]?.linkId ?? '';
+    links[0] = { ...linkTo({ port: host.port }), linkId };
+    await acquiring.openLinks();
+    await eventually('up', () => acquiring.available(linkId));
+  });
+
+  test('a link that is gone, and a stop, wait for what is in flight', async () => {
+    const { host, links, linkId, acquiring, outcome, answer } = await withSaleInFlight();
+    links.length = 0;
+    await acquiring.openLinks();
+    assert.equal(acquiring.available(linkId), false);
+    const closed = acquiring.close();
+    answer();
+    assert.equal((await outcome).outcome, 'Approved');
+    await closed;
+    assert.equal(host.heard().at(-1), '0800002');
   });
 });

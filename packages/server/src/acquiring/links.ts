@@ -1,0 +1,148 @@
+// Keeps the links open that are configured: opens new ones, replaces changed ones, drains old ones.
+import type { Clock, Log, Metrics } from '../platform/index.ts';
+import { adapters } from './adapters.ts';
+import type { AcquirerConnection, AcquirerLink, LateAnswer } from './types.ts';
+
+export type Links = {
+  /** Makes what is open what is configured now. */
+  look(): Promise<void>;
+  connection(linkId: string): AcquirerConnection | undefined;
+  availability(organizationId: string): { name: string; available: boolean }[];
+  /** Drains and closes all, those that were replaced too. */
+  close(): Promise<void>;
+};
+
+export type LinksDeps = {
+  clock: Clock;
+  log: Log;
+  metrics: Metrics;
+  timeoutMs: number;
+  loadLinks: () => Promise<AcquirerLink[]>;
+  onLateAnswer: (late: LateAnswer) => void;
+};
+
+type Connected = { fingerprint: string; connection: AcquirerConnection };
+type Open = Connected & {
+  link: AcquirerLink;
+  /** Has other settings, and takes over as soon as it is of more use than the current one. */
+  successor?: Connected;
+};
+
+/** The name is not part of it: what is only renamed stays connected. */
+const fingerprintOf = ({ adapter, settings }: AcquirerLink) => JSON.stringify([adapter, settings]);
+
+/** @example const links = createLinks({ clock, log, metrics, timeoutMs, loadLinks, onLateAnswer }); */
+export function createLinks(deps: LinksDeps): Links {
+  const open = new Map<string, Open>();
+  const draining = new Set<Promise<void>>();
+  let looked: Promise<void> = Promise.resolve();
+  let closed = false;
+  const up = deps.metrics.gauge({
+    name: 'switchyard_acquirer_link_up',
+    help: 'Whether an acquirer link is signed on',
+    labelNames: ['link'],
+  });
+
+  function show({ link, connection }: Open): void {
+    up.set({ link: link.name }, connection.available() ? 1 : 0);
+  }
+
+  function retire({ connection }: Connected): void {
+    const drained = connection
+      .close()
+      .catch((error: unknown) => deps.log.warn({ err: error }, 'a link did not close'))
+      .finally(() => draining.delete(drained));
+    draining.add(drained);
+  }
+
+  function settle(linkId: string): void {
+    const entry = open.get(linkId);
+    if (entry === undefined) return;
+    const { successor, ...old } = entry;
+    const { connection } = old;
+    if (successor !== undefined && (successor.connection.available() || !connection.available())) {
+      Object.assign(entry, successor);
+      delete entry.successor;
+      retire(old);
+    }
+    show(entry);
+  }
+
+  // The links of all organisations are opened together: a faulty one must not cost the others.
+  function connect(link: AcquirerLink, fingerprint: string): Connected | undefined {
+    try {
+      const connection = adapters[link.adapter]({
+        link,
+        timeoutMs: deps.timeoutMs,
+        clock: deps.clock,
+        log: deps.log.child({ link: link.name }),
+        onLateAnswer: deps.onLateAnswer,
+        onState: () => settle(link.linkId),
+      });
+      return { fingerprint, connection };
+    } catch (error) {
+      deps.log.error({ err: error, link: link.name }, 'a link cannot be opened');
+      return undefined;
+    }
+  }
+
+  function rename(entry: Open, link: AcquirerLink): void {
+    if (entry.link.name !== link.name) up.remove({ link: entry.link.name });
+    entry.link = link;
+  }
+
+  function configure(link: AcquirerLink): void {
+    const { linkId } = link;
+    const fingerprint = fingerprintOf(link);
+    const entry = open.get(linkId);
+    const newest = entry?.successor ?? entry;
+    if (entry !== undefined) rename(entry, link);
+    if (newest?.fingerprint !== fingerprint) {
+      if (entry?.successor !== undefined) {
+        retire(entry.successor);
+        delete entry.successor;
+      }
+      if (entry?.fingerprint !== fingerprint) {
+        const next = connect(link, fingerprint);
+        if (next === undefined) up.set({ link: link.name }, 0);
+        else if (entry === undefined) open.set(linkId, { ...next, link });
+        else entry.successor = next;
+      }
+    }
+    settle(linkId);
+  }
+
+  function drop(linkId: string, entry: Open): void {
+    open.delete(linkId);
+    up.remove({ link: entry.link.name });
+    if (entry.successor !== undefined) retire(entry.successor);
+    retire(entry);
+  }
+
+  async function lookOnce(): Promise<void> {
+    const configured = await deps.loadLinks();
+    if (closed) return;
+    const keep = new Set(configured.map((link) => link.linkId));
+    for (const [linkId, entry] of open) if (!keep.has(linkId)) drop(linkId, entry);
+    for (const link of configured) configure(link);
+  }
+
+  return {
+    // One after another: what was read first must not undo what was read later.
+    look() {
+      const mine = looked.then(lookOnce);
+      looked = mine.catch(() => {});
+      return mine;
+    },
+    connection: (linkId) => open.get(linkId)?.connection,
+    availability: (organizationId) =>
+      [...open.values()]
+        .filter(({ link }) => link.organizationId === organizationId)
+        .map(({ link, connection }) => ({ name: link.name, available: connection.available() })),
+    async close() {
+      closed = true;
+      for (const [linkId, entry] of open) drop(linkId, entry);
+      await Promise.all(draining);
+    },
+  };
+}
