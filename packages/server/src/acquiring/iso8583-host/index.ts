@@ -61,11 +61,8 @@ export function connectIso8583Host(deps: Deps): AcquirerConnection {
         return outcomeOf(sent, exchange.answer, request.currency);
       case 'NotSent':
         return { outcome: 'NotSent', reason: exchange.reason };
-      default: {
-        const { organizationId, transactionId, kind } = request;
-        givenUp.set(correlationKey(sent), { organizationId, transactionId, kind });
+      default:
         return { outcome: 'Unknown', reason: exchange.result };
-      }
     }
   }
 
@@ -73,7 +70,14 @@ export function connectIso8583Host(deps: Deps): AcquirerConnection {
     available: link.available,
     async send(request, onSent) {
       const message = toMessage(request, settings.institutionId);
-      return toOutcome(request, message, await link.exchange(message, deps.timeoutMs, onSent));
+      const exchange = await link.exchange(message, deps.timeoutMs, onSent);
+      const outcome = toOutcome(request, message, exchange);
+      // Also after an answer that answers something else: the right one may still be on its way.
+      if (outcome.outcome === 'Unknown') {
+        const { organizationId, transactionId, kind } = request;
+        givenUp.set(correlationKey(message), { organizationId, transactionId, kind });
+      }
+      return outcome;
     },
     close: () => link.close(deps.timeoutMs),
   };
