@@ -15,6 +15,8 @@ export type Call = {
   /** Sent as it is, in place of `body`. */
   raw?: string | Buffer;
   headers?: Record<string, string>;
+  /** Breaks the connection, as a till does that is switched off. */
+  signal?: AbortSignal;
 };
 
 export type Client = {
@@ -37,7 +39,9 @@ export function createClient(baseUrl: string, ca: string): Client {
     };
     if (body !== undefined) headers['content-length'] = String(Buffer.byteLength(body));
     return new Promise((resolve, reject) => {
-      const request = send(new URL(path, baseUrl), { method, headers, agent }, (response) => {
+      const { signal } = options;
+      const how = { method, headers, agent, ...(signal === undefined ? {} : { signal }) };
+      const request = send(new URL(path, baseUrl), how, (response) => {
         const chunks: Buffer[] = [];
         response.on('data', (chunk: Buffer) => chunks.push(chunk));
         response.on('error', reject);
