@@ -6,12 +6,13 @@ import { createBatchStore } from './batch-store.ts';
 import { captureAllJob, workBatch } from './capture-all.ts';
 import type { PaymentsDeps } from './deps.ts';
 import { recordLateAnswer } from './late-answer.ts';
-import { repeatOperation } from './pending.ts';
+import { createRepeats } from './pending.ts';
 import { createRecovery } from './recovery.ts';
 import { repeatJob } from './reversal.ts';
 import { registerPaymentRoutes } from './routes.ts';
 import { createRunning } from './running.ts';
 import { createStore } from './store.ts';
+import { unfinishedLinks } from './unfinished.ts';
 
 export { transactionEventTypes } from '@switchyard/contract';
 export { type State, stateTable } from './state.ts';
@@ -22,6 +23,8 @@ export type Payments = {
   start(): void;
   /** How full the queues of writes are, 0 to 1. */
   pressure(): number;
+  /** The acquirer links, of any status, that something is left to finish on. */
+  unfinishedLinks(): Promise<string[]>;
   /** Records an answer that came after its request was given up. */
   lateAnswer(late: LateAnswer): void;
   /** Answers the readers that wait for a change, so that they do not hold up a stop. */
@@ -46,12 +49,13 @@ export function createPayments({ database, jobs, ...rest }: Deps): Payments {
     batches: createBatchStore(database),
   };
   const recovery = createRecovery(deps);
-  jobs.handle(repeatJob, (job) => repeatOperation(deps, job));
+  jobs.handle(repeatJob, createRepeats(deps));
   jobs.handle(captureAllJob, (job) => workBatch(deps, job));
   return {
     register: (app) => registerPaymentRoutes(app, deps),
     start: () => recovery.start(),
     pressure: deps.store.pressure,
+    unfinishedLinks: () => unfinishedLinks(database),
     lateAnswer: (late) => recordLateAnswer(deps, late),
     endWaits: deps.running.stop,
     async stop() {

@@ -1,6 +1,7 @@
 // Sends unanswered operations again, with the same reference, until the acquirer has answered.
-import type { Job } from '../platform/index.ts';
+import type { Job, Later } from '../platform/index.ts';
 import type { PaymentsDeps } from './deps.ts';
+import { factsOf, type LoadedTransaction, type StoredOperation } from './model.ts';
 import { sendOperation, settleOperation } from './operation.ts';
 
 /** Waits between repeats, ms; the last one goes on for ever. */
@@ -15,17 +16,43 @@ export function repeatDelayMs(attempts: number): number {
 
 type Payload = { transactionId: string; number: number; sent?: boolean };
 
-/** @returns when to try again, epoch ms, where there is still no answer */
-export async function repeatOperation(
+/** Repeats under way at one acquirer: a silent one must not hold every place of the jobs. */
+export const repeatsPerLink = 16;
+const noPlaceRetryMs = 1000;
+
+/** @example jobs.handle(repeatJob, createRepeats(deps)); */
+export function createRepeats(deps: PaymentsDeps): (job: Job) => Promise<Later | undefined> {
+  const underWay = new Map<string, number>();
+  return async (job) => {
+    const { transactionId, number } = job.payload as Payload;
+    const loaded = await deps.store.findById(job.organizationId, transactionId);
+    const operation = loaded?.operations.find((each) => each.number === number);
+    if (loaded === undefined || operation?.status !== 'Pending') return undefined;
+    const { linkId } = factsOf(loaded);
+    const before = underWay.get(linkId) ?? 0;
+    // It must not count as a try: only what may have been sent goes out as a repeat.
+    if (before >= repeatsPerLink) {
+      return { retryAt: deps.clock.now() + noPlaceRetryMs, untried: true };
+    }
+    underWay.set(linkId, before + 1);
+    try {
+      return await repeatOperation(deps, job, loaded, operation);
+    } finally {
+      const left = (underWay.get(linkId) ?? 1) - 1;
+      if (left === 0) underWay.delete(linkId);
+      else underWay.set(linkId, left);
+    }
+  };
+}
+
+/** @returns when to try again, where there is still no answer */
+async function repeatOperation(
   deps: PaymentsDeps,
   job: Job,
-): Promise<undefined | { retryAt: number }> {
+  loaded: LoadedTransaction,
+  operation: StoredOperation,
+): Promise<Later | undefined> {
   const { transactionId, number, sent } = job.payload as Payload;
-  const loaded = await deps.store.findById(job.organizationId, transactionId);
-  const operation = loaded?.operations.find((each) => each.number === number);
-  if (loaded === undefined || operation === undefined || operation.status !== 'Pending') {
-    return undefined;
-  }
   const repeated = sent === true || job.attempts > 0;
   const outcome = await sendOperation(deps, loaded, operation, repeated);
   const standing = await settleOperation(deps, loaded, number, outcome, {

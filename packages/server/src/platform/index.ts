@@ -24,6 +24,7 @@ export {
   type JobHandler,
   type Jobs,
   type JobsDeps,
+  type Later,
   type NewJob,
 } from './jobs.ts';
 export { deriveKey } from './keys.ts';

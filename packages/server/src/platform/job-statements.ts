@@ -26,8 +26,9 @@ export const finishText = `DELETE FROM jobs AS j USING jsonb_to_recordset($1::js
     WHERE ${held} RETURNING j.job_id`;
 
 export const postponeText = `UPDATE jobs AS j SET due_at = r.due_at, last_error = r.last_error,
-      lease_token = NULL, lease_until = NULL
-    FROM jsonb_to_recordset($1::jsonb) AS r(${batchRow}, due_at timestamptz, last_error text)
+      lease_token = NULL, lease_until = NULL, attempts = j.attempts - r.untried
+    FROM jsonb_to_recordset($1::jsonb)
+      AS r(${batchRow}, due_at timestamptz, last_error text, untried integer)
     WHERE ${held} RETURNING j.job_id`;
 
 export const renewText = `UPDATE jobs AS j SET lease_until = $2, due_at = $2

@@ -144,6 +144,23 @@ describe('jobs', () => {
     assert.equal(runs, 3);
   });
 
+  test('a look that is no try does not count as one', async () => {
+    const database = await testDatabase();
+    const { jobs, kind, organizationId, left } = setUp(database);
+    const attempts: number[] = [];
+    jobs.handle(kind, async (job) => {
+      attempts.push(job.attempts);
+      const retryAt = systemClock.now();
+      if (attempts.length < 3) return { retryAt, untried: true };
+      return attempts.length < 5 ? { retryAt } : undefined;
+    });
+    await jobs.enqueue({ organizationId, kind, payload: {} });
+    jobs.start();
+    await eventually('done at the fifth look', async () => (await left()) === 0);
+    await jobs.stop();
+    assert.deepEqual(attempts, [0, 0, 0, 1, 2]);
+  });
+
   test('a job of a process that died is done by another once the lease has run out', async () => {
     const database = await testDatabase();
     const dead = setUp(database, { leaseMs: 300 });

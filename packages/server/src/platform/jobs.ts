@@ -50,12 +50,15 @@ export type NewJob = {
   dueAt?: number;
 };
 
+/** Looks again at `retryAt`, epoch milliseconds; `untried` where this look counts as no try. */
+export type Later = { retryAt: number; untried?: true };
+
 /**
- * Resolves when done, or with the time (epoch milliseconds) of the next look. A throw brings the job back with
+ * Resolves when done, or with the time of the next look. A throw brings the job back with
  * growing pauses; it is never dropped. It runs at least once, so a handler bears to be repeated.
  */
 // biome-ignore lint/suspicious/noConfusingVoidType: a handler without a return statement is the usual one
-export type JobHandler = (job: Job) => Promise<{ retryAt: number } | undefined | void>;
+export type JobHandler = (job: Job) => Promise<Later | undefined | void>;
 
 export type Jobs = {
   /** Only kinds with a handler are claimed; call it before `start`. */
@@ -91,8 +94,8 @@ type ClaimedRow = {
   due_at: Date;
 };
 type Held = { organization_id: string; job_id: string; lease_token: string };
-type Postponed = Held & { due_at: string; last_error: string | null };
-type Ended = { retryAt?: number; failure?: string };
+type Postponed = Held & { due_at: string; last_error: string | null; untried: 0 | 1 };
+type Ended = { retryAt?: number; untried?: true; failure?: string };
 
 /** @example const jobs = createJobs({ database, clock, ids, log, metrics }); jobs.start(); */
 export function createJobs(deps: JobsDeps): Jobs {
@@ -141,7 +144,7 @@ export function createJobs(deps: JobsDeps): Jobs {
   }
 
   async function perform(row: ClaimedRow, held: Held): Promise<void> {
-    const { retryAt, failure } = await attempt(row);
+    const { retryAt, untried, failure } = await attempt(row);
     const kept =
       retryAt === undefined
         ? await finishes.submit(held)
@@ -149,6 +152,7 @@ export function createJobs(deps: JobsDeps): Jobs {
             ...held,
             due_at: isoTime(retryAt),
             last_error: failure ?? null,
+            untried: untried === true ? 1 : 0,
           });
     if (!kept) log.warn({ kind: row.kind, jobId: row.job_id }, 'a job outlived its lease');
     const outcome = failure !== undefined ? 'failed' : retryAt === undefined ? 'done' : 'postponed';
