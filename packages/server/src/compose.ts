@@ -90,6 +90,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
     metrics,
     timeoutMs: settings.acquirerTimeoutMs,
     loadLinks: provisioning.linksToOpen,
+    unfinishedLinks: () => payments.unfinishedLinks(),
     onLateAnswer: (late) => payments.lateAnswer(late),
   });
   const payments: Payments = createPayments({

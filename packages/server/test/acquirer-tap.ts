@@ -11,6 +11,8 @@ export type AcquirerTap = {
   port: number;
   /** The financial messages that the platform sent, oldest first. */
   sent: Message[];
+  /** How many connections stand now. */
+  connections(): number;
   /** Cuts every connection and takes no more. */
   close(): Promise<void>;
   /** Takes connections again, at the same port. */
@@ -70,6 +72,7 @@ export async function acquirerTap(hostPort: number): Promise<AcquirerTap> {
   return {
     port,
     sent,
+    connections: () => sockets.size / 2,
     async close() {
       const closed = new Promise((resolve) => server.close(resolve));
       for (const socket of sockets) socket.destroy();

@@ -68,7 +68,7 @@ function saleOn(linkId: string): AcquirerRequest {
 }
 
 /** `links` may be changed by the test; the next look sees it. */
-async function setUp(links: AcquirerLink[]) {
+async function setUp(links: AcquirerLink[], unfinished: AcquirerLink[] = []) {
   const metrics = createMetrics();
   const acquiring = createAcquiring({
     database: await testDatabase(),
@@ -77,7 +77,11 @@ async function setUp(links: AcquirerLink[]) {
     log,
     metrics,
     timeoutMs: 1000,
-    loadLinks: async () => links,
+    loadLinks: async (also) => [
+      ...links,
+      ...unfinished.filter(({ linkId }) => also.includes(linkId)),
+    ],
+    unfinishedLinks: async () => unfinished.map(({ linkId }) => linkId),
     onLateAnswer: () => {},
   });
   closers.push(acquiring.close);
@@ -173,6 +177,34 @@ describe('acquirer links', () => {
     assert.equal((await outcome).outcome, 'Approved');
     assert.ok(acquiring.available(linkId));
     assert.equal(host.connections(), 1);
+  });
+
+  test('a link that is gone stays open for what is left to finish on it', async () => {
+    const host = await startHost();
+    const links = [linkTo({ port: host.port })];
+    const unfinished = [...links];
+    const linkId = links[0]?.linkId ?? '';
+    const { acquiring } = await setUp(links, unfinished);
+    await acquiring.start();
+    await eventually('up', () => acquiring.available(linkId));
+    links.length = 0;
+    await acquiring.openLinks();
+    assert.equal((await acquiring.send(saleOn(linkId))).outcome, 'Approved');
+    const left = unfinished.splice(0);
+    await acquiring.openLinks();
+    assert.equal((await acquiring.send(saleOn(linkId))).outcome, 'NotSent');
+    unfinished.push(...left);
+    await acquiring.openLinks();
+    await eventually('opened again for what came late', () => acquiring.available(linkId));
+    await eventually('signed off once', () => host.heard().includes('0800002'));
+  });
+
+  test('a start opens a disabled link for what is left to finish on it', async () => {
+    const host = await startHost();
+    const unfinished = linkTo({ port: host.port });
+    const { acquiring } = await setUp([], [unfinished]);
+    await acquiring.start();
+    await eventually('up', () => acquiring.available(unfinished.linkId));
   });
 
   test('a link that is down is replaced at once', async () => {

@@ -52,7 +52,9 @@ type Deps = {
   log: Log;
   metrics: Metrics;
   timeoutMs: number;
-  loadLinks: () => Promise<AcquirerLink[]>;
+  loadLinks: (also: readonly string[]) => Promise<AcquirerLink[]>;
+  /** The links that something is left to finish on. */
+  unfinishedLinks: () => Promise<string[]>;
   onLateAnswer: (late: LateAnswer) => void;
 };
 

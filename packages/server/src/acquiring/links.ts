@@ -17,7 +17,10 @@ export type LinksDeps = {
   log: Log;
   metrics: Metrics;
   timeoutMs: number;
-  loadLinks: () => Promise<AcquirerLink[]>;
+  /** Those that are enabled, and those of `also` whatever their status. */
+  loadLinks: (also: readonly string[]) => Promise<AcquirerLink[]>;
+  /** The links that something is left to finish on; dear, so asked for in doubt alone. */
+  unfinishedLinks: () => Promise<string[]>;
   onLateAnswer: (late: LateAnswer) => void;
 };
 
@@ -37,6 +40,7 @@ export function createLinks(deps: LinksDeps): Links {
   const draining = new Set<Promise<void>>();
   let looked: Promise<void> = Promise.resolve();
   let closed = false;
+  let doubtful = true;
   const up = deps.metrics.gauge({
     name: 'switchyard_acquirer_link_up',
     help: 'Whether an acquirer link is signed on',
@@ -119,8 +123,18 @@ export function createLinks(deps: LinksDeps): Links {
     retire(entry);
   }
 
+  // A link that was disabled or removed stays open until nothing is left to finish on it.
+  async function wanted(): Promise<AcquirerLink[]> {
+    const enabled = await deps.loadLinks([]);
+    const ids = new Set(enabled.map(({ linkId }) => linkId));
+    if (!doubtful && [...open.keys()].every((linkId) => ids.has(linkId))) return enabled;
+    const links = await deps.loadLinks(await deps.unfinishedLinks());
+    doubtful = false;
+    return links;
+  }
+
   async function lookOnce(): Promise<void> {
-    const configured = await deps.loadLinks();
+    const configured = await wanted();
     if (closed) return;
     const keep = new Set(configured.map((link) => link.linkId));
     for (const [linkId, entry] of open) if (!keep.has(linkId)) drop(linkId, entry);
@@ -134,7 +148,12 @@ export function createLinks(deps: LinksDeps): Links {
       looked = mine.catch(() => {});
       return mine;
     },
-    connection: (linkId) => open.get(linkId)?.connection,
+    connection(linkId) {
+      const entry = open.get(linkId);
+      // Perhaps closed a moment too early: the next look makes sure.
+      if (entry === undefined) doubtful = true;
+      return entry?.connection;
+    },
     availability: (organizationId) =>
       [...open.values()]
         .filter(({ link }) => link.organizationId === organizationId)

@@ -3,7 +3,7 @@ import type { AcquirerLink } from '@switchyard/contract';
 import { type Database, isLoopbackHost } from '../platform/index.ts';
 import { refuseField } from './errors.ts';
 import { createResource, type Deps, type Kind, type Resource } from './resource.ts';
-import { listEnabledLinks, runOn } from './store.ts';
+import { listLinksToOpen, runOn } from './store.ts';
 import { acquirerContracts, acquirerLinks } from './tables.ts';
 import { commonMembers, viewOf } from './view.ts';
 
@@ -52,9 +52,11 @@ export type LinkToOpen = {
 };
 
 /** Reads the links of all organisations, which no caller from outside can. */
-export function createLinkDirectory(database: Database): () => Promise<LinkToOpen[]> {
-  return async () => {
-    const rows = await listEnabledLinks(runOn(database));
+export function createLinkDirectory(
+  database: Database,
+): (also?: readonly string[]) => Promise<LinkToOpen[]> {
+  return async (also = []) => {
+    const rows = await listLinksToOpen(runOn(database), also);
     return rows.map((row) => ({
       organizationId: String(row['organization_id']),
       linkId: String(row['acquirer_link_id']),

@@ -49,8 +49,11 @@ export type Provisioning = {
   resolve(organizationId: string, names: Names, within?: Within): Promise<Resolved>;
   /** A contract that something was begun with, whether it is disabled or deleted since. */
   contract(organizationId: string, contractId: string): Promise<AcquirerContract | undefined>;
-  /** Every enabled link of every organisation, for the process that keeps them open. */
-  linksToOpen(): Promise<LinkToOpen[]>;
+  /**
+   * Every enabled link of every organisation, for the process that keeps them open, and those of
+   * `also`, disabled and removed ones too.
+   */
+  linksToOpen(also?: readonly string[]): Promise<LinkToOpen[]>;
   readonly organizations: Resource<Organization>;
   readonly merchants: Resource<Merchant>;
   readonly stores: Resource<Store>;

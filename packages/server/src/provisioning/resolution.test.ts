@@ -25,6 +25,7 @@ const row: Row = {
   device_name: 'Counter 1',
   device_status: 'Enabled',
   contract_id: 'c1',
+  link_status: 'Enabled',
   contract_merchant_id: 'm1',
   acquirer_link_id: 'l1',
   acquirer_merchant_id: '1',

@@ -164,5 +164,9 @@ export function judge(row: Row | undefined, names: Names, within: Within): Resol
   if (isNull(row, 'contract_id')) {
     refuse('no_acquirer_for_merchant', 'The merchant has no enabled acquirer contract.');
   }
+  // The link may still be open, for what is left to finish on it alone.
+  if (row['link_status'] !== 'Enabled') {
+    refuse('no_acquirer_for_merchant', 'The acquirer link of the contract is disabled.');
+  }
   return { ...entitiesOf(row), contract: contractOf(row) };
 }

@@ -119,6 +119,25 @@ describe('resolving the names of a sale', () => {
     assert.equal(await scene.provisioning.contract(scene.organizationId, 'no id'), undefined);
   });
 
+  test('a contract whose link is disabled takes no sale', async () => {
+    const { merchantId } = await scene.shop('unlinked');
+    const link = { name: 'off', host: 'acquirer.example', port: 8583, institutionId: '1001' };
+    const id = (await scene.made('org', '/acquirer-links', link))['acquirerLinkId'] ?? '';
+    const path = `/merchants/${merchantId}/acquirer-contracts`;
+    await scene.made('org', path, contractBody(id, 'RESL'));
+    await resolve({ merchantId });
+    const put = (status: string) =>
+      scene.call('org', 'PUT', `/acquirer-links/${id}`, { body: { ...link, status } });
+    await put('Disabled');
+    await assertCode('no_acquirer_for_merchant', { merchantId });
+    const ids = async (also?: string[]) =>
+      (await scene.provisioning.linksToOpen(also)).map(({ linkId: each }) => each);
+    assert.ok(!(await ids()).includes(id));
+    assert.ok((await ids([id])).includes(id), 'for what is left to finish on it');
+    await put('Enabled');
+    await resolve({ merchantId });
+  });
+
   test('of several enabled contracts the oldest serves', async () => {
     const { merchantId, contractId: oldest } = await contracted('several');
     const path = `/merchants/${merchantId}/acquirer-contracts`;
@@ -177,6 +196,7 @@ describe('resolving the names of a sale', () => {
     logical_devices: ['logical_devices_pkey', 2],
     stores: ['stores_pkey', 2],
     merchants: ['merchants_pkey', 2],
+    acquirer_links: ['acquirer_links_pkey', 2],
   };
 
   async function assertWholeKeys(): Promise<void> {

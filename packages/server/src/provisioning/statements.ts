@@ -16,7 +16,8 @@ export const resolveNames = {
       s.store_id, s.merchant_id AS store_merchant_id, s.name AS store_name,
       s.time_zone AS store_time_zone, s.status AS store_status, s.address AS store_address,
       d.logical_device_id, d.store_id AS device_store_id, d.name AS device_name,
-      d.merchant_id AS device_merchant_id, d.status AS device_status, c.*
+      d.merchant_id AS device_merchant_id, d.status AS device_status,
+      l.status AS link_status, c.*
     FROM organizations o
     LEFT JOIN LATERAL (
       SELECT * FROM (
@@ -49,6 +50,12 @@ export const resolveNames = {
         AND a.status = 'Enabled' AND a.removed_at IS NULL
       ORDER BY a.contract_id LIMIT 1
     ) c ON true
+    LEFT JOIN LATERAL (
+      SELECT * FROM (
+        SELECT * FROM acquirer_links
+        WHERE organization_id = o.organization_id AND acquirer_link_id = c.acquirer_link_id LIMIT 1
+      ) one WHERE removed_at IS NULL
+    ) l ON true
     WHERE o.organization_id = $1 AND o.removed_at IS NULL`,
 } as const;
 

@@ -152,12 +152,13 @@ export function createRecords(table: Table) {
 const linksMax = 1000;
 
 /** Of every organisation: the one list that no caller from outside can read. */
-export function listEnabledLinks(run: Run): Promise<Row[]> {
+export function listLinksToOpen(run: Run, also: readonly string[]): Promise<Row[]> {
   return run(
     `SELECT organization_id, acquirer_link_id, name, host, port, tls, institution_id
-     FROM acquirer_links WHERE status = 'Enabled' AND removed_at IS NULL
+     FROM acquirer_links
+     WHERE (status = 'Enabled' AND removed_at IS NULL) OR acquirer_link_id = ANY($1::uuid[])
      ORDER BY organization_id, acquirer_link_id LIMIT ${linksMax}`,
-    [],
+    [also],
   );
 }
 

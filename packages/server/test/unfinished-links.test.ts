@@ -1,0 +1,49 @@
+// A link that is disabled or removed takes no sale, and finishes what was begun on it.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { acquirerTap } from './acquirer-tap.ts';
+import { testHouse } from './house.ts';
+import { assertRefused } from './refused.ts';
+import { keyedSale, type Scene, scene, until } from './scene.ts';
+
+/** Its reversals are not answered twice. */
+const silentCard = { card: { number: '4000000000004202', expiryMonth: 12, expiryYear: 2030 } };
+
+const sell = (on: Scene, members: Record<string, unknown> = {}) =>
+  on.client.call('POST', '/payment/v1/transactions/process', {
+    token: on.shop.token,
+    body: keyedSale(members),
+  });
+
+const stateOf = async (on: Scene, id: string) => {
+  const path = `/payment/v1/transactions/${id}`;
+  return (await on.client.call('GET', path, { token: on.shop.token })).body.state;
+};
+
+test('a link that is disabled, then removed, stays until its reversal is answered', async (t) => {
+  const tap = await acquirerTap((await testHouse()).host.port);
+  t.after(tap.close);
+  const on = await scene({}, { acquirerPort: tap.port });
+  const { acquirerLinks, acquirerContracts } = on.house.provisioning;
+  const scope = { organizationId: on.organizationId };
+  const { body, text } = await sell(on, { amount: 9091, instrument: silentCard });
+  assert.equal(body.state, 'Reversing', text);
+
+  const { view } = await acquirerLinks.get(scope, on.linkId);
+  const { name, host, port, tls, institutionId } = view;
+  const disabled = { name, host, port, tls, institutionId, status: 'Disabled' };
+  await acquirerLinks.replace(scope, on.linkId, disabled);
+  await on.house.openLinks();
+  assertRefused(await sell(on), { code: 'no_acquirer_for_merchant' });
+  for (const { contractId } of [on.shop, on.otherShop]) {
+    await acquirerContracts.remove(scope, contractId);
+  }
+  await acquirerLinks.remove(scope, on.linkId);
+  await on.house.openLinks();
+  assert.equal(await stateOf(on, body.transactionId), 'Reversing');
+
+  const reversed = async () => (await stateOf(on, body.transactionId)) === 'Reversed';
+  await until(reversed, 'the reversal to be answered', 20_000);
+  await on.house.openLinks();
+  await until(() => tap.connections() === 0, 'the link to close');
+});
