@@ -169,7 +169,7 @@ describe('jobs', () => {
     const [claimed] = await database
       .query(
         `INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, created_at)
-         VALUES ($1, $2, $3, '{}', now(), now()) RETURNING job_id`,
+         VALUES ($1, $2, $3, '{}', now() - interval '1 second', now()) RETURNING job_id`,
         [organizationId, randomUUID(), kind],
       )
       .then(() =>
