@@ -18,6 +18,8 @@ type Payload = { transactionId: string; number: number; sent?: boolean };
 
 /** Repeats under way at one acquirer: a silent one must not hold every place of the jobs. */
 export const repeatsPerLink = 16;
+/** How soon it is looked again whether the link is back; its gauge says that it is down. */
+const noLinkRetryMs = 2000;
 const noPlaceRetryMs = 1000;
 
 /** @example jobs.handle(repeatJob, createRepeats(deps)); */
@@ -61,6 +63,10 @@ async function repeatOperation(
   });
   const now = standing.operations.find((each) => each.number === number);
   if (now?.status !== 'Pending') return undefined;
+  // What did not leave was no try: the next one is not a repeat because of it.
+  if (outcome.outcome === 'NotSent') {
+    return { retryAt: deps.clock.now() + noLinkRetryMs, untried: true };
+  }
   if (job.attempts + 1 === alarmAfter) {
     deps.log.error(
       { transactionId, number, kind: operation.kind, attempts: job.attempts + 1 },
