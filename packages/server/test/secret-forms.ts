@@ -1,0 +1,84 @@
+// The forms in which card data could hide: as text, hex, base64, packed digits, backwards, hashed.
+import { createHash, randomInt } from 'node:crypto';
+
+/** A card number that nobody else has, with a right check digit. */
+export function newPan(prefix = '4', length = 16): string {
+  let digits = prefix;
+  while (digits.length < length - 1) digits += String(randomInt(10));
+  let sum = 0;
+  for (const [index, digit] of [...digits].reverse().entries()) {
+    const value = Number(digit) * (index % 2 === 0 ? 2 : 1);
+    sum += value > 9 ? value - 9 : value;
+  }
+  return digits + String((10 - (sum % 10)) % 10);
+}
+
+const backwards = (text: string) => [...text].reverse().join('');
+
+/** Base64 of bytes that stand anywhere in others: without the characters that neighbours change. */
+function base64Forms(bytes: Buffer): string[] {
+  return [0, 1, 2].flatMap((shift) => {
+    const text = Buffer.concat([Buffer.alloc(shift), bytes]).toString('base64');
+    const from = Math.ceil((shift * 8) / 6);
+    const to = Math.floor(((shift + bytes.length) * 8) / 6);
+    const inner = text.slice(from, to);
+    return [inner, inner.replaceAll('+', '-').replaceAll('/', '_')];
+  });
+}
+
+/** Digits or hex, packed two a byte: with an odd number padded on either side. */
+function packed(text: string): Buffer[] {
+  if (!/^[0-9a-f]+$/i.test(text)) return [];
+  const sides = text.length % 2 === 0 ? [text] : [`0${text}`, `${text}F`];
+  return sides.map((side) => Buffer.from(side, 'hex'));
+}
+
+function hashes(text: string): string[] {
+  return ['sha256', 'sha1', 'md5', 'sha512'].flatMap((algorithm) => {
+    const digest = createHash(algorithm).update(text).digest();
+    return [digest.toString('hex'), ...base64Forms(digest)];
+  });
+}
+
+const leastLength = 10;
+
+/** Every form of a secret that is long enough not to be met by chance, in lower case. */
+export function formsOf(secret: string): string[] {
+  const plain = Buffer.from(secret, 'latin1');
+  const bytes = [plain, ...packed(secret)];
+  const all = [
+    secret,
+    backwards(secret),
+    ...bytes.flatMap((each) => [
+      each.toString('hex'),
+      Buffer.from(each).reverse().toString('hex'),
+      ...base64Forms(each),
+      ...base64Forms(Buffer.from(each).reverse()),
+    ]),
+    Buffer.from(secret, 'utf16le').toString('hex'),
+    ...hashes(secret),
+  ];
+  // Letters of both cases stand for one, as in hex; base64 loses a little by it, and finds no less.
+  return [...new Set(all.map((form) => form.toLowerCase()))].filter(
+    (form) => form.length >= leastLength,
+  );
+}
+
+/** Finds secrets in text; tells the place around each, for whoever has to mend it. */
+export function createSearch(secrets: Readonly<Record<string, string>>) {
+  const names = new Map<string, string>();
+  for (const [name, secret] of Object.entries(secrets)) {
+    for (const form of formsOf(secret)) names.set(form, name);
+  }
+  const escaped = [...names.keys()].map((form) => form.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+  const pattern = new RegExp(escaped.join('|'));
+  return {
+    find(text: string): string | undefined {
+      const lower = text.toLowerCase();
+      const match = pattern.exec(lower);
+      if (match === null) return undefined;
+      const near = lower.slice(Math.max(0, match.index - 80), match.index + 80);
+      return `${names.get(match[0])} in …${near}…`;
+    },
+  };
+}
