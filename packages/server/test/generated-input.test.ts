@@ -81,7 +81,12 @@ describe(`generated input (seed ${seed})`, () => {
     await holds(payable, 15, async (body) => {
       const answer = await fair('POST', '/process', { body });
       if (answer.status === 200) sold += 1;
-      else assert.match(answer.body.code, /^(?:client_id_(?:invalid|reused)|field_invalid)$/, answer.text);
+      else
+        assert.match(
+          answer.body.code,
+          /^(?:client_id_(?:invalid|reused)|field_invalid)$/,
+          answer.text,
+        );
       return answer;
     });
     assert.ok(sold > 100, `${sold} sold`);
