@@ -213,4 +213,19 @@ describe('the link to a host', () => {
     assert.deepEqual(await waiting, { result: 'ConnectionLost' });
     assert.equal(host.heard().at(-1), '0800002');
   });
+
+  test('answers the echo of the host, and no other request of it', async () => {
+    const { host, link } = await setUp();
+    await signedOn(link);
+    const socket = host.asked[0]?.socket;
+    socket?.write(frameOf(sale('000777')));
+    const fields = { 7: '0101120000', 11: '000778', 70: '301' };
+    socket?.write(frameOf({ mti: '0800', fields }));
+    await eventually('the answer', () => host.asked.some(({ message }) => message.mti === '0810'));
+    const answers = host.asked.filter(({ message }) => message.mti !== '0800');
+    assert.deepEqual(
+      answers.map(({ message }) => ({ ...message, fields: { ...message.fields } })),
+      [{ mti: '0810', fields: { ...fields, 39: '00' } }],
+    );
+  });
 });

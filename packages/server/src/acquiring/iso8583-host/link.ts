@@ -11,7 +11,7 @@ import {
 import type { Clock, Log } from '../../platform/index.ts';
 import { isoTime } from '../../platform/index.ts';
 import { stanOf } from '../numbering.ts';
-import { correlationKey, networkMessage } from './messages.ts';
+import { correlationKey, isRequest, networkAnswer, networkMessage } from './messages.ts';
 
 export type Exchange =
   | { result: 'Answered'; answer: Message }
@@ -97,6 +97,10 @@ export function openLink(options: Options): HostLink {
       log.warn({ err: error }, 'the host sent a message that cannot be read');
       return;
     }
+    if (isRequest(answer)) {
+      acknowledge(answer);
+      return;
+    }
     const key = correlationKey(answer);
     const entry = waiting.get(key);
     if (entry === undefined) {
@@ -104,6 +108,14 @@ export function openLink(options: Options): HostLink {
       return;
     }
     settle(key, entry, { result: 'Answered', answer });
+  }
+
+  // Hosts ask too whether anybody is there; nothing else of theirs is a request that we serve.
+  function acknowledge(request: Message): void {
+    const answer = networkAnswer(request);
+    if (answer === undefined || socket === undefined) return;
+    gather(socket);
+    socket.write(encodeFrame(frameFormat, dialect.encode(answer)));
   }
 
   function lose(from: Socket, why: string): void {

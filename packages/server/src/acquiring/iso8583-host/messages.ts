@@ -165,3 +165,21 @@ export function networkMessage(
     fields: { 7: trace.transmittedAt, 11: trace.stan, 70: networkCodes[kind] },
   };
 }
+
+/** A request or an advice, not an answer: the function digit of its type is even. */
+export function isRequest(message: Message): boolean {
+  return Number(message.mti[2]) % 2 === 0;
+}
+
+const networkEchoed = [7, 11, 12, 13, 32, 33, 53, 70] as const;
+
+/** The answer to a host's own network request, an echo above all; undefined for any other. */
+export function networkAnswer(request: Message): Message | undefined {
+  if (request.mti !== '0800') return undefined;
+  const fields: Message['fields'] = { 39: '00' };
+  for (const field of networkEchoed) {
+    const value = request.fields[field];
+    if (value !== undefined) fields[field] = value;
+  }
+  return { mti: '0810', fields };
+}

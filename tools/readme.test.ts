@@ -7,10 +7,10 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { shellBlocks } from '../../../tools/quickstart.ts';
-import { freePorts, serverProcess } from './server-process.ts';
+import { freePorts, serverProcess } from '../packages/server/test/server-process.ts';
+import { shellBlocks } from './quickstart.ts';
 
-const root = fileURLToPath(new URL('../../..', import.meta.url));
+const root = fileURLToPath(new URL('..', import.meta.url));
 const limitMs = 60_000;
 
 test('every command of the quickstart does what the README shows', {
