@@ -8,6 +8,7 @@ import { type AcquirerHost, startAcquirerHost } from '@switchyard/simulators';
 import { composeHouse, type House } from '../src/compose.ts';
 import {
   createLog,
+  type Database,
   ensureCertificates,
   readSettings,
   type Settings,
@@ -22,6 +23,8 @@ export type TestHouse = {
   client: Client;
   ca: string;
   logged: string[];
+  /** The hot statements that the house has used, by name. */
+  hot: ReadonlyMap<string, string>;
 };
 
 async function freePort(): Promise<number> {
@@ -56,13 +59,25 @@ async function open(): Promise<TestHouse> {
   const logged: string[] = [];
   const log = createLog(settings, { write: (line: string) => void logged.push(line) });
   const tls = await ensureCertificates({ settings, clock: { now: () => Date.now() } });
-  const database = await testDatabase();
+  const hot = new Map<string, string>();
+  const database = noting(await testDatabase(), hot);
   const house = await composeHouse({ settings, database, log, tls, checksAnswers: true });
   await house.start();
   await house.http.listen();
   const ca = await readFile(tls.caFile, 'utf8');
   const client = createClient(settings.baseUrl, ca);
-  return { house, host, settings, client, ca, logged };
+  return { house, host, settings, client, ca, logged, hot };
+}
+
+/** Which statements are hot is for the house to say, not for a list in a test. */
+function noting(database: Database, hot: Map<string, string>): Database {
+  return {
+    ...database,
+    hot(statement, values) {
+      hot.set(statement.name, statement.text);
+      return database.hot(statement, values);
+    },
+  };
 }
 
 let opened: Promise<TestHouse> | undefined;

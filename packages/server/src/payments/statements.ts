@@ -17,7 +17,8 @@ export const begin = {
     SELECT organization_id, transaction_id, merchant_id, client_transaction_id, store_id,
       device_id, contract_id, 'Received', 'Received', amount, currency, over_capture, 0, 0, 0, 0,
       0, 0, 0, 1, 0, now() + r.allowed_ms * interval '1 millisecond', at, at
-    FROM r ON CONFLICT (organization_id, client_transaction_id, merchant_id) DO NOTHING
+    FROM r ON CONFLICT (organization_id, client_transaction_id, merchant_id)
+      WHERE client_transaction_id IS NOT NULL DO NOTHING
     RETURNING transaction_id
   ), ev AS (
     INSERT INTO transaction_events (organization_id, transaction_id, sequence, type, at, data)
