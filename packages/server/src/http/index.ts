@@ -12,7 +12,6 @@ export {
   sealPage,
 } from './paging.ts';
 export type { RatePolicies, RatePolicy } from './rate-limits.ts';
-export { traceparentOf } from './request-identity.ts';
 export {
   type Access,
   idempotencyKeyHeader,

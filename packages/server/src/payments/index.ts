@@ -14,9 +14,6 @@ import { createRunning } from './running.ts';
 import { createStore } from './store.ts';
 import { unfinishedLinks } from './unfinished.ts';
 
-export { transactionEventTypes } from '@switchyard/contract';
-export { type State, stateTable } from './state.ts';
-
 export type Payments = {
   register(app: FastifyInstance): void;
   /** Begins to end what crashed processes left, and what is due. */
