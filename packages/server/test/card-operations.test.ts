@@ -1,7 +1,10 @@
 // Chapter "Card payments": capture, refund, cancel, allowed operations, refund or cancel by web.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { keyedSale, type Scene, scene } from './scene.ts';
+import { bookkeeping } from './invariants.ts';
+import { keyedSale, type Scene } from './scene.ts';
+
+const { scene, agree } = bookkeeping();
 
 const base = '/payment/v1/transactions';
 
@@ -241,3 +244,5 @@ test('an operation without an answer stays pending and is repeated until it has 
   assert.equal(waited.body.capturedAmount, 9091);
   assert.equal(waited.body.operations[0].status, 'Succeeded');
 });
+
+test('all of this ends in agreement with the host', agree);

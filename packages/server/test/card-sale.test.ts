@@ -2,7 +2,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import { keyedSale, scene, until } from './scene.ts';
+import { bookkeeping } from './invariants.ts';
+import { keyedSale, until } from './scene.ts';
+
+const { scene, agree } = bookkeeping();
 
 const process = '/payment/v1/transactions/process';
 
@@ -169,3 +172,5 @@ test('availability names the links of the organisation', async () => {
   assert.equal(body.offlineAdvised, false);
   assert.equal(body.links.length, 1);
 });
+
+test('all of this ends in agreement with the host', agree);

@@ -2,7 +2,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import { keyedSale, type Scene, scene, until } from './scene.ts';
+import { bookkeeping } from './invariants.ts';
+import { keyedSale, type Scene, until } from './scene.ts';
+
+const { scene, agree } = bookkeeping();
 
 const base = '/payment/v1/transactions';
 const post = (on: Scene, path: string, body: unknown, headers: Record<string, string> = {}) =>
@@ -177,3 +180,5 @@ test('an operation replays under clientOperationId or Idempotency-Key', async ()
     assert.deepEqual(answer.body.operation, twenty[0]?.body.operation);
   }
 });
+
+test('all of this ends in agreement with the host', agree);

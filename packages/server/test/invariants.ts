@@ -4,7 +4,7 @@ import { numericOf } from '@switchyard/money';
 import type { EventData, OperationDetails } from '../src/payments/model.ts';
 import { apply, noAmounts, openAmount, type Position, stateOf } from '../src/payments/state.ts';
 import { testDatabase } from './database.ts';
-import { type Scene, until } from './scene.ts';
+import { type Scene, scene, until } from './scene.ts';
 
 type Event = { sequence: number; type: string; data: EventData };
 type Operation = {
@@ -263,4 +263,21 @@ export async function assertAgreement(
   await assertOutbox(on.organizationId);
   await assertHost(on, books);
   return books;
+}
+
+/** A maker of scenes that remembers them, so that a file can end with all of them in agreement. */
+export function bookkeeping() {
+  const made: Scene[] = [];
+  return {
+    scene: async (...of: Parameters<typeof scene>): Promise<Scene> => {
+      const on = await scene(...of);
+      made.push(on);
+      return on;
+    },
+    /** As the last test of a file: hooks come when the house is closed already. */
+    agree: async (): Promise<void> => {
+      assert.ok(made.length > 0);
+      await Promise.all(made.map((on) => assertAgreement(on)));
+    },
+  };
 }
