@@ -14,6 +14,9 @@ const provisioningStatuses = ['Enabled', 'Disabled'] as const;
  */
 export const identifier = (description: string) => Type.String({ format: 'uuid', description });
 
+/** The database can hold no U+0000, so looking for one would be a fault and not an empty list. */
+const findable = '^[^\\u0000]*$';
+
 /**
  * A short text that says something: at least one character that is not a space.
  *
@@ -117,9 +120,10 @@ export const commonFilters = {
     Type.String({
       minLength: 1,
       maxLength: 100,
+      pattern: findable,
       description: 'What the name begins with; small and capital letters are the same.',
     }),
   ),
-  externalId: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+  externalId: Type.Optional(Type.String({ minLength: 1, maxLength: 64, pattern: findable })),
   status: Type.Optional(Type.Enum([...provisioningStatuses])),
 };
