@@ -116,6 +116,26 @@ describe('the link to a host', () => {
     host.script(approve);
   });
 
+  test('a host that asks without end and never reads is let go', async () => {
+    const states: boolean[] = [];
+    const asked: Asked[] = [];
+    const { link } = await setUp({ onState: (up) => states.push(up) }, (each) => {
+      asked.push(each);
+      approve(each);
+    });
+    await signedOn(link);
+    const socket = asked[0]?.socket;
+    assert.ok(socket);
+    socket.pause();
+    const echo = { 7: '0101120000', 11: '000007', 70: '301' };
+    const burst = Buffer.concat(Array(2000).fill(frameOf({ mti: '0800', fields: echo })));
+    for (let sent = 0; sent < 200 && !states.includes(false); sent += 1) {
+      await new Promise<void>((resolve) => socket.write(burst, () => resolve()));
+    }
+    await eventually('let go', () => states.includes(false));
+    socket.destroy();
+  });
+
   test('a trace in flight is not sent twice', async () => {
     const { host, link } = await setUp();
     await signedOn(link);

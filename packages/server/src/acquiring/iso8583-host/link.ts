@@ -51,6 +51,8 @@ const signOffTimeoutMs = 500;
 const echoDefaultMs = 60_000;
 const missedEchoesMax = 2;
 const waitingMax = 20_000;
+/** What a host may leave unread of our answers to its own requests, before it counts as lost. */
+const unreadBytesMax = 1_048_576;
 const connectTimeoutMs = 5000;
 
 /** @example const link = openLink({ host, port, tls: false, dialect, clock, log, onUnmatched }); */
@@ -114,6 +116,11 @@ export function openLink(options: Options): HostLink {
   function acknowledge(request: Message): void {
     const answer = networkAnswer(request);
     if (answer === undefined || socket === undefined) return;
+    // A host that asks without end and never reads would have us keep every answer in memory.
+    if (socket.writableLength > unreadBytesMax) {
+      lose(socket, 'the host does not read our answers');
+      return;
+    }
     gather(socket);
     socket.write(encodeFrame(frameFormat, dialect.encode(answer)));
   }
