@@ -31,6 +31,9 @@ const exceeded = {
 /** A reversal of what holds nothing any more is no fault: it succeeds and does nothing. */
 const nothingToReverse = new Set(['Declined', 'Failed', 'Cancelled', 'Reversed']);
 
+/** Amounts for which the simulated host declines or fails. */
+const isTroublesome = (amount: number) => amount % 10_000 >= 9000 && amount % 10_000 <= 9099;
+
 /** An answer that comes late is told as an event at any time, and changes nothing else. */
 function unmoved({ events, updatedAt: _updatedAt, ...rest }: Record<string, unknown>) {
   const told = events as { type: string }[];
@@ -102,7 +105,8 @@ export async function assertVerbs(on: Scene, token: string, id: string): Promise
     // A part first, so that the states in between are met too.
     const isPart =
       next.operation !== 'Cancel' && next.maxAmount > 1 && before.operations.length < 2;
-    const amount = isPart ? Math.floor(next.maxAmount / 2) : next.maxAmount;
+    const wanted = isPart ? Math.floor(next.maxAmount / 2) : next.maxAmount;
+    const amount = isTroublesome(wanted) ? wanted - 100 : wanted;
     const done = await call('POST', `/${verb}`, { ...members, amount });
     assert.equal(done.status, 200, `${next.operation} of ${before.state}: ${done.text}`);
     assert.equal(done.body.operation.status, 'Succeeded', done.text);

@@ -393,4 +393,32 @@ describe('bad input', () => {
       body: keyedSale({ clientTransactionId: sold.transactionId.toUpperCase() }),
     });
   });
+
+  test('an identifier of two merchants is ambiguous to whoever sees both', async () => {
+    const clientTransactionId = randomUUID();
+    const sales = await Promise.all(
+      [on.shop, on.otherShop].map(({ token }) =>
+        call('POST', '/process', { token, body: keyedSale({ clientTransactionId }) }),
+      ),
+    );
+    const token = await forgedToken(on, {
+      um_scope: { entityType: 'tenant', entityId: on.organizationId },
+    });
+    const path = `/${clientTransactionId}`;
+    await refused('status', 'transaction_ambiguous', 'GET', path, { token, pointer: null });
+    await refused('capture', 'transaction_ambiguous', 'POST', `${path}/capture`, { token });
+    for (const { body } of sales) {
+      const query = `?merchantId=${body.merchantId.toUpperCase()}`;
+      const found = await call('GET', path + query, { token });
+      assert.equal(found.body.transactionId, body.transactionId, found.text);
+    }
+    const nobody = `${path}?merchantId=${unknownId}`;
+    await refused('nobody', 'transaction_not_found', 'GET', nobody, { token });
+    const body = keyedSale();
+    await refused('no place', 'field_required', 'POST', '/process', {
+      token,
+      body,
+      pointer: '/merchantId',
+    });
+  });
 });
