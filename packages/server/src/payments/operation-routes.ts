@@ -171,6 +171,7 @@ export function registerByWeb(app: FastifyInstance, deps: PaymentsDeps): void {
       ...common,
       ...ofState,
       'already_captured',
+      'already_refunded',
       'refund_amount_exceeded',
       'cancel_amount_exceeded',
       'partial_cancel_not_supported',
