@@ -87,7 +87,7 @@ async function setUp(links: AcquirerLink[], unfinished: AcquirerLink[] = []) {
   closers.push(acquiring.close);
   const shown = async () =>
     (await metrics.registry.getSingleMetric('switchyard_acquirer_link_up')?.get())?.values.map(
-      ({ labels, value }) => `${labels['link']} ${value}`,
+      ({ labels, value }) => `${labels['name']} ${value}`,
     );
   return { acquiring, shown };
 }

@@ -34,6 +34,9 @@ type Open = Connected & {
 /** The name is not part of it: what is only renamed stays connected. */
 const fingerprintOf = ({ adapter, settings }: AcquirerLink) => JSON.stringify([adapter, settings]);
 
+// Names are an organisation's own: two may have a link of the same name.
+const labelsOf = ({ linkId, name }: AcquirerLink) => ({ link: linkId, name });
+
 /** @example const links = createLinks({ clock, log, metrics, timeoutMs, loadLinks, onLateAnswer }); */
 export function createLinks(deps: LinksDeps): Links {
   const open = new Map<string, Open>();
@@ -44,11 +47,11 @@ export function createLinks(deps: LinksDeps): Links {
   const up = deps.metrics.gauge({
     name: 'switchyard_acquirer_link_up',
     help: 'Whether an acquirer link is signed on',
-    labelNames: ['link'],
+    labelNames: ['link', 'name'],
   });
 
   function show({ link, connection }: Open): void {
-    up.set({ link: link.name }, connection.available() ? 1 : 0);
+    up.set(labelsOf(link), connection.available() ? 1 : 0);
   }
 
   function retire({ connection }: Connected): void {
@@ -91,7 +94,7 @@ export function createLinks(deps: LinksDeps): Links {
   }
 
   function rename(entry: Open, link: AcquirerLink): void {
-    if (entry.link.name !== link.name) up.remove({ link: entry.link.name });
+    if (entry.link.name !== link.name) up.remove(labelsOf(entry.link));
     entry.link = link;
   }
 
@@ -108,7 +111,7 @@ export function createLinks(deps: LinksDeps): Links {
       }
       if (entry?.fingerprint !== fingerprint) {
         const next = connect(link, fingerprint);
-        if (next === undefined) up.set({ link: link.name }, 0);
+        if (next === undefined) up.set(labelsOf(link), 0);
         else if (entry === undefined) open.set(linkId, { ...next, link });
         else entry.successor = next;
       }
@@ -118,7 +121,7 @@ export function createLinks(deps: LinksDeps): Links {
 
   function drop(linkId: string, entry: Open): void {
     open.delete(linkId);
-    up.remove({ link: entry.link.name });
+    up.remove(labelsOf(entry.link));
     if (entry.successor !== undefined) retire(entry.successor);
     retire(entry);
   }

@@ -77,14 +77,12 @@ describe('references', () => {
     const { next } = await setUp({ to: 'TERM0003' });
     const holders = Array.from({ length: 4 }, () => randomUUID());
     const asked = await Promise.allSettled(holders.map((holderId) => next(holderId)));
-    assert.deepEqual(
-      asked.map(({ status }) => status),
-      ['fulfilled', 'fulfilled', 'fulfilled', 'rejected'],
-    );
+    const refused = holders.filter((_, index) => asked[index]?.status === 'rejected');
+    assert.equal(refused.length, 1, 'whichever came last');
     await assert.rejects(
-      next(holders[3] ?? ''),
+      next(refused[0] ?? ''),
       (error) => error instanceof Refusal && error.code === 'terminal_range_exhausted',
     );
-    await next(holders[0] ?? '');
+    await next(holders.find((holder) => holder !== refused[0]) ?? '');
   });
 });

@@ -72,6 +72,15 @@ describe('the acquirer host simulator', () => {
     await simulator.stop();
   });
 
+  test('leads a process group of its own, which Ctrl-C on ours does not reach', async () => {
+    const simulator = await startSimulator(options());
+    try {
+      assert.ok(isAlive(-(simulator.pid() ?? 0)));
+    } finally {
+      await simulator.stop();
+    }
+  });
+
   test('adopts nothing: a port in use is named', async () => {
     const stranger = createServer().listen(0, '127.0.0.1');
     await once(stranger, 'listening');

@@ -53,8 +53,13 @@ function launch(options: SimulatorOptions, port: number): Child {
   const numbers = { port, 'late-ms': timeoutMs + lateByMs, 'slow-ms': slow };
   const flags = Object.entries(numbers).flatMap(([name, value]) => [`--${name}`, String(value)]);
   const args = ['--import', preload, main, 'serve', '--data', options.ledgerDir, ...flags];
-  // It needs nothing of our environment, where secrets may be.
-  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'pipe'], env: {} });
+  const child = spawn(process.execPath, args, {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    // It needs nothing of our environment, where secrets may be.
+    env: {},
+    // Ctrl-C reaches our whole process group; the host outlives the sales that are under way.
+    detached: true,
+  });
   // Nothing is written to it: its end is what the child watches for.
   child.stdin.on('error', () => {});
   return child;

@@ -1,6 +1,6 @@
 // The rules a request must pass before anything is stored; pure: values in, a refusal or facts out.
 import { type ErrorCode, type ProcessRequest, refuse } from '@switchyard/contract';
-import { looksLikePan } from '@switchyard/emv';
+import { isValidPan, schemeOf } from '@switchyard/emv';
 import { isActiveCurrency } from '@switchyard/money';
 import type { LoadedTransaction, OperationKind, TransactionRow } from './model.ts';
 import { isShared, judge, type Terms, type Verb } from './state.ts';
@@ -63,8 +63,20 @@ function refuseCardNumbers(request: ProcessRequest): void {
   }
 }
 
+// Whole numbers alone, and none of thirteen digits: times, counters and product codes are long
+// numbers too, and one in ten of them would pass for a part of a card.
 function holdsPan(text: string): boolean {
-  return looksLikePan(text.replace(uuids, 'uuid'));
+  const plain = text.normalize('NFKC').replace(uuids, 'uuid');
+  return [groupedDigits, dashedDigits].some((runs) =>
+    [...plain.matchAll(runs)].some(([run]) => isCardNumber(run.replace(/\D/g, ''))),
+  );
+}
+
+const groupedDigits = /\d(?:[\s\p{Cf}._:/-]?\d)+/gu;
+const dashedDigits = /\d(?:-?\d)+/g;
+
+function isCardNumber(digits: string): boolean {
+  return digits.length >= 14 && schemeOf(digits) !== 'Unknown' && isValidPan(digits);
 }
 
 /** The client's identifier of an operation is kept as it came. @throws Refusal client_id_invalid */

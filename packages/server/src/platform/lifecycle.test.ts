@@ -47,6 +47,35 @@ describe('lifecycle', () => {
     assert.equal(code, 0);
     assert.match(output, /ready\nclosed/);
   });
+
+  const slowStop = (ms: number) => `import { createLifecycle } from ${module('./lifecycle.ts')};
+    const log = { info() {}, debug() {}, error() {} };
+    const lifecycle = createLifecycle({ log });
+    lifecycle.onStop('slow', () => new Promise((resolve) => setTimeout(() => {
+      console.log('closed');
+      resolve();
+    }, ${ms})));
+    lifecycle.stopOnSignals();
+    setInterval(() => {}, 1000);
+    console.log('ready');`;
+
+  test('what a launcher passes on at the same moment does not cut the stop short', async () => {
+    const { code, output } = await runScript(slowStop(200), (pid) => {
+      for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.kill(pid, signal);
+    });
+    assert.equal(code, 0);
+    assert.match(output, /ready\nclosed/);
+  });
+
+  test('whoever asks again later has the process end at once', async () => {
+    let asking: NodeJS.Timeout | undefined;
+    const { code, output } = await runScript(slowStop(15_000), (pid) => {
+      process.kill(pid, 'SIGINT');
+      asking = setInterval(() => process.kill(pid, 'SIGINT'), 100);
+    }).finally(() => clearInterval(asking));
+    assert.equal(code, 1);
+    assert.doesNotMatch(output, /closed/);
+  });
 });
 
 describe('fail points', () => {

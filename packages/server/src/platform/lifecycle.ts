@@ -3,13 +3,15 @@ import type { Log } from './log.ts';
 
 const defaultStepMs = 20_000;
 const stopSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
+/** A launcher may pass on what its whole process group has received: that is one signal, not two. */
+const echoMs = 1000;
 
 export type Lifecycle = {
   /** Registers what has been opened; it is closed before everything registered earlier. */
   onStop(name: string, close: () => Promise<unknown> | unknown, limitMs?: number): void;
   /** Once, whoever asks; true where every step ended well and in time. */
   stop(reason: string): Promise<boolean>;
-  /** Stops on a signal and ends the process; a second signal ends it at once. */
+  /** Stops on a signal and ends the process; another one, a second later, ends it at once. */
   stopOnSignals(): void;
 };
 
@@ -44,9 +46,16 @@ export function createLifecycle({ log }: { log: Log }): Lifecycle {
     },
     stop,
     stopOnSignals() {
+      let asked = false;
+      let impatient = false;
       for (const signal of stopSignals) {
         process.on(signal, () => {
-          if (stopped !== undefined) process.exit(1);
+          if (impatient) process.exit(1);
+          if (asked) return;
+          asked = true;
+          setTimeout(() => {
+            impatient = true;
+          }, echoMs).unref();
           void stop(signal).then((clean) => {
             process.exitCode = clean ? 0 : 1;
             // Whatever is still open was given its time.

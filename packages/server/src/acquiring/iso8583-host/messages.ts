@@ -101,9 +101,19 @@ export function correlationKey(message: Message): string {
   return `${message.mti.slice(0, 2)}|${message.fields[41] ?? ''}|${message.fields[11] ?? ''}`;
 }
 
+const partialCode = '10';
 const echoedFields = [3, 11, 41] as const;
 
+/** The type of an answer: that of its request with the next function digit, whatever its origin. */
+function answers(request: Message, answer: Message): boolean {
+  const expected = request.mti.slice(0, 2) + String(Number(request.mti[2]) + 1);
+  return answer.mti.slice(0, 3) === expected;
+}
+
 function echoes(request: Message, answer: Message): boolean {
+  if (!answers(request, answer)) return false;
+  const reference = answer.fields[37];
+  if (reference !== undefined && reference !== request.fields[37]) return false;
   for (const field of echoedFields) {
     if (answer.fields[field] !== request.fields[field]) return false;
   }
@@ -114,11 +124,12 @@ function echoes(request: Message, answer: Message): boolean {
  * What the issuer says to the chip, and nothing else: a host may echo card data beside it. What the
  * chip could not read changes nothing about the money, so it is only left out.
  */
-function chipAnswer(de55: string | undefined): { issuerData?: string } {
+function chipAnswer(de55: string | undefined, pan: string | undefined): { issuerData?: string } {
   if (de55 === undefined) return {};
   try {
     const { emvResponse } = parseIssuerResponse(de55);
-    return emvResponse === '' ? {} : { issuerData: emvResponse };
+    const repeatsCard = pan !== undefined && emvResponse.includes(pan);
+    return emvResponse === '' || repeatsCard ? {} : { issuerData: emvResponse };
   } catch (error) {
     if (error instanceof EmvError) return {};
     throw error;
@@ -134,13 +145,15 @@ export function outcomeOf(request: Message, answer: Message, currency: string): 
   if (code === undefined || !echoes(request, answer)) return invalid;
   const answered = answer.fields[49];
   if (answered !== undefined && alphaOf(answered) !== currency) return invalid;
-  const chip = chipAnswer(answer.fields[55]);
+  const chip = chipAnswer(answer.fields[55], request.fields[2]);
   const approved = responseCodeFacts(code).approved;
   if (!approved) return { outcome: 'Declined', responseCode: code, ...chip };
+  // A part that is not named could be any part.
+  if (code === partialCode && answer.fields[4] === undefined) return invalid;
   const asked = Number(request.fields[4]);
   const amount = Number(answer.fields[4] ?? asked);
   if (!Number.isSafeInteger(amount) || amount > asked || amount <= 0) return invalid;
-  if (amount !== asked && code !== '10') return invalid;
+  if (amount !== asked && code !== partialCode) return invalid;
   const authorizationCode = answer.fields[38];
   return {
     outcome: 'Approved',
