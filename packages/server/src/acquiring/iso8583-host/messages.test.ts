@@ -39,3 +39,28 @@ test('nothing for the chip, or nothing that can be read, is no issuer data', () 
   assert.equal(issuerData('910A11'), undefined);
   assert.equal(issuerData('910A11', '05'), undefined);
 });
+
+test('chip data that repeats the number of the card is left out', () => {
+  const withCard = { ...request, fields: { ...request.fields, 2: '4242424242424242' } };
+  const outcome = outcomeOf(withCard, answered({ 55: '91084242424242424242' }), 'EUR');
+  assert.equal(outcome.outcome, 'Approved');
+  assert.equal('issuerData' in outcome, false);
+});
+
+test('only the answer to this very message is one', () => {
+  const withReference = { ...request, fields: { ...request.fields, 37: '632507000001' } };
+  const outcome = (answer: Message) => outcomeOf(withReference, answer, 'EUR').outcome;
+  const right = answered({ 37: '632507000001' });
+  assert.equal(outcome(right), 'Approved');
+  assert.equal(outcome({ ...right, mti: '0230' }), 'Unknown');
+  assert.equal(outcome({ ...right, mti: '0110' }), 'Unknown');
+  assert.equal(outcome(answered({ 37: '632507000002' })), 'Unknown');
+  assert.equal(outcome(answered({ 41: 'TERM0002' })), 'Unknown');
+});
+
+test('a part that the host does not name is no approval', () => {
+  const without = answered({ 39: '10', 4: undefined });
+  assert.equal(outcomeOf(request, without, 'EUR').outcome, 'Unknown');
+  const named = outcomeOf(request, answered({ 39: '10', 4: '000000000500' }), 'EUR');
+  assert.equal(named.outcome === 'Approved' && named.amount, 500);
+});
