@@ -127,7 +127,8 @@ export async function fill(
       await query(`TRUNCATE ${table}`);
       remake.push(...(await dropIndexes(query, table)));
     }
-    const inserts = await Promise.all(tables.map((table) => insertOf(query, table, models)));
+    const inserts: string[] = [];
+    for (const table of tables) inserts.push(await insertOf(query, table, models));
     for (let from = 1; from <= rows; from += chunkRows) {
       const to = Math.min(rows, from + chunkRows - 1);
       for (const insert of inserts) await query(insert, [from, to, firstMs]);
