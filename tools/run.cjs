@@ -280,6 +280,13 @@ function main([name, ...args]) {
     process.stdout.write(startHelp);
     return;
   }
+  const unknown = args.find((arg) => arg !== '--');
+  if (name === 'start' && unknown !== undefined) {
+    console.error(
+      `npm start takes no ${unknown}; it is set up by variables, see npm start -- --help`,
+    );
+    process.exit(2);
+  }
   try {
     setUp();
     run(target, args);

@@ -21,7 +21,8 @@ const meanings: Record<TransactionEventType, string> = {
   'transaction.reversal_queued':
     'The sale does not count; its reversal is durable and will be sent.',
   'transaction.reversed': 'The acquirer acknowledged the reversal.',
-  'transaction.late_response': 'An answer came after its time; it changes nothing.',
+  'transaction.late_response':
+    'An answer came after its time. The sale stays reversed; an approval is reversed once more.',
   'transaction.expired': 'The authorisation lapsed before all of it was captured.',
 };
 

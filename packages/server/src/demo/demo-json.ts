@@ -64,6 +64,18 @@ export function readSecrets(dataDir: string): Secrets {
   return secrets;
 }
 
+/** Where a platform on this directory tells of its health, if it ever told. */
+export function readMetricsUrl(dataDir: string): string | undefined {
+  try {
+    const { metricsUrl } = JSON.parse(readFileSync(demoFileIn(dataDir), 'utf8')) as Partial<
+      Record<string, unknown>
+    >;
+    return typeof metricsUrl === 'string' ? metricsUrl : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 function readApplications(dataDir: string): object {
   try {
     const facts: unknown = JSON.parse(readFileSync(demoFileIn(dataDir), 'utf8'));

@@ -12,7 +12,14 @@ import {
 import type { Provisioning } from '../provisioning/index.ts';
 import { seedApplications } from './applications.ts';
 import { renderBanner } from './banner.ts';
-import { type DemoAddresses, demoFileIn, factsOf, readSecrets, writeFacts } from './demo-json.ts';
+import {
+  type DemoAddresses,
+  demoFileIn,
+  factsOf,
+  readMetricsUrl,
+  readSecrets,
+  writeFacts,
+} from './demo-json.ts';
 import { seedProvisioning } from './seed.ts';
 import { startSimulator } from './simulator.ts';
 
@@ -46,11 +53,35 @@ export type Demo = {
   stop(): Promise<void>;
 };
 
+const healthTimeoutMs = 1000;
+
+/** The directory is in use by a platform that lives. */
+export class DemoFault extends Error {
+  override name = 'DemoFault';
+}
+
+// Two demos on one directory would take each other's link, ledger and addresses.
+async function refuseSecondCopy(dataDir: string): Promise<void> {
+  const metricsUrl = readMetricsUrl(dataDir);
+  if (metricsUrl === undefined) return;
+  const signal = AbortSignal.timeout(healthTimeoutMs);
+  const alive = await fetch(`${metricsUrl}/healthz`, { signal }).then(
+    async (answer) => answer.ok && (await answer.text()).includes('"ok"'),
+    () => false,
+  );
+  if (!alive) return;
+  throw new DemoFault(
+    `Switchyard is running on ${dataDir} already (health at ${metricsUrl}/healthz).\n` +
+      'Stop it first, or give this one a directory of its own: SWITCHYARD_DATA_DIR=… npm start',
+  );
+}
+
 /** Comes after the migrations and before the house is opened, which then finds its acquirer there. */
 export async function startDemo(deps: DemoDeps): Promise<Demo> {
   const { settings, house, log, caFile } = deps;
   const { clock = systemClock, ids = systemIds, output = process.stdout } = deps;
   const { dataDir, acquirerTimeoutMs } = settings;
+  await refuseSecondCopy(dataDir);
   const ledgerDir = join(dataDir, 'acquirer');
   const port = settings.acquirerPort;
   const simulator =

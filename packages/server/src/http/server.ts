@@ -103,7 +103,12 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     certificates,
     loadShedding,
     async listen() {
-      await app.listen({ host: settings.host, port: settings.port });
+      await app.listen({
+        host: settings.host,
+        port: settings.port,
+        listenTextResolver: (address) =>
+          `listening at ${deps.tls === undefined ? address : address.replace(/^http:/, 'https:')}`,
+      });
       const { address, port } = app.server.address() as AddressInfo;
       return { host: address, port };
     },
