@@ -31,6 +31,11 @@ describe('the search for the knee', () => {
     assert.ok(held > 1900, String(held));
   });
 
+  test('a busy time of the machine does not hide what comes after it', () => {
+    const { held } = search(500, (rate, step) => rate <= 1500 && (step < 3 || step > 8));
+    assert.ok(held > 1420, String(held));
+  });
+
   test('where nothing can be held the knee is zero, after a few steps', () => {
     const { held, tried } = search(500, () => false);
     assert.equal(held, 0);

@@ -41,7 +41,9 @@ export type KneeSearch = {
 
 /**
  * A step that fails is tried once more before it counts, for on a shared machine one pause of
- * somebody else's fails a step. The rate falls by half until something is held at all.
+ * somebody else's fails a step. The rate falls by half until something is held at all. In the end
+ * the lowest rate that failed is tried a last time: if it is held now, it failed for somebody
+ * else's work, and the search goes on.
  *
  * @example const search = createKneeSearch({ from: 500 });
  */
@@ -50,6 +52,8 @@ export function createKneeSearch(options: KneeOptions): KneeSearch {
   let held = 0;
   let failed = Number.POSITIVE_INFINITY;
   let doubted: number | undefined;
+  /** The failed rate that has failed in the end as well. */
+  let confirmed = 0;
   let steps = 0;
 
   function candidate(): number {
@@ -61,7 +65,9 @@ export function createKneeSearch(options: KneeOptions): KneeSearch {
     next() {
       if (steps >= stepsMax) return undefined;
       if (doubted !== undefined) return doubted;
-      if (held > 0 && failed - held <= held * precision) return undefined;
+      if (held > 0 && failed - held <= held * precision) {
+        return confirmed === failed ? undefined : failed;
+      }
       const rate = Math.round(candidate());
       return rate >= least ? rate : undefined;
     },
@@ -69,7 +75,10 @@ export function createKneeSearch(options: KneeOptions): KneeSearch {
       steps += 1;
       if (isRateHeld) {
         held = Math.max(held, rate);
+        if (rate >= failed) failed = Number.POSITIVE_INFINITY;
         doubted = undefined;
+      } else if (rate === failed) {
+        confirmed = rate;
       } else if (doubted === rate) {
         failed = Math.min(failed, rate);
         doubted = undefined;
