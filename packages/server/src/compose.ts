@@ -85,7 +85,6 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
   const acquiring = createAcquiring({
     database,
     clock,
-    ids,
     log,
     metrics,
     timeoutMs: settings.acquirerTimeoutMs,

@@ -10,7 +10,7 @@ import {
   type ScriptedHost,
   startScriptedHost,
 } from '../../test/scripted-host.ts';
-import { createLog, createMetrics, systemClock, systemIds } from '../platform/index.ts';
+import { createLog, createMetrics, systemClock } from '../platform/index.ts';
 import { type AcquirerLink, type AcquirerRequest, createAcquiring } from './index.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
@@ -73,7 +73,6 @@ async function setUp(links: AcquirerLink[], unfinished: AcquirerLink[] = []) {
   const acquiring = createAcquiring({
     database: await testDatabase(),
     clock: systemClock,
-    ids: systemIds,
     log,
     metrics,
     timeoutMs: 1000,

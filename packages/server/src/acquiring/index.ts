@@ -1,5 +1,5 @@
 // The door to the acquirers: numbers messages, sends them, and says which links can be reached.
-import type { Clock, Database, Ids, Log, Metrics } from '../platform/index.ts';
+import type { Clock, Database, Log, Metrics } from '../platform/index.ts';
 import { messageTypeOf } from './iso8583-host/messages.ts';
 import { createLinks } from './links.ts';
 import { createReferences, type TerminalRange } from './references.ts';
@@ -48,7 +48,6 @@ export type Acquiring = {
 type Deps = {
   database: Database;
   clock: Clock;
-  ids: Ids;
   log: Log;
   metrics: Metrics;
   timeoutMs: number;
@@ -60,7 +59,7 @@ type Deps = {
 
 const lookForLinksEveryMs = 10_000;
 
-/** @example const acquiring = createAcquiring({ database, clock, ids, log, metrics, timeoutMs, loadLinks, onLateAnswer }); */
+/** @example const acquiring = createAcquiring({ database, clock, log, metrics, timeoutMs, loadLinks, onLateAnswer }); */
 export function createAcquiring(deps: Deps): Acquiring {
   const references = createReferences({ database: deps.database, clock: deps.clock });
   const links = createLinks(deps);
