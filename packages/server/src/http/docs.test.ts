@@ -51,14 +51,22 @@ describe('pages for people', () => {
   });
 
   it('knows no other code and no other file', async () => {
-    for (const url of [
-      '/docs/errors/nothing',
-      '/docs/errors/toString',
-      '/docs/assets/package.json',
-    ]) {
-      assert.equal((await get(url)).json().code, 'resource_not_found', url);
+    for (const url of ['/docs/errors/nothing', '/docs/errors/toString']) {
+      const answer = await get(url);
+      assert.equal(answer.statusCode, 404, url);
+      assert.match(answer.body, /No such error code/);
     }
+    assert.equal((await get('/docs/assets/package.json')).json().code, 'resource_not_found');
     assert.equal((await get('/docs/assets/..%2fpackage.json')).statusCode, 404);
+  });
+
+  it('leads from the address with a slash to the one whose links work', async () => {
+    const answer = await get('/docs/');
+    assert.equal(answer.statusCode, 308);
+    assert.equal(
+      new URL(String(answer.headers.location), 'https://a.example/docs/').pathname,
+      '/docs',
+    );
   });
 
   it('compresses files for those who take it', async () => {

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { createAsset } from './assets.ts';
 import { createDocsAssets } from './docs-assets.ts';
-import { errorIndexPage, errorPage } from './error-pages.ts';
+import { errorIndexPage, errorPage, unknownErrorPage } from './error-pages.ts';
 import { html, sendPage } from './html.ts';
 import { route } from './routes.ts';
 
@@ -62,6 +62,14 @@ export function registerDocs(app: FastifyInstance, write: () => unknown): void {
     summary: 'The API reference for people',
     handler: async (_request, reply) => sendPage(reply, referencePage),
   });
+  // The links of the page are relative to an address without the slash.
+  route(app, {
+    ...page,
+    url: '/docs/',
+    operationId: 'getReferencePageBySlash',
+    summary: 'To the API reference',
+    handler: async (_request, reply) => reply.redirect('../docs', 308),
+  });
   registerErrorPages(app);
   registerAssets(app);
 }
@@ -82,7 +90,7 @@ function registerErrorPages(app: FastifyInstance): void {
     params: Type.Object({ code: Type.String() }),
     async handler({ params }, reply) {
       if (isErrorCode(params.code)) return sendPage(reply, errorPage(params.code));
-      throw new Refusal('resource_not_found', 'No error code has this name.');
+      return sendPage(reply.code(404), unknownErrorPage());
     },
   });
 }

@@ -67,6 +67,16 @@ export function errorPage(code: ErrorCode): Html {
   );
 }
 
+export function unknownErrorPage(): Html {
+  return layout(
+    'No such error code',
+    '../../',
+    html`<p class="crumb"><a href="../errors">Error codes</a></p>
+<h1>No such error code</h1>
+<p class="lead">No error code has this name. <a href="../errors">All codes</a> are on one page.</p>`,
+  );
+}
+
 function errorRow(code: ErrorCode): Html {
   const { title, retryable, outcome }: ErrorCodeFacts = errorCodes[code];
   return html`<tr><td><a href="errors/${code}"><code>${code}</code></a></td><td>${title}</td><td>${outcome}</td><td>${retryable ? 'yes' : 'no'}</td></tr>

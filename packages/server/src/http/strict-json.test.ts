@@ -211,6 +211,16 @@ describe('strict JSON', () => {
     assert.ok(refusal !== undefined && !refusal.detail.includes('4111'));
   });
 
+  it('names the member whose number is not plain, where its name may be shown', () => {
+    const detailOf = (text: string) => refusalOf(bytes(text))?.detail ?? '';
+    assert.match(detailOf('{"order":{"amount":12.50,"other":1}}'), /^The number amount is written/);
+    assert.match(detailOf('{"a":1,"tip":-0}'), /^The number tip /);
+    assert.match(detailOf('{"total":1e3}'), /^The number total /);
+    assert.match(detailOf('[1.5]'), /^A number is written/);
+    assert.doesNotMatch(detailOf('{"4111111111111111":1.5}'), /4111/);
+    assert.match(detailOf('{"amount":1.5'), /^A number is written/);
+  });
+
   it('agrees with a slow parser on values', () => {
     const json = fc.jsonValue({ maxDepth: 5 }).map((value) => JSON.stringify(value));
     fc.assert(fc.property(json, agree), { numRuns: 1000 });

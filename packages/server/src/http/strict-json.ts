@@ -41,7 +41,7 @@ type Scan = { colons: number; hasUnicodeEscape: boolean };
  * One pass over the bytes, sloppy about everything that JSON.parse refuses anyway. Comparisons of
  * constants beat a table of meanings here by a third.
  */
-function scan(bytes: Uint8Array): Scan {
+function scan(bytes: Buffer): Scan {
   const end = bytes.length;
   let colons = 0;
   let depth = 0;
@@ -65,11 +65,11 @@ function scan(bytes: Uint8Array): Scan {
     } else if (byte === closeBrace || byte === closeBracket) {
       depth -= 1;
     } else if (byte === point || byte === upperE) {
-      fail('number');
+      failOnNumber(bytes);
     } else if (byte === lowerE) {
-      if (isDigit(bytes[at - 1])) fail('number');
+      if (isDigit(bytes[at - 1])) failOnNumber(bytes);
     } else if (byte === minus) {
-      if (bytes[at + 1] === zero) fail('number');
+      if (bytes[at + 1] === zero) failOnNumber(bytes);
     }
   }
   return { colons, hasUnicodeEscape };
@@ -77,6 +77,34 @@ function scan(bytes: Uint8Array): Scan {
 
 function checkText(text: string): void {
   if (!text.isWellFormed() || text.includes('\0')) fail('text');
+}
+
+/** A name that a client made may hold anything, a card number too. */
+const showableName = /^(?!.*[0-9]{8})[A-Za-z][A-Za-z0-9_]{0,63}$/;
+const plainNumber = /^(?:0|-?[1-9][0-9]*)$/;
+
+/** Slow, and only on the way to a refusal: which member holds the number that is not plain. */
+function memberOfOddNumber(text: string): string | undefined {
+  let member: string | undefined;
+  try {
+    JSON.parse(text, (name: string, value: unknown, context?: { source?: string }) => {
+      const isOdd = typeof value === 'number' && !plainNumber.test(context?.source ?? '');
+      if (isOdd && showableName.test(name)) member ??= name;
+      return value;
+    });
+  } catch {
+    return undefined;
+  }
+  return member;
+}
+
+function failOnNumber(body: Buffer): never {
+  const member = memberOfOddNumber(body.toString('utf8'));
+  if (member === undefined) return fail('number');
+  return refuse(
+    'malformed_json',
+    `The number ${member} is written with a fraction, an exponent or as a negative zero; amounts are integers in minor units.`,
+  );
 }
 
 /** Counts the members of all objects, and refuses names that reach for a prototype. */
