@@ -11,6 +11,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Clock, Database, Ids } from '../platform/index.ts';
 import { createAcquirerContracts } from './acquirer-contracts.ts';
 import { createAcquirerLinks, createLinkDirectory, type LinkToOpen } from './acquirer-links.ts';
+import { createDeviceFinder, type FoundDevice } from './find-device.ts';
 import { createLogicalDevices, type LogicalDevices } from './logical-devices.ts';
 import { createMerchants } from './merchants.ts';
 import { createOrganizations } from './organizations.ts';
@@ -22,6 +23,7 @@ import { registerProvisioningRoutes } from './routes.ts';
 import { createStores } from './stores.ts';
 
 export type { LinkToOpen } from './acquirer-links.ts';
+export type { FoundDevice } from './find-device.ts';
 export type {
   AcquirerContract,
   CaptureMode,
@@ -54,6 +56,15 @@ export type Provisioning = {
    * `also`, disabled and removed ones too.
    */
   linksToOpen(also?: readonly string[]): Promise<LinkToOpen[]>;
+  /**
+   * The enabled device of an identifier, of the place or the hardware, or of a terminal serial
+   * number (`MAKE_MODEL-serial` or the serial alone); with a merchant, one of that merchant's.
+   */
+  findDevice(
+    organizationId: string,
+    merchantId: string | undefined,
+    nameOrId: string,
+  ): Promise<FoundDevice | undefined>;
   readonly organizations: Resource<Organization>;
   readonly merchants: Resource<Merchant>;
   readonly stores: Resource<Store>;
@@ -66,7 +77,12 @@ export type Provisioning = {
 /** @example const provisioning = createProvisioning({ database, clock, ids }); */
 export function createProvisioning({ database, clock, ids }: ProvisioningDeps): Provisioning {
   const resolver = createResolver({ database, clock });
-  const deps: ResourceDeps = { database, clock, ids, onWrite: resolver.forget };
+  const devices = createDeviceFinder({ database, clock });
+  const onWrite = (organizationId: string) => {
+    resolver.forget(organizationId);
+    devices.forget(organizationId);
+  };
+  const deps: ResourceDeps = { database, clock, ids, onWrite };
   const resources = {
     organizations: createOrganizations(deps),
     merchants: createMerchants(deps),
@@ -81,6 +97,7 @@ export function createProvisioning({ database, clock, ids }: ProvisioningDeps): 
     register: (app) => registerProvisioningRoutes(app, resources),
     resolve: resolver.resolve,
     contract: resolver.contract,
+    findDevice: devices.find,
     linksToOpen: createLinkDirectory(database),
   };
 }

@@ -1,8 +1,8 @@
 // Finds who takes a sale and through which contract, from memory wherever a moment ago is enough.
 import { refuse } from '@switchyard/contract';
-import { LRUCache } from 'lru-cache';
 import type { Clock, Database } from '../platform/index.ts';
 import { refuseUnknown } from './errors.ts';
+import { createMemory } from './memory.ts';
 import {
   type AcquirerContract,
   contractOf,
@@ -15,47 +15,11 @@ import { isUuid } from './rules.ts';
 import { findContract, resolveNames } from './statements.ts';
 import type { Row } from './store.ts';
 
-const rememberedMax = 10_000;
-/** How long another process's change may stay unseen; changes of this one are seen at once. */
-const rememberedMs = 5000;
-
 export type Resolver = {
   resolve(organizationId: string, names: Names, within?: Within): Promise<Resolved>;
   contract(organizationId: string, contractId: string): Promise<AcquirerContract | undefined>;
   forget(organizationId: string): void;
 };
-
-type Remembered<Value> = {
-  readonly organizationId: string;
-  readonly value: Promise<Value>;
-  readonly until: number;
-};
-
-/**
- * A bounded memory of promises: whoever asks while the answer is on its way waits for the same
- * one, and a refusal is never remembered.
- */
-function createMemory<Value>(clock: Clock) {
-  const remembered = new LRUCache<string, Remembered<Value>>({ max: rememberedMax });
-  return {
-    get(organizationId: string, key: string, load: () => Promise<Value>): Promise<Value> {
-      const now = clock.now();
-      const known = remembered.get(key);
-      if (known !== undefined && now < known.until) return known.value;
-      const entry = { organizationId, value: load(), until: now + rememberedMs };
-      remembered.set(key, entry);
-      entry.value.catch(() => {
-        if (remembered.peek(key) === entry) remembered.delete(key);
-      });
-      return entry.value;
-    },
-    forget(organizationId: string): void {
-      for (const [key, entry] of remembered.entries()) {
-        if (entry.organizationId === organizationId) remembered.delete(key);
-      }
-    },
-  };
-}
 
 /** Text that is no UUID is unknown, and never reaches the database. */
 function refuseMalformed(names: Names): void {
