@@ -28,6 +28,11 @@ export const serverCodes = {
     'The acquirer is not available',
     'No link to the acquirer is open, and nothing was sent; try again later or work offline.',
   ),
+  not_sent: refused(
+    502,
+    'The request could not be sent to the acquirer',
+    'Nothing was sent, and nothing will be under this identifier; try again under a new one.',
+  ),
   hsm_unavailable: refusedForNow(
     503,
     'The security module is not available',

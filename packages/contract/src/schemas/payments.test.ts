@@ -125,7 +125,7 @@ test('a problem names a code of the list', () => {
     type: 'https://example.org/errors/amount_zero',
     title: 'The amount is zero',
     status: 422,
-    detail: 'A member is not accepted.',
+    detail: 'amount: Must be at least 1.',
     instance: 'urn:uuid:019823f0-5d2c-7a31-9a53-0c6f1f2e9b11',
     code: 'amount_zero',
     requestId: 'r',

@@ -67,10 +67,16 @@ function partOf(httpPart: string | undefined): RequestPart {
   return httpPart === 'params' ? 'path' : 'body';
 }
 
+/** `amount: Must be an integer.`; the words come from the schema, never from what was sent. */
+function sentenceOf({ pointer, detail }: FieldFault): string {
+  const name = pointer.replace(/^[/:?]/, '');
+  return name === '' ? detail : `${name}: ${detail}`;
+}
+
 function fieldRefusal(faults: readonly FieldFault[]): Refusal {
   const [first] = faults;
   const code = first !== undefined && isErrorCode(first.code) ? first.code : 'field_invalid';
-  const detail = faults.length === 1 ? 'A member is not accepted.' : 'Members are not accepted.';
+  const detail = faults.map(sentenceOf).join(' ');
   return new Refusal(code, detail, { errors: faults });
 }
 

@@ -125,7 +125,7 @@ describe('an item of a capture of all', () => {
     const { work, recorded, named, failed } = batchOf(1, () =>
       operation(named.length < 2 ? 'Failed' : 'Succeeded'),
     );
-    await work().catch((error: Refusal) => assert.equal(error.code, 'acquirer_unavailable'));
+    await work().catch((error: Refusal) => assert.equal(error.code, 'not_sent'));
     assert.deepEqual(recorded, []);
     failed.set(idOf(1), [operation('Failed', { number: 1, clientOperationId: named[0] })]);
     await work();

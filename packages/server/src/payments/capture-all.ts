@@ -272,7 +272,7 @@ async function captureItem(
     if (!(error instanceof Refusal)) throw error;
     if (passingCodes.has(error.code)) return undefined;
     // Also a lost database, after which the capture may have been sent: the next run replays it.
-    if (errorCodes[error.code].retryable) throw error;
+    if (errorCodes[error.code].retryable || error.code === 'not_sent') throw error;
     return { transactionId, status: 'Failed', code: error.code };
   }
 }

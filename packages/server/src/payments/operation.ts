@@ -97,7 +97,7 @@ async function replayOperation(
 /**
  * Does one operation on a transaction.
  *
- * @throws Refusal of the state, the amount or the configuration, and acquirer_unavailable
+ * @throws Refusal of the state, the amount or the configuration, acquirer_unavailable and not_sent
  */
 export async function operate(
   deps: PaymentsDeps,
@@ -107,7 +107,7 @@ export async function operate(
 ): Promise<OperationAnswer> {
   await refuseOtherCancel(deps, found, verb, call.clientOperationId);
   const known = await replayOperation(deps, found, verb, call);
-  if (known?.operation?.status === 'Failed') refuseUnreachable();
+  if (known?.operation?.status === 'Failed') refuseNotSent();
   if (known !== undefined) return known;
   try {
     const reservation = await reserve(deps, found, verb, call);
@@ -120,8 +120,8 @@ export async function operate(
   }
 }
 
-function refuseUnreachable(): never {
-  return refuse('acquirer_unavailable', 'The acquirer cannot be reached; nothing was sent.');
+function refuseNotSent(): never {
+  return refuse('not_sent', 'Nothing was sent: try again under a new clientOperationId.');
 }
 
 const otherCancel: Readonly<Partial<Record<Verb, OperationKind>>> = {
@@ -162,7 +162,9 @@ function reserve(
       if (typeof decision === 'string') return idle(loaded, decision);
       const reachable = deps.acquiring.available(factsOf(loaded).linkId);
       // A till that gave up must not be told to come again: its reversal waits for the link.
-      if (!reachable && verb !== 'Reverse') refuseUnreachable();
+      if (!reachable && verb !== 'Reverse') {
+        refuse('acquirer_unavailable', 'The acquirer cannot be reached; nothing was sent.');
+      }
       const waits = decision.queued || !reachable;
       const step = await firstStep(deps, loaded, verb, call, { ...decision, waits });
       const change = changeOf(loaded.row, step);
@@ -269,7 +271,7 @@ async function finish(deps: PaymentsDeps, reserved: OperationAnswer): Promise<Op
   const standing = await mayHaveMoved(settleOperation(deps, loaded, operation.number, outcome));
   const done = standing.operations.find((each) => each.number === operation.number);
   if (outcome.outcome === 'NotSent' && done?.status === 'Failed') {
-    refuseUnreachable();
+    refuseNotSent();
   }
   return { loaded: standing, operation: done, replayed: false };
 }

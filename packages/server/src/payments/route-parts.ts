@@ -46,6 +46,7 @@ export const common: ErrorCode[] = [
   ...ofTransaction,
   'concurrent_modification',
   'acquirer_unavailable',
+  'not_sent',
 ];
 export const ofState: ErrorCode[] = [
   'transaction_in_progress',

@@ -248,7 +248,11 @@ export function decide(
   }
   const verdict = judge(row.position, verb, terms);
   if (!verdict.allowed) {
-    refuse(verdict.reason, `${operationOf[verb]} is not possible: ${row.state}.`, extensions());
+    refuse(
+      verdict.reason,
+      `${operationOf[verb]} is not possible while the transaction is ${row.state}.`,
+      extensions(),
+    );
   }
   if (verdict.mode === 'Nothing' || verdict.mode === 'Replay') return verdict.mode;
   const amount = amountOf(row, verb, request, verdict);

@@ -61,6 +61,7 @@ export function registerSale(app: FastifyInstance, deps: PaymentsDeps): void {
       'partial_approval_not_supported',
       'clear_card_data_refused',
       'no_acquirer_for_merchant',
+      'not_sent',
       'terminal_range_exhausted',
       'too_late',
     ],
@@ -69,7 +70,7 @@ export function registerSale(app: FastifyInstance, deps: PaymentsDeps): void {
       const { loaded, replayed } = await sale(deps, request.caller, request.body);
       markReplay(reply, replayed);
       if (loaded.row.state === 'Failed') {
-        refuse('acquirer_unavailable', 'The acquirer could not be reached; nothing was sent.', {
+        refuse('not_sent', 'Nothing was sent: sell again under a new clientTransactionId.', {
           extensions: {
             transaction: {
               transactionId: loaded.row.transactionId,
