@@ -42,6 +42,8 @@ function openIdentity({ database, log, dataDir }: Deps) {
     ids: systemIds,
     log,
     masterKey: settings.vaultKey,
+    // It makes applications here and answers no device.
+    findDevice: async () => undefined,
   });
 }
 

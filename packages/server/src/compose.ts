@@ -79,8 +79,16 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
   const metrics = createMetrics({ processMetrics: deps.processMetrics ?? false });
   const jobs = createJobs({ database, clock, ids, log, metrics });
   const outbox = createOutbox({ database, log, metrics });
-  const identity = createIdentity({ database, settings, clock, ids, log, masterKey });
   const provisioning = createProvisioning({ database, clock, ids });
+  const identity = createIdentity({
+    database,
+    settings,
+    clock,
+    ids,
+    log,
+    masterKey,
+    findDevice: provisioning.findDevice,
+  });
   const vault = createVault({ database, clock, ids, masterKey });
   const acquiring = createAcquiring({
     database,

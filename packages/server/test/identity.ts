@@ -3,6 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import Fastify, { type FastifyInstance } from 'fastify';
 import {
   createIdentity,
+  type FindDevice,
   type Identity,
   type NewApplication,
   type TokenLimits,
@@ -56,6 +57,8 @@ export type TestRealmDeps = {
   readonly tokenLimits?: TokenLimits;
   /** Left out: an address that nobody opens. */
   readonly authUrl?: string;
+  /** Left out: there is no device. */
+  readonly findDevice?: FindDevice;
   /** Left out: a bare server that only takes injected requests. */
   openApp?(identity: Identity): Promise<FastifyInstance>;
 };
@@ -71,6 +74,7 @@ export async function openTestRealm(deps: TestRealmDeps): Promise<TestRealm> {
     ids: systemIds,
     log,
     masterKey,
+    findDevice: deps.findDevice ?? (async () => undefined),
     ...(tokenLimits === undefined ? {} : { tokenLimits }),
   });
   const organizationId = randomUUID();

@@ -36,6 +36,7 @@ describe('the demo environment', () => {
       ids: systemIds,
       log,
       masterKey: randomBytes(32),
+      findDevice: provisioning.findDevice,
     });
     await identity.register(app);
   });

@@ -14,10 +14,12 @@ import { createRevision } from './revision.ts';
 import { registerOauthRoutes } from './routes.ts';
 import { createIdentityStore } from './store.ts';
 import { createSweep } from './sweep.ts';
+import type { FindDevice } from './types.ts';
 import { createVerifyToken } from './verify-token.ts';
 
 export type { NewApplication } from './applications.ts';
 export type { TokenLimits } from './rate-limits.ts';
+export type { FindDevice, FoundDevice } from './types.ts';
 
 export type IdentityDeps = {
   readonly database: Database;
@@ -28,6 +30,7 @@ export type IdentityDeps = {
   /** 32 bytes; the realms' private keys are sealed under a key derived from it. */
   readonly masterKey: Buffer;
   readonly tokenLimits?: TokenLimits;
+  readonly findDevice: FindDevice;
 };
 
 export type NewUserDomain = { readonly userDomainId: string; readonly organizationId: string };

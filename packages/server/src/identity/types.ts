@@ -14,6 +14,8 @@ export type UserDomain = {
 export type EntityType = 'tenant' | 'merchant';
 export type SecurityFlow = 'AuthorizationCode' | 'ClientCredentials' | 'Password';
 export type ApplicationType = 'Application' | 'CloudApiApplication';
+/** What `error` says in the callback of a failed sign-in: RFC 6749's word, or the HTTP error code. */
+export type CallbackError = 'Rfc6749' | 'HttpCode';
 
 export type Application = {
   readonly organizationId: string;
@@ -33,10 +35,22 @@ export type Application = {
   readonly securityFlows: readonly SecurityFlow[];
   readonly redirectUris: readonly string[];
   readonly webOrigins: readonly string[];
+  /** Names of services that it was made for. */
+  readonly services: readonly string[];
+  readonly callbackError: CallbackError;
   readonly accessTokenSeconds?: number | undefined;
   /** SHA-256 of the secret; a public client has none. */
   readonly secretHash?: Buffer | undefined;
   readonly status: Status;
+};
+
+/** An application with what its row tells of its history. */
+export type ApplicationRecord = Application & {
+  readonly version: number;
+  /** Epoch milliseconds. */
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly secretChangedAt?: number | undefined;
 };
 
 export type SigningAlgorithm = 'ES256' | 'RS256';
@@ -66,3 +80,22 @@ export type Realm = UserDomain & {
   /** Ids of access tokens that were revoked before they expired. */
   readonly revoked: ReadonlySet<string>;
 };
+
+/** The members of the hardware are there together, and missing where the place is empty. */
+export type FoundDevice = {
+  readonly logicalDeviceId: string;
+  readonly storeId: string;
+  readonly merchantId: string;
+  readonly physicalDeviceId?: string;
+  readonly serialNumber?: string;
+  readonly make?: string;
+  readonly model?: string;
+  readonly family?: string;
+};
+
+/** Provisioning's: undefined where the device is unknown, another merchant's, or disabled. */
+export type FindDevice = (
+  organizationId: string,
+  merchantId: string | undefined,
+  nameOrId: string,
+) => Promise<FoundDevice | undefined>;
