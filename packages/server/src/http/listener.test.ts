@@ -130,6 +130,14 @@ describe('http over TLS', () => {
     });
   }
 
+  it('takes neither of two Authorization headers', async () => {
+    const answer = await exchange(
+      'GET /sample/v1/things HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer all\r\nAuthorization: Bearer all\r\nConnection: close\r\n\r\n',
+    );
+    assert.match(answer, /^HTTP\/1\.1 401 /);
+    assert.match(answer, /token_invalid/);
+  });
+
   it('refuses a chunked body beyond the limit while it arrives', async () => {
     await withAgent(async (agent) => {
       const answer = await ask(agent, { body: `"${'x'.repeat(1_048_577)}"`, chunked: true });

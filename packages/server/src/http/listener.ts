@@ -24,6 +24,8 @@ const options: ServerOptions = {
   keepAliveTimeout: keepAliveTimeoutMs,
   maxHeaderSize: headerLimitBytes,
   noDelay: true,
+  // Of two Authorization headers neither counts: joined, they have no form that is accepted.
+  joinDuplicateHeaders: true,
 };
 
 export function createListener(handler: RequestListener, tls?: ListenerTls): Server {

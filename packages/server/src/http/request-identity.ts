@@ -1,7 +1,8 @@
 // Names a request, and carries the trace that it belongs to (W3C Trace Context).
 import type { IncomingMessage } from 'node:http';
 
-const requestIdForm = /^[A-Za-z0-9._:-]{1,128}$/;
+/** Nothing that could be a card number: it goes into answers, logs and events. */
+const requestIdForm = /^(?!.*[0-9]{13})[A-Za-z0-9._:-]{1,128}$/;
 /** Version 00 and its successors, but not ff; neither identifier all zeros. */
 const traceparentForm =
   /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-.{0,256})?$/;
