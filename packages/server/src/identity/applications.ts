@@ -1,12 +1,19 @@
 // Applications: made, found, given a new secret, switched off.
 import { refuse, roleNamed } from '@switchyard/contract';
 import type { Clock, Ids } from '../platform/index.ts';
+import type { ApplicationStore } from './application-store.ts';
 import { createCachedLookup } from './cached-lookup.ts';
 import { permissionsOf } from './permissions.ts';
 import type { Revision } from './revision.ts';
 import { hashSecret, secretMatches } from './secrets.ts';
-import type { IdentityStore } from './store.ts';
-import type { Application, ApplicationType, EntityType, SecurityFlow, Status } from './types.ts';
+import type {
+  Application,
+  ApplicationType,
+  CallbackError,
+  EntityType,
+  SecurityFlow,
+  Status,
+} from './types.ts';
 
 /** How long another process may take to see a new secret or a changed status. */
 export const applicationTtlMs = 5_000;
@@ -33,21 +40,25 @@ export type NewApplication = {
   readonly description?: string | undefined;
   readonly redirectUris?: readonly string[] | undefined;
   readonly webOrigins?: readonly string[] | undefined;
+  readonly services?: readonly string[] | undefined;
+  readonly callbackError?: CallbackError | undefined;
   readonly accessTokenSeconds?: number | undefined;
+  readonly status?: Status | undefined;
   readonly clientId?: string | undefined;
   readonly clientSecret?: string | undefined;
 };
+export type NewPublicApplication = Omit<NewApplication, 'clientSecret'>;
 
 export type Applications = ReturnType<typeof createApplications>;
 
 type Key = { readonly organizationId: string; readonly clientId: string };
-type Deps = { store: IdentityStore; clock: Clock; ids: Ids; revision: Revision };
+type Deps = { store: ApplicationStore; clock: Clock; ids: Ids; revision: Revision };
 
 function rolesOf(names: readonly string[]) {
   return names.map((name) => roleNamed(name) ?? refuse('field_invalid', 'No such role.'));
 }
 
-function applicationFrom(wanted: NewApplication, ids: Ids): Application {
+function applicationFrom(wanted: NewPublicApplication, ids: Ids): Application {
   const { clientId = ids.uuid(), accessTokenSeconds: seconds } = wanted;
   if (!clientIdPattern.test(clientId)) refuse('field_invalid', 'This client id cannot be used.');
   if (
@@ -75,9 +86,15 @@ function applicationFrom(wanted: NewApplication, ids: Ids): Application {
     securityFlows: wanted.securityFlows,
     redirectUris: wanted.redirectUris ?? [],
     webOrigins: wanted.webOrigins ?? [],
+    services: wanted.services ?? [],
+    callbackError: wanted.callbackError ?? 'Rfc6749',
     accessTokenSeconds: seconds,
-    status: 'Enabled',
+    status: wanted.status ?? 'Enabled',
   };
+}
+
+function refuseUnknown(): never {
+  return refuse('resource_not_found', 'There is no such application.');
 }
 
 export function createApplications({ store, clock, ids, revision }: Deps) {
@@ -88,48 +105,66 @@ export function createApplications({ store, clock, ids, revision }: Deps) {
     nameOf: ({ organizationId, clientId }) => `${organizationId}/${clientId}`,
     // Whatever else a request names is no client, and need not reach the database.
     load: async ({ organizationId, clientId }) =>
-      clientIdPattern.test(clientId) ? store.findApplication(organizationId, clientId) : undefined,
+      clientIdPattern.test(clientId) ? store.find(organizationId, clientId) : undefined,
   });
   const changed = (organizationId: string, clientId: string) => {
     lookup.forget({ organizationId, clientId });
     revision.bump();
   };
 
+  async function insert(wanted: NewPublicApplication, secretHash: Buffer | undefined) {
+    const application = { ...applicationFrom(wanted, ids), secretHash };
+    const made =
+      (await store.insert(application, clock.now())) ??
+      refuse('already_exists', 'This client id is taken.');
+    changed(made.organizationId, made.clientId);
+    return made;
+  }
+
+  async function change(
+    organizationId: string,
+    clientId: string,
+    by: (standing: Application) => Application,
+  ): Promise<void> {
+    const now = clock.now();
+    if ((await store.change(organizationId, clientId, now, by)) === undefined) refuseUnknown();
+    changed(organizationId, clientId);
+  }
+
   return {
     find: (organizationId: string, clientId: string) => lookup.find({ organizationId, clientId }),
+    /** Its row was changed: this process sees that at once. */
+    changed,
 
     /** The secret is shown this once and kept as a hash. */
     async create(wanted: NewApplication): Promise<{ clientId: string; clientSecret: string }> {
-      const application = applicationFrom(wanted, ids);
       const clientSecret = wanted.clientSecret ?? ids.secret();
       if (clientSecret.length < leastSecretLength) {
         refuse('field_invalid', 'The secret is too short.');
       }
-      const made = { ...application, secretHash: hashSecret(clientSecret) };
-      if (!(await store.insertApplication(made, clock.now()))) {
-        refuse('already_exists', 'This client id is taken.');
-      }
-      changed(made.organizationId, made.clientId);
-      return { clientId: made.clientId, clientSecret };
+      const { clientId } = await insert(wanted, hashSecret(clientSecret));
+      return { clientId, clientSecret };
+    },
+
+    /** One that can keep no secret, such as a page or an app in the hands of its users. */
+    async createPublic(wanted: NewPublicApplication): Promise<{ clientId: string }> {
+      const { clientId } = await insert(wanted, undefined);
+      return { clientId };
     },
 
     /** The old secret is dead from here on; tokens that were issued live on. */
     async renewSecret(organizationId: string, clientId: string): Promise<{ clientSecret: string }> {
       const clientSecret = ids.secret();
-      const secretHash = hashSecret(clientSecret);
-      if (!(await store.replaceSecret(organizationId, clientId, secretHash, clock.now()))) {
-        refuse('resource_not_found', 'There is no such application with a secret.');
-      }
-      changed(organizationId, clientId);
+      await change(organizationId, clientId, (standing) => {
+        if (standing.secretHash === undefined) refuseUnknown();
+        return { ...standing, secretHash: hashSecret(clientSecret) };
+      });
       return { clientSecret };
     },
 
     /** Disabled: no new tokens at once, and the issued ones are refused within a minute. */
     async setStatus(organizationId: string, clientId: string, status: Status): Promise<void> {
-      if (!(await store.setApplicationStatus(organizationId, clientId, status, clock.now()))) {
-        refuse('resource_not_found', 'There is no such application.');
-      }
-      changed(organizationId, clientId);
+      await change(organizationId, clientId, (standing) => ({ ...standing, status }));
     },
 
     async checkSecret(organizationId: string, clientId: string, secret: string): Promise<boolean> {

@@ -3,7 +3,12 @@ import { refuse } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import type { Caller, Presented } from '../http/index.ts';
 import type { Clock, Database, Ids, Log } from '../platform/index.ts';
-import { createApplications, type NewApplication } from './applications.ts';
+import { createApplicationStore } from './application-store.ts';
+import {
+  createApplications,
+  type NewApplication,
+  type NewPublicApplication,
+} from './applications.ts';
 import { createEntityStore } from './entity-store.ts';
 import { createIntrospection } from './introspection.ts';
 import { createProviders } from './providers.ts';
@@ -46,6 +51,10 @@ export type Identity = {
   createUserDomain(domain: NewUserDomain): Promise<void>;
   rotateKeys(userDomainId: string): Promise<void>;
   createApplication(wanted: NewApplication & { userDomainId: string }): Promise<IssuedCredentials>;
+  /** One that can keep no secret, such as a page or an app in the hands of its users. */
+  createPublicApplication(
+    wanted: NewPublicApplication & { userDomainId: string },
+  ): Promise<{ clientId: string }>;
   renewSecret(organizationId: string, clientId: string): Promise<{ clientSecret: string }>;
   disableApplication(organizationId: string, clientId: string): Promise<void>;
   enableApplication(organizationId: string, clientId: string): Promise<void>;
@@ -62,7 +71,12 @@ export function createIdentity(deps: IdentityDeps): Identity {
   const keyRing = createKeyRing(masterKey);
   const { authUrl } = settings;
   const realms = createRealms({ store, entities, keyRing, clock, log, revision, authUrl });
-  const applications = createApplications({ store, clock, ids, revision });
+  const applications = createApplications({
+    store: createApplicationStore(database),
+    clock,
+    ids,
+    revision,
+  });
   const verifyToken = createVerifyToken({ realms, applications, clock, revision });
   const introspection = createIntrospection({
     verify: verifyToken,
@@ -80,6 +94,13 @@ export function createIdentity(deps: IdentityDeps): Identity {
   });
   const sweep = createSweep({ entities, clock, log });
 
+  async function demandDomain(userDomainId: string, organizationId: string): Promise<void> {
+    const realm = await realms.find(userDomainId);
+    if (realm?.organizationId !== organizationId) {
+      refuse('organization_not_found', 'The organization has no such user domain.');
+    }
+  }
+
   return {
     verifyToken,
     async register(app) {
@@ -94,11 +115,12 @@ export function createIdentity(deps: IdentityDeps): Identity {
     createUserDomain: realms.create,
     rotateKeys: realms.rotateKeys,
     async createApplication({ userDomainId, ...wanted }) {
-      const realm = await realms.find(userDomainId);
-      if (realm?.organizationId !== wanted.organizationId) {
-        refuse('organization_not_found', 'The organization has no such user domain.');
-      }
+      await demandDomain(userDomainId, wanted.organizationId);
       return applications.create(wanted);
+    },
+    async createPublicApplication({ userDomainId, ...wanted }) {
+      await demandDomain(userDomainId, wanted.organizationId);
+      return applications.createPublic(wanted);
     },
     renewSecret: applications.renewSecret,
     disableApplication: (organizationId, clientId) =>

@@ -1,18 +1,7 @@
-// The SQL of user domains, applications and signing keys.
-import { type RoleName, roleNamed } from '@switchyard/contract';
+// The SQL of user domains and signing keys.
 import { type Kysely, sql } from 'kysely';
 import { type Database, isoTime } from '../platform/index.ts';
-import { permissionsOf } from './permissions.ts';
-import type {
-  Application,
-  ApplicationType,
-  EntityType,
-  SealedKey,
-  SecurityFlow,
-  SigningAlgorithm,
-  Status,
-  UserDomain,
-} from './types.ts';
+import type { SealedKey, SigningAlgorithm, Status, UserDomain } from './types.ts';
 
 /** Rotation makes two keys at a time: this many are years of them, not a working set. */
 const keysPerRealmMax = 32;
@@ -27,25 +16,6 @@ type KeyRow = {
   active_from: Date;
   retire_at: Date | null;
 };
-type ApplicationRow = {
-  organization_id: string;
-  client_id: string;
-  service_account_id: string;
-  name: string;
-  description: string | null;
-  type: ApplicationType;
-  entity_type: EntityType;
-  entity_id: string;
-  store_id: string | null;
-  roles: string[];
-  security_flows: SecurityFlow[];
-  redirect_uris: string[];
-  web_origins: string[];
-  access_token_seconds: number | null;
-  secret_hash: Buffer | null;
-  status: Status;
-};
-
 function domainOf(row: DomainRow): UserDomain {
   return {
     userDomainId: row.user_domain_id,
@@ -61,29 +31,6 @@ function keyOf(row: KeyRow): SealedKey {
     privateSealed: row.private_sealed,
     activeFrom: row.active_from.getTime(),
     ...(row.retire_at === null ? {} : { retireAt: row.retire_at.getTime() }),
-  };
-}
-
-function applicationOf(row: ApplicationRow): Application {
-  const roles = row.roles.map(roleNamed).filter((role): role is RoleName => role !== undefined);
-  return {
-    organizationId: row.organization_id,
-    clientId: row.client_id,
-    serviceAccountId: row.service_account_id,
-    name: row.name,
-    type: row.type,
-    entityType: row.entity_type,
-    entityId: row.entity_id,
-    roles,
-    permissions: permissionsOf(roles),
-    securityFlows: row.security_flows,
-    redirectUris: row.redirect_uris,
-    webOrigins: row.web_origins,
-    status: row.status,
-    description: row.description ?? undefined,
-    storeId: row.store_id ?? undefined,
-    accessTokenSeconds: row.access_token_seconds ?? undefined,
-    secretHash: row.secret_hash ?? undefined,
   };
 }
 
@@ -150,83 +97,6 @@ export function createIdentityStore(database: Database) {
           WHERE organization_id = ${organizationId} AND retire_at IS NULL`.execute(trx);
         await insertKeys(trx, organizationId, keys, at);
       });
-    },
-
-    async findApplication(
-      organizationId: string,
-      clientId: string,
-    ): Promise<Application | undefined> {
-      const [row] = await database.query<ApplicationRow>(
-        `SELECT organization_id, client_id, service_account_id, name, description, type,
-           entity_type, entity_id, store_id, roles, security_flows, redirect_uris, web_origins,
-           access_token_seconds, secret_hash, status
-         FROM applications WHERE organization_id = $1 AND client_id = $2`,
-        [organizationId, clientId],
-      );
-      return row === undefined ? undefined : applicationOf(row);
-    },
-
-    /** False where the client id is taken within the organisation. */
-    async insertApplication(application: Application, at: number): Promise<boolean> {
-      const made = await database.query(
-        `INSERT INTO applications (organization_id, client_id, service_account_id, name,
-           description, type, entity_type, entity_id, store_id, roles, services, security_flows,
-           redirect_uris, web_origins, callback_error, access_token_seconds, secret_hash,
-           secret_changed_at, status, created_at, updated_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, '[]', $11, $12, $13, 'Rfc6749', $14,
-           $15, $16, $17, $16, $16)
-         ON CONFLICT (organization_id, client_id) DO NOTHING RETURNING client_id`,
-        [
-          application.organizationId,
-          application.clientId,
-          application.serviceAccountId,
-          application.name,
-          application.description ?? null,
-          application.type,
-          application.entityType,
-          application.entityId,
-          application.storeId ?? null,
-          JSON.stringify(application.roles),
-          JSON.stringify(application.securityFlows),
-          JSON.stringify(application.redirectUris),
-          JSON.stringify(application.webOrigins),
-          application.accessTokenSeconds ?? null,
-          application.secretHash ?? null,
-          isoTime(at),
-          application.status,
-        ],
-      );
-      return made.length > 0;
-    },
-
-    /** False where there is no such confidential application. */
-    async replaceSecret(
-      organizationId: string,
-      clientId: string,
-      secretHash: Buffer,
-      at: number,
-    ): Promise<boolean> {
-      const changed = await database.query(
-        `UPDATE applications SET secret_hash = $3, secret_changed_at = $4, updated_at = $4
-         WHERE organization_id = $1 AND client_id = $2 AND secret_hash IS NOT NULL
-         RETURNING client_id`,
-        [organizationId, clientId, secretHash, isoTime(at)],
-      );
-      return changed.length > 0;
-    },
-
-    async setApplicationStatus(
-      organizationId: string,
-      clientId: string,
-      status: Status,
-      at: number,
-    ): Promise<boolean> {
-      const changed = await database.query(
-        `UPDATE applications SET status = $3, updated_at = $4
-         WHERE organization_id = $1 AND client_id = $2 RETURNING client_id`,
-        [organizationId, clientId, status, isoTime(at)],
-      );
-      return changed.length > 0;
     },
   };
 }

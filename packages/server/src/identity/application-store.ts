@@ -1,0 +1,211 @@
+// The SQL of applications: found for every token, listed and changed by those who manage them.
+import { type RoleName, roleNamed } from '@switchyard/contract';
+import { CompiledQuery, type Kysely } from 'kysely';
+import { type Database, isoTime } from '../platform/index.ts';
+import { permissionsOf } from './permissions.ts';
+import type {
+  Application,
+  ApplicationRecord,
+  ApplicationType,
+  CallbackError,
+  EntityType,
+  SecurityFlow,
+  Status,
+} from './types.ts';
+
+export type ApplicationStore = ReturnType<typeof createApplicationStore>;
+
+export type ApplicationFilters = {
+  readonly name?: string | undefined;
+  readonly entityId?: string | undefined;
+  readonly storeId?: string | undefined;
+  readonly type?: ApplicationType | undefined;
+  readonly status?: Status | undefined;
+};
+
+type ApplicationRow = {
+  organization_id: string;
+  client_id: string;
+  service_account_id: string;
+  name: string;
+  description: string | null;
+  type: ApplicationType;
+  entity_type: EntityType;
+  entity_id: string;
+  store_id: string | null;
+  roles: string[];
+  services: string[];
+  security_flows: SecurityFlow[];
+  redirect_uris: string[];
+  web_origins: string[];
+  callback_error: CallbackError;
+  access_token_seconds: number | null;
+  secret_hash: Buffer | null;
+  secret_changed_at: Date | null;
+  status: Status;
+  version: number;
+  created_at: Date;
+  updated_at: Date;
+};
+
+const columns = `organization_id, client_id, service_account_id, name, description, type, entity_type,
+  entity_id, store_id, roles, services, security_flows, redirect_uris, web_origins, callback_error,
+  access_token_seconds, secret_hash, secret_changed_at, status, version, created_at, updated_at`;
+
+function recordOf(row: ApplicationRow): ApplicationRecord {
+  const roles = row.roles.map(roleNamed).filter((role): role is RoleName => role !== undefined);
+  return {
+    organizationId: row.organization_id,
+    clientId: row.client_id,
+    serviceAccountId: row.service_account_id,
+    name: row.name,
+    type: row.type,
+    entityType: row.entity_type,
+    entityId: row.entity_id,
+    roles,
+    permissions: permissionsOf(roles),
+    securityFlows: row.security_flows,
+    redirectUris: row.redirect_uris,
+    webOrigins: row.web_origins,
+    services: row.services,
+    callbackError: row.callback_error,
+    status: row.status,
+    description: row.description ?? undefined,
+    storeId: row.store_id ?? undefined,
+    accessTokenSeconds: row.access_token_seconds ?? undefined,
+    secretHash: row.secret_hash ?? undefined,
+    secretChangedAt: row.secret_changed_at?.getTime(),
+    version: row.version,
+    createdAt: row.created_at.getTime(),
+    updatedAt: row.updated_at.getTime(),
+  };
+}
+
+/** What can be given other values while the application lives. */
+const changeable = (application: Application) => [
+  application.name,
+  application.description ?? null,
+  application.type,
+  JSON.stringify(application.roles),
+  JSON.stringify(application.services),
+  JSON.stringify(application.securityFlows),
+  JSON.stringify(application.redirectUris),
+  JSON.stringify(application.webOrigins),
+  application.callbackError,
+  application.accessTokenSeconds ?? null,
+  application.status,
+  application.secretHash ?? null,
+];
+
+const findText = `SELECT ${columns} FROM applications
+  WHERE organization_id = $1 AND client_id = $2 AND removed_at IS NULL`;
+
+const insertText = `INSERT INTO applications (organization_id, client_id, name, description, type,
+    roles, services, security_flows, redirect_uris, web_origins, callback_error,
+    access_token_seconds, status, secret_hash, service_account_id, entity_type, entity_id, store_id,
+    secret_changed_at, created_at, updated_at, version)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14::bytea, $15, $16, $17, $18,
+    CASE WHEN $14::bytea IS NULL THEN NULL ELSE $19::timestamptz END, $19, $19, 1)
+  ON CONFLICT (organization_id, client_id) DO NOTHING RETURNING ${columns}`;
+
+const replaceText = `UPDATE applications SET name = $3, description = $4, type = $5, roles = $6,
+    services = $7, security_flows = $8, redirect_uris = $9, web_origins = $10, callback_error = $11,
+    access_token_seconds = $12, status = $13, secret_hash = $14::bytea, updated_at = $15,
+    secret_changed_at = CASE WHEN secret_hash IS DISTINCT FROM $14::bytea
+      THEN $15::timestamptz ELSE secret_changed_at END,
+    version = version + 1
+  WHERE organization_id = $1 AND client_id = $2 RETURNING ${columns}`;
+
+const removeText = `UPDATE applications SET removed_at = $3, updated_at = $3, secret_hash = NULL,
+    status = 'Disabled', version = version + 1
+  WHERE organization_id = $1 AND client_id = $2 RETURNING ${columns}`;
+
+function conditionsOf(filters: ApplicationFilters, values: unknown[]): string[] {
+  const place = (value: unknown) => `$${values.push(value)}`;
+  const { name, entityId, storeId, type, status } = filters;
+  const escaped = name?.toLowerCase().replace(/[\\%_]/g, '\\$&');
+  return [
+    ...(escaped === undefined ? [] : [`lower(name) LIKE ${place(`${escaped}%`)}`]),
+    ...(entityId === undefined ? [] : [`entity_id = ${place(entityId)}`]),
+    ...(storeId === undefined ? [] : [`store_id = ${place(storeId)}`]),
+    ...(type === undefined ? [] : [`type = ${place(type)}`]),
+    ...(status === undefined ? [] : [`status = ${place(status)}`]),
+  ];
+}
+
+async function runIn(trx: Kysely<unknown>, text: string, values: readonly unknown[]) {
+  const { rows } = await trx.executeQuery<ApplicationRow>(CompiledQuery.raw(text, [...values]));
+  return rows[0] === undefined ? undefined : recordOf(rows[0]);
+}
+
+export function createApplicationStore(database: Database) {
+  const run = async (text: string, values: readonly unknown[]) => {
+    const [row] = await database.query<ApplicationRow>(text, values);
+    return row === undefined ? undefined : recordOf(row);
+  };
+
+  return {
+    find: (organizationId: string, clientId: string): Promise<ApplicationRecord | undefined> =>
+      run(findText, [organizationId, clientId]),
+
+    /** In the order of their client ids. */
+    async list(
+      organizationId: string,
+      filters: ApplicationFilters,
+      page: { limit: number; after?: string },
+    ): Promise<ApplicationRecord[]> {
+      const values: unknown[] = [organizationId];
+      const clauses = conditionsOf(filters, values);
+      if (page.after !== undefined) clauses.push(`client_id > $${values.push(page.after)}`);
+      const rows = await database.query<ApplicationRow>(
+        `SELECT ${columns} FROM applications
+         WHERE ${['organization_id = $1', 'removed_at IS NULL', ...clauses].join(' AND ')}
+         ORDER BY client_id LIMIT $${values.push(page.limit)}`,
+        values,
+      );
+      return rows.map(recordOf);
+    },
+
+    /** Nothing where the client id is, or ever was, taken within the organisation. */
+    insert: (application: Application, at: number): Promise<ApplicationRecord | undefined> =>
+      run(insertText, [
+        application.organizationId,
+        application.clientId,
+        ...changeable(application),
+        application.serviceAccountId,
+        application.entityType,
+        application.entityId,
+        application.storeId ?? null,
+        isoTime(at),
+      ]),
+
+    /** `by` sees the row as nobody else can change it, and gives what it shall be; it may refuse. */
+    change: (
+      organizationId: string,
+      clientId: string,
+      at: number,
+      by: (standing: ApplicationRecord) => Application,
+    ): Promise<ApplicationRecord | undefined> =>
+      database.transaction(async (trx) => {
+        const key = [organizationId, clientId];
+        const standing = await runIn(trx, `${findText} FOR UPDATE`, key);
+        if (standing === undefined) return undefined;
+        return runIn(trx, replaceText, [...key, ...changeable(by(standing)), isoTime(at)]);
+      }),
+
+    /** Nobody finds it any more, and its secret is forgotten; `check` may refuse. */
+    remove: (
+      organizationId: string,
+      clientId: string,
+      at: number,
+      check: (standing: ApplicationRecord) => void,
+    ): Promise<ApplicationRecord | undefined> =>
+      database.transaction(async (trx) => {
+        const key = [organizationId, clientId];
+        const standing = await runIn(trx, `${findText} FOR UPDATE`, key);
+        if (standing === undefined) return undefined;
+        check(standing);
+        return runIn(trx, removeText, [...key, isoTime(at)]);
+      }),
+  };
+}
