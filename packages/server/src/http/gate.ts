@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fast
 import { createPermissionCheck } from './authenticate.ts';
 import type { Caller } from './caller.ts';
 import type { LoadShedding } from './load-shedding.ts';
-import { accepts, isJson } from './media-types.ts';
+import { accepts, isForm, isJson } from './media-types.ts';
 import type { RateLimits } from './rate-limits.ts';
 import type { RouteFacts } from './routes.ts';
 
@@ -54,6 +54,10 @@ function createTransportCheck(facts: RouteFacts): (request: FastifyRequest) => v
   const limitBytes = facts.bodyLimitBytes ?? bodyLimitBytes;
   const produces = facts.produces === undefined ? json : [...facts.produces, ...json];
   const readsBody = facts.method !== 'GET';
+  const [reads, isReadable] =
+    facts.readsForm === true
+      ? (['application/x-www-form-urlencoded', isForm] as const)
+      : (['application/json', isJson] as const);
   const needsBody = readsBody && facts.body !== undefined && facts.bodyOptional !== true;
   return ({ headers }) => {
     if (!accepts(headers.accept, produces)) {
@@ -66,8 +70,8 @@ function createTransportCheck(facts: RouteFacts): (request: FastifyRequest) => v
     if (Number(length) > limitBytes) {
       refuse('payload_too_large', `The body is longer than ${limitBytes} bytes.`);
     }
-    if ((hasBody || needsBody) && !isJson(headers['content-type'])) {
-      refuse('unsupported_media_type', 'The operation reads application/json in UTF-8.');
+    if ((hasBody || needsBody) && !isReadable(headers['content-type'])) {
+      refuse('unsupported_media_type', `The operation reads ${reads} in UTF-8.`);
     }
     if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity') {
       refuse('unsupported_media_type', 'The operation reads no encoded body.');

@@ -1,12 +1,21 @@
 // Says which bodies are read and which answers a caller takes.
 
 const jsonForm = /^application\/json[ \t]*(?:;|$)/i;
+const formForm = /^application\/x-www-form-urlencoded[ \t]*(?:;|$)/i;
 const charsetForm = /;[ \t]*charset=("?)([^";]*)\1/i;
 
 /** JSON is UTF-8 (RFC 8259); another charset is named by mistake or by malice. */
 export function isJson(contentType: string | undefined): boolean {
   if (contentType === 'application/json') return true;
-  if (contentType === undefined || !jsonForm.test(contentType)) return false;
+  return contentType !== undefined && jsonForm.test(contentType) && isUtf8(contentType);
+}
+
+/** What a page's form sends, in the charset that our pages have. */
+export function isForm(contentType: string | undefined): boolean {
+  return contentType !== undefined && formForm.test(contentType) && isUtf8(contentType);
+}
+
+function isUtf8(contentType: string): boolean {
   const charset = charsetForm.exec(contentType)?.[2];
   return charset === undefined || charset.trim().toLowerCase() === 'utf-8';
 }

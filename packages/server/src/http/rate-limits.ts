@@ -20,6 +20,8 @@ export const defaultRatePolicies = {
   payments: { windowSeconds: 1, limit: 10_000, storeLimit: 10_000, deviceLimit: 10_000 },
   reports: { windowSeconds: 1, limit: 100 },
   public: { windowSeconds: 1, limit: 200 },
+  // Of an address: a whole office may sign in at nine. Who guesses meets the limits of accounts first.
+  pages: { windowSeconds: 60, limit: 600 },
 } as const satisfies RatePolicies;
 
 /** Keys that one counter follows; further ones of the same window share one place. */

@@ -51,6 +51,8 @@ export type RouteFacts = {
   /** What a fault of ours says in the handler; left out: 'Unknown', of GET 'NotProcessed'. */
   readonly faultOutcome?: Outcome;
   readonly bodyLimitBytes?: number;
+  /** Reads a page's form instead of JSON; its scope has the parser of form-body.ts. */
+  readonly readsForm?: boolean;
   /** Not an operation of the API: pages for people. */
   readonly isHidden?: boolean;
 };

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { Refusal } from '@switchyard/contract';
+import { parseForm } from './form-body.ts';
+
+const parse = (text: string) => ({ ...parseForm(Buffer.from(text, 'latin1')) });
+
+describe('the form of a page', () => {
+  test('names and values are decoded', () => {
+    assert.deepEqual(parse('a=1&b=x+y%20z&c=%C3%A9%26%3D&empty=&bare'), {
+      a: '1',
+      b: 'x y z',
+      c: 'é&=',
+      empty: '',
+      bare: '',
+    });
+    assert.deepEqual(parse(''), {});
+    assert.equal(parseForm(Buffer.from('__proto__=x&constructor=y'))['__proto__'], 'x');
+  });
+
+  for (const [what, text, says] of [
+    ['a field twice', 'a=1&b=2&a=1', /there twice/],
+    ['a field twice in two spellings', 'password=1&p%61ssword=2', /there twice/],
+    ['a broken escape', 'a=%zz', /not well encoded/],
+    ['an escape that is no UTF-8', 'a=%ff', /not well encoded/],
+    ['bytes that are no UTF-8', 'a=\xff', /not UTF-8/],
+    ['U+0000', 'a=%00', /U\+0000/],
+    ['too many fields', Array.from({ length: 33 }, (_, at) => `f${at}=`).join('&'), /at most 32/],
+  ] as const) {
+    test(`${what} is refused`, () => {
+      assert.throws(
+        () => parse(text),
+        (error) =>
+          error instanceof Refusal && error.code === 'request_malformed' && says.test(error.detail),
+      );
+    });
+  }
+});
