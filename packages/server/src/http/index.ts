@@ -2,6 +2,7 @@
 export { type Asset, createAsset } from './assets.ts';
 export type { Caller, Presented, VerifyToken } from './caller.ts';
 export type { CertificateReader } from './client-certificates.ts';
+export { demandVersion, entityTag, ifMatchOf } from './entity-tags.ts';
 export { formLimitBytes, readForms } from './form-body.ts';
 export { type Html, html } from './html.ts';
 export type { ListenerTls } from './listener.ts';

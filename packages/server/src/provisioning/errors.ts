@@ -36,10 +36,6 @@ export function refuseTaken(member: string): never {
   return refuseField(`/${member}`, 'is taken by another one', 'already_exists');
 }
 
-export function refuseStale(): never {
-  return refuse('precondition_failed', 'If-Match names another version than the current one.');
-}
-
 export function refuseDependants(dependants: readonly Dependants[]): never {
   const counted = dependants.map(({ type, total }) => `${total} × ${type}`).join(', ');
   const named = dependants.flatMap(({ type, first }) => first.map((one) => ({ type, ...one })));

@@ -2,10 +2,17 @@
 import { type ErrorCode, pageOf } from '@switchyard/contract';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { type Static, type TObject, type TProperties, Type } from 'typebox';
-import { type Caller, openPage, pageQuery, route, sealPage } from '../http/index.ts';
+import {
+  type Caller,
+  entityTag,
+  ifMatchOf,
+  openPage,
+  pageQuery,
+  route,
+  sealPage,
+} from '../http/index.ts';
 import type { NotFoundCode } from './errors.ts';
 import type { Input, Resource, Versioned } from './resource.ts';
-import { entityTag } from './rules.ts';
 import type { Scope } from './scope.ts';
 import { requireOrganization, scopeOf } from './scope.ts';
 
@@ -34,12 +41,6 @@ const tags = ['Provisioning'] as const;
 export function sendVersioned<View>(reply: FastifyReply, { view, version }: Versioned<View>): View {
   reply.header('etag', entityTag(version));
   return view;
-}
-
-/** Headers of another spelling than text do not exist for If-Match. */
-export function ifMatchOf(headers: Readonly<Record<string, unknown>>): string | undefined {
-  const header = headers['if-match'];
-  return typeof header === 'string' ? header : undefined;
 }
 
 export function registerResource<View>(app: FastifyInstance, routes: ResourceRoutes<View>): void {

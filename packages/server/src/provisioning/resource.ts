@@ -1,15 +1,15 @@
 // The five verbs that every provisioned thing has: create, list, get, replace and remove.
+import { demandVersion } from '../http/index.ts';
 import { type Clock, type Database, type Ids, isoTime } from '../platform/index.ts';
 import { type DependantKind, findDependants } from './dependants.ts';
 import {
   type NotFoundCode,
   refuseDependants,
   refuseField,
-  refuseStale,
   refuseTaken,
   refuseUnknown,
 } from './errors.ts';
-import { ifMatchAdmits, isUuid } from './rules.ts';
+import { isUuid } from './rules.ts';
 import type { Scope } from './scope.ts';
 import type { Table } from './store.ts';
 import { type Condition, createRecords, type Row, type Run, runIn, runOn } from './store.ts';
@@ -120,7 +120,7 @@ export function createResource<View>(deps: Deps, kind: Kind<View>): Resource<Vie
   async function locked(run: Run, scope: Scope, id: string, ifMatch?: string): Promise<Row> {
     const row = isUuid(id) ? await records.find(run, scope, id, 'take') : undefined;
     if (row === undefined) return refuseUnknown(kind.notFound);
-    if (ifMatch !== undefined && !ifMatchAdmits(ifMatch, Number(row['version']))) refuseStale();
+    demandVersion(ifMatch, Number(row['version']));
     return row;
   }
 

@@ -24,11 +24,11 @@ import {
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { type Caller, route } from '../http/index.ts';
+import { type Caller, ifMatchOf, route } from '../http/index.ts';
 import { refuseUnknown } from './errors.ts';
 import type { LogicalDevices } from './logical-devices.ts';
 import type { Input, Resource } from './resource.ts';
-import { ifMatchOf, registerResource, sendVersioned } from './resource-routes.ts';
+import { registerResource, sendVersioned } from './resource-routes.ts';
 import { type Scope, scopeOf } from './scope.ts';
 
 const base = '/provisioning/v2';

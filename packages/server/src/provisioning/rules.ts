@@ -41,13 +41,3 @@ export function isUuid(text: string): boolean {
 export function tsnOf(device: { make: string; model: string; serialNumber: string }): string {
   return `${device.make}_${device.model}-${device.serialNumber}`;
 }
-
-/** Whether an If-Match header admits the version; a weak tag never does (RFC 9110, 13.1.1). */
-export function ifMatchAdmits(header: string, version: number): boolean {
-  const tags = header.split(',').map((tag) => tag.trim());
-  return tags.includes('*') || tags.includes(entityTag(version));
-}
-
-export function entityTag(version: number): string {
-  return `"${version}"`;
-}
