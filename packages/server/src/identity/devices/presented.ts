@@ -1,0 +1,33 @@
+// Tells the grants which device stands behind a request that came in by mutual TLS.
+import type { X509Certificate } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+
+/** A device in its store, proven by a certificate that is good at this moment. */
+export type PresentedDevice = {
+  readonly organizationId: string;
+  /** `x5t#S256` of RFC 8705. */
+  readonly thumbprint: string;
+  readonly certificate: X509Certificate;
+  readonly physicalDeviceId: string;
+  /** `{MAKE_MODEL}-{serial}`. */
+  readonly tsn: string;
+  readonly family: string;
+  readonly place: {
+    readonly logicalDeviceId: string;
+    readonly storeId: string;
+    readonly merchantId: string;
+  };
+};
+
+/** As long as the requests themselves. */
+const presented = new WeakMap<IncomingMessage, PresentedDevice>();
+
+/** The one who calls this has checked the certificate. */
+export function presentDevice(raw: IncomingMessage, device: PresentedDevice): void {
+  presented.set(raw, device);
+}
+
+/** Undefined on every path but the token endpoint of the device listener. */
+export function presentedDevice(raw: IncomingMessage | undefined): PresentedDevice | undefined {
+  return raw === undefined ? undefined : presented.get(raw);
+}
