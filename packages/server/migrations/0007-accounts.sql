@@ -41,14 +41,18 @@ CREATE UNIQUE INDEX users_username ON users (organization_id, username_key);
 CREATE INDEX users_entity ON users (organization_id, entity_id, username_key);
 CREATE INDEX users_email ON users (organization_id, lower(email));
 
--- last_step is the last 30-second step that was accepted: each is good once.
+-- last_step is the last 30-second step that was accepted: each is good once. A secret that is being set up
+-- is pending until a code confirms it, and the confirmed one serves meanwhile; pending_for names the sign-in
+-- that it was made for.
 CREATE TABLE user_one_time_passwords (
   organization_id uuid NOT NULL,
   user_id uuid NOT NULL,
-  secret_sealed bytea NOT NULL,
+  secret_sealed bytea,
   last_step bigint NOT NULL,
   confirmed_at timestamptz,
-  created_at timestamptz NOT NULL,
+  pending_sealed bytea,
+  pending_for text,
+  pending_at timestamptz,
   PRIMARY KEY (organization_id, user_id),
   FOREIGN KEY (organization_id, user_id) REFERENCES users (organization_id, user_id)
 );
@@ -76,6 +80,19 @@ CREATE TABLE user_passkeys (
   PRIMARY KEY (organization_id, user_id, credential_id),
   FOREIGN KEY (organization_id, user_id) REFERENCES users (organization_id, user_id)
 );
+
+-- What a passkey has to sign: good once, and for minutes.
+CREATE TABLE user_challenges (
+  organization_id uuid NOT NULL,
+  challenge_hash bytea NOT NULL,
+  user_id uuid NOT NULL,
+  purpose text NOT NULL,
+  expires_at timestamptz NOT NULL,
+  PRIMARY KEY (organization_id, challenge_hash),
+  FOREIGN KEY (organization_id, user_id) REFERENCES users (organization_id, user_id)
+);
+
+CREATE INDEX user_challenges_expiry ON user_challenges (expires_at);
 
 -- Links by mail: single use, kept as a hash.
 CREATE TABLE user_links (
@@ -111,3 +128,4 @@ CREATE TABLE sign_in_records (
 );
 
 CREATE INDEX sign_in_records_user ON sign_in_records (organization_id, user_id, record_id);
+CREATE INDEX sign_in_records_age ON sign_in_records (at);

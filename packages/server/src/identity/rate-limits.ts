@@ -36,7 +36,13 @@ function networkOf(address: string): string {
   return [...head.split(':'), ...zeros, ...tail.split(':')].slice(0, 4).join(':');
 }
 
-async function waitFor(consumed: Promise<RateLimiterRes>): Promise<Wait> {
+/** `salt` keeps others from choosing addresses that share a counter with a victim. */
+export function addressBucket(salt: string, address: string): string {
+  const number = hash('sha256', salt + networkOf(address), 'buffer').readUInt32BE(0);
+  return String(number % addressBuckets);
+}
+
+export async function waitFor(consumed: Promise<RateLimiterRes>): Promise<Wait> {
   try {
     await consumed;
     return undefined;
@@ -47,14 +53,12 @@ async function waitFor(consumed: Promise<RateLimiterRes>): Promise<Wait> {
   }
 }
 
-/** `salt` keeps others from choosing addresses that share a counter with a victim. */
 export function createRateLimits(limits: TokenLimits, salt: string) {
   const limiter = (points: number) => new RateLimiterMemory({ points, duration: windowSeconds });
   const addresses = limiter(limits.addressPerMinute);
   const failures = limiter(limits.failuresPerMinute);
   const clients = limiter(limits.clientPerMinute);
-  const bucketOf = (address: string) =>
-    String(hash('sha256', salt + networkOf(address), 'buffer').readUInt32BE(0) % addressBuckets);
+  const bucketOf = (address: string) => addressBucket(salt, address);
 
   return {
     async address(address: string): Promise<Wait> {

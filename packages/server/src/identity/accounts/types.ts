@@ -62,3 +62,58 @@ export type Origin = {
   readonly requestId?: string | undefined;
   readonly clientId?: string | undefined;
 };
+
+export type NewUser = {
+  readonly organizationId: string;
+  readonly userDomainId: string;
+  readonly username: string;
+  readonly entityType: EntityType;
+  readonly entityId: string;
+  /** Left out: the entity itself. */
+  readonly scopeEntityType?: EntityType | undefined;
+  readonly scopeEntityId?: string | undefined;
+  readonly email: string;
+  readonly emailVerified?: boolean | undefined;
+  readonly givenName?: string | undefined;
+  readonly familyName?: string | undefined;
+  readonly phoneNumber?: string | undefined;
+  readonly address?: Address | undefined;
+  readonly locale?: string | undefined;
+  readonly zoneinfo?: string | undefined;
+  readonly datetimeFormat?: string | undefined;
+  readonly groups: readonly string[];
+  /** `On` only together with `otpSecret`. Production raises `Off` to `Required` for all but store staff. */
+  readonly secondFactor: SecondFactor;
+  /** Seeded users have one from the start; others set it by the mailed link. */
+  readonly password?: string | undefined;
+  readonly userId?: string | undefined;
+  /** Base32 of 20 bytes; the user is then enrolled. */
+  readonly otpSecret?: string | undefined;
+};
+
+/** Where the secrets come in; only on a page can the missing half follow. */
+export type SignInKind = 'page' | 'password-grant' | 'device';
+
+export type Attempt = {
+  readonly organizationId: string;
+  readonly username: string;
+  readonly password: string;
+  /** Six digits, or a recovery code. */
+  readonly otp?: string | undefined;
+  readonly origin: Origin;
+  readonly kind: SignInKind;
+};
+
+export type SignedIn = {
+  readonly ok: true;
+  readonly user: User;
+  readonly methods: readonly Method[];
+  /**
+   * The password was right and it is not over: on pages alone. `enrolment`: a second factor must
+   * be set up first. `passkey`: the user has one and typed no code.
+   */
+  readonly needs?: 'enrolment' | 'passkey';
+};
+
+/** Alike for an unknown name, a wrong password, a wrong code, a lock and a disabled user. */
+export type NotSignedIn = { readonly ok: false; readonly retryAfterSeconds?: number };

@@ -1,0 +1,97 @@
+// The SQL of users: made, found, switched off, given a password.
+import { type Kysely, sql } from 'kysely';
+import { type Database, isoTime } from '../../platform/index.ts';
+import type { Status } from '../types.ts';
+import type { User } from './types.ts';
+import { type UserRow, userColumns, userOf } from './user-rows.ts';
+
+export type NewRow = {
+  readonly user: User;
+  readonly usernameKey: string;
+  readonly passwordHash?: string | undefined;
+  readonly otpSealed?: Buffer | undefined;
+};
+
+export type UserStore = ReturnType<typeof createUserStore>;
+
+export function createUserStore(database: Database) {
+  const one = async (where: string, values: readonly unknown[]): Promise<User | undefined> => {
+    const [row] = await database.query<UserRow>(
+      `SELECT ${userColumns} FROM users AS u WHERE u.organization_id = $1 AND ${where}`,
+      values,
+    );
+    return row === undefined ? undefined : userOf(row);
+  };
+
+  return {
+    find: (organizationId: string, userId: string) =>
+      one('u.user_id = $2', [organizationId, userId]),
+
+    findByKey: (organizationId: string, usernameKey: string) =>
+      one('u.username_key = $2', [organizationId, usernameKey]),
+
+    async domainOf(organizationId: string): Promise<string | undefined> {
+      const [row] = await database.query<{ user_domain_id: string }>(
+        'SELECT user_domain_id FROM user_domains WHERE organization_id = $1',
+        [organizationId],
+      );
+      return row?.user_domain_id;
+    },
+
+    /** False where the name or the id is taken: then nothing was written. */
+    insert: (row: NewRow): Promise<boolean> =>
+      database.transaction(async (trx) => {
+        if (!(await insertUser(trx, row))) return false;
+        if (row.otpSealed !== undefined) {
+          const { organizationId, userId, createdAt } = row.user;
+          await sql`INSERT INTO user_one_time_passwords
+              (organization_id, user_id, secret_sealed, last_step, confirmed_at)
+            VALUES (${organizationId}, ${userId}, ${row.otpSealed}, 0, ${isoTime(createdAt)})`.execute(
+            trx,
+          );
+        }
+        return true;
+      }),
+
+    async setStatus(
+      { organizationId, userId }: Pick<User, 'organizationId' | 'userId'>,
+      status: Status,
+      at: number,
+      tokensNotBefore: number | undefined,
+    ): Promise<boolean> {
+      const changed = await database.query(
+        `UPDATE users SET status = $3, updated_at = $4, version = version + 1,
+           tokens_not_before = coalesce($5, tokens_not_before)
+         WHERE organization_id = $1 AND user_id = $2 RETURNING user_id`,
+        [
+          organizationId,
+          userId,
+          status,
+          isoTime(at),
+          tokensNotBefore === undefined ? null : isoTime(tokensNotBefore),
+        ],
+      );
+      return changed.length > 0;
+    },
+  };
+}
+
+async function insertUser(trx: Kysely<unknown>, row: NewRow): Promise<boolean> {
+  const { user, usernameKey, passwordHash } = row;
+  const at = isoTime(user.createdAt);
+  const made = await sql`INSERT INTO users (organization_id, user_id, username, username_key,
+      entity_type, entity_id, scope_entity_type, scope_entity_id, email, email_verified, given_name,
+      family_name, phone_number, phone_number_verified, address, locale, zoneinfo, datetime_format,
+      groups, status, second_factor, password_hash, password_changed_at, failed_attempts, version,
+      created_at, updated_at)
+    VALUES (${user.organizationId}, ${user.userId}, ${user.username}, ${usernameKey},
+      ${user.entityType}, ${user.entityId}, ${user.scopeEntityType}, ${user.scopeEntityId},
+      ${user.email}, ${user.emailVerified}, ${user.givenName ?? null}, ${user.familyName ?? null},
+      ${user.phoneNumber ?? null}, false,
+      ${user.address === undefined ? null : JSON.stringify(user.address)}, ${user.locale ?? null},
+      ${user.zoneinfo ?? null}, ${user.datetimeFormat ?? null}, ${JSON.stringify(user.groups)},
+      ${user.status}, ${user.secondFactor}, ${passwordHash ?? null},
+      ${passwordHash === undefined ? null : at}, 0, ${user.version}, ${at}, ${at})
+    ON CONFLICT DO NOTHING RETURNING user_id`.execute(trx);
+  return made.rows.length > 0;
+}

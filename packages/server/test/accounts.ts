@@ -1,0 +1,70 @@
+// Accounts of one organisation over the real database, for the tests of identity.
+import { randomBytes, randomUUID } from 'node:crypto';
+import {
+  type Accounts,
+  type AccountsDeps,
+  createAccounts,
+  type NewUser,
+  type User,
+} from '../src/identity/accounts/index.ts';
+import { createRevision } from '../src/identity/revision.ts';
+import { createLog, type Database, systemIds } from '../src/platform/index.ts';
+import { type MovableClock, movableClock } from './identity.ts';
+
+export const password = 'seven tills under one roof';
+
+export type TestAccounts = {
+  readonly accounts: Accounts;
+  readonly clock: MovableClock;
+  readonly organizationId: string;
+  readonly userDomainId: string;
+  /** Whose sessions were ended, in turn. */
+  readonly ended: string[];
+  createUser(facts?: Partial<NewUser>): Promise<User>;
+};
+
+export async function openTestAccounts(
+  database: Database,
+  deps: Partial<AccountsDeps> = {},
+): Promise<TestAccounts> {
+  const clock = movableClock();
+  const organizationId = randomUUID();
+  const userDomainId = `realm-${organizationId}`;
+  const ended: string[] = [];
+  await database.query(
+    `INSERT INTO user_domains (user_domain_id, organization_id, status, created_at)
+     VALUES ($1, $2, 'Enabled', now())`,
+    [userDomainId, organizationId],
+  );
+  const accounts = createAccounts({
+    database,
+    clock,
+    ids: systemIds,
+    log: createLog({ logLevel: 'silent', instanceName: 'test' }),
+    masterKey: randomBytes(32),
+    environment: 'test',
+    revision: createRevision(),
+    endSessions: async (_organizationId, userId) => void ended.push(userId),
+    ...deps,
+  });
+  return {
+    accounts,
+    clock,
+    organizationId,
+    userDomainId,
+    ended,
+    createUser: (facts) =>
+      accounts.create({
+        organizationId,
+        userDomainId,
+        username: `user-${randomUUID()}`,
+        entityType: 'tenant',
+        entityId: organizationId,
+        email: 'ann@shop.example',
+        groups: [`${organizationId}_org_admin`],
+        secondFactor: 'Off',
+        password,
+        ...facts,
+      }),
+  };
+}
