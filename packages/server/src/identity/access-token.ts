@@ -20,18 +20,16 @@ export function createTokenWriter({ realm, clock, ids, findApplication }: Deps) 
     const application = await findApplication(token.clientId ?? '');
     if (application === undefined) throw new Error('a token without an application');
     const issuedAt = Math.floor(clock.now() / 1000);
-    const { cnf } = jwt.payload;
+    const cnf = jwt.payload['cnf'] as { 'x5t#S256'?: string } | undefined;
     jwt.header = { ...jwt.header, typ: 'JWT' };
-    jwt.payload = {
-      ...machineClaims({
-        realm,
-        application,
-        scope: token.scope,
-        tokenId: ids.uuidV4(),
-        issuedAt,
-        expiresAt: issuedAt + token.expiration,
-      }),
-      ...(cnf === undefined ? {} : { cnf }),
-    };
+    jwt.payload = machineClaims({
+      realm,
+      application,
+      scope: token.scope,
+      tokenId: ids.uuidV4(),
+      issuedAt,
+      expiresAt: issuedAt + token.expiration,
+      certificate: cnf?.['x5t#S256'],
+    });
   };
 }
