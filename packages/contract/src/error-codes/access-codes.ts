@@ -92,6 +92,21 @@ export const accessCodes = {
     'A client certificate is needed',
     'The operation, or the token, is bound to a client certificate that the connection did not show.',
   ),
+  certificate_invalid: refused(
+    401,
+    'The client certificate is not accepted',
+    'No authority of the platform vouches for the certificate, it is known for no device, or not valid yet.',
+  ),
+  certificate_expired: refused(
+    401,
+    'The client certificate has expired',
+    'Ask for a new certificate for the device and connect with that one.',
+  ),
+  certificate_revoked: refused(
+    401,
+    'The client certificate was revoked',
+    'The certificate was withdrawn before its end; the device needs a new one, with a new key.',
+  ),
   permission_denied: refused(
     403,
     'The permission is missing',
@@ -121,5 +136,15 @@ export const accessCodes = {
     403,
     'The device is not active',
     'The device exists and is disabled, or not linked to an enabled store.',
+  ),
+  device_without_store: refused(
+    403,
+    'The device has no place in a store',
+    'Link the physical device to a logical device of a store; until then it acts for no merchant.',
+  ),
+  certificate_mismatch: refused(
+    403,
+    'The certificate belongs to another device',
+    'The serial number that was sent, or the one of the device now, is not that of the certificate.',
   ),
 } as const;

@@ -148,6 +148,11 @@ export const fieldCodes = {
     'The request arrived too late',
     'The request came after its own notAfter; nothing was processed.',
   ),
+  certificate_request_invalid: refused(
+    422,
+    'The certificate request cannot be used',
+    'The PKCS#10 request is damaged, not signed by its own key, or its key is of another kind or size.',
+  ),
   approval_code_required: refused(
     422,
     'An approval code is needed',

@@ -43,6 +43,11 @@ export const lookupCodes = {
     'The resource exists already',
     'Another resource holds the value that must be unique; the pointer names the member.',
   ),
+  certificate_limit_reached: refused(
+    409,
+    'The device has too many certificates',
+    'Revoke the certificates that the device no longer uses, then ask for a new one.',
+  ),
   has_dependants: refused(
     409,
     'The resource has dependants',

@@ -19,7 +19,10 @@ export type Caller = {
 };
 
 /** What the connection itself proves, for tokens that are bound to a certificate (RFC 8705). */
-export type Presented = { certificateThumbprint(): string | undefined };
+export type Presented = {
+  /** Nothing where no certificate was shown, or one that is not good now. */
+  certificateThumbprint(): string | undefined | Promise<string | undefined>;
+};
 
 /** Throws a Refusal `token_invalid` or `token_expired`. */
 export type VerifyToken = (token: string, presented: Presented) => Promise<Caller>;

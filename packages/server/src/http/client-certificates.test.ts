@@ -1,43 +1,110 @@
 import assert from 'node:assert/strict';
-import { createHash, X509Certificate } from 'node:crypto';
+import { hash, X509Certificate } from 'node:crypto';
 import { Agent, get } from 'node:https';
 import { describe, it } from 'node:test';
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { type MadeCertificate, makeCertificate } from './certificate.fixture.ts';
+import {
+  type CertificateJudge,
+  type CertificateStanding,
+  createCertificateReader,
+} from './client-certificates.ts';
 import { route } from './routes.ts';
-import { callerWith, createSample } from './server.fixture.ts';
+import { callerWith, createSample, sampleBaseUrl } from './server.fixture.ts';
 
 const thumbprintOf = ({ cert }: MadeCertificate) =>
-  createHash('sha256').update(new X509Certificate(cert).raw).digest('base64url');
+  hash('sha256', new X509Certificate(cert).raw, 'base64url');
 
 const headerOf = ({ cert }: MadeCertificate) =>
   `:${new X509Certificate(cert).raw.toString('base64')}:`;
 
-/** A server whose only route tells which certificate the token check has seen. */
-async function createMirror(more: Parameters<typeof createSample>[0]) {
+/** Finds every certificate good, until it is told otherwise. */
+function createJudge() {
+  const verdicts = new Map<string, 'expired' | 'revoked'>();
+  const judge = {
+    judged: 0,
+    changes: 0,
+    verdicts,
+    async judge(certificate: X509Certificate): Promise<CertificateStanding<string>> {
+      judge.judged += 1;
+      const thumbprint = hash('sha256', certificate.raw, 'base64url');
+      const verdict = verdicts.get(thumbprint);
+      if (verdict !== undefined) return { verdict };
+      return { verdict: 'good', certificate, thumbprint, holder: certificate.subject };
+    },
+    revision: () => judge.changes,
+  };
+  return judge satisfies CertificateJudge<string>;
+}
+
+/** A server whose first route tells which certificate the token check has seen. */
+async function createMirror(
+  more: Parameters<typeof createSample>[0],
+  options: { trustedProxy?: readonly string[]; now?: () => number } = {},
+) {
   const seen: (string | undefined)[] = [];
+  const judge = createJudge();
+  const { trustedProxy, now = () => 0 } = options;
+  const certificates = createCertificateReader({ trustedProxy, judge, clock: { now } });
   const sample = await createSample({
     ...more,
+    certificates,
     verifyToken: async (_token, presented) => {
-      seen.push(presented.certificateThumbprint());
+      seen.push(await presented.certificateThumbprint());
       return callerWith();
     },
   });
+  const common = { tags: [], errors: [], response: { 200: Type.Object({}) } } as const;
   route(sample.app, {
+    ...common,
     method: 'GET',
     url: '/mirror',
     operationId: 'mirror',
     summary: 'Mirror',
-    tags: [],
     permission: 'token',
-    response: { 200: Type.Object({}) },
-    errors: [],
     handler: async (request: FastifyRequest) => ({
       header: request.headers['client-cert'] ?? null,
     }),
   });
-  return { sample, seen };
+  route(sample.app, {
+    ...common,
+    method: 'GET',
+    url: '/door/holder',
+    operationId: 'holder',
+    summary: 'Say whose certificate it is',
+    permission: 'certificate',
+    handler: async (request: FastifyRequest) => ({
+      holder: (await certificates.demand(request)).holder,
+    }),
+  });
+  return { sample, seen, judge };
+}
+
+type Asked = { status: number | undefined; code: string | undefined; holder: string | undefined };
+
+function ask(agent: Agent, port: number, path: string, headers = {}): Promise<Asked> {
+  const all = { authorization: 'Bearer x', ...headers };
+  return new Promise((resolve, reject) => {
+    get({ port, path, headers: all, agent }, async (answer) => {
+      let text = '';
+      for await (const chunk of answer) text += chunk;
+      const { code, holder } = JSON.parse(text);
+      resolve({ status: answer.statusCode, code, holder });
+    }).on('error', reject);
+  });
+}
+
+async function withAgent<Result>(
+  options: object,
+  use: (agent: Agent) => Promise<Result>,
+): Promise<Result> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1, ...options });
+  try {
+    return await use(agent);
+  } finally {
+    agent.destroy();
+  }
 }
 
 describe('client certificates', () => {
@@ -47,25 +114,77 @@ describe('client certificates', () => {
     );
     assert.ok(server && known && unknown);
     const { sample, seen } = await createMirror({
-      tls: { ...server, clientAuthority: known.cert },
+      tls: { ...server, clientAuthorities: [known.cert] },
     });
     const { port } = await sample.listen();
-    const ask = (shown: object) =>
-      new Promise<void>((resolve, reject) => {
-        const agent = new Agent({ ca: server.cert, ...shown });
-        const headers = { authorization: 'Bearer x', 'client-cert': headerOf(known) };
-        get({ port, path: '/mirror', headers, agent }, (answer) => {
-          answer.resume().on('end', () => {
-            agent.destroy();
-            resolve();
-          });
-        }).on('error', reject);
-      });
+    const headers = { 'client-cert': headerOf(known) };
+    const codes: unknown[] = [];
     try {
-      await ask(known);
-      await ask(unknown);
-      await ask({});
+      for (const shown of [known, unknown, {}]) {
+        await withAgent({ ca: server.cert, ...shown }, async (agent) => {
+          await ask(agent, port, '/mirror', headers);
+          codes.push((await ask(agent, port, '/door/holder', headers)).code);
+        });
+      }
       assert.deepEqual(seen, [thumbprintOf(known), undefined, undefined]);
+      assert.deepEqual(codes, [undefined, 'certificate_invalid', 'certificate_required']);
+    } finally {
+      await sample.close();
+    }
+  });
+
+  it('are judged once per connection, again after a change, and now and then', async () => {
+    const [server, known] = await Promise.all(['server', 'known'].map(makeCertificate));
+    assert.ok(server && known);
+    let now = 0;
+    const { sample, judge } = await createMirror(
+      { tls: { ...server, clientAuthorities: [known.cert] } },
+      { now: () => now },
+    );
+    const { port } = await sample.listen();
+    const holder = (agent: Agent) => ask(agent, port, '/door/holder');
+    try {
+      await withAgent({ ca: server.cert, ...known }, async (agent) => {
+        for (let times = 0; times < 3; times += 1) {
+          assert.equal((await holder(agent)).holder, 'CN=known');
+        }
+        assert.equal(judge.judged, 1);
+        judge.verdicts.set(thumbprintOf(known), 'expired');
+        now += 30_000;
+        assert.equal((await holder(agent)).code, 'certificate_expired');
+        judge.verdicts.set(thumbprintOf(known), 'revoked');
+        assert.equal((await holder(agent)).code, 'certificate_expired');
+        judge.changes += 1;
+        assert.equal((await holder(agent)).code, 'certificate_revoked');
+        judge.verdicts.clear();
+        assert.equal((await holder(agent)).code, 'certificate_revoked');
+      });
+      // Another connection asks for itself, though its session is resumed.
+      await withAgent({ ca: server.cert, ...known }, async (agent) => {
+        assert.equal((await holder(agent)).holder, 'CN=known');
+      });
+    } finally {
+      await sample.close();
+    }
+  });
+
+  it('a look that failed is not remembered', async () => {
+    const [server, known] = await Promise.all(['server', 'known'].map(makeCertificate));
+    assert.ok(server && known);
+    const { sample, judge } = await createMirror({
+      tls: { ...server, clientAuthorities: [known.cert] },
+    });
+    const { port } = await sample.listen();
+    const { judge: look } = judge;
+    judge.judge = async () => {
+      throw new Error('the database is not there');
+    };
+    try {
+      await withAgent({ ca: server.cert, ...known }, async (agent) => {
+        assert.equal((await ask(agent, port, '/door/holder')).status, 500);
+        judge.judge = look;
+        assert.equal((await ask(agent, port, '/door/holder')).holder, 'CN=known');
+      });
     } finally {
       await sample.close();
     }
@@ -73,32 +192,75 @@ describe('client certificates', () => {
 
   it('are read from the header of the trusted proxy, and stripped from anybody else', async () => {
     const certificate = await makeCertificate('device');
-    const { sample, seen } = await createMirror({
-      settings: {
-        host: '127.0.0.1',
-        port: 0,
-        baseUrl: 'https://switchyard.example',
-        authUrl: 'https://switchyard.example',
-        trustProxy: ['10.0.0.0/8', '::1'],
+    const trustedProxy = ['10.0.0.0/8', '::1'];
+    const { sample, seen, judge } = await createMirror(
+      {
+        settings: {
+          host: '127.0.0.1',
+          port: 0,
+          baseUrl: sampleBaseUrl,
+          authUrl: sampleBaseUrl,
+          trustProxy: trustedProxy,
+        },
       },
-    });
-    const ask = (remoteAddress: string, header: string) =>
+      { trustedProxy },
+    );
+    const send = (remoteAddress: string, header: string, url = '/mirror') =>
       sample.app.inject({
-        url: '/mirror',
+        url,
         remoteAddress,
         headers: { authorization: 'Bearer x', 'client-cert': header },
       });
     try {
-      await ask('10.1.2.3', headerOf(certificate));
-      await ask('::1', headerOf(certificate));
-      await ask('10.1.2.3', 'nonsense');
-      await ask('10.1.2.3', ':bm9uc2Vuc2U=:');
-      const stripped = await ask('192.0.2.1', headerOf(certificate));
+      await send('10.1.2.3', headerOf(certificate));
+      await send('::1', headerOf(certificate));
+      assert.equal(judge.judged, 1);
+      await send('10.1.2.3', 'nonsense');
+      await send('10.1.2.3', ':bm9uc2Vuc2U=:');
+      const stripped = await send('192.0.2.1', headerOf(certificate));
       assert.equal(stripped.json().header, null);
+      const refused = await send('192.0.2.1', headerOf(certificate), '/door/holder');
+      assert.equal(refused.json().code, 'certificate_required');
+      assert.match(String(refused.headers['www-authenticate']), /^Bearer /);
       const thumbprint = thumbprintOf(certificate);
       assert.deepEqual(seen, [thumbprint, thumbprint, undefined, undefined, undefined]);
     } finally {
       await sample.close();
     }
+  });
+});
+
+describe('the second listener', () => {
+  it('serves its own part alone, and what belongs to it is served nowhere else', async () => {
+    const [server, known] = await Promise.all(['server', 'known'].map(makeCertificate));
+    assert.ok(server && known);
+    const tls = { ...server, clientAuthorities: [known.cert] };
+    const { sample } = await createMirror({
+      tls: server,
+      secondListener: { port: 0, tls, prefix: '/door/', only: ['/door/holder'] },
+    });
+    const { port, secondPort = 0 } = await sample.listen();
+    try {
+      await withAgent({ ca: server.cert, ...known }, async (agent) => {
+        assert.equal((await ask(agent, secondPort, '/door/holder')).holder, 'CN=known');
+        for (const path of ['/mirror', '/openapi.json', '/', '/nothing', '/door', '/%64oor/x']) {
+          const { status, code } = await ask(agent, secondPort, path);
+          assert.deepEqual([status, code], [404, 'route_not_found'], path);
+        }
+        const wrongMethod = await ask(agent, secondPort, '/door/nothing');
+        assert.equal(wrongMethod.code, 'route_not_found');
+      });
+      await withAgent({ ca: server.cert, ...known }, async (agent) => {
+        assert.equal((await ask(agent, port, '/mirror')).status, 200);
+        for (const path of ['/door/holder', '/door/%68older']) {
+          assert.equal((await ask(agent, port, path)).code, 'route_not_found', path);
+        }
+      });
+    } finally {
+      await sample.close();
+    }
+    await withAgent({ ca: server.cert, ...known }, async (agent) => {
+      await assert.rejects(ask(agent, secondPort, '/door/holder'), { code: 'ECONNREFUSED' });
+    });
   });
 });

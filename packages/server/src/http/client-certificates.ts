@@ -1,39 +1,136 @@
-// Reads the client certificate that stands behind a request, from the connection or from the proxy.
-import { createHash, X509Certificate } from 'node:crypto';
+// Reads the client certificate that stands behind a request, and has it judged once per connection.
+import { hash, X509Certificate } from 'node:crypto';
 import { BlockList, isIPv6 } from 'node:net';
 import { TLSSocket } from 'node:tls';
+import { type ErrorCode, refuse } from '@switchyard/contract';
 import type { FastifyRequest } from 'fastify';
+import { LRUCache } from 'lru-cache';
+import { type Clock, systemClock } from '../platform/index.ts';
 import type { Presented } from './caller.ts';
 
 /** RFC 9440: a structured-field byte sequence of the DER. */
 const headerForm = /^:([A-Za-z0-9+/]+={0,2}):$/;
 export const clientCertHeader = 'client-cert';
 
-export type CertificateReader = {
+/** A connection may live for hours: what another process revoked ends here within this. */
+const connectionTtlMs = 30_000;
+/** A proxy does not tell when its own connection to the client is a new one. */
+const headerTtlMs = 5_000;
+const cachedHeadersMax = 10_000;
+
+/** What is known of a certificate whose private key the peer has shown to hold. */
+export type GoodCertificate<Holder> = {
+  readonly verdict: 'good';
+  readonly certificate: X509Certificate;
+  /** SHA-256 of the DER in base64url, `x5t#S256` of RFC 8705. */
+  readonly thumbprint: string;
+  /** Whom it belongs to, in the words of the one who judges. */
+  readonly holder: Holder;
+};
+export type CertificateStanding<Holder> =
+  | GoodCertificate<Holder>
+  | { readonly verdict: 'invalid' | 'expired' | 'revoked' };
+
+export type CertificateJudge<Holder> = {
+  /** Looks at everything: the authority's signature, the time, whether it was revoked. */
+  judge(certificate: X509Certificate): Promise<CertificateStanding<Holder>>;
+  /** Another number than before: what was judged is judged again. */
+  revision(): number;
+};
+
+export type CertificateReader<Holder = unknown> = {
   /** Takes the header away from everybody but the trusted proxy; before anything reads it. */
   strip(request: FastifyRequest): void;
-  /** A certificate that its authority vouches for; nothing where none, or a bad one, was shown. */
-  certificateOf(request: FastifyRequest): X509Certificate | undefined;
+  /** Throws `certificate_required`, `_invalid`, `_expired` or `_revoked`. */
+  demand(request: FastifyRequest): Promise<GoodCertificate<Holder>>;
   presentedBy(request: FastifyRequest): Presented;
 };
 
-export function createCertificateReader(trustedProxy: readonly string[] = []): CertificateReader {
-  const isTrusted = createAddressTest(trustedProxy);
+type Deps<Holder> = {
+  readonly trustedProxy?: readonly string[] | undefined;
+  /** Left out: nobody vouches for any certificate. */
+  readonly judge?: CertificateJudge<Holder>;
+  readonly clock?: Clock;
+};
 
-  function fromHeader(request: FastifyRequest): X509Certificate | undefined {
-    const encoded = headerForm.exec(String(request.headers[clientCertHeader] ?? ''))?.[1];
-    if (encoded === undefined) return undefined;
-    try {
-      return new X509Certificate(Buffer.from(encoded, 'base64'));
-    } catch {
-      return undefined;
+type Standing<Holder> = CertificateStanding<Holder>;
+type Judged<Holder> = {
+  readonly at: number;
+  readonly revision: number;
+  readonly standing: Promise<Standing<Holder> | undefined>;
+};
+
+const refusals = {
+  invalid: ['certificate_invalid', 'The client certificate is not accepted.'],
+  expired: ['certificate_expired', 'The client certificate has expired.'],
+  revoked: ['certificate_revoked', 'The client certificate was revoked.'],
+} as const satisfies Record<string, readonly [ErrorCode, string]>;
+
+const nobody: CertificateJudge<never> = {
+  judge: async () => ({ verdict: 'invalid' }),
+  revision: () => 0,
+};
+
+export function createCertificateReader<Holder = unknown>({
+  trustedProxy = [],
+  judge = nobody,
+  clock = systemClock,
+}: Deps<Holder> = {}): CertificateReader<Holder> {
+  const isTrusted = createAddressTest(trustedProxy);
+  const connections = new WeakMap<TLSSocket, Judged<Holder>>();
+  const headers = new LRUCache<string, Judged<Holder>>({ max: cachedHeadersMax });
+
+  /** One look serves all who ask meanwhile; one that failed is not kept. */
+  function judged(
+    known: Judged<Holder> | undefined,
+    ttlMs: number,
+    keep: (judged: Judged<Holder> | undefined) => void,
+    look: () => Promise<Standing<Holder> | undefined>,
+  ): Promise<Standing<Holder> | undefined> {
+    const at = clock.now();
+    const revision = judge.revision();
+    if (known !== undefined && known.revision === revision && at - known.at < ttlMs) {
+      return known.standing;
     }
+    const standing = look();
+    keep({ at, revision, standing });
+    standing.catch(() => keep(undefined));
+    return standing;
   }
 
-  function certificateOf(request: FastifyRequest): X509Certificate | undefined {
-    const { socket } = request.raw;
-    if (!(socket instanceof TLSSocket)) return fromHeader(request);
-    return socket.authorized ? socket.getPeerX509Certificate() : undefined;
+  async function ofConnection(socket: TLSSocket): Promise<Standing<Holder> | undefined> {
+    const certificate = socket.getPeerX509Certificate();
+    if (certificate === undefined) return undefined;
+    const standing = await judge.judge(certificate);
+    // A resumed session keeps the verdict of its first handshake, so this alone would not do.
+    return standing.verdict === 'good' && !socket.authorized ? { verdict: 'invalid' } : standing;
+  }
+
+  async function ofHeader(encoded: string): Promise<Standing<Holder> | undefined> {
+    const der = headerForm.exec(encoded)?.[1];
+    const certificate = der === undefined ? undefined : certificateFrom(der);
+    return certificate === undefined ? undefined : judge.judge(certificate);
+  }
+
+  function standingOf({ raw }: FastifyRequest): Promise<Standing<Holder> | undefined> {
+    const { socket } = raw;
+    if (socket instanceof TLSSocket) {
+      return judged(
+        connections.get(socket),
+        connectionTtlMs,
+        (now) => (now === undefined ? connections.delete(socket) : connections.set(socket, now)),
+        () => ofConnection(socket),
+      );
+    }
+    const encoded = raw.headers[clientCertHeader];
+    if (typeof encoded !== 'string') return Promise.resolve(undefined);
+    const key = hash('sha256', encoded, 'base64url');
+    return judged(
+      headers.get(key),
+      headerTtlMs,
+      (now) => (now === undefined ? headers.delete(key) : headers.set(key, now)),
+      () => ofHeader(encoded),
+    );
   }
 
   return {
@@ -42,14 +139,30 @@ export function createCertificateReader(trustedProxy: readonly string[] = []): C
       const isFromProxy = !(raw.socket instanceof TLSSocket) && isTrusted(raw.socket.remoteAddress);
       if (!isFromProxy) delete raw.headers[clientCertHeader];
     },
-    certificateOf,
+    async demand(request) {
+      const standing = await standingOf(request);
+      if (standing === undefined) {
+        return refuse('certificate_required', 'The connection shows no client certificate.');
+      }
+      if (standing.verdict === 'good') return standing;
+      const [code, detail] = refusals[standing.verdict];
+      return refuse(code, detail);
+    },
     presentedBy: (request) => ({
-      certificateThumbprint() {
-        const certificate = certificateOf(request);
-        return certificate && createHash('sha256').update(certificate.raw).digest('base64url');
+      async certificateThumbprint() {
+        const standing = await standingOf(request);
+        return standing?.verdict === 'good' ? standing.thumbprint : undefined;
       },
     }),
   };
+}
+
+function certificateFrom(der: string): X509Certificate | undefined {
+  try {
+    return new X509Certificate(Buffer.from(der, 'base64'));
+  } catch {
+    return undefined;
+  }
 }
 
 /** Of addresses and of ranges such as `10.0.0.0/8`. */

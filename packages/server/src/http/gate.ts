@@ -3,8 +3,9 @@ import { type ErrorCode, Refusal } from '@switchyard/contract';
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import { createPermissionCheck } from './authenticate.ts';
 import type { Caller } from './caller.ts';
+import type { CertificateReader } from './client-certificates.ts';
 import type { LoadShedding } from './load-shedding.ts';
-import { accepts, isForm, isJson } from './media-types.ts';
+import { accepts, isForm, isJson, isOneOf } from './media-types.ts';
 import type { RateLimits } from './rate-limits.ts';
 import type { RouteFacts } from './routes.ts';
 
@@ -16,6 +17,7 @@ export type GateDeps = {
   readonly authenticate: (request: FastifyRequest) => Promise<Caller>;
   readonly rateLimits: RateLimits;
   readonly loadShedding: LoadShedding;
+  readonly certificates: Pick<CertificateReader, 'demand'>;
 };
 
 type Gate = (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction) => void;
@@ -23,15 +25,20 @@ type Gate = (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDone
 const json = ['application/json'];
 
 export function createGate(facts: RouteFacts, deps: GateDeps): Gate {
-  const { authenticate, rateLimits, loadShedding } = deps;
+  const { authenticate, rateLimits, loadShedding, certificates } = deps;
   const priority = facts.priority ?? 'sale';
-  const isPublic = facts.permission === 'public';
+  const needsCertificate = facts.permission === 'certificate';
+  const isPublic = facts.permission === 'public' || needsCertificate;
   const takeRate = rateLimits.policy(facts.rateLimit ?? (isPublic ? 'public' : 'default'));
   const checkPermission = createPermissionCheck(facts.permission);
   const checkTransport = createTransportCheck(facts);
 
   async function checkCaller(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    if (isPublic) return takeRate({ address: request.ip }, reply);
+    if (isPublic) {
+      await takeRate({ address: request.ip }, reply);
+      if (needsCertificate) await certificates.demand(request);
+      return;
+    }
     const caller = await authenticate(request);
     request.caller = caller;
     await takeRate(caller, reply);
@@ -58,6 +65,8 @@ function createTransportCheck(facts: RouteFacts): (request: FastifyRequest) => v
     facts.readsForm === true
       ? (['application/x-www-form-urlencoded', isForm] as const)
       : (['application/json', isJson] as const);
+  const consumes = facts.consumes ?? [];
+  const readable = [reads, ...consumes].join(' or ');
   const needsBody = readsBody && facts.body !== undefined && facts.bodyOptional !== true;
   return ({ headers }) => {
     if (!accepts(headers.accept, produces)) {
@@ -70,8 +79,9 @@ function createTransportCheck(facts: RouteFacts): (request: FastifyRequest) => v
     if (Number(length) > limitBytes) {
       refuse('payload_too_large', `The body is longer than ${limitBytes} bytes.`);
     }
-    if ((hasBody || needsBody) && !isReadable(headers['content-type'])) {
-      refuse('unsupported_media_type', `The operation reads ${reads} in UTF-8.`);
+    const type = headers['content-type'];
+    if ((hasBody || needsBody) && !isReadable(type) && !isOneOf(type, consumes)) {
+      refuse('unsupported_media_type', `The operation reads ${readable} in UTF-8.`);
     }
     if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity') {
       refuse('unsupported_media_type', 'The operation reads no encoded body.');

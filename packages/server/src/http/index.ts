@@ -1,10 +1,16 @@
 // The door of http: what the composition and the rooms may use.
 export { type Asset, createAsset } from './assets.ts';
 export type { Caller, Presented, VerifyToken } from './caller.ts';
-export type { CertificateReader } from './client-certificates.ts';
+export {
+  type CertificateJudge,
+  type CertificateReader,
+  type CertificateStanding,
+  createCertificateReader,
+  type GoodCertificate,
+} from './client-certificates.ts';
 export { demandVersion, entityTag, ifMatchOf } from './entity-tags.ts';
 export { formLimitBytes, readForms } from './form-body.ts';
-export { type Html, html } from './html.ts';
+export { type Html, html, pageHeaders } from './html.ts';
 export type { ListenerTls } from './listener.ts';
 export type { LoadLimits, LoadShedding } from './load-shedding.ts';
 export {

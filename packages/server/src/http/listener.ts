@@ -1,12 +1,13 @@
 // The socket side of the server: TLS, time-outs and the limits of what HTTP may weigh.
 import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
+import type { TlsOptions } from 'node:tls';
 
 export type ListenerTls = {
   readonly cert: string | Buffer;
   readonly key: string | Buffer;
-  /** Asks for a client certificate of this authority and does not require one. */
-  readonly clientAuthority?: string | Buffer;
+  /** Asks for a client certificate of these authorities and does not require one. */
+  readonly clientAuthorities?: readonly string[];
 };
 
 /** A body of 1 MiB from a slow terminal arrives within this. */
@@ -40,13 +41,27 @@ export function createListener(handler: RequestListener, tls?: ListenerTls): Ser
             minVersion: 'TLSv1.2',
             maxVersion: 'TLSv1.3',
             ALPNProtocols: ['http/1.1'],
-            ...(tls.clientAuthority === undefined
-              ? {}
-              : { ca: tls.clientAuthority, requestCert: true, rejectUnauthorized: false }),
+            handshakeTimeout: headersTimeoutMs,
+            ...clientCertificateOptions(tls.clientAuthorities),
           },
           handler,
         );
   server.maxHeadersCount = headerCountLimit;
   server.maxConnections = connectionLimit;
   return server;
+}
+
+/**
+ * Bad certificates come through as well, so that their owner is told in HTTP what is wrong: who
+ * reads a certificate has to look at it. Ticket keys are those of the server alone, made at random.
+ */
+function clientCertificateOptions(authorities: readonly string[] | undefined): TlsOptions {
+  if (authorities === undefined) return {};
+  return {
+    ca: [...authorities],
+    // An operator may name the authority that issues, without the root above it.
+    allowPartialTrustChain: true,
+    requestCert: true,
+    rejectUnauthorized: false,
+  };
 }

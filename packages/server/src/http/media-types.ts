@@ -20,6 +20,12 @@ function isUtf8(contentType: string): boolean {
   return charset === undefined || charset.trim().toLowerCase() === 'utf-8';
 }
 
+/** Whether a Content-Type names one of the media types, whatever its parameters. */
+export function isOneOf(contentType: string | undefined, types: readonly string[]): boolean {
+  const type = contentType?.split(';', 1)[0]?.trim().toLowerCase();
+  return type !== undefined && types.includes(type);
+}
+
 /** Whether an Accept header (RFC 9110, 12.5.1) takes one of the media types. */
 export function accepts(accept: string | undefined, produces: readonly string[]): boolean {
   if (accept === undefined || accept === '*/*' || accept === produces[0]) return true;

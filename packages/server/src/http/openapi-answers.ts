@@ -12,6 +12,12 @@ const always: ErrorCode[] = [
   'overloaded',
   'shutting_down',
 ];
+const withCertificate: ErrorCode[] = [
+  'certificate_required',
+  'certificate_invalid',
+  'certificate_expired',
+  'certificate_revoked',
+];
 const withToken: ErrorCode[] = ['token_missing', 'token_invalid', 'token_expired'];
 const withBody: ErrorCode[] = ['payload_too_large', 'unsupported_media_type', 'malformed_json'];
 const withFields: ErrorCode[] = ['field_required', 'field_unknown', 'field_invalid'];
@@ -30,8 +36,10 @@ export function codesOf(facts: RouteFacts): ErrorCode[] {
   const add = (codes: readonly string[]) => {
     for (const code of codes) found.add(code);
   };
-  if (permission !== 'public') add(withToken);
-  if (permission !== 'public' && permission !== 'token') add(['permission_denied']);
+  const takesNoToken = permission === 'public' || permission === 'certificate';
+  if (permission === 'certificate') add(withCertificate);
+  if (!takesNoToken) add(withToken);
+  if (!takesNoToken && permission !== 'token') add(['permission_denied']);
   if (body !== undefined) add(withBody);
   if (body !== undefined || query !== undefined) add(withFields);
   if (params !== undefined) add(['field_invalid']);

@@ -75,9 +75,7 @@ function operationObject(facts: RouteFacts, names: SchemaNames): JsonObject {
     description: [facts.description, rightsText(permission)].filter(Boolean).join('\n\n'),
     tags,
     'x-permission': permission,
-    ...(permission === 'public'
-      ? { security: [] }
-      : { security: [{ bearer: [] }, { oauth2: [] }] }),
+    security: securityOf(permission),
     parameters: [
       ...parameterObjects('path', facts.params, facts.url, names),
       ...parameterObjects('query', facts.query, facts.url, names),
@@ -89,8 +87,15 @@ function operationObject(facts: RouteFacts, names: SchemaNames): JsonObject {
   };
 }
 
+function securityOf(permission: Access): JsonObject[] {
+  if (permission === 'public') return [];
+  if (permission === 'certificate') return [{ mutualTls: [] }];
+  return [{ bearer: [] }, { oauth2: [] }];
+}
+
 function rightsText(permission: Access): string {
   if (permission === 'public') return 'Needs no token.';
+  if (permission === 'certificate') return 'Needs no token, and the certificate of a device.';
   if (permission === 'token') return 'Needs a valid token.';
   const all = [permission].flat().map((name) => `\`${name}\``);
   return `Needs ${all.length === 1 ? 'the permission' : 'one of the permissions'} ${all.join(', ')}.`;
@@ -125,15 +130,20 @@ function headerParameter([name, description]: [string, string]): JsonObject {
   return { name, in: 'header', required: false, description, schema: { type: 'string' } };
 }
 
-function bodyObject({ body, bodyOptional }: RouteFacts, names: SchemaNames): JsonObject {
+function bodyObject(facts: RouteFacts, names: SchemaNames): JsonObject {
+  const { body, bodyOptional, consumes = [] } = facts;
   if (body === undefined || isEmpty(body)) return {};
   const example = exampleOf(body);
   const media = {
     schema: names.referring(body),
     ...(example === undefined ? {} : { example: example.value }),
   };
+  const others = consumes.map((type) => [type, { schema: { type: 'string', format: 'binary' } }]);
   return {
-    requestBody: { required: bodyOptional !== true, content: { 'application/json': media } },
+    requestBody: {
+      required: bodyOptional !== true,
+      content: { 'application/json': media, ...Object.fromEntries(others) },
+    },
   };
 }
 
@@ -168,6 +178,10 @@ function securitySchemes(authUrl: string): JsonObject {
       scheme: 'bearer',
       bearerFormat: 'JWT',
       description: 'An access token of a user, an application or a device.',
+    },
+    mutualTls: {
+      type: 'mutualTLS',
+      description: 'The certificate of a device, shown in the TLS handshake.',
     },
     oauth2: {
       type: 'oauth2',

@@ -11,6 +11,9 @@ const challenges: Record<string, string> = {
   token_expired:
     'Bearer realm="switchyard", error="invalid_token", error_description="The token has expired"',
   certificate_required: 'Bearer realm="switchyard", error="invalid_token"',
+  certificate_invalid: 'Bearer realm="switchyard", error="invalid_token"',
+  certificate_expired: 'Bearer realm="switchyard", error="invalid_token"',
+  certificate_revoked: 'Bearer realm="switchyard", error="invalid_token"',
 };
 
 /** What Fastify and Node call the faults of a request, in the words of the closed list. */

@@ -10,8 +10,11 @@ export const idempotencyKeyHeader = 'idempotency-key';
 /** In the order in which overload turns requests away. */
 export type Priority = 'report' | 'list' | 'sale' | 'last';
 
-/** 'public' needs no token, 'token' any valid one; of several permissions one is enough. */
-export type Access = Permission | readonly Permission[] | 'public' | 'token';
+/**
+ * 'public' needs no token, 'token' any valid one, 'certificate' no token and a client certificate;
+ * of several permissions one is enough.
+ */
+export type Access = Permission | readonly Permission[] | 'public' | 'token' | 'certificate';
 
 type Part<Schema> = Schema extends TSchema ? Static<Schema> : unknown;
 
@@ -19,7 +22,7 @@ export type RouteRequest<A, B, Q, P> = FastifyRequest<{
   Body: Part<B>;
   Querystring: Part<Q>;
   Params: Part<P>;
-}> & { readonly caller: A extends 'public' ? undefined : Caller };
+}> & { readonly caller: A extends 'public' | 'certificate' ? undefined : Caller };
 
 export type RouteFacts = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -46,6 +49,8 @@ export type RouteFacts = {
   readonly priority?: Priority;
   /** Which policy of rate-limits.ts counts it; left out: 'default', of public routes 'public'. */
   readonly rateLimit?: string;
+  /** Media types of a body that may come in place of JSON; the route's scope has to read them. */
+  readonly consumes?: readonly string[];
   /** Media types of a 200 that is not JSON. */
   readonly produces?: readonly string[];
   /** What a fault of ours says in the handler; left out: 'Unknown', of GET 'NotProcessed'. */

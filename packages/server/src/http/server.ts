@@ -22,6 +22,11 @@ import { createRateLimits, type RatePolicies } from './rate-limits.ts';
 import { createRequestIds, requestIdHeader, traceIdOf } from './request-identity.ts';
 import { createRequestMetrics } from './request-metrics.ts';
 import type { RouteFacts } from './routes.ts';
+import {
+  createSecondListener,
+  type SecondListener,
+  type SecondListenerOptions,
+} from './second-listener.ts';
 import { parseStrictJson } from './strict-json.ts';
 import { createValidation } from './validation.ts';
 
@@ -43,6 +48,10 @@ export type HttpDeps = {
   readonly metrics?: Metrics;
   readonly ids: Ids;
   readonly verifyToken: VerifyToken;
+  /** Left out: no client certificate is accepted. */
+  readonly certificates?: CertificateReader;
+  /** For peers that prove themselves by certificate; left out: there is none. */
+  readonly secondListener?: SecondListenerOptions | undefined;
   /** Besides, or in place of, the default policies. */
   readonly rateLimits?: RatePolicies;
   readonly loadLimits?: LoadLimits;
@@ -60,7 +69,8 @@ export type Http = {
   readonly certificates: CertificateReader;
   /** Rooms add their queues as sources of pressure. */
   readonly loadShedding: LoadShedding;
-  listen(): Promise<{ host: string; port: number }>;
+  /** `secondPort` where there is a second listener. */
+  listen(): Promise<{ host: string; port: number; secondPort?: number }>;
   /** Answers new requests with 503, waits for running ones, then closes every connection. */
   close(limitMs?: number): Promise<void>;
 };
@@ -78,7 +88,8 @@ const closeLimitMs = 15_000;
 export async function createHttp(deps: HttpDeps): Promise<Http> {
   const { settings, verifyToken } = deps;
   const drain = createDrain();
-  const certificates = createCertificateReader(settings.trustProxy);
+  const { trustProxy: trustedProxy } = settings;
+  const certificates = deps.certificates ?? createCertificateReader({ trustedProxy });
   const loadShedding = createLoadShedding({
     running: drain.running,
     ...(deps.loadLimits === undefined ? {} : { limits: deps.loadLimits }),
@@ -86,11 +97,13 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   const app = createApp(deps, drain);
   const routes = createRouteMap();
   const operations: RouteFacts[] = [];
-  obeyHouseRules(app, { drain, certificates, routes, baseUrl: settings.baseUrl });
+  const second = openingSecond(deps, app, drain);
+  obeyHouseRules(app, { drain, certificates, routes, second, baseUrl: settings.baseUrl });
   guardRoutes(app, operations, routes, {
     authenticate: createAuthenticate(verifyToken, certificates.presentedBy),
     rateLimits: createRateLimits(deps.rateLimits),
     loadShedding,
+    certificates,
   });
   app.setValidatorCompiler(createValidation({ eager: deps.eagerSchemas ?? false }).compile);
   if (deps.checksAnswers === true) checkAnswers(app);
@@ -110,12 +123,14 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
           `listening at ${deps.tls === undefined ? address : address.replace(/^http:/, 'https:')}`,
       });
       const { address, port } = app.server.address() as AddressInfo;
-      return { host: address, port };
+      if (second === undefined) return { host: address, port };
+      return { host: address, port, secondPort: (await second.listen()).port };
     },
     async close(limitMs = closeLimitMs) {
       const left = app.server.listening ? await drain.begin(limitMs) : 0;
       if (left > 0) deps.log.warn({ left }, 'requests were cut off by the stop');
       if (left > 0) app.server.closeAllConnections();
+      await second?.close();
       await app.close();
     },
   };
@@ -149,17 +164,32 @@ function createApp({ settings, tls, log, ids }: HttpDeps, drain: Drain): Fastify
   });
 }
 
+function openingSecond(
+  { settings, secondListener: options, ids }: HttpDeps,
+  app: FastifyInstance,
+  drain: Drain,
+): SecondListener | undefined {
+  if (options === undefined) return undefined;
+  return createSecondListener({
+    host: settings.host,
+    options,
+    handle: drain.counting((request, response) => app.routing(request, response)),
+    onClientError: createClientErrorHandler(settings.baseUrl, ids.uuid),
+  });
+}
+
 type HouseRules = {
   readonly drain: Drain;
   readonly certificates: CertificateReader;
   readonly routes: RouteMap;
+  readonly second: SecondListener | undefined;
   readonly baseUrl: string;
 };
 
 /** What holds for every request, whether a room declared its route or not. */
 function obeyHouseRules(
   app: FastifyInstance,
-  { drain, certificates, routes, baseUrl }: HouseRules,
+  { drain, certificates, routes, second, baseUrl }: HouseRules,
 ) {
   const sendProblem = createProblemSender(baseUrl);
   app.decorateRequest('caller', undefined);
@@ -170,6 +200,7 @@ function obeyHouseRules(
     certificates.strip(request);
     try {
       drain.check(reply.raw);
+      second?.check(request);
       if (request.url.length > urlLimitChars) {
         throw new Refusal(
           'uri_too_long',
