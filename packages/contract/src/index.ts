@@ -4,6 +4,7 @@ export * from './permissions.ts';
 export * from './refusal.ts';
 export * from './response-codes.ts';
 export * from './schemas/acquirer-contracts.ts';
+export * from './schemas/applications.ts';
 export * from './schemas/countries.ts';
 export * from './schemas/payments.ts';
 export * from './schemas/problem.ts';

@@ -125,6 +125,14 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
   });
   http.loadShedding.addPressure(payments.pressure);
   await identity.register(http.app);
+  identity.registerManagement(http.app, {
+    async demandMerchant(organizationId, merchantId) {
+      await provisioning.merchants.get({ organizationId }, merchantId);
+    },
+    async merchantOfStore(organizationId, storeId) {
+      return (await provisioning.stores.get({ organizationId }, storeId)).view.merchantId;
+    },
+  });
   registerReferenceRoutes(http.app);
   provisioning.register(http.app);
   payments.register(http.app);

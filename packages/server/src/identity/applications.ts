@@ -135,6 +135,7 @@ export function createApplications({ store, clock, ids, revision }: Deps) {
     find: (organizationId: string, clientId: string) => lookup.find({ organizationId, clientId }),
     /** Its row was changed: this process sees that at once. */
     changed,
+    insert,
 
     /** The secret is shown this once and kept as a hash. */
     async create(wanted: NewApplication): Promise<{ clientId: string; clientSecret: string }> {

@@ -2,7 +2,9 @@
 import { refuse } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import type { Caller, Presented } from '../http/index.ts';
-import type { Clock, Database, Ids, Log } from '../platform/index.ts';
+import type { Clock, Database, Environment, Ids, Log } from '../platform/index.ts';
+import { createApplicationManagement, type Places } from './application-management/operations.ts';
+import { registerApplicationRoutes } from './application-management/routes.ts';
 import { createApplicationStore } from './application-store.ts';
 import {
   createApplications,
@@ -22,13 +24,18 @@ import { createSweep } from './sweep.ts';
 import type { FindDevice } from './types.ts';
 import { createVerifyToken } from './verify-token.ts';
 
+export type { Places } from './application-management/operations.ts';
 export type { NewApplication } from './applications.ts';
 export type { TokenLimits } from './rate-limits.ts';
 export type { FindDevice, FoundDevice } from './types.ts';
 
 export type IdentityDeps = {
   readonly database: Database;
-  readonly settings: { readonly authUrl: string };
+  readonly settings: {
+    readonly authUrl: string;
+    /** Left out: as strict as production. */
+    readonly environment?: Environment;
+  };
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
@@ -46,6 +53,8 @@ export type Identity = {
   verifyToken(token: string, presented?: Presented): Promise<Caller>;
   /** The OAuth endpoints under /oauth2/v1 and /auth/realms. */
   register(app: FastifyInstance): Promise<void>;
+  /** The routes by which clients manage their applications. */
+  registerManagement(app: FastifyInstance, places: Places): void;
   /** A user domain is a realm: one of each organisation, with signing keys of its own. */
   createRealm(domain: NewUserDomain): Promise<void>;
   createUserDomain(domain: NewUserDomain): Promise<void>;
@@ -71,12 +80,8 @@ export function createIdentity(deps: IdentityDeps): Identity {
   const keyRing = createKeyRing(masterKey);
   const { authUrl } = settings;
   const realms = createRealms({ store, entities, keyRing, clock, log, revision, authUrl });
-  const applications = createApplications({
-    store: createApplicationStore(database),
-    clock,
-    ids,
-    revision,
-  });
+  const applicationStore = createApplicationStore(database);
+  const applications = createApplications({ store: applicationStore, clock, ids, revision });
   const verifyToken = createVerifyToken({ realms, applications, clock, revision });
   const introspection = createIntrospection({
     verify: verifyToken,
@@ -110,6 +115,13 @@ export function createIdentity(deps: IdentityDeps): Identity {
         limits,
       });
       sweep.start();
+    },
+    registerManagement(app, places) {
+      const { environment = 'production' } = settings;
+      const allowsLoopback = environment !== 'production';
+      const store = applicationStore;
+      const made = { store, applications, places, clock, ids, allowsLoopback };
+      registerApplicationRoutes(app, createApplicationManagement(made));
     },
     createRealm: realms.create,
     createUserDomain: realms.create,

@@ -1,0 +1,226 @@
+/**
+ * Applications: the clients of the OAuth 2.0 endpoints that an organisation registers.
+ *
+ * Source of the words: RFC 6749, 2.1 (client types) and 3.1.2 (redirection); RFC 6454 (origins).
+ */
+import { type Static, Type } from 'typebox';
+import { closed, commonFilters, identifier, replacement, shortText } from './provisioned.ts';
+import { Timestamp, wordOf } from './values.ts';
+
+const userDomainId = Type.String({
+  minLength: 1,
+  maxLength: 63,
+  description: 'The user domain (realm) of the organisation.',
+  examples: ['northgate'],
+});
+
+const clientId = Type.String({
+  pattern: '^[A-Za-z0-9._-]{1,128}$',
+  description: 'The client id; made by the platform where none is chosen, and never given twice.',
+  examples: ['till-7'],
+});
+
+const clientSecret = Type.String({
+  description: 'The client secret, shown this once and kept as a hash.',
+  examples: ['Vt1Jx8cS0bq3wZ5yK7mN2pR4tU6vX8zA0cE2gH4jL6o'],
+});
+
+const type = wordOf(['Application', 'CloudApiApplication'], {
+  default: 'Application',
+  description: '`CloudApiApplication` is for the Cloud Connector and brings its own defaults.',
+});
+
+const clientType = wordOf(['Confidential', 'Public'], {
+  default: 'Confidential',
+  description: 'A public one, a page or an app in the hands of its users, has no secret.',
+});
+
+const securityFlows = Type.Array(wordOf(['AuthorizationCode', 'ClientCredentials', 'Password']), {
+  minItems: 1,
+  maxItems: 3,
+  uniqueItems: true,
+  default: ['ClientCredentials'],
+  description: 'How it may obtain tokens.',
+});
+
+const redirectUris = Type.Array(
+  Type.String({
+    minLength: 1,
+    maxLength: 2000,
+    description: 'An absolute https address, compared character by character.',
+    examples: ['https://shop.example/callback'],
+  }),
+  {
+    maxItems: 50,
+    uniqueItems: true,
+    default: [],
+    description: 'Where the user agent may be sent with a code; needed for `AuthorizationCode`.',
+  },
+);
+
+const webOrigins = Type.Array(
+  Type.String({
+    minLength: 1,
+    maxLength: 300,
+    description: 'An origin: scheme, host and port, without a path.',
+    examples: ['https://shop.example'],
+  }),
+  {
+    maxItems: 50,
+    uniqueItems: true,
+    default: [],
+    description: 'Whose scripts may call the token endpoint; needed for `AuthorizationCode`.',
+  },
+);
+
+const services = Type.Array(shortText(64, 'The name of a service, such as `RetailApi`.'), {
+  maxItems: 50,
+  uniqueItems: true,
+  default: [],
+  description: 'The services that it is made for.',
+});
+
+const roles = Type.Array(
+  Type.String({
+    minLength: 1,
+    maxLength: 64,
+    description: 'A role by its identifier or by its title.',
+    examples: ['PointOfSaleTerminal'],
+  }),
+  {
+    maxItems: 20,
+    uniqueItems: true,
+    default: [],
+    description: 'What the tokens that it gets for itself may do.',
+  },
+);
+
+const entityId = identifier('The organisation or the merchant that it acts for.');
+const storeId = identifier('The store that its tokens are good for, where it is one alone.');
+
+const callbackError = wordOf(['Rfc6749', 'HttpCode'], {
+  default: 'Rfc6749',
+  description:
+    'What `error` says in the callback of a failed sign-in: a word of RFC 6749, or the HTTP error code.',
+});
+
+const accessTokenSeconds = Type.Integer({
+  minimum: 60,
+  maximum: 86_400,
+  description: 'How long its access tokens live; left out: 300 for users, 3600 for itself.',
+});
+
+const status = wordOf(['Enabled', 'Disabled'], {
+  default: 'Enabled',
+  description: 'A disabled one gets no token, and those it has are refused within a minute.',
+});
+
+const changeable = {
+  name: shortText(100, 'The name that people know it by.'),
+  description: Type.Optional(shortText(500, 'What it is for.')),
+  type: Type.Optional(type),
+  securityFlows: Type.Optional(securityFlows),
+  redirectUris: Type.Optional(redirectUris),
+  webOrigins: Type.Optional(webOrigins),
+  services: Type.Optional(services),
+  roles: Type.Optional(roles),
+  callbackError: Type.Optional(callbackError),
+  accessTokenSeconds: Type.Optional(accessTokenSeconds),
+  status: Type.Optional(status),
+};
+
+/**
+ * An application as it is registered. Left out, `entityId` is the entity of the caller.
+ *
+ * @example
+ * const body: ApplicationInput = { name: 'Till 7', roles: ['PointOfSaleTerminal'] };
+ */
+export const ApplicationInput = closed(
+  {
+    ...changeable,
+    clientId: Type.Optional(clientId),
+    clientType: Type.Optional(clientType),
+    entityId: Type.Optional(entityId),
+    storeId: Type.Optional(storeId),
+  },
+  'An application as it is registered.',
+);
+export type ApplicationInput = Static<typeof ApplicationInput>;
+
+/**
+ * An application as it is replaced: what is left out takes its default.
+ *
+ * @example
+ * const body = { ...application, status: 'Disabled' };
+ */
+export const ApplicationReplacement = replacement(
+  changeable,
+  { clientId, userDomainId, clientType, entityId, storeId, secretChangedAt: Timestamp },
+  'An application as it is replaced.',
+);
+
+const facts = {
+  clientId,
+  userDomainId,
+  organizationId: identifier('The organisation.'),
+  name: changeable.name,
+  description: changeable.description,
+  type,
+  clientType,
+  securityFlows,
+  redirectUris,
+  webOrigins,
+  services,
+  roles,
+  entityId,
+  storeId: Type.Optional(storeId),
+  callbackError,
+  accessTokenSeconds: changeable.accessTokenSeconds,
+  status,
+  secretChangedAt: Type.Optional(Timestamp),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+};
+
+/**
+ * An application as it stands; its secret is never among this.
+ *
+ * @example
+ * const application = (await response.json()) as Application;
+ */
+export const Application = closed(facts, 'An application of the user domain.');
+export type Application = Static<typeof Application>;
+
+/**
+ * An application that was registered a moment ago; a public one has no secret.
+ *
+ * @example
+ * const { clientId, clientSecret } = (await response.json()) as RegisteredApplication;
+ */
+export const RegisteredApplication = closed(
+  { ...facts, clientSecret: Type.Optional(clientSecret) },
+  'An application that was registered a moment ago.',
+);
+export type RegisteredApplication = Static<typeof RegisteredApplication>;
+
+/**
+ * A renewed secret; the one before it is dead.
+ *
+ * @example
+ * const { clientSecret } = (await response.json()) as RenewedSecret;
+ */
+export const RenewedSecret = closed({ clientId, clientSecret }, 'A renewed client secret.');
+export type RenewedSecret = Static<typeof RenewedSecret>;
+
+/**
+ * What the list of applications can be narrowed by, beside `limit` and `cursor`.
+ *
+ * @example
+ * Type.Object({ ...pageQuery, ...applicationFilters });
+ */
+export const applicationFilters = {
+  name: commonFilters.name,
+  status: commonFilters.status,
+  type: Type.Optional(wordOf(['Application', 'CloudApiApplication'])),
+  entityId: Type.Optional(entityId),
+};

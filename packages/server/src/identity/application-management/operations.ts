@@ -1,0 +1,215 @@
+// Registers, lists, changes and removes applications, within what the caller may see and give.
+import {
+  type ApplicationInput,
+  type FieldError,
+  isErrorCode,
+  type RoleName,
+  refuse,
+  roleNamed,
+} from '@switchyard/contract';
+import { type Caller, demandVersion, type FoundPage, type PageRequest } from '../../http/index.ts';
+import type { Clock, Ids } from '../../platform/index.ts';
+import type { ApplicationFilters, ApplicationStore } from '../application-store.ts';
+import type { Applications } from '../applications.ts';
+import { hashSecret } from '../secrets.ts';
+import type { Application, ApplicationRecord } from '../types.ts';
+import { type Draft, draftFaults, draftOf, roleBeyond } from './rules.ts';
+
+/** Provisioning's: each refuses what the organisation does not have. */
+export type Places = {
+  demandMerchant(organizationId: string, merchantId: string): Promise<void>;
+  merchantOfStore(organizationId: string, storeId: string): Promise<string>;
+};
+
+export type ManagementDeps = {
+  readonly store: ApplicationStore;
+  readonly applications: Applications;
+  readonly places: Places;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  /** In the demo and in tests pages may come from this machine without TLS. */
+  readonly allowsLoopback: boolean;
+};
+
+export type ApplicationManagement = ReturnType<typeof createApplicationManagement>;
+type ListFilters = Omit<ApplicationFilters, 'storeId'>;
+
+/** A replacement may name these again, with the values that they have. */
+type Echo = Readonly<Record<string, unknown>>;
+
+/** A caller of a merchant or a store has to do with what is the merchant's or the store's alone. */
+function sees(caller: Caller, { entityId, storeId }: Application): boolean {
+  if (caller.entityType === 'tenant') return true;
+  if (entityId !== caller.entityId) return false;
+  return caller.storeId === undefined || storeId === caller.storeId;
+}
+
+function refuseUnknown(): never {
+  return refuse('resource_not_found', 'No application in your scope has this client id.');
+}
+
+function refuseFaults(faults: readonly FieldError[]): void {
+  const [first] = faults;
+  if (first === undefined) return;
+  const code = isErrorCode(first.code) ? first.code : 'field_invalid';
+  const detail = faults.map(({ pointer, detail }) => `${pointer.slice(1)} ${detail}.`).join(' ');
+  refuse(code, detail, { errors: faults });
+}
+
+function refuseChanged(input: Echo, standing: Echo): void {
+  const changed = Object.keys(standing).filter(
+    (member) => member in input && input[member] !== standing[member],
+  );
+  refuseFaults(
+    changed.map((member) => ({
+      pointer: `/${member}`,
+      code: 'field_read_only',
+      detail: 'is read-only',
+    })),
+  );
+}
+
+function demandRoles(caller: Caller, roles: readonly RoleName[]): void {
+  const beyond = roleBeyond(roles, caller.permissions);
+  if (beyond === undefined) return;
+  refuse('permission_denied', `The role ${beyond} is beyond what you may give or change.`);
+}
+
+function rolesOf({ roles }: Draft): RoleName[] {
+  const known = roles.map((name) => roleNamed(name)).filter((name) => name !== undefined);
+  return [...new Set(known)];
+}
+
+export function createApplicationManagement(deps: ManagementDeps) {
+  const { store, applications, places, clock, ids, allowsLoopback } = deps;
+
+  function checked(caller: Caller, input: ApplicationInput, isPublic: boolean): Draft {
+    const draft = draftOf(input, isPublic);
+    refuseFaults(draftFaults(draft, allowsLoopback));
+    demandRoles(caller, rolesOf(draft));
+    return draft;
+  }
+
+  /** Left out, the entity is the caller's; a store belongs to the merchant that is named. */
+  async function entityOf(caller: Caller, input: ApplicationInput) {
+    const { organizationId } = caller;
+    const entityId = input.entityId ?? caller.entityId;
+    const storeId = input.storeId ?? caller.storeId;
+    const entityType = entityId === organizationId ? 'tenant' : 'merchant';
+    if (caller.entityType === 'merchant' && entityId !== caller.entityId) {
+      refuse('merchant_not_found', 'No merchant in your scope has this identifier.');
+    }
+    if (entityType === 'merchant') await places.demandMerchant(organizationId, entityId);
+    if (storeId !== undefined) {
+      if (caller.storeId !== undefined && storeId !== caller.storeId) {
+        refuse('store_not_found', 'No store in your scope has this identifier.');
+      }
+      if ((await places.merchantOfStore(organizationId, storeId)) !== entityId) {
+        const detail = 'is not a store of the merchant that entityId names';
+        refuseFaults([{ pointer: '/storeId', code: 'entity_mismatch', detail }]);
+      }
+    }
+    return { entityType, entityId, storeId } as const;
+  }
+
+  /** Changes one that the caller sees, holds every right of, and has not been changed meanwhile. */
+  async function change(
+    caller: Caller,
+    clientId: string,
+    ifMatch: string | undefined,
+    by: (standing: ApplicationRecord) => Application,
+  ): Promise<ApplicationRecord> {
+    const { organizationId } = caller;
+    const changed = await store.change(organizationId, clientId, clock.now(), (standing) => {
+      demandStanding(caller, standing, ifMatch);
+      return by(standing);
+    });
+    if (changed === undefined) return refuseUnknown();
+    applications.changed(organizationId, clientId);
+    return changed;
+  }
+
+  function demandStanding(caller: Caller, standing: ApplicationRecord, ifMatch?: string): void {
+    if (!sees(caller, standing)) refuseUnknown();
+    demandRoles(caller, standing.roles);
+    demandVersion(ifMatch, standing.version);
+  }
+
+  return {
+    async create(
+      caller: Caller,
+      input: ApplicationInput,
+    ): Promise<{ record: ApplicationRecord; clientSecret: string | undefined }> {
+      const draft = checked(caller, input, input.clientType === 'Public');
+      const wanted = {
+        ...draft,
+        ...(await entityOf(caller, input)),
+        organizationId: caller.organizationId,
+        clientId: input.clientId,
+      };
+      const clientSecret = draft.isPublic ? undefined : ids.secret();
+      const record = await applications.insert(
+        wanted,
+        clientSecret === undefined ? undefined : hashSecret(clientSecret),
+      );
+      return { record, clientSecret };
+    },
+
+    async list(
+      caller: Caller,
+      filters: ListFilters,
+      page: PageRequest,
+    ): Promise<FoundPage<ApplicationRecord>> {
+      const isMerchant = caller.entityType === 'merchant';
+      const elsewhere = filters.entityId !== undefined && filters.entityId !== caller.entityId;
+      if (isMerchant && elsewhere) return { items: [] };
+      const within = isMerchant ? { entityId: caller.entityId, storeId: caller.storeId } : {};
+      const rows = await store.list(
+        caller.organizationId,
+        { ...filters, ...within },
+        { ...page, limit: page.limit + 1 },
+      );
+      const items = rows.slice(0, page.limit);
+      return { items, next: rows.length > page.limit ? items.at(-1)?.clientId : undefined };
+    },
+
+    async get(caller: Caller, clientId: string): Promise<ApplicationRecord> {
+      const record = await store.find(caller.organizationId, clientId);
+      return record !== undefined && sees(caller, record) ? record : refuseUnknown();
+    },
+
+    replace: (
+      caller: Caller,
+      clientId: string,
+      input: ApplicationInput,
+      echo: (record: ApplicationRecord) => Echo,
+      ifMatch: string | undefined,
+    ): Promise<ApplicationRecord> =>
+      change(caller, clientId, ifMatch, (standing) => {
+        refuseChanged(input, echo(standing));
+        const draft = checked(caller, input, standing.secretHash === undefined);
+        return { ...standing, ...draft, roles: rolesOf(draft) };
+      }),
+
+    /** The old secret is dead from here on; tokens that were issued live on. */
+    async renewSecret(caller: Caller, clientId: string): Promise<string> {
+      const clientSecret = ids.secret();
+      await change(caller, clientId, undefined, (standing) => {
+        if (standing.secretHash === undefined) {
+          refuse('resource_not_found', 'A public application has no secret.');
+        }
+        return { ...standing, secretHash: hashSecret(clientSecret) };
+      });
+      return clientSecret;
+    },
+
+    async remove(caller: Caller, clientId: string, ifMatch: string | undefined): Promise<void> {
+      const { organizationId } = caller;
+      const gone = await store.remove(organizationId, clientId, clock.now(), (standing) =>
+        demandStanding(caller, standing, ifMatch),
+      );
+      if (gone === undefined) refuseUnknown();
+      applications.changed(organizationId, clientId);
+    },
+  };
+}

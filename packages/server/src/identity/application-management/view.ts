@@ -1,0 +1,30 @@
+// Shows an application in the words of the contract; the hash of its secret stays inside.
+import type { Application as ApplicationView } from '@switchyard/contract';
+import { isoTime } from '../../platform/index.ts';
+import type { ApplicationRecord } from '../types.ts';
+
+export function viewOf(record: ApplicationRecord, userDomainId: string): ApplicationView {
+  const { description, storeId, accessTokenSeconds, secretChangedAt } = record;
+  return {
+    clientId: record.clientId,
+    userDomainId,
+    organizationId: record.organizationId,
+    name: record.name,
+    ...(description === undefined ? {} : { description }),
+    type: record.type,
+    clientType: record.secretHash === undefined ? 'Public' : 'Confidential',
+    securityFlows: [...record.securityFlows],
+    redirectUris: [...record.redirectUris],
+    webOrigins: [...record.webOrigins],
+    services: [...record.services],
+    roles: [...record.roles],
+    entityId: record.entityId,
+    ...(storeId === undefined ? {} : { storeId }),
+    callbackError: record.callbackError,
+    ...(accessTokenSeconds === undefined ? {} : { accessTokenSeconds }),
+    status: record.status,
+    ...(secretChangedAt === undefined ? {} : { secretChangedAt: isoTime(secretChangedAt) }),
+    createdAt: isoTime(record.createdAt),
+    updatedAt: isoTime(record.updatedAt),
+  };
+}
