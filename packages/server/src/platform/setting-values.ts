@@ -80,6 +80,23 @@ export function secretUrl(...protocols: readonly string[]): Reader<string> {
   };
 }
 
+/** The mail server: `smtps://` speaks TLS from the start, `smtp://` begins it. */
+export const smtpServer: Reader<string> = {
+  type: 'URL (smtp, smtps)',
+  read(value) {
+    const address = secretUrl('smtp', 'smtps').read(value);
+    const { hostname, username, password, pathname, search } = new URL(address);
+    if (hostname === '') throw new ValueFault('names no host');
+    if (pathname.length > 1 || search !== '') throw new ValueFault('has more than host and user');
+    try {
+      decodeURIComponent(username + password);
+    } catch {
+      throw new ValueFault('has a user or password that is not percent-encoded');
+    }
+    return address;
+  },
+};
+
 export const addressRanges: Reader<readonly string[]> = {
   type: 'addresses or ranges in CIDR form, separated by spaces or commas',
   read(value) {

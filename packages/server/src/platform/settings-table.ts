@@ -9,6 +9,7 @@ import {
   publicUrl,
   type Reader,
   secretUrl,
+  smtpServer,
   text,
 } from './setting-values.ts';
 import { vaultKeyReader } from './vault-key.ts';
@@ -179,6 +180,27 @@ export const settingsTable = {
     vaultKeyReader,
     'The master key from which the keys of stored card data and secrets are derived.',
     { secret: true, defaultDescription: 'made in `DATA_DIR` in `demo` and `test`' },
+  ),
+  smtpUrl: optional(
+    'SMTP_URL',
+    smtpServer,
+    'The server that takes our mail, with user and password percent-encoded; needed in `production` where `ROLES` has `identity`.',
+    { secret: true, defaultDescription: 'mail is kept in files in `{DATA_DIR}/mail`' },
+  ),
+  mailFrom: setting(
+    'MAIL_FROM',
+    text(
+      'mail address, or a name with an address in angle brackets',
+      /^(?:[^<>\p{Cc}]{1,100} <[^\s<>@]{1,64}@[A-Za-z0-9.-]{1,255}>|[^\s<>@]{1,64}@[A-Za-z0-9.-]{1,255})$/u,
+    ),
+    'Switchyard <no-reply@localhost>',
+    'Who our mail comes from; to be set with `SMTP_URL`.',
+  ),
+  mailTimeoutMs: setting(
+    'MAIL_TIMEOUT_MS',
+    integer(100, 120_000),
+    '10000',
+    'How long the mail server may be silent before the mail is tried again later.',
   ),
   simulators: setting(
     'SIMULATORS',

@@ -36,6 +36,8 @@ function production(extra: Variables = {}): Variables {
     SWITCHYARD_TLS_CERT_FILE: cert,
     SWITCHYARD_TLS_KEY_FILE: cert,
     SWITCHYARD_VAULT_KEY: randomKey,
+    SWITCHYARD_SMTP_URL: 'smtp://u:p@mail.example',
+    SWITCHYARD_MAIL_FROM: 'Shop <no-reply@shop.example>',
     ...extra,
   };
 }
@@ -105,6 +107,29 @@ describe('settings', () => {
       faultsOf(production({ SWITCHYARD_FAIL_POINT: 'after-send' })).join(),
       /is for demo and test, not for production/,
     );
+  });
+
+  test('production needs a mail server where people sign in, and a sender of its own', () => {
+    const { SWITCHYARD_SMTP_URL: _url, SWITCHYARD_MAIL_FROM: _from, ...bare } = production();
+    assert.match(faultsOf(bare).join(), /^SWITCHYARD_SMTP_URL must be set/);
+    assert.deepEqual(faultsOf({ ...bare, SWITCHYARD_ROLES: 'connector' }), []);
+    const url = { ...bare, SWITCHYARD_SMTP_URL: 'smtps://u:p%20w@mail.example:465' };
+    assert.match(faultsOf(url).join(), /^SWITCHYARD_MAIL_FROM must be set/);
+    const from = { ...url, SWITCHYARD_MAIL_FROM: 'no-reply@shop.example' };
+    assert.deepEqual(faultsOf(from), []);
+    for (const broken of [
+      'http://mail.example',
+      'smtp://',
+      'smtp://u:hunter2%zz@mail',
+      'smtp://m/x',
+    ]) {
+      const faults = faultsOf({ ...from, SWITCHYARD_SMTP_URL: broken });
+      assert.equal(faults.length, 1, broken);
+      assert.doesNotMatch(faults.join(), /hunter2/);
+    }
+    for (const broken of ['shop', 'a@b\n', 'Shop <a@b> x', 'A <a@b>, c@d']) {
+      assert.equal(faultsOf({ ...from, SWITCHYARD_MAIL_FROM: broken }).length, 1, broken);
+    }
   });
 
   test('region, proxy and TLS files must fit together', () => {

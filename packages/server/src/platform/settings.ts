@@ -148,6 +148,10 @@ const rules: readonly Rule[] = [
   ({ tlsCertFile, tlsKeyFile }) =>
     (tlsCertFile === undefined) !== (tlsKeyFile === undefined) &&
     'SWITCHYARD_TLS_CERT_FILE and SWITCHYARD_TLS_KEY_FILE must be set together',
+  ({ smtpUrl, mailFrom }) =>
+    smtpUrl !== undefined &&
+    mailFrom === settingsTable.mailFrom.default &&
+    'SWITCHYARD_MAIL_FROM must be set where SWITCHYARD_SMTP_URL is',
   ({ tlsCertFile }) => unreadable('TLS_CERT_FILE', tlsCertFile),
   ({ tlsKeyFile }) => unreadable('TLS_KEY_FILE', tlsKeyFile),
 ];
@@ -161,6 +165,10 @@ const productionRules: readonly Rule[] = [
     tlsCertFile === undefined &&
     tlsKeyFile === undefined &&
     'SWITCHYARD_TLS_CERT_FILE and SWITCHYARD_TLS_KEY_FILE must be set: the local authority is for demo and test',
+  ({ smtpUrl, roles }) =>
+    smtpUrl === undefined &&
+    (roles === undefined || roles.has('identity')) &&
+    'SWITCHYARD_SMTP_URL must be set: people get their links by mail',
   ({ vaultKey, roles }) =>
     vaultKey === undefined &&
     (roles === undefined || roles.has('cards') || roles.has('identity')) &&

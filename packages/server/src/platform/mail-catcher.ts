@@ -1,0 +1,51 @@
+// Keeps mail in files instead of sending it: what the demo shows and the tests read.
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createTransport } from 'nodemailer';
+import { type Clock, isoTime } from './clock.ts';
+import type { Ids } from './ids.ts';
+import type { Mail } from './mail.ts';
+import { envelopeOf } from './mail-envelope.ts';
+
+/** The newest are kept. */
+const filesMax = 1_000;
+
+type Deps = {
+  readonly dataDir: string;
+  readonly mailFrom: string;
+  readonly clock: Clock;
+  readonly ids: Ids;
+};
+
+/** Where the mail lies, in files that sort by their time. */
+export function mailDirOf({ dataDir }: { readonly dataDir: string }): string {
+  return join(dataDir, 'mail');
+}
+
+export function createMailCatcher(deps: Deps): Mail {
+  const { mailFrom, clock, ids } = deps;
+  const directory = mailDirOf(deps);
+  const transport = createTransport({ streamTransport: true, buffer: true });
+
+  async function prune(): Promise<void> {
+    const names = (await readdir(directory)).filter((name) => name.endsWith('.eml')).sort();
+    const old = names.slice(0, Math.max(0, names.length - filesMax));
+    await Promise.all(old.map((name) => rm(join(directory, name), { force: true })));
+  }
+
+  return {
+    async send(message) {
+      const { message: bytes } = await transport.sendMail(envelopeOf(message, mailFrom, clock));
+      const name = `${isoTime(clock.now()).replaceAll(':', '')}-${ids.uuid()}`;
+      await mkdir(directory, { recursive: true, mode: 0o700 });
+      // Whoever watches the directory sees whole mails alone.
+      const partial = join(directory, `${name}.partial`);
+      await writeFile(partial, bytes as Buffer, { mode: 0o600 });
+      await rename(partial, join(directory, `${name}.eml`));
+      await prune();
+    },
+    async close() {
+      transport.close();
+    },
+  };
+}

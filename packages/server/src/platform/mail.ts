@@ -1,0 +1,83 @@
+// Sends mail: over SMTP where a server is set, else into files that a person or a test can read.
+import { createTransport } from 'nodemailer';
+import type { Clock } from './clock.ts';
+import type { Ids } from './ids.ts';
+import { isLoopbackHost } from './loopback.ts';
+import { createMailCatcher } from './mail-catcher.ts';
+import { envelopeOf, type MailMessage } from './mail-envelope.ts';
+
+export type { MailMessage } from './mail-envelope.ts';
+
+/** Few at a time: mail is never urgent to the millisecond. */
+const connectionsMax = 2;
+const mailsPerConnection = 50;
+
+export type Mail = {
+  /** Resolves when the next server has it, or the file is there. */
+  send(message: MailMessage): Promise<void>;
+  close(): Promise<void>;
+};
+
+export type MailDeps = {
+  readonly settings: {
+    readonly dataDir: string;
+    readonly smtpUrl?: string | undefined;
+    readonly mailFrom: string;
+    readonly mailTimeoutMs: number;
+  };
+  readonly clock: Clock;
+  readonly ids: Ids;
+};
+
+/** Why a mail was not taken, without its addresses and its text. */
+export class MailError extends Error {
+  override name = 'MailError';
+}
+
+/** @example const mail = createMail({ settings, clock, ids }); await mail.send(message); */
+export function createMail({ settings, clock, ids }: MailDeps): Mail {
+  const { smtpUrl, mailFrom } = settings;
+  if (smtpUrl === undefined) return createMailCatcher({ ...settings, clock, ids });
+  const transport = createTransport(smtpOptions(smtpUrl, settings.mailTimeoutMs));
+  return {
+    async send(message) {
+      try {
+        await transport.sendMail(envelopeOf(message, mailFrom, clock));
+      } catch (error) {
+        throw withoutAddresses(error);
+      }
+    },
+    async close() {
+      transport.close();
+    },
+  };
+}
+
+function smtpOptions(address: string, timeoutMs: number) {
+  const url = new URL(address);
+  const isTls = url.protocol === 'smtps:';
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const user = decodeURIComponent(url.username);
+  return {
+    host,
+    port: url.port === '' ? (isTls ? 465 : 587) : Number(url.port),
+    secure: isTls,
+    // A server that offers no TLS gets neither password nor mail; this machine alone is trusted.
+    requireTLS: !isTls && !isLoopbackHost(host),
+    tls: { minVersion: 'TLSv1.2' as const },
+    ...(user === '' ? {} : { auth: { user, pass: decodeURIComponent(url.password) } }),
+    pool: true as const,
+    maxConnections: connectionsMax,
+    maxMessages: mailsPerConnection,
+    connectionTimeout: timeoutMs,
+    greetingTimeout: timeoutMs,
+    socketTimeout: timeoutMs,
+    dnsTimeout: timeoutMs,
+  };
+}
+
+function withoutAddresses(error: unknown): MailError {
+  const { code, responseCode, command } = error as Record<string, unknown>;
+  const facts = [code, responseCode, command].filter((fact) => fact !== undefined).join(' ');
+  return new MailError(`the mail server did not take the mail (${facts})`);
+}
