@@ -99,7 +99,12 @@ describe('the adapter', () => {
     clock.advance(60_001);
     assert.equal(await adapter.find('i1'), undefined);
     const log = createLog({ logLevel: 'silent', instanceName: 'test' });
-    const sweep = createSweep({ entities: createEntityStore(database), clock, log });
+    const sweep = createSweep({
+      entities: createEntityStore(database),
+      families: { sweep: async () => 0 },
+      clock,
+      log,
+    });
     assert.ok((await sweep.run()) >= 700);
     const rows = await database.query<{ entity_id: string }>(
       'SELECT entity_id FROM oidc_entities WHERE organization_id = $1 ORDER BY 1',

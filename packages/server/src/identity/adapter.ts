@@ -1,10 +1,10 @@
 // Where oidc-provider keeps its entities: PostgreSQL, with bearer values hashed and consume atomic.
 import { hash } from 'node:crypto';
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
-import type { Clock } from '../platform/index.ts';
+import { type Clock, systemClock } from '../platform/index.ts';
 import type { EntityStore, FoundEntity } from './entity-store.ts';
 
-type Deps = {
+export type AdapterDeps = {
   entities: EntityStore;
   clock: Clock;
   organizationId: string;
@@ -13,35 +13,55 @@ type Deps = {
 };
 
 /** Whoever reads the database must not be able to redeem these. */
-const bearerModels: ReadonlySet<string> = new Set([
-  'AccessToken',
-  'AuthorizationCode',
-  'RefreshToken',
-]);
+const bearerModels: ReadonlySet<string> = new Set(['AuthorizationCode', 'Session', 'Interaction']);
 
-function payloadOf(row: FoundEntity | undefined): AdapterPayload | undefined {
+/** Under what a bearer value is kept. */
+export const bearerKey = (value: string): string => hash('sha256', value, 'base64url');
+
+/**
+ * The row says when it is over, since a session lives on with the tokens that came out of it. The
+ * library compares with the clock of the system.
+ */
+function payloadOf(row: FoundEntity | undefined, now: number): AdapterPayload | undefined {
   if (row === undefined) return undefined;
-  const payload = row.payload as AdapterPayload;
-  return row.consumedAt === undefined
-    ? payload
-    : { ...payload, consumed: Math.floor(row.consumedAt / 1000) };
+  const { payload, consumedAt, expiresAt } = row;
+  return {
+    ...payload,
+    ...(consumedAt === undefined ? {} : { consumed: Math.floor(consumedAt / 1000) }),
+    ...(expiresAt === undefined
+      ? {}
+      : { exp: Math.ceil((systemClock.now() + expiresAt - now) / 1000) }),
+  };
 }
 
-function createEntityAdapter({ entities, clock, organizationId }: Deps, model: string): Adapter {
+/**
+ * The session inside a request to sign in holds that session's cookie, and would bind the request
+ * to it: the request's own cookies bind it to the browser, and another user may sign in.
+ */
+function kept(model: string, payload: AdapterPayload): AdapterPayload {
+  const { jti, session, ...others } = payload;
+  if (!bearerModels.has(model)) return payload;
+  return model === 'Interaction' || session === undefined ? others : { ...others, session };
+}
+
+function createEntityAdapter(
+  { entities, clock, organizationId }: AdapterDeps,
+  model: string,
+): Adapter {
   const hashed = bearerModels.has(model);
-  const keyOf = (id: string) => (hashed ? hash('sha256', id, 'base64url') : id);
+  const keyOf = (id: string) => (hashed ? bearerKey(id) : id);
   return {
     async upsert(id, payload, expiresInSeconds) {
-      const { jti: _, ...withoutId } = payload;
       const now = clock.now();
       await entities.upsert(
         organizationId,
         {
           model,
           entityId: keyOf(id),
-          payload: hashed ? withoutId : payload,
+          payload: kept(model, payload),
           grantId: payload.grantId,
-          uid: payload.uid,
+          // A code goes with the session that it was given in.
+          uid: payload.uid ?? payload.sessionUid,
           userCode: payload.userCode,
           accountId: payload.accountId,
           clientId: payload.clientId,
@@ -51,15 +71,19 @@ function createEntityAdapter({ entities, clock, organizationId }: Deps, model: s
       );
     },
     async find(id) {
-      const payload = payloadOf(await entities.find(organizationId, model, keyOf(id), clock.now()));
+      const now = clock.now();
+      const payload = payloadOf(await entities.find(organizationId, model, keyOf(id), now), now);
       return payload === undefined || !hashed ? payload : { ...payload, jti: id };
     },
     async findByUid(uid) {
-      return payloadOf(await entities.findBy(organizationId, model, 'uid', uid, clock.now()));
+      const now = clock.now();
+      return payloadOf(await entities.findBy(organizationId, model, 'uid', uid, now), now);
     },
     async findByUserCode(userCode) {
+      const now = clock.now();
       return payloadOf(
-        await entities.findBy(organizationId, model, 'user_code', userCode, clock.now()),
+        await entities.findBy(organizationId, model, 'user_code', userCode, now),
+        now,
       );
     },
     async consume(id) {
@@ -73,7 +97,7 @@ function createEntityAdapter({ entities, clock, organizationId }: Deps, model: s
   };
 }
 
-function createClientAdapter({ findClient }: Deps): Adapter {
+function createClientAdapter({ findClient }: AdapterDeps): Adapter {
   const readOnly = async () => {
     throw new Error('applications are not changed through the authorization server');
   };
@@ -89,7 +113,7 @@ function createClientAdapter({ findClient }: Deps): Adapter {
 }
 
 /** The adapter of one realm: the organisation leads every key, so realms cannot meet. */
-export function createAdapter(deps: Deps): (model: string) => Adapter {
+export function createAdapter(deps: AdapterDeps): (model: string) => Adapter {
   return (model) =>
     model === 'Client' ? createClientAdapter(deps) : createEntityAdapter(deps, model);
 }

@@ -3,18 +3,33 @@ import type { AdapterPayload } from 'oidc-provider';
 import { grantTypesOf } from './grants/index.ts';
 import type { Application } from './types.ts';
 
-/** Our own member: the origins whose scripts may call the token endpoint. */
+/** Our own members: the origins whose scripts may call, and the word of a failed callback. */
 export const webOriginsMember = 'web_origins';
+export const callbackErrorMember = 'callback_error';
+
+const isWebAddress = (uri: string) => /^https?:/.test(uri);
+
+/** The library refuses a client as a whole that has a response type and no redirect URI. */
+function redirects({ securityFlows, redirectUris }: Application): AdapterPayload {
+  if (!securityFlows.includes('AuthorizationCode') || redirectUris.length === 0) {
+    return { response_types: [], redirect_uris: [] };
+  }
+  return {
+    response_types: ['code'],
+    redirect_uris: [...redirectUris],
+    application_type: redirectUris.every(isWebAddress) ? 'web' : 'native',
+  };
+}
 
 export function clientMetadata(application: Application): AdapterPayload {
-  const { clientId, name, secretHash, securityFlows, webOrigins } = application;
+  const { clientId, name, secretHash, securityFlows, webOrigins, callbackError } = application;
   return {
     client_id: clientId,
     client_name: name,
     grant_types: grantTypesOf(securityFlows),
-    response_types: [],
-    redirect_uris: [],
+    ...redirects(application),
     [webOriginsMember]: [...webOrigins],
+    [callbackErrorMember]: callbackError,
     ...(secretHash === undefined
       ? { token_endpoint_auth_method: 'none' }
       : {

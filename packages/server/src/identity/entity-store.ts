@@ -4,6 +4,9 @@ import { type Database, isoTime } from '../platform/index.ts';
 /** Above this many live revocations of one realm its applications should be disabled instead. */
 export const revokedTokensMax = 10_000;
 
+/** More sessions of one account are not shown; all of them end together. */
+const listedMax = 200;
+
 export type EntityColumn = 'uid' | 'user_code';
 
 export type Entity = {
@@ -19,16 +22,25 @@ export type Entity = {
   readonly expiresAt?: number | undefined;
 };
 
-export type FoundEntity = { readonly payload: object; readonly consumedAt?: number };
+export type FoundEntity = {
+  readonly payload: object;
+  /** Epoch milliseconds. */
+  readonly consumedAt?: number;
+  readonly expiresAt?: number;
+};
 export type EntityStore = ReturnType<typeof createEntityStore>;
 
-type FoundRow = { payload: object; consumed_at: Date | null };
+type FoundRow = { payload: object; consumed_at: Date | null; expires_at: Date | null };
 type ExpiredRow = { organization_id: string; model: string; entity_id: string };
 
 function found(row: FoundRow | undefined): FoundEntity | undefined {
   if (row === undefined) return undefined;
-  const { payload, consumed_at } = row;
-  return consumed_at === null ? { payload } : { payload, consumedAt: consumed_at.getTime() };
+  const { payload, consumed_at, expires_at } = row;
+  return {
+    payload,
+    ...(consumed_at === null ? {} : { consumedAt: consumed_at.getTime() }),
+    ...(expires_at === null ? {} : { expiresAt: expires_at.getTime() }),
+  };
 }
 
 export function createEntityStore(database: Database) {
@@ -66,7 +78,7 @@ export function createEntityStore(database: Database) {
       at: number,
     ): Promise<FoundEntity | undefined> {
       const [row] = await database.query<FoundRow>(
-        `SELECT payload, consumed_at FROM oidc_entities
+        `SELECT payload, consumed_at, expires_at FROM oidc_entities
          WHERE organization_id = $1 AND model = $2 AND entity_id = $3
            AND (expires_at IS NULL OR expires_at > $4)`,
         [organizationId, model, entityId, isoTime(at)],
@@ -82,7 +94,7 @@ export function createEntityStore(database: Database) {
       at: number,
     ): Promise<FoundEntity | undefined> {
       const [row] = await database.query<FoundRow>(
-        `SELECT payload, consumed_at FROM oidc_entities
+        `SELECT payload, consumed_at, expires_at FROM oidc_entities
          WHERE organization_id = $1 AND ${column} = $2 AND model = $3
            AND (expires_at IS NULL OR expires_at > $4) LIMIT 1`,
         [organizationId, value, model, isoTime(at)],
@@ -117,6 +129,68 @@ export function createEntityStore(database: Database) {
       await database.query(
         'DELETE FROM oidc_entities WHERE organization_id = $1 AND grant_id = $2',
         [organizationId, grantId],
+      );
+    },
+
+    /** Sessions of a user's browsers with their codes, or all but one of them, or one alone. */
+    async destroyOfAccount(
+      organizationId: string,
+      accountId: string,
+      which: { readonly uid?: string | undefined; readonly exceptUid?: string | undefined } = {},
+    ): Promise<void> {
+      await database.query(
+        `DELETE FROM oidc_entities WHERE organization_id = $1 AND account_id = $2
+           AND ($3::text IS NULL OR uid = $3) AND ($4::text IS NULL OR uid IS DISTINCT FROM $4)`,
+        [organizationId, accountId, which.uid ?? null, which.exceptUid ?? null],
+      );
+    },
+
+    /** The live ones of an account, newest first. */
+    async listOfAccount(
+      organizationId: string,
+      model: string,
+      accountId: string,
+      at: number,
+    ): Promise<FoundEntity[]> {
+      const rows = await database.query<FoundRow>(
+        `SELECT payload, consumed_at, expires_at FROM oidc_entities
+         WHERE organization_id = $1 AND account_id = $2 AND model = $3 AND expires_at > $4
+         ORDER BY created_at DESC, entity_id LIMIT ${listedMax}`,
+        [organizationId, accountId, model, isoTime(at)],
+      );
+      return rows.map((row) => found(row) as FoundEntity);
+    },
+
+    /** Somebody is there: the session lives on. Not for every click: `leastMs` says what is worth a write. */
+    async touch(
+      organizationId: string,
+      session: { model: string; uid: string; expiresAt: number; leastMs: number },
+    ): Promise<void> {
+      await database.query(
+        `UPDATE oidc_entities SET expires_at = $4
+         WHERE organization_id = $1 AND uid = $2 AND model = $3
+           AND expires_at < $4::timestamptz - $5::integer * interval '1 millisecond'`,
+        [organizationId, session.uid, session.model, isoTime(session.expiresAt), session.leastMs],
+      );
+    },
+
+    /** Many of one model that hold nothing but their ids. */
+    async insertIds(
+      organizationId: string,
+      model: string,
+      ids: readonly { readonly entityId: string; readonly expiresAt: number }[],
+      at: number,
+    ): Promise<void> {
+      const rows = ids.map(({ entityId, expiresAt }) => ({
+        entity_id: entityId,
+        expires_at: isoTime(expiresAt),
+      }));
+      await database.query(
+        `INSERT INTO oidc_entities (organization_id, model, entity_id, payload, created_at, expires_at)
+         SELECT $1, $2, entity_id, '{}', $3, expires_at
+         FROM jsonb_to_recordset($4::jsonb) AS r(entity_id text, expires_at timestamptz)
+         ON CONFLICT (organization_id, model, entity_id) DO NOTHING`,
+        [organizationId, model, isoTime(at), JSON.stringify(rows)],
       );
     },
 

@@ -2,7 +2,8 @@
 import { refuse } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import type { Caller, Presented } from '../http/index.ts';
-import type { Clock, Database, Environment, Ids, Log } from '../platform/index.ts';
+import type { Clock, Database, Environment, Ids, Jobs, Log } from '../platform/index.ts';
+import { type Accounts, createAccounts } from './accounts/index.ts';
 import { createApplicationManagement, type Places } from './application-management/operations.ts';
 import { registerApplicationRoutes } from './application-management/routes.ts';
 import { createApplicationStore } from './application-store.ts';
@@ -11,14 +12,18 @@ import {
   type NewApplication,
   type NewPublicApplication,
 } from './applications.ts';
+import { registerAuthorizationRoutes } from './authorization-routes.ts';
 import { createEntityStore } from './entity-store.ts';
-import { createIntrospection } from './introspection.ts';
-import { createProviders } from './providers.ts';
+import { createFlows } from './flows.ts';
+import type { Interactions } from './interactions.ts';
+import { createKeyRotation, type KeyFacts } from './key-rotation.ts';
 import { createRateLimits, defaultTokenLimits, type TokenLimits } from './rate-limits.ts';
 import { createKeyRing } from './realm-keys.ts';
 import { createRealms } from './realms.ts';
 import { createRevision } from './revision.ts';
 import { registerOauthRoutes } from './routes.ts';
+import type { Sessions } from './sessions.ts';
+import { plainPages } from './shown.ts';
 import { createIdentityStore } from './store.ts';
 import { createSweep } from './sweep.ts';
 import type { FindDevice } from './types.ts';
@@ -26,8 +31,11 @@ import { createVerifyToken } from './verify-token.ts';
 
 export type { Places } from './application-management/operations.ts';
 export type { NewApplication } from './applications.ts';
+export type { KeyFacts } from './key-rotation.ts';
 export type { TokenLimits } from './rate-limits.ts';
 export type { FindDevice, FoundDevice } from './types.ts';
+
+const defaultKeyDays = 90;
 
 export type IdentityDeps = {
   readonly database: Database;
@@ -35,6 +43,7 @@ export type IdentityDeps = {
     readonly authUrl: string;
     /** Left out: as strict as production. */
     readonly environment?: Environment;
+    readonly realmKeyDays?: number;
   };
   readonly clock: Clock;
   readonly ids: Ids;
@@ -42,6 +51,8 @@ export type IdentityDeps = {
   /** 32 bytes; the realms' private keys are sealed under a key derived from it. */
   readonly masterKey: Buffer;
   readonly tokenLimits?: TokenLimits;
+  /** Left out, signing keys rotate by command alone. */
+  readonly jobs?: Pick<Jobs, 'handle' | 'enqueue'>;
   readonly findDevice: FindDevice;
 };
 
@@ -49,6 +60,11 @@ export type NewUserDomain = { readonly userDomainId: string; readonly organizati
 export type IssuedCredentials = { readonly clientId: string; readonly clientSecret: string };
 
 export type Identity = {
+  /** The people of the user domains. */
+  readonly accounts: Accounts;
+  /** Requests to sign in, and the sessions that come of them: for the pages. */
+  readonly interactions: Interactions;
+  readonly sessions: Sessions;
   /** Rejects with a Refusal `token_invalid` or `token_expired`. */
   verifyToken(token: string, presented?: Presented): Promise<Caller>;
   /** The OAuth endpoints under /oauth2/v1 and /auth/realms. */
@@ -58,7 +74,11 @@ export type Identity = {
   /** A user domain is a realm: one of each organisation, with signing keys of its own. */
   createRealm(domain: NewUserDomain): Promise<void>;
   createUserDomain(domain: NewUserDomain): Promise<void>;
-  rotateKeys(userDomainId: string): Promise<void>;
+  /** New keys sign in an hour; false where that is under way already. */
+  rotateKeys(userDomainId: string): Promise<boolean>;
+  /** For a stolen key: new ones sign at once, and every token of the others is refused. */
+  replaceKeysAtOnce(userDomainId: string): Promise<void>;
+  listKeys(userDomainId: string): Promise<KeyFacts[]>;
   createApplication(wanted: NewApplication & { userDomainId: string }): Promise<IssuedCredentials>;
   /** One that can keep no secret, such as a page or an app in the hands of its users. */
   createPublicApplication(
@@ -80,24 +100,39 @@ export function createIdentity(deps: IdentityDeps): Identity {
   const keyRing = createKeyRing(masterKey);
   const { authUrl } = settings;
   const realms = createRealms({ store, entities, keyRing, clock, log, revision, authUrl });
+  const rotation = createKeyRotation({
+    store,
+    keyRing,
+    realms,
+    jobs: deps.jobs,
+    clock,
+    log,
+    keyDays: settings.realmKeyDays ?? defaultKeyDays,
+  });
   const applicationStore = createApplicationStore(database);
   const applications = createApplications({ store: applicationStore, clock, ids, revision });
-  const verifyToken = createVerifyToken({ realms, applications, clock, revision });
-  const introspection = createIntrospection({
-    verify: verifyToken,
-    revokeToken: realms.revokeToken,
+  const accounts = createAccounts({
+    ...{ database, clock, ids, log, masterKey, revision },
+    environment: settings.environment ?? 'production',
+    endSessions: (organizationId, userId, exceptSessionId) =>
+      flows.sessions.endAll(organizationId, userId, exceptSessionId),
   });
+  const findUser = accounts.find;
+  const verifyToken = createVerifyToken({ realms, applications, findUser, clock, revision });
   const limits = createRateLimits(deps.tokenLimits ?? defaultTokenLimits, ids.secret());
-  const providers = createProviders({
-    applications,
-    entities,
-    introspection,
-    limits,
-    clock,
-    ids,
-    log,
+  const shown = plainPages;
+  const flows = createFlows({
+    ...{ database, entities, realms, applications, limits, shown, masterKey, clock, ids, log },
+    ...{ verifyToken, findUser },
   });
-  const sweep = createSweep({ entities, clock, log });
+  const { families, sessions, interactions, listenerOf } = flows;
+  const sweep = createSweep({ entities, families, clock, log });
+
+  /** From then on its signing keys rotate by themselves. */
+  async function create(domain: NewUserDomain): Promise<void> {
+    await realms.create(domain);
+    await rotation.arm(domain);
+  }
 
   async function demandDomain(userDomainId: string, organizationId: string): Promise<void> {
     const realm = await realms.find(userDomainId);
@@ -107,13 +142,15 @@ export function createIdentity(deps: IdentityDeps): Identity {
   }
 
   return {
+    accounts,
+    interactions,
+    sessions,
     verifyToken,
     async register(app) {
-      await registerOauthRoutes(app, {
-        findRealm: realms.find,
-        listenerOf: providers.of,
-        limits,
-      });
+      const findRealm = realms.find;
+      const { checkSecret } = applications;
+      await registerOauthRoutes(app, { findRealm, listenerOf, limits });
+      await registerAuthorizationRoutes(app, { findRealm, listenerOf, checkSecret, limits, shown });
       sweep.start();
     },
     registerManagement(app, places) {
@@ -123,9 +160,11 @@ export function createIdentity(deps: IdentityDeps): Identity {
       const made = { store, applications, places, clock, ids, allowsLoopback };
       registerApplicationRoutes(app, createApplicationManagement(made));
     },
-    createRealm: realms.create,
-    createUserDomain: realms.create,
-    rotateKeys: realms.rotateKeys,
+    createRealm: create,
+    createUserDomain: create,
+    rotateKeys: rotation.rotate,
+    replaceKeysAtOnce: rotation.replaceAtOnce,
+    listKeys: rotation.list,
     async createApplication({ userDomainId, ...wanted }) {
       await demandDomain(userDomainId, wanted.organizationId);
       return applications.create(wanted);

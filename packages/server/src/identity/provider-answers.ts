@@ -1,5 +1,6 @@
 // What is added to the library's answers: members of the token response, challenges, our JWTs.
 import type { KoaContextWithOIDC } from 'oidc-provider';
+import { completeCallback } from './authorization-rules.ts';
 import type { Introspection } from './introspection.ts';
 import type { Realm } from './types.ts';
 
@@ -74,8 +75,7 @@ export function createAnswers(deps: Deps) {
     const body = ctx.body as Body | undefined;
     if (route === 'token' && ctx.status === 200 && body) ctx.body = completeTokenResponse(body);
     if (ctx.status === 400 && body) nameClientError(ctx, body);
-    // Nobody signs in here yet.
-    if (route === 'discovery' && body) delete body['authorization_endpoint'];
+    if (route === 'authorization' || route === 'resume') completeCallback(ctx);
     if (body?.['error'] === 'unsupported_token_type') await answerForJwt(ctx, deps);
     if (ctx.status === 401 && !ctx.response.get('WWW-Authenticate')) {
       ctx.set('WWW-Authenticate', `Basic realm="${deps.realm.issuer}"`);

@@ -1,86 +1,42 @@
 // The authorization server of one realm: oidc-provider with the platform's rules.
 import { errorCodes, Refusal } from '@switchyard/contract';
-import Provider, { type Configuration, errors, type KoaContextWithOIDC } from 'oidc-provider';
+import Provider, { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import type { Clock, Ids, Log } from '../platform/index.ts';
-import { createTokenWriter } from './access-token.ts';
-import { createAdapter } from './adapter.ts';
+import type { User } from './accounts/types.ts';
 import type { Applications } from './applications.ts';
-import { clientMetadata, webOriginsMember } from './client-metadata.ts';
+import { checkAuthorizationRequest, noteCallbackFaults } from './authorization-rules.ts';
+import { type CookieKeys, cookieOptions } from './cookies.ts';
 import type { EntityStore } from './entity-store.ts';
 import { type GrantDeps, grants } from './grants/index.ts';
 import type { Introspection } from './introspection.ts';
 import { createAnswers } from './provider-answers.ts';
+import { configure } from './provider-configuration.ts';
 import type { RateLimits } from './rate-limits.ts';
-import { scopes } from './scopes.ts';
+import type { Shown } from './shown.ts';
 import type { Application, Realm } from './types.ts';
+import type { UserTokens } from './user-tokens.ts';
 
 export type ProviderDeps = {
   applications: Applications;
   entities: EntityStore;
   introspection: Introspection;
   limits: RateLimits;
+  userTokens: UserTokens;
+  cookieKeys: CookieKeys;
+  shown: Shown;
   clock: Clock;
   ids: Ids;
   log: Log;
+  findUser(organizationId: string, userId: string): Promise<User | undefined>;
 };
 
-/** Keycloak's paths below the issuer, which clients in this field have built in. */
-export const innerPaths = {
-  token: '/protocol/openid-connect/token',
-  introspection: '/protocol/openid-connect/token/introspect',
-  revocation: '/protocol/openid-connect/revoke',
-  jwks: '/protocol/openid-connect/certs',
-  discovery: '/.well-known/openid-configuration',
-} as const;
+export type RealmProvider = {
+  readonly realm: Realm;
+  readonly provider: Provider;
+  readonly cookies: ReturnType<typeof cookieOptions>;
+};
 
-type FindApplication = (clientId: string) => Promise<Application | undefined>;
-
-function configure(deps: ProviderDeps, realm: Realm, find: FindApplication): Configuration {
-  const { signing, keys } = realm;
-  // The library signs with the first key that fits.
-  const ordered = new Set([signing.ES256, signing.RS256, ...keys.values()]);
-  return {
-    adapter: createAdapter({
-      entities: deps.entities,
-      clock: deps.clock,
-      organizationId: realm.organizationId,
-      findClient: async (clientId) => {
-        const application = await find(clientId);
-        return application === undefined ? undefined : clientMetadata(application);
-      },
-    }),
-    jwks: { keys: [...ordered].map((key) => key.privateJwk) },
-    // No method with a key derived from the secret: we have its hash alone.
-    clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
-    responseTypes: [],
-    scopes,
-    routes: innerPaths,
-    features: {
-      clientCredentials: { enabled: true },
-      introspection: { enabled: true },
-      revocation: { enabled: true },
-      devInteractions: { enabled: false },
-      dPoP: { enabled: false },
-      pushedAuthorizationRequests: { enabled: false },
-      rpInitiatedLogout: { enabled: false },
-      userinfo: { enabled: false },
-    },
-    formats: {
-      customizers: {
-        jwt: createTokenWriter({ realm, clock: deps.clock, ids: deps.ids, findApplication: find }),
-      },
-    },
-    extraClientMetadata: { properties: [webOriginsMember] },
-    clientBasedCORS: (_ctx, origin, client) => {
-      const origins = client[webOriginsMember];
-      return Array.isArray(origins) && origins.includes(origin);
-    },
-    // Every caller is a program, also one that sends a browser's Accept header.
-    renderError: (ctx, out) => {
-      ctx.body = out;
-    },
-  };
-}
+export type FindApplication = (clientId: string) => Promise<Application | undefined>;
 
 function limitClientWith(limits: RateLimits, realm: Realm): GrantDeps['limitClient'] {
   return async (ctx, clientId) => {
@@ -105,24 +61,42 @@ function answerFault(ctx: KoaContextWithOIDC, error: Error, fault: (error: Error
   ctx.body = { error: 'temporarily_unavailable', error_description: error.detail };
 }
 
-export function createRealmProvider(deps: ProviderDeps, realm: Realm): Provider {
+/** Where the library asks the request, or compares, ours goes by what is registered. */
+function replaceParts(provider: Provider, realm: Realm, applications: Applications): void {
+  const { Client, OIDCContext } = provider;
+  Client.prototype.compareClientSecret = function compareHash(actual: string) {
+    return applications.checkSecret(realm.organizationId, this.clientId, actual);
+  };
+  // The library lets native clients come back to any port of the loopback.
+  Client.prototype.redirectUriAllowed = function isRegistered(uri: string) {
+    return this.redirectUris?.includes(uri) === true;
+  };
+  // The library builds addresses from the Host header; ours do not depend on who asks.
+  OIDCContext.prototype.urlFor = (name, options) => provider.urlFor(name, options);
+  // The proxy that may end TLS is known to the server alone; to people all of this is https.
+  const { protocol } = new URL(realm.issuer);
+  Object.defineProperty(provider.request, 'protocol', { value: protocol.slice(0, -1) });
+}
+
+export function createRealmProvider(deps: ProviderDeps, realm: Realm): RealmProvider {
   const { applications, log } = deps;
   const find: FindApplication = async (clientId) => {
     const application = await applications.find(realm.organizationId, clientId);
     return application?.status === 'Enabled' ? application : undefined;
   };
-  const provider = new Provider(realm.issuer, configure(deps, realm, find));
-
-  provider.Client.prototype.compareClientSecret = function compareHash(actual: string) {
-    return applications.checkSecret(realm.organizationId, this.clientId, actual);
-  };
-  // The library builds addresses from the Host header; ours do not depend on who asks.
-  provider.OIDCContext.prototype.urlFor = (name) => provider.urlFor(name);
+  const cookies = cookieOptions(realm.userDomainId, deps.cookieKeys);
+  const provider = new Provider(realm.issuer, configure({ ...deps, realm, find, cookies }));
+  replaceParts(provider, realm, applications);
+  checkAuthorizationRequest(provider);
+  noteCallbackFaults(provider);
 
   const grantDeps: GrantDeps = {
     provider,
     realm,
+    clock: deps.clock,
+    userTokens: deps.userTokens,
     findApplication: find,
+    findUser: (userId) => deps.findUser(realm.organizationId, userId),
     limitClient: limitClientWith(deps.limits, realm),
   };
   for (const grant of grants) {
@@ -144,5 +118,5 @@ export function createRealmProvider(deps: ProviderDeps, realm: Realm): Provider 
   provider.onerror = fault;
   provider.on('server_error', (ctx, error) => answerFault(ctx, error, fault));
   provider.on('grant.error', refused);
-  return provider;
+  return { realm, provider, cookies };
 }

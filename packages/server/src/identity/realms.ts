@@ -1,7 +1,6 @@
 // Realms: a user domain with its keys, kept in a bounded cache that follows rotation and revocation.
 import { refuse } from '@switchyard/contract';
 import type { Clock, Log } from '../platform/index.ts';
-import { accessTokenSecondsMax } from './applications.ts';
 import { createCachedLookup } from './cached-lookup.ts';
 import { type EntityStore, revokedTokensMax } from './entity-store.ts';
 import { type KeyRing, signingKey } from './realm-keys.ts';
@@ -12,8 +11,6 @@ import type { Realm, RealmKey } from './types.ts';
 export const cachedRealmsMax = 500;
 /** How long another process may take to see rotated keys, a revoked token, a disabled domain. */
 export const realmTtlMs = 20_000;
-/** A rotated key is published this long before it signs, so that caches of the JWKS have it. */
-export const keyLeadMs = 3_600_000;
 
 const revokedTokenModel = 'RevokedAccessToken';
 const userDomainPattern = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
@@ -75,6 +72,8 @@ export function createRealms(deps: Deps) {
 
   return {
     find,
+    /** Its rows were changed: this process sees that at once. */
+    changed,
 
     async findByIssuer(issuer: string): Promise<Realm | undefined> {
       return issuer.startsWith(issuerPrefix) ? find(issuer.slice(issuerPrefix.length)) : undefined;
@@ -98,19 +97,15 @@ export function createRealms(deps: Deps) {
       changed(userDomainId);
     },
 
-    /** New keys are published now and sign after the lead; old tokens verify until they expire. */
-    async rotateKeys(userDomainId: string): Promise<void> {
-      const realm =
-        (await find(userDomainId)) ?? refuse('resource_not_found', 'No such user domain.');
-      const now = clock.now();
-      const activeFrom = now + keyLeadMs;
-      await store.replaceKeys(
-        realm.organizationId,
-        await keyRing.make(realm.organizationId, activeFrom),
-        now,
-        activeFrom + realmTtlMs + accessTokenSecondsMax * 1000,
-      );
-      changed(userDomainId);
+    /** Tokens, or families of tokens, by their ids; as below. */
+    async revokeAll(
+      organizationId: string,
+      revoked: readonly { readonly id: string; readonly expiresAt: number }[],
+    ): Promise<void> {
+      const rows = revoked.map(({ id, expiresAt }) => ({ entityId: id, expiresAt }));
+      await entities.insertIds(organizationId, revokedTokenModel, rows, clock.now());
+      const userDomainId = await store.findDomainOf(organizationId);
+      if (userDomainId !== undefined) changed(userDomainId);
     },
 
     /** The token is refused here at once, elsewhere within a minute. */

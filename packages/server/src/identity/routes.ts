@@ -1,8 +1,8 @@
 // Mounts the authorization server: both spellings of its paths, into the realm's own provider.
-import type { ServerResponse } from 'node:http';
 import { errorCodes, Refusal } from '@switchyard/contract';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { innerPaths } from './provider.ts';
+import { type Listener, passOn, type RealmRequest } from './pass-on.ts';
+import { innerPaths } from './provider-configuration.ts';
 import type { RateLimits } from './rate-limits.ts';
 import type { Realm } from './types.ts';
 
@@ -15,11 +15,9 @@ type Endpoint = {
 
 type Deps = {
   findRealm(userDomainId: string): Promise<Realm | undefined>;
-  listenerOf(realm: Realm): (request: FastifyRequest['raw'], response: ServerResponse) => unknown;
+  listenerOf(realm: Realm): Listener;
   limits: RateLimits;
 };
-
-type RealmRequest = FastifyRequest<{ Params: { realm: string } }>;
 
 const posts = ['POST', 'OPTIONS'] as const;
 const reads = ['GET', 'HEAD', 'OPTIONS'] as const;
@@ -39,7 +37,12 @@ const endpoints: readonly Endpoint[] = [
 ];
 
 /** RFC 6749's error body, for what is refused before the library sees it. */
-function refuseWith(reply: FastifyReply, status: number, error: string, description: string) {
+export function refuseWith(
+  reply: FastifyReply,
+  status: number,
+  error: string,
+  description: string,
+) {
   return reply
     .code(status)
     .header('Cache-Control', 'no-store')
@@ -62,19 +65,14 @@ function createHandler({ findRealm, listenerOf, limits }: Deps, endpoint: Endpoi
     if (realm === undefined)
       return refuseWith(reply, 404, 'invalid_request', 'unknown user domain');
 
-    reply.hijack();
-    for (const [name, value] of Object.entries(reply.getHeaders())) {
-      if (value !== undefined) reply.raw.setHeader(name, value);
-    }
-    request.raw.url = endpoint.inner;
-    await listenerOf(realm)(request.raw, reply.raw);
+    await passOn(listenerOf(realm), endpoint.inner, request, reply);
     if (reply.raw.statusCode === 401) await limits.failed(request.ip);
     return reply;
   };
 }
 
 /** What fails before the library sees it, in RFC 6749's body too; faults are the house's to report. */
-function answerError(error: unknown, _request: FastifyRequest, reply: FastifyReply) {
+export function answerError(error: unknown, _request: FastifyRequest, reply: FastifyReply) {
   if (error instanceof Refusal) {
     const { status } = errorCodes[error.code];
     if (error.retryAfterMs !== undefined) {

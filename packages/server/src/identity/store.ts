@@ -6,6 +6,14 @@ import type { SealedKey, SigningAlgorithm, Status, UserDomain } from './types.ts
 /** Rotation makes two keys at a time: this many are years of them, not a working set. */
 const keysPerRealmMax = 32;
 
+export type KeyChange = {
+  readonly keys: readonly SealedKey[];
+  /** Epoch milliseconds, as all of these. */
+  readonly at: number;
+  readonly retireOthersAt: number;
+  readonly unlessActiveAfter: number | undefined;
+};
+
 export type IdentityStore = ReturnType<typeof createIdentityStore>;
 
 type DomainRow = { user_domain_id: string; organization_id: string; status: Status };
@@ -58,6 +66,14 @@ export function createIdentityStore(database: Database) {
       return row === undefined ? undefined : domainOf(row);
     },
 
+    async findDomainOf(organizationId: string): Promise<string | undefined> {
+      const [row] = await database.query<{ user_domain_id: string }>(
+        'SELECT user_domain_id FROM user_domains WHERE organization_id = $1',
+        [organizationId],
+      );
+      return row?.user_domain_id;
+    },
+
     /** False where the name or the organisation has a domain already: then nothing was written. */
     async insertDomain(
       domain: UserDomain,
@@ -85,18 +101,39 @@ export function createIdentityStore(database: Database) {
       return rows.map(keyOf);
     },
 
-    /** The new keys come in and every key that had no end gets one, or neither happens. */
-    async replaceKeys(
-      organizationId: string,
-      keys: readonly SealedKey[],
-      at: number,
-      retireOthersAt: number,
-    ): Promise<void> {
-      await database.transaction(async (trx) => {
-        await sql`UPDATE realm_keys SET retire_at = ${isoTime(retireOthersAt)}
-          WHERE organization_id = ${organizationId} AND retire_at IS NULL`.execute(trx);
+    /**
+     * The new keys come in and every other one ends at `retireOthersAt`, unless it ends before:
+     * all of that or nothing. False where a key begins after `unlessActiveAfter`: then somebody
+     * else was faster.
+     */
+    async replaceKeys(organizationId: string, change: KeyChange): Promise<boolean> {
+      const { keys, at, retireOthersAt, unlessActiveAfter } = change;
+      const end = isoTime(retireOthersAt);
+      return database.transaction(async (trx) => {
+        // Two rotations at once take turns.
+        await sql`SELECT 1 FROM user_domains WHERE organization_id = ${organizationId} FOR UPDATE`.execute(
+          trx,
+        );
+        if (unlessActiveAfter !== undefined) {
+          const younger =
+            await sql`SELECT 1 FROM realm_keys WHERE organization_id = ${organizationId}
+            AND active_from > ${isoTime(unlessActiveAfter)} LIMIT 1`.execute(trx);
+          if (younger.rows.length > 0) return false;
+        }
+        await sql`UPDATE realm_keys SET retire_at = ${end} WHERE organization_id = ${organizationId}
+          AND (retire_at IS NULL OR retire_at > ${end})`.execute(trx);
         await insertKeys(trx, organizationId, keys, at);
+        return true;
       });
+    },
+
+    /** Tells how many keys went that had ended before `endedBefore`. */
+    async deleteKeys(organizationId: string, endedBefore: number): Promise<number> {
+      const gone = await database.query(
+        'DELETE FROM realm_keys WHERE organization_id = $1 AND retire_at < $2 RETURNING key_id',
+        [organizationId, isoTime(endedBefore)],
+      );
+      return gone.length;
     },
   };
 }

@@ -1,6 +1,7 @@
 // Deletes expired codes, tokens and sessions in bounded batches, now and then.
 import type { Clock, Log } from '../platform/index.ts';
 import type { EntityStore } from './entity-store.ts';
+import type { Families } from './families.ts';
 
 const batchRows = 500;
 const batchesPerRunMax = 20;
@@ -8,20 +9,30 @@ const everyMs = 300_000;
 
 export type Sweep = { run(): Promise<number>; start(): void; stop(): Promise<void> };
 
-type Deps = { entities: EntityStore; clock: Clock; log: Log };
+type Deps = {
+  entities: Pick<EntityStore, 'deleteExpired'>;
+  families: Pick<Families, 'sweep'>;
+  clock: Clock;
+  log: Log;
+};
 
-export function createSweep({ entities, clock, log }: Deps): Sweep {
+export function createSweep({ entities, families, clock, log }: Deps): Sweep {
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<unknown> = Promise.resolve();
 
-  async function run(): Promise<number> {
+  async function inBatches(deleteSome: (limit: number) => Promise<number>): Promise<number> {
     let total = 0;
     for (let batch = 0; batch < batchesPerRunMax; batch += 1) {
-      const deleted = await entities.deleteExpired(clock.now(), batchRows);
+      const deleted = await deleteSome(batchRows);
       total += deleted;
       if (deleted < batchRows) break;
     }
     return total;
+  }
+
+  async function run(): Promise<number> {
+    const expired = await inBatches((limit) => entities.deleteExpired(clock.now(), limit));
+    return expired + (await inBatches(families.sweep));
   }
 
   return {

@@ -9,7 +9,7 @@ const machineTokenSeconds = 3600;
 
 export const clientCredentials: Grant = {
   grantType: 'client_credentials',
-  securityFlow: 'ClientCredentials',
+  securityFlows: ['ClientCredentials'],
   parameters: ['scope'],
   handle:
     ({ provider, realm, findApplication, limitClient }) =>

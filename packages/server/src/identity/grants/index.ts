@@ -1,30 +1,39 @@
 // The table of grants: to add one, write its file and name it here.
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC, TokenEndpointGrantContext } from 'oidc-provider';
+import type { Clock } from '../../platform/index.ts';
+import type { User } from '../accounts/types.ts';
 import type { Application, Realm, SecurityFlow } from '../types.ts';
+import type { UserTokens } from '../user-tokens.ts';
+import { authorizationCode } from './authorization-code.ts';
 import { clientCredentials } from './client-credentials.ts';
+import { refreshToken } from './refresh-token.ts';
 
 export type GrantDeps = {
   readonly provider: Provider;
   readonly realm: Realm;
+  readonly clock: Clock;
+  readonly userTokens: UserTokens;
   /** Of this realm, and undefined where it is disabled. */
   findApplication(clientId: string): Promise<Application | undefined>;
+  /** Of this realm, enabled or not. */
+  findUser(userId: string): Promise<User | undefined>;
   /** Rejects where the client asks too often. */
   limitClient(ctx: KoaContextWithOIDC, clientId: string): Promise<void>;
 };
 
 export type Grant = {
   readonly grantType: string;
-  /** The setting of the application that allows it. */
-  readonly securityFlow: SecurityFlow;
+  /** The settings of the application that allow it, each by itself. */
+  readonly securityFlows: readonly SecurityFlow[];
   readonly parameters: readonly string[];
   handle(deps: GrantDeps): (ctx: TokenEndpointGrantContext) => Promise<void>;
 };
 
-export const grants: readonly Grant[] = [clientCredentials];
+export const grants: readonly Grant[] = [authorizationCode, clientCredentials, refreshToken];
 
 export function grantTypesOf(flows: readonly SecurityFlow[]): string[] {
   return grants
-    .filter((grant) => flows.includes(grant.securityFlow))
+    .filter((grant) => grant.securityFlows.some((flow) => flows.includes(flow)))
     .map((grant) => grant.grantType);
 }

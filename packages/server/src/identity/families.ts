@@ -1,0 +1,106 @@
+// Families of refresh tokens: begun by a sign-in, carried on by each refresh, ended once for all.
+import type { Clock, Ids, Log } from '../platform/index.ts';
+import type { EndedFamily, Ending, Family, FamilyStore } from './family-store.ts';
+
+type Lifetime = { readonly idleMs: number; readonly longestMs: number };
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+/** Of a browser, and of what was begun in one. */
+export const browserLifetime: Lifetime = { idleMs: 15 * minuteMs, longestMs: 8 * hourMs };
+/** Of a device or a program into which somebody typed a password: a shift, and a day at most. */
+export const directLifetime: Lifetime = { idleMs: 8 * hourMs, longestMs: 24 * hourMs };
+
+export type NewFamily = Pick<
+  Family,
+  | 'organizationId'
+  | 'familyId'
+  | 'userId'
+  | 'clientId'
+  | 'sessionId'
+  | 'kind'
+  | 'facts'
+  | 'accessMs'
+>;
+
+export type Families = ReturnType<typeof createFamilies>;
+
+type Deps = {
+  store: FamilyStore;
+  clock: Clock;
+  ids: Ids;
+  log: Log;
+  /** Access tokens of the families are refused from here on. */
+  revoke(organizationId: string, ended: readonly EndedFamily[]): Promise<void>;
+};
+
+const lifetimeOf = (kind: Family['kind']) =>
+  kind === 'AuthorizationCode' ? browserLifetime : directLifetime;
+
+export function createFamilies({ store, clock, ids, log, revoke }: Deps) {
+  function made(wanted: NewFamily): Family {
+    const now = clock.now();
+    const { idleMs, longestMs } = lifetimeOf(wanted.kind);
+    // What a browser began ends with its sign-in, however late the code was asked for.
+    const endsAt = Math.min(now, wanted.facts.authenticatedAt) + longestMs;
+    return {
+      ...wanted,
+      tokenId: ids.uuidV4(),
+      createdAt: now,
+      refreshedAt: now,
+      accessExpiresAt: now + wanted.accessMs,
+      expiresAt: Math.min(now + idleMs, endsAt),
+      endsAt,
+      idleMs,
+    };
+  }
+
+  async function end(organizationId: string, ending: Ending): Promise<number> {
+    const ended = await store.end(organizationId, ending);
+    const now = clock.now();
+    const alive = ended.filter(({ accessExpiresAt }) => accessExpiresAt > now);
+    if (alive.length > 0) await revoke(organizationId, alive);
+    return ended.length;
+  }
+
+  return {
+    async begin(wanted: NewFamily): Promise<Family> {
+      const family = made(wanted);
+      await store.insert(family);
+      return family;
+    },
+
+    /** Undefined where the code was redeemed already: then the family that it began is over. */
+    async beginByCode(wanted: NewFamily, codeId: string): Promise<Family | undefined> {
+      const family = made(wanted);
+      if (await store.insertForCode(family, codeId)) return family;
+      const { organizationId, familyId, clientId } = wanted;
+      await end(organizationId, { familyId });
+      log.warn({ clientId, familyId }, 'an authorization code came twice: its tokens are revoked');
+      return undefined;
+    },
+
+    /**
+     * Undefined where the refresh token is not the last of its family. An older one may be a
+     * thief's or show that there is one: then nobody goes on with this family.
+     */
+    async renew(
+      key: Pick<Family, 'organizationId' | 'familyId' | 'clientId' | 'tokenId'>,
+    ): Promise<Family | undefined> {
+      const renewed = await store.renew({ ...key, nextTokenId: ids.uuidV4(), at: clock.now() });
+      if (renewed !== undefined) return renewed;
+      const { organizationId, familyId, clientId } = key;
+      if ((await end(organizationId, { familyId })) > 0) {
+        log.warn({ clientId, familyId }, 'a refresh token came twice: its family is revoked');
+      }
+      return undefined;
+    },
+
+    find: (organizationId: string, familyId: string) =>
+      store.find(organizationId, familyId, clock.now()),
+    list: (organizationId: string, userId: string) =>
+      store.list(organizationId, userId, clock.now()),
+    end,
+    sweep: (limit: number) => store.deleteEnded(clock.now(), limit),
+  };
+}

@@ -1,0 +1,251 @@
+// The SQL of families of refresh tokens.
+import { type Database, isoTime } from '../platform/index.ts';
+import type { Method } from './accounts/types.ts';
+
+/** More sign-ins of one user than this are not shown; all of them end together. */
+const listedMax = 200;
+
+export type FamilyKind = 'AuthorizationCode' | 'Password' | 'CustomToken';
+
+/** What the next access token of the family repeats. */
+export type FamilyFacts = {
+  readonly scope: string;
+  readonly methods: readonly Method[];
+  /** Epoch milliseconds. */
+  readonly authenticatedAt: number;
+  readonly device?: object | undefined;
+  /** Thumbprint of the certificate that the tokens are bound to (RFC 8705). */
+  readonly certificate?: string | undefined;
+};
+
+export type Family = {
+  readonly organizationId: string;
+  readonly familyId: string;
+  readonly userId: string;
+  readonly clientId: string;
+  readonly sessionId?: string | undefined;
+  readonly kind: FamilyKind;
+  /** The one refresh token that is good. */
+  readonly tokenId: string;
+  readonly facts: FamilyFacts;
+  /** All in epoch milliseconds. */
+  readonly createdAt: number;
+  readonly refreshedAt: number;
+  readonly accessExpiresAt: number;
+  readonly expiresAt: number;
+  readonly endsAt: number;
+  /** How long it lives on after each use. */
+  readonly idleMs: number;
+  /** How long its access tokens live. */
+  readonly accessMs: number;
+};
+
+export type EndedFamily = Pick<Family, 'familyId' | 'accessExpiresAt'>;
+/** Which families end: one, those of a browser's session, or all of a user. */
+export type Ending =
+  | { readonly familyId: string }
+  | { readonly userId: string; readonly sessionId: string }
+  | { readonly userId: string; readonly exceptSessionId?: string | undefined };
+
+export type FamilyStore = ReturnType<typeof createFamilyStore>;
+
+type FamilyRow = {
+  organization_id: string;
+  family_id: string;
+  user_id: string;
+  client_id: string;
+  session_id: string | null;
+  kind: FamilyKind;
+  token_id: string;
+  facts: FamilyFacts;
+  created_at: Date;
+  refreshed_at: Date;
+  access_expires_at: Date;
+  expires_at: Date;
+  ends_at: Date;
+  idle_ms: number;
+  access_ms: number;
+};
+type EndedRow = Pick<FamilyRow, 'family_id' | 'access_expires_at'>;
+
+const columns = `organization_id, family_id, user_id, client_id, session_id, kind, token_id, facts,
+  created_at, refreshed_at, access_expires_at, expires_at, ends_at, idle_ms, access_ms`;
+
+function familyOf(row: FamilyRow): Family {
+  return {
+    organizationId: row.organization_id,
+    familyId: row.family_id,
+    userId: row.user_id,
+    clientId: row.client_id,
+    sessionId: row.session_id ?? undefined,
+    kind: row.kind,
+    tokenId: row.token_id,
+    facts: row.facts,
+    createdAt: row.created_at.getTime(),
+    refreshedAt: row.refreshed_at.getTime(),
+    accessExpiresAt: row.access_expires_at.getTime(),
+    expiresAt: row.expires_at.getTime(),
+    endsAt: row.ends_at.getTime(),
+    idleMs: row.idle_ms,
+    accessMs: row.access_ms,
+  };
+}
+
+const endedOf = (row: EndedRow): EndedFamily => ({
+  familyId: row.family_id,
+  accessExpiresAt: row.access_expires_at.getTime(),
+});
+
+function valuesOf(family: Family): unknown[] {
+  return [
+    family.organizationId,
+    family.familyId,
+    family.userId,
+    family.clientId,
+    family.sessionId ?? null,
+    family.kind,
+    family.tokenId,
+    JSON.stringify(family.facts),
+    isoTime(family.createdAt),
+    isoTime(family.refreshedAt),
+    isoTime(family.accessExpiresAt),
+    isoTime(family.expiresAt),
+    isoTime(family.endsAt),
+    family.idleMs,
+    family.accessMs,
+  ];
+}
+
+function conditionOf(ending: Ending): [text: string, ...values: string[]] {
+  if ('familyId' in ending) return ['family_id = $2', ending.familyId];
+  const { userId } = ending;
+  if ('sessionId' in ending) {
+    // What was not begun in a browser is a session of its own, under the family's id.
+    const text =
+      'user_id = $2 AND (session_id = $3 OR (session_id IS NULL AND family_id::text = $3))';
+    return [text, userId, ending.sessionId];
+  }
+  const { exceptSessionId: kept } = ending;
+  if (kept === undefined) return ['user_id = $2', userId];
+  return ['user_id = $2 AND coalesce(session_id, family_id::text) <> $3', userId, kept];
+}
+
+export function createFamilyStore(database: Database) {
+  return {
+    async insert(family: Family): Promise<void> {
+      await database.query(
+        `INSERT INTO token_families (${columns})
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
+        valuesOf(family),
+      );
+    },
+
+    /**
+     * Uses the code up and begins the family, or neither: so whoever comes second with the code
+     * finds the family that he has to end. The code stays as long as the family may live.
+     */
+    async insertForCode(family: Family, codeId: string): Promise<boolean> {
+      const made = await database.query(
+        `WITH used AS (
+           UPDATE oidc_entities SET consumed_at = $9, expires_at = $13
+           WHERE organization_id = $1 AND model = 'AuthorizationCode' AND entity_id = $16
+             AND consumed_at IS NULL
+           RETURNING entity_id)
+         INSERT INTO token_families (${columns})
+         SELECT $1, $2, $3, $4, $5, $6, $7, $8::jsonb, $9::timestamptz, $10::timestamptz,
+           $11::timestamptz, $12::timestamptz, $13::timestamptz, $14::integer,
+           $15::integer
+         FROM used RETURNING family_id`,
+        [...valuesOf(family), codeId],
+      );
+      return made.length > 0;
+    },
+
+    /**
+     * Puts the next refresh token in the place of this one: for exactly one of any number of
+     * callers. The browser's session lives on with it.
+     */
+    async renew(renewal: {
+      organizationId: string;
+      familyId: string;
+      clientId: string;
+      tokenId: string;
+      nextTokenId: string;
+      at: number;
+    }): Promise<Family | undefined> {
+      const [row] = await database.query<FamilyRow>(
+        `WITH renewed AS (
+           UPDATE token_families SET token_id = $5, refreshed_at = $6,
+             access_expires_at = $6::timestamptz + access_ms * interval '1 millisecond',
+             expires_at = least(ends_at, $6::timestamptz + idle_ms * interval '1 millisecond')
+           WHERE organization_id = $1 AND family_id = $2 AND client_id = $3 AND token_id = $4
+             AND expires_at > $6
+           RETURNING ${columns}),
+         seen AS (
+           UPDATE oidc_entities SET expires_at = renewed.expires_at FROM renewed
+           WHERE oidc_entities.organization_id = $1 AND oidc_entities.uid = renewed.session_id
+             AND oidc_entities.model = 'Session')
+         SELECT ${columns} FROM renewed`,
+        [
+          renewal.organizationId,
+          renewal.familyId,
+          renewal.clientId,
+          renewal.tokenId,
+          renewal.nextTokenId,
+          isoTime(renewal.at),
+        ],
+      );
+      return row === undefined ? undefined : familyOf(row);
+    },
+
+    async find(organizationId: string, familyId: string, at: number): Promise<Family | undefined> {
+      const [row] = await database.query<FamilyRow>(
+        `SELECT ${columns} FROM token_families
+         WHERE organization_id = $1 AND family_id = $2 AND expires_at > $3`,
+        [organizationId, familyId, isoTime(at)],
+      );
+      return row === undefined ? undefined : familyOf(row);
+    },
+
+    /** Newest first. */
+    async list(organizationId: string, userId: string, at: number): Promise<Family[]> {
+      const rows = await database.query<FamilyRow>(
+        `SELECT ${columns} FROM token_families
+         WHERE organization_id = $1 AND user_id = $2 AND expires_at > $3
+         ORDER BY created_at DESC, family_id LIMIT ${listedMax}`,
+        [organizationId, userId, isoTime(at)],
+      );
+      return rows.map(familyOf);
+    },
+
+    async end(organizationId: string, ending: Ending): Promise<EndedFamily[]> {
+      const [condition, ...values] = conditionOf(ending);
+      const rows = await database.query<EndedRow>(
+        `DELETE FROM token_families WHERE organization_id = $1 AND ${condition}
+         RETURNING family_id, access_expires_at`,
+        [organizationId, ...values],
+      );
+      return rows.map(endedOf);
+    },
+
+    /** Deletes at most `limit` families that are over, tenant by tenant, and tells how many went. */
+    async deleteEnded(at: number, limit: number): Promise<number> {
+      const rows = await database.query<{ organization_id: string; family_id: string }>(
+        `SELECT organization_id, family_id FROM token_families
+         WHERE ends_at < $1 ORDER BY ends_at LIMIT $2`,
+        [isoTime(at), limit],
+      );
+      let deleted = 0;
+      for (const [organizationId, ended] of Map.groupBy(rows, (row) => row.organization_id)) {
+        const gone = await database.query(
+          `DELETE FROM token_families WHERE organization_id = $1 AND ends_at < $3
+             AND family_id IN (SELECT value::uuid FROM jsonb_array_elements_text($2::jsonb))
+           RETURNING family_id`,
+          [organizationId, JSON.stringify(ended.map((row) => row.family_id)), isoTime(at)],
+        );
+        deleted += gone.length;
+      }
+      return deleted;
+    },
+  };
+}

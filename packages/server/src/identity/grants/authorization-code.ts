@@ -1,0 +1,72 @@
+// The authorization code grant (RFC 6749, 4.1.3): what a browser brought back becomes tokens, once.
+import { hash, timingSafeEqual } from 'node:crypto';
+import { type AuthorizationCode, errors } from 'oidc-provider';
+import type { Method } from '../accounts/types.ts';
+import { bearerKey } from '../adapter.ts';
+import { isStanding } from '../standing.ts';
+import type { Grant } from './index.ts';
+
+/** RFC 7636, 4.1. */
+const verifierForm = /^[A-Za-z0-9\-._~]{43,128}$/;
+
+/** RFC 7636, 4.6; also where a challenge is missing: then a verifier would protect nobody. */
+function checkVerifier(code: AuthorizationCode, verifier: string | undefined): void {
+  const { codeChallenge: challenge } = code;
+  if (challenge === undefined && verifier === undefined) return;
+  if (challenge === undefined) throw new errors.InvalidGrant('no code challenge was sent');
+  if (verifier === undefined || !verifierForm.test(verifier)) {
+    throw new errors.InvalidGrant('the code verifier is missing or malformed');
+  }
+  const made = hash('sha256', verifier, 'buffer');
+  const expected = Buffer.from(challenge, 'base64url');
+  if (made.length !== expected.length || !timingSafeEqual(made, expected)) {
+    throw new errors.InvalidGrant('the code verifier does not fit');
+  }
+}
+
+export const authorizationCode: Grant = {
+  grantType: 'authorization_code',
+  securityFlows: ['AuthorizationCode'],
+  parameters: ['code', 'redirect_uri', 'code_verifier'],
+  handle:
+    ({ provider, realm, findApplication, findUser, userTokens, limitClient }) =>
+    async (ctx) => {
+      const { client, params } = ctx.oidc;
+      await limitClient(ctx, client.clientId);
+      const { code: value, redirect_uri: redirectUri, code_verifier: verifier } = params;
+      if (value === undefined) throw new errors.InvalidRequest('missing required parameter: code');
+      if (redirectUri === undefined) {
+        throw new errors.InvalidRequest('missing required parameter: redirect_uri');
+      }
+      const application = await findApplication(client.clientId);
+      if (application === undefined) throw new errors.InvalidClientAuth('disabled meanwhile');
+      const code = await provider.AuthorizationCode.find(String(value), {
+        ignoreExpiration: true,
+      });
+      if (code === undefined) throw new errors.InvalidGrant('unknown or expired code');
+      if (code.clientId !== client.clientId) throw new errors.InvalidGrant('another client’s code');
+      if (code.redirectUri !== redirectUri) throw new errors.InvalidGrant('another redirect_uri');
+      checkVerifier(code, verifier as string | undefined);
+
+      const authenticatedAt = (code.authTime ?? 0) * 1000;
+      const user = await findUser(code.accountId ?? '');
+      if (!isStanding(user, authenticatedAt)) throw new errors.InvalidGrant('the user is not in');
+      const response = await userTokens.beginByCode(
+        realm,
+        {
+          kind: 'AuthorizationCode',
+          application,
+          user,
+          scope: code.scope ?? '',
+          methods: (code.amr ?? []) as Method[],
+          authenticatedAt,
+          familyId: code.grantId,
+          sessionId: code.sessionUid,
+          nonce: code.nonce,
+        },
+        bearerKey(String(value)),
+      );
+      if (response === undefined) throw new errors.InvalidGrant('the code was redeemed already');
+      ctx.body = response;
+    },
+};

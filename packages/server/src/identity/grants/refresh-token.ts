@@ -1,0 +1,66 @@
+// The refresh token grant (RFC 6749, 6): new tokens for the last refresh token of a family.
+import { errors } from 'oidc-provider';
+import { readJwt } from '../jwt.ts';
+import { isStanding } from '../standing.ts';
+import type { Realm } from '../types.ts';
+import { refreshTokenType } from '../user-tokens.ts';
+import type { Grant } from './index.ts';
+
+export type RefreshClaims = {
+  readonly sub: string;
+  readonly azp: string;
+  readonly jti: string;
+  readonly sid: string;
+  readonly scope: string;
+  readonly exp: number;
+  readonly iat: number;
+};
+
+/** Undefined for whatever is no refresh token of this realm, however old. */
+export function readRefreshToken(realm: Realm, token: string): RefreshClaims | undefined {
+  const claims = readJwt(realm, token);
+  // What the realm signed as a refresh token has these claims.
+  return claims?.['typ'] === refreshTokenType ? (claims as RefreshClaims) : undefined;
+}
+
+/** RFC 6749, 6: as much as was granted or less, never more. */
+function narrowed(granted: string, requested: string | undefined): string {
+  const wanted = [...new Set(requested?.split(' ').filter((scope) => scope !== ''))];
+  if (wanted.length === 0) return granted;
+  const had = new Set(granted.split(' '));
+  const wider = wanted.filter((scope) => !had.has(scope));
+  if (wider.length > 0) throw new errors.InvalidScope('wider than granted', wider.join(' '));
+  return wanted.join(' ');
+}
+
+export const refreshToken: Grant = {
+  grantType: 'refresh_token',
+  securityFlows: ['AuthorizationCode', 'Password'],
+  parameters: ['refresh_token', 'scope'],
+  handle:
+    ({ realm, clock, findApplication, findUser, userTokens, limitClient }) =>
+    async (ctx) => {
+      const { client, params } = ctx.oidc;
+      await limitClient(ctx, client.clientId);
+      const value = params['refresh_token'];
+      if (typeof value !== 'string') {
+        throw new errors.InvalidRequest('missing required parameter: refresh_token');
+      }
+      const application = await findApplication(client.clientId);
+      if (application === undefined) throw new errors.InvalidClientAuth('disabled meanwhile');
+      const token = readRefreshToken(realm, value);
+      if (token === undefined) throw new errors.InvalidGrant('not a refresh token of this realm');
+      if (token.azp !== client.clientId) throw new errors.InvalidGrant('another client’s token');
+      if (token.exp * 1000 <= clock.now()) throw new errors.InvalidGrant('expired');
+      const scope = narrowed(token.scope, params.scope);
+      const user = await findUser(token.sub);
+      if (!isStanding(user, token.iat * 1000)) throw new errors.InvalidGrant('the user is not in');
+      const response = await userTokens.renew(
+        realm,
+        { application, user },
+        { familyId: token.sid, tokenId: token.jti, scope },
+      );
+      if (response === undefined) throw new errors.InvalidGrant('not the last of its family');
+      ctx.body = response;
+    },
+};

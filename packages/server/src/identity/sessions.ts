@@ -1,0 +1,180 @@
+// The sessions of browsers, and what else a user is signed in to: looked at, begun, ended.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Clock } from '../platform/index.ts';
+import type { Method, User } from './accounts/types.ts';
+import type { EntityStore, FoundEntity } from './entity-store.ts';
+import { browserLifetime, type Families } from './families.ts';
+import type { Ending, Family, FamilyKind } from './family-store.ts';
+import type { RealmProvider } from './provider.ts';
+import { isStanding } from './standing.ts';
+
+const sessionModel = 'Session';
+/** A click within this time of the last one is not worth a write. */
+const touchMs = 60_000;
+
+export type CurrentSession = {
+  readonly sessionId: string;
+  readonly userId: string;
+  /** Epoch milliseconds. */
+  readonly signedInAt: number;
+  readonly methods: readonly Method[];
+};
+
+/** A sign-in without a browser is a session of its own. */
+export type SessionFacts = {
+  readonly sessionId: string;
+  readonly kind: 'Browser' | Exclude<FamilyKind, 'AuthorizationCode'>;
+  readonly signedInAt: number;
+  readonly lastSeenAt: number;
+  readonly expiresAt: number;
+  readonly methods: readonly Method[];
+  readonly clientIds: readonly string[];
+};
+
+export type SignedInUser = { readonly userId: string; readonly methods: readonly Method[] };
+export type Sessions = ReturnType<typeof createSessions>;
+
+type Deps = {
+  entities: EntityStore;
+  families: Families;
+  clock: Clock;
+  providerOf(userDomainId: string): Promise<RealmProvider | undefined>;
+  findUser(organizationId: string, userId: string): Promise<User | undefined>;
+};
+
+type Payload = {
+  uid: string;
+  accountId: string;
+  amr?: Method[];
+  loginTs: number;
+};
+
+/** How long a session lives on from now: idle for a while, and never longer than a day's work. */
+export function sessionSeconds(loginTs: number | undefined, now: number): number {
+  const begun = loginTs === undefined ? now : loginTs * 1000;
+  const endsAt = begun + browserLifetime.longestMs;
+  return Math.max(1, Math.floor(Math.min(browserLifetime.idleMs, endsAt - now) / 1000));
+}
+
+function clientsOf(families: readonly Family[]): string[] {
+  return [...new Set(families.map(({ clientId }) => clientId))];
+}
+
+function browserFacts(found: FoundEntity, families: readonly Family[]): SessionFacts {
+  const { uid, amr = [], loginTs } = found.payload as Payload;
+  const own = families.filter(({ sessionId }) => sessionId === uid);
+  const expiresAt = found.expiresAt ?? 0;
+  const signedInAt = loginTs * 1000;
+  const lastSeenAt = Math.max(signedInAt, expiresAt - browserLifetime.idleMs);
+  return {
+    sessionId: uid,
+    kind: 'Browser',
+    signedInAt,
+    lastSeenAt,
+    expiresAt,
+    methods: amr,
+    clientIds: clientsOf(own),
+  };
+}
+
+function directFacts(family: Family, kind: SessionFacts['kind']): SessionFacts {
+  return {
+    sessionId: family.familyId,
+    kind,
+    signedInAt: family.createdAt,
+    lastSeenAt: family.refreshedAt,
+    expiresAt: family.expiresAt,
+    methods: family.facts.methods,
+    clientIds: [family.clientId],
+  };
+}
+
+export function createSessions({ entities, families, clock, providerOf, findUser }: Deps) {
+  async function endFamilies(organizationId: string, ending: Ending): Promise<void> {
+    await families.end(organizationId, ending);
+  }
+
+  /** Codes and the session first: nobody begins another family while the old ones end. */
+  async function end(organizationId: string, userId: string, sessionId: string): Promise<void> {
+    await entities.destroyOfAccount(organizationId, userId, { uid: sessionId });
+    await endFamilies(organizationId, { userId, sessionId });
+  }
+
+  async function endAll(
+    organizationId: string,
+    userId: string,
+    exceptSessionId?: string,
+  ): Promise<void> {
+    await entities.destroyOfAccount(organizationId, userId, { exceptUid: exceptSessionId });
+    await endFamilies(organizationId, { userId, exceptSessionId });
+  }
+
+  async function current(
+    userDomainId: string,
+    raw: IncomingMessage,
+    rawReply: ServerResponse,
+  ): Promise<CurrentSession | undefined> {
+    const found = await providerOf(userDomainId);
+    if (found === undefined) return undefined;
+    const { provider, realm } = found;
+    const session = await provider.Session.get(provider.createContext(raw, rawReply));
+    const { accountId: userId, loginTs } = session;
+    if (userId === undefined || loginTs === undefined) return undefined;
+    const signedInAt = loginTs * 1000;
+    if (!isStanding(await findUser(realm.organizationId, userId), signedInAt)) return undefined;
+    const now = clock.now();
+    await entities.touch(realm.organizationId, {
+      model: sessionModel,
+      uid: session.uid,
+      expiresAt: now + sessionSeconds(loginTs, now) * 1000,
+      leastMs: touchMs,
+    });
+    const methods = (session.amr ?? []) as Method[];
+    return { sessionId: session.uid, userId, signedInAt, methods };
+  }
+
+  return {
+    current,
+    end,
+    endAll,
+    endOthers: (organizationId: string, userId: string, keptSessionId: string) =>
+      endAll(organizationId, userId, keptSessionId),
+
+    /** A new session of this browser, in place of the one that it may have; answers its id. */
+    async start(
+      userDomainId: string,
+      raw: IncomingMessage,
+      rawReply: ServerResponse,
+      { userId, methods }: SignedInUser,
+    ): Promise<string> {
+      const found = await providerOf(userDomainId);
+      if (found === undefined) throw new Error('a session in a realm that does not exist');
+      const { provider, realm, cookies } = found;
+      const { organizationId } = realm;
+      const before = await current(userDomainId, raw, rawReply);
+      if (before !== undefined) await end(organizationId, before.userId, before.sessionId);
+      const session = new provider.Session();
+      const now = clock.now();
+      const loginTs = Math.floor(now / 1000);
+      session.loginAccount({ accountId: userId, loginTs, amr: [...methods], transient: true });
+      await session.save(sessionSeconds(loginTs, now));
+      const context = provider.createContext(raw, rawReply);
+      context.cookies.set(cookies.names?.session ?? '', session.jti, cookies.long);
+      return session.uid;
+    },
+
+    /** Newest first. */
+    async list(organizationId: string, userId: string): Promise<SessionFacts[]> {
+      const [browsers, carriedOn] = await Promise.all([
+        entities.listOfAccount(organizationId, sessionModel, userId, clock.now()),
+        families.list(organizationId, userId),
+      ]);
+      const direct = carriedOn.flatMap((family) =>
+        family.kind === 'AuthorizationCode' ? [] : [directFacts(family, family.kind)],
+      );
+      return [...browsers.map((found) => browserFacts(found, carriedOn)), ...direct].sort(
+        (a, b) => b.signedInAt - a.signedInAt,
+      );
+    },
+  };
+}

@@ -1,0 +1,185 @@
+// The answer to every grant of a user: access token, refresh token, ID token, and what is said of them.
+import { hash } from 'node:crypto';
+import type { Ids } from '../platform/index.ts';
+import type { Method, User } from './accounts/types.ts';
+import type { DeviceFacts } from './auth-claims.ts';
+import { idTokenClaims, type UserIssue, userClaims } from './claims.ts';
+import type { Families } from './families.ts';
+import type { Family, FamilyFacts, FamilyKind } from './family-store.ts';
+import { signJwt } from './jwt.ts';
+import type { Application, Realm } from './types.ts';
+
+/** Tells refresh tokens from access and ID tokens, which the same keys sign. */
+export const refreshTokenType = 'Refresh';
+/** Unless the application has a time of its own. */
+const userTokenSeconds = 300;
+const deviceTokenSeconds = 3600;
+
+export type NewSignIn = {
+  readonly kind: FamilyKind;
+  readonly application: Application;
+  readonly user: User;
+  /** What was granted, separated by blanks. */
+  readonly scope: string;
+  readonly methods: readonly Method[];
+  /** Epoch milliseconds. */
+  readonly authenticatedAt: number;
+  readonly familyId?: string | undefined;
+  /** Of the browser, where there is one. */
+  readonly sessionId?: string | undefined;
+  readonly nonce?: string | undefined;
+  readonly device?: DeviceFacts | undefined;
+  /** Thumbprint of the certificate that the tokens are bound to (RFC 8705). */
+  readonly certificate?: string | undefined;
+};
+
+export type TokenResponse = {
+  readonly access_token: string;
+  readonly expires_in: number;
+  readonly refresh_token: string;
+  readonly refresh_expires_in: number;
+  readonly token_type: 'Bearer';
+  readonly id_token?: string;
+  readonly 'not-before-policy': 0;
+  readonly session_state: string;
+  readonly scope: string;
+};
+
+export type UserTokens = ReturnType<typeof createUserTokens>;
+
+type Deps = { families: Families; ids: Ids };
+type Holder = { readonly application: Application; readonly user: User };
+
+function accessMsOf({ application, device }: NewSignIn): number {
+  const usual = device === undefined ? userTokenSeconds : deviceTokenSeconds;
+  return (application.accessTokenSeconds ?? usual) * 1000;
+}
+
+const secondsOf = (ms: number) => Math.floor(ms / 1000);
+
+/** OpenID Connect Core, 3.1.3.6: ties the ID token to the access token beside it. */
+function accessTokenHash(token: string): string {
+  return hash('sha256', token, 'buffer').subarray(0, 16).toString('base64url');
+}
+
+export function createUserTokens({ families, ids }: Deps) {
+  async function answer(
+    realm: Realm,
+    { application, user }: Holder,
+    family: Family,
+    granted: { readonly scope: string; readonly nonce?: string | undefined },
+  ): Promise<TokenResponse> {
+    const { scope, nonce } = granted;
+    const { facts, familyId, refreshedAt, accessExpiresAt } = family;
+    const device = facts.device as DeviceFacts | undefined;
+    const issue: UserIssue = {
+      realm,
+      application,
+      user,
+      scope,
+      tokenId: ids.uuidV4(),
+      sessionId: familyId,
+      issuedAt: secondsOf(refreshedAt),
+      expiresAt: secondsOf(accessExpiresAt),
+      methods: facts.methods,
+      authenticatedAt: facts.authenticatedAt,
+      nonce,
+      device,
+      certificate: facts.certificate,
+    };
+    const { ES256, RS256 } = realm.signing;
+    const accessToken = await signJwt(device === undefined ? RS256 : ES256, userClaims(issue));
+    const refreshToken = await signJwt(ES256, refreshClaims(issue, family));
+    const isAboutTheUser = scope.split(' ').includes('openid');
+    return {
+      access_token: accessToken,
+      expires_in: issue.expiresAt - issue.issuedAt,
+      refresh_token: refreshToken,
+      refresh_expires_in: secondsOf(family.expiresAt - refreshedAt),
+      token_type: 'Bearer',
+      ...(isAboutTheUser ? { id_token: await idToken(issue, accessToken) } : {}),
+      'not-before-policy': 0,
+      session_state: familyId,
+      scope,
+    };
+  }
+
+  function idToken(issue: UserIssue, accessToken: string): Promise<string> {
+    return signJwt(issue.realm.signing.RS256, {
+      ...idTokenClaims({ ...issue, tokenId: ids.uuidV4() }),
+      at_hash: accessTokenHash(accessToken),
+    });
+  }
+
+  /** Its scope is that of the family: an access token may have had less. */
+  function refreshClaims({ realm, issuedAt }: UserIssue, family: Family): Record<string, unknown> {
+    return {
+      iss: realm.issuer,
+      sub: family.userId,
+      aud: realm.issuer,
+      azp: family.clientId,
+      exp: secondsOf(family.expiresAt),
+      nbf: issuedAt,
+      iat: issuedAt,
+      jti: family.tokenId,
+      typ: refreshTokenType,
+      sid: family.familyId,
+      scope: family.facts.scope,
+    };
+  }
+
+  function familyWanted(signIn: NewSignIn) {
+    const { application, user, kind, sessionId } = signIn;
+    const facts: FamilyFacts = {
+      scope: signIn.scope,
+      methods: signIn.methods,
+      authenticatedAt: signIn.authenticatedAt,
+      device: signIn.device,
+      certificate: signIn.certificate,
+    };
+    return {
+      organizationId: user.organizationId,
+      familyId: signIn.familyId ?? ids.uuidV4(),
+      userId: user.userId,
+      clientId: application.clientId,
+      sessionId,
+      kind,
+      facts,
+      accessMs: accessMsOf(signIn),
+    };
+  }
+
+  return {
+    /** The tokens of somebody who proved who he is a moment ago. */
+    async begin(realm: Realm, signIn: NewSignIn): Promise<TokenResponse> {
+      const family = await families.begin(familyWanted(signIn));
+      return answer(realm, signIn, family, signIn);
+    },
+
+    /** The same for a code, which is used up by it; undefined where it was before. */
+    async beginByCode(
+      realm: Realm,
+      signIn: NewSignIn,
+      codeId: string,
+    ): Promise<TokenResponse | undefined> {
+      const family = await families.beginByCode(familyWanted(signIn), codeId);
+      return family === undefined ? undefined : answer(realm, signIn, family, signIn);
+    },
+
+    /** The next tokens of a family, in place of the refresh token; undefined where that is not good. */
+    async renew(
+      realm: Realm,
+      holder: Holder,
+      wanted: { familyId: string; tokenId: string; scope: string },
+    ): Promise<TokenResponse | undefined> {
+      const { application, user } = holder;
+      const family = await families.renew({
+        organizationId: user.organizationId,
+        familyId: wanted.familyId,
+        clientId: application.clientId,
+        tokenId: wanted.tokenId,
+      });
+      return family === undefined ? undefined : answer(realm, holder, family, wanted);
+    },
+  };
+}

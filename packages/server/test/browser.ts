@@ -1,0 +1,206 @@
+// A browser without a window: keeps cookies as RFC 6265bis says, follows redirects when it is told to.
+import assert from 'node:assert/strict';
+import { Agent, request as send } from 'node:https';
+import type { FastifyInstance } from 'fastify';
+
+type Sent = {
+  readonly method: string;
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | undefined;
+};
+type Received = {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text: string;
+};
+export type Transport = (request: Sent) => Promise<Received>;
+
+export type Seen = Received & {
+  /** Where it came from, after any redirects. */
+  readonly url: URL;
+  /** Where a redirect leads. */
+  readonly location: URL | undefined;
+  /** The fields of the JSON that came. */
+  json(): Record<string, unknown>;
+};
+
+export type Visit = {
+  readonly method?: string;
+  /** Sent as a form. */
+  readonly form?: Readonly<Record<string, string>>;
+  /** Sent as it is. */
+  readonly body?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The page that sends the browser is another site's: SameSite=Lax stays at home on POST. */
+  readonly isCrossSite?: boolean;
+};
+
+export type Cookie = {
+  readonly name: string;
+  readonly value: string;
+  readonly path: string;
+  readonly host: string;
+  readonly attributes: ReadonlyMap<string, string>;
+  readonly expiresAt: number | undefined;
+};
+
+export type Browser = {
+  /** One request; a redirect is not followed. */
+  visit(address: string | URL, visit?: Visit): Promise<Seen>;
+  /** Follows redirects as long as they stay at this server, 10 at most. */
+  browse(address: string | URL, visit?: Visit): Promise<Seen>;
+  /** What it would send there. */
+  cookiesFor(address: string | URL): Cookie[];
+  readonly cookies: readonly Cookie[];
+  /** Puts a cookie in, as an attacker would. */
+  plant(cookie: Cookie): void;
+};
+
+const redirectsMax = 10;
+
+function directoryOf(path: string): string {
+  const end = path.lastIndexOf('/');
+  return end <= 0 ? '/' : path.slice(0, end);
+}
+
+function pathMatches(asked: string, path: string): boolean {
+  if (asked === path) return true;
+  return asked.startsWith(path.endsWith('/') ? path : `${path}/`);
+}
+
+/** Asserts what a browser would throw the cookie away for. */
+function readCookie(line: string, url: URL): Cookie {
+  const [pair = '', ...rest] = line.split(';').map((part) => part.trim());
+  const at = pair.indexOf('=');
+  const name = pair.slice(0, at);
+  const attributes = new Map(
+    rest.map((part) => {
+      const [key = '', ...value] = part.split('=');
+      return [key.toLowerCase(), value.join('=')] as const;
+    }),
+  );
+  assert.equal(attributes.has('domain'), false, `${name} is for this host alone`);
+  if (/^__(?:Host|Secure)-/.test(name)) assert.ok(attributes.has('secure'), `${name} is secure`);
+  if (name.startsWith('__Host-')) assert.equal(attributes.get('path'), '/', `${name} has path /`);
+  const seconds = attributes.get('max-age');
+  const expires = attributes.get('expires');
+  return {
+    name,
+    value: pair.slice(at + 1),
+    path: attributes.get('path') ?? directoryOf(url.pathname),
+    host: url.host,
+    attributes,
+    expiresAt:
+      seconds !== undefined
+        ? Date.now() + Number(seconds) * 1000
+        : expires === undefined
+          ? undefined
+          : Date.parse(expires),
+  };
+}
+
+export function createBrowser(baseUrl: string, transport: Transport): Browser {
+  let cookies: Cookie[] = [];
+
+  function keep(cookie: Cookie): void {
+    cookies = cookies.filter(
+      (known) =>
+        known.name !== cookie.name || known.path !== cookie.path || known.host !== cookie.host,
+    );
+    const isGone = cookie.expiresAt !== undefined && cookie.expiresAt <= Date.now();
+    if (!isGone) cookies.push(cookie);
+  }
+
+  function cookiesFor(address: string | URL): Cookie[] {
+    const url = new URL(address, baseUrl);
+    return cookies
+      .filter((cookie) => cookie.host === url.host && pathMatches(url.pathname, cookie.path))
+      .filter(({ expiresAt }) => expiresAt === undefined || expiresAt > Date.now())
+      .sort((a, b) => b.path.length - a.path.length);
+  }
+
+  async function visit(address: string | URL, given: Visit = {}): Promise<Seen> {
+    const url = new URL(address, baseUrl);
+    const { form, isCrossSite = false } = given;
+    const body = given.body ?? (form === undefined ? undefined : String(new URLSearchParams(form)));
+    const method = given.method ?? (body === undefined ? 'GET' : 'POST');
+    const sent = isCrossSite && method !== 'GET' ? [] : cookiesFor(url);
+    const answer = await transport({
+      method,
+      url,
+      headers: {
+        accept: 'text/html,application/xhtml+xml,*/*;q=0.8',
+        ...(sent.length === 0
+          ? {}
+          : { cookie: sent.map(({ name, value }) => `${name}=${value}`).join('; ') }),
+        ...(form === undefined ? {} : { 'content-type': 'application/x-www-form-urlencoded' }),
+        ...given.headers,
+      },
+      body,
+    });
+    for (const line of [answer.headers['set-cookie'] ?? []].flat()) keep(readCookie(line, url));
+    const { location } = answer.headers;
+    return {
+      ...answer,
+      url,
+      location: typeof location === 'string' ? new URL(location, url) : undefined,
+      json: () => JSON.parse(answer.text) as Record<string, unknown>,
+    };
+  }
+
+  return {
+    visit,
+    async browse(address, given) {
+      let seen = await visit(address, given);
+      for (let hop = 0; hop < redirectsMax; hop += 1) {
+        const { location, status } = seen;
+        const isRedirect = status >= 300 && status < 400 && location !== undefined;
+        if (!isRedirect || location.host !== new URL(baseUrl).host) return seen;
+        seen = await visit(location);
+      }
+      throw new Error(`more than ${redirectsMax} redirects`);
+    },
+    cookiesFor,
+    get cookies() {
+      return cookies;
+    },
+    plant: keep,
+  };
+}
+
+/** For a server that only takes injected requests. */
+export function overInjection(app: FastifyInstance): Transport {
+  return async ({ method, url, headers, body }) => {
+    const response = await app.inject({
+      method: method as 'GET',
+      url: url.pathname + url.search,
+      headers: { host: url.host, ...headers },
+      ...(body === undefined ? {} : { payload: body }),
+    });
+    const { statusCode: status, headers: got, body: text } = response;
+    return { status, headers: got as Received['headers'], text };
+  };
+}
+
+/** For a server over TLS; the agent is the caller's to destroy. */
+export function overTls(ca: string): { transport: Transport; agent: Agent } {
+  const agent = new Agent({ ca, keepAlive: true });
+  const transport: Transport = ({ method, url, headers, body }) =>
+    new Promise((resolve, reject) => {
+      const length =
+        body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+      const sent = send(url, { method, agent, headers: { ...headers, ...length } }, (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('error', reject);
+        response.on('end', () => {
+          const { statusCode: status = 0, headers: got } = response;
+          resolve({ status, headers: got, text: Buffer.concat(chunks).toString() });
+        });
+      });
+      sent.on('error', reject);
+      sent.end(body);
+    });
+  return { transport, agent };
+}
