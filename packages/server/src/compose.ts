@@ -87,6 +87,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
     ids,
     log,
     masterKey,
+    jobs,
     findDevice: provisioning.findDevice,
   });
   const vault = createVault({ database, clock, ids, masterKey });

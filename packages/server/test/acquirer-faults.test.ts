@@ -94,7 +94,7 @@ describe('a host that fails', { concurrency: 8 }, () => {
     const database = await testDatabase();
     const id = answer.body.transactionId;
     const [job] = await database.query<{ kind: string; payload: Record<string, unknown> }>(
-      'SELECT kind, payload FROM jobs WHERE organization_id = $1',
+      "SELECT kind, payload FROM jobs WHERE organization_id = $1 AND kind LIKE 'payments.%'",
       [on.organizationId],
     );
     assert.equal(job?.kind, 'payments.repeat');

@@ -5,6 +5,7 @@ import {
   createIdentity,
   type FindDevice,
   type Identity,
+  type IdentityDeps,
   type NewApplication,
   type TokenLimits,
 } from '../src/identity/index.ts';
@@ -55,6 +56,7 @@ export type TestRealmDeps = {
   readonly clock: Clock;
   readonly masterKey?: Buffer;
   readonly tokenLimits?: TokenLimits;
+  readonly jobs?: IdentityDeps['jobs'];
   /** Left out: an address that nobody opens. */
   readonly authUrl?: string;
   /** Left out: there is no device. */
@@ -76,6 +78,7 @@ export async function openTestRealm(deps: TestRealmDeps): Promise<TestRealm> {
     masterKey,
     findDevice: deps.findDevice ?? (async () => undefined),
     ...(tokenLimits === undefined ? {} : { tokenLimits }),
+    ...(deps.jobs === undefined ? {} : { jobs: deps.jobs }),
   });
   const organizationId = randomUUID();
   const userDomainId = `realm-${randomUUID()}`;

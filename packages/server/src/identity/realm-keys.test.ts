@@ -5,8 +5,9 @@ import { describe, test } from 'node:test';
 import { decodeProtectedHeader } from 'jose';
 import { testDatabase } from '../../test/database.ts';
 import { movableClock, openTestRealm, type TestRealm } from '../../test/identity.ts';
+import { keyLeadMs } from './key-rotation.ts';
 import { createKeyRing } from './realm-keys.ts';
-import { keyLeadMs, realmTtlMs } from './realms.ts';
+import { realmTtlMs } from './realms.ts';
 import { createIdentityStore } from './store.ts';
 
 async function publishedIds(realm: TestRealm): Promise<string[]> {

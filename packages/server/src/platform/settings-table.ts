@@ -202,6 +202,12 @@ export const settingsTable = {
     '10000',
     'How long the mail server may be silent before the mail is tried again later.',
   ),
+  realmKeyDays: setting(
+    'REALM_KEY_DAYS',
+    integer(1, 3650),
+    '90',
+    'After how many days new keys sign the tokens of a user domain.',
+  ),
   simulators: setting(
     'SIMULATORS',
     choice('on', 'off'),
