@@ -6,6 +6,7 @@ export * from './response-codes.ts';
 export * from './schemas/acquirer-contracts.ts';
 export * from './schemas/applications.ts';
 export * from './schemas/countries.ts';
+export * from './schemas/device-certificates.ts';
 export * from './schemas/payments.ts';
 export * from './schemas/problem.ts';
 export * from './schemas/provisioning.ts';

@@ -1,6 +1,6 @@
 -- Devices at the mutual-TLS listener: their certificates, and the secrets that are bound to them.
 
--- One authority per installation. The key is sealed under the master key.
+-- The authority is named after the key that its own is sealed under: an installation has one of each.
 CREATE TABLE device_authorities (
   authority_id text PRIMARY KEY,
   certificate text NOT NULL,
@@ -26,7 +26,7 @@ CREATE TABLE device_certificates (
 );
 
 CREATE INDEX device_certificates_device
-  ON device_certificates (organization_id, physical_device_id, created_at);
+  ON device_certificates (organization_id, physical_device_id, created_at, thumbprint);
 
 -- A reference table: from a certificate that comes in by TLS to the organisation that every key starts with.
 CREATE TABLE device_certificate_owners (
@@ -34,7 +34,8 @@ CREATE TABLE device_certificate_owners (
   organization_id uuid NOT NULL
 );
 
--- Minted by merchants-credentials, at most two alive for a client and a certificate.
+-- Minted by merchants-credentials. The youngest of a client and a certificate has no end, and at most
+-- one older one lives beside it, until expires_at.
 CREATE TABLE device_secrets (
   organization_id uuid NOT NULL,
   client_id text NOT NULL,
@@ -46,4 +47,4 @@ CREATE TABLE device_secrets (
 );
 
 CREATE INDEX device_secrets_certificate
-  ON device_secrets (organization_id, client_id, thumbprint, created_at);
+  ON device_secrets (organization_id, thumbprint, client_id);

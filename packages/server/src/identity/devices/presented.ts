@@ -9,6 +9,7 @@ export type PresentedDevice = {
   readonly thumbprint: string;
   readonly certificate: X509Certificate;
   readonly physicalDeviceId: string;
+  readonly serialNumber: string;
   /** `{MAKE_MODEL}-{serial}`. */
   readonly tsn: string;
   readonly family: string;

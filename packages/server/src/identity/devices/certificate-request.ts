@@ -1,0 +1,65 @@
+// Reads a PKCS#10 request: is it signed by its own key, and is that key good enough for a device?
+import 'reflect-metadata';
+import { createPublicKey, type KeyObject, webcrypto } from 'node:crypto';
+import { Pkcs10CertificateRequest } from '@peculiar/x509';
+import { refuse } from '@switchyard/contract';
+
+const curves = new Map([
+  ['prime256v1', 'P-256'],
+  ['secp384r1', 'P-384'],
+]);
+const rsaBitsMin = 2048;
+/** The work of a check grows with the square of the length. */
+const rsaBitsMax = 4096;
+const rsaExponentMin = 65_537n;
+const digests: ReadonlySet<unknown> = new Set(['SHA-256', 'SHA-384', 'SHA-512']);
+
+function refuseRequest(detail: string): never {
+  return refuse('certificate_request_invalid', `The certificate request ${detail}.`, {
+    errors: [{ pointer: '/certificateRequest', code: 'certificate_request_invalid', detail }],
+  });
+}
+
+/** @param text PEM @throws Refusal `certificate_request_invalid` */
+export async function readCertificateRequest(text: string): Promise<KeyObject> {
+  const request = parse(text);
+  const publicKey = keyOf(request);
+  // Before the signature: a key of absurd length would make its check a burden.
+  demandGoodKey(publicKey);
+  if (!digests.has(digestOf(request))) refuseRequest('is not signed with SHA-256 or better');
+  const isSigned = await request.verify(webcrypto).catch(() => false);
+  if (!isSigned) refuseRequest('is not signed by its own key');
+  return publicKey;
+}
+
+function parse(text: string): Pkcs10CertificateRequest {
+  try {
+    return new Pkcs10CertificateRequest(text);
+  } catch {
+    return refuseRequest('is not well-formed PKCS#10');
+  }
+}
+
+function keyOf(request: Pkcs10CertificateRequest): KeyObject {
+  try {
+    const key = Buffer.from(request.publicKey.rawData);
+    return createPublicKey({ key, format: 'der', type: 'spki' });
+  } catch {
+    return refuseRequest('holds no key that can be read');
+  }
+}
+
+function demandGoodKey({ asymmetricKeyType: type, asymmetricKeyDetails: facts = {} }: KeyObject) {
+  if (type === 'ec' && curves.has(String(facts.namedCurve))) return;
+  const { modulusLength = 0, publicExponent = 0n } = facts;
+  const isStrong = modulusLength >= rsaBitsMin && modulusLength <= rsaBitsMax;
+  if (type === 'rsa' && isStrong && publicExponent >= rsaExponentMin) return;
+  refuseRequest(
+    `needs a key on ${[...curves.values()].join(' or ')}, or RSA of ${rsaBitsMin} to ${rsaBitsMax} bits`,
+  );
+}
+
+function digestOf(request: Pkcs10CertificateRequest): unknown {
+  const { hash } = request.signatureAlgorithm as { hash?: { name?: string } | string };
+  return typeof hash === 'string' ? hash : hash?.name;
+}

@@ -1,0 +1,28 @@
+// The application that the devices of a merchant act as, and which applications a device may use.
+import type { Application } from '../types.ts';
+import type { PresentedDevice } from './presented.ts';
+
+type Facts = Pick<
+  Application,
+  'clientId' | 'entityType' | 'entityId' | 'storeId' | 'roles' | 'status'
+>;
+
+/** One for all devices of a merchant, whichever of them asks first. */
+export const deviceClientId = (merchantId: string): string => `device-${merchantId}`;
+
+/** It has no secret of its own: the certificate is what it proves itself with. */
+const needsDevice = ({ clientId, entityId }: Facts): boolean =>
+  clientId === deviceClientId(entityId);
+
+/** Whether tokens are given for an application: to a device only for its own place, as a device. */
+export function mayAct(application: Facts, device: PresentedDevice | undefined): boolean {
+  if (application.status !== 'Enabled') return false;
+  if (device === undefined) return !needsDevice(application);
+  const { entityType, entityId, storeId, roles } = application;
+  const { place } = device;
+  return (
+    roles.includes('Device') &&
+    (entityType === 'tenant' || entityId === place.merchantId) &&
+    (storeId === undefined || storeId === place.storeId)
+  );
+}

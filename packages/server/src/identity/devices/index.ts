@@ -1,0 +1,102 @@
+// Device security put together: the authority, the certificates, and what a device gets for one.
+import type { FastifyInstance } from 'fastify';
+import { type CertificateReader, createCertificateReader } from '../../http/index.ts';
+import type { Clock, Database, Ids } from '../../platform/index.ts';
+import type { Applications } from '../applications.ts';
+import { createRevision } from '../revision.ts';
+import type { FindDevice } from '../types.ts';
+import { createAuthorities } from './authority.ts';
+import { createDeviceCertificates, type DeviceCertificates } from './certificates.ts';
+import { type CredentialRouteDeps, registerCredentialRoutes } from './credential-routes.ts';
+import { createDeviceCredentials } from './credentials.ts';
+import { createFindPresented } from './place.ts';
+import { registerCertificateRoutes } from './routes.ts';
+import { createDeviceSecrets, type DeviceSecrets } from './secrets.ts';
+import { createCertificateJudge } from './standing.ts';
+import { createDeviceStore } from './store.ts';
+import type { CertificateHolder, FindHardware, NameMerchant } from './types.ts';
+
+export { devicePrefix, deviceTokenPath } from './credential-routes.ts';
+
+const certificateDaysDefault = 365;
+
+export type DeviceSettings = {
+  /** PEM certificates of the operator's own device authorities. */
+  readonly deviceCaFile?: string | undefined;
+  readonly deviceCertificateDays?: number | undefined;
+  /** Addresses and ranges of the proxy that may hand on certificates. */
+  readonly trustProxy?: readonly string[] | undefined;
+};
+
+export type DevicesDeps = {
+  readonly database: Database;
+  readonly settings: DeviceSettings;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly masterKey: Buffer;
+  readonly applications: Applications;
+  readonly findDevice: FindDevice;
+  readonly findHardware: FindHardware;
+  readonly nameMerchant: NameMerchant;
+};
+
+type RouteDeps = Pick<CredentialRouteDeps, 'findRealm' | 'listenerOf' | 'limits'>;
+
+export type Devices = {
+  /** Reads and judges what a peer shows. */
+  readonly reader: CertificateReader<CertificateHolder>;
+  readonly certificates: DeviceCertificates;
+  readonly checkSecret: DeviceSecrets['check'];
+  /** PEM of every authority that vouches for devices; the first one is made when there is none. */
+  authorities(): Promise<string[]>;
+  register(app: FastifyInstance, deps: RouteDeps): Promise<void>;
+};
+
+export function createDevices(deps: DevicesDeps): Devices {
+  const { database, settings, clock, ids, masterKey, findHardware } = deps;
+  const store = createDeviceStore(database);
+  // Of its own, so that a changed application does not have every connection judged again.
+  const revision = createRevision();
+  const authorities = createAuthorities({
+    store,
+    clock,
+    masterKey,
+    authorityFile: settings.deviceCaFile,
+  });
+  const reader = createCertificateReader({
+    trustedProxy: settings.trustProxy,
+    judge: createCertificateJudge({ authorities, store, clock, revision }),
+    clock,
+  });
+  const certificates = createDeviceCertificates({
+    authorities,
+    store,
+    findHardware,
+    clock,
+    ids,
+    revision,
+    certificateDays: settings.deviceCertificateDays ?? certificateDaysDefault,
+  });
+  const secrets = createDeviceSecrets({ database, clock, ids });
+  const findPresented = createFindPresented(deps);
+  const credentials = createDeviceCredentials({ ...deps, store, secrets, findPresented });
+
+  return {
+    reader,
+    certificates,
+    checkSecret: secrets.check,
+    authorities: async () => (await authorities.trusted()).map((one) => one.toString()),
+    async register(app, routeDeps) {
+      await app.register((scope, _options, done) => {
+        registerCertificateRoutes(scope, certificates);
+        done();
+      });
+      await registerCredentialRoutes(app, {
+        ...routeDeps,
+        certificates: reader,
+        credentials,
+        findPresented,
+      });
+    },
+  };
+}

@@ -1,0 +1,84 @@
+// Makes certificates with @peculiar/x509, which is loaded only where one is made.
+import 'reflect-metadata';
+import { type KeyObject, webcrypto } from 'node:crypto';
+import * as x509 from '@peculiar/x509';
+
+const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
+const clientAuthentication = '1.3.6.1.5.5.7.3.2';
+const serialNumberOid = '2.5.4.5';
+
+export type Validity = { readonly notBefore: Date; readonly notAfter: Date };
+/** The certificate as PEM, and its private key as PKCS#8. */
+export type MadeAuthority = { readonly certificate: string; readonly privateKey: Buffer };
+
+export type DeviceSubject = {
+  /** Of the terminal. */
+  readonly serialNumber: string;
+  readonly tsn: string;
+};
+
+/** It signs device certificates and nothing below them. */
+export async function makeAuthority(name: string, validity: Validity): Promise<MadeAuthority> {
+  const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
+  const certificate = await x509.X509CertificateGenerator.createSelfSigned(
+    {
+      name: new x509.Name([{ CN: [name] }, { O: ['Switchyard'] }]),
+      ...validity,
+      keys,
+      signingAlgorithm: algorithm,
+      extensions: [
+        new x509.BasicConstraintsExtension(true, 0, true),
+        new x509.KeyUsagesExtension(
+          x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign,
+          true,
+        ),
+        await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
+      ],
+    },
+    webcrypto,
+  );
+  const privateKey = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey));
+  return { certificate: `${certificate.toString('pem')}\n`, privateKey };
+}
+
+/** PEM. Nothing of the request but its key goes in: who the device is, the platform knows better. */
+export async function issueDeviceCertificate(
+  authority: { readonly certificate: string; readonly privateKey: KeyObject },
+  request: {
+    readonly publicKey: KeyObject;
+    readonly subject: DeviceSubject;
+    readonly certificateSerial: string;
+    readonly validity: Validity;
+  },
+): Promise<string> {
+  const { subject, validity, certificateSerial } = request;
+  const issuer = new x509.X509Certificate(authority.certificate);
+  const key = authority.privateKey.export({ type: 'pkcs8', format: 'der' });
+  const signingKey = await webcrypto.subtle.importKey('pkcs8', key, algorithm, false, ['sign']);
+  const publicKey = new x509.PublicKey(request.publicKey.export({ type: 'spki', format: 'der' }));
+  const certificate = await x509.X509CertificateGenerator.create(
+    {
+      serialNumber: certificateSerial,
+      subject: new x509.Name([
+        { [serialNumberOid]: [subject.serialNumber] },
+        { CN: [subject.tsn] },
+      ]),
+      issuer: issuer.subjectName,
+      notBefore: validity.notBefore,
+      // Never longer than its authority.
+      notAfter: new Date(Math.min(validity.notAfter.getTime(), issuer.notAfter.getTime())),
+      publicKey,
+      signingKey,
+      signingAlgorithm: algorithm,
+      extensions: [
+        new x509.BasicConstraintsExtension(false, undefined, true),
+        new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+        new x509.ExtendedKeyUsageExtension([clientAuthentication]),
+        await x509.SubjectKeyIdentifierExtension.create(publicKey, false, webcrypto),
+        await x509.AuthorityKeyIdentifierExtension.create(issuer, false, webcrypto),
+      ],
+    },
+    webcrypto,
+  );
+  return `${certificate.toString('pem')}\n`;
+}

@@ -1,0 +1,62 @@
+// Judges the certificate of a device: who signed it, whether its time is now, whether it was revoked.
+import { hash, type X509Certificate } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { CertificateJudge } from '../../http/index.ts';
+import type { Clock } from '../../platform/index.ts';
+import type { Revision } from '../revision.ts';
+import { type Authorities, issuerOf } from './authority.ts';
+import type { DeviceStore } from './store.ts';
+import type { CertificateHolder } from './types.ts';
+
+const clientAuthentication = '1.3.6.1.5.5.7.3.2';
+/** Whom a certificate belongs to never changes. */
+const cachedOwnersMax = 50_000;
+
+type Deps = {
+  readonly authorities: Authorities;
+  readonly store: Pick<DeviceStore, 'ownerOf' | 'find'>;
+  readonly clock: Clock;
+  readonly revision: Revision;
+};
+
+export const thumbprintOf = (certificate: X509Certificate): string =>
+  hash('sha256', certificate.raw, 'base64url');
+
+/** One that may sign, or was made for servers, speaks for no device. */
+export function isForDevices({ ca, keyUsage }: X509Certificate): boolean {
+  // Node's types promise what a certificate without the extension does not have.
+  const usages: readonly string[] | undefined = keyUsage;
+  return !ca && (usages === undefined || usages.includes(clientAuthentication));
+}
+
+export function createCertificateJudge(deps: Deps): CertificateJudge<CertificateHolder> {
+  const { authorities, store, clock, revision } = deps;
+  const owners = new LRUCache<string, string>({ max: cachedOwnersMax });
+
+  async function ownerOf(thumbprint: string): Promise<string | undefined> {
+    const owner = owners.get(thumbprint) ?? (await store.ownerOf(thumbprint));
+    if (owner !== undefined) owners.set(thumbprint, owner);
+    return owner;
+  }
+
+  return {
+    revision: revision.current,
+
+    async judge(certificate) {
+      const issuer = issuerOf(certificate, await authorities.trusted());
+      // Nothing more is told of a certificate that anybody could have made.
+      if (issuer === undefined || !isForDevices(certificate)) return { verdict: 'invalid' };
+      const now = clock.now();
+      if (now < certificate.validFromDate.getTime()) return { verdict: 'invalid' };
+      const endsAt = Math.min(certificate.validToDate.getTime(), issuer.validToDate.getTime());
+      if (now >= endsAt) return { verdict: 'expired' };
+      const thumbprint = thumbprintOf(certificate);
+      const organizationId = await ownerOf(thumbprint);
+      const known =
+        organizationId === undefined ? undefined : await store.find(organizationId, thumbprint);
+      if (known === undefined) return { verdict: 'invalid' };
+      if (known.revokedAt !== undefined) return { verdict: 'revoked' };
+      return { verdict: 'good', certificate, thumbprint, holder: known };
+    },
+  };
+}

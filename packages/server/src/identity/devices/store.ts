@@ -1,0 +1,166 @@
+// The SQL of device certificates and of the authority that signs them.
+import { sql } from 'kysely';
+import { type Database, isoTime } from '../../platform/index.ts';
+import type { RevocationReason, StoredCertificate } from './types.ts';
+
+type SealedAuthority = { readonly certificate: string; readonly privateSealed: Buffer };
+type AuthorityRow = { certificate: string; private_sealed: Buffer };
+type CertificateRow = {
+  organization_id: string;
+  thumbprint: string;
+  physical_device_id: string;
+  serial_number: string;
+  certificate_serial: string;
+  certificate: string;
+  not_before: Date;
+  not_after: Date;
+  created_at: Date;
+  revoked_at: Date | null;
+  revocation_reason: RevocationReason | null;
+};
+
+const columns = `organization_id, thumbprint, physical_device_id, serial_number,
+  certificate_serial, certificate, not_before, not_after, created_at, revoked_at,
+  revocation_reason`;
+
+function certificateOf(row: CertificateRow): StoredCertificate {
+  return {
+    organizationId: row.organization_id,
+    thumbprint: row.thumbprint,
+    physicalDeviceId: row.physical_device_id,
+    serialNumber: row.serial_number,
+    certificateSerial: row.certificate_serial,
+    certificate: row.certificate,
+    notBefore: row.not_before.getTime(),
+    notAfter: row.not_after.getTime(),
+    createdAt: row.created_at.getTime(),
+    revokedAt: row.revoked_at?.getTime(),
+    revocationReason: row.revocation_reason ?? undefined,
+  };
+}
+
+export type DeviceStore = ReturnType<typeof createDeviceStore>;
+
+/** Where a page of certificates goes on: after this one. */
+export type CertificateKey = { readonly createdAt: number; readonly thumbprint: string };
+
+export function createDeviceStore(database: Database) {
+  async function findAuthority(authorityId: string): Promise<SealedAuthority | undefined> {
+    const [row] = await database.query<AuthorityRow>(
+      'SELECT certificate, private_sealed FROM device_authorities WHERE authority_id = $1',
+      [authorityId],
+    );
+    return row && { certificate: row.certificate, privateSealed: row.private_sealed };
+  }
+
+  async function find(
+    organizationId: string,
+    thumbprint: string,
+  ): Promise<StoredCertificate | undefined> {
+    const [row] = await database.query<CertificateRow>(
+      `SELECT ${columns} FROM device_certificates
+       WHERE organization_id = $1 AND thumbprint = $2`,
+      [organizationId, thumbprint],
+    );
+    return row && certificateOf(row);
+  }
+
+  return {
+    findAuthority,
+    find,
+
+    /** Of several processes that start at once one makes it, and all use that one. */
+    async keepAuthority(authorityId: string, made: SealedAuthority, at: number) {
+      await database.query(
+        `INSERT INTO device_authorities (authority_id, certificate, private_sealed, created_at)
+         VALUES ($1, $2, $3, $4) ON CONFLICT (authority_id) DO NOTHING`,
+        [authorityId, made.certificate, made.privateSealed, isoTime(at)],
+      );
+      return (await findAuthority(authorityId)) ?? made;
+    },
+
+    async ownerOf(thumbprint: string): Promise<string | undefined> {
+      const [row] = await database.query<{ organization_id: string }>(
+        'SELECT organization_id FROM device_certificate_owners WHERE thumbprint = $1',
+        [thumbprint],
+      );
+      return row?.organization_id;
+    },
+
+    async userDomainOf(organizationId: string): Promise<string | undefined> {
+      const [row] = await database.query<{ user_domain_id: string }>(
+        'SELECT user_domain_id FROM user_domains WHERE organization_id = $1',
+        [organizationId],
+      );
+      return row?.user_domain_id;
+    },
+
+    /** False where the very certificate is known already, to whichever organisation. */
+    async insert(made: StoredCertificate): Promise<boolean> {
+      const { organizationId, thumbprint } = made;
+      return database.transaction(async (trx) => {
+        const owned = await sql`INSERT INTO device_certificate_owners (thumbprint, organization_id)
+          VALUES (${thumbprint}, ${organizationId})
+          ON CONFLICT (thumbprint) DO NOTHING RETURNING thumbprint`.execute(trx);
+        if (owned.rows.length === 0) return false;
+        await sql`INSERT INTO device_certificates (organization_id, thumbprint,
+            physical_device_id, serial_number, certificate_serial, certificate, not_before,
+            not_after, created_at)
+          VALUES (${organizationId}, ${thumbprint}, ${made.physicalDeviceId},
+            ${made.serialNumber}, ${made.certificateSerial}, ${made.certificate},
+            ${isoTime(made.notBefore)}, ${isoTime(made.notAfter)},
+            ${isoTime(made.createdAt)})`.execute(trx);
+        return true;
+      });
+    },
+
+    async countActive(organizationId: string, physicalDeviceId: string, at: number) {
+      const [row] = await database.query<{ active: number }>(
+        `SELECT count(*) AS active FROM device_certificates
+         WHERE organization_id = $1 AND physical_device_id = $2 AND revoked_at IS NULL
+           AND not_after > $3`,
+        [organizationId, physicalDeviceId, isoTime(at)],
+      );
+      return Number(row?.active);
+    },
+
+    async list(
+      organizationId: string,
+      physicalDeviceId: string,
+      limit: number,
+      after: CertificateKey | undefined,
+    ): Promise<StoredCertificate[]> {
+      const rows = await database.query<CertificateRow>(
+        `SELECT ${columns} FROM device_certificates
+         WHERE organization_id = $1 AND physical_device_id = $2
+           AND (created_at, thumbprint) > ($4::timestamptz, $5)
+         ORDER BY created_at, thumbprint LIMIT $3`,
+        [
+          organizationId,
+          physicalDeviceId,
+          limit,
+          after === undefined ? '-infinity' : isoTime(after.createdAt),
+          after?.thumbprint ?? '',
+        ],
+      );
+      return rows.map(certificateOf);
+    },
+
+    /** The first revocation stays; the secrets that were bound to the certificate go with it. */
+    async revoke(
+      organizationId: string,
+      thumbprint: string,
+      reason: RevocationReason,
+      at: number,
+    ): Promise<void> {
+      await database.query(
+        `WITH gone AS (
+           DELETE FROM device_secrets WHERE organization_id = $1 AND thumbprint = $2
+         )
+         UPDATE device_certificates SET revoked_at = $3, revocation_reason = $4
+         WHERE organization_id = $1 AND thumbprint = $2 AND revoked_at IS NULL`,
+        [organizationId, thumbprint, isoTime(at), reason],
+      );
+    },
+  };
+}

@@ -1,0 +1,46 @@
+// The nouns of device security, and what it asks of provisioning.
+import type { DeviceCertificateRevocation } from '@switchyard/contract';
+
+export type RevocationReason = NonNullable<DeviceCertificateRevocation['reason']>;
+
+/** An organisation, or one merchant of it: what a caller may see and change. */
+export type Scope = { readonly organizationId: string; readonly merchantId?: string };
+
+/** The terminal itself, in a place or in stock. */
+export type Hardware = {
+  readonly physicalDeviceId: string;
+  readonly serialNumber: string;
+  /** `{MAKE_MODEL}-{serial}`. */
+  readonly tsn: string;
+  /** Missing while the terminal has no place. */
+  readonly logicalDeviceId?: string | undefined;
+};
+
+/** Throws `device_not_found` for what is not in the scope. */
+export type FindHardware = (scope: Scope, physicalDeviceId: string) => Promise<Hardware>;
+
+/** Throws `merchant_not_found`. */
+export type NameMerchant = (organizationId: string, merchantId: string) => Promise<string>;
+
+export type StoredCertificate = {
+  readonly organizationId: string;
+  readonly thumbprint: string;
+  readonly physicalDeviceId: string;
+  /** Of the terminal, when the certificate was made. */
+  readonly serialNumber: string;
+  readonly certificateSerial: string;
+  /** PEM. */
+  readonly certificate: string;
+  /** Epoch milliseconds. */
+  readonly notBefore: number;
+  readonly notAfter: number;
+  readonly createdAt: number;
+  readonly revokedAt?: number | undefined;
+  readonly revocationReason?: RevocationReason | undefined;
+};
+
+/** Whose certificate it is: what a good one says of the peer. */
+export type CertificateHolder = Pick<
+  StoredCertificate,
+  'organizationId' | 'physicalDeviceId' | 'serialNumber'
+>;
