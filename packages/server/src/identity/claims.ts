@@ -133,7 +133,7 @@ function customClaims({ realm, user, scope, device, methods }: UserIssue) {
           groups: user.groups,
           entityId: user.entityId,
           um_scope: { entityId: user.scopeEntityId, entityType: user.scopeEntityType },
-          permissions: permissionsAt(device, user.permissions),
+          permissions: permissionsAt(device !== undefined, user.permissions),
         }
       : {}),
     ...(granted.has('auth') ? authClaims(device, methods) : {}),

@@ -1,7 +1,7 @@
 // Puts the parts of signing in together: providers of the realms, families of tokens, sessions.
 import type { VerifyToken } from '../http/index.ts';
 import type { Clock, Database, Ids, Log } from '../platform/index.ts';
-import type { User } from './accounts/types.ts';
+import type { Accounts, User } from './accounts/index.ts';
 import type { Applications } from './applications.ts';
 import { createCookieKeys } from './cookies.ts';
 import type { EntityStore } from './entity-store.ts';
@@ -32,6 +32,7 @@ export type FlowsDeps = {
   readonly log: Log;
   readonly verifyToken: VerifyToken;
   findUser(organizationId: string, userId: string): Promise<User | undefined>;
+  readonly authenticate: Accounts['authenticate'];
 };
 
 export function createFlows(deps: FlowsDeps) {

@@ -13,6 +13,7 @@ import {
   type NewPublicApplication,
 } from './applications.ts';
 import { registerAuthorizationRoutes } from './authorization-routes.ts';
+import { registerCustomToken } from './custom-token.ts';
 import { createEntityStore } from './entity-store.ts';
 import { createFlows } from './flows.ts';
 import type { Interactions } from './interactions.ts';
@@ -123,7 +124,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
   const shown = plainPages;
   const flows = createFlows({
     ...{ database, entities, realms, applications, limits, shown, masterKey, clock, ids, log },
-    ...{ verifyToken, findUser },
+    ...{ verifyToken, findUser, authenticate: accounts.authenticate },
   });
   const { families, sessions, interactions, listenerOf } = flows;
   const sweep = createSweep({ entities, families, clock, log });
@@ -151,6 +152,12 @@ export function createIdentity(deps: IdentityDeps): Identity {
       const { checkSecret } = applications;
       await registerOauthRoutes(app, { findRealm, listenerOf, limits });
       await registerAuthorizationRoutes(app, { findRealm, listenerOf, checkSecret, limits, shown });
+      if (settings.environment === 'demo') {
+        await registerCustomToken(app, {
+          ...{ findRealm, verifyToken, findUser, findDevice: deps.findDevice, limits },
+          ...{ families, userTokens: flows.userTokens, findApplication: applications.find },
+        });
+      }
       sweep.start();
     },
     registerManagement(app, places) {

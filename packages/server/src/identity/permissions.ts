@@ -16,9 +16,9 @@ const ofDevices = permissionsOf(['Device']);
  * token of a device is no way to more rights, nor to an office's.
  */
 export function permissionsAt(
-  device: object | undefined,
+  atDevice: boolean,
   own: readonly Permission[],
 ): readonly Permission[] {
-  if (device === undefined) return own;
+  if (!atDevice) return own;
   return ofDevices.filter((permission) => deviceOwn.has(permission) || own.includes(permission));
 }

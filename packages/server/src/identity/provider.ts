@@ -28,6 +28,7 @@ export type ProviderDeps = {
   ids: Ids;
   log: Log;
   findUser(organizationId: string, userId: string): Promise<User | undefined>;
+  authenticate: GrantDeps['authenticate'];
 };
 
 export type RealmProvider = {
@@ -96,6 +97,7 @@ export function createRealmProvider(deps: ProviderDeps, realm: Realm): RealmProv
     clock: deps.clock,
     userTokens: deps.userTokens,
     findApplication: find,
+    authenticate: deps.authenticate,
     findUser: (userId) => deps.findUser(realm.organizationId, userId),
     limitClient: limitClientWith(deps.limits, realm),
   };

@@ -1,39 +1,97 @@
-// Reads the caller out of the claims of a verified access token.
+// Reads the claims of a verified access token, and makes the caller of them.
 import { type Permission, permissions, refuse } from '@switchyard/contract';
 import type { JWTPayload } from 'jose';
 import type { Caller } from '../http/index.ts';
+import type { User } from './accounts/types.ts';
 import { accessTokenType } from './claims.ts';
+import { permissionsAt } from './permissions.ts';
 import type { Realm } from './types.ts';
 
 const permissionSetsMax = 256;
 const everyPermission: ReadonlySet<string> = new Set(permissions);
 
-export type ReadCaller = (payload: JWTPayload, realm: Realm) => Caller;
+/** What an access token says, whoever it was given to. */
+export type TokenFacts = {
+  readonly payload: JWTPayload;
+  readonly subject: string;
+  readonly clientId: string;
+  readonly tokenId: string;
+  /** Of the sign-in that it comes from; machines have none. */
+  readonly sessionId?: string;
+  /** Epoch milliseconds. */
+  readonly issuedAt: number;
+  readonly expiresAt: number;
+  /** Thumbprint of the certificate that it is bound to (RFC 8705). */
+  readonly certificate?: string;
+  readonly storeId?: string;
+  readonly deviceId?: string;
+};
+
+export type Callers = {
+  ofMachine(token: TokenFacts, realm: Realm): Caller;
+  ofUser(token: TokenFacts, realm: Realm, user: User): Caller;
+};
+
+const invalid = (logDetail: string): never =>
+  refuse('token_invalid', 'The access token is not valid.', { logDetail });
 
 function text(claim: unknown, name: string): string {
-  return typeof claim === 'string' && claim !== ''
-    ? claim
-    : refuse('token_invalid', 'The access token is not valid.', { logDetail: `claim ${name}` });
+  return typeof claim === 'string' && claim !== '' ? claim : invalid(`claim ${name}`);
 }
 
-function scopeOf(claim: unknown): Pick<Caller, 'entityType' | 'entityId' | 'merchantId'> {
-  const { entityId, entityType } = (claim ?? {}) as Record<string, unknown>;
-  const id = text(entityId, 'um_scope.entityId');
+function optional<Name extends string>(name: Name, claim: unknown, member: string) {
+  return claim === undefined ? {} : ({ [name]: text(claim, member) } as Record<Name, string>);
+}
+
+/** A `cnf` of any other kind binds to something that nobody here can show. */
+function certificateOf({ cnf }: JWTPayload & { cnf?: unknown }): string | undefined {
+  if (cnf === undefined) return undefined;
+  return String((cnf as Record<string, unknown> | null)?.['x5t#S256']);
+}
+
+/** Throws where it is no access token, or lacks what each of them has. */
+export function readToken(payload: JWTPayload): TokenFacts {
+  if (payload['typ'] !== accessTokenType) invalid('not an access token');
+  const certificate = certificateOf(payload);
+  return {
+    payload,
+    subject: text(payload.sub, 'sub'),
+    clientId: text(payload['azp'], 'azp'),
+    tokenId: text(payload.jti, 'jti'),
+    issuedAt: Number(payload.iat) * 1000,
+    expiresAt: Number(payload.exp) * 1000,
+    ...(certificate === undefined ? {} : { certificate }),
+    ...optional('sessionId', payload['sid'], 'sid'),
+    ...optional('storeId', payload['storeId'], 'storeId'),
+    ...optional('deviceId', payload['deviceId'], 'deviceId'),
+  };
+}
+
+function entityOf(entityType: unknown, entityId: string) {
   return entityType === 'merchant'
-    ? { entityType, entityId: id, merchantId: id }
-    : { entityType: 'tenant', entityId: id };
+    ? { entityType: 'merchant' as const, entityId, merchantId: entityId }
+    : { entityType: 'tenant' as const, entityId };
 }
 
-/**
- * The organisation is the realm's, not a claim: a token cannot name another one.
- * Tokens of one role share one set of permissions.
- */
-export function createReadCaller(): ReadCaller {
+/** The organisation is the realm's, not a claim: a token cannot name another one. */
+function factsOf(token: TokenFacts, realm: Realm) {
+  const { subject, clientId, expiresAt, tokenId, storeId, deviceId } = token;
+  return {
+    subject,
+    clientId,
+    realm: realm.userDomainId,
+    organizationId: realm.organizationId,
+    expiresAt,
+    tokenId,
+    ...(storeId === undefined ? {} : { storeId }),
+    ...(deviceId === undefined ? {} : { deviceId }),
+  };
+}
+
+/** Tokens with the same rights share one set of permissions. */
+export function createCallers(): Callers {
   const sets = new Map<string, ReadonlySet<Permission>>();
-  const setOf = (claim: unknown): ReadonlySet<Permission> => {
-    const granted = Array.isArray(claim)
-      ? claim.filter((name): name is Permission => everyPermission.has(name))
-      : [];
+  function setOf(granted: readonly Permission[]): ReadonlySet<Permission> {
     const key = granted.join(' ');
     const known = sets.get(key);
     if (known !== undefined) return known;
@@ -41,25 +99,30 @@ export function createReadCaller(): ReadCaller {
     const made = new Set(granted);
     sets.set(key, made);
     return made;
-  };
+  }
 
-  return (payload, realm) => {
-    if (payload['typ'] !== accessTokenType) {
-      refuse('token_invalid', 'The access token is not valid.', {
-        logDetail: 'not an access token',
-      });
-    }
-    const { storeId } = payload;
-    return {
-      subject: text(payload.sub, 'sub'),
-      clientId: text(payload['azp'], 'azp'),
-      realm: realm.userDomainId,
-      organizationId: realm.organizationId,
-      ...scopeOf(payload['um_scope']),
-      ...(storeId === undefined ? {} : { storeId: text(storeId, 'storeId') }),
-      permissions: setOf(payload['permissions']),
-      expiresAt: Number(payload.exp) * 1000,
-      tokenId: text(payload.jti, 'jti'),
-    };
+  return {
+    ofMachine(token, realm) {
+      const { um_scope: scope, permissions: claim } = token.payload as Record<string, unknown>;
+      const { entityId, entityType } = (scope ?? {}) as Record<string, unknown>;
+      const granted = Array.isArray(claim)
+        ? claim.filter((name): name is Permission => everyPermission.has(name))
+        : [];
+      return {
+        ...factsOf(token, realm),
+        ...entityOf(entityType, text(entityId, 'um_scope.entityId')),
+        permissions: setOf(granted),
+      };
+    },
+
+    /**
+     * The account says what its user may do, not the token: a token of a narrow scope keeps the
+     * rights, and a right that was taken away is gone before the token is.
+     */
+    ofUser: (token, realm, user) => ({
+      ...factsOf(token, realm),
+      ...entityOf(user.scopeEntityType, user.scopeEntityId),
+      permissions: setOf(permissionsAt(token.deviceId !== undefined, user.permissions)),
+    }),
   };
 }

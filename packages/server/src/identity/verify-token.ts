@@ -5,29 +5,37 @@ import { decodeJwt, decodeProtectedHeader, errors, type JWTPayload, jwtVerify } 
 import { LRUCache } from 'lru-cache';
 import type { Caller, Presented } from '../http/index.ts';
 import type { Clock } from '../platform/index.ts';
+import type { User } from './accounts/types.ts';
 import type { Applications } from './applications.ts';
 import type { Realms } from './realms.ts';
 import type { Revision } from './revision.ts';
-import { createReadCaller } from './token-caller.ts';
+import { isStanding } from './standing.ts';
+import { createCallers, readToken, type TokenFacts } from './token-caller.ts';
 import type { Realm, RealmKey } from './types.ts';
 
 const cachedTokensMax = 10_000;
 const tokenLengthMax = 8_192;
 /**
- * With the 20 s that a realm and the 5 s that an application may be cached: what is switched off
- * in another process is refused here within a minute, in this process at once.
+ * With the 20 s that a realm and the 5 s that an application or a user may be cached: what is
+ * switched off in another process is refused here within a minute, in this process at once.
  */
 const recheckAfterMs = 30_000;
 /** Between the clocks of our own processes; an expired token has no such grace. */
-const clockSkewSeconds = 5;
+const clockSkewSeconds = 30;
 
-type Deps = { realms: Realms; applications: Applications; clock: Clock; revision: Revision };
+type Deps = {
+  realms: Pick<Realms, 'find' | 'findByIssuer'>;
+  applications: Pick<Applications, 'find'>;
+  /** Remembered for a moment: it is asked for each token that is seen for the first time. */
+  findUser(organizationId: string, userId: string): Promise<User | undefined>;
+  clock: Clock;
+  revision: Revision;
+};
 type Verdict = {
-  readonly caller: Caller;
-  readonly answer: Promise<Caller>;
+  readonly realm: string;
+  readonly token: TokenFacts;
   readonly keyId: string;
-  /** Thumbprint of the certificate that the token is bound to (RFC 8705). */
-  readonly certificate: string | undefined;
+  answer: Promise<Caller>;
   recheckAt: number;
   revision: number;
 };
@@ -38,16 +46,11 @@ const invalid = (logDetail: string) =>
   new Refusal('token_invalid', 'The access token is not valid.', { logDetail });
 const expired = () => new Refusal('token_expired', 'The access token has expired.');
 
-function certificateOf(payload: JWTPayload): string | undefined {
-  const { cnf } = payload as { cnf?: Record<string, unknown> };
-  return cnf === undefined ? undefined : String(cnf['x5t#S256']);
-}
-
-export function createVerifyToken({ realms, applications, clock, revision }: Deps) {
+export function createVerifyToken({ realms, applications, findUser, clock, revision }: Deps) {
   const cache = new LRUCache<string, Verdict>({ max: cachedTokensMax });
   /** No longer than the requests under way. */
   const judging = new Map<string, Promise<Verdict>>();
-  const readCaller = createReadCaller();
+  const callers = createCallers();
 
   async function findKey(token: string): Promise<Candidate> {
     let issuer: string | undefined;
@@ -73,7 +76,7 @@ export function createVerifyToken({ realms, applications, clock, revision }: Dep
         algorithms: [key.algorithm],
         issuer: realm.issuer,
         typ: 'JWT',
-        requiredClaims: ['exp', 'nbf', 'jti', 'sub'],
+        requiredClaims: ['exp', 'nbf', 'iat', 'jti', 'sub'],
         clockTolerance: clockSkewSeconds,
         currentDate: new Date(now),
       });
@@ -86,25 +89,35 @@ export function createVerifyToken({ realms, applications, clock, revision }: Dep
     }
   }
 
-  async function checkStanding(realm: Realm | undefined, caller: Caller, keyId: string) {
+  async function callerOf(
+    realm: Realm | undefined,
+    token: TokenFacts,
+    keyId: string,
+  ): Promise<Caller> {
     if (realm === undefined || !realm.keys.has(keyId)) throw invalid('realm or key retired');
-    if (realm.revoked.has(caller.tokenId)) throw invalid('revoked');
-    const application = await applications.find(caller.organizationId, caller.clientId);
+    const { organizationId, revoked } = realm;
+    if (revoked.has(token.tokenId)) throw invalid('revoked');
+    if (token.sessionId !== undefined && revoked.has(token.sessionId)) throw invalid('signed out');
+    const application = await applications.find(organizationId, token.clientId);
     if (application?.status !== 'Enabled') throw invalid('application disabled');
+    if (application.serviceAccountId === token.subject) return callers.ofMachine(token, realm);
+    const user = await findUser(organizationId, token.subject);
+    if (!isStanding(user, token.issuedAt)) throw invalid('the user is not in');
+    return callers.ofUser(token, realm, user);
   }
 
-  async function judge(token: string, digest: string): Promise<Verdict> {
+  async function judge(text: string, digest: string): Promise<Verdict> {
     const revisionBefore = revision.current();
-    const candidate = await findKey(token);
-    const payload = await checkSignature(token, candidate);
-    const caller = readCaller(payload, candidate.realm);
-    await checkStanding(candidate.realm, caller, candidate.key.keyId);
+    const candidate = await findKey(text);
+    const token = readToken(await checkSignature(text, candidate));
+    const { realm, key } = candidate;
+    const caller = await callerOf(realm, token, key.keyId);
     const verdict: Verdict = {
-      caller,
+      realm: realm.userDomainId,
+      token,
+      keyId: key.keyId,
       answer: Promise.resolve(caller),
-      keyId: candidate.key.keyId,
-      certificate: certificateOf(payload),
-      recheckAt: Math.min(clock.now() + recheckAfterMs, caller.expiresAt),
+      recheckAt: Math.min(clock.now() + recheckAfterMs, token.expiresAt),
       revision: revisionBefore,
     };
     cache.set(digest, verdict);
@@ -112,17 +125,18 @@ export function createVerifyToken({ realms, applications, clock, revision }: Dep
   }
 
   async function judgeAgain(verdict: Verdict, digest: string): Promise<Verdict> {
-    const { caller } = verdict;
+    const { token, realm, keyId } = verdict;
     const revisionBefore = revision.current();
     try {
-      if (clock.now() >= caller.expiresAt) throw expired();
-      await checkStanding(await realms.find(caller.realm), caller, verdict.keyId);
+      if (clock.now() >= token.expiresAt) throw expired();
+      const caller = await callerOf(await realms.find(realm), token, keyId);
+      verdict.answer = Promise.resolve(caller);
     } catch (error) {
       cache.delete(digest);
       throw error;
     }
     verdict.revision = revisionBefore;
-    verdict.recheckAt = Math.min(clock.now() + recheckAfterMs, caller.expiresAt);
+    verdict.recheckAt = Math.min(clock.now() + recheckAfterMs, token.expiresAt);
     return verdict;
   }
 
@@ -138,19 +152,22 @@ export function createVerifyToken({ realms, applications, clock, revision }: Dep
   const isFresh = (verdict: Verdict) =>
     clock.now() < verdict.recheckAt && verdict.revision === revision.current();
 
-  function checkCertificate(verdict: Verdict, presented: Presented | undefined): Caller {
-    const { certificate, caller } = verdict;
-    if (certificate !== undefined && certificate !== presented?.certificateThumbprint()) {
+  async function checkCertificate(
+    { token, answer }: Verdict,
+    presented: Presented | undefined,
+  ): Promise<Caller> {
+    const { certificate } = token;
+    if (certificate !== undefined && certificate !== (await presented?.certificateThumbprint())) {
       throw invalid('bound to another certificate');
     }
-    return caller;
+    return answer;
   }
 
   return function verifyToken(token: string, presented?: Presented): Promise<Caller> {
     if (token.length > tokenLengthMax) return Promise.reject(invalid('too long'));
     const digest = hash('sha256', token, 'base64url');
     const known = cache.get(digest);
-    if (known !== undefined && isFresh(known) && known.certificate === undefined) {
+    if (known !== undefined && isFresh(known) && known.token.certificate === undefined) {
       return known.answer;
     }
     const verdict =

@@ -2,11 +2,12 @@
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC, TokenEndpointGrantContext } from 'oidc-provider';
 import type { Clock } from '../../platform/index.ts';
-import type { User } from '../accounts/types.ts';
+import type { Attempt, NotSignedIn, SignedIn, User } from '../accounts/types.ts';
 import type { Application, Realm, SecurityFlow } from '../types.ts';
 import type { UserTokens } from '../user-tokens.ts';
 import { authorizationCode } from './authorization-code.ts';
 import { clientCredentials } from './client-credentials.ts';
+import { password } from './password.ts';
 import { refreshToken } from './refresh-token.ts';
 
 export type GrantDeps = {
@@ -18,6 +19,8 @@ export type GrantDeps = {
   findApplication(clientId: string): Promise<Application | undefined>;
   /** Of this realm, enabled or not. */
   findUser(userId: string): Promise<User | undefined>;
+  /** The one door for passwords and codes. */
+  authenticate(attempt: Attempt): Promise<SignedIn | NotSignedIn>;
   /** Rejects where the client asks too often. */
   limitClient(ctx: KoaContextWithOIDC, clientId: string): Promise<void>;
 };
@@ -30,7 +33,12 @@ export type Grant = {
   handle(deps: GrantDeps): (ctx: TokenEndpointGrantContext) => Promise<void>;
 };
 
-export const grants: readonly Grant[] = [authorizationCode, clientCredentials, refreshToken];
+export const grants: readonly Grant[] = [
+  authorizationCode,
+  clientCredentials,
+  password,
+  refreshToken,
+];
 
 export function grantTypesOf(flows: readonly SecurityFlow[]): string[] {
   return grants

@@ -1,0 +1,105 @@
+// The password grant (RFC 6749, 4.3), for applications that are allowed it; on the device listener too.
+import { errors, type KoaContextWithOIDC } from 'oidc-provider';
+import type { NotSignedIn, SignedIn, User } from '../accounts/types.ts';
+import type { DeviceFacts } from '../auth-claims.ts';
+import { type PresentedDevice, presentedDevice } from '../devices/presented.ts';
+import { originOf } from '../request-origin.ts';
+import { userScope } from '../scopes.ts';
+import type { Application, Realm } from '../types.ts';
+import type { Grant } from './index.ts';
+
+type Parameters = { username?: string; password?: string; totp?: string; scope?: string };
+
+/** One refusal for whatever is wrong with the user, so that nobody learns what it was. */
+const refused = (detail: string) => new errors.InvalidGrant(detail);
+
+function required(params: Parameters, name: 'username' | 'password'): string {
+  const value = params[name];
+  if (value === undefined || value === '') {
+    throw new errors.InvalidRequest(`missing required parameter(s) '${name}'`);
+  }
+  return value;
+}
+
+/** From this address nobody gets in for a while, whoever it is: that tells nothing of the user. */
+function refuseAddress(ctx: KoaContextWithOIDC, seconds: number): never {
+  ctx.set('Retry-After', String(seconds));
+  throw Object.assign(
+    new errors.CustomOIDCProviderError('temporarily_unavailable', 'too many requests'),
+    { status: 429, statusCode: 429 },
+  );
+}
+
+function signedIn(ctx: KoaContextWithOIDC, answer: SignedIn | NotSignedIn): SignedIn {
+  if (answer.ok) {
+    // What is left to do needs a page; and no token is issued for an unverified address.
+    if (answer.needs !== undefined) throw refused(answer.needs);
+    if (!answer.user.emailVerified) throw refused('the address is not verified');
+    return answer;
+  }
+  if (answer.retryAfterSeconds !== undefined) refuseAddress(ctx, answer.retryAfterSeconds);
+  throw refused('invalid user credentials');
+}
+
+/** A device is its merchant's, and so is who signs in at it: never somebody of the organisation. */
+function checkPlace(device: PresentedDevice, realm: Realm, user: User, application: Application) {
+  const { merchantId, storeId } = device.place;
+  if (device.organizationId !== realm.organizationId) throw refused('a device of another realm');
+  if (user.entityType !== 'merchant') throw refused('a user of the organisation at a device');
+  if (user.entityId !== merchantId) throw refused('a device of another merchant');
+  if (application.entityType === 'merchant' && application.entityId !== merchantId) {
+    throw refused('an application of another merchant');
+  }
+  if ((application.storeId ?? storeId) !== storeId)
+    throw refused('an application of another store');
+}
+
+const factsOf = ({ tsn, place }: PresentedDevice): DeviceFacts => ({
+  type: 'ConfidentialDevice',
+  id: tsn,
+  methods: ['device_flow'],
+  deviceId: place.logicalDeviceId,
+  storeId: place.storeId,
+});
+
+export const password: Grant = {
+  grantType: 'password',
+  securityFlows: ['Password'],
+  parameters: ['username', 'password', 'totp', 'scope'],
+  handle:
+    ({ realm, clock, findApplication, limitClient, authenticate, userTokens }) =>
+    async (ctx) => {
+      const { client } = ctx.oidc;
+      const params = ctx.oidc.params as Parameters;
+      await limitClient(ctx, client.clientId);
+      const application = await findApplication(client.clientId);
+      if (application === undefined) throw new errors.InvalidClientAuth('disabled meanwhile');
+      const username = required(params, 'username');
+      const secret = required(params, 'password');
+      const scope = userScope(params.scope);
+      if ('unknown' in scope) throw new errors.InvalidScope('unknown scope', scope.unknown);
+
+      const device = presentedDevice(ctx.req);
+      const answer = await authenticate({
+        organizationId: realm.organizationId,
+        username,
+        password: secret,
+        otp: params.totp,
+        origin: { ...originOf(ctx.req), clientId: client.clientId },
+        kind: device === undefined ? 'password-grant' : 'device',
+      });
+      const { user, methods } = signedIn(ctx, answer);
+      if (device !== undefined) checkPlace(device, realm, user, application);
+      ctx.body = await userTokens.begin(realm, {
+        kind: 'Password',
+        application,
+        user,
+        scope: scope.granted,
+        methods,
+        authenticatedAt: clock.now(),
+        ...(device === undefined
+          ? {}
+          : { device: factsOf(device), certificate: device.thumbprint }),
+      });
+    },
+};
