@@ -169,6 +169,23 @@ export const settingsTable = {
     addressRanges,
     'The proxies whose forwarding headers and `Client-Cert` are believed.',
   ),
+  clientCertificates: optional(
+    'CLIENT_CERTIFICATES',
+    choice('on', 'off'),
+    'Whether the API listener asks for the certificate of a device, and goes on without one. The device listener always asks.',
+    { defaultDescription: '`on` in `demo` and `test`; `off` in `production`, for browsers' },
+  ),
+  deviceCaFile: optional(
+    'DEVICE_CA_FILE',
+    filePath,
+    'Certificates of authorities of your own that vouch for devices, PEM; the platform’s own authority does so as well.',
+  ),
+  deviceCertificateDays: setting(
+    'DEVICE_CERTIFICATE_DAYS',
+    integer(1, 3650),
+    '365',
+    'How long a certificate lives that the platform signs for a device.',
+  ),
   tlsCertFile: optional('TLS_CERT_FILE', filePath, 'Certificate chain of the listeners, PEM.', {
     defaultDescription: 'made by a local authority in `demo` and `test`',
   }),

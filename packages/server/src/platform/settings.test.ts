@@ -51,6 +51,8 @@ describe('settings', () => {
     assert.equal(settings.baseUrl, 'https://localhost:8443');
     assert.equal(settings.authUrl, 'https://localhost:8443');
     assert.equal(settings.deviceAuthUrl, 'https://localhost:9021');
+    assert.equal(settings.clientCertificates, 'on');
+    assert.equal(settings.deviceCertificateDays, 365);
     assert.equal(settings.metricsHost, '127.0.0.1');
     assert.equal(settings.acquirerTimeoutMs, 10_000);
     assert.deepEqual([...settings.roles], ['cards', 'identity', 'connector', 'portal', 'jobs']);
@@ -91,6 +93,9 @@ describe('settings', () => {
       assert.ok(faults.includes(`SWITCHYARD_${name}`), name);
     }
     assert.deepEqual(faultsOf(production()), []);
+    assert.equal(readSettings(production()).clientCertificates, 'off');
+    const absent = { SWITCHYARD_DEVICE_CA_FILE: join(home, 'absent.pem') };
+    assert.match(faultsOf(production(absent)).join(), /^SWITCHYARD_DEVICE_CA_FILE /);
     assert.ok(!existsSync(join(home, 'production')));
   });
 

@@ -12,7 +12,13 @@ type Values = {
     ? ReturnType<Table[Key]['read']>
     : ReturnType<Table[Key]['read']> | undefined;
 };
-type Derived = 'region' | 'baseUrl' | 'authUrl' | 'deviceAuthUrl' | 'vaultKey';
+type Derived =
+  | 'region'
+  | 'baseUrl'
+  | 'authUrl'
+  | 'deviceAuthUrl'
+  | 'vaultKey'
+  | 'clientCertificates';
 
 export type Settings = Readonly<
   Omit<Values, Derived> & {
@@ -21,6 +27,7 @@ export type Settings = Readonly<
     authUrl: string;
     deviceAuthUrl: string;
     vaultKey: Buffer | undefined;
+    clientCertificates: 'on' | 'off';
   }
 >;
 
@@ -62,6 +69,8 @@ export function readSettings(env: Variables): Settings {
     authUrl: values.authUrl ?? baseUrl,
     deviceAuthUrl: values.deviceAuthUrl ?? `https://localhost:${values.devicePort}`,
     vaultKey: values.vaultKey?.key ?? madeVaultKey(values.environment, dataDir),
+    clientCertificates:
+      values.clientCertificates ?? (values.environment === 'production' ? 'off' : 'on'),
   };
 }
 
@@ -154,6 +163,7 @@ const rules: readonly Rule[] = [
     'SWITCHYARD_MAIL_FROM must be set where SWITCHYARD_SMTP_URL is',
   ({ tlsCertFile }) => unreadable('TLS_CERT_FILE', tlsCertFile),
   ({ tlsKeyFile }) => unreadable('TLS_KEY_FILE', tlsKeyFile),
+  ({ deviceCaFile }) => unreadable('DEVICE_CA_FILE', deviceCaFile),
 ];
 
 const productionRules: readonly Rule[] = [
