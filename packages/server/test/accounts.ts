@@ -9,9 +9,13 @@ import {
 } from '../src/identity/accounts/index.ts';
 import { createRevision } from '../src/identity/revision.ts';
 import { createLog, type Database, systemIds } from '../src/platform/index.ts';
-import { type MovableClock, movableClock } from './identity.ts';
+import { type MovableClock, movableClock } from './movable-clock.ts';
+import { openPostOffice, type PostOffice } from './post-office.ts';
 
 export const password = 'seven tills under one roof';
+
+/** Judges by itself what the word lists would take seconds to be loaded for. */
+export const anyStrength = { isCommon: async () => false, close: async () => {} };
 
 export type TestAccounts = {
   readonly accounts: Accounts;
@@ -20,6 +24,7 @@ export type TestAccounts = {
   readonly userDomainId: string;
   /** Whose sessions were ended, in turn. */
   readonly ended: string[];
+  readonly office: PostOffice;
   createUser(facts?: Partial<NewUser>): Promise<User>;
 };
 
@@ -31,6 +36,7 @@ export async function openTestAccounts(
   const organizationId = randomUUID();
   const userDomainId = `realm-${organizationId}`;
   const ended: string[] = [];
+  const office = openPostOffice();
   await database.query(
     `INSERT INTO user_domains (user_domain_id, organization_id, status, created_at)
      VALUES ($1, $2, 'Enabled', now())`,
@@ -43,6 +49,10 @@ export async function openTestAccounts(
     log: createLog({ logLevel: 'silent', instanceName: 'test' }),
     masterKey: randomBytes(32),
     environment: 'test',
+    authUrl: 'https://localhost:8443',
+    strength: anyStrength,
+    jobs: office.jobs,
+    mail: office.mail,
     revision: createRevision(),
     endSessions: async (_organizationId, userId) => void ended.push(userId),
     ...deps,
@@ -53,6 +63,7 @@ export async function openTestAccounts(
     organizationId,
     userDomainId,
     ended,
+    office,
     createUser: (facts) =>
       accounts.create({
         organizationId,

@@ -1,21 +1,35 @@
 // The door of accounts: the people of a user domain, and everything that they prove themselves with.
 import { refuse } from '@switchyard/contract';
-import type { Clock, Database, Ids, Log } from '../../platform/index.ts';
+import type { Clock, Database, Ids, Jobs, Log, Mail } from '../../platform/index.ts';
 import { createCachedLookup } from '../cached-lookup.ts';
 import type { Revision } from '../revision.ts';
-import type { Status } from '../types.ts';
+import type { Accounts } from './accounts.ts';
 import { type AttemptLimits, createAttemptLimits, defaultAttemptLimits } from './attempt-limits.ts';
+import { createEnrolment } from './enrolment.ts';
+import { createExpired } from './expired.ts';
+import { spendOthers } from './link-store.ts';
+import { createLinks } from './links.ts';
 import { makeUser } from './new-user.ts';
 import { createOneTimePasswords, readOtpSecret } from './one-time-passwords.ts';
+import { createPasskeys } from './passkeys.ts';
+import { createPasswordPolicy } from './password-policy.ts';
+import { createPasswordStrength, type PasswordStrength } from './password-strength.ts';
 import { createPasswords, type Passwords } from './passwords.ts';
-import { usernameKey } from './rules.ts';
+import { createPost, noJobs, noMail } from './post.ts';
+import { secondFactorNow, usernameKey } from './rules.ts';
 import { createSignIn } from './sign-in.ts';
 import { createSignInStore } from './sign-in-store.ts';
-import { createUserStore } from './store.ts';
-import type { Attempt, NewUser, NotSignedIn, SignedIn, User } from './types.ts';
+import { createSignIns } from './sign-ins.ts';
+import { createUserStore, replacePassword } from './store.ts';
+import type { User } from './types.ts';
 
+export type { Accounts } from './accounts.ts';
+export type { Passkey, RelyingParty } from './passkeys.ts';
+export type { PasswordFault } from './rules.ts';
+export type { SignInRecord } from './sign-ins.ts';
 export type {
   Attempt,
+  LinkPurpose,
   Method,
   NewUser,
   NotSignedIn,
@@ -37,72 +51,75 @@ export type AccountsDeps = {
   readonly log: Log;
   readonly masterKey: Buffer;
   readonly environment: string;
+  readonly authUrl: string;
   readonly revision: Revision;
+  /** Left out: whatever would write a letter fails, before it has done anything. */
+  readonly jobs?: Pick<Jobs, 'handle' | 'enqueue' | 'poke'> | undefined;
+  readonly mail?: Pick<Mail, 'send'> | undefined;
   /** Ends the user's sessions and refresh families, but that of `exceptSessionId`. */
   endSessions(organizationId: string, userId: string, exceptSessionId?: string): Promise<void>;
   readonly limits?: AttemptLimits | undefined;
   /** Left out: argon2id; a test may count. */
   readonly passwords?: Passwords | undefined;
-};
-
-export type Accounts = {
-  /** Rejects with a Refusal `already_exists` or `field_invalid`. */
-  create(user: NewUser): Promise<User>;
-  /** Up to 5 seconds old where another process made a change. */
-  find(organizationId: string, userId: string): Promise<User | undefined>;
-  findByName(organizationId: string, username: string): Promise<User | undefined>;
-  /** Disabled: sessions and refresh families end at once, tokens within a minute. */
-  setStatus(organizationId: string, userId: string, status: Status): Promise<void>;
-  /**
-   * The one door for secrets. The answer and its timing are alike for an unknown user, a wrong
-   * password, a wrong code and a lock. Rejects with `overloaded` when too many ask at once.
-   */
-  authenticate(attempt: Attempt): Promise<SignedIn | NotSignedIn>;
+  /** Left out: the word lists, in a thread of their own. */
+  readonly strength?: PasswordStrength | undefined;
 };
 
 export function createAccounts(deps: AccountsDeps): Accounts {
-  const { database, clock, ids, masterKey, environment, revision } = deps;
-  const store = createUserStore(database);
+  const { database, clock, ids, log, masterKey, environment, revision } = deps;
+  const { jobs = noJobs, mail = noMail } = deps;
+  const users = createUserStore(database);
   const passwords = deps.passwords ?? createPasswords(ids.secret());
+  const strength = deps.strength ?? createPasswordStrength();
+  const policy = createPasswordPolicy(strength);
   const oneTimePasswords = createOneTimePasswords(masterKey, ids);
   const limits = createAttemptLimits(deps.limits ?? defaultAttemptLimits, ids.secret());
-  const signIn = createSignIn({
-    store: createSignInStore(database),
-    passwords,
-    oneTimePasswords,
-    limits,
-    environment,
-    clock,
-    ids,
-  });
-  const lookup = createCachedLookup<Pick<User, 'organizationId' | 'userId'>, User>({
-    max: cachedUsersMax,
-    ttlMs: userTtlMs,
-    clock,
-    nameOf: ({ organizationId, userId }) => `${organizationId}/${userId}`,
-    load: async ({ organizationId, userId }) =>
-      uuidPattern.test(userId) ? store.find(organizationId, userId) : undefined,
-  });
+  const post = createPost({ ...deps, jobs, mail });
+  const signIns = createSignIns(database, clock, ids);
+  const lookup = createUserLookup(deps, users);
   const changed = (organizationId: string, userId: string) => {
     lookup.forget({ organizationId, userId });
     revision.bump();
   };
+  const signIn = createSignIn({
+    ...{ store: createSignInStore(database), passwords, oneTimePasswords, limits },
+    ...{ environment, clock, ids },
+  });
+  const made = { database, clock, ids, log, post, users, changed };
+
+  const domainOf = async (organizationId: string): Promise<string> =>
+    (await users.domainOf(organizationId)) ?? '';
+
+  async function newHash(password: string, user: User): Promise<string> {
+    const hasSecondFactor = secondFactorNow(environment, user) !== 'Off';
+    await policy.check(password, user, await domainOf(user.organizationId), hasSecondFactor);
+    return passwords.hash(password);
+  }
+
+  async function ended({ organizationId, userId }: User): Promise<void> {
+    changed(organizationId, userId);
+    await deps.endSessions(organizationId, userId);
+  }
+
+  const enrolment = createEnrolment({ ...made, oneTimePasswords, signIns });
+  const passkeys = createPasskeys({ ...made, settle: signIn.settlePasskey });
+  const links = createLinks({ ...made, jobs, limits, newHash, ended });
 
   return {
     async create(wanted) {
       const { user, usernameKey: key } = makeUser(wanted, environment, ids, clock.now());
-      if ((await store.domainOf(user.organizationId)) !== wanted.userDomainId) {
+      if ((await users.domainOf(user.organizationId)) !== wanted.userDomainId) {
         refuse('organization_not_found', 'The organization has no such user domain.');
       }
-      const secret = wanted.otpSecret === undefined ? undefined : otpSecretFrom(wanted.otpSecret);
-      const made = await store.insert({
+      const { password, otpSecret } = wanted;
+      const secret = otpSecret === undefined ? undefined : otpSecretFrom(otpSecret);
+      const isMade = await users.insert({
         user,
         usernameKey: key,
-        passwordHash:
-          wanted.password === undefined ? undefined : await passwords.hash(wanted.password),
+        passwordHash: password === undefined ? undefined : await newHash(password, user),
         otpSealed: secret === undefined ? undefined : oneTimePasswords.seal(secret, user),
       });
-      if (!made) refuse('already_exists', 'This user name is taken.');
+      if (!isMade) refuse('already_exists', 'This user name is taken.');
       changed(user.organizationId, user.userId);
       return user;
     },
@@ -111,26 +128,62 @@ export function createAccounts(deps: AccountsDeps): Accounts {
 
     async findByName(organizationId, username) {
       const key = usernameKey(username);
-      return key === undefined ? undefined : store.findByKey(organizationId, key);
+      return key === undefined ? undefined : users.findByKey(organizationId, key);
     },
 
     async setStatus(organizationId, userId, status) {
       const at = clock.now();
       const isEnd = status === 'Disabled';
-      const owner = { organizationId, userId };
       // Tokens tell their age in whole seconds: those of this second are dead too.
       const notBefore = isEnd ? Math.ceil(at / 1000) * 1000 : undefined;
-      if (!(await store.setStatus(owner, status, at, notBefore))) {
-        refuse('resource_not_found', 'There is no such user.');
-      }
+      if (!(await users.setStatus({ organizationId, userId }, status, at, notBefore))) noUser();
       changed(organizationId, userId);
       if (isEnd) await deps.endSessions(organizationId, userId);
     },
 
+    async setPassword(organizationId, userId, password) {
+      const user = (await users.find(organizationId, userId)) ?? noUser();
+      const passwordHash = await newHash(password, user);
+      const at = clock.now();
+      await database.transaction(async (trx) => {
+        await replacePassword(trx, user, passwordHash, at);
+        await spendOthers(trx, user, at);
+        await post.notice(trx, user, 'password-changed');
+      });
+      post.poke();
+      await ended(user);
+    },
+
+    passwordFault: async (password, user, hasSecondFactor) =>
+      policy.fault(password, user, await domainOf(user.organizationId), hasSecondFactor),
+
     authenticate: signIn.authenticate,
+    beginOtp: enrolment.begin,
+    confirmOtp: enrolment.confirm,
+    renewRecoveryCodes: enrolment.renewRecoveryCodes,
+    passkeys,
+    links,
+    signIns,
+    deleteExpired: createExpired(database),
+    close: strength.close,
   };
+}
+
+function createUserLookup({ clock }: AccountsDeps, users: ReturnType<typeof createUserStore>) {
+  return createCachedLookup<Pick<User, 'organizationId' | 'userId'>, User>({
+    max: cachedUsersMax,
+    ttlMs: userTtlMs,
+    clock,
+    nameOf: ({ organizationId, userId }) => `${organizationId}/${userId}`,
+    load: async ({ organizationId, userId }) =>
+      uuidPattern.test(userId) ? users.find(organizationId, userId) : undefined,
+  });
 }
 
 function otpSecretFrom(text: string): Buffer {
   return readOtpSecret(text) ?? refuse('field_invalid', 'The secret is not base32 of 20 bytes.');
+}
+
+function noUser(): never {
+  refuse('resource_not_found', 'There is no such user.');
 }

@@ -1,13 +1,12 @@
 // The SQL of a sign-in: one statement reads what there is to prove, one counts, spends and records the outcome.
 import { type Database, isoTime } from '../../platform/index.ts';
-import type { Method, Origin, User } from './types.ts';
+import { originTexts } from './sign-ins.ts';
+import type { Method, Origin, Outcome, RecordKind, User } from './types.ts';
 import { type UserRow, userColumns, userOf } from './user-rows.ts';
 
 export const failuresMax = 10;
 /** PCI DSS 8.3.4. */
 export const lockMs = 30 * 60_000;
-const userAgentChars = 200;
-const nameChars = 128;
 
 export type Credentials = {
   readonly user: User;
@@ -23,20 +22,6 @@ type CredentialsRow = UserRow & {
   secret_sealed: Buffer | null;
   has_passkey: boolean;
 };
-
-export type Outcome =
-  | 'Success'
-  | 'EnrolmentNeeded'
-  | 'PasskeyNeeded'
-  | 'UnknownUser'
-  | 'Disabled'
-  | 'NoPassword'
-  | 'WrongPassword'
-  | 'MissingCode'
-  | 'WrongCode'
-  | 'WrongPasskey'
-  | 'Locked'
-  | 'TooManyFailures';
 
 /**
  * What the database has to find out. `proven`: nothing more. `otp`, `recovery`: the code must not
@@ -62,7 +47,7 @@ export type Settlement = {
   readonly ifNot: Outcome;
   readonly methodsIfProven: readonly Method[];
   readonly methodsIfNot: readonly Method[];
-  readonly kind: string;
+  readonly kind: RecordKind;
   readonly origin: Origin;
 };
 
@@ -143,18 +128,17 @@ export function createSignInStore(database: Database) {
     },
 
     async settle(done: Settlement): Promise<Outcome> {
-      const { claim, origin, at } = done;
+      const { claim, at } = done;
+      const origin = originTexts(done.origin);
       const [row] = await database.query<{ outcome: Outcome }>(settleText, [
         ...[done.organizationId, done.userId, isoTime(at), claim.is],
         claim.is === 'otp' ? claim.step : null,
         claim.is === 'recovery' ? claim.codeHash : null,
         ...[done.passwordHash ?? null, failuresMax, isoTime(at + lockMs)],
         ...[done.recordId, done.isKnown],
-        ...[trimmed(origin.clientId, nameChars), done.kind, done.ifProven, done.ifNot],
+        ...[origin.clientId, done.kind, done.ifProven, done.ifNot],
         ...[JSON.stringify(done.methodsIfProven), JSON.stringify(done.methodsIfNot)],
-        trimmed(origin.address, nameChars),
-        trimmed(origin.userAgent, userAgentChars),
-        trimmed(origin.requestId, nameChars),
+        ...[origin.address, origin.userAgent, origin.requestId],
       ]);
       if (row === undefined) throw new Error('a sign-in left no record');
       return row.outcome;
@@ -169,14 +153,4 @@ export function createSignInStore(database: Database) {
       );
     },
   };
-}
-
-/** What others sent, as far as the table takes it. */
-function trimmed(text: string | undefined, chars: number): string | null {
-  return (
-    text
-      ?.replace(/\p{Cc}/gu, ' ')
-      .slice(0, chars)
-      .toWellFormed() ?? null
-  );
 }

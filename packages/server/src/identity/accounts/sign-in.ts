@@ -4,8 +4,17 @@ import type { Limiter } from './attempt-limits.ts';
 import type { OneTimePasswords } from './one-time-passwords.ts';
 import type { Passwords } from './passwords.ts';
 import { passwordLengthFault, secondFactorNow, usernameKey } from './rules.ts';
-import type { Claim, Credentials, Outcome, SignInStore } from './sign-in-store.ts';
-import type { Attempt, Method, NotSignedIn, SignedIn, SignInKind } from './types.ts';
+import type { Claim, Credentials, SignInStore } from './sign-in-store.ts';
+import type {
+  Attempt,
+  Method,
+  NotSignedIn,
+  Origin,
+  Outcome,
+  SignedIn,
+  SignInKind,
+  User,
+} from './types.ts';
 
 type Deps = {
   readonly store: SignInStore;
@@ -123,7 +132,30 @@ export function createSignIn(deps: Deps) {
     await store.rehash(user, passwordHash, await passwords.hash(password));
   }
 
+  /** The other half of a sign-in whose password was right. */
+  async function settlePasskey(user: User, isProven: boolean, origin: Origin): Promise<boolean> {
+    const found = await store.credentialsOf(user.organizationId, usernameKey(user.username) ?? '');
+    const outcome = await store.settle({
+      organizationId: user.organizationId,
+      recordId: ids.uuid(),
+      at: clock.now(),
+      userId: user.userId,
+      isKnown: true,
+      passwordHash: found?.passwordHash,
+      claim: { is: isProven ? 'proven' : 'wrong' },
+      ifProven: 'Success',
+      ifNot: 'WrongPasskey',
+      methodsIfProven: ['pwd', 'hwk'],
+      methodsIfNot: ['pwd'],
+      kind: 'passkey',
+      origin,
+    });
+    return outcome === 'Success';
+  }
+
   return {
+    settlePasskey,
+
     async authenticate(attempt: Attempt): Promise<SignedIn | NotSignedIn> {
       const retryAfterSeconds = await limits.begin(attempt.origin.address);
       if (retryAfterSeconds !== undefined) return { ok: false, retryAfterSeconds };

@@ -5,6 +5,9 @@ import type { Status } from '../types.ts';
 import type { User } from './types.ts';
 import { type UserRow, userColumns, userOf } from './user-rows.ts';
 
+/** Who shares one address gets a letter for each of so many names. */
+const sameEmailMax = 5;
+
 export type NewRow = {
   readonly user: User;
   readonly usernameKey: string;
@@ -29,6 +32,17 @@ export function createUserStore(database: Database) {
 
     findByKey: (organizationId: string, usernameKey: string) =>
       one('u.username_key = $2', [organizationId, usernameKey]),
+
+    /** Those with this address who could sign in, a few at most: an address is no name. */
+    async findByEmail(organizationId: string, email: string): Promise<User[]> {
+      const rows = await database.query<UserRow>(
+        `SELECT ${userColumns} FROM users AS u
+         WHERE u.organization_id = $1 AND lower(u.email) = lower($2) AND u.status = 'Enabled'
+         ORDER BY u.username_key LIMIT ${sameEmailMax}`,
+        [organizationId, email],
+      );
+      return rows.map(userOf);
+    },
 
     async domainOf(organizationId: string): Promise<string | undefined> {
       const [row] = await database.query<{ user_domain_id: string }>(
@@ -94,4 +108,19 @@ async function insertUser(trx: Kysely<unknown>, row: NewRow): Promise<boolean> {
       ${passwordHash === undefined ? null : at}, 0, ${user.version}, ${at}, ${at})
     ON CONFLICT DO NOTHING RETURNING user_id`.execute(trx);
   return made.rows.length > 0;
+}
+
+/** A new password ends a lock as well: whoever sets it has proved more than a password. */
+export async function replacePassword(
+  trx: Kysely<unknown>,
+  { organizationId, userId }: Pick<User, 'organizationId' | 'userId'>,
+  passwordHash: string,
+  at: number,
+): Promise<void> {
+  // Tokens tell their age in whole seconds: a sign-in in this very second must count as later.
+  const notBefore = isoTime(Math.floor(at / 1000) * 1000);
+  await sql`UPDATE users SET password_hash = ${passwordHash}, password_changed_at = ${isoTime(at)},
+      failed_attempts = 0, locked_until = NULL, tokens_not_before = ${notBefore},
+      version = version + 1, updated_at = ${isoTime(at)}
+    WHERE organization_id = ${organizationId} AND user_id = ${userId}`.execute(trx);
 }

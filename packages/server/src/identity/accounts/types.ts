@@ -117,3 +117,23 @@ export type SignedIn = {
 
 /** Alike for an unknown name, a wrong password, a wrong code, a lock and a disabled user. */
 export type NotSignedIn = { readonly ok: false; readonly retryAfterSeconds?: number };
+
+/** What a record of a sign-in is about; `passkey` and `enrolment` come after the password. */
+export type RecordKind = SignInKind | 'passkey' | 'enrolment';
+
+/** For the audit alone: whoever asked hears none of it. */
+export type Outcome =
+  | 'Success'
+  | 'EnrolmentNeeded'
+  | 'PasskeyNeeded'
+  | 'UnknownUser'
+  | 'Disabled'
+  | 'NoPassword'
+  | 'WrongPassword'
+  | 'MissingCode'
+  | 'WrongCode'
+  | 'WrongPasskey'
+  | 'Locked';
+
+/** `activate`: the first password. `reset`: a new one. `email`: a changed address. */
+export type LinkPurpose = 'activate' | 'reset' | 'email';

@@ -1,0 +1,105 @@
+// Sets up one-time passwords: a secret to scan, a code that proves it arrived, ten codes for a lost phone.
+import type { Clock, Database } from '../../platform/index.ts';
+import {
+  confirmSecret,
+  createFactorStore,
+  replaceRecoveryCodes,
+  turnFactorOn,
+} from './factor-store.ts';
+import type { OneTimePasswords } from './one-time-passwords.ts';
+import type { Post } from './post.ts';
+import type { SignIns } from './sign-ins.ts';
+import type { UserStore } from './store.ts';
+import type { Origin, User } from './types.ts';
+
+/** A secret that was shown and never confirmed is forgotten. */
+const pendingMs = 3_600_000;
+
+export type Enrolment = ReturnType<typeof createEnrolment>;
+
+type Deps = {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly users: UserStore;
+  readonly oneTimePasswords: OneTimePasswords;
+  readonly signIns: SignIns;
+  readonly post: Post;
+  changed(organizationId: string, userId: string): void;
+};
+
+export function createEnrolment(deps: Deps) {
+  const { database, clock, users, oneTimePasswords, signIns, post } = deps;
+  const store = createFactorStore(database);
+
+  const shown = async (user: User, secret: Buffer) => {
+    const domain = await users.domainOf(user.organizationId);
+    return {
+      secret: oneTimePasswords.textOf(secret),
+      uri: oneTimePasswords.uriOf(secret, `Switchyard ${domain ?? ''}`.trim(), user.username),
+    };
+  };
+
+  return {
+    /**
+     * Each call makes a new secret, so that nobody can show a user one that he keeps himself; only
+     * the same sign-in, loaded again, sees its own once more.
+     */
+    async begin(user: User, signIn?: string): Promise<{ secret: string; uri: string }> {
+      const at = clock.now();
+      if (signIn !== undefined) {
+        const pending = await store.pending(user, at - pendingMs);
+        if (pending?.signIn === signIn) {
+          return shown(user, oneTimePasswords.open(pending.sealed, user));
+        }
+      }
+      const secret = oneTimePasswords.newSecret();
+      await store.begin(user, { sealed: oneTimePasswords.seal(secret, user), signIn }, at);
+      return shown(user, secret);
+    },
+
+    /** The codes are shown this once. Undefined: the code is wrong, or nothing was begun. */
+    async confirm(
+      user: User,
+      code: string,
+      origin: Origin,
+    ): Promise<{ recoveryCodes: string[] } | undefined> {
+      const at = clock.now();
+      const pending = await store.pending(user, at - pendingMs);
+      const step =
+        pending === undefined
+          ? undefined
+          : oneTimePasswords.stepOf(oneTimePasswords.open(pending.sealed, user), code, at);
+      const recoveryCodes = oneTimePasswords.newRecoveryCodes();
+      const isConfirmed =
+        pending !== undefined &&
+        step !== undefined &&
+        (await database.transaction(async (trx) => {
+          if (!(await confirmSecret(trx, user, pending.sealed, step, at))) return false;
+          const hashes = recoveryCodes.map((each) => oneTimePasswords.recoveryHash(each, user));
+          await replaceRecoveryCodes(trx, user, hashes, at);
+          await turnFactorOn(trx, user, at);
+          await post.notice(trx, user, 'second-factor-set');
+          return true;
+        }));
+      await signIns.record({
+        organizationId: user.organizationId,
+        userId: user.userId,
+        kind: 'enrolment',
+        outcome: isConfirmed ? 'Success' : 'WrongCode',
+        methods: isConfirmed ? ['otp'] : [],
+        origin,
+      });
+      if (!isConfirmed) return undefined;
+      post.poke();
+      deps.changed(user.organizationId, user.userId);
+      return { recoveryCodes };
+    },
+
+    async renewRecoveryCodes(user: User): Promise<string[]> {
+      const codes = oneTimePasswords.newRecoveryCodes();
+      const hashes = codes.map((code) => oneTimePasswords.recoveryHash(code, user));
+      await database.transaction((trx) => replaceRecoveryCodes(trx, user, hashes, clock.now()));
+      return codes;
+    },
+  };
+}

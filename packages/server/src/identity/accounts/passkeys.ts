@@ -1,0 +1,247 @@
+// Passkeys as a second factor (WebAuthn): registered, asked for behind a right password, taken back.
+import {
+  type AuthenticationResponseJSON,
+  generateAuthenticationOptions,
+  generateRegistrationOptions,
+  type PublicKeyCredentialCreationOptionsJSON,
+  type PublicKeyCredentialRequestOptionsJSON,
+  type RegistrationResponseJSON,
+  verifyAuthenticationResponse,
+  verifyRegistrationResponse,
+} from '@simplewebauthn/server';
+import type { Clock, Database, Ids, Log } from '../../platform/index.ts';
+import { hashSecret } from '../secrets.ts';
+import { turnFactorOn } from './factor-store.ts';
+import {
+  type ChallengePurpose,
+  createPasskeyStore,
+  deletePasskey,
+  insertPasskey,
+  type StoredPasskey,
+} from './passkey-store.ts';
+import type { Post } from './post.ts';
+import type { Origin, User } from './types.ts';
+
+/** How long a person may look for the key. */
+const challengeMs = 300_000;
+const passkeysMax = 10;
+const nameCharsMax = 64;
+const defaultName = 'Passkey';
+/** ES256, EdDSA, RS256: what today's authenticators have. */
+const algorithms = [-7, -8, -257];
+
+/** The site as browsers know it: `id` is its host name, `origin` with scheme and port. */
+export type RelyingParty = {
+  readonly id: string;
+  readonly name: string;
+  readonly origin: string;
+};
+
+export type Passkey = Pick<StoredPasskey, 'credentialId' | 'name' | 'createdAt' | 'lastUsedAt'>;
+
+export type Passkeys = {
+  list(user: User): Promise<Passkey[]>;
+  registrationOptions(
+    user: User,
+    rp: RelyingParty,
+  ): Promise<PublicKeyCredentialCreationOptionsJSON>;
+  /** False: not signed by what was asked, or too late. The second factor is on from here. */
+  register(user: User, response: unknown, rp: RelyingParty, name?: string): Promise<boolean>;
+  authenticationOptions(
+    user: User,
+    rp: RelyingParty,
+  ): Promise<PublicKeyCredentialRequestOptionsJSON>;
+  /** The second half of a sign-in whose password was right: it counts and is recorded like the first. */
+  authenticate(user: User, response: unknown, rp: RelyingParty, origin: Origin): Promise<boolean>;
+  /** The last factor gone, one has to be set up at the next sign-in. False: no such passkey. */
+  remove(user: User, credentialId: string): Promise<boolean>;
+};
+
+type Deps = {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly post: Post;
+  /** Counts and records the second half of a sign-in; false where the user is locked or off. */
+  settle(user: User, isProven: boolean, origin: Origin): Promise<boolean>;
+  changed(organizationId: string, userId: string): void;
+};
+
+export function createPasskeys(deps: Deps): Passkeys {
+  const { database, clock, ids, log, post } = deps;
+  const store = createPasskeyStore(database);
+
+  async function newChallenge(
+    user: User,
+    purpose: ChallengePurpose,
+  ): Promise<Uint8Array<ArrayBuffer>> {
+    const challenge = ids.secret();
+    const expiresAt = clock.now() + challengeMs;
+    await store.keepChallenge(user, hashSecret(challenge), purpose, expiresAt);
+    return bytesOf(Buffer.from(challenge, 'base64url'));
+  }
+
+  /** The challenge that the answer signs, if it is one of ours that nobody has used. */
+  async function takeChallenge(
+    user: User,
+    response: unknown,
+    purpose: ChallengePurpose,
+  ): Promise<string | undefined> {
+    const challenge = challengeIn(response);
+    if (challenge === undefined) return undefined;
+    const taken = await store.takeChallenge(user, hashSecret(challenge), purpose, clock.now());
+    return taken ? challenge : undefined;
+  }
+
+  /** The library throws at whatever does not fit: what clients send is no fault of ours. */
+  async function orUndefined<Result>(verified: Promise<Result>): Promise<Result | undefined> {
+    try {
+      return await verified;
+    } catch (error) {
+      log.info({ err: error }, 'a passkey was not accepted');
+      return undefined;
+    }
+  }
+
+  async function isSigned(user: User, response: unknown, rp: RelyingParty): Promise<boolean> {
+    const expectedChallenge = await takeChallenge(user, response, 'sign-in');
+    if (expectedChallenge === undefined) return false;
+    const answer = response as AuthenticationResponseJSON;
+    const passkey = (await store.list(user)).find(({ credentialId }) => credentialId === answer.id);
+    if (passkey === undefined) return false;
+    const { credentialId, publicKey, counter } = passkey;
+    const checked = await orUndefined(
+      verifyAuthenticationResponse({
+        response: answer,
+        expectedChallenge,
+        expectedOrigin: rp.origin,
+        expectedRPID: rp.id,
+        credential: { id: credentialId, publicKey: bytesOf(publicKey), counter },
+        requireUserVerification: false,
+      }),
+    );
+    if (checked?.verified !== true) return false;
+    const { newCounter } = checked.authenticationInfo;
+    return store.count(user, credentialId, newCounter, clock.now());
+  }
+
+  return {
+    async list(user) {
+      const passkeys = await store.list(user);
+      return passkeys.map(({ credentialId, name, createdAt, lastUsedAt }) => ({
+        credentialId,
+        name,
+        createdAt,
+        lastUsedAt,
+      }));
+    },
+
+    async registrationOptions(user, rp) {
+      const passkeys = await store.list(user);
+      return generateRegistrationOptions({
+        rpName: rp.name,
+        rpID: rp.id,
+        userName: user.username,
+        userID: bytesOf(Buffer.from(user.userId)),
+        challenge: await newChallenge(user, 'register'),
+        timeout: challengeMs,
+        attestationType: 'none',
+        excludeCredentials: passkeys.map(described),
+        // The password stands beside it: the key need neither be found without a name nor ask for a PIN.
+        authenticatorSelection: { residentKey: 'discouraged', userVerification: 'preferred' },
+        supportedAlgorithmIDs: algorithms,
+      });
+    },
+
+    async register(user, response, rp, name = defaultName) {
+      const expectedChallenge = await takeChallenge(user, response, 'register');
+      if (expectedChallenge === undefined) return false;
+      const checked = await orUndefined(
+        verifyRegistrationResponse({
+          response: response as RegistrationResponseJSON,
+          expectedChallenge,
+          expectedOrigin: rp.origin,
+          expectedRPID: rp.id,
+          requireUserVerification: false,
+          supportedAlgorithmIDs: algorithms,
+        }),
+      );
+      if (checked?.verified !== true) return false;
+      const { id, publicKey, counter, transports = [] } = checked.registrationInfo.credential;
+      const at = clock.now();
+      const passkey = {
+        credentialId: id,
+        publicKey: Buffer.from(publicKey),
+        counter,
+        transports: transports.map(String),
+        name: nameOf(name),
+        createdAt: at,
+      };
+      const isKept = await database.transaction(async (trx) => {
+        if (!(await insertPasskey(trx, user, passkey, passkeysMax))) return false;
+        await turnFactorOn(trx, user, at);
+        await post.notice(trx, user, 'second-factor-set');
+        return true;
+      });
+      if (!isKept) return false;
+      post.poke();
+      deps.changed(user.organizationId, user.userId);
+      return true;
+    },
+
+    async authenticationOptions(user, rp) {
+      const passkeys = await store.list(user);
+      return generateAuthenticationOptions({
+        rpID: rp.id,
+        allowCredentials: passkeys.map(described),
+        challenge: await newChallenge(user, 'sign-in'),
+        timeout: challengeMs,
+        userVerification: 'preferred',
+      });
+    },
+
+    async authenticate(user, response, rp, origin) {
+      return deps.settle(user, await isSigned(user, response, rp), origin);
+    },
+
+    async remove(user, credentialId) {
+      const at = clock.now();
+      const isGone = await database.transaction((trx) =>
+        deletePasskey(trx, user, credentialId, at),
+      );
+      if (isGone) deps.changed(user.organizationId, user.userId);
+      return isGone;
+    },
+  };
+}
+
+function described({ credentialId, transports }: StoredPasskey) {
+  return { id: credentialId, transports: [...transports] };
+}
+
+/** Of a buffer of its own, as the library's types want it. */
+function bytesOf(bytes: Buffer): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(bytes);
+}
+
+function nameOf(name: string): string {
+  const plain = name
+    .replace(/\p{Cc}/gu, ' ')
+    .trim()
+    .slice(0, nameCharsMax)
+    .toWellFormed();
+  return plain === '' ? defaultName : plain;
+}
+
+function challengeIn(response: unknown): string | undefined {
+  const { response: inner } = (response ?? {}) as { response?: { clientDataJSON?: unknown } };
+  if (typeof inner?.clientDataJSON !== 'string') return undefined;
+  try {
+    const data: unknown = JSON.parse(Buffer.from(inner.clientDataJSON, 'base64url').toString());
+    const { challenge } = (data ?? {}) as { challenge?: unknown };
+    return typeof challenge === 'string' ? challenge : undefined;
+  } catch {
+    return undefined;
+  }
+}
