@@ -1,5 +1,6 @@
 // A realm with one application over a real database, for the tests of identity and of its users.
 import { randomBytes, randomUUID } from 'node:crypto';
+import { refuse } from '@switchyard/contract';
 import Fastify, { type FastifyInstance } from 'fastify';
 import {
   createIdentity,
@@ -11,19 +12,9 @@ import {
 } from '../src/identity/index.ts';
 import { type Clock, createLog, type Database, systemIds } from '../src/platform/index.ts';
 
+export { type MovableClock, movableClock } from './movable-clock.ts';
+
 export const authUrl = 'https://localhost:8443';
-
-export type MovableClock = Clock & { advance(ms: number): void };
-
-export function movableClock(startAt = 1_800_000_000_000): MovableClock {
-  let now = startAt;
-  return {
-    now: () => now,
-    advance(ms) {
-      now += ms;
-    },
-  };
-}
 
 export type TestRealm = {
   readonly identity: Identity;
@@ -40,6 +31,8 @@ export type TestRealm = {
     form: Record<string, string>,
     headers?: Record<string, string>,
   ): Promise<Answer>;
+  /** A public application that takes passwords; its client id. */
+  createPasswordClient(facts?: Partial<NewApplication>): Promise<string>;
   /** An access token by client credentials. */
   getToken(client: { clientId: string; clientSecret: string }): Promise<string>;
   close(): Promise<void>;
@@ -57,8 +50,11 @@ export type TestRealmDeps = {
   readonly masterKey?: Buffer;
   readonly tokenLimits?: TokenLimits;
   readonly jobs?: IdentityDeps['jobs'];
+  readonly mail?: IdentityDeps['mail'];
   /** Left out: an address that nobody opens. */
   readonly authUrl?: string;
+  /** Left out: as strict as production. */
+  readonly environment?: 'demo' | 'test' | 'production';
   /** Left out: there is no device. */
   readonly findDevice?: FindDevice;
   /** Left out: a bare server that only takes injected requests. */
@@ -71,14 +67,20 @@ export async function openTestRealm(deps: TestRealmDeps): Promise<TestRealm> {
   const log = createLog({ logLevel: 'silent', instanceName: 'test' });
   const identity = createIdentity({
     database,
-    settings: { authUrl: deps.authUrl ?? authUrl },
+    settings: {
+      authUrl: deps.authUrl ?? authUrl,
+      ...(deps.environment === undefined ? {} : { environment: deps.environment }),
+    },
     clock,
     ids: systemIds,
     log,
     masterKey,
     findDevice: deps.findDevice ?? (async () => undefined),
+    findHardware: async () => refuse('device_not_found', 'There is no device.'),
+    nameMerchant: async () => refuse('merchant_not_found', 'There is no merchant.'),
     ...(tokenLimits === undefined ? {} : { tokenLimits }),
     ...(deps.jobs === undefined ? {} : { jobs: deps.jobs }),
+    ...(deps.mail === undefined ? {} : { mail: deps.mail }),
   });
   const organizationId = randomUUID();
   const userDomainId = `realm-${randomUUID()}`;
@@ -103,6 +105,19 @@ export async function openTestRealm(deps: TestRealmDeps): Promise<TestRealm> {
         securityFlows: ['ClientCredentials'],
         ...facts,
       }),
+    async createPasswordClient(facts) {
+      const { clientId } = await identity.createPublicApplication({
+        organizationId,
+        userDomainId,
+        name: 'Device',
+        entityType: 'tenant',
+        entityId: organizationId,
+        roles: [],
+        securityFlows: ['Password'],
+        ...facts,
+      });
+      return clientId;
+    },
     async post(path, form, headers = {}) {
       const response = await app.inject({
         method: 'POST',
