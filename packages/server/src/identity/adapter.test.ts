@@ -102,6 +102,7 @@ describe('the adapter', () => {
     const sweep = createSweep({
       entities: createEntityStore(database),
       families: { sweep: async () => 0 },
+      accounts: { deleteExpired: async () => 0 },
       clock,
       log,
     });

@@ -1,5 +1,6 @@
-// Deletes expired codes, tokens and sessions in bounded batches, now and then.
+// Deletes expired codes, tokens, sessions, links and records in bounded batches, now and then.
 import type { Clock, Log } from '../platform/index.ts';
+import type { Accounts } from './accounts/index.ts';
 import type { EntityStore } from './entity-store.ts';
 import type { Families } from './families.ts';
 
@@ -12,11 +13,12 @@ export type Sweep = { run(): Promise<number>; start(): void; stop(): Promise<voi
 type Deps = {
   entities: Pick<EntityStore, 'deleteExpired'>;
   families: Pick<Families, 'sweep'>;
+  accounts: Pick<Accounts, 'deleteExpired'>;
   clock: Clock;
   log: Log;
 };
 
-export function createSweep({ entities, families, clock, log }: Deps): Sweep {
+export function createSweep({ entities, families, accounts, clock, log }: Deps): Sweep {
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<unknown> = Promise.resolve();
 
@@ -32,7 +34,10 @@ export function createSweep({ entities, families, clock, log }: Deps): Sweep {
 
   async function run(): Promise<number> {
     const expired = await inBatches((limit) => entities.deleteExpired(clock.now(), limit));
-    return expired + (await inBatches(families.sweep));
+    const ended = await inBatches(families.sweep);
+    return (
+      expired + ended + (await inBatches((limit) => accounts.deleteExpired(clock.now(), limit)))
+    );
   }
 
   return {
