@@ -10,7 +10,7 @@ export {
 } from './client-certificates.ts';
 export { demandVersion, entityTag, ifMatchOf } from './entity-tags.ts';
 export { formLimitBytes, readForms } from './form-body.ts';
-export { type Html, html, pageHeaders } from './html.ts';
+export { escapeHtml, type Html, html, pageHeaders } from './html.ts';
 export type { ListenerTls } from './listener.ts';
 export type { LoadLimits, LoadShedding } from './load-shedding.ts';
 export {
@@ -21,6 +21,7 @@ export {
   pageQuery,
   sealPage,
 } from './paging.ts';
+export { refusalOf, retryAfterOf } from './problem.ts';
 export type { RatePolicies, RatePolicy } from './rate-limits.ts';
 export {
   type Access,

@@ -1,0 +1,39 @@
+// Reads and writes the two cookies of the pages: which browser this is, and which language it chose.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+/** The prefix makes browsers refuse one that another host or an unsafe page has set. */
+export const browserCookie = '__Host-switchyard-browser';
+export const languageCookie = 'switchyard-language';
+/** Set beside the other one for a single flow: there it is stronger than what the application asks. */
+export const flowLanguageCookie = 'switchyard-flow-language';
+
+const yearSeconds = 31_536_000;
+/** Further cookies are not ours; a header is never longer than Node lets in. */
+const cookieLimit = 100;
+
+/** The first of a name wins: browsers send the one with the longest path first. */
+export function readCookies({ headers }: IncomingMessage): ReadonlyMap<string, string> {
+  const cookies = new Map<string, string>();
+  for (const pair of (headers.cookie ?? '').split(';', cookieLimit)) {
+    const end = pair.indexOf('=');
+    if (end === -1) continue;
+    const name = pair.slice(0, end).trim();
+    if (!cookies.has(name)) cookies.set(name, pair.slice(end + 1).trim());
+  }
+  return cookies;
+}
+
+/** Added to what the authorization server sets, never in its place. */
+function set(response: ServerResponse, cookie: string): void {
+  response.appendHeader('set-cookie', `${cookie}; Secure; HttpOnly; SameSite=Lax`);
+}
+
+/** Ends with the browser: it names nobody, and grants nothing by itself. */
+export function setBrowser(response: ServerResponse, browser: string): void {
+  set(response, `${browserCookie}=${browser}; Path=/`);
+}
+
+export function setLanguage(response: ServerResponse, language: string, flowPath: string): void {
+  set(response, `${languageCookie}=${language}; Path=/auth; Max-Age=${yearSeconds}`);
+  set(response, `${flowLanguageCookie}=${language}; Path=${flowPath}`);
+}

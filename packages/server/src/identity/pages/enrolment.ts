@@ -1,0 +1,118 @@
+// Setting up one-time codes, wherever it happens: in a sign-in, after a first password, on the account page.
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Answers } from './answers.ts';
+import type { PagesDeps } from './deps.ts';
+import { qrPicture } from './picture.ts';
+import type { Step, StepPlace, Steps } from './steps.ts';
+import { enrolView, recoveryGoneView, recoveryView } from './views/enrolment.ts';
+import { originOf, type RealmVisit, type Visits } from './visits.ts';
+
+export type EnrolmentFlow = {
+  readonly visit: RealmVisit;
+  readonly at: StepPlace;
+  readonly place: string;
+  readonly base: string;
+  readonly isRequired: boolean;
+  readonly leadsTo?: string | undefined;
+  /** After the recovery codes are saved. */
+  done(step: Step): Promise<FastifyReply>;
+};
+
+export type OpenEnrolment = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+) => Promise<EnrolmentFlow | undefined>;
+
+type Deps = {
+  readonly accounts: PagesDeps['accounts'];
+  readonly visits: Visits;
+  readonly answers: Answers;
+  readonly steps: Steps;
+};
+
+export type Enrolment = ReturnType<typeof createEnrolment>;
+
+export function createEnrolment({ accounts, visits, answers, steps }: Deps) {
+  async function showSecret(flow: EnrolmentFlow, step: Step, isWrong: boolean) {
+    const { visit, at, place, base, isRequired } = flow;
+    const user = await steps.demandUser(at, step);
+    const { secret, uri } = await accounts.beginOtp(user, steps.nameOf(at));
+    const view = enrolView(visit.words, {
+      token: visits.tokenOf(visit, place),
+      action: `${base}/one-time-code`,
+      secret,
+      uri,
+      picture: await qrPicture(uri),
+      isRequired,
+      isWrong,
+    });
+    return answers.page(visit, { ...view, status: isWrong ? 422 : 200 });
+  }
+
+  function recoveryFacts({ visit, place, base, leadsTo }: EnrolmentFlow) {
+    const token = visits.tokenOf(visit, place);
+    return { token, action: `${base}/recovery-codes`, leadsTo, faults: {} };
+  }
+
+  function showCodes(flow: EnrolmentFlow, codes: readonly string[]): FastifyReply {
+    return answers.page(
+      flow.visit,
+      recoveryView(flow.visit.words, { ...recoveryFacts(flow), codes }),
+    );
+  }
+
+  return {
+    async get(flow: EnrolmentFlow): Promise<FastifyReply> {
+      const step = await steps.find(flow.at);
+      if (step?.name === 'save') return answers.goTo(flow.visit, `${flow.base}/recovery-codes`);
+      if (step?.name !== 'enrol') return answers.goTo(flow.visit, flow.base);
+      return showSecret(flow, step, false);
+    },
+
+    async post(flow: EnrolmentFlow): Promise<FastifyReply> {
+      const { visit, at, base } = flow;
+      visits.demandForm(visit, flow.place);
+      const step = await steps.find(at);
+      if (step?.name === 'save') return answers.goTo(visit, `${base}/recovery-codes`);
+      if (step?.name !== 'enrol') return answers.goTo(visit, base);
+      const user = await steps.demandUser(at, step);
+      const code = (visit.request.body['code'] ?? '').replaceAll(/\s/g, '');
+      const confirmed = await accounts.confirmOtp(user, code, originOf(visit));
+      if (confirmed === undefined) return showSecret(flow, step, true);
+      await steps.put(at, { ...step, name: 'save', methods: [...step.methods, 'otp'] });
+      return showCodes(flow, confirmed.recoveryCodes);
+    },
+
+    /** Loaded again: what was shown once is not shown twice. */
+    async getCodes(flow: EnrolmentFlow): Promise<FastifyReply> {
+      const step = await steps.find(flow.at);
+      if (step?.name !== 'save') return answers.goTo(flow.visit, flow.base);
+      const view = recoveryGoneView(flow.visit.words, { ...recoveryFacts(flow), codes: [] });
+      return answers.page(flow.visit, view);
+    },
+
+    async postCodes(flow: EnrolmentFlow): Promise<FastifyReply> {
+      const { visit, at } = flow;
+      visits.demandForm(visit, flow.place);
+      if (visit.request.body['saved'] !== 'yes') {
+        const { words } = visit;
+        const faults = { saved: words.recovery.savedNeeded };
+        const view = recoveryGoneView(words, { ...recoveryFacts(flow), codes: [], faults });
+        return answers.page(visit, { ...view, status: 422 });
+      }
+      const step = await steps.find(at);
+      if (step?.name !== 'save') return answers.goTo(visit, flow.base);
+      await steps.demandUser(at, step);
+      const taken = await steps.take(at);
+      return taken === undefined ? answers.goTo(visit, flow.base) : flow.done(taken);
+    },
+
+    async renewCodes(flow: EnrolmentFlow): Promise<FastifyReply> {
+      visits.demandForm(flow.visit, flow.place);
+      const step = await steps.find(flow.at);
+      if (step?.name !== 'save') return answers.goTo(flow.visit, flow.base);
+      const user = await steps.demandUser(flow.at, step);
+      return showCodes(flow, await accounts.renewRecoveryCodes(user));
+    },
+  };
+}

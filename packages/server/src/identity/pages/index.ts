@@ -1,0 +1,59 @@
+// The door of the pages: what people see when they sign in, and what they may do about it afterwards.
+import type { FastifyInstance } from 'fastify';
+import { deriveKey } from '../../platform/index.ts';
+import type { Shown } from '../shown.ts';
+import { createAccount } from './account.ts';
+import { createAccountChanges } from './account-changes.ts';
+import { createAnswers } from './answers.ts';
+import { createPageAssets, type PageAssets } from './assets.ts';
+import type { PageSettings, PagesDeps } from './deps.ts';
+import { createEnrolment } from './enrolment.ts';
+import { createEntry } from './entry.ts';
+import { createFormTokens } from './form-tokens.ts';
+import type { Frame } from './layout.ts';
+import { createLinks } from './links.ts';
+import { pageTable } from './page-table.ts';
+import { registerPageRoutes } from './routes.ts';
+import { createShown } from './shown.ts';
+import { createSignIn } from './sign-in.ts';
+import { createSteps } from './steps.ts';
+import { createVisits } from './visits.ts';
+
+export type { PageSettings } from './deps.ts';
+
+/** Made first: the authorization server shows some pages by itself, and knows no accounts. */
+export type PageFrame = Frame & { readonly assets: PageAssets; readonly shown: Shown };
+
+export function createPageFrame({
+  signInName: name = 'Switchyard',
+  supportContact: support,
+}: PageSettings): PageFrame {
+  const frame = { brand: { name, support }, assets: createPageAssets() };
+  return { ...frame, shown: createShown(frame) };
+}
+
+export type Pages = { register(app: FastifyInstance): void };
+
+export function createPages(deps: PagesDeps & { readonly frame: PageFrame }): Pages {
+  const { settings, masterKey, frame } = deps;
+  const { origin, hostname } = new URL(settings.authUrl);
+  const answers = createAnswers(frame);
+  const tokens = createFormTokens(deriveKey(masterKey, 'page-forms'));
+  const visits = createVisits({ ...deps, origin, tokens });
+  const steps = createSteps({ ...deps, key: deriveKey(masterKey, 'page-steps') });
+  const rp = { id: hostname, name: frame.brand.name, origin };
+  const parts = { ...deps, visits, answers, steps, rp, origin };
+  const enrolment = createEnrolment(parts);
+  const account = createAccount(parts);
+  const routes = pageTable({
+    enrolment,
+    account,
+    entry: createEntry({ ...parts, portalDomain: settings.portalDomain }),
+    signIn: createSignIn(parts),
+    links: createLinks(parts),
+    changes: createAccountChanges({ ...parts, account, enrolment }),
+  });
+  return {
+    register: (app) => registerPageRoutes(app, routes, { visits, answers, assets: frame.assets }),
+  };
+}

@@ -1,0 +1,44 @@
+// The pages that the authorization server shows by itself: a fault, the question before a sign-out, its end.
+import type { IncomingMessage } from 'node:http';
+import type { Page, Shown } from '../shown.ts';
+import { type Answer, headersOf } from './answers.ts';
+import type { FaultKind } from './faults.ts';
+import { type Frame, writePage } from './layout.ts';
+import { accountSignInPath } from './paths.ts';
+import { doneView, faultView, logoutView } from './views/notice.ts';
+import { languageOf } from './visits.ts';
+import { languages, type Words } from './words/index.ts';
+
+const kinds: Readonly<Record<string, FaultKind>> = {
+  access_denied: 'denied',
+  invalid_client: 'client',
+  invalid_redirect_uri: 'client',
+  unauthorized_client: 'client',
+  temporarily_unavailable: 'busy',
+  server_error: 'broken',
+};
+
+export function createShown(frame: Frame): Shown {
+  function write(raw: IncomingMessage, make: (words: Words) => Answer): Page {
+    const query = new URL(raw.url ?? '/', 'https://any.example').searchParams;
+    const asked = (query.get('ui_locales') ?? '').split(' ').filter((locale) => locale !== '');
+    const language = languageOf(raw, undefined, asked);
+    const answer = make(languages[language]);
+    return { html: writePage(frame, { ...answer, language }), headers: headersOf(answer) };
+  }
+
+  return {
+    fault: (raw, { error, status, requestId, realm }) =>
+      write(raw, (words) => {
+        const kind = realm === undefined && status === 404 ? 'realm' : (kinds[error] ?? 'request');
+        return faultView(words, kind, requestId);
+      }),
+    logout: (raw, { form, redirectUri }) =>
+      write(raw, (words) => logoutView(words, form, redirectUri)),
+    signedOut: (raw, { realm }) =>
+      write(raw, (words) => {
+        const { doneTitle, done, again } = words.logout;
+        return doneView(doneTitle, [done], { address: accountSignInPath(realm), text: again });
+      }),
+  };
+}

@@ -1,0 +1,67 @@
+// The views of one message: what stopped a page, what is done, and the question before a sign-out.
+import { type Html, html } from '../../../http/index.ts';
+import type { Answer } from '../answers.ts';
+import { type FaultKind, faultKinds } from '../faults.ts';
+import { form, submit } from '../fields.ts';
+import { nothing } from '../layout.ts';
+import type { Words } from '../words/index.ts';
+
+export type Way = { readonly address: string; readonly text: string };
+
+function wayOn(way: Way | undefined): Html {
+  if (way === undefined) return nothing;
+  return html`<p><a class="button primary" href="${way.address}">${way.text}</a></p>`;
+}
+
+/** With the request's name: whoever helps finds it in the log. */
+export function faultView(words: Words, kind: FaultKind, requestId: string, way?: Way): Answer {
+  const { status, title, text } = faultKinds[kind];
+  return {
+    status,
+    title: title(words),
+    isFaulty: true,
+    body: html`<h1>${title(words)}</h1>
+<p class="lead">${text(words)}</p>
+${wayOn(way)}
+<p class="request">${words.faults.request} <code>${requestId}</code></p>`,
+  };
+}
+
+export function doneView(title: string, texts: readonly string[], way?: Way): Answer {
+  const [lead = '', ...others] = texts;
+  return {
+    title,
+    body: html`<h1>${title}</h1>
+<p class="lead">${lead}</p>
+${others.map((text) => html`<p>${text}</p>`)}
+${wayOn(way)}`,
+  };
+}
+
+/** A question with one button. */
+export function askView(
+  { title, lead, button }: { title: string; lead: string; button: string },
+  { action, token }: { action: string; token: string },
+): Answer {
+  return {
+    title,
+    body: html`<h1>${title}</h1>
+<p class="lead">${lead}</p>
+${form({ action, token, parts: [submit(button)] })}`,
+  };
+}
+
+/** `hiddenForm` is the authorization server's own; the button belongs to it by its name. */
+export function logoutView(words: Words, hiddenForm: string, stay: string | undefined): Answer {
+  const { logout } = words;
+  return {
+    title: logout.title,
+    path: undefined,
+    leadsTo: stay,
+    body: html`<h1>${logout.title}</h1>
+<p class="lead">${logout.lead}</p>
+${{ html: hiddenForm }}
+<button type="submit" class="primary" form="op.logoutForm" name="logout" value="yes" autofocus>${words.signOut}</button>
+<div class="more"><button type="submit" class="lesser" form="op.logoutForm">${logout.stay}</button></div>`,
+  };
+}
