@@ -2,7 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import { createAcquiring } from './acquiring/index.ts';
 import { createHttp, type Http, type HttpDeps } from './http/index.ts';
-import { createIdentity, type Identity } from './identity/index.ts';
+import { createIdentity, type Identity, type Places } from './identity/index.ts';
 import { createPayments, type Payments } from './payments/index.ts';
 import {
   type Clock,
@@ -67,6 +67,16 @@ export async function prepareDatabase(deps: Pick<HouseDeps, 'database' | 'log'>)
   });
 }
 
+/** What applications act for is provisioning's to know. */
+const placesOf = ({ merchants, stores }: Provisioning): Places => ({
+  async demandMerchant(organizationId, merchantId) {
+    await merchants.get({ organizationId }, merchantId);
+  },
+  async merchantOfStore(organizationId, storeId) {
+    return (await stores.get({ organizationId }, storeId)).view.merchantId;
+  },
+});
+
 /**
  * Builds the house. A test may replace the clock and the identifiers.
  *
@@ -126,14 +136,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
   });
   http.loadShedding.addPressure(payments.pressure);
   await identity.register(http.app);
-  identity.registerManagement(http.app, {
-    async demandMerchant(organizationId, merchantId) {
-      await provisioning.merchants.get({ organizationId }, merchantId);
-    },
-    async merchantOfStore(organizationId, storeId) {
-      return (await provisioning.stores.get({ organizationId }, storeId)).view.merchantId;
-    },
-  });
+  identity.registerManagement(http.app, placesOf(provisioning));
   registerReferenceRoutes(http.app);
   provisioning.register(http.app);
   payments.register(http.app);

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { createIdentity } from '../packages/server/src/identity/index.ts';
+import { createLog, systemClock, systemIds } from '../packages/server/src/platform/index.ts';
+import { testDatabase, testDatabaseUrl } from '../packages/server/test/database.ts';
+import { root } from './gates.ts';
+
+type Run = { status: number | null; stdout: string; stderr: string };
+type Key = { keyId: string; algorithm: string; state: string; verifiesUntil: string | null };
+
+function run(args: string[], variables: Record<string, string>): Promise<Run> {
+  const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('SWITCHYARD_'));
+  const child = spawn(process.execPath, [join(root, 'tools/realm.ts'), ...args], {
+    env: { ...Object.fromEntries(kept), ...variables },
+  });
+  const out = { stdout: '', stderr: '' };
+  child.stdout.on('data', (chunk) => {
+    out.stdout += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    out.stderr += chunk;
+  });
+  return new Promise((resolve) => child.on('close', (status) => resolve({ status, ...out })));
+}
+
+describe('the command on realms', { concurrency: 2 }, () => {
+  const masterKey = randomBytes(32);
+  const domain = `realm-${randomUUID()}`;
+  let dataDir = '';
+  let variables: Record<string, string> = {};
+
+  before(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'switchyard-realm-'));
+    variables = {
+      SWITCHYARD_DATA_DIR: dataDir,
+      SWITCHYARD_DATABASE_URL: await testDatabaseUrl(),
+      SWITCHYARD_VAULT_KEY: masterKey.toString('base64'),
+    };
+    const log = createLog({ logLevel: 'silent', instanceName: 'test' });
+    const identity = createIdentity({
+      ...{ database: await testDatabase(), clock: systemClock, ids: systemIds, log, masterKey },
+      settings: { authUrl: 'https://localhost:8443' },
+      findDevice: async () => undefined,
+    });
+    await identity.createRealm({ userDomainId: domain, organizationId: randomUUID() });
+    await identity.close();
+  });
+  after(() => rm(dataDir, { recursive: true, force: true }));
+
+  test('publishes new keys, tells when that is done already, and replaces all at once', async () => {
+    const keysOf = (done: Run) => (JSON.parse(done.stdout) as { keys: Key[] }).keys;
+    const old = keysOf(await run(['keys', domain, '--json'], variables));
+    assert.deepEqual(
+      old.map(({ state, verifiesUntil }) => [state, verifiesUntil]),
+      [
+        ['Signing', null],
+        ['Signing', null],
+      ],
+    );
+    const rotated = await run(['rotate-keys', domain, '--json'], variables);
+    assert.equal(rotated.status, 0, rotated.stderr);
+    const states = keysOf(rotated).map(({ state }) => state);
+    assert.deepEqual(states, ['Published', 'Published', 'Signing', 'Signing']);
+    assert.ok(
+      keysOf(rotated)
+        .slice(2)
+        .every(({ verifiesUntil }) => verifiesUntil !== null),
+    );
+
+    const again = await run(['rotate-keys', domain], variables);
+    assert.equal(again.status, 0, again.stderr);
+    assert.match(again.stderr, /already/);
+    assert.equal(again.stdout.trim().split('\n').length, 4);
+
+    const replaced = await run(['rotate-keys', domain, '--now', '--json'], variables);
+    assert.equal(replaced.status, 0, replaced.stderr);
+    const now = keysOf(replaced);
+    assert.deepEqual(
+      now.map(({ state }) => state),
+      ['Signing', 'Signing'],
+    );
+    const before = new Set(keysOf(rotated).map(({ keyId }) => keyId));
+    assert.ok(now.every(({ keyId }) => !before.has(keyId)));
+  });
+
+  test('fails with 1 where it cannot, says why, and prints no secret', async () => {
+    const unknown = await run(['keys', 'no-such-domain'], variables);
+    assert.equal(unknown.status, 1);
+    assert.match(unknown.stderr, /no such user domain/);
+    const { SWITCHYARD_DATABASE_URL: _url, ...without } = variables;
+    const nowhere = await run(['keys', domain], without);
+    assert.equal(nowhere.status, 1);
+    assert.match(nowhere.stderr, /no platform was ever started/);
+    for (const { stdout, stderr } of [unknown, nowhere]) {
+      assert.equal(`${stdout}${stderr}`.includes(String(variables['SWITCHYARD_VAULT_KEY'])), false);
+    }
+  });
+
+  test('ends with 2 where it is used wrongly, and explains itself', async () => {
+    const wrong = [
+      [],
+      ['fly', domain],
+      ['keys'],
+      ['keys', 'a', 'b'],
+      ['keys', domain, '--now'],
+      ['keys', domain, '--fast'],
+    ];
+    for (const args of wrong) {
+      const { status, stderr } = await run(args, variables);
+      assert.equal(status, 2, args.join(' '));
+      assert.match(stderr, /rotate-keys DOMAIN/);
+    }
+    const help = await run(['--help'], variables);
+    assert.equal(help.status, 0);
+    assert.match(help.stdout, /stolen key/);
+  });
+});

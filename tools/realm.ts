@@ -1,0 +1,72 @@
+// `npm run realm`: looks at the signing keys of a user domain and replaces them, beside a running platform.
+import { parseArgs } from 'node:util';
+import { Refusal } from '../packages/contract/src/index.ts';
+import type { Wanted } from './realm/keys.ts';
+
+const exitCodes = { done: 0, failed: 1, wrongUsage: 2 };
+
+const usage = `npm run realm -- keys DOMAIN [--json]
+    Lists the signing keys of a user domain that still sign or verify.
+
+npm run realm -- rotate-keys DOMAIN [--now] [--json]
+    Publishes new signing keys. They sign after an hour, when caches of the key set have them; the
+    old ones verify until the last token of theirs has expired.
+    --now    for a stolen key: the new ones sign at once, and every token of the old ones is refused
+
+Reads the settings of the platform (SWITCHYARD_…), and may run beside it.
+Exit codes: 0 done, 1 failed, 2 wrong usage. More: docs/how-to/rotate-keys.md
+`;
+
+class UsageFault extends Error {}
+
+const flags = {
+  now: { type: 'boolean', default: false },
+  json: { type: 'boolean', default: false },
+  help: { type: 'boolean', short: 'h', default: false },
+} as const;
+
+function parse(args: string[]) {
+  try {
+    return parseArgs({ args, options: flags, allowPositionals: true });
+  } catch (error) {
+    throw new UsageFault(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function readWanted(args: string[]): Wanted | undefined {
+  const { values, positionals } = parse(args);
+  if (values.help) return undefined;
+  const [command, domain, ...rest] = positionals;
+  if (command !== 'keys' && command !== 'rotate-keys') {
+    throw new UsageFault('keys or rotate-keys?');
+  }
+  if (domain === undefined) throw new UsageFault('which user domain?');
+  if (rest.length > 0) throw new UsageFault(`unexpected: ${rest.join(' ')}`);
+  if (values.now && command === 'keys') throw new UsageFault('--now is for rotate-keys');
+  return { command, domain, now: values.now, json: values.json };
+}
+
+/** Loaded only then: who mistyped a word need not wait for the platform's code. */
+async function doWork(wanted: Wanted): Promise<void> {
+  const { obey, withIdentity } = await import('./realm/keys.ts');
+  await withIdentity((identity) => obey(identity, wanted));
+}
+
+async function main(args: string[]): Promise<number> {
+  try {
+    const wanted = readWanted(args);
+    if (wanted === undefined) process.stdout.write(usage);
+    else await doWork(wanted);
+    return exitCodes.done;
+  } catch (error) {
+    if (error instanceof UsageFault) {
+      process.stderr.write(`realm: ${error.message}\n\n${usage}`);
+      return exitCodes.wrongUsage;
+    }
+    const message = error instanceof Error ? error.message : String(error);
+    process.stderr.write(`realm: ${error instanceof Refusal ? error.detail : message}\n`);
+    return exitCodes.failed;
+  }
+}
+
+process.exitCode = await main(process.argv.slice(2));

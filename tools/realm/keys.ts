@@ -1,0 +1,98 @@
+// Opens the identity of a platform, beside it or without it, and does what was asked with its keys.
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import {
+  createIdentity,
+  type Identity,
+  type KeyFacts,
+} from '../../packages/server/src/identity/index.ts';
+import {
+  createLog,
+  isoTime,
+  openDatabase,
+  readSettings,
+  startEmbeddedPostgres,
+  systemClock,
+  systemIds,
+} from '../../packages/server/src/platform/index.ts';
+
+export type Wanted = {
+  command: 'keys' | 'rotate-keys';
+  domain: string;
+  now: boolean;
+  json: boolean;
+};
+
+/** A wrong directory is told as such, and not made into a platform without user domains. */
+function demandPlatform(): void {
+  if (process.env['SWITCHYARD_DATABASE_URL'] !== undefined) return;
+  if (process.env['SWITCHYARD_DATABASE_URL_FILE'] !== undefined) return;
+  const dataDir = resolve(process.env['SWITCHYARD_DATA_DIR'] ?? '.switchyard');
+  if (existsSync(join(dataDir, 'postgres'))) return;
+  throw new Error(`no platform was ever started in ${dataDir}; SWITCHYARD_DATA_DIR names another`);
+}
+
+/** Beside a running platform its embedded database is used and left running. */
+export async function withIdentity(work: (identity: Identity) => Promise<void>): Promise<void> {
+  demandPlatform();
+  const settings = readSettings(process.env);
+  const { vaultKey: masterKey, databaseUrl, dataDir, postgresBinDir: binDir } = settings;
+  if (masterKey === undefined) throw new Error('SWITCHYARD_VAULT_KEY must be set');
+  const log = createLog({ logLevel: 'warn', instanceName: 'realm' }, process.stderr);
+  const postgres =
+    databaseUrl === undefined
+      ? await startEmbeddedPostgres({ dataDir: join(dataDir, 'postgres'), binDir, log })
+      : undefined;
+  const database = openDatabase({
+    url: databaseUrl ?? postgres?.url ?? '',
+    log,
+    connections: 1,
+    preparedStatements: settings.preparedStatements === 'on',
+  });
+  const identity = createIdentity({
+    ...{ database, settings, clock: systemClock, ids: systemIds, log, masterKey },
+    findDevice: async () => undefined,
+  });
+  try {
+    await work(identity);
+  } finally {
+    await identity.close();
+    await database.close();
+    await postgres?.stop();
+  }
+}
+
+function printKeys(keys: readonly KeyFacts[], json: boolean): void {
+  const rows = keys.map(({ keyId, algorithm, state, activeFrom, retireAt }) => ({
+    keyId,
+    algorithm,
+    state,
+    signsFrom: isoTime(activeFrom),
+    verifiesUntil: retireAt === undefined ? null : isoTime(retireAt),
+  }));
+  if (json) {
+    process.stdout.write(`${JSON.stringify({ keys: rows })}\n`);
+    return;
+  }
+  for (const { keyId, algorithm, state, signsFrom, verifiesUntil } of rows) {
+    const until = verifiesUntil === null ? '' : `, verifies until ${verifiesUntil}`;
+    process.stdout.write(
+      `  ${keyId}  ${algorithm}  ${state.padEnd(9)}  from ${signsFrom}${until}\n`,
+    );
+  }
+}
+
+export async function obey(identity: Identity, wanted: Wanted): Promise<void> {
+  const { command, domain, now, json } = wanted;
+  const say = (text: string) => process.stderr.write(`${domain}: ${text}\n`);
+  if (command === 'rotate-keys' && now) {
+    await identity.replaceKeysAtOnce(domain);
+    say('new keys sign at once; tokens of the old ones are refused, everywhere within a minute');
+  } else if (command === 'rotate-keys') {
+    const isNew = await identity.rotateKeys(domain);
+    say(
+      isNew ? 'new keys are published' : 'new keys are published already and wait for their hour',
+    );
+  }
+  printKeys(await identity.listKeys(domain), json);
+}
