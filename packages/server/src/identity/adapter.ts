@@ -13,7 +13,13 @@ export type AdapterDeps = {
 };
 
 /** Whoever reads the database must not be able to redeem these. */
-const bearerModels: ReadonlySet<string> = new Set(['AuthorizationCode', 'Session', 'Interaction']);
+const bearerModels: ReadonlySet<string> = new Set([
+  'AccessToken',
+  'AuthorizationCode',
+  'RefreshToken',
+  'Session',
+  'Interaction',
+]);
 
 /** Under what a bearer value is kept. */
 export const bearerKey = (value: string): string => hash('sha256', value, 'base64url');

@@ -1,23 +1,33 @@
 // Puts the parts of signing in together: providers of the realms, families of tokens, sessions.
-import type { VerifyToken } from '../http/index.ts';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Caller, VerifyToken } from '../http/index.ts';
 import type { Clock, Database, Ids, Log } from '../platform/index.ts';
 import type { Accounts, User } from './accounts/index.ts';
 import type { Applications } from './applications.ts';
+import { registerAuthorizationRoutes } from './authorization-routes.ts';
+import { createAuthenticateClient } from './client-authentication.ts';
 import { createCookieKeys } from './cookies.ts';
+import type { DeviceSecrets } from './devices/secrets.ts';
 import type { EntityStore } from './entity-store.ts';
 import { createFamilies } from './families.ts';
 import { createFamilyStore } from './family-store.ts';
 import { createInteractions } from './interactions.ts';
 import { createIntrospection } from './introspection.ts';
+import { createLogout } from './logout.ts';
+import { registerLogoutRoutes } from './logout-routes.ts';
+import type { Origins } from './origins.ts';
 import type { Listener } from './pass-on.ts';
 import type { RealmProvider } from './provider.ts';
 import { createProviders } from './providers.ts';
 import type { RateLimits } from './rate-limits.ts';
+import { registerRealmDocument } from './realm-document.ts';
 import type { Realms } from './realms.ts';
+import { registerOauthRoutes } from './routes.ts';
 import { createSessions } from './sessions.ts';
 import type { Shown } from './shown.ts';
 import type { Realm } from './types.ts';
 import { createUserTokens } from './user-tokens.ts';
+import { registerUserInfo } from './userinfo.ts';
 
 export type FlowsDeps = {
   readonly database: Database;
@@ -25,6 +35,7 @@ export type FlowsDeps = {
   readonly realms: Realms;
   readonly applications: Applications;
   readonly limits: RateLimits;
+  readonly origins: Origins;
   readonly shown: Shown;
   readonly masterKey: Buffer;
   readonly clock: Clock;
@@ -33,7 +44,10 @@ export type FlowsDeps = {
   readonly verifyToken: VerifyToken;
   findUser(organizationId: string, userId: string): Promise<User | undefined>;
   readonly authenticate: Accounts['authenticate'];
+  readonly checkDeviceSecret: DeviceSecrets['check'];
 };
+
+export type Flows = ReturnType<typeof createFlows>;
 
 export function createFlows(deps: FlowsDeps) {
   const { database, entities, realms, clock, ids, log, findUser, masterKey } = deps;
@@ -54,7 +68,10 @@ export function createFlows(deps: FlowsDeps) {
   const userTokens = createUserTokens({ families, ids });
   const introspection = createIntrospection({
     verify: deps.verifyToken,
+    families,
+    clock,
     revokeToken: realms.revokeToken,
+    findUser,
   });
   const cookieKeys = createCookieKeys(masterKey);
   const providers = createProviders({ ...deps, introspection, userTokens, cookieKeys });
@@ -63,11 +80,39 @@ export function createFlows(deps: FlowsDeps) {
     return realm === undefined ? undefined : providers.of(realm);
   };
   const sessions = createSessions({ entities, families, clock, providerOf, findUser });
+  const findApplication = deps.applications.find;
   return {
     families,
+    providerOf,
+    logout: createLogout({ sessions, families, findApplication, masterKey, clock }),
     userTokens,
     sessions,
     interactions: createInteractions({ providerOf, sessions, clock }),
     listenerOf: (realm: Realm): Listener => providers.of(realm).listener,
   };
+}
+
+export type FlowRoutesDeps = {
+  readonly flows: Flows;
+  readonly findRealm: Realms['find'];
+  readonly applications: Applications;
+  readonly limits: RateLimits;
+  readonly origins: Origins;
+  readonly shown: Shown;
+  findUser(organizationId: string, userId: string): Promise<User | undefined>;
+  verifyRequest(request: FastifyRequest, token: string): Promise<Caller>;
+};
+
+export async function registerFlows(app: FastifyInstance, deps: FlowRoutesDeps): Promise<void> {
+  const { flows, findRealm, applications, limits, origins, shown } = deps;
+  const { listenerOf, providerOf, sessions, logout } = flows;
+  const { findUser, verifyRequest } = deps;
+  const { checkSecret } = applications;
+  const authenticateClient = createAuthenticateClient(applications);
+  await registerOauthRoutes(app, { findRealm, listenerOf, limits, origins });
+  await registerAuthorizationRoutes(app, { findRealm, listenerOf, checkSecret, limits, shown });
+  await registerUserInfo(app, { findRealm, verifyRequest, findUser, origins, limits });
+  await registerRealmDocument(app, { findRealm, limits });
+  const toLeave = { providerOf, authenticateClient, logout, sessions };
+  await registerLogoutRoutes(app, { ...toLeave, findRealm, limits, shown });
 }

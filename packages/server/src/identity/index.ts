@@ -1,8 +1,8 @@
 // The door of identity: realms, applications, tokens.
 import { refuse } from '@switchyard/contract';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Caller, Presented } from '../http/index.ts';
-import type { Clock, Database, Environment, Ids, Jobs, Log } from '../platform/index.ts';
+import type { Clock, Database, Environment, Ids, Jobs, Log, Mail } from '../platform/index.ts';
 import { type Accounts, createAccounts } from './accounts/index.ts';
 import { createApplicationManagement, type Places } from './application-management/operations.ts';
 import { registerApplicationRoutes } from './application-management/routes.ts';
@@ -12,19 +12,26 @@ import {
   type NewApplication,
   type NewPublicApplication,
 } from './applications.ts';
-import { registerAuthorizationRoutes } from './authorization-routes.ts';
 import { registerCustomToken } from './custom-token.ts';
+import {
+  createDevices,
+  type DeviceSettings,
+  type Devices,
+  devicePrefix,
+  deviceTokenPath,
+} from './devices/index.ts';
+import type { FindHardware, NameMerchant } from './devices/types.ts';
 import { createEntityStore } from './entity-store.ts';
-import { createFlows } from './flows.ts';
+import { createFlows, registerFlows } from './flows.ts';
 import type { Interactions } from './interactions.ts';
 import { createKeyRotation, type KeyFacts } from './key-rotation.ts';
+import { createOrigins } from './origins.ts';
+import { createPageFrame, createPages, type PageSettings } from './pages/index.ts';
 import { createRateLimits, defaultTokenLimits, type TokenLimits } from './rate-limits.ts';
 import { createKeyRing } from './realm-keys.ts';
 import { createRealms } from './realms.ts';
 import { createRevision } from './revision.ts';
-import { registerOauthRoutes } from './routes.ts';
 import type { Sessions } from './sessions.ts';
-import { plainPages } from './shown.ts';
 import { createIdentityStore } from './store.ts';
 import { createSweep } from './sweep.ts';
 import type { FindDevice } from './types.ts';
@@ -32,29 +39,38 @@ import { createVerifyToken } from './verify-token.ts';
 
 export type { Places } from './application-management/operations.ts';
 export type { NewApplication } from './applications.ts';
+export type { FindHardware, Hardware, NameMerchant } from './devices/types.ts';
 export type { KeyFacts } from './key-rotation.ts';
 export type { TokenLimits } from './rate-limits.ts';
 export type { FindDevice, FoundDevice } from './types.ts';
+
+/** What the device listener serves, and what nobody else does. */
+export const deviceListener = { prefix: devicePrefix, only: [deviceTokenPath] } as const;
 
 const defaultKeyDays = 90;
 
 export type IdentityDeps = {
   readonly database: Database;
-  readonly settings: {
-    readonly authUrl: string;
-    /** Left out: as strict as production. */
-    readonly environment?: Environment;
-    readonly realmKeyDays?: number;
-  };
+  readonly settings: DeviceSettings &
+    PageSettings & {
+      readonly authUrl: string;
+      /** Left out: as strict as production. */
+      readonly environment?: Environment;
+      readonly realmKeyDays?: number;
+    };
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
   /** 32 bytes; the realms' private keys are sealed under a key derived from it. */
   readonly masterKey: Buffer;
   readonly tokenLimits?: TokenLimits;
-  /** Left out, signing keys rotate by command alone. */
-  readonly jobs?: Pick<Jobs, 'handle' | 'enqueue'>;
+  /** Left out, signing keys rotate by command alone, and nobody can be sent mail. */
+  readonly jobs?: Pick<Jobs, 'handle' | 'enqueue' | 'poke'>;
+  readonly mail?: Pick<Mail, 'send'>;
   readonly findDevice: FindDevice;
+  /** Left out, these two, no device can be certified. */
+  readonly findHardware?: FindHardware;
+  readonly nameMerchant?: NameMerchant;
 };
 
 export type NewUserDomain = { readonly userDomainId: string; readonly organizationId: string };
@@ -66,10 +82,14 @@ export type Identity = {
   /** Requests to sign in, and the sessions that come of them: for the pages. */
   readonly interactions: Interactions;
   readonly sessions: Sessions;
+  /** Device certificates, and what the listeners need to know of them. */
+  readonly devices: Pick<Devices, 'reader' | 'certificates' | 'authorities'>;
   /** Rejects with a Refusal `token_invalid` or `token_expired`. */
   verifyToken(token: string, presented?: Presented): Promise<Caller>;
   /** The OAuth endpoints under /oauth2/v1 and /auth/realms. */
   register(app: FastifyInstance): Promise<void>;
+  /** The routes of device certificates, and those below /oauth2-mtls. */
+  registerDevices(app: FastifyInstance): Promise<void>;
   /** The routes by which clients manage their applications. */
   registerManagement(app: FastifyInstance, places: Places): void;
   /** A user domain is a realm: one of each organisation, with signing keys of its own. */
@@ -113,7 +133,8 @@ export function createIdentity(deps: IdentityDeps): Identity {
   const applicationStore = createApplicationStore(database);
   const applications = createApplications({ store: applicationStore, clock, ids, revision });
   const accounts = createAccounts({
-    ...{ database, clock, ids, log, masterKey, revision },
+    ...{ database, clock, ids, log, masterKey, revision, authUrl },
+    ...{ jobs: deps.jobs, mail: deps.mail },
     environment: settings.environment ?? 'production',
     endSessions: (organizationId, userId, exceptSessionId) =>
       flows.sessions.endAll(organizationId, userId, exceptSessionId),
@@ -121,13 +142,21 @@ export function createIdentity(deps: IdentityDeps): Identity {
   const findUser = accounts.find;
   const verifyToken = createVerifyToken({ realms, applications, findUser, clock, revision });
   const limits = createRateLimits(deps.tokenLimits ?? defaultTokenLimits, ids.secret());
-  const shown = plainPages;
+  const origins = createOrigins({ database, clock });
+  const frame = createPageFrame(settings);
+  const { shown } = frame;
+  const devices = createDevices({ ...deps, applications });
   const flows = createFlows({
-    ...{ database, entities, realms, applications, limits, shown, masterKey, clock, ids, log },
-    ...{ verifyToken, findUser, authenticate: accounts.authenticate },
+    ...{ database, entities, realms, applications, limits, origins, shown, masterKey },
+    ...{ clock, ids, log, verifyToken, findUser, authenticate: accounts.authenticate },
+    checkDeviceSecret: devices.checkSecret,
   });
-  const { families, sessions, interactions, listenerOf } = flows;
-  const sweep = createSweep({ entities, families, clock, log });
+  const { families, sessions, interactions } = flows;
+  const pages = createPages({
+    ...{ accounts, interactions, sessions, entities, clock, ids, masterKey, settings, frame },
+    findRealm: realms.find,
+  });
+  const sweep = createSweep({ entities, families, accounts, clock, log });
 
   /** From then on its signing keys rotate by themselves. */
   async function create(domain: NewUserDomain): Promise<void> {
@@ -146,20 +175,26 @@ export function createIdentity(deps: IdentityDeps): Identity {
     accounts,
     interactions,
     sessions,
+    devices,
     verifyToken,
     async register(app) {
       const findRealm = realms.find;
-      const { checkSecret } = applications;
-      await registerOauthRoutes(app, { findRealm, listenerOf, limits });
-      await registerAuthorizationRoutes(app, { findRealm, listenerOf, checkSecret, limits, shown });
+      const verifyRequest = (request: FastifyRequest, token: string) =>
+        verifyToken(token, devices.reader.presentedBy(request));
+      await registerFlows(app, {
+        ...{ flows, findRealm, applications, limits, origins, shown, findUser, verifyRequest },
+      });
       if (settings.environment === 'demo') {
         await registerCustomToken(app, {
           ...{ findRealm, verifyToken, findUser, findDevice: deps.findDevice, limits },
           ...{ families, userTokens: flows.userTokens, findApplication: applications.find },
         });
       }
+      pages.register(app);
       sweep.start();
     },
+    registerDevices: (app) =>
+      devices.register(app, { findRealm: realms.find, listenerOf: flows.listenerOf, limits }),
     registerManagement(app, places) {
       const { environment = 'production' } = settings;
       const allowsLoopback = environment !== 'production';
@@ -186,6 +221,9 @@ export function createIdentity(deps: IdentityDeps): Identity {
     enableApplication: (organizationId, clientId) =>
       applications.setStatus(organizationId, clientId, 'Enabled'),
     sweep: sweep.run,
-    close: sweep.stop,
+    async close() {
+      await sweep.stop();
+      await accounts.close();
+    },
   };
 }

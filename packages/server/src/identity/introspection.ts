@@ -1,43 +1,90 @@
-// Introspection (RFC 7662) and revocation (RFC 7009) of our JWT access tokens.
-import { Refusal } from '@switchyard/contract';
-import { decodeJwt, type JWTPayload } from 'jose';
-import type { VerifyToken } from '../http/index.ts';
-import type { Realm } from './types.ts';
+// Introspection (RFC 7662) and revocation (RFC 7009) of the tokens of a realm, all of them JWTs.
+import { errorCodes, Refusal } from '@switchyard/contract';
+import { decodeJwt } from 'jose';
+import type { Caller, VerifyToken } from '../http/index.ts';
+import type { Clock } from '../platform/index.ts';
+import type { User } from './accounts/types.ts';
+import type { Families } from './families.ts';
+import { type RefreshClaims, readRefreshToken } from './refresh-claims.ts';
+import { isStanding } from './standing.ts';
+import type { Application, Realm } from './types.ts';
 
 type Deps = {
   verify: VerifyToken;
+  families: Pick<Families, 'find' | 'end'>;
+  clock: Clock;
   revokeToken(realm: Realm, tokenId: string, expiresAt: number): Promise<void>;
+  findUser(organizationId: string, userId: string): Promise<User | undefined>;
 };
 
+type Claims = Record<string, unknown>;
 export type Introspection = ReturnType<typeof createIntrospection>;
+
+const dead = { active: false } as const;
 
 /** The one who introspects or revokes shows no certificate for a token that is bound to one. */
 const anyCertificate = (token: string) => ({
-  certificateThumbprint: () =>
+  certificateThumbprint: async () =>
     decodeJwt<{ cnf?: { 'x5t#S256'?: string } }>(token).cnf?.['x5t#S256'],
 });
 
-export function createIntrospection({ verify, revokeToken }: Deps) {
-  async function callerOf(realm: Realm, token: string) {
+/**
+ * A client looks into its own tokens and those that are meant for it. Who administers the
+ * applications of the organisation looks into all of them.
+ */
+function maySee(application: Application, { aud, azp }: Claims): boolean {
+  const { clientId, entityType, permissions } = application;
+  if (azp === clientId || [aud].flat().includes(clientId)) return true;
+  return entityType === 'tenant' && permissions.includes('app.read');
+}
+
+export function createIntrospection(deps: Deps) {
+  const { verify, families, clock, revokeToken, findUser } = deps;
+
+  async function callerOf(realm: Realm, token: string): Promise<Caller | undefined> {
     try {
       const caller = await verify(token, anyCertificate(token));
       return caller.realm === realm.userDomainId ? caller : undefined;
     } catch (error) {
-      if (error instanceof Refusal) return undefined;
+      if (error instanceof Refusal && errorCodes[error.code].status === 401) return undefined;
       throw error;
     }
   }
 
+  async function isAlive(realm: Realm, token: RefreshClaims): Promise<boolean> {
+    if (token.exp * 1000 <= clock.now()) return false;
+    const { organizationId } = realm;
+    const family = await families.find(organizationId, token.sid);
+    if (family?.tokenId !== token.jti) return false;
+    return isStanding(await findUser(organizationId, token.sub), token.iat * 1000);
+  }
+
   return {
-    async introspect(realm: Realm, token: string): Promise<Record<string, unknown>> {
-      const caller = await callerOf(realm, token);
-      if (caller === undefined) return { active: false };
-      const claims: JWTPayload = decodeJwt(token);
-      return { active: true, ...claims, token_type: 'Bearer' };
+    async introspect(realm: Realm, application: Application, token: string): Promise<Claims> {
+      const refresh = readRefreshToken(realm, token);
+      if (refresh !== undefined) {
+        if (!maySee(application, refresh) || !(await isAlive(realm, refresh))) return dead;
+        return { active: true, ...refresh, client_id: refresh.azp };
+      }
+      if ((await callerOf(realm, token)) === undefined) return dead;
+      const claims: Claims = decodeJwt(token);
+      if (!maySee(application, claims)) return dead;
+      const { preferred_username: username } = claims;
+      const named = username === undefined ? {} : { username };
+      return { active: true, ...claims, ...named, token_type: 'Bearer' };
     },
 
-    /** False where the token is another client's; one that is dead already counts as revoked. */
+    /**
+     * False where the token is another client's; one that is dead already counts as revoked. A
+     * refresh token takes its whole family with it, whichever of the family it is.
+     */
     async revoke(realm: Realm, clientId: string, token: string): Promise<boolean> {
+      const refresh = readRefreshToken(realm, token);
+      if (refresh !== undefined) {
+        if (refresh.azp !== clientId) return false;
+        await families.end(realm.organizationId, { familyId: refresh.sid });
+        return true;
+      }
       const caller = await callerOf(realm, token);
       if (caller === undefined) return true;
       if (caller.clientId !== clientId) return false;

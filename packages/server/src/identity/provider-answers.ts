@@ -2,13 +2,20 @@
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { completeCallback } from './authorization-rules.ts';
 import type { Introspection } from './introspection.ts';
-import type { Realm } from './types.ts';
+import type { Origins } from './origins.ts';
+import type { Application, Realm } from './types.ts';
 
 /** Far shorter than the lead that a new signing key has. */
 const documentSeconds = 300;
 
 type Body = Record<string, unknown>;
-type Deps = { realm: Realm; introspection: Introspection };
+type Answer = { readonly status: number; readonly body: Body | '' };
+type Deps = {
+  realm: Realm;
+  introspection: Introspection;
+  origins: Origins;
+  find(clientId: string): Promise<Application | undefined>;
+};
 
 /** `oidc` is only there where one of the library's routes matched. */
 type MaybeRouted = { oidc?: KoaContextWithOIDC['oidc'] };
@@ -42,29 +49,48 @@ function setCaching(ctx: KoaContextWithOIDC): void {
   }
 }
 
+const notAuthenticated: Answer = {
+  status: 401,
+  body: { error: 'invalid_client', error_description: 'client authentication failed' },
+};
+const anothersToken: Answer = {
+  status: 400,
+  body: {
+    error: 'unauthorized_client',
+    error_description: 'the token was issued to another client',
+  },
+};
+
 /**
  * Of JWTs the library authenticates the client and then says `unsupported_token_type`: exactly
- * there our own answer belongs.
+ * there our own answer belongs. A client without a secret may revoke, and look into nothing.
  */
-async function answerForJwt(ctx: KoaContextWithOIDC, { realm, introspection }: Deps) {
-  const { client, params } = ctx.oidc;
+async function answerForJwt(ctx: KoaContextWithOIDC, deps: Deps): Promise<Answer> {
+  const { realm, introspection, find } = deps;
+  const { client, params, route } = ctx.oidc;
   const token = String(params?.['token']);
-  if (client === undefined || client.clientAuthMethod === 'none') {
-    ctx.status = 401;
-    ctx.body = { error: 'invalid_client', error_description: 'client authentication failed' };
-  } else if (ctx.oidc.route === 'introspection') {
-    ctx.status = 200;
-    ctx.body = await introspection.introspect(realm, token);
-  } else if (await introspection.revoke(realm, client.clientId, token)) {
-    ctx.status = 200;
-    ctx.body = '';
-  } else {
-    ctx.status = 400;
-    ctx.body = {
-      error: 'unauthorized_client',
-      error_description: 'the token was issued to another client',
-    };
+  const application = client === undefined ? undefined : await find(client.clientId);
+  if (application === undefined) return notAuthenticated;
+  if (route === 'introspection') {
+    if (application.secretHash === undefined) return notAuthenticated;
+    return { status: 200, body: await introspection.introspect(realm, application, token) };
   }
+  const isDone = await introspection.revoke(realm, application.clientId, token);
+  return isDone ? { status: 200, body: '' } : anothersToken;
+}
+
+const scriptRoutes: ReadonlySet<unknown> = new Set(['token', 'revocation', 'discovery', 'jwks']);
+
+/** The library lets every page read what it does not know better: here a page has to be known. */
+async function guardFromPages(ctx: KoaContextWithOIDC, { realm, origins }: Deps): Promise<void> {
+  const origin = ctx.get('Origin');
+  const isOpen =
+    origin !== '' &&
+    scriptRoutes.has((ctx as MaybeRouted).oidc?.route) &&
+    (await origins.isRegistered(realm.organizationId, origin));
+  if (isOpen) return;
+  ctx.remove('Access-Control-Allow-Origin');
+  ctx.remove('Access-Control-Expose-Headers');
 }
 
 export function createAnswers(deps: Deps) {
@@ -76,9 +102,14 @@ export function createAnswers(deps: Deps) {
     if (route === 'token' && ctx.status === 200 && body) ctx.body = completeTokenResponse(body);
     if (ctx.status === 400 && body) nameClientError(ctx, body);
     if (route === 'authorization' || route === 'resume') completeCallback(ctx);
-    if (body?.['error'] === 'unsupported_token_type') await answerForJwt(ctx, deps);
+    if (body?.['error'] === 'unsupported_token_type') {
+      const answer = await answerForJwt(ctx, deps);
+      ctx.status = answer.status;
+      ctx.body = answer.body;
+    }
     if (ctx.status === 401 && !ctx.response.get('WWW-Authenticate')) {
       ctx.set('WWW-Authenticate', `Basic realm="${deps.realm.issuer}"`);
     }
+    await guardFromPages(ctx, deps);
   };
 }

@@ -6,9 +6,14 @@ import type { User } from './accounts/types.ts';
 import type { Applications } from './applications.ts';
 import { checkAuthorizationRequest, noteCallbackFaults } from './authorization-rules.ts';
 import { type CookieKeys, cookieOptions } from './cookies.ts';
+import { authenticateDevices, deviceOfNow } from './devices/client-authentication.ts';
+import { mayAct } from './devices/device-application.ts';
+import { createDeviceTokens } from './devices/device-tokens.ts';
+import type { DeviceSecrets } from './devices/secrets.ts';
 import type { EntityStore } from './entity-store.ts';
 import { type GrantDeps, grants } from './grants/index.ts';
 import type { Introspection } from './introspection.ts';
+import type { Origins } from './origins.ts';
 import { createAnswers } from './provider-answers.ts';
 import { configure } from './provider-configuration.ts';
 import type { RateLimits } from './rate-limits.ts';
@@ -20,6 +25,7 @@ export type ProviderDeps = {
   applications: Applications;
   entities: EntityStore;
   introspection: Introspection;
+  origins: Origins;
   limits: RateLimits;
   userTokens: UserTokens;
   cookieKeys: CookieKeys;
@@ -29,6 +35,7 @@ export type ProviderDeps = {
   log: Log;
   findUser(organizationId: string, userId: string): Promise<User | undefined>;
   authenticate: GrantDeps['authenticate'];
+  checkDeviceSecret: DeviceSecrets['check'];
 };
 
 export type RealmProvider = {
@@ -83,11 +90,12 @@ export function createRealmProvider(deps: ProviderDeps, realm: Realm): RealmProv
   const { applications, log } = deps;
   const find: FindApplication = async (clientId) => {
     const application = await applications.find(realm.organizationId, clientId);
-    return application?.status === 'Enabled' ? application : undefined;
+    return application && mayAct(application, deviceOfNow()) ? application : undefined;
   };
   const cookies = cookieOptions(realm.userDomainId, deps.cookieKeys);
   const provider = new Provider(realm.issuer, configure({ ...deps, realm, find, cookies }));
   replaceParts(provider, realm, applications);
+  authenticateDevices(provider, deps.checkDeviceSecret);
   checkAuthorizationRequest(provider);
   noteCallbackFaults(provider);
 
@@ -96,6 +104,7 @@ export function createRealmProvider(deps: ProviderDeps, realm: Realm): RealmProv
     realm,
     clock: deps.clock,
     userTokens: deps.userTokens,
+    deviceTokens: createDeviceTokens(deps),
     findApplication: find,
     authenticate: deps.authenticate,
     findUser: (userId) => deps.findUser(realm.organizationId, userId),
@@ -104,7 +113,9 @@ export function createRealmProvider(deps: ProviderDeps, realm: Realm): RealmProv
   for (const grant of grants) {
     provider.registerGrantType(grant.grantType, grant.handle(grantDeps), grant.parameters);
   }
-  provider.use(createAnswers({ realm, introspection: deps.introspection }));
+  provider.use(
+    createAnswers({ realm, introspection: deps.introspection, origins: deps.origins, find }),
+  );
 
   const realmLog = log.child({ realm: realm.userDomainId });
   const fault = (error: unknown) => realmLog.error({ err: error }, 'authorization server fault');

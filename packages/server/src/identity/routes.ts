@@ -1,6 +1,7 @@
 // Mounts the authorization server: both spellings of its paths, into the realm's own provider.
 import { errorCodes, Refusal } from '@switchyard/contract';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { answerPreflight, type Origins } from './origins.ts';
 import { type Listener, passOn, type RealmRequest } from './pass-on.ts';
 import { innerPaths } from './provider-configuration.ts';
 import type { RateLimits } from './rate-limits.ts';
@@ -9,30 +10,34 @@ import type { Realm } from './types.ts';
 type Endpoint = {
   readonly url: string;
   readonly inner: string;
-  /** Browsers ask first with OPTIONS; the library answers that too. */
   readonly methods: readonly string[];
+  /** Whether pages of registered origins may call it by script; they ask first, with OPTIONS. */
+  readonly isForPages: boolean;
 };
 
 type Deps = {
   findRealm(userDomainId: string): Promise<Realm | undefined>;
   listenerOf(realm: Realm): Listener;
   limits: RateLimits;
+  origins: Origins;
 };
 
-const posts = ['POST', 'OPTIONS'] as const;
-const reads = ['GET', 'HEAD', 'OPTIONS'] as const;
+const posts = ['POST'] as const;
+const reads = ['GET', 'HEAD'] as const;
 
 const endpoints: readonly Endpoint[] = [
-  { url: '/oauth2/v1/:realm/token', inner: innerPaths.token, methods: posts },
+  { url: '/oauth2/v1/:realm/token', inner: innerPaths.token, methods: posts, isForPages: true },
   ...(['token', 'introspection', 'revocation'] as const).map((name) => ({
     url: `/auth/realms/:realm${innerPaths[name]}`,
     inner: innerPaths[name],
     methods: posts,
+    isForPages: name !== 'introspection',
   })),
   ...(['jwks', 'discovery'] as const).map((name) => ({
     url: `/auth/realms/:realm${innerPaths[name]}`,
     inner: innerPaths[name],
     methods: reads,
+    isForPages: true,
   })),
 ];
 
@@ -50,10 +55,11 @@ export function refuseWith(
     .send({ error, error_description: description });
 }
 
-function createHandler({ findRealm, listenerOf, limits }: Deps, endpoint: Endpoint) {
+function createHandler({ findRealm, listenerOf, limits, origins }: Deps, endpoint: Endpoint) {
   return async (request: RealmRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    if (!endpoint.methods.includes(request.method)) {
-      reply.header('Allow', endpoint.methods.join(', '));
+    const isQuestion = request.method === 'OPTIONS';
+    if (!isQuestion && !endpoint.methods.includes(request.method)) {
+      reply.header('Allow', [...endpoint.methods, 'OPTIONS'].join(', '));
       return refuseWith(reply, 405, 'invalid_request', 'this method is not allowed here');
     }
     const wait = await limits.address(request.ip);
@@ -64,6 +70,7 @@ function createHandler({ findRealm, listenerOf, limits }: Deps, endpoint: Endpoi
     const realm = await findRealm(request.params.realm);
     if (realm === undefined)
       return refuseWith(reply, 404, 'invalid_request', 'unknown user domain');
+    if (isQuestion) return answerPreflight(request, reply, { realm, origins, ...endpoint });
 
     await passOn(listenerOf(realm), endpoint.inner, request, reply);
     if (reply.raw.statusCode === 401) await limits.failed(request.ip);

@@ -7,10 +7,9 @@ import { idTokenClaims, type UserIssue, userClaims } from './claims.ts';
 import type { Families } from './families.ts';
 import type { Family, FamilyFacts, FamilyKind } from './family-store.ts';
 import { signJwt } from './jwt.ts';
+import { refreshClaims } from './refresh-claims.ts';
 import type { Application, Realm } from './types.ts';
 
-/** Tells refresh tokens from access and ID tokens, which the same keys sign. */
-export const refreshTokenType = 'Refresh';
 /** Unless the application has a time of its own. */
 const userTokenSeconds = 300;
 const deviceTokenSeconds = 3600;
@@ -58,7 +57,7 @@ function accessMsOf({ application, device }: NewSignIn): number {
 const secondsOf = (ms: number) => Math.floor(ms / 1000);
 
 /** OpenID Connect Core, 3.1.3.6: ties the ID token to the access token beside it. */
-function accessTokenHash(token: string): string {
+export function accessTokenHash(token: string): string {
   return hash('sha256', token, 'buffer').subarray(0, 16).toString('base64url');
 }
 
@@ -89,7 +88,7 @@ export function createUserTokens({ families, ids }: Deps) {
     };
     const { ES256, RS256 } = realm.signing;
     const accessToken = await signJwt(device === undefined ? RS256 : ES256, userClaims(issue));
-    const refreshToken = await signJwt(ES256, refreshClaims(issue, family));
+    const refreshToken = await signJwt(ES256, refreshClaims(realm, family));
     const isAboutTheUser = scope.split(' ').includes('openid');
     return {
       access_token: accessToken,
@@ -109,23 +108,6 @@ export function createUserTokens({ families, ids }: Deps) {
       ...idTokenClaims({ ...issue, tokenId: ids.uuidV4() }),
       at_hash: accessTokenHash(accessToken),
     });
-  }
-
-  /** Its scope is that of the family: an access token may have had less. */
-  function refreshClaims({ realm, issuedAt }: UserIssue, family: Family): Record<string, unknown> {
-    return {
-      iss: realm.issuer,
-      sub: family.userId,
-      aud: realm.issuer,
-      azp: family.clientId,
-      exp: secondsOf(family.expiresAt),
-      nbf: issuedAt,
-      iat: issuedAt,
-      jti: family.tokenId,
-      typ: refreshTokenType,
-      sid: family.familyId,
-      scope: family.facts.scope,
-    };
   }
 
   function familyWanted(signIn: NewSignIn) {

@@ -3,6 +3,7 @@ import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC, TokenEndpointGrantContext } from 'oidc-provider';
 import type { Clock } from '../../platform/index.ts';
 import type { Attempt, NotSignedIn, SignedIn, User } from '../accounts/types.ts';
+import type { DeviceTokens } from '../devices/device-tokens.ts';
 import type { Application, Realm, SecurityFlow } from '../types.ts';
 import type { UserTokens } from '../user-tokens.ts';
 import { authorizationCode } from './authorization-code.ts';
@@ -15,6 +16,7 @@ export type GrantDeps = {
   readonly realm: Realm;
   readonly clock: Clock;
   readonly userTokens: UserTokens;
+  readonly deviceTokens: DeviceTokens;
   /** Of this realm, and undefined where it is disabled. */
   findApplication(clientId: string): Promise<Application | undefined>;
   /** Of this realm, enabled or not. */

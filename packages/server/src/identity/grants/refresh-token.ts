@@ -1,27 +1,9 @@
 // The refresh token grant (RFC 6749, 6): new tokens for the last refresh token of a family.
 import { errors } from 'oidc-provider';
-import { readJwt } from '../jwt.ts';
+import { presentedDevice } from '../devices/presented.ts';
+import { readRefreshToken } from '../refresh-claims.ts';
 import { isStanding } from '../standing.ts';
-import type { Realm } from '../types.ts';
-import { refreshTokenType } from '../user-tokens.ts';
 import type { Grant } from './index.ts';
-
-export type RefreshClaims = {
-  readonly sub: string;
-  readonly azp: string;
-  readonly jti: string;
-  readonly sid: string;
-  readonly scope: string;
-  readonly exp: number;
-  readonly iat: number;
-};
-
-/** Undefined for whatever is no refresh token of this realm, however old. */
-export function readRefreshToken(realm: Realm, token: string): RefreshClaims | undefined {
-  const claims = readJwt(realm, token);
-  // What the realm signed as a refresh token has these claims.
-  return claims?.['typ'] === refreshTokenType ? (claims as RefreshClaims) : undefined;
-}
 
 /** RFC 6749, 6: as much as was granted or less, never more. */
 function narrowed(granted: string, requested: string | undefined): string {
@@ -52,6 +34,10 @@ export const refreshToken: Grant = {
       if (token === undefined) throw new errors.InvalidGrant('not a refresh token of this realm');
       if (token.azp !== client.clientId) throw new errors.InvalidGrant('another client’s token');
       if (token.exp * 1000 <= clock.now()) throw new errors.InvalidGrant('expired');
+      const bound = token.cnf?.['x5t#S256'];
+      if (bound !== undefined && bound !== presentedDevice(ctx.req)?.thumbprint) {
+        throw new errors.InvalidGrant('bound to another certificate');
+      }
       const scope = narrowed(token.scope, params.scope);
       const user = await findUser(token.sub);
       if (!isStanding(user, token.iat * 1000)) throw new errors.InvalidGrant('the user is not in');
