@@ -1,10 +1,14 @@
 // Accounts of one organisation over the real database, for the tests of identity.
 import { randomBytes, randomUUID } from 'node:crypto';
+import { Secret, TOTP } from 'otpauth';
 import {
   type Accounts,
   type AccountsDeps,
+  type Attempt,
   createAccounts,
   type NewUser,
+  type NotSignedIn,
+  type SignedIn,
   type User,
 } from '../src/identity/accounts/index.ts';
 import { createRevision } from '../src/identity/revision.ts';
@@ -13,6 +17,18 @@ import { type MovableClock, movableClock } from './movable-clock.ts';
 import { openPostOffice, type PostOffice } from './post-office.ts';
 
 export const password = 'seven tills under one roof';
+
+export const origin = {
+  address: '192.0.2.7',
+  userAgent: 'a browser',
+  requestId: 'request-1',
+  clientId: 'web',
+};
+
+/** A base32 secret, and what an authenticator application shows of it. */
+export const newOtpSecret = (): string => new Secret({ size: 20 }).base32;
+export const codeOf = (secret: string, at: number): string =>
+  TOTP.generate({ secret: Secret.fromBase32(secret), timestamp: at });
 
 /** Judges by itself what the word lists would take seconds to be loaded for. */
 export const anyStrength = { isCommon: async () => false, close: async () => {} };
@@ -26,6 +42,8 @@ export type TestAccounts = {
   readonly ended: string[];
   readonly office: PostOffice;
   createUser(facts?: Partial<NewUser>): Promise<User>;
+  /** With the right password, on a page, unless told otherwise. */
+  attempt(user: User, facts?: Partial<Attempt>): Promise<SignedIn | NotSignedIn>;
 };
 
 export async function openTestAccounts(
@@ -64,6 +82,8 @@ export async function openTestAccounts(
     userDomainId,
     ended,
     office,
+    attempt: ({ username }, facts) =>
+      accounts.authenticate({ organizationId, username, password, origin, kind: 'page', ...facts }),
     createUser: (facts) =>
       accounts.create({
         organizationId,
