@@ -32,7 +32,11 @@ type Deps = {
 };
 
 /** What identity writes must be readable by the server: same key, same address. */
-function openIdentity({ database, log, dataDir }: Deps) {
+export function openIdentity({
+  database,
+  log,
+  dataDir,
+}: Pick<Deps, 'database' | 'log' | 'dataDir'>) {
   const settings = readSettings({ SWITCHYARD_DATA_DIR: dataDir });
   if (settings.vaultKey === undefined) throw new Error('there is no vault key');
   return createIdentity({

@@ -2,12 +2,19 @@
 import { fileURLToPath } from 'node:url';
 import { createAcquiring } from './acquiring/index.ts';
 import { createHttp, type Http, type HttpDeps } from './http/index.ts';
-import { createIdentity, type Identity, type Places } from './identity/index.ts';
+import {
+  createIdentity,
+  deviceListener,
+  type Identity,
+  type IdentityDeps,
+  type Places,
+} from './identity/index.ts';
 import { createPayments, type Payments } from './payments/index.ts';
 import {
   type Clock,
   createFailPoints,
   createJobs,
+  createMail,
   createMetrics,
   createOutbox,
   type Database,
@@ -22,6 +29,8 @@ import {
 import { createProvisioning, type Provisioning } from './provisioning/index.ts';
 import { registerReferenceRoutes } from './reference/index.ts';
 import { createVault } from './vault/index.ts';
+
+type DeviceLookups = Pick<IdentityDeps, 'findDevice' | 'findHardware' | 'nameMerchant'>;
 
 export const migrationsDirectory = fileURLToPath(new URL('../migrations', import.meta.url));
 
@@ -67,6 +76,30 @@ export async function prepareDatabase(deps: Pick<HouseDeps, 'database' | 'log'>)
   });
 }
 
+/** What identity asks of provisioning about the devices that come to it. */
+function deviceLookups({ findDevice, physicalDevices, merchants }: Provisioning): DeviceLookups {
+  return {
+    findDevice,
+    findHardware: async (scope, id) => (await physicalDevices.get(scope, id)).view,
+    nameMerchant: async (organizationId, id) =>
+      (await merchants.get({ organizationId }, id)).view.name,
+  };
+}
+
+/** Devices have a listener of their own; whether the API asks for their certificates is a setting. */
+async function listenersOf(
+  { settings, tls }: HouseDeps,
+  identity: Identity,
+): Promise<Pick<HttpDeps, 'tls' | 'secondListener'>> {
+  const own = { port: settings.devicePort, ...deviceListener };
+  if (tls === undefined) return { secondListener: own };
+  const asking = { ...tls, clientAuthorities: await identity.devices.authorities() };
+  return {
+    tls: settings.clientCertificates === 'on' ? asking : tls,
+    secondListener: { ...own, tls: asking },
+  };
+}
+
 /** What applications act for is provisioning's to know. */
 const placesOf = ({ merchants, stores }: Provisioning): Places => ({
   async demandMerchant(organizationId, merchantId) {
@@ -88,6 +121,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
   if (masterKey === undefined) throw new Error('this process holds no key');
   const metrics = createMetrics({ processMetrics: deps.processMetrics ?? false });
   const jobs = createJobs({ database, clock, ids, log, metrics });
+  const mail = createMail({ settings, clock, ids });
   const outbox = createOutbox({ database, log, metrics });
   const provisioning = createProvisioning({ database, clock, ids });
   const identity = createIdentity({
@@ -98,7 +132,8 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
     log,
     masterKey,
     jobs,
-    findDevice: provisioning.findDevice,
+    mail,
+    ...deviceLookups(provisioning),
   });
   const vault = createVault({ database, clock, ids, masterKey });
   const acquiring = createAcquiring({
@@ -130,12 +165,14 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
     ids,
     metrics,
     verifyToken: identity.verifyToken,
-    ...(deps.tls === undefined ? {} : { tls: deps.tls }),
+    certificates: identity.devices.reader,
+    ...(await listenersOf(deps, identity)),
     ...(deps.rateLimits === undefined ? {} : { rateLimits: deps.rateLimits }),
     ...(deps.checksAnswers === undefined ? {} : { checksAnswers: deps.checksAnswers }),
   });
   http.loadShedding.addPressure(payments.pressure);
   await identity.register(http.app);
+  await identity.registerDevices(http.app);
   identity.registerManagement(http.app, placesOf(provisioning));
   registerReferenceRoutes(http.app);
   provisioning.register(http.app);
@@ -163,6 +200,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
       await outbox.stop();
       await vault.drain();
       await identity.close();
+      await mail.close();
     },
   };
 }

@@ -53,6 +53,7 @@ async function open(): Promise<TestHouse> {
     SWITCHYARD_ENVIRONMENT: 'demo',
     SWITCHYARD_DATA_DIR: dataDir,
     SWITCHYARD_PORT: String(port),
+    SWITCHYARD_DEVICE_PORT: String(await freePort()),
     SWITCHYARD_ACQUIRER_TIMEOUT_MS: String(testTimeoutMs),
     SWITCHYARD_LOG_LEVEL: 'debug',
   });

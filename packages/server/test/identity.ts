@@ -1,6 +1,5 @@
 // A realm with one application over a real database, for the tests of identity and of its users.
 import { randomBytes, randomUUID } from 'node:crypto';
-import { refuse } from '@switchyard/contract';
 import Fastify, { type FastifyInstance } from 'fastify';
 import {
   createIdentity,
@@ -76,8 +75,6 @@ export async function openTestRealm(deps: TestRealmDeps): Promise<TestRealm> {
     log,
     masterKey,
     findDevice: deps.findDevice ?? (async () => undefined),
-    findHardware: async () => refuse('device_not_found', 'There is no device.'),
-    nameMerchant: async () => refuse('merchant_not_found', 'There is no merchant.'),
     ...(tokenLimits === undefined ? {} : { tokenLimits }),
     ...(deps.jobs === undefined ? {} : { jobs: deps.jobs }),
     ...(deps.mail === undefined ? {} : { mail: deps.mail }),

@@ -90,6 +90,18 @@ export function machineClaims(issue: MachineIssue): Record<string, unknown> {
   };
 }
 
+/** For the application on a device that acts for itself: which device it is, and whose. */
+export function machineIdTokenClaims(issue: MachineIssue): Record<string, unknown> {
+  const { realm, application, scope } = issue;
+  return {
+    ...registeredClaims(issue, application.serviceAccountId),
+    typ: idTokenType,
+    user_domain: realm.userDomainId,
+    entityId: application.entityId,
+    ...(scopesOf(scope).has('auth') ? machineAuthClaims(issue) : {}),
+  };
+}
+
 /** What is not known of a person is left out, as OpenID Connect Core, 5.3.2, has it. */
 function known(claims: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== undefined));

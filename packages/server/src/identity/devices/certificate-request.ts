@@ -14,6 +14,10 @@ const rsaBitsMax = 4096;
 const rsaExponentMin = 65_537n;
 const digests: ReadonlySet<unknown> = new Set(['SHA-256', 'SHA-384', 'SHA-512']);
 
+/** RFC 7468, 7; some tools still write NEW before it. */
+const pemForm =
+  /^\s*-----BEGIN (?:NEW )?CERTIFICATE REQUEST-----\s+([A-Za-z0-9+/=\s]+)-----END (?:NEW )?CERTIFICATE REQUEST-----\s*$/;
+
 function refuseRequest(detail: string): never {
   return refuse('certificate_request_invalid', `The certificate request ${detail}.`, {
     errors: [{ pointer: '/certificateRequest', code: 'certificate_request_invalid', detail }],
@@ -33,8 +37,9 @@ export async function readCertificateRequest(text: string): Promise<KeyObject> {
 }
 
 function parse(text: string): Pkcs10CertificateRequest {
+  const [, base64 = ''] = pemForm.exec(text) ?? [];
   try {
-    return new Pkcs10CertificateRequest(text);
+    return new Pkcs10CertificateRequest(Buffer.from(base64, 'base64'));
   } catch {
     return refuseRequest('is not well-formed PKCS#10');
   }

@@ -1,4 +1,5 @@
 // Device security put together: the authority, the certificates, and what a device gets for one.
+import { refuse } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { type CertificateReader, createCertificateReader } from '../../http/index.ts';
 import type { Clock, Database, Ids } from '../../platform/index.ts';
@@ -36,9 +37,12 @@ export type DevicesDeps = {
   readonly masterKey: Buffer;
   readonly applications: Applications;
   readonly findDevice: FindDevice;
-  readonly findHardware: FindHardware;
-  readonly nameMerchant: NameMerchant;
+  readonly findHardware?: FindHardware | undefined;
+  readonly nameMerchant?: NameMerchant | undefined;
 };
+
+const noHardware: FindHardware = async () => refuse('device_not_found', 'There is no device.');
+const noMerchant: NameMerchant = async () => refuse('merchant_not_found', 'There is no merchant.');
 
 type RouteDeps = Pick<CredentialRouteDeps, 'findRealm' | 'listenerOf' | 'limits'>;
 
@@ -53,7 +57,8 @@ export type Devices = {
 };
 
 export function createDevices(deps: DevicesDeps): Devices {
-  const { database, settings, clock, ids, masterKey, findHardware } = deps;
+  const { database, settings, clock, ids, masterKey, findDevice, applications } = deps;
+  const { findHardware = noHardware, nameMerchant = noMerchant } = deps;
   const store = createDeviceStore(database);
   // Of its own, so that a changed application does not have every connection judged again.
   const revision = createRevision();
@@ -78,8 +83,14 @@ export function createDevices(deps: DevicesDeps): Devices {
     certificateDays: settings.deviceCertificateDays ?? certificateDaysDefault,
   });
   const secrets = createDeviceSecrets({ database, clock, ids });
-  const findPresented = createFindPresented(deps);
-  const credentials = createDeviceCredentials({ ...deps, store, secrets, findPresented });
+  const findPresented = createFindPresented({ findDevice, findHardware });
+  const credentials = createDeviceCredentials({
+    applications,
+    store,
+    secrets,
+    findPresented,
+    nameMerchant,
+  });
 
   return {
     reader,

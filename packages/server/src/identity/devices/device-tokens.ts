@@ -1,0 +1,76 @@
+// The tokens of a device that acts for itself: bound to its certificate, for its own place alone.
+import type { Clock, Ids } from '../../platform/index.ts';
+import type { DeviceFacts } from '../auth-claims.ts';
+import { type MachineIssue, machineClaims, machineIdTokenClaims } from '../claims.ts';
+import { signJwt } from '../jwt.ts';
+import type { Application, Realm } from '../types.ts';
+import { accessTokenHash } from '../user-tokens.ts';
+import type { PresentedDevice } from './presented.ts';
+
+/** A terminal has no place to ask for a scope. */
+export const deviceScope = 'openid profile email auth';
+const accessTokenSeconds = 3600;
+
+export type DeviceTokenResponse = {
+  readonly access_token: string;
+  readonly expires_in: number;
+  /** It can prove itself again at any time. */
+  readonly refresh_expires_in: 0;
+  readonly token_type: 'Bearer';
+  readonly id_token?: string;
+  readonly 'not-before-policy': 0;
+  readonly scope: string;
+};
+
+export type DeviceTokens = ReturnType<typeof createDeviceTokens>;
+
+function factsOf({ tsn, place }: PresentedDevice): DeviceFacts {
+  return {
+    type: 'UnattendedDevice',
+    id: tsn,
+    methods: ['api'],
+    deviceId: place.logicalDeviceId,
+    storeId: place.storeId,
+  };
+}
+
+export function createDeviceTokens({ clock, ids }: { clock: Clock; ids: Ids }) {
+  async function idToken(issue: MachineIssue, accessToken: string): Promise<string> {
+    const claims = machineIdTokenClaims({ ...issue, tokenId: ids.uuidV4() });
+    const at_hash = accessTokenHash(accessToken);
+    return signJwt(issue.realm.signing.ES256, { ...claims, at_hash });
+  }
+
+  return {
+    async issue(
+      realm: Realm,
+      application: Application,
+      device: PresentedDevice,
+      scope: string,
+    ): Promise<DeviceTokenResponse> {
+      const issuedAt = Math.floor(clock.now() / 1000);
+      const seconds = application.accessTokenSeconds ?? accessTokenSeconds;
+      const issue: MachineIssue = {
+        realm,
+        application,
+        scope,
+        tokenId: ids.uuidV4(),
+        issuedAt,
+        expiresAt: issuedAt + seconds,
+        device: factsOf(device),
+        certificate: device.thumbprint,
+      };
+      const accessToken = await signJwt(realm.signing.ES256, machineClaims(issue));
+      const isAboutTheDevice = scope.split(' ').includes('openid');
+      return {
+        access_token: accessToken,
+        expires_in: seconds,
+        refresh_expires_in: 0,
+        token_type: 'Bearer',
+        ...(isAboutTheDevice ? { id_token: await idToken(issue, accessToken) } : {}),
+        'not-before-policy': 0,
+        scope,
+      };
+    },
+  };
+}
