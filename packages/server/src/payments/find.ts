@@ -9,8 +9,13 @@ import { merchantOf } from './scope.ts';
 const identifierForm = /^[A-Za-z0-9._:-]{1,64}$/;
 const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** Whether a name can be the server's identifier. */
+/** Whether a name can be compared with the server's identifiers. */
 export const isUuid = (name: string): boolean => uuidForm.test(name);
+
+const serverForm = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
+
+/** Whether a name can be the server's identifier: no other is worth a look. */
+export const maybeServerId = (name: string): boolean => serverForm.test(name);
 
 function visible(caller: Caller, merchantId: string | undefined) {
   return ({ row }: LoadedTransaction) =>
@@ -34,7 +39,7 @@ export async function findTransaction(
   const merchantId = merchantOf(caller, asked);
   const mayBeSeen = visible(caller, merchantId);
   if (!identifierForm.test(identifier)) return refuseUnknown();
-  if (isUuid(identifier)) {
+  if (maybeServerId(identifier)) {
     const found = await deps.store.findById(caller.organizationId, identifier.toLowerCase());
     if (found !== undefined && mayBeSeen(found)) return found;
   }

@@ -4,6 +4,7 @@ import type { Caller } from '../http/index.ts';
 import { isoTime } from '../platform/index.ts';
 import type { Names, Resolved } from '../provisioning/index.ts';
 import { graceMs, type PaymentsDeps } from './deps.ts';
+import { maybeServerId } from './find.ts';
 import { type PresentedCard, presentedCard } from './instrument.ts';
 import type { LoadedTransaction, SaleFacts, StoredEvent, TransactionRow } from './model.ts';
 import { mayHaveMoved } from './outcome.ts';
@@ -111,15 +112,13 @@ function chooseMode(
   return chosen;
 }
 
-const madeByTheServer = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
-
 // Only what has the shape of our own identifiers can be one: no other client pays for the look.
 async function refuseServerIdentifier(
   deps: PaymentsDeps,
   caller: Caller,
   clientTransactionId: string,
 ): Promise<void> {
-  if (!madeByTheServer.test(clientTransactionId)) return;
+  if (!maybeServerId(clientTransactionId)) return;
   const id = clientTransactionId.toLowerCase();
   if ((await deps.store.findById(caller.organizationId, id)) === undefined) return;
   refuse('client_id_invalid', 'This clientTransactionId is an identifier of the server.', {

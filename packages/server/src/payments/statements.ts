@@ -1,5 +1,6 @@
 // The hot statements as text, and the JSON rows that feed them. The guard is always a join clause.
 import type { Change, StoredEvent, TransactionRow } from './model.ts';
+import { loadedColumns } from './rows.ts';
 
 /** Intents: a row that is already there is left alone and not returned. */
 export const begin = {
@@ -147,38 +148,22 @@ export function commitRow(change: Change, i: number, outboxId: string): Record<s
   };
 }
 
-const loadedColumns = `t.*,
-    (SELECT json_agg(json_build_array(e.sequence, e.type, e.at, e.data) ORDER BY e.sequence)
-      FROM transaction_events e WHERE e.organization_id = t.organization_id
-        AND e.transaction_id = t.transaction_id) AS events,
-    CASE WHEN t.operation_count > 0 THEN
-      (SELECT json_agg(json_build_object('number', o.number, 'operationId', o.operation_id,
-          'kind', o.kind, 'status', o.status, 'amount', o.amount,
-          'clientOperationId', o.client_operation_id, 'details', o.details,
-          'deadline', o.deadline, 'createdAt', o.created_at, 'updatedAt', o.updated_at)
-          ORDER BY o.number)
-        FROM operations o WHERE o.organization_id = t.organization_id
-          AND o.transaction_id = t.transaction_id)
-    END AS operations`;
-
-export const findById = {
-  name: 'payments-find-by-id',
+/** Each row names the server's identifier, or the client's with its merchant. */
+export const find = {
+  name: 'payments-find',
   text: `SELECT r.i, ${loadedColumns}
-    FROM jsonb_to_recordset($1::jsonb) AS r(i integer, organization_id uuid, transaction_id uuid)
+    FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[]) WITH ORDINALITY
+      AS r(organization_id, transaction_id, client_transaction_id, merchant_id, i)
     JOIN transactions t ON t.organization_id = r.organization_id
-      AND t.transaction_id = r.transaction_id`,
+      AND t.transaction_id = coalesce(r.transaction_id, (
+        SELECT c.transaction_id FROM transactions c WHERE c.organization_id = r.organization_id
+          AND c.client_transaction_id = r.client_transaction_id AND c.merchant_id = r.merchant_id))`,
 };
 
 export const findByClientId = {
   name: 'payments-find-by-client-id',
   text: `SELECT ${loadedColumns} FROM transactions t
     WHERE t.organization_id = $1 AND t.client_transaction_id = $2 LIMIT $3`,
-};
-
-export const findByMerchantAndClientId = {
-  name: 'payments-find-by-merchant-and-client-id',
-  text: `SELECT ${loadedColumns} FROM transactions t
-    WHERE t.organization_id = $1 AND t.client_transaction_id = $2 AND t.merchant_id = $3`,
 };
 
 export const findOperation = {

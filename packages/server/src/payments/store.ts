@@ -2,7 +2,7 @@
 import type { Database, Ids } from '../platform/index.ts';
 import { createGroupCommit } from '../platform/index.ts';
 import type { Change, LoadedTransaction, StoredEvent, TransactionRow } from './model.ts';
-import { type LoadRow, toLoaded } from './rows.ts';
+import { type LoadedRow, toLoaded } from './rows.ts';
 import * as statements from './statements.ts';
 
 export type Store = {
@@ -32,6 +32,14 @@ export type Store = {
 };
 
 export type TransactionKey = { organizationId: string; transactionId: string };
+
+/** By the server's identifier, or by the client's and the merchant. */
+type Wanted = {
+  organizationId: string;
+  transactionId: string | null;
+  clientTransactionId: string | null;
+  merchantId: string | null;
+};
 
 /** A second operation with the client's identifier of a first. */
 export class OperationIdTaken extends Error {}
@@ -78,19 +86,20 @@ export function createStore({ database, ids }: { database: Database; ids: Ids })
     },
   });
 
-  const reads = createGroupCommit<TransactionKey, LoadedTransaction | undefined>({
+  const reads = createGroupCommit<Wanted, LoadedTransaction | undefined>({
     name: 'payments-read',
-    key: sortKey,
+    key: ({ organizationId, transactionId, clientTransactionId }) =>
+      organizationId + (transactionId ?? clientTransactionId),
     sameKeyTogether: true,
-    run: async (keys) => {
-      const batch = keys.map((key, i) => ({
-        i,
-        organization_id: key.organizationId,
-        transaction_id: key.transactionId,
-      }));
-      const rows = await database.hot(statements.findById, [JSON.stringify(batch)]);
-      const found: (LoadedTransaction | undefined)[] = keys.map(() => undefined);
-      for (const row of rows) found[(row as { i: number }).i] = toLoaded(row as LoadRow);
+    run: async (all) => {
+      const found: (LoadedTransaction | undefined)[] = all.map(() => undefined);
+      const rows = await database.hot<LoadedRow & { i: number }>(statements.find, [
+        all.map((each) => each.organizationId),
+        all.map((each) => each.transactionId),
+        all.map((each) => each.clientTransactionId),
+        all.map((each) => each.merchantId),
+      ]);
+      for (const row of rows) found[row.i - 1] = toLoaded(row);
       return found;
     },
   });
@@ -105,21 +114,15 @@ export function createStore({ database, ids }: { database: Database; ids: Ids })
         throw error;
       }
     },
-    findById: (organizationId, transactionId) => reads.submit({ organizationId, transactionId }),
+    findById: (organizationId, transactionId) =>
+      reads.submit({ organizationId, transactionId, clientTransactionId: null, merchantId: null }),
     async findByClientId(organizationId, clientTransactionId, merchantId) {
-      const rows =
-        merchantId === undefined
-          ? await database.hot(statements.findByClientId, [
-              organizationId,
-              clientTransactionId,
-              matchesMax,
-            ])
-          : await database.hot(statements.findByMerchantAndClientId, [
-              organizationId,
-              clientTransactionId,
-              merchantId,
-            ]);
-      return rows.map((row) => toLoaded(row as LoadRow));
+      if (merchantId !== undefined) {
+        const one = { organizationId, transactionId: null, clientTransactionId, merchantId };
+        return [await reads.submit(one)].filter((each) => each !== undefined);
+      }
+      const values = [organizationId, clientTransactionId, matchesMax];
+      return (await database.hot<LoadedRow>(statements.findByClientId, values)).map(toLoaded);
     },
     async findOperation({ organizationId, merchantId, kind, clientOperationId }) {
       const [row] = await database.hot(statements.findOperation, [

@@ -48,6 +48,7 @@ export {
   type OutboxRow,
   type OutboxSubscriber,
 } from './outbox.ts';
+export { safeInteger } from './postgres-types.ts';
 export { scrubText } from './redaction.ts';
 export { openSealed, seal } from './seal.ts';
 export {
