@@ -13,7 +13,10 @@ import {
 export type Secrets = ReadonlyMap<string, string>;
 
 type Deps = {
-  readonly identity: Pick<Identity, 'createUserDomain' | 'createApplication' | 'renewSecret'>;
+  readonly identity: Pick<
+    Identity,
+    'createUserDomain' | 'createApplication' | 'createPublicApplication' | 'renewSecret'
+  >;
   readonly ids: Ids;
 };
 
@@ -23,36 +26,50 @@ export async function seedApplications(deps: Deps, known: Secrets): Promise<Secr
   const secrets = new Map<string, string>();
   for (const application of demoApplications) {
     const { clientId } = application;
-    secrets.set(clientId, await seedApplication(deps, application, known.get(clientId)));
+    const secret = await seedApplication(deps, application, known.get(clientId));
+    if (secret !== undefined) secrets.set(clientId, secret);
   }
   return secrets;
 }
 
+function newApplicationOf(application: DemoApplication) {
+  const { clientId, name, merchantId, storeId, role, redirectUri } = application;
+  return {
+    organizationId,
+    userDomainId: demoUserDomainId,
+    clientId,
+    name,
+    entityType: merchantId === undefined ? ('tenant' as const) : ('merchant' as const),
+    entityId: merchantId ?? organizationId,
+    merchantId,
+    storeId,
+    roles: role === undefined ? [] : [role],
+    securityFlows: [application.securityFlow ?? ('ClientCredentials' as const)],
+    type: application.type ?? ('Application' as const),
+    redirectUris: redirectUri === undefined ? [] : [redirectUri],
+    webOrigins: redirectUri === undefined ? [] : [new URL(redirectUri).origin],
+  };
+}
+
+/** Answers its secret, where it has one. */
 async function seedApplication(
   { identity, ids }: Deps,
   application: DemoApplication,
   known: string | undefined,
-): Promise<string> {
-  const { clientId, merchantId, storeId, role } = application;
+): Promise<string | undefined> {
+  const { clientId, isPublic } = application;
+  const wanted = newApplicationOf(application);
   try {
-    const { clientSecret } = await identity.createApplication({
-      organizationId,
-      userDomainId: demoUserDomainId,
-      clientId,
-      clientSecret: known ?? ids.secret(),
-      name: application.name,
-      entityType: merchantId === undefined ? 'tenant' : 'merchant',
-      entityId: merchantId ?? organizationId,
-      merchantId,
-      storeId,
-      roles: [role],
-      securityFlows: ['ClientCredentials'],
-      type: application.type ?? 'Application',
-    });
-    return clientSecret;
+    if (isPublic) {
+      await identity.createPublicApplication(wanted);
+      return undefined;
+    }
+    const clientSecret = known ?? ids.secret();
+    return (await identity.createApplication({ ...wanted, clientSecret })).clientSecret;
   } catch (error) {
     if (!(error instanceof Refusal) || error.code !== 'already_exists') throw error;
   }
+  if (isPublic) return undefined;
   // Its secret is kept as a hash: where demo.json was lost, only a new one can be told.
   return known ?? (await identity.renewSecret(organizationId, clientId)).clientSecret;
 }

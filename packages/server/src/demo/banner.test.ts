@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { renderBanner } from './banner.ts';
 import { demoApplications } from './catalogue.ts';
 import { factsOf } from './demo-json.ts';
+import { demoPeople } from './people.ts';
 
 const addresses = {
   environment: 'demo',
@@ -12,9 +13,22 @@ const addresses = {
   metricsHost: '127.0.0.1',
   metricsPort: 9464,
 } as const;
-const secrets = new Map(
-  demoApplications.map(({ clientId }, index) => [clientId, String(index).repeat(43)]),
-);
+const secrets = {
+  applications: new Map(
+    demoApplications
+      .filter(({ isPublic }) => !isPublic)
+      .map(({ clientId }, index) => [clientId, String(index).repeat(43).slice(0, 43)]),
+  ),
+  users: new Map(
+    demoPeople.map(({ username, hasOneTimePassword }) => [
+      username,
+      {
+        password: username.padEnd(23, 'x'),
+        ...(hasOneTimePassword ? { otpSecret: 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ' } : {}),
+      },
+    ]),
+  ),
+};
 const dataDir = '/srv/pay/.switchyard';
 const caFile = `${dataDir}/tls/ca.pem`;
 const places = {
@@ -22,7 +36,8 @@ const places = {
   ledgerDir: `${dataDir}/acquirer`,
   acquirerPort: 8583,
 };
-const plain = { colour: false, year: 2026 };
+// The first moment of RFC 6238's table: the code of its secret is 287082 in six digits.
+const plain = { colour: false, at: 59_000 };
 
 test('the table names every address, application, store and device, in 100 columns', () => {
   const facts = factsOf(addresses, caFile, secrets);
@@ -32,7 +47,8 @@ test('the table names every address, application, store and device, in 100 colum
     caFile,
     places.demoFile,
     '127.0.0.1:8583',
-    ...Object.values(facts.applications).flatMap((one) => [one.clientId, one.clientSecret]),
+    ...Object.values(facts.applications).flatMap((one) => [one.clientId, one.clientSecret ?? '']),
+    ...facts.users.flatMap(({ username, password }) => [username, password]),
     ...facts.merchants.flatMap(({ name, merchantId, stores }) => [
       name,
       merchantId,
@@ -42,6 +58,13 @@ test('the table names every address, application, store and device, in 100 colum
   ];
   for (const fact of expected) assert.ok(text.includes(fact), fact);
   for (const line of text.split('\n')) assert.ok(line.length <= 100, `${line.length}: ${line}`);
+});
+
+test('the one-time passwords are those of the moment; who needs none has none', () => {
+  const lines = renderBanner(factsOf(addresses, caFile, secrets), places, plain).split('\n');
+  const lineOf = (name: string) => lines.find((line) => line.startsWith(`  ${name} `)) ?? '';
+  assert.match(lineOf('admin'), / 287082 {2}org_admin, the acquirer$/);
+  assert.match(lineOf('demo'), / - {7}merchant_manager, Café Lumière$/);
 });
 
 test('columns are aligned', () => {

@@ -1,6 +1,8 @@
 // Draws the one table that the demo environment prints: where it is, who is who, what to try first.
 import { demoApplications, demoMerchants } from './catalogue.ts';
 import type { DemoFacts } from './demo-json.ts';
+import { demoPeople } from './people.ts';
+import { oneTimePasswordAt } from './users.ts';
 
 export type BannerPlaces = {
   readonly demoFile: string;
@@ -10,8 +12,8 @@ export type BannerPlaces = {
 
 export type BannerStyle = {
   readonly colour: boolean;
-  /** The year in which it is printed: the card of the example must not be expired. */
-  readonly year: number;
+  /** Epoch milliseconds: of now are the one-time passwords, and the example's card is not expired. */
+  readonly at: number;
 };
 
 type Line = readonly string[];
@@ -56,9 +58,21 @@ function applicationLines(facts: DemoFacts): Line[] {
   return demoApplications.map(({ key, clientId, actsFor }) => [
     key,
     clientId,
-    facts.applications[key]?.clientSecret ?? '',
+    facts.applications[key]?.clientSecret ?? '(none: public)',
     actsFor,
   ]);
+}
+
+function userLines(facts: DemoFacts, at: number): Line[] {
+  return facts.users.map(({ username, password, otpSecret }) => {
+    const person = demoPeople.find((one) => one.username === username);
+    return [
+      username,
+      password,
+      otpSecret === undefined ? '-' : oneTimePasswordAt(otpSecret, at),
+      person === undefined ? '' : `${person.group}, ${person.worksFor}`,
+    ];
+  });
 }
 
 function merchantLines(): Line[] {
@@ -109,12 +123,16 @@ export function renderBanner(facts: DemoFacts, places: BannerPlaces, style: Bann
     bold(title),
     ...lines.map((line) => `${indent}${line}`),
   ];
-  const sale = firstSale(facts, style.year);
+  const sale = firstSale(facts, new Date(style.at).getUTCFullYear());
   return [
     '',
     bold('Switchyard is ready: the demo environment, with a simulated acquirer and no real money.'),
     ...section('Addresses', columns(addressLines(facts, places))),
     ...section('Applications (client id, client secret)', columns(applicationLines(facts))),
+    ...section(
+      `Users of the domain ${facts.userDomainId} (password, one-time password of now, group)`,
+      columns(userLines(facts, style.at)),
+    ),
     ...section('Merchants and their stores', columns(merchantLines())),
     ...section('Devices (terminal serial number, deviceId)', columns(deviceLines(facts))),
     '',

@@ -140,10 +140,18 @@ export type DemoApplication = {
     | 'otherMerchant'
     | 'pos'
     | 'cloud'
+    | 'device'
+    | 'web'
     | 'provider';
   readonly clientId: string;
   readonly name: string;
-  readonly role: string;
+  /** Left out where it does nothing on its own. */
+  readonly role?: string;
+  /** Left out: client credentials. */
+  readonly securityFlow?: 'AuthorizationCode' | 'Password';
+  /** Without a secret: it is in everybody's hands. */
+  readonly isPublic?: true;
+  readonly redirectUri?: string;
   readonly type?: 'CloudApiApplication';
   /** The merchant that it acts for; without one it acts for the organisation. */
   readonly merchantId?: string;
@@ -199,6 +207,22 @@ export const demoApplications: readonly DemoApplication[] = [
     role: 'PointOfSaleTerminal',
     type: 'CloudApiApplication',
     actsFor: 'the acquirer',
+  },
+  {
+    key: 'device',
+    clientId: 'demo-device',
+    name: 'Device application',
+    securityFlow: 'Password',
+    isPublic: true,
+    actsFor: 'people at devices',
+  },
+  {
+    key: 'web',
+    clientId: 'demo-web',
+    name: 'Portal',
+    securityFlow: 'AuthorizationCode',
+    redirectUri: 'https://localhost:8443/portal/callback',
+    actsFor: 'people on pages',
   },
   {
     key: 'provider',

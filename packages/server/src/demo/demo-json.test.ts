@@ -3,8 +3,10 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { groupLevels } from '@switchyard/contract';
 import { demoApplications } from './catalogue.ts';
 import { demoFileIn, factsOf, readSecrets, writeFacts } from './demo-json.ts';
+import { demoPeople } from './people.ts';
 
 const addresses = {
   environment: 'demo',
@@ -14,10 +16,24 @@ const addresses = {
   metricsHost: '127.0.0.1',
   metricsPort: 9464,
 } as const;
-const secrets = new Map(
-  demoApplications.map(({ clientId }) => [clientId, `secret of ${clientId}`]),
-);
+const secrets = {
+  applications: new Map(
+    demoApplications
+      .filter(({ isPublic }) => !isPublic)
+      .map(({ clientId }) => [clientId, `secret of ${clientId}`]),
+  ),
+  users: new Map(
+    demoPeople.map(({ username, hasOneTimePassword }) => [
+      username,
+      {
+        password: `password of ${username}`,
+        ...(hasOneTimePassword ? { otpSecret: `OTP of ${username}` } : {}),
+      },
+    ]),
+  ),
+};
 const facts = factsOf(addresses, '/srv/ca.pem', secrets);
+const none = { applications: new Map(), users: new Map() };
 
 describe('demo.json', () => {
   let dataDir: string;
@@ -58,6 +74,25 @@ describe('demo.json', () => {
     assert.equal(merchant?.merchantId, facts.merchants[0]?.merchantId);
     assert.equal(otherMerchant?.merchantId, facts.merchants[1]?.merchantId);
     assert.equal(pos?.storeId, facts.merchants[0]?.stores[0]?.storeId);
+    const { device, web } = facts.applications;
+    assert.deepEqual(Object.keys(device ?? {}), ['clientId'], 'a public application');
+    assert.equal(web?.redirectUri, 'https://localhost:8443/portal/callback');
+    assert.ok(web?.clientSecret);
+  });
+
+  test('has a user of every group of the specification, and one manager without a code', () => {
+    const groups = facts.users.flatMap((user) => user.groups);
+    for (const [group, level] of Object.entries(groupLevels)) {
+      const entity = level === 'merchant' ? facts.merchants[0]?.merchantId : facts.organizationId;
+      assert.ok(groups.includes(`${entity}_${group}`), group);
+    }
+    for (const { groups: own, entityId } of facts.users) {
+      assert.ok(own.every((group) => group.startsWith(`${entityId}_`)));
+    }
+    const withoutCode = facts.users.filter(({ otpSecret }) => otpSecret === undefined);
+    assert.equal(withoutCode.length, 1);
+    assert.match(withoutCode[0]?.groups[0] ?? '', /_merchant_manager$/);
+    assert.equal('otpSecret' in (withoutCode[0] ?? {}), false);
   });
 
   test('a file that is damaged or missing holds no secrets', async () => {
@@ -68,10 +103,12 @@ describe('demo.json', () => {
       '[]',
       '{"applications":3}',
       '{"applications":{"x":null}}',
+      '{"users":3}',
+      '{"users":[null,{"username":"admin"},{"password":"x"}]}',
     ]) {
       await writeFile(demoFileIn(dataDir), text);
-      assert.equal(readSecrets(dataDir).size, 0, text);
+      assert.deepEqual(readSecrets(dataDir), none, text);
     }
-    assert.equal(readSecrets(join(dataDir, 'nowhere')).size, 0);
+    assert.deepEqual(readSecrets(join(dataDir, 'nowhere')), none);
   });
 });

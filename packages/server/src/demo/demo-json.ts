@@ -11,13 +11,29 @@ import {
   demoUserDomainId,
   organizationId,
 } from './catalogue.ts';
+import { type DemoPerson, demoPeople, entityOf, groupOf } from './people.ts';
+import type { KnownUsers, UserSecrets } from './users.ts';
 
 export type DemoCredentials = {
   readonly clientId: string;
-  readonly clientSecret: string;
+  /** A public application has none. */
+  readonly clientSecret?: string;
   readonly merchantId?: string;
   readonly storeId?: string;
+  readonly redirectUri?: string;
 };
+
+export type DemoUser = {
+  readonly username: string;
+  readonly password: string;
+  /** In base32; without one the password is enough. */
+  readonly otpSecret?: string;
+  readonly entityId: string;
+  readonly groups: readonly string[];
+};
+
+/** What no database could tell again: of the applications by client identifier, of users by name. */
+export type DemoSecrets = { readonly applications: Secrets; readonly users: KnownUsers };
 
 export type DemoFacts = {
   readonly environment: string;
@@ -34,6 +50,7 @@ export type DemoFacts = {
     readonly stores: readonly { readonly storeId: string; readonly name: string }[];
   }[];
   readonly applications: Readonly<Record<string, DemoCredentials>>;
+  readonly users: readonly DemoUser[];
   readonly devices: readonly {
     readonly tsn: string;
     readonly family: 'axium' | 'tetra';
@@ -52,39 +69,42 @@ const ownerOnly = 0o600;
 
 export const demoFileIn = (dataDir: string): string => join(dataDir, 'demo.json');
 
+type Members = Readonly<Record<string, unknown>>;
+
+const membersOf = (value: unknown): Members =>
+  typeof value === 'object' && value !== null ? (value as Members) : {};
+
+function readMembers(dataDir: string): Members {
+  try {
+    return membersOf(JSON.parse(readFileSync(demoFileIn(dataDir), 'utf8')));
+  } catch {
+    return {};
+  }
+}
+
 /** The secrets of an earlier start; none where the file is missing or no longer what we wrote. */
-export function readSecrets(dataDir: string): Secrets {
-  const secrets = new Map<string, string>();
-  for (const credentials of Object.values(readApplications(dataDir))) {
-    const { clientId, clientSecret } = (credentials ?? {}) as Record<string, unknown>;
+export function readSecrets(dataDir: string): DemoSecrets {
+  const facts = readMembers(dataDir);
+  const applications = new Map<string, string>();
+  for (const credentials of Object.values(membersOf(facts['applications']))) {
+    const { clientId, clientSecret } = membersOf(credentials);
     if (typeof clientId === 'string' && typeof clientSecret === 'string') {
-      secrets.set(clientId, clientSecret);
+      applications.set(clientId, clientSecret);
     }
   }
-  return secrets;
+  const users = new Map<string, UserSecrets>();
+  for (const user of Object.values(membersOf(facts['users']))) {
+    const { username, password, otpSecret } = membersOf(user);
+    if (typeof username !== 'string' || typeof password !== 'string') continue;
+    users.set(username, typeof otpSecret === 'string' ? { password, otpSecret } : { password });
+  }
+  return { applications, users };
 }
 
 /** Where a platform on this directory tells of its health, if it ever told. */
 export function readMetricsUrl(dataDir: string): string | undefined {
-  try {
-    const { metricsUrl } = JSON.parse(readFileSync(demoFileIn(dataDir), 'utf8')) as Partial<
-      Record<string, unknown>
-    >;
-    return typeof metricsUrl === 'string' ? metricsUrl : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function readApplications(dataDir: string): object {
-  try {
-    const facts: unknown = JSON.parse(readFileSync(demoFileIn(dataDir), 'utf8'));
-    if (typeof facts !== 'object' || facts === null || !('applications' in facts)) return {};
-    const { applications } = facts;
-    return typeof applications === 'object' && applications !== null ? applications : {};
-  } catch {
-    return {};
-  }
+  const { metricsUrl } = readMembers(dataDir);
+  return typeof metricsUrl === 'string' ? metricsUrl : undefined;
 }
 
 /** Under another name first: whoever reads it meanwhile never sees half of it. */
@@ -109,12 +129,25 @@ function readText(file: string): string | undefined {
 }
 
 function credentialsOf(application: DemoApplication, secrets: Secrets): DemoCredentials {
-  const { clientId, merchantId, storeId } = application;
+  const { clientId, merchantId, storeId, redirectUri } = application;
+  const clientSecret = secrets.get(clientId);
   return {
     clientId,
-    clientSecret: secrets.get(clientId) ?? '',
+    ...(clientSecret === undefined ? {} : { clientSecret }),
     ...(merchantId === undefined ? {} : { merchantId }),
     ...(storeId === undefined ? {} : { storeId }),
+    ...(redirectUri === undefined ? {} : { redirectUri }),
+  };
+}
+
+function userOf(person: DemoPerson, users: KnownUsers): DemoUser {
+  const { password = '', otpSecret } = users.get(person.username) ?? {};
+  return {
+    username: person.username,
+    password,
+    ...(otpSecret === undefined ? {} : { otpSecret }),
+    entityId: entityOf(person),
+    groups: [groupOf(person)],
   };
 }
 
@@ -122,7 +155,7 @@ function credentialsOf(application: DemoApplication, secrets: Secrets): DemoCred
 export function factsOf(
   addresses: DemoAddresses,
   caFile: string | undefined,
-  secrets: Secrets,
+  secrets: DemoSecrets,
 ): DemoFacts {
   const { environment, baseUrl, authUrl, deviceAuthUrl, metricsHost, metricsPort } = addresses;
   return {
@@ -140,8 +173,12 @@ export function factsOf(
       stores: stores.map((store) => ({ storeId: store.storeId, name: store.name })),
     })),
     applications: Object.fromEntries(
-      demoApplications.map((application) => [application.key, credentialsOf(application, secrets)]),
+      demoApplications.map((application) => [
+        application.key,
+        credentialsOf(application, secrets.applications),
+      ]),
     ),
+    users: demoPeople.map((person) => userOf(person, secrets.users)),
     devices: demoMerchants.flatMap(({ stores }) =>
       stores.flatMap(({ storeId, devices }) =>
         devices.map(({ family, logicalDeviceId, physicalDeviceId, ...device }) => ({

@@ -5,13 +5,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import Fastify from 'fastify';
+import { decodeJwt } from 'jose';
 import { testDatabase } from '../../test/database.ts';
+import { movableClock } from '../../test/identity.ts';
 import { createIdentity, type Identity } from '../identity/index.ts';
-import { createLog, type Database, systemClock, systemIds } from '../platform/index.ts';
+import { createLog, type Database, systemIds } from '../platform/index.ts';
 import { createProvisioning, type Provisioning } from '../provisioning/index.ts';
 import { acquirerLinkId, demoApplications, demoMerchants, organizationId } from './catalogue.ts';
-import type { DemoFacts } from './demo-json.ts';
+import type { DemoCredentials, DemoFacts, DemoUser } from './demo-json.ts';
 import { startDemo } from './index.ts';
+import { oneTimePasswordAt } from './users.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 const authUrl = 'https://localhost:8443';
@@ -22,21 +25,27 @@ describe('the demo environment', () => {
   let identity: Identity;
   let provisioning: Provisioning;
   const app = Fastify();
+  const clock = movableClock(Date.now());
   const printed: string[] = [];
   const scope = { organizationId };
 
   before(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'switchyard-demo-start-'));
     database = await testDatabase();
-    provisioning = createProvisioning({ database, clock: systemClock, ids: systemIds });
+    provisioning = createProvisioning({ database, clock, ids: systemIds });
     identity = createIdentity({
       database,
-      settings: { authUrl },
-      clock: systemClock,
+      settings: { authUrl, environment: 'demo' },
+      clock,
       ids: systemIds,
       log,
       masterKey: randomBytes(32),
       findDevice: provisioning.findDevice,
+      findHardware: async (within, id) => (await provisioning.physicalDevices.get(within, id)).view,
+      nameMerchant: async (organization, id) =>
+        (await provisioning.merchants.get({ organizationId: organization }, id)).view.name,
+      // Nobody waits for the letters that a new password brings.
+      jobs: { handle: () => {}, enqueue: async () => {}, poke: () => {} },
     });
     await identity.register(app);
   });
@@ -62,6 +71,7 @@ describe('the demo environment', () => {
       },
       house: { provisioning, identity },
       log,
+      clock,
       caFile: join(dataDir, 'tls', 'ca.pem'),
       output: { write: (text) => printed.push(text) },
     });
@@ -74,33 +84,53 @@ describe('the demo environment', () => {
     return JSON.parse(await readFile(join(dataDir, 'demo.json'), 'utf8'));
   }
 
-  async function tokenStatus({
-    clientId,
-    clientSecret,
-  }: {
-    clientId: string;
-    clientSecret: string;
-  }) {
-    const { statusCode } = await app.inject({
+  async function post(form: Record<string, string>) {
+    const answer = await app.inject({
       method: 'POST',
       url: '/oauth2/v1/demo/token',
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
-      payload: new URLSearchParams({
-        grant_type: 'client_credentials',
-        client_id: clientId,
-        client_secret: clientSecret,
-      }).toString(),
+      payload: new URLSearchParams(form).toString(),
     });
-    return statusCode;
+    return { status: answer.statusCode, body: answer.json<Record<string, string>>() };
+  }
+
+  async function tokenStatus({ clientId, clientSecret = '' }: DemoCredentials): Promise<number> {
+    const { status } = await post({
+      grant_type: 'client_credentials',
+      client_id: clientId,
+      client_secret: clientSecret,
+    });
+    return status;
+  }
+
+  /** The answer to the password grant at the device application. */
+  function signIn({ username, password, otpSecret }: DemoUser) {
+    return post({
+      grant_type: 'password',
+      client_id: 'demo-device',
+      username,
+      password,
+      ...(otpSecret === undefined ? {} : { totp: oneTimePasswordAt(otpSecret, clock.now()) }),
+    });
   }
 
   test('a first start seeds, a second one changes nothing, a lost demo.json is made again', async () => {
     const facts = await startOnce();
     assert.match(printed.join(''), /Switchyard is ready/);
-    for (const { key } of demoApplications) {
+    for (const { key, securityFlow } of demoApplications) {
       const credentials = facts.applications[key];
       assert.ok(credentials !== undefined, key);
-      assert.equal(await tokenStatus(credentials), 200, key);
+      // Those of the other flows are known, and not allowed this one.
+      assert.equal(await tokenStatus(credentials), securityFlow === undefined ? 200 : 400, key);
+    }
+    for (const user of facts.users) {
+      const { status, body } = await signIn(user);
+      assert.equal(status, 200, user.username);
+      const claims = decodeJwt(body['access_token'] ?? '');
+      assert.deepEqual(
+        [claims['preferred_username'], claims['groups'], claims['entityId']],
+        [user.username, user.groups, user.entityId],
+      );
     }
     for (const device of facts.devices) {
       const resolved = await provisioning.resolve(organizationId, {
@@ -135,12 +165,23 @@ describe('the demo environment', () => {
 
     await rm(join(dataDir, 'demo.json'));
     const again = await startOnce();
-    assert.deepEqual({ ...again, applications: {} }, { ...facts, applications: {} });
-    for (const credentials of Object.values(again.applications)) {
-      assert.equal(await tokenStatus(credentials), 200, credentials.clientId);
+    const lost = { applications: {}, users: [] };
+    assert.deepEqual({ ...again, ...lost }, { ...facts, ...lost });
+    for (const { key, securityFlow } of demoApplications) {
+      const credentials = again.applications[key];
+      assert.ok(credentials !== undefined, key);
+      assert.equal(await tokenStatus(credentials), securityFlow === undefined ? 200 : 400, key);
     }
     const [old] = Object.values(facts.applications);
     assert.ok(old !== undefined);
     assert.equal(await tokenStatus(old), 401, 'a secret that was lost is dead');
+    // The step in which the new code was set up is used.
+    clock.advance(2 * 30_000);
+    for (const [index, user] of again.users.entries()) {
+      assert.equal((await signIn(user)).status, 200, user.username);
+      const before = facts.users[index];
+      assert.ok(before !== undefined);
+      assert.equal((await signIn(before)).status, 400, 'a password that was lost is dead');
+    }
   });
 });

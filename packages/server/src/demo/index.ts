@@ -22,6 +22,7 @@ import {
 } from './demo-json.ts';
 import { seedProvisioning } from './seed.ts';
 import { startSimulator } from './simulator.ts';
+import { seedUsers } from './users.ts';
 
 export type Output = {
   readonly isTTY?: boolean;
@@ -91,7 +92,11 @@ export async function startDemo(deps: DemoDeps): Promise<Demo> {
   try {
     await seedProvisioning(house.provisioning, simulator.port);
     const { identity } = house;
-    const secrets = await seedApplications({ identity, ids }, readSecrets(dataDir));
+    const known = readSecrets(dataDir);
+    const secrets = {
+      applications: await seedApplications({ identity, ids }, known.applications),
+      users: await seedUsers({ identity, ids, clock }, known.users),
+    };
     writeFacts(dataDir, factsOf(settings, caFile, secrets));
     return {
       acquirerPort: simulator.port,
@@ -100,8 +105,7 @@ export async function startDemo(deps: DemoDeps): Promise<Demo> {
         writeFacts(dataDir, facts);
         const places = { demoFile: demoFileIn(dataDir), ledgerDir, acquirerPort: simulator.port };
         const colour = output.isTTY === true && output.hasColors?.() === true;
-        const year = new Date(clock.now()).getUTCFullYear();
-        output.write(renderBanner(facts, places, { colour, year }));
+        output.write(renderBanner(facts, places, { colour, at: clock.now() }));
       },
       stop: simulator.stop,
     };

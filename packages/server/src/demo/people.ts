@@ -1,0 +1,114 @@
+// The people of the demo environment: one of each group, and one merchant manager with a password alone.
+import type { GroupName } from '@switchyard/contract';
+import { demoMerchants, organizationId } from './catalogue.ts';
+
+export type DemoPerson = {
+  readonly username: string;
+  readonly givenName: string;
+  readonly familyName: string;
+  /** The merchant that they belong to; without one they belong to the organisation. */
+  readonly merchantId?: string;
+  readonly group: GroupName;
+  readonly hasOneTimePassword: boolean;
+  /** Whom they work for, in the printed table. */
+  readonly worksFor: string;
+  readonly locale: string;
+  readonly zoneinfo: string;
+  readonly phoneNumber?: string;
+};
+
+const [cafe, outfitter] = demoMerchants;
+
+const ofAcquirer = {
+  worksFor: 'the acquirer',
+  hasOneTimePassword: true,
+  locale: 'en-GB',
+  zoneinfo: 'Europe/London',
+} as const;
+const ofCafe = {
+  merchantId: cafe.merchantId,
+  worksFor: cafe.name,
+  hasOneTimePassword: true,
+  locale: 'fr-FR',
+  zoneinfo: cafe.timeZone,
+} as const;
+const ofOutfitter = {
+  merchantId: outfitter.merchantId,
+  worksFor: outfitter.name,
+  hasOneTimePassword: true,
+  locale: 'en-NL',
+  zoneinfo: outfitter.timeZone,
+} as const;
+
+export const demoPeople: readonly DemoPerson[] = [
+  {
+    ...ofAcquirer,
+    username: 'admin',
+    givenName: 'Ada',
+    familyName: 'Whitfield',
+    group: 'org_admin',
+  },
+  {
+    ...ofAcquirer,
+    username: 'care',
+    givenName: 'Colin',
+    familyName: 'Marsh',
+    group: 'org_custcare',
+  },
+  {
+    ...ofAcquirer,
+    username: 'fleet',
+    givenName: 'Freya',
+    familyName: 'Dunn',
+    group: 'org_dfo',
+  },
+  {
+    ...ofAcquirer,
+    username: 'developer',
+    givenName: 'Devi',
+    familyName: 'Rao',
+    group: 'org_dev',
+  },
+  {
+    ...ofCafe,
+    username: 'manager',
+    givenName: 'Margaux',
+    familyName: 'Lefèvre',
+    group: 'merchant_manager',
+    // Of the range that France keeps for fiction.
+    phoneNumber: '+33639980010',
+  },
+  {
+    ...ofCafe,
+    username: 'demo',
+    givenName: 'Denis',
+    familyName: 'Moreau',
+    group: 'merchant_manager',
+    hasOneTimePassword: false,
+  },
+  {
+    ...ofCafe,
+    username: 'supervisor',
+    givenName: 'Sonia',
+    familyName: 'Petit',
+    group: 'org_supervisor',
+  },
+  {
+    ...ofCafe,
+    username: 'operator',
+    givenName: 'Omar',
+    familyName: 'Benali',
+    group: 'org_operator',
+  },
+  {
+    ...ofOutfitter,
+    username: 'other-manager',
+    givenName: 'Otto',
+    familyName: 'Visser',
+    group: 'merchant_manager',
+  },
+];
+
+export const entityOf = ({ merchantId }: DemoPerson): string => merchantId ?? organizationId;
+
+export const groupOf = (person: DemoPerson): string => `${entityOf(person)}_${person.group}`;

@@ -1,0 +1,130 @@
+// Makes the people of the demo environment, each once, with a password that demo.json alone keeps.
+import { Refusal } from '@switchyard/contract';
+import { Secret, TOTP } from 'otpauth';
+import type { Identity } from '../identity/index.ts';
+import type { Clock, Ids } from '../platform/index.ts';
+import { demoMerchants, demoUserDomainId, organizationId } from './catalogue.ts';
+import { type DemoPerson, demoPeople, entityOf, groupOf } from './people.ts';
+
+/** What somebody needs to sign in. */
+export type UserSecrets = {
+  readonly password: string;
+  /** In base32; without one the password is enough. */
+  readonly otpSecret?: string | undefined;
+};
+
+/** By user name. */
+export type KnownUsers = ReadonlyMap<string, UserSecrets>;
+
+type Deps = {
+  readonly identity: Pick<Identity, 'accounts'>;
+  readonly ids: Ids;
+  readonly clock: Clock;
+};
+
+const otpSecretBytes = 20;
+/** To be typed from a screen, so without i, l, o and 1; 100 bits in 20 of its 32 letters. */
+const passwordAlphabet = 'abcdefghjkmnpqrstuvwxyz023456789';
+const passwordGroups = 4;
+const passwordGroupLength = 5;
+/** The seed asks nobody's address. */
+const origin = { address: '127.0.0.1' };
+
+function newPassword(ids: Ids): string {
+  const bytes = Buffer.from(ids.secret(), 'base64url');
+  const groups = Array.from({ length: passwordGroups }, (_, group) => {
+    const from = group * passwordGroupLength;
+    return [...bytes.subarray(from, from + passwordGroupLength)]
+      .map((byte) => passwordAlphabet[byte % passwordAlphabet.length])
+      .join('');
+  });
+  return groups.join('-');
+}
+
+function newOtpSecret(ids: Ids): string {
+  const bytes = Buffer.from(ids.secret(otpSecretBytes), 'base64url');
+  return new Secret({ buffer: new Uint8Array(bytes).buffer }).base32;
+}
+
+export const oneTimePasswordAt = (otpSecret: string, timestamp: number): string =>
+  new TOTP({ secret: Secret.fromBase32(otpSecret) }).generate({ timestamp });
+
+function addressOf({ merchantId }: DemoPerson) {
+  const merchant = demoMerchants.find((one) => one.merchantId === merchantId);
+  if (merchant === undefined) return undefined;
+  const { line1, city, postalCode } = merchant.address;
+  return {
+    street_address: line1,
+    locality: city,
+    postal_code: postalCode,
+    country: merchant.country,
+  };
+}
+
+function newUserOf(person: DemoPerson, secrets: UserSecrets) {
+  const { username, givenName, familyName, merchantId } = person;
+  const { locale, zoneinfo, phoneNumber, hasOneTimePassword } = person;
+  return {
+    organizationId,
+    userDomainId: demoUserDomainId,
+    username,
+    entityType: merchantId === undefined ? ('tenant' as const) : ('merchant' as const),
+    entityId: entityOf(person),
+    email: `${username}@demo.example`,
+    emailVerified: true,
+    givenName,
+    familyName,
+    phoneNumber,
+    address: addressOf(person),
+    locale,
+    zoneinfo,
+    datetimeFormat: locale === 'fr-FR' ? 'dd/MM/yyyy HH:mm' : 'd MMM yyyy HH:mm',
+    groups: [groupOf(person)],
+    secondFactor: hasOneTimePassword ? ('On' as const) : ('Off' as const),
+    password: secrets.password,
+    otpSecret: secrets.otpSecret,
+  };
+}
+
+/** Makes who is missing; the known secrets stay as they are. */
+export async function seedUsers(deps: Deps, known: KnownUsers): Promise<KnownUsers> {
+  const users = new Map<string, UserSecrets>();
+  for (const person of demoPeople) {
+    users.set(person.username, await seedUser(deps, person, known.get(person.username)));
+  }
+  return users;
+}
+
+async function seedUser(
+  deps: Deps,
+  person: DemoPerson,
+  known: UserSecrets | undefined,
+): Promise<UserSecrets> {
+  const { identity, ids } = deps;
+  const secrets = known ?? {
+    password: newPassword(ids),
+    ...(person.hasOneTimePassword ? { otpSecret: newOtpSecret(ids) } : {}),
+  };
+  try {
+    await identity.accounts.create(newUserOf(person, secrets));
+    return secrets;
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.code !== 'already_exists') throw error;
+  }
+  // A password is kept as a hash: where demo.json was lost, only a new one can be told.
+  return known ?? renewSecrets(deps, person, secrets.password);
+}
+
+async function renewSecrets(
+  { identity: { accounts }, clock }: Deps,
+  person: DemoPerson,
+  password: string,
+): Promise<UserSecrets> {
+  const user = await accounts.findByName(organizationId, person.username);
+  if (user === undefined) throw new Error(`${person.username} exists and cannot be found`);
+  await accounts.setPassword(organizationId, user.userId, password);
+  if (!person.hasOneTimePassword) return { password };
+  const { secret: otpSecret } = await accounts.beginOtp(user);
+  await accounts.confirmOtp(user, oneTimePasswordAt(otpSecret, clock.now()), origin);
+  return { password, otpSecret };
+}
