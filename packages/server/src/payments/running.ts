@@ -1,5 +1,5 @@
 // Knows what runs in this process: duplicates wait for it, and readers wait for the next change.
-import { pause } from '../platform/index.ts';
+import { createInFlight, pause } from '../platform/index.ts';
 import type { LoadedTransaction } from './model.ts';
 
 export type Running = {
@@ -30,8 +30,8 @@ export const parkedPerClientMax = 200;
 
 /** @example const running = createRunning(); */
 export function createRunning(): Running {
-  const works = new Map<string, Promise<LoadedTransaction>>();
-  const turns = new Map<string, Promise<unknown>>();
+  const works = createInFlight<Promise<LoadedTransaction>>();
+  const turns = createInFlight<Promise<unknown>>();
   const watchers = new Map<string, Set<() => void>>();
   const parked = new Map<string, number>();
   let watching = 0;
@@ -44,7 +44,7 @@ export function createRunning(): Running {
       works.set(key, promise);
       return promise;
     },
-    find: (key) => works.get(key),
+    find: works.get,
     inTurn(key, work) {
       const before = turns.get(key) ?? Promise.resolve();
       const mine = before.then(work, work);
@@ -98,7 +98,8 @@ export function createRunning(): Running {
     },
     isStopping: () => isStopping,
     async idle() {
-      await Promise.allSettled([...works.values(), ...turns.values()]);
+      const all = [...works.entries(), ...turns.entries()];
+      await Promise.allSettled(all.map(([, promise]) => promise));
     },
   };
 }

@@ -18,6 +18,7 @@ export {
 export { createFailPoints, type FailPointName, type FailPoints } from './fail-points.ts';
 export { createGroupCommit, type GroupCommit, type GroupCommitOptions } from './group-commit.ts';
 export { type Ids, jittered, systemIds } from './ids.ts';
+export { createInFlight, type InFlight } from './in-flight.ts';
 export {
   createJobs,
   type Job,

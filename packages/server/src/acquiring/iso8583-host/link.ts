@@ -9,7 +9,7 @@ import {
   type Message,
 } from '@switchyard/iso8583';
 import type { Clock, Log } from '../../platform/index.ts';
-import { isoTime } from '../../platform/index.ts';
+import { createInFlight, isoTime } from '../../platform/index.ts';
 import { stanOf } from '../numbering.ts';
 import { correlationKey, isRequest, networkAnswer, networkMessage } from './messages.ts';
 
@@ -58,7 +58,7 @@ const connectTimeoutMs = 5000;
 /** @example const link = openLink({ host, port, tls: false, dialect, clock, log, onUnmatched }); */
 export function openLink(options: Options): HostLink {
   const { dialect, clock, log, backOffMs = backOffDefaultMs } = options;
-  const waiting = new Map<string, Waiting>();
+  const waiting = createInFlight<Waiting>();
   let socket: Socket | undefined;
   let signedOn = false;
   let closed = false;
@@ -86,7 +86,7 @@ export function openLink(options: Options): HostLink {
     waiting.delete(key);
     clearTimeout(entry.timer);
     entry.settle(exchange);
-    if (waiting.size === 0) whenIdle?.();
+    if (waiting.size() === 0) whenIdle?.();
   }
 
   function receive(bytes: Buffer): void {
@@ -131,7 +131,7 @@ export function openLink(options: Options): HostLink {
     setSignedOn(false);
     clearInterval(echoTimer);
     from.destroy();
-    for (const [key, entry] of waiting) settle(key, entry, { result: 'ConnectionLost' });
+    for (const [key, entry] of waiting.entries()) settle(key, entry, { result: 'ConnectionLost' });
     if (closed) return;
     const base = backOffMs[Math.min(failures, backOffMs.length - 1)] ?? 60_000;
     failures += 1;
@@ -154,8 +154,9 @@ export function openLink(options: Options): HostLink {
     onSent?: () => void,
   ): Promise<Exchange> {
     const key = correlationKey(message);
-    if (waiting.has(key)) return Promise.resolve({ result: 'NotSent', reason: 'duplicate trace' });
-    if (waiting.size >= waitingMax) return Promise.resolve({ result: 'NotSent', reason: 'busy' });
+    if (waiting.get(key) !== undefined)
+      return Promise.resolve({ result: 'NotSent', reason: 'duplicate trace' });
+    if (waiting.size() >= waitingMax) return Promise.resolve({ result: 'NotSent', reason: 'busy' });
     let bytes: Buffer;
     try {
       bytes = encodeFrame(frameFormat, dialect.encode(message));
@@ -224,7 +225,7 @@ export function openLink(options: Options): HostLink {
   }
 
   function idle(withinMs: number): Promise<void> {
-    if (waiting.size === 0) return Promise.resolve();
+    if (waiting.size() === 0) return Promise.resolve();
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, withinMs);
       whenIdle = () => {

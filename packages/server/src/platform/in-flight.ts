@@ -1,0 +1,42 @@
+// Holds what is under way under its key, and lets all of it go when it ends.
+
+export type InFlight<Value> = {
+  get(key: string): Value | undefined;
+  set(key: string, value: Value): void;
+  delete(key: string): void;
+  /** In the order in which they came. */
+  entries(): [key: string, value: Value][];
+  size(): number;
+};
+
+type Place<Value> = { value: Value | undefined };
+
+/**
+ * A Map whose entries come and go is rebuilt every few of them, and V8 keeps each of its earlier tables, with
+ * all that stood in it then, until the next collection of the whole heap. Here such a table holds empty places:
+ * with the sales themselves in it, a third of the server's time went into garbage that was not let go of.
+ *
+ * @example const waiting = createInFlight<Waiting>(); waiting.set(key, entry); waiting.delete(key);
+ */
+export function createInFlight<Value>(): InFlight<Value> {
+  const places = new Map<string, Place<Value>>();
+
+  function remove(key: string): void {
+    const place = places.get(key);
+    if (place === undefined) return;
+    place.value = undefined;
+    places.delete(key);
+  }
+
+  return {
+    get: (key) => places.get(key)?.value,
+    set(key, value) {
+      const place = places.get(key);
+      if (place === undefined) places.set(key, { value });
+      else place.value = value;
+    },
+    delete: remove,
+    entries: () => [...places].map(([key, { value }]) => [key, value as Value]),
+    size: () => places.size,
+  };
+}
