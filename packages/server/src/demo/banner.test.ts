@@ -12,6 +12,7 @@ const addresses = {
   deviceAuthUrl: 'https://localhost:9021',
   metricsHost: '127.0.0.1',
   metricsPort: 9464,
+  dataDir: '/srv/pay/.switchyard',
 } as const;
 const secrets = {
   applications: new Map(
@@ -29,7 +30,7 @@ const secrets = {
     ]),
   ),
 };
-const dataDir = '/srv/pay/.switchyard';
+const { dataDir } = addresses;
 const caFile = `${dataDir}/tls/ca.pem`;
 const places = {
   demoFile: `${dataDir}/demo.json`,
@@ -44,7 +45,9 @@ test('the table names every address, application, store and device, in 100 colum
   const text = renderBanner(facts, places, plain);
   const expected = [
     addresses.baseUrl,
+    addresses.deviceAuthUrl,
     caFile,
+    facts.mailDir,
     places.demoFile,
     '127.0.0.1:8583',
     ...Object.values(facts.applications).flatMap((one) => [one.clientId, one.clientSecret ?? '']),

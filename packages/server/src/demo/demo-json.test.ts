@@ -15,6 +15,7 @@ const addresses = {
   deviceAuthUrl: 'https://localhost:9021',
   metricsHost: '127.0.0.1',
   metricsPort: 9464,
+  dataDir: '/srv/pay/.switchyard',
 } as const;
 const secrets = {
   applications: new Map(
@@ -57,6 +58,7 @@ describe('demo.json', () => {
 
   test('has the shape that clients of the demo read', () => {
     assert.equal(facts.userDomainId, 'demo');
+    assert.equal(facts.mailDir, '/srv/pay/.switchyard/mail');
     assert.equal(facts.metricsUrl, 'http://127.0.0.1:9464');
     assert.ok(facts.merchants.length >= 2);
     assert.ok(facts.merchants.every(({ stores }) => stores.length >= 2));

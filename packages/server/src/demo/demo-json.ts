@@ -1,7 +1,7 @@
 // Keeps demo.json: what somebody needs to try the demo environment, readable for its owner alone.
 import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Settings } from '../platform/index.ts';
+import { mailDirOf, type Settings } from '../platform/index.ts';
 import { tsnOf } from '../provisioning/index.ts';
 import type { Secrets } from './applications.ts';
 import {
@@ -42,6 +42,8 @@ export type DemoFacts = {
   readonly deviceAuthUrl: string;
   readonly metricsUrl: string;
   readonly caFile?: string;
+  /** Where mail lands that nobody sends. */
+  readonly mailDir: string;
   readonly userDomainId: string;
   readonly organizationId: string;
   readonly merchants: readonly {
@@ -62,7 +64,13 @@ export type DemoFacts = {
 
 export type DemoAddresses = Pick<
   Settings,
-  'environment' | 'baseUrl' | 'authUrl' | 'deviceAuthUrl' | 'metricsHost' | 'metricsPort'
+  | 'environment'
+  | 'baseUrl'
+  | 'authUrl'
+  | 'deviceAuthUrl'
+  | 'metricsHost'
+  | 'metricsPort'
+  | 'dataDir'
 >;
 
 const ownerOnly = 0o600;
@@ -157,7 +165,8 @@ export function factsOf(
   caFile: string | undefined,
   secrets: DemoSecrets,
 ): DemoFacts {
-  const { environment, baseUrl, authUrl, deviceAuthUrl, metricsHost, metricsPort } = addresses;
+  const { environment, baseUrl, authUrl, deviceAuthUrl } = addresses;
+  const { metricsHost, metricsPort } = addresses;
   return {
     environment,
     baseUrl,
@@ -165,6 +174,7 @@ export function factsOf(
     deviceAuthUrl,
     metricsUrl: `http://${metricsHost}:${metricsPort}`,
     ...(caFile === undefined ? {} : { caFile }),
+    mailDir: mailDirOf(addresses),
     userDomainId: demoUserDomainId,
     organizationId,
     merchants: demoMerchants.map(({ merchantId, name, stores }) => ({
