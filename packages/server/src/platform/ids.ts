@@ -1,6 +1,7 @@
 // Makes identifiers and secrets: the only place that draws random numbers.
 import { randomBytes, randomInt } from 'node:crypto';
-import { v4, v7 } from 'uuid';
+import { v4 } from 'uuid';
+import { createUuidV7 } from './uuid-v7.ts';
 
 /** What grants access must hold at least 128 random bits. */
 const leastSecretBytes = 16;
@@ -17,8 +18,7 @@ export type Ids = {
 };
 
 export const systemIds: Ids = {
-  // Called without options on purpose: only then does the package keep its counter between calls.
-  uuid: () => v7(),
+  uuid: createUuidV7(),
   uuidV4: () => v4(),
   secret(bytes = secretBytes) {
     if (!Number.isInteger(bytes) || bytes < leastSecretBytes) {
