@@ -38,6 +38,7 @@ export type FlowsDeps = {
   readonly origins: Origins;
   readonly shown: Shown;
   readonly masterKey: Buffer;
+  readonly deviceAuthUrl?: string | undefined;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;

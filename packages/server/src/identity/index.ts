@@ -54,6 +54,8 @@ export type IdentityDeps = {
   readonly settings: DeviceSettings &
     PageSettings & {
       readonly authUrl: string;
+      /** Where devices get their tokens; for the discovery documents. */
+      readonly deviceAuthUrl?: string;
       /** Left out: as strict as production. */
       readonly environment?: Environment;
       readonly realmKeyDays?: number;
@@ -149,6 +151,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
   const flows = createFlows({
     ...{ database, entities, realms, applications, limits, origins, shown, masterKey },
     ...{ clock, ids, log, verifyToken, findUser, authenticate: accounts.authenticate },
+    deviceAuthUrl: settings.deviceAuthUrl,
     checkDeviceSecret: devices.checkSecret,
   });
   const { families, sessions, interactions } = flows;

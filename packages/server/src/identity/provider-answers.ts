@@ -1,6 +1,7 @@
 // What is added to the library's answers: members of the token response, challenges, our JWTs.
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { completeCallback } from './authorization-rules.ts';
+import { discoveryFacts } from './discovery.ts';
 import type { Introspection } from './introspection.ts';
 import type { Origins } from './origins.ts';
 import type { Application, Realm } from './types.ts';
@@ -14,6 +15,7 @@ type Deps = {
   realm: Realm;
   introspection: Introspection;
   origins: Origins;
+  deviceAuthUrl: string | undefined;
   find(clientId: string): Promise<Application | undefined>;
 };
 
@@ -100,6 +102,9 @@ export function createAnswers(deps: Deps) {
     setCaching(ctx);
     const body = ctx.body as Body | undefined;
     if (route === 'token' && ctx.status === 200 && body) ctx.body = completeTokenResponse(body);
+    if (route === 'discovery' && body) {
+      ctx.body = { ...body, ...discoveryFacts(deps.realm, deps.deviceAuthUrl) };
+    }
     if (ctx.status === 400 && body) nameClientError(ctx, body);
     if (route === 'authorization' || route === 'resume') completeCallback(ctx);
     if (body?.['error'] === 'unsupported_token_type') {

@@ -142,6 +142,7 @@ export function configure(facts: Facts): Configuration {
     // No method with a key derived from the secret: we have its hash alone.
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
     responseTypes: ['code'],
+    allowOmittingSingleRegisteredRedirectUri: false,
     pkce: { required: (_ctx, client) => client.clientAuthMethod === 'none' },
     cookies,
     scopes,

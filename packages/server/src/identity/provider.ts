@@ -26,6 +26,7 @@ export type ProviderDeps = {
   entities: EntityStore;
   introspection: Introspection;
   origins: Origins;
+  deviceAuthUrl?: string | undefined;
   limits: RateLimits;
   userTokens: UserTokens;
   cookieKeys: CookieKeys;
@@ -114,7 +115,13 @@ export function createRealmProvider(deps: ProviderDeps, realm: Realm): RealmProv
     provider.registerGrantType(grant.grantType, grant.handle(grantDeps), grant.parameters);
   }
   provider.use(
-    createAnswers({ realm, introspection: deps.introspection, origins: deps.origins, find }),
+    createAnswers({
+      realm,
+      introspection: deps.introspection,
+      origins: deps.origins,
+      deviceAuthUrl: deps.deviceAuthUrl,
+      find,
+    }),
   );
 
   const realmLog = log.child({ realm: realm.userDomainId });

@@ -1,0 +1,28 @@
+// What the realm's discovery document says besides what the library writes of itself.
+import { logoutPath } from './logout-routes.ts';
+import type { Realm } from './types.ts';
+import { userInfoPath } from './userinfo.ts';
+
+const secretMethods = ['client_secret_basic', 'client_secret_post'] as const;
+/** Tokens by mutual TLS come from a listener of their own, the same for all realms (RFC 8705, 5). */
+const deviceTokenPath = '/oauth2-mtls/v1/token';
+
+/** `deviceAuthUrl` is left out where no device listener is told of. */
+export function discoveryFacts(
+  { issuer }: Realm,
+  deviceAuthUrl: string | undefined,
+): Record<string, unknown> {
+  return {
+    userinfo_endpoint: issuer + userInfoPath,
+    end_session_endpoint: issuer + logoutPath,
+    response_modes_supported: ['query', 'fragment'],
+    prompt_values_supported: ['none', 'login'],
+    ui_locales_supported: ['en', 'fr'],
+    introspection_endpoint_auth_methods_supported: secretMethods,
+    revocation_endpoint_auth_methods_supported: [...secretMethods, 'none'],
+    tls_client_certificate_bound_access_tokens: true,
+    ...(deviceAuthUrl === undefined
+      ? {}
+      : { mtls_endpoint_aliases: { token_endpoint: deviceAuthUrl + deviceTokenPath } }),
+  };
+}
