@@ -48,6 +48,7 @@ export type TestRealmDeps = {
   readonly clock: Clock;
   readonly masterKey?: Buffer;
   readonly tokenLimits?: TokenLimits;
+  readonly attemptLimits?: IdentityDeps['attemptLimits'];
   readonly jobs?: IdentityDeps['jobs'];
   readonly mail?: IdentityDeps['mail'];
   /** Left out: an address that nobody opens. */
@@ -76,6 +77,7 @@ export async function openTestRealm(deps: TestRealmDeps): Promise<TestRealm> {
     masterKey,
     findDevice: deps.findDevice ?? (async () => undefined),
     ...(tokenLimits === undefined ? {} : { tokenLimits }),
+    ...(deps.attemptLimits === undefined ? {} : { attemptLimits: deps.attemptLimits }),
     ...(deps.jobs === undefined ? {} : { jobs: deps.jobs }),
     ...(deps.mail === undefined ? {} : { mail: deps.mail }),
   });

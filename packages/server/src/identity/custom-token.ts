@@ -6,6 +6,7 @@ import { type Caller, readForms } from '../http/index.ts';
 import type { User } from './accounts/types.ts';
 import type { Applications } from './applications.ts';
 import { type DeviceMethod, deviceMethods } from './auth-claims.ts';
+import { deviceScope } from './devices/device-tokens.ts';
 import type { Families } from './families.ts';
 import type { Family } from './family-store.ts';
 import type { RateLimits } from './rate-limits.ts';
@@ -13,8 +14,6 @@ import { answerError, refuseWith } from './routes.ts';
 import type { Application, FindDevice, FoundDevice, Realm } from './types.ts';
 import type { UserTokens } from './user-tokens.ts';
 
-/** A terminal has no place to ask for less, and a refresh can. */
-const deviceScope = 'openid profile email auth';
 const bearerForm = /^Bearer +([A-Za-z0-9\-._~+/]+=*) *$/i;
 const modelLengthMax = 64;
 

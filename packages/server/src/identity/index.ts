@@ -3,6 +3,7 @@ import { refuse } from '@switchyard/contract';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Caller, Presented } from '../http/index.ts';
 import type { Clock, Database, Environment, Ids, Jobs, Log, Mail } from '../platform/index.ts';
+import type { AttemptLimits } from './accounts/attempt-limits.ts';
 import { type Accounts, createAccounts } from './accounts/index.ts';
 import { createApplicationManagement, type Places } from './application-management/operations.ts';
 import { registerApplicationRoutes } from './application-management/routes.ts';
@@ -66,6 +67,7 @@ export type IdentityDeps = {
   /** 32 bytes; the realms' private keys are sealed under a key derived from it. */
   readonly masterKey: Buffer;
   readonly tokenLimits?: TokenLimits;
+  readonly attemptLimits?: AttemptLimits;
   /** Left out, signing keys rotate by command alone, and nobody can be sent mail. */
   readonly jobs?: Pick<Jobs, 'handle' | 'enqueue' | 'poke'>;
   readonly mail?: Pick<Mail, 'send'>;
@@ -136,7 +138,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
   const applications = createApplications({ store: applicationStore, clock, ids, revision });
   const accounts = createAccounts({
     ...{ database, clock, ids, log, masterKey, revision, authUrl },
-    ...{ jobs: deps.jobs, mail: deps.mail },
+    ...{ jobs: deps.jobs, mail: deps.mail, limits: deps.attemptLimits },
     environment: settings.environment ?? 'production',
     endSessions: (organizationId, userId, exceptSessionId) =>
       flows.sessions.endAll(organizationId, userId, exceptSessionId),

@@ -277,6 +277,31 @@ describe('the password grant', () => {
     });
   });
 
+  test('an address that failed too often waits, and is told how long', async () => {
+    const limits = { failures: 2, mails: 1, windowSeconds: 60 };
+    const limited = await openTestRealm({
+      database: await testDatabase(),
+      clock,
+      environment: 'test',
+      attemptLimits: limits,
+    });
+    const eva = await createPerson(limited);
+    const client = await limited.createPasswordClient();
+    const form = passwordForm(eva, client);
+    const attempt = (more: Record<string, string>) =>
+      limited.post(limited.tokenPath, { ...form, ...more });
+    for (let failure = 0; failure < limits.failures; failure += 1) {
+      assert.equal((await attempt({ password: 'x' })).status, 400);
+    }
+    for (const more of [{}, { password: 'x' }, { username: 'nobody' }] as const) {
+      const { status, headers, body } = await attempt(more as Record<string, string>);
+      assert.deepEqual([status, body['error']], [429, 'temporarily_unavailable']);
+      const wait = Number(headers['retry-after']);
+      assert.ok(wait > 0 && wait <= limits.windowSeconds, String(wait));
+    }
+    await limited.close();
+  });
+
   test('one name in two realms is two people', async () => {
     const other = await openTestRealm({ database: await testDatabase(), clock });
     const twin = await createPerson(other, {
