@@ -27,6 +27,10 @@ const challengeMs = 300_000;
 const passkeysMax = 10;
 const nameCharsMax = 64;
 const defaultName = 'Passkey';
+/** WebAuthn allows 1,023 bytes. */
+const credentialIdCharsMax = 1_364;
+const publicKeyBytesMax = 2_048;
+const transportsMax = 8;
 /** ES256, EdDSA, RS256: what today's authenticators have. */
 const algorithms = [-7, -8, -257];
 
@@ -168,13 +172,14 @@ export function createPasskeys(deps: Deps): Passkeys {
         }),
       );
       if (checked?.verified !== true) return false;
-      const { id, publicKey, counter, transports = [] } = checked.registrationInfo.credential;
+      const { id, publicKey, counter, transports } = checked.registrationInfo.credential;
+      if (id.length > credentialIdCharsMax || publicKey.length > publicKeyBytesMax) return false;
       const at = clock.now();
       const passkey = {
         credentialId: id,
         publicKey: Buffer.from(publicKey),
         counter,
-        transports: transports.map(String),
+        transports: transportsIn(transports),
         name: nameOf(name),
         createdAt: at,
       };
@@ -218,6 +223,13 @@ export function createPasskeys(deps: Deps): Passkeys {
 
 function described({ credentialId, transports }: StoredPasskey) {
   return { id: credentialId, transports: [...transports] };
+}
+
+/** Hints, which the client made: whatever is no word is left out. */
+function transportsIn(transports: unknown): string[] {
+  const listed: unknown[] = Array.isArray(transports) ? transports : [];
+  const words = listed.filter((each): each is string => typeof each === 'string');
+  return words.filter((word) => /^[a-z-]{1,32}$/.test(word)).slice(0, transportsMax);
 }
 
 /** Of a buffer of its own, as the library's types want it. */
