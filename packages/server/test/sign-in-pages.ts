@@ -19,6 +19,8 @@ export type SignInPages = {
   readonly clock: MovableClock;
   readonly post: PostOffice;
   readonly authUrl: string;
+  /** Of the server, PEM. */
+  readonly certificate: string;
   readonly clientId: string;
   /** Of the application: the way into a sign-in. */
   readonly link: string;
@@ -93,6 +95,7 @@ export async function openSignInPages(deps: SignInPagesDeps = {}): Promise<SignI
     });
   return {
     ...{ realm, clock, post, authUrl, clientId, base, linkWith },
+    certificate: tls.cert,
     link: linkWith({}),
     openBrowser: () => createBrowser(authUrl, overInjection(realm.app)),
     async close() {

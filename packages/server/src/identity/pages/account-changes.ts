@@ -58,6 +58,7 @@ export function createAccountChanges(deps: Deps) {
       lead: words.password.lead,
       username: user.username,
       leastLength: leastLength(user),
+      back: base,
       faults,
     });
     return answers.page(visit, { ...view, status: view.isFaulty === true ? 422 : 200 });
@@ -112,7 +113,8 @@ export function createAccountChanges(deps: Deps) {
       const { recovery } = visit.words;
       const token = visits.tokenOf(visit, visit.place);
       const ask = { title: recovery.renew, lead: recovery.renewLead, button: recovery.renew };
-      return answers.page(visit, askView(ask, { action: `${visit.path}/renew`, token }));
+      const back = { address: visit.base, text: visit.words.cancel };
+      return answers.page(visit, askView(ask, { action: `${visit.path}/renew`, token }, back));
     }),
 
     renewRecovery: guarded('recovery-codes', async (visit) => {

@@ -128,7 +128,7 @@ export function createAccount({ accounts, sessions, clock, visits, answers, step
         user,
         sessionId: session.sessionId,
         sessions: opened,
-        signIns: signIns.map((each) => ({ ...each, isSuccess: each.outcome === 'Success' })),
+        signIns,
         passkeys: passkeys.length,
         saved: Object.hasOwn(words.account.saved, what) ? (what as Saved) : undefined,
       });
@@ -160,7 +160,7 @@ export function createAccount({ accounts, sessions, clock, visits, answers, step
       }
       const wait = result.ok ? undefined : result.retryAfterSeconds;
       if (wait === undefined)
-        return askPassword(visit, page, { text: words.step.wrong, status: 401 });
+        return askPassword(visit, page, { text: words.confirm.wrong, status: 401 });
       visit.reply.header('retry-after', String(wait));
       const text = words.step.busy(Math.ceil(wait / 60));
       return askPassword(visit, page, { text, status: 429 });

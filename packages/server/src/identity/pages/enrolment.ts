@@ -45,6 +45,7 @@ export function createEnrolment({ accounts, visits, answers, steps }: Deps) {
       picture: await qrPicture(uri),
       isRequired,
       isWrong,
+      back: isRequired ? undefined : base,
     });
     return answers.page(visit, { ...view, status: isWrong ? 422 : 200 });
   }

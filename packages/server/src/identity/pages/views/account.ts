@@ -1,20 +1,12 @@
 // The view of the account page: how somebody signs in, where he is signed in, and who tried lately.
 import { type Html, html } from '../../../http/index.ts';
-import type { User } from '../../accounts/index.ts';
+import type { SignInRecord, User } from '../../accounts/index.ts';
 import type { SessionFacts } from '../../sessions.ts';
 import type { Answer } from '../answers.ts';
 import { deviceName } from '../device-name.ts';
 import { form, hidden, lesser } from '../fields.ts';
 import { nothing } from '../layout.ts';
 import type { Words } from '../words/index.ts';
-
-export type SignInFacts = {
-  /** Epoch milliseconds. */
-  readonly at: number;
-  readonly isSuccess: boolean;
-  readonly address?: string | undefined;
-  readonly userAgent?: string | undefined;
-};
 
 export type Saved = keyof Words['account']['saved'];
 
@@ -25,7 +17,7 @@ export type AccountFacts = {
   readonly user: User;
   readonly sessionId: string;
   readonly sessions: readonly SessionFacts[];
-  readonly signIns: readonly SignInFacts[];
+  readonly signIns: readonly SignInRecord[];
   readonly passkeys: number;
   readonly saved?: Saved | undefined;
 };
@@ -140,23 +132,26 @@ function deviceText(words: Words, userAgent: string | undefined): string {
   return system === undefined ? browser : words.account.device(browser, system);
 }
 
+/** Why exactly an attempt was refused is for the audit: here it would help a thief. */
+function outcomeOf({ kind, outcome }: SignInRecord): keyof Words['account']['outcomes'] {
+  if (outcome === 'EnrolmentNeeded' || outcome === 'PasskeyNeeded') return 'passwordRight';
+  if (outcome !== 'Success') return 'refused';
+  return kind === 'enrolment' ? 'codesSetUp' : 'signedIn';
+}
+
 function signInSection(words: Words, { signIns, user }: AccountFacts): Html {
   const { account } = words;
   const time = timeWriter(words, user.zoneinfo);
-  const rows = signIns.map(({ at, isSuccess, address, userAgent }) => {
-    const outcome = isSuccess
-      ? html`<td>${account.succeeded}</td>`
-      : html`<td class="refused">${account.failed}</td>`;
-    const from = [deviceText(words, userAgent), address].filter(Boolean).join(' · ');
-    return html`<tr><td>${time(at)}</td>${outcome}<td>${from}</td></tr>
+  const rows = signIns.map((record) => {
+    const { at, address, userAgent } = record;
+    const what = outcomeOf(record);
+    const mark = what === 'refused' ? { html: ' class="refused"' } : nothing;
+    const told = [time(at), deviceText(words, userAgent), address].filter(Boolean).join(' · ');
+    return html`<li><div class="what"><strong${mark}>${account.outcomes[what]}</strong><p>${told}</p></div></li>
 `;
   });
-  const table = html`<div class="scroll" tabindex="0" role="region" aria-labelledby="sign-ins"><table>
-<thead><tr><th scope="col">${account.when}</th><th scope="col">${account.outcome}</th><th scope="col">${account.from}</th></tr></thead>
-<tbody>
-${rows}</tbody></table></div>`;
   return html`<section aria-labelledby="sign-ins"><h2 id="sign-ins">${account.signIns}</h2>
-${rows.length === 0 ? html`<p class="lead">${account.none}</p>` : table}</section>
+${rows.length === 0 ? html`<p class="lead">${account.none}</p>` : html`<ul class="rows">\n${rows}</ul>`}</section>
 `;
 }
 

@@ -2,6 +2,7 @@
 import { html } from '../../../http/index.ts';
 import type { Answer } from '../answers.ts';
 import { checkbox, type Faults, faultSummary, field, form, lesser, submit } from '../fields.ts';
+import { nothing } from '../layout.ts';
 import type { Words } from '../words/index.ts';
 
 export type EnrolFacts = {
@@ -13,6 +14,8 @@ export type EnrolFacts = {
   readonly picture: string;
   readonly isRequired: boolean;
   readonly isWrong: boolean;
+  /** Left out where nothing goes on without it. */
+  readonly back?: string | undefined;
 };
 
 export function enrolView(words: Words, facts: EnrolFacts): Answer {
@@ -45,7 +48,8 @@ export function enrolView(words: Words, facts: EnrolFacts): Answer {
 <p><a href="${facts.uri}">${enrolment.open}</a></p></li>
 <li><p>${enrolment.confirm}</p>
 ${form({ action: facts.action, token: facts.token, parts: [code, submit(enrolment.submit)] })}</li>
-</ol>`,
+</ol>
+${facts.back === undefined ? nothing : html`<div class="more"><a href="${facts.back}">${words.cancel}</a></div>`}`,
   };
 }
 

@@ -10,7 +10,7 @@ export type Way = { readonly address: string; readonly text: string };
 
 function wayOn(way: Way | undefined): Html {
   if (way === undefined) return nothing;
-  return html`<p><a class="button primary" href="${way.address}">${way.text}</a></p>`;
+  return html`<p class="way"><a class="button primary" href="${way.address}">${way.text}</a></p>`;
 }
 
 /** With the request's name: whoever helps finds it in the log. */
@@ -42,12 +42,14 @@ ${wayOn(way)}`,
 export function askView(
   { title, lead, button }: { title: string; lead: string; button: string },
   { action, token }: { action: string; token: string },
+  back?: Way,
 ): Answer {
   return {
     title,
     body: html`<h1>${title}</h1>
 <p class="lead">${lead}</p>
-${form({ action, token, parts: [submit(button)] })}`,
+${form({ action, token, parts: [submit(button)] })}
+${back === undefined ? nothing : html`<div class="more"><a href="${back.address}">${back.text}</a></div>`}`,
   };
 }
 

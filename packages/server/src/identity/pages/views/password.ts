@@ -2,6 +2,7 @@
 import { type Html, html } from '../../../http/index.ts';
 import type { Answer } from '../answers.ts';
 import { type Faults, faultSummary, field, form, hidden, submit } from '../fields.ts';
+import { nothing } from '../layout.ts';
 import type { Words } from '../words/index.ts';
 
 type Common = { readonly token: string; readonly action: string; readonly faults: Faults };
@@ -47,6 +48,8 @@ export type NewPasswordFacts = Common & {
   /** So that a password manager knows whose it is. */
   readonly username: string;
   readonly leastLength: number;
+  /** Where somebody goes who wants to keep the old one. */
+  readonly back?: string | undefined;
 };
 
 export function newPasswordView(words: Words, facts: NewPasswordFacts): Answer {
@@ -79,7 +82,10 @@ export function newPasswordView(words: Words, facts: NewPasswordFacts): Answer {
     field({ ...secret, name: 'repeated', label: fields.repeatPassword }, faults, words),
     submit(link.submit),
   ];
-  return titled(words, facts.title, facts.lead, faults, form({ action, token, parts }));
+  const { back } = facts;
+  const rest = html`${form({ action, token, parts })}
+${back === undefined ? nothing : html`<div class="more"><a href="${back}">${words.cancel}</a></div>`}`;
+  return titled(words, facts.title, facts.lead, faults, rest);
 }
 
 export type ConfirmFacts = Common & {

@@ -46,7 +46,7 @@ export const english = {
     useCode: 'Use a one-time code',
     forgotten: 'Forgotten your password?',
     wrong:
-      'These details do not fit together, or the account cannot sign in now. Check them and try again.',
+      'User name, password and code do not match, or the account cannot sign in now. Check them and try again.',
     busy: (minutes: number) =>
       minutes > 1
         ? `Too many attempts. Try again in ${minutes} minutes.`
@@ -74,9 +74,9 @@ export const english = {
     list: 'Recovery codes',
     saved: 'I have printed or saved my recovery codes',
     savedNeeded: 'Confirm that you have saved the codes.',
-    goneTitle: 'Your recovery codes were shown already',
-    gone: 'They cannot be shown again. If you did not save them, make new ones; the old ones end then.',
-    renewLead: 'The codes that you have now end.',
+    goneTitle: 'Your recovery codes were already shown',
+    gone: 'They cannot be shown again. If you did not save them, make new ones. The old ones stop working then.',
+    renewLead: 'The codes that you have now will stop working.',
     renew: 'Make new codes',
   },
 
@@ -96,9 +96,9 @@ export const english = {
     lead: 'Tell us your user name or e-mail address. If we know it, a link to set a new password comes by mail.',
     label: 'User name or e-mail address',
     submit: 'Send the link',
-    sentTitle: 'Look into your mail',
-    sent: 'If there is an account of this name, a link is on its way. It is good for one hour and works once.',
-    sentHint: 'Nothing came? Look into the spam folder, or ask your administrator.',
+    sentTitle: 'Check your mail',
+    sent: 'If there is an account of this name, a link is on its way. It works once, within one hour.',
+    sentHint: 'Nothing came? Check the spam folder, or ask your administrator.',
     toSignIn: 'Back to sign-in',
   },
 
@@ -133,6 +133,7 @@ export const english = {
     title: 'Confirm that it is you',
     lead: 'To change how you sign in, type your password once more.',
     codeHint: 'From your authenticator app, or a recovery code.',
+    wrong: 'Password and code do not match. Check them and try again.',
   },
 
   account: {
@@ -172,11 +173,12 @@ export const english = {
     endSession: (name: string) => `Sign out: ${name}`,
     endOthers: 'Sign out everywhere else',
     signIns: 'Recent sign-ins',
-    when: 'When',
-    outcome: 'Outcome',
-    from: 'From',
-    succeeded: 'Signed in',
-    failed: 'Refused',
+    outcomes: {
+      signedIn: 'Signed in',
+      passwordRight: 'Password accepted',
+      codesSetUp: 'One-time codes set up',
+      refused: 'Refused',
+    },
     none: 'Nothing yet.',
     unknownDevice: 'Unknown device',
     device: (browser: string, system: string) => `${browser} on ${system}`,
@@ -221,15 +223,15 @@ export const english = {
     staleTitle: 'This sign-in is over',
     stale:
       'It took too long, was finished already, or began in another browser. Go back to the application and sign in again.',
-    linkTitle: 'This link is no longer good',
+    linkTitle: 'This link no longer works',
     link: 'It has expired, or was used already. Ask for a new one.',
     newLink: 'Ask for a new link',
     realmTitle: 'Unknown user domain',
     realm: 'There is no user domain of this name. Check the address.',
     formTitle: 'Please try again',
-    form: 'This form was open for too long, came from elsewhere, or your browser refuses cookies. Open the page anew.',
-    reopen: 'Open the page anew',
-    clientTitle: 'The application is not set up rightly',
+    form: 'This form was open for too long, came from elsewhere, or your browser refuses cookies. Open the page again.',
+    reopen: 'Open the page again',
+    clientTitle: 'This application is not set up correctly',
     client:
       'It sent you here with an identity or a return address that we do not know. You were not sent back, for your safety. Tell those who run the application.',
     deniedTitle: 'You cannot sign in here',

@@ -48,7 +48,7 @@ export const french: Words = {
     useCode: 'Utiliser un code à usage unique',
     forgotten: 'Mot de passe oublié ?',
     wrong:
-      'Ces indications ne vont pas ensemble, ou le compte ne peut pas se connecter pour l’instant. Vérifiez-les et réessayez.',
+      'Le nom, le mot de passe et le code ne correspondent pas, ou le compte ne peut pas se connecter pour l’instant. Vérifiez-les et réessayez.',
     busy: (minutes) =>
       minutes > 1
         ? `Trop de tentatives. Réessayez dans ${minutes} minutes.`
@@ -77,8 +77,8 @@ export const french: Words = {
     saved: 'J’ai imprimé ou gardé mes codes de secours',
     savedNeeded: 'Confirmez que vous avez gardé les codes.',
     goneTitle: 'Vos codes de secours ont déjà été affichés',
-    gone: 'Ils ne peuvent plus être affichés. Si vous ne les avez pas gardés, créez-en de nouveaux ; les anciens cessent alors.',
-    renewLead: 'Les codes que vous avez maintenant cessent.',
+    gone: 'Ils ne peuvent plus être affichés. Si vous ne les avez pas gardés, créez-en de nouveaux. Les anciens ne marcheront plus.',
+    renewLead: 'Les codes que vous avez maintenant ne marcheront plus.',
     renew: 'Créer de nouveaux codes',
   },
 
@@ -99,7 +99,7 @@ export const french: Words = {
     label: 'Nom d’utilisateur ou adresse e-mail',
     submit: 'Envoyer le lien',
     sentTitle: 'Regardez vos e-mails',
-    sent: 'S’il existe un compte de ce nom, un lien est en route. Il est valable une heure et sert une seule fois.',
+    sent: 'S’il existe un compte de ce nom, un lien est en route. Il sert une seule fois, pendant une heure.',
     sentHint: 'Rien reçu ? Regardez les indésirables, ou demandez à votre administrateur.',
     toSignIn: 'Retour à la connexion',
   },
@@ -135,6 +135,7 @@ export const french: Words = {
     title: 'Confirmez que c’est vous',
     lead: 'Pour changer votre façon de vous connecter, saisissez encore une fois votre mot de passe.',
     codeHint: 'De votre application d’authentification, ou un code de secours.',
+    wrong: 'Le mot de passe et le code ne correspondent pas. Vérifiez-les et réessayez.',
   },
 
   account: {
@@ -176,11 +177,12 @@ export const french: Words = {
     endSession: (name) => `Déconnecter : ${name}`,
     endOthers: 'Se déconnecter partout ailleurs',
     signIns: 'Connexions récentes',
-    when: 'Quand',
-    outcome: 'Résultat',
-    from: 'Depuis',
-    succeeded: 'Connecté',
-    failed: 'Refusé',
+    outcomes: {
+      signedIn: 'Connecté',
+      passwordRight: 'Mot de passe accepté',
+      codesSetUp: 'Codes à usage unique activés',
+      refused: 'Refusé',
+    },
     none: 'Rien encore.',
     unknownDevice: 'Appareil inconnu',
     device: (browser, system) => `${browser} sur ${system}`,

@@ -1,0 +1,41 @@
+// A real browser for the tests of pages: the machine's own Chromium, without a window, never downloaded.
+import assert from 'node:assert/strict';
+import { createHash, X509Certificate } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Browser, chromium } from 'playwright-core';
+
+const names = ['chromium', 'chromium-browser', 'google-chrome'];
+const launchLimitMs = 60_000;
+
+function findChromium(): string | undefined {
+  const folders = ['/usr/bin', ...(process.env['PATH'] ?? '').split(':')];
+  return folders
+    .flatMap((folder) => names.map((name) => join(folder, name)))
+    .find((path) => existsSync(path));
+}
+
+const executablePath = findChromium();
+
+/** What to tell `describe`: nothing where there is a browser, or where one must be. */
+export const withoutChromium: string | false =
+  executablePath === undefined && process.env['SWITCHYARD_REQUIRE_BROWSER'] !== '1'
+    ? 'no Chromium on this machine: install the package chromium to run these tests'
+    : false;
+if (withoutChromium !== false) console.warn(`\n*** SKIPPED: ${withoutChromium} ***\n`);
+
+/**
+ * Opens a browser that believes this server's key as if a known authority had signed it: with a
+ * certificate that it only puts up with, it would refuse passkeys. The caller closes it.
+ */
+export async function openChromium(certificate: string): Promise<Browser> {
+  assert.ok(executablePath !== undefined, 'Chromium is needed here, and there is none');
+  const { publicKey } = new X509Certificate(certificate);
+  const key = publicKey.export({ type: 'spki', format: 'der' });
+  const digest = createHash('sha256').update(key).digest('base64');
+  return chromium.launch({
+    executablePath,
+    timeout: launchLimitMs,
+    args: [`--ignore-certificate-errors-spki-list=${digest}`, '--force-color-profile=srgb'],
+  });
+}
