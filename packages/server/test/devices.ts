@@ -5,6 +5,7 @@ import { randomBytes, webcrypto } from 'node:crypto';
 import { Agent, request } from 'node:https';
 import { PemConverter, Pkcs10CertificateRequestGenerator } from '@peculiar/x509';
 import type { DeviceCertificate } from '@switchyard/contract';
+import type { FastifyInstance } from 'fastify';
 import { makeCertificate } from '../src/http/certificate.fixture.ts';
 import { createHttp } from '../src/http/index.ts';
 import { createIdentity, deviceListener, type Identity } from '../src/identity/index.ts';
@@ -45,9 +46,11 @@ export type Place = {
 
 export type DeviceScene = {
   readonly identity: Identity;
+  readonly app: FastifyInstance;
   readonly provisioning: Provisioning;
   readonly database: Database;
   readonly clock: MovableClock;
+  readonly masterKey: Buffer;
   readonly organizationId: string;
   readonly userDomainId: string;
   readonly apiPort: number;
@@ -62,6 +65,8 @@ export type DeviceScene = {
   /** A merchant with a store and a terminal in it; `merchantId` puts it beside another one. */
   place(facts?: { family?: string; merchantId?: string; isLinked?: boolean }): Promise<Place>;
   certify(physicalDeviceId: string, key?: KeyKind): Promise<Shown & DeviceCertificate>;
+  /** What merchants-credentials tells the device. */
+  credentials(shown: Shown): Promise<{ client_id: string; client_secret: string }>;
   close(): Promise<void>;
 };
 
@@ -143,10 +148,12 @@ function send(port: number, path: string, agent: Agent, ask: Ask): Promise<Answe
 let serials = 40_000_000;
 
 export async function openDevices(
-  options: { authorityFile?: string; certificateDays?: number } = {},
+  options: { authorityFile?: string; trustedProxy?: readonly string[] } = {},
 ): Promise<DeviceScene> {
+  const { authorityFile, trustedProxy } = options;
   const database = await testDatabase();
   const clock = movableClock(Date.now());
+  const masterKey = randomBytes(32);
   const log = createLog({ logLevel: 'silent', instanceName: 'test' });
   const provisioning = createProvisioning({ database, clock, ids: systemIds });
   const identity = createIdentity({
@@ -154,13 +161,13 @@ export async function openDevices(
     settings: {
       authUrl: 'https://localhost:8443',
       environment: 'demo',
-      deviceCaFile: options.authorityFile,
-      deviceCertificateDays: options.certificateDays,
+      deviceCaFile: authorityFile,
+      trustProxy: trustedProxy,
     },
     clock,
     ids: systemIds,
     log,
-    masterKey: randomBytes(32),
+    masterKey,
     findDevice: provisioning.findDevice,
     findHardware: async (scope, id) => (await provisioning.physicalDevices.get(scope, id)).view,
     nameMerchant: async (organization, id) =>
@@ -170,7 +177,7 @@ export async function openDevices(
   const tls = { ...server, clientAuthorities: await identity.devices.authorities() };
   const baseUrl = 'https://localhost:8443';
   const http = await createHttp({
-    settings: { host: '127.0.0.1', port: 0, baseUrl, authUrl: baseUrl },
+    settings: { host: '127.0.0.1', port: 0, baseUrl, authUrl: baseUrl, trustProxy: trustedProxy },
     log,
     ids: systemIds,
     eagerSchemas: true,
@@ -193,7 +200,16 @@ export async function openDevices(
   const agents = new Set<Agent>();
 
   const scene: DeviceScene = {
-    ...{ identity, provisioning, database, clock, organizationId, userDomainId },
+    ...{
+      identity,
+      app: http.app,
+      provisioning,
+      database,
+      clock,
+      masterKey,
+      organizationId,
+      userDomainId,
+    },
     ...{ apiPort, devicePort, ca: server.cert },
     token: await tokenOf(),
     agent(shown, more = {}) {
@@ -234,6 +250,13 @@ export async function openDevices(
         certificateRequest,
       });
       return { ...made, key, cert: made.certificateChain };
+    },
+    async credentials(shown) {
+      const { body } = await scene.device(`${deviceListener.prefix}merchants-credentials`, {
+        shown,
+      });
+      const [{ clientId: client_id, clientSecret: client_secret }] = body;
+      return { client_id, client_secret };
     },
     async close() {
       for (const agent of agents) agent.destroy();
