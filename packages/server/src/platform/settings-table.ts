@@ -219,6 +219,18 @@ export const settingsTable = {
     '10000',
     'How long the mail server may be silent before the mail is tried again later.',
   ),
+  signInName: setting(
+    'SIGN_IN_NAME',
+    text('name of up to 60 characters', /^[^\p{Cc}]{1,60}$/u),
+    'Switchyard',
+    'The name at the top of the sign-in pages.',
+  ),
+  supportContact: optional(
+    'SUPPORT_CONTACT',
+    text('mail address, https address or text of up to 120 characters', /^[^\p{Cc}]{1,120}$/u),
+    'Whom people can ask who cannot sign in; stands at the foot of the sign-in pages.',
+    { defaultDescription: 'nobody is named' },
+  ),
   realmKeyDays: setting(
     'REALM_KEY_DAYS',
     integer(1, 3650),

@@ -125,7 +125,7 @@ function showFault(
 ): void {
   const visit = visits.open(request, reply);
   const show = (kind: FaultKind, status: number) => {
-    const view = faultView(visit.words, kind, request.id, wayOn(kind, visit));
+    const view = faultView(visit.words, kind, request.id, { way: wayOn(kind, visit) });
     // A page that came by a form may have no other face; the way back is the browser's.
     const path = request.method === 'GET' ? visit.path : undefined;
     answers.page(visit, { ...view, status, path });

@@ -1,6 +1,6 @@
 // The pages that the authorization server shows by itself: a fault, the question before a sign-out, its end.
 import type { IncomingMessage } from 'node:http';
-import type { Page, Shown } from '../shown.ts';
+import type { Fault, Page, Shown } from '../shown.ts';
 import { type Answer, headersOf } from './answers.ts';
 import type { FaultKind } from './faults.ts';
 import { type Frame, writePage } from './layout.ts';
@@ -18,6 +18,14 @@ const kinds: Readonly<Record<string, FaultKind>> = {
   server_error: 'broken',
 };
 
+/** How the library says that the request to sign in is over; its word for it fits anything. */
+const overForm = /^(?:authorization request has expired|(?:authorization|interaction) session)/;
+
+function kindOf({ error, description = '', status, realm }: Fault): FaultKind {
+  if (realm === undefined && status === 404) return 'realm';
+  return overForm.test(description) ? 'stale' : (kinds[error] ?? 'request');
+}
+
 export function createShown(frame: Frame): Shown {
   function write(raw: IncomingMessage, make: (words: Words) => Answer): Page {
     const query = new URL(raw.url ?? '/', 'https://any.example').searchParams;
@@ -28,11 +36,8 @@ export function createShown(frame: Frame): Shown {
   }
 
   return {
-    fault: (raw, { error, status, requestId, realm }) =>
-      write(raw, (words) => {
-        const kind = realm === undefined && status === 404 ? 'realm' : (kinds[error] ?? 'request');
-        return faultView(words, kind, requestId);
-      }),
+    fault: (raw, facts) =>
+      write(raw, (words) => faultView(words, kindOf(facts), facts.requestId, facts)),
     logout: (raw, { form, redirectUri }) =>
       write(raw, (words) => logoutView(words, form, redirectUri)),
     signedOut: (raw, { realm }) =>

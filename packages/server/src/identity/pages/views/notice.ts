@@ -14,8 +14,15 @@ function wayOn(way: Way | undefined): Html {
 }
 
 /** With the request's name: whoever helps finds it in the log. */
-export function faultView(words: Words, kind: FaultKind, requestId: string, way?: Way): Answer {
+export function faultView(
+  words: Words,
+  kind: FaultKind,
+  requestId: string,
+  { way, error }: { readonly way?: Way | undefined; readonly error?: string } = {},
+): Answer {
   const { status, title, text } = faultKinds[kind];
+  // For those who run the application: RFC 6749's word.
+  const word = error === undefined ? nothing : html` · <code>${error}</code>`;
   return {
     status,
     title: title(words),
@@ -23,7 +30,7 @@ export function faultView(words: Words, kind: FaultKind, requestId: string, way?
     body: html`<h1>${title(words)}</h1>
 <p class="lead">${text(words)}</p>
 ${wayOn(way)}
-<p class="request">${words.faults.request} <code>${requestId}</code></p>`,
+<p class="request">${words.faults.request} <code>${requestId}</code>${word}</p>`,
   };
 }
 
