@@ -8,7 +8,7 @@ const textLimitChars = 16_384;
 
 /** Members whose value never appears, compared in lower case without `-` and `_`. */
 const secretMember =
-  /passw|secret|passphrase|privatekey|derivationkey|vaultkey|^(?:proxy)?authorization$|^(?:set)?cookie$|^track[123]?(?:data)?$|^c[vs][vc]2?$|^securitycode$|^pin(?:block)?$|^pan$|^cardnumber$|^emvdata$|^(?:access|refresh|id)token$|^codeverifier$|^clientassertion$|^t?otp(?:code)?$/;
+  /passw|secret|passphrase|privatekey|derivationkey|vaultkey|^(?:proxy)?authorization$|^(?:set)?cookie$|^track[123]?(?:data)?$|^c[vs][vc]2?$|^securitycode$|^pin(?:block)?$|^pan$|^cardnumber$|^emvdata$|^(?:access|refresh|id)token$|^codeverifier$|^clientassertion$|^t?otp(?:code)?$|^recoverycodes?$/;
 
 /**
  * Cheap test of a whole line (under 2 µs); only a hit pays for parsing. It must see everything that the
@@ -16,9 +16,11 @@ const secretMember =
  */
 const telltaleDigits = /\d(?:[ -]{0,3}\d){12}/;
 const telltaleWords =
-  /passw|secret|passphrase|private_?key|derivation_?key|vault_?key|authorization|cookie|track|c[vs][vc]|security_?code|pin_?block|\bpin\b|"pan"|card_?number|emv_?data|_?token"|code_?verifier|client_?assertion|"t?otp|bearer|basic |eyj|:\/\/[^\s/@]*@/;
+  /passw|secret|passphrase|private_?key|derivation_?key|vault_?key|authorization|cookie|track|c[vs][vc]|security_?code|pin_?block|\bpin\b|"pan"|card_?number|emv_?data|_?token"|code_?verifier|client_?assertion|"t?otp|recovery_?code|\/links\/|bearer|basic |eyj|:\/\/[^\s/@]*@/;
 
 const inAddress = /(:\/\/[^\s:/@]*:)[^\s@/]+@/g;
+/** What was mailed to somebody: whoever has it may act as that person. */
+const mailedLink = /(\/links\/)[\w~-]{20,}/g;
 const scheme = /\b(bearer|basic)\s+[\w.~+/=-]{4,}/gi;
 const jsonWebToken = /eyJ[\w-]+\.[\w-]+\.[\w-]*/g;
 const trackTwo = /\d{12,19}[=D]\d{4,}/g;
@@ -41,6 +43,7 @@ export function scrubText(text: string): string {
   if (!isSuspicious(text)) return text;
   return text
     .replace(inAddress, `$1${redacted}@`)
+    .replace(mailedLink, `$1${redacted}`)
     .replace(scheme, `$1 ${redacted}`)
     .replace(jsonWebToken, redacted)
     .replace(quoted, `$1$2${redacted}$2`)
