@@ -11,6 +11,7 @@ import {
   demoUserDomainId,
   organizationId,
 } from './catalogue.ts';
+import { type DeviceFiles, deviceFilesIn } from './devices.ts';
 import { type DemoPerson, demoPeople, entityOf, groupOf } from './people.ts';
 import type { KnownUsers, UserSecrets } from './users.ts';
 
@@ -53,13 +54,13 @@ export type DemoFacts = {
   }[];
   readonly applications: Readonly<Record<string, DemoCredentials>>;
   readonly users: readonly DemoUser[];
-  readonly devices: readonly {
+  readonly devices: readonly (DeviceFiles & {
     readonly tsn: string;
     readonly family: 'axium' | 'tetra';
     readonly storeId: string;
     readonly logicalDeviceId: string;
     readonly physicalDeviceId: string;
-  }[];
+  })[];
 };
 
 export type DemoAddresses = Pick<
@@ -191,12 +192,13 @@ export function factsOf(
     users: demoPeople.map((person) => userOf(person, secrets.users)),
     devices: demoMerchants.flatMap(({ stores }) =>
       stores.flatMap(({ storeId, devices }) =>
-        devices.map(({ family, logicalDeviceId, physicalDeviceId, ...device }) => ({
+        devices.map((device) => ({
           tsn: tsnOf(device),
-          family,
+          family: device.family,
           storeId,
-          logicalDeviceId,
-          physicalDeviceId,
+          logicalDeviceId: device.logicalDeviceId,
+          physicalDeviceId: device.physicalDeviceId,
+          ...deviceFilesIn(addresses.dataDir, device),
         })),
       ),
     ),

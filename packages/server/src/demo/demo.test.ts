@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createPrivateKey, randomBytes, X509Certificate } from 'node:crypto';
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -144,7 +144,13 @@ describe('the demo environment', () => {
       const { view } = await provisioning.physicalDevices.get(scope, device.physicalDeviceId);
       assert.equal(view.tsn, device.tsn);
       assert.equal(view.logicalDeviceId, device.logicalDeviceId);
+      const certificate = new X509Certificate(await readFile(device.certFile, 'utf8'));
+      assert.equal(certificate.subject, `serialNumber=${view.serialNumber}\nCN=${device.tsn}`);
+      assert.ok(certificate.checkPrivateKey(createPrivateKey(await readFile(device.keyFile))));
+      assert.equal((await stat(device.keyFile)).mode & 0o777, 0o600);
     }
+    const keysOf = () => Promise.all(facts.devices.map(({ keyFile }) => readFile(keyFile, 'utf8')));
+    const keys = await keysOf();
 
     const [{ merchantId, name, stores: _stores, ...merchant }] = demoMerchants;
     const {
@@ -164,7 +170,12 @@ describe('the demo environment', () => {
     await assert.rejects(gone, 'what somebody deleted stays deleted');
 
     await rm(join(dataDir, 'demo.json'));
+    assert.deepEqual(await keysOf(), keys);
+    await rm(facts.devices[0]?.keyFile ?? '');
     const again = await startOnce();
+    const [newKey, ...otherKeys] = await keysOf();
+    assert.notEqual(newKey, keys[0]);
+    assert.deepEqual(otherKeys, keys.slice(1));
     const lost = { applications: {}, users: [] };
     assert.deepEqual({ ...again, ...lost }, { ...facts, ...lost });
     for (const { key, securityFlow } of demoApplications) {

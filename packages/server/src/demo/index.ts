@@ -20,6 +20,7 @@ import {
   readSecrets,
   writeFacts,
 } from './demo-json.ts';
+import { seedDeviceCertificates } from './devices.ts';
 import { seedProvisioning } from './seed.ts';
 import { startSimulator } from './simulator.ts';
 import { seedUsers } from './users.ts';
@@ -92,6 +93,7 @@ export async function startDemo(deps: DemoDeps): Promise<Demo> {
   try {
     await seedProvisioning(house.provisioning, simulator.port);
     const { identity } = house;
+    await seedDeviceCertificates({ certificates: identity.devices.certificates, clock }, dataDir);
     const known = readSecrets(dataDir);
     const secrets = {
       applications: await seedApplications({ identity, ids }, known.applications),

@@ -2,10 +2,7 @@
 import type { Application } from '../types.ts';
 import type { PresentedDevice } from './presented.ts';
 
-type Facts = Pick<
-  Application,
-  'clientId' | 'entityType' | 'entityId' | 'storeId' | 'roles' | 'status'
->;
+type Facts = Pick<Application, 'clientId' | 'entityType' | 'entityId' | 'storeId' | 'status'>;
 
 /** One for all devices of a merchant, whichever of them asks first. */
 export const deviceClientId = (merchantId: string): string => `device-${merchantId}`;
@@ -14,14 +11,16 @@ export const deviceClientId = (merchantId: string): string => `device-${merchant
 const needsDevice = ({ clientId, entityId }: Facts): boolean =>
   clientId === deviceClientId(entityId);
 
-/** Whether tokens are given for an application: to a device only for its own place, as a device. */
+/**
+ * Whether tokens are given for an application: to a device only for its own place. For itself it
+ * needs a secret that is bound to its certificate as well, which no other application has.
+ */
 export function mayAct(application: Facts, device: PresentedDevice | undefined): boolean {
   if (application.status !== 'Enabled') return false;
   if (device === undefined) return !needsDevice(application);
-  const { entityType, entityId, storeId, roles } = application;
+  const { entityType, entityId, storeId } = application;
   const { place } = device;
   return (
-    roles.includes('Device') &&
     (entityType === 'tenant' || entityId === place.merchantId) &&
     (storeId === undefined || storeId === place.storeId)
   );

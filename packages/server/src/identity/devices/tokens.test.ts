@@ -253,7 +253,7 @@ describe('device tokens', () => {
         name: 'Devices',
         entityType: 'tenant',
         entityId: organizationId,
-        roles: ['Device'],
+        roles: [],
         securityFlows: ['Password'],
       });
       const form = { ...formOf(await operatorOf(place)), client_id };

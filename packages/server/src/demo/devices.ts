@@ -1,0 +1,103 @@
+// Certifies the demo's devices: a key and a certificate each, made once and kept in files.
+import { hash, X509Certificate } from 'node:crypto';
+import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Refusal } from '@switchyard/contract';
+import type { Identity } from '../identity/index.ts';
+import type { Clock } from '../platform/index.ts';
+import { tsnOf } from '../provisioning/index.ts';
+import { type DemoDevice, demoMerchants, organizationId } from './catalogue.ts';
+
+const renewBeforeMs = 30 * 86_400_000;
+const scope = { organizationId };
+
+type Certificates = Identity['devices']['certificates'];
+type Deps = { readonly certificates: Certificates; readonly clock: Clock };
+
+export type DeviceFiles = { readonly certFile: string; readonly keyFile: string };
+
+export function deviceFilesIn(dataDir: string, device: DemoDevice): DeviceFiles {
+  const name = tsnOf(device);
+  const directory = join(dataDir, 'devices');
+  return {
+    certFile: join(directory, `${name}.pem`),
+    keyFile: join(directory, `${name}-key.pem`),
+  };
+}
+
+/** Makes what is missing or about to expire; a certificate that somebody revoked stays revoked. */
+export async function seedDeviceCertificates(deps: Deps, dataDir: string): Promise<void> {
+  const devices = demoMerchants.flatMap(({ stores }) => stores.flatMap((store) => store.devices));
+  await mkdir(join(dataDir, 'devices'), { recursive: true, mode: 0o755 });
+  for (const device of devices) await seedOne(deps, device, deviceFilesIn(dataDir, device));
+}
+
+async function seedOne(deps: Deps, device: DemoDevice, files: DeviceFiles): Promise<void> {
+  try {
+    if (await isCertified(deps, device, files)) return;
+    const { makeDeviceRequest } = await import('./device-request.ts');
+    const { privateKey, certificateRequest } = await makeDeviceRequest(tsnOf(device));
+    const { certificateChain } = await enrol(deps.certificates, device, certificateRequest);
+    await writeWhole(files.keyFile, privateKey, 0o600);
+    await writeWhole(files.certFile, certificateChain, 0o644);
+  } catch (error) {
+    // Somebody deleted the device: it stays deleted.
+    if (!(error instanceof Refusal) || error.code !== 'device_not_found') throw error;
+  }
+}
+
+async function isCertified(
+  { certificates, clock }: Deps,
+  { physicalDeviceId }: DemoDevice,
+  { certFile, keyFile }: DeviceFiles,
+): Promise<boolean> {
+  const [text, key] = await Promise.all([readText(certFile), readText(keyFile)]);
+  if (text === undefined || key === undefined) return false;
+  try {
+    const certificate = new X509Certificate(text);
+    const thumbprint = hash('sha256', certificate.raw, 'base64url');
+    const { notAfter } = await certificates.get(scope, physicalDeviceId, thumbprint);
+    return Date.parse(notAfter) - renewBeforeMs > clock.now();
+  } catch (error) {
+    // Another database, or a file that is no certificate of ours.
+    if (!(error instanceof Refusal)) return false;
+    if (error.code === 'resource_not_found') return false;
+    throw error;
+  }
+}
+
+/** Whoever deletes the files again and again gets new ones all the same. */
+async function enrol(
+  certificates: Certificates,
+  { physicalDeviceId }: DemoDevice,
+  certificateRequest: string,
+) {
+  const ask = () => certificates.enrol(scope, physicalDeviceId, { certificateRequest });
+  try {
+    return await ask();
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.code !== 'certificate_limit_reached') throw error;
+  }
+  const { items } = await certificates.list(scope, physicalDeviceId, { limit: 200 });
+  const oldest = items.find(({ status }) => status === 'Active');
+  if (oldest === undefined) throw new Error('a limit of certificates without a certificate');
+  await certificates.revoke(scope, physicalDeviceId, oldest.thumbprint, 'Superseded');
+  return ask();
+}
+
+async function readText(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** Renamed into place: a killed start leaves the old file or the new one. */
+async function writeWhole(file: string, text: string, mode: number): Promise<void> {
+  const draft = `${file}.${process.pid}.new`;
+  await writeFile(draft, text, { mode, flush: true });
+  await chmod(draft, mode);
+  await rename(draft, file);
+}
