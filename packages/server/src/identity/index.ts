@@ -126,12 +126,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
   const { authUrl } = settings;
   const realms = createRealms({ store, entities, keyRing, clock, log, revision, authUrl });
   const rotation = createKeyRotation({
-    store,
-    keyRing,
-    realms,
-    jobs: deps.jobs,
-    clock,
-    log,
+    ...{ store, keyRing, realms, clock, log, jobs: deps.jobs },
     keyDays: settings.realmKeyDays ?? defaultKeyDays,
   });
   const applicationStore = createApplicationStore(database);

@@ -2,8 +2,6 @@
 
 export const scopes = ['openid', 'profile', 'email', 'phone', 'address', 'auth'] as const;
 
-export type Scope = (typeof scopes)[number];
-
 /** Also the default where a browser is sent to sign in. */
 export const defaultScope = 'openid profile email';
 
