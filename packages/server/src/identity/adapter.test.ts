@@ -20,9 +20,7 @@ describe('the adapter', () => {
 
   function adapterOf(model: string, organizationId = randomUUID()) {
     const entities = createEntityStore(database);
-    return createAdapter({ entities, clock, organizationId, findClient: async () => undefined })(
-      model,
-    );
+    return createAdapter({ entities, clock, organizationId })(model);
   }
 
   test('of 20 parallel redemptions exactly one wins, 20 times over', async () => {

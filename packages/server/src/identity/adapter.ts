@@ -4,12 +4,10 @@ import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import { type Clock, systemClock } from '../platform/index.ts';
 import type { EntityStore, FoundEntity } from './entity-store.ts';
 
-export type AdapterDeps = {
+type AdapterDeps = {
   entities: EntityStore;
   clock: Clock;
   organizationId: string;
-  /** Applications live in their own table. */
-  findClient(clientId: string): Promise<AdapterPayload | undefined>;
 };
 
 /** Whoever reads the database must not be able to redeem these. */
@@ -103,23 +101,10 @@ function createEntityAdapter(
   };
 }
 
-function createClientAdapter({ findClient }: AdapterDeps): Adapter {
-  const readOnly = async () => {
-    throw new Error('applications are not changed through the authorization server');
-  };
-  return {
-    find: findClient,
-    upsert: readOnly,
-    findByUid: readOnly,
-    findByUserCode: readOnly,
-    consume: readOnly,
-    destroy: readOnly,
-    revokeByGrantId: readOnly,
-  };
-}
-
-/** The adapter of one realm: the organisation leads every key, so realms cannot meet. */
+/**
+ * The adapter of one realm: the organisation leads every key, so realms cannot meet. Clients are
+ * none of its entities: library-clients.ts has them.
+ */
 export function createAdapter(deps: AdapterDeps): (model: string) => Adapter {
-  return (model) =>
-    model === 'Client' ? createClientAdapter(deps) : createEntityAdapter(deps, model);
+  return (model) => createEntityAdapter(deps, model);
 }

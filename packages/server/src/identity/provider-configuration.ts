@@ -1,13 +1,12 @@
 // What the library is told: endpoints, cookies, times, who signs in where.
 import { type Configuration, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 import type { Clock, Ids } from '../platform/index.ts';
-import { createTokenWriter } from './access-token.ts';
 import type { User } from './accounts/types.ts';
-import { type AdapterDeps, createAdapter } from './adapter.ts';
-import { callbackErrorMember, clientMetadata, webOriginsMember } from './client-metadata.ts';
+import { createAdapter } from './adapter.ts';
+import { callbackErrorMember, webOriginsMember } from './client-metadata.ts';
 import type { EntityStore } from './entity-store.ts';
 import { signInPath, signInSeconds } from './interactions.ts';
-import type { FindApplication, RealmProvider } from './provider.ts';
+import type { RealmProvider } from './provider.ts';
 import { scopes } from './scopes.ts';
 import { sessionSeconds } from './sessions.ts';
 import type { Shown } from './shown.ts';
@@ -32,22 +31,9 @@ type Facts = {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly shown: Shown;
-  readonly find: FindApplication;
   readonly cookies: RealmProvider['cookies'];
   findUser(organizationId: string, userId: string): Promise<User | undefined>;
 };
-
-function adapterDeps({ entities, clock, realm, find }: Facts): AdapterDeps {
-  return {
-    entities,
-    clock,
-    organizationId: realm.organizationId,
-    findClient: async (clientId) => {
-      const application = await find(clientId);
-      return application === undefined ? undefined : clientMetadata(application);
-    },
-  };
-}
 
 /** One question to the person, and it comes again where the session's user may not go on. */
 function policy() {
@@ -131,13 +117,13 @@ function showError(ctx: KoaContextWithOIDC, out: object, { shown, realm }: Facts
 }
 
 export function configure(facts: Facts): Configuration {
-  const { realm, clock, ids, find, cookies } = facts;
+  const { realm, entities, clock, cookies } = facts;
   const { signing, keys } = realm;
   // The library signs with the first key that fits.
   const ordered = new Set([signing.ES256, signing.RS256, ...keys.values()]);
   return {
     ...sessionAndSignIn(facts),
-    adapter: createAdapter(adapterDeps(facts)),
+    adapter: createAdapter({ entities, clock, organizationId: realm.organizationId }),
     jwks: { keys: [...ordered].map((key) => key.privateJwk) },
     // No method with a key derived from the secret: we have its hash alone.
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
@@ -157,9 +143,6 @@ export function configure(facts: Facts): Configuration {
       pushedAuthorizationRequests: { enabled: false },
       rpInitiatedLogout: { enabled: false },
       userinfo: { enabled: false },
-    },
-    formats: {
-      customizers: { jwt: createTokenWriter({ realm, clock, ids, findApplication: find }) },
     },
     extraClientMetadata: { properties: [webOriginsMember, callbackErrorMember] },
     clientBasedCORS: (_ctx, origin, client) => {

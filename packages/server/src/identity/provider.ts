@@ -13,6 +13,7 @@ import type { DeviceSecrets } from './devices/secrets.ts';
 import type { EntityStore } from './entity-store.ts';
 import { type GrantDeps, grants } from './grants/index.ts';
 import type { Introspection } from './introspection.ts';
+import type { LibraryClients } from './library-clients.ts';
 import type { Origins } from './origins.ts';
 import { createAnswers } from './provider-answers.ts';
 import { configure } from './provider-configuration.ts';
@@ -28,6 +29,7 @@ export type ProviderDeps = {
   origins: Origins;
   deviceAuthUrl?: string | undefined;
   limits: RateLimits;
+  libraryClients: LibraryClients;
   userTokens: UserTokens;
   cookieKeys: CookieKeys;
   shown: Shown;
@@ -94,8 +96,9 @@ export function createRealmProvider(deps: ProviderDeps, realm: Realm): RealmProv
     return application && mayAct(application, deviceOfNow()) ? application : undefined;
   };
   const cookies = cookieOptions(realm.userDomainId, deps.cookieKeys);
-  const provider = new Provider(realm.issuer, configure({ ...deps, realm, find, cookies }));
+  const provider = new Provider(realm.issuer, configure({ ...deps, realm, cookies }));
   replaceParts(provider, realm, applications);
+  deps.libraryClients.serve(provider, find);
   authenticateDevices(provider, deps.checkDeviceSecret);
   checkAuthorizationRequest(provider);
   noteCallbackFaults(provider);
@@ -104,6 +107,7 @@ export function createRealmProvider(deps: ProviderDeps, realm: Realm): RealmProv
     provider,
     realm,
     clock: deps.clock,
+    ids: deps.ids,
     userTokens: deps.userTokens,
     deviceTokens: createDeviceTokens(deps),
     findApplication: find,

@@ -1,5 +1,6 @@
 // The providers in use: one per realm, built on demand, thrown away when its signing keys change.
 import { LRUCache } from 'lru-cache';
+import { createLibraryClients } from './library-clients.ts';
 import { createRealmProvider, type ProviderDeps, type RealmProvider } from './provider.ts';
 import { cachedRealmsMax } from './realms.ts';
 import type { Realm } from './types.ts';
@@ -15,7 +16,8 @@ function fingerprint({ organizationId, keys, signing }: Realm): string {
   return [organizationId, signing.ES256.keyId, signing.RS256.keyId, ...keys.keys()].join(' ');
 }
 
-export function createProviders(deps: ProviderDeps): Providers {
+export function createProviders(given: Omit<ProviderDeps, 'libraryClients'>): Providers {
+  const deps: ProviderDeps = { ...given, libraryClients: createLibraryClients() };
   const cache = new LRUCache<string, Entry>({ max: cachedRealmsMax });
   return {
     of(realm) {

@@ -1,12 +1,12 @@
 // The client credentials grant (RFC 6749, 4.4): an application gets a token for itself.
 import { errors } from 'oidc-provider';
+import { machineClaims } from '../claims.ts';
 import { deviceScope } from '../devices/device-tokens.ts';
 import { presentedDevice } from '../devices/presented.ts';
+import { signJwt } from '../jwt.ts';
 import { machineScope, userScope } from '../scopes.ts';
 import type { Grant } from './index.ts';
 
-/** What the tokens are good for; names the API inside the library and stands in no token. */
-const apiResource = 'urn:switchyard:api';
 const machineTokenSeconds = 3600;
 
 export const clientCredentials: Grant = {
@@ -14,7 +14,7 @@ export const clientCredentials: Grant = {
   securityFlows: ['ClientCredentials'],
   parameters: ['scope'],
   handle:
-    ({ provider, realm, findApplication, limitClient, deviceTokens }) =>
+    ({ realm, clock, ids, findApplication, limitClient, deviceTokens }) =>
     async (ctx) => {
       const { client, params } = ctx.oidc;
       await limitClient(ctx, client.clientId);
@@ -30,24 +30,21 @@ export const clientCredentials: Grant = {
         return;
       }
 
-      const token = new provider.ClientCredentials({
-        client,
+      const issuedAt = Math.floor(clock.now() / 1000);
+      const seconds = application.accessTokenSeconds ?? machineTokenSeconds;
+      const claims = machineClaims({
+        realm,
+        application,
         scope: scope.granted,
-        expiresIn: application.accessTokenSeconds ?? machineTokenSeconds,
-        resourceServer: new provider.ResourceServer(apiResource, {
-          audience: client.clientId,
-          scope: scope.granted ?? '',
-          accessTokenFormat: 'jwt',
-          jwt: { sign: { alg: 'ES256', kid: realm.signing.ES256.keyId } },
-        }),
+        tokenId: ids.uuidV4(),
+        issuedAt,
+        expiresAt: issuedAt + seconds,
       });
-      ctx.oidc.entity('ClientCredentials', token);
-      const accessToken = await token.save();
       ctx.body = {
-        access_token: accessToken,
-        expires_in: token.expiration,
-        token_type: token.tokenType,
-        scope: token.scope ?? '',
+        access_token: await signJwt(realm.signing.ES256, claims),
+        expires_in: seconds,
+        token_type: 'Bearer',
+        scope: scope.granted ?? '',
       };
     },
 };

@@ -1,7 +1,7 @@
 // The table of grants: to add one, write its file and name it here.
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC, TokenEndpointGrantContext } from 'oidc-provider';
-import type { Clock } from '../../platform/index.ts';
+import type { Clock, Ids } from '../../platform/index.ts';
 import type { Attempt, NotSignedIn, SignedIn, User } from '../accounts/types.ts';
 import type { DeviceTokens } from '../devices/device-tokens.ts';
 import type { Application, Realm, SecurityFlow } from '../types.ts';
@@ -15,6 +15,7 @@ export type GrantDeps = {
   readonly provider: Provider;
   readonly realm: Realm;
   readonly clock: Clock;
+  readonly ids: Ids;
   readonly userTokens: UserTokens;
   readonly deviceTokens: DeviceTokens;
   /** Of this realm, and undefined where it is disabled. */
