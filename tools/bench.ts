@@ -1,4 +1,4 @@
-// `npm run bench -- sales` and `-- status`: how fast the platform is on this machine, and what it costs.
+// `npm run bench -- sales`, `-- status` and `-- tokens`: how fast the platform is on this machine, and what it costs.
 import { randomInt } from 'node:crypto';
 import { createClosers } from './bench/closers.ts';
 import { describeMachine, type Machine } from './bench/machine.ts';
@@ -6,6 +6,9 @@ import { type BenchOptions, readOptions, UsageFault, usage } from './bench/optio
 import { reportSales, reportStatus, targets } from './bench/report.ts';
 import { benchSales } from './bench/sales.ts';
 import { benchStatus } from './bench/status.ts';
+import { tokenTargets } from './bench/token-parts.ts';
+import { manyRealmsTarget, reportTokens } from './bench/token-report.ts';
+import { benchTokens } from './bench/tokens.ts';
 
 const exitCodes = { wrongUsage: 2, interrupted: 130 };
 
@@ -14,7 +17,8 @@ function say(line: string): void {
 }
 
 function printJson(figures: object, options: BenchOptions, machine: Machine): void {
-  process.stdout.write(`${JSON.stringify({ options, machine, targets, figures })}\n`);
+  const all = { ...targets, tokens: tokenTargets, manyRealms: manyRealmsTarget };
+  process.stdout.write(`${JSON.stringify({ options, machine, targets: all, figures })}\n`);
 }
 
 async function run(options: BenchOptions): Promise<void> {
@@ -31,6 +35,10 @@ async function run(options: BenchOptions): Promise<void> {
       const figures = await benchSales(closers, options, say);
       if (options.json) printJson(figures, options, machine);
       else process.stdout.write(`\n${reportSales(figures, options, machine)}`);
+    } else if (options.name === 'tokens') {
+      const figures = await benchTokens(closers, options, say);
+      if (options.json) printJson(figures, options, machine);
+      else process.stdout.write(`\n${reportTokens(figures, machine)}`);
     } else {
       const figures = await benchStatus(closers, options, say);
       if (options.json) printJson(figures, options, machine);

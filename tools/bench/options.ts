@@ -1,8 +1,9 @@
 // What the command line may ask of the bench.
 import { parseArgs } from 'node:util';
+import { type PartName, partNames } from './token-parts.ts';
 
 export type BenchOptions = {
-  name: 'sales' | 'status';
+  name: 'sales' | 'status' | 'tokens';
   /** Of each step. */
   seconds: number;
   terminals: number;
@@ -16,6 +17,10 @@ export type BenchOptions = {
   minutes: number;
   /** Sales a second to take for the knee, in place of looking for it; 0 looks. */
   knee: number;
+  /** Which ways to a token, beside the bare line. */
+  parts: readonly PartName[];
+  /** So many realms to hold in memory; 0 leaves that out. */
+  realms: number;
   seed: number;
   starts: boolean;
   profile: boolean;
@@ -27,9 +32,11 @@ export class UsageFault extends Error {}
 
 export const usage = `npm run bench -- sales [options]     sales, against the bare line of the same database
 npm run bench -- status [options]    reads of finished transactions, against the sales of the same run
+npm run bench -- tokens [options]    tokens, against bare Fastify and jose
 
   --seconds N       length of each step                              (8)
-  --rounds N        searches for the knee, between bare lines        (3)
+  --rounds N        searches for the knee, between bare lines;
+                    rounds of tokens                                 (3)
   --knee N          take this many sales a second for the knee       (look for it)
   --terminals N     logical devices that the sales are spread over   (512)
   --connections N   connections of the load generator                (64)
@@ -37,8 +44,12 @@ npm run bench -- status [options]    reads of finished transactions, against the
   --rows N          then fill the tables with so many transactions,
                     and measure the same rate again                  (0: leave out)
   --minutes N       then go on at 70 % of the knee and watch memory  (0: leave out)
+  --parts A,B       which tokens to ask for: ${partNames.filter((name) => name !== 'bare').join(', ')}
+                                                                     (all)
+  --realms N        realms to give a token each, for the memory      (2000; 0: leave out)
   --no-starts       leave out the times of a first and second start
-  --profile         profile the server during the 70 % step
+  --profile         profile the server during the 70 % step, or
+                    while it gives the first kind of tokens
   --seed N          of cards, arrivals and choices                   (a new one, printed)
   --keep            keep the folder with database and logs
   --json            print figures for machines on standard output
@@ -56,6 +67,8 @@ const options = {
   cards: { type: 'string' },
   rows: { type: 'string' },
   minutes: { type: 'string' },
+  parts: { type: 'string' },
+  realms: { type: 'string' },
   seed: { type: 'string' },
   'no-starts': { type: 'boolean' },
   profile: { type: 'boolean' },
@@ -74,6 +87,7 @@ const numbers = {
   cards: { standard: 2000, least: 1, most: 1_000_000 },
   rows: { standard: 0, least: 0, most: 1_000_000_000 },
   minutes: { standard: 0, least: 0, most: 10_000 },
+  realms: { standard: 2000, least: 0, most: 20_000 },
 } as const;
 
 const seedsMost = 2 ** 31;
@@ -84,6 +98,15 @@ function whole(name: string, text: string, least: number, most: number): number 
     throw new UsageFault(`--${name} is a whole number from ${least} to ${most}`);
   }
   return value;
+}
+
+function readParts(text: string | undefined): readonly PartName[] {
+  if (text === undefined) return partNames;
+  return text.split(',').map((name) => {
+    const known = partNames.find((each) => each === name);
+    if (known === undefined) throw new UsageFault(`--parts: there is no ${name}`);
+    return known;
+  });
 }
 
 function parse(args: string[]) {
@@ -103,7 +126,9 @@ export function readOptions(args: string[], newSeed: number): BenchOptions | und
   const { values, positionals } = parse(args);
   if (values.help === true) return undefined;
   const [name, ...more] = positionals;
-  if (name !== 'sales' && name !== 'status') throw new UsageFault('sales or status?');
+  if (name !== 'sales' && name !== 'status' && name !== 'tokens') {
+    throw new UsageFault('sales, status or tokens?');
+  }
   if (more.length > 0) throw new UsageFault(`unexpected: ${more.join(' ')}`);
   const number = (key: keyof typeof numbers) => {
     const { standard, least, most } = numbers[key];
@@ -120,6 +145,8 @@ export function readOptions(args: string[], newSeed: number): BenchOptions | und
     cards: number('cards'),
     rows: number('rows'),
     minutes: number('minutes'),
+    parts: readParts(values.parts),
+    realms: number('realms'),
     seed: values.seed === undefined ? newSeed : whole('seed', values.seed, 0, seedsMost),
     starts: values['no-starts'] !== true,
     profile: values.profile === true,

@@ -1,7 +1,6 @@
 // Runs a step under watch: the server's CPU profile and the statements of its database.
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { MeasuredStep } from './load-client.ts';
 import { type ProfileLine, sumProfile } from './profile-report.ts';
 import { profileOf, type Scene } from './scene.ts';
 import { beginStatementCosts, readStatementCosts, type StatementCost } from './statement-costs.ts';
@@ -17,8 +16,8 @@ const lookEveryMs = 100;
 
 /** A run of its own beside the one whose figures count, since being watched costs something. */
 export async function runProfiled(
-  { server, folder, database }: Scene,
-  run: () => Promise<MeasuredStep>,
+  { server, folder, database }: Pick<Scene, 'server' | 'folder' | 'database'>,
+  run: () => Promise<{ answered: number }>,
 ): Promise<Profile> {
   const file = profileOf(folder);
   rmSync(file, { force: true });

@@ -43,15 +43,17 @@ const shownFunctions = 30;
 const quietShare = 0.04;
 const loadOfQuiet = 0.5;
 
-function conditions(machine: Machine, { seed }: BenchOptions, step: MeasuredStep): string {
-  const isLoud = step.othersShare > quietShare || machine.loadBefore > loadOfQuiet;
-  const lines = [
+export function machineLines(machine: Machine, othersShare: number): string[] {
+  const isLoud = othersShare > quietShare || machine.loadBefore > loadOfQuiet;
+  return [
     `${machine.cpu}, ${machine.cores} cores, ${machine.memoryGib} GiB; ${machine.system}, Node ${machine.node}`,
-    `load before the run ${machine.loadBefore.toFixed(2)}; CPU used by others at 70 %: ${percent(step.othersShare)}`,
-    `seed ${seed}`,
+    `load before the run ${machine.loadBefore.toFixed(2)}; CPU used by others: ${percent(othersShare)}`,
     ...(isLoud ? ['NOT A QUIET MACHINE: repeat this run before you believe it'] : []),
-    heldMeans,
   ];
+}
+
+function conditions(machine: Machine, { seed }: BenchOptions, step: MeasuredStep): string {
+  const lines = [...machineLines(machine, step.othersShare), `seed ${seed}`, heldMeans];
   return lines.map((line) => `  ${line}\n`).join('');
 }
 
@@ -230,7 +232,7 @@ function statementSection(statements: StatementCost[]): Section {
   };
 }
 
-function profileParts(profile: Profile | undefined): string[] {
+export function profileParts(profile: Profile | undefined): string[] {
   if (profile === undefined) return [];
   return [
     layOut([profileSection('Server, self time by function', profile.functions)]),

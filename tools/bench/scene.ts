@@ -70,7 +70,7 @@ export function makeFolder(closers: Closers, keep: boolean): string {
   return folder;
 }
 
-async function startDatabase(
+export async function startDatabase(
   closers: Closers,
   folder: string,
   settings: Readonly<Record<string, string>>,
@@ -129,7 +129,7 @@ async function fetchToken(api: Api, realm: string, credentials: Credentials): Pr
 }
 
 /** Looks at the server's memory every second, to know its highest. */
-function watchMemory(closers: Closers, pid: number): Memory {
+export function watchMemory(closers: Closers, pid: number): Memory {
   let highest = 0;
   function look(): number {
     const resident = readResident(pid);

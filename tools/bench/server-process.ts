@@ -20,6 +20,8 @@ const tailLines = 15;
 export type ServerProcess = {
   pid: number;
   port: number;
+  /** Of the listener with mutual TLS. */
+  devicePort: number;
   /** As the server calls itself; clients have to say it in `Host`. */
   authority: string;
   caFile: string;
@@ -51,7 +53,12 @@ export function freePort(): Promise<number> {
   });
 }
 
-async function variablesOf(options: ServerOptions, port: number): Promise<Record<string, string>> {
+type Ports = { port: number; devicePort: number };
+
+async function variablesOf(
+  options: ServerOptions,
+  { port, devicePort }: Ports,
+): Promise<Record<string, string>> {
   const kept = Object.entries(process.env).filter(
     (entry): entry is [string, string] =>
       entry[1] !== undefined && !entry[0].startsWith('SWITCHYARD_'),
@@ -62,7 +69,7 @@ async function variablesOf(options: ServerOptions, port: number): Promise<Record
     SWITCHYARD_DATA_DIR: options.dataDir,
     SWITCHYARD_HOST: '127.0.0.1',
     SWITCHYARD_PORT: String(port),
-    SWITCHYARD_DEVICE_PORT: String(await freePort()),
+    SWITCHYARD_DEVICE_PORT: String(devicePort),
     SWITCHYARD_ACQUIRER_PORT: String(await freePort()),
     SWITCHYARD_METRICS_PORT: String(await freePort()),
     ...(options.databaseUrl === undefined ? {} : { SWITCHYARD_DATABASE_URL: options.databaseUrl }),
@@ -102,7 +109,8 @@ export async function startServer(
   options: ServerOptions,
 ): Promise<ServerProcess> {
   const port = await freePort();
-  const env = await variablesOf(options, port);
+  const devicePort = await freePort();
+  const env = await variablesOf(options, { port, devicePort });
   const script =
     options.way === 'process'
       ? [...serverFlags, ...(options.flags ?? []), join(root, 'packages/server/src/main.ts')]
@@ -126,6 +134,7 @@ export async function startServer(
   return {
     pid: child.pid ?? 0,
     port,
+    devicePort,
     authority: `localhost:${port}`,
     caFile: join(options.dataDir, 'tls', 'ca.pem'),
     startSeconds: (performance.now() - startedMs) / 1000,

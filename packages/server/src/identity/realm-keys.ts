@@ -10,6 +10,7 @@ const algorithms: readonly SigningAlgorithm[] = ['ES256', 'RS256'];
 const rsaModulusBits = 2048;
 
 export type KeyRing = ReturnType<typeof createKeyRing>;
+export type MakeKey = (algorithm: SigningAlgorithm) => Promise<KeyObject>;
 
 /** RS256 for user flows, which older client libraries expect, ES256 for machines: eleven times cheaper. */
 async function makePrivateKey(algorithm: SigningAlgorithm): Promise<KeyObject> {
@@ -29,7 +30,8 @@ export function signingKey(
   return keys.find((key) => key.algorithm === algorithm && key.activeFrom <= at);
 }
 
-export function createKeyRing(masterKey: Buffer) {
+/** @param makeKey makes the private keys; left out, each is a new one */
+export function createKeyRing(masterKey: Buffer, makeKey: MakeKey = makePrivateKey) {
   const sealingKey = deriveKey(masterKey, 'realm-keys');
   // The seal binds a key to its realm: moved to another row it does not open.
   const boundTo = (organizationId: string, keyId: string) => `${organizationId}|${keyId}`;
@@ -38,7 +40,7 @@ export function createKeyRing(masterKey: Buffer) {
     make: (organizationId: string, activeFrom: number): Promise<SealedKey[]> =>
       Promise.all(
         algorithms.map(async (algorithm) => {
-          const jwk: JWK = (await makePrivateKey(algorithm)).export({ format: 'jwk' });
+          const jwk: JWK = (await makeKey(algorithm)).export({ format: 'jwk' });
           const keyId = await calculateJwkThumbprint(jwk);
           const privateSealed = seal(
             sealingKey,
