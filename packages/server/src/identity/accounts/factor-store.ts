@@ -5,8 +5,6 @@ import type { Owner } from './one-time-passwords.ts';
 
 type Pending = { readonly sealed: Buffer; readonly signIn: string | undefined };
 
-export type FactorStore = ReturnType<typeof createFactorStore>;
-
 export function createFactorStore(database: Database) {
   return {
     /** The secret that is being set up, if that began after `since`. */

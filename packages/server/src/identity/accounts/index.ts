@@ -24,17 +24,13 @@ import { createUserStore, replacePassword } from './store.ts';
 import type { User } from './types.ts';
 
 export type { Accounts } from './accounts.ts';
-export type { Passkey, RelyingParty } from './passkeys.ts';
-export type { PasswordFault } from './rules.ts';
 export type { SignInRecord } from './sign-ins.ts';
 export type {
   Attempt,
-  LinkPurpose,
   Method,
   NewUser,
   NotSignedIn,
   Origin,
-  SecondFactor,
   SignedIn,
   User,
 } from './types.ts';

@@ -25,8 +25,6 @@ type Row = {
   last_used_at: Date | null;
 };
 
-export type PasskeyStore = ReturnType<typeof createPasskeyStore>;
-
 export function createPasskeyStore(database: Database) {
   return {
     async list({ organizationId, userId }: Owner): Promise<StoredPasskey[]> {

@@ -10,8 +10,6 @@ const leastWordChars = 3;
 /** What has to be left of a password without the words of its user. */
 const leastOwnChars = 8;
 
-export type PasswordPolicy = ReturnType<typeof createPasswordPolicy>;
-
 type Named = Pick<User, 'username' | 'email' | 'givenName' | 'familyName' | 'phoneNumber'>;
 
 const sentences: Readonly<Record<PasswordFault, string>> = {
