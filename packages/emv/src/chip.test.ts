@@ -82,6 +82,20 @@ test('only listed objects go to the acquirer, and none with card data', () => {
   assert.ok(!tags.includes('DF8129') && !tags.includes('50') && !tags.includes('5F24'));
 });
 
+test('templates are read into, and lengths are written in their shortest form', () => {
+  const rest = blob({ '9F27': undefined, '9F36': undefined, '9F26': undefined });
+  const template = `770C${'9F2782000180'}${'9F3681020001'}`;
+  const another = `700C${'9F268108'}${'0102030405060708'}`;
+  const chip = parseChipData(rest + template + another);
+  const canonical = '9F270180' + '9F36020001' + '9F26080102030405060708';
+  assert.equal(chip.forDe55, parseChipData(rest).forDe55 + canonical);
+  assert.equal(chip.receipt.cryptogram, '0102030405060708');
+  assert.throws(() => parseChipData(`${blob()}77049F270180`), {
+    code: 'tlv_duplicate_tag',
+    tag: '9F27',
+  });
+});
+
 test('one of track 2 and card number is enough, and one source of the expiry', () => {
   assert.equal(parseChipData(blob({ '5A': undefined, '5F24': undefined })).expiry, '2812');
   const plain = parseChipData(blob({ '57': undefined }));

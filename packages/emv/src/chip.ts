@@ -1,8 +1,9 @@
 /** What a chip sale carries: the card, what goes to the acquirer, what a receipt prints. */
 import { EmvError } from './errors.ts';
+import { checkLength, hexIn, type Leaves, placeOf, readLeaves, tagRows } from './leaves.ts';
 import { redactPans } from './pan.ts';
-import { alwaysTags, de55Tags, tagFacts } from './tags.ts';
-import { bytesOf, decodeTlv, leavesOf, tlvHex } from './tlv.ts';
+import { alwaysTags } from './tags.ts';
+import { objectText, valueText } from './tlv-reader.ts';
 import { parseTrack2 } from './track2.ts';
 
 /**
@@ -71,21 +72,6 @@ export type ChipData = {
   readonly contradictions: readonly ChipMismatch[];
 };
 
-type Leaves = ReadonlyMap<string, Buffer>;
-
-const hexOf = (bytes: Buffer) => bytes.toString('hex').toUpperCase();
-
-/** The hexadecimal value of an object after its length was checked. */
-function hexIn(leaves: Leaves, tag: string): string | undefined {
-  const value = leaves.get(tag);
-  if (value === undefined) return undefined;
-  const facts = tagFacts(tag);
-  if (facts !== undefined && (value.length < facts.lengthMin || value.length > facts.lengthMax)) {
-    throw new EmvError('object_invalid', { tag });
-  }
-  return hexOf(value);
-}
-
 /** The digits of a numeric object. */
 function digitsIn(leaves: Leaves, tag: string): string | undefined {
   const hex = hexIn(leaves, tag);
@@ -138,8 +124,10 @@ function verificationOf(results: string | undefined): ChipReceipt['cardholderVer
 
 function receiptOf(leaves: Leaves): ChipReceipt {
   // The preferred name counts where its characters are of the first part of ISO 8859.
-  const preferred = leaves.get('9F11')?.[0] === 1 ? printable(hexIn(leaves, '9F12')) : undefined;
-  const members = {
+  const index = placeOf(leaves, '9F11');
+  const isLatin = index !== undefined && valueText(leaves.text, index).startsWith('01');
+  const preferred = isLatin ? printable(hexIn(leaves, '9F12')) : undefined;
+  return withoutUndefined({
     applicationId: hexIn(leaves, '84') ?? hexIn(leaves, '9F06'),
     applicationLabel: preferred || printable(hexIn(leaves, '50')) || undefined,
     cryptogram: hexIn(leaves, '9F26'),
@@ -148,19 +136,18 @@ function receiptOf(leaves: Leaves): ChipReceipt {
     transactionStatusInformation: hexIn(leaves, '9B'),
     authorizationResponseCode: printable(hexIn(leaves, '8A')) || undefined,
     cardholderVerification: verificationOf(hexIn(leaves, '9F34')),
-  };
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
+  });
 }
 
 /** With every object at its longest this stays within the 255 bytes of data element 55. */
-function de55Of(leaves: Leaves): string {
-  const objects = [...leaves]
-    .filter(([tag]) => de55Tags.has(tag))
-    .map(([tag, value]) => {
-      hexIn(leaves, tag);
-      return { tag, value };
-    });
-  return tlvHex(objects);
+function de55Of({ text, places }: Leaves): string {
+  let objects = '';
+  for (const place of places) {
+    if (tagRows.get(place.tag)?.destination !== 'Acquirer') continue;
+    checkLength(place);
+    objects += objectText(text, place);
+  }
+  return objects;
 }
 
 /** Bits 8 and 7 of the cryptogram information data. */
@@ -172,12 +159,16 @@ function cryptogramKindOf(information: string | undefined): ChipData['cryptogram
     : cryptogramKinds[Number.parseInt(information, 16) >> 6];
 }
 
-/** A record without its undefined members. */
 type Present<Type> = { [Key in keyof Type]?: Exclude<Type[Key], undefined> };
-const present = <Type extends object>(record: Type): Present<Type> =>
-  Object.fromEntries(
-    Object.entries(record).filter(([, value]) => value !== undefined),
-  ) as Present<Type>;
+
+/** A record without its undefined members. */
+function withoutUndefined<Type extends object>(record: Type): Present<Type> {
+  const present: Partial<Type> = {};
+  for (const name in record) {
+    if (record[name] !== undefined) present[name] = record[name];
+  }
+  return present as Present<Type>;
+}
 
 /**
  * Reads the data of a chip sale. The card comes from tag 57 or 5A, the expiry from 57 or 5F24.
@@ -192,7 +183,7 @@ const present = <Type extends object>(record: Type): Present<Type> =>
  * chip.amount; // 1050
  */
 export function parseChipData(hex: string): ChipData {
-  const leaves = leavesOf(decodeTlv(bytesOf(hex)));
+  const leaves = readLeaves(hex);
   const track = trackIn(leaves);
   const plainPan = panIn(leaves);
   const plainExpiry = expiryIn(leaves);
@@ -210,9 +201,9 @@ export function parseChipData(hex: string): ChipData {
     expiry,
     forDe55: de55Of(leaves),
     receipt: receiptOf(leaves),
-    missing: alwaysTags.filter((tag) => !leaves.has(tag)),
+    missing: alwaysTags.filter((tag) => placeOf(leaves, tag) === undefined),
     contradictions,
-    ...present({
+    ...withoutUndefined({
       track2: track?.text,
       serviceCode: track?.serviceCode,
       panSequence: digitsIn(leaves, '5F34'),

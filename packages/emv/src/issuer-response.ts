@@ -1,6 +1,8 @@
 /** What an issuer answers to a chip: authentication data, scripts and codes. */
+import { EmvError } from './errors.ts';
 import { responseTags } from './tags.ts';
-import { bytesOf, decodeTlv, tlvHex } from './tlv.ts';
+import { bytesOf } from './tlv.ts';
+import { findObjects, objectText, type ReaderRules, valueText } from './tlv-reader.ts';
 
 /**
  * The issuer's answer. `emvResponse` is what a terminal hands to the chip: tags 91, 71, 72, 8A and
@@ -23,6 +25,7 @@ export type IssuerResponse = {
 };
 
 const scriptTags: ReadonlySet<string> = new Set(['71', '72']);
+const rules: ReaderRules = { opaque: scriptTags, repeatable: scriptTags };
 const de55BytesMax = 999;
 
 /**
@@ -37,20 +40,35 @@ const de55BytesMax = 999;
  * parseIssuerResponse('910A112233445566778830308A023030').authorizationResponseCode; // '00'
  */
 export function parseIssuerResponse(hex: string): IssuerResponse {
-  const objects = decodeTlv(bytesOf(hex), {
-    bytesMax: de55BytesMax,
-    opaque: scriptTags,
-    repeatable: scriptTags,
-  }).filter(({ tag }) => responseTags.has(tag));
-  const bytesIn = (tag: string) => objects.find((object) => object.tag === tag)?.value;
-  const authentication = bytesIn('91')?.toString('hex').toUpperCase();
-  const responseCode = bytesIn('8A')?.toString('latin1');
-  const authorizationCode = bytesIn('89')?.toString('latin1');
+  const bytes = bytesOf(hex);
+  if (bytes.length > de55BytesMax) throw new EmvError('tlv_too_large');
+  const objects = findObjects(bytes, 0, bytes.length, rules).filter(({ tag }) =>
+    responseTags.has(tag),
+  );
+  const text = hex.toUpperCase();
+  const placeOf = (tag: string) => objects.find((object) => object.tag === tag);
+  const authentication = placeOf('91');
+  const responseCode = placeOf('8A');
+  const authorizationCode = placeOf('89');
   return {
-    emvResponse: tlvHex(objects),
+    emvResponse: objects.map((object) => objectText(text, object)).join(''),
     scripts: objects.filter(({ tag }) => scriptTags.has(tag)).length,
-    ...(authentication === undefined ? {} : { issuerAuthenticationData: authentication }),
-    ...(responseCode === undefined ? {} : { authorizationResponseCode: responseCode }),
-    ...(authorizationCode === undefined ? {} : { authorizationCode }),
+    ...(authentication === undefined
+      ? {}
+      : { issuerAuthenticationData: valueText(text, authentication) }),
+    ...(responseCode === undefined
+      ? {}
+      : {
+          authorizationResponseCode: bytes.toString('latin1', responseCode.start, responseCode.end),
+        }),
+    ...(authorizationCode === undefined
+      ? {}
+      : {
+          authorizationCode: bytes.toString(
+            'latin1',
+            authorizationCode.start,
+            authorizationCode.end,
+          ),
+        }),
   };
 }

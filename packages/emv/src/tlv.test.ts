@@ -66,6 +66,17 @@ test('each fault has its code', () => {
   assert.equal(codeOf(nested), 'tlv_too_deep');
 });
 
+test('a repeated tag is found among few and among many', () => {
+  const many = Array.from({ length: 60 }, (_, index) => `DF${(index + 0x10).toString(16)}0100`);
+  for (const count of [1, 31, 32, 33, 60]) {
+    const some = many.slice(0, count);
+    assert.equal(tagsOf(some.join('')).length, count);
+    for (const repeated of [0, count - 1]) {
+      assert.equal(codeOf([...some, some[repeated]].join('')), 'tlv_duplicate_tag');
+    }
+  }
+});
+
 test('one tag in two templates is a duplicate leaf', () => {
   const objects = decodeTlv(bytesOf('70049F270180' + '77049F270180'));
   assert.throws(() => leavesOf(objects), { code: 'tlv_duplicate_tag', tag: '9F27' });

@@ -1,6 +1,6 @@
 /** BER-TLV as EMV uses it: reading with limits, writing in one canonical form. */
 import { EmvError } from './errors.ts';
-import { tagFacts } from './tags.ts';
+import { findObjects, type TlvPlace } from './tlv-reader.ts';
 
 /**
  * One data object. `children` is there for a constructed object that was read into; its `value`
@@ -31,100 +31,7 @@ export type TlvOptions = {
 };
 
 const bytesMaxDefault = 4096;
-const depthMax = 8;
-const tagBytesMax = 3;
-const lengthBytesMax = 4;
 const none: ReadonlySet<string> = new Set();
-
-type Header = { tag: string; constructed: boolean; length: number; start: number };
-
-function readTag(bytes: Buffer, offset: number): { tag: string; next: number } {
-  let next = offset + 1;
-  if (((bytes[offset] ?? 0) & 0x1f) === 0x1f) {
-    let more = true;
-    while (more) {
-      if (next >= bytes.length) throw new EmvError('tlv_truncated', { offset });
-      if (next - offset >= tagBytesMax) throw new EmvError('tlv_tag_invalid', { offset });
-      more = ((bytes[next] ?? 0) & 0x80) !== 0;
-      next += 1;
-    }
-  }
-  return { tag: bytes.toString('hex', offset, next).toUpperCase(), next };
-}
-
-function readHeader(bytes: Buffer, offset: number): Header {
-  const { tag, next } = readTag(bytes, offset);
-  const place = { tag, offset };
-  const first = bytes[next];
-  if (first === undefined) throw new EmvError('tlv_truncated', place);
-  const constructed = ((bytes[offset] ?? 0) & 0x20) !== 0;
-  if (first < 0x80) return { tag, constructed, length: first, start: next + 1 };
-  const count = first & 0x7f;
-  // 80 is the indefinite length, which EMV does not know.
-  if (count === 0 || count >= lengthBytesMax) throw new EmvError('tlv_length_invalid', place);
-  if (next + 1 + count > bytes.length) throw new EmvError('tlv_truncated', place);
-  return { tag, constructed, length: bytes.readUIntBE(next + 1, count), start: next + 1 + count };
-}
-
-/**
- * The offset behind one byte FF that stands where an object may begin. FF pads, and it also leads
- * the private tags of terminal makers (FF8105): it is padding when another padding byte or the end
- * follows, or an object of the table with a length of the table; else it begins a private tag.
- */
-function skipPaddingFf(bytes: Buffer, offset: number): number {
-  const next = bytes[offset + 1];
-  if (next === undefined || next === 0x00 || next === 0xff) return offset + 1;
-  try {
-    const header = readHeader(bytes, offset + 1);
-    const facts = tagFacts(header.tag);
-    const fits = header.start + header.length <= bytes.length;
-    if (facts === undefined || !fits) return offset;
-    const known = header.length >= facts.lengthMin && header.length <= facts.lengthMax;
-    return known ? offset + 1 : offset;
-  } catch {
-    return offset;
-  }
-}
-
-function skipPadding(bytes: Buffer, start: number): number {
-  let offset = start;
-  while (offset < bytes.length) {
-    if (bytes[offset] === 0x00) {
-      offset += 1;
-      continue;
-    }
-    if (bytes[offset] !== 0xff) return offset;
-    const next = skipPaddingFf(bytes, offset);
-    if (next === offset) return offset;
-    offset = next;
-  }
-  return offset;
-}
-
-/** Private constructed objects (tags from E0 on) hold what their maker likes, not always TLV. */
-const isPrivate = (tag: string) => Number.parseInt(tag.slice(0, 2), 16) >= 0xc0;
-
-function readObjects(bytes: Buffer, options: TlvOptions, depth: number, base: number): TlvObject[] {
-  if (depth > depthMax) throw new EmvError('tlv_too_deep', { offset: base });
-  const objects: TlvObject[] = [];
-  const seen = new Set<string>();
-  let offset = skipPadding(bytes, 0);
-  while (offset < bytes.length) {
-    const { tag, constructed, length, start } = readHeader(bytes, offset);
-    const place = { tag, offset: base + offset };
-    if (start + length > bytes.length) throw new EmvError('tlv_truncated', place);
-    if (seen.has(tag) && !(options.repeatable ?? none).has(tag)) {
-      throw new EmvError('tlv_duplicate_tag', place);
-    }
-    seen.add(tag);
-    const value = bytes.subarray(start, start + length);
-    const readInto = constructed && !isPrivate(tag) && !(options.opaque ?? none).has(tag);
-    const inner = readInto ? readObjects(value, options, depth + 1, base + start) : undefined;
-    objects.push(inner === undefined ? { tag, value } : { tag, value, children: inner });
-    offset = skipPadding(bytes, start + length);
-  }
-  return objects;
-}
 
 /**
  * The bytes of a hexadecimal text.
@@ -158,7 +65,17 @@ export function bytesOf(hex: string): Buffer {
 export function decodeTlv(input: Uint8Array, options: TlvOptions = {}): TlvObject[] {
   if (input.length > (options.bytesMax ?? bytesMaxDefault)) throw new EmvError('tlv_too_large');
   const bytes = Buffer.from(input.buffer, input.byteOffset, input.byteLength);
-  return readObjects(bytes, options, 0, 0);
+  const { opaque = none, repeatable = none } = options;
+  return cutOut(bytes, findObjects(bytes, 0, bytes.length, { opaque, repeatable }));
+}
+
+function cutOut(bytes: Buffer, places: readonly TlvPlace[]): TlvObject[] {
+  return places.map(({ tag, start, end, children }) => {
+    const value = bytes.subarray(start, end);
+    return children === undefined
+      ? { tag, value }
+      : { tag, value, children: cutOut(bytes, children) };
+  });
 }
 
 function writeLength(length: number): Buffer {

@@ -81,6 +81,6 @@ export function createUuidV7(source: UuidSource = systemSource): () => string {
     for (let next = 1; next < randomBytesEach; next += 1) {
       write(24 + next * 2, pool[random + next] as number);
     }
-    return text.latin1Slice(0, text.length);
+    return text.toString('latin1');
   };
 }
