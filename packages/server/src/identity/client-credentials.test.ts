@@ -90,6 +90,24 @@ describe('client credentials', () => {
     });
   });
 
+  test('with scope auth it says that no device of ours asks', async () => {
+    const { clientId, clientSecret } = await realm.createApplication();
+    const { status, body } = await realm.post(realm.tokenPath, {
+      grant_type: 'client_credentials',
+      client_id: clientId,
+      client_secret: clientSecret,
+      scope: 'openid auth',
+    });
+    assert.deepEqual([status, body['scope']], [200, 'auth']);
+    const claims = decodeJwt(String(body['access_token']));
+    const { device_type, device_id, method, '2fa': twoFactors } = claims;
+    assert.deepEqual(
+      { device_type, device_id, method, twoFactors },
+      { device_type: 'ExternalMachine', device_id: clientId, method: 'api', twoFactors: false },
+    );
+    assert.equal('cnf' in claims, false);
+  });
+
   test('the secret may come by HTTP Basic, and both addresses answer', async () => {
     const { clientId, clientSecret } = await realm.createApplication();
     const authorization = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`;
