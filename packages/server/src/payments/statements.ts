@@ -2,7 +2,10 @@
 import type { Change, StoredEvent, TransactionRow } from './model.ts';
 import { loadedColumns } from './rows.ts';
 
-/** Intents: a row that is already there is left alone and not returned. */
+/**
+ * Intents: a row that is already there is left alone and not returned. `IS TRUE` keeps the planner from making
+ * a join of the condition, which would walk through all that was inserted for each row.
+ */
 export const begin = {
   name: 'payments-begin',
   text: `WITH r AS MATERIALIZED (
@@ -24,7 +27,7 @@ export const begin = {
   ), ev AS (
     INSERT INTO transaction_events (organization_id, transaction_id, sequence, type, at, data)
     SELECT r.organization_id, r.transaction_id, 1, r.type, r.at, r.data
-    FROM r JOIN tx ON tx.transaction_id = r.transaction_id
+    FROM r WHERE (r.transaction_id IN (SELECT transaction_id FROM tx)) IS TRUE
   )
   SELECT transaction_id AS id FROM tx`,
 };
@@ -53,6 +56,7 @@ const rowOfChange = `organization_id uuid, transaction_id uuid, expected integer
       refunded bigint, capture_reserved bigint, cancel_reserved bigint, refund_reserved bigint,
       operation_count integer, at timestamptz, type text, data jsonb, outbox_id uuid`;
 
+/** What belongs to a change is read from what was changed: whatever came too late leaves nothing. */
 const applyChange = `tx AS (
     UPDATE transactions t SET state = r.state, phase = r.phase, authorized = r.authorized,
       captured = r.captured, cancelled = r.cancelled, refunded = r.refunded,
@@ -61,21 +65,19 @@ const applyChange = `tx AS (
       operation_count = r.operation_count, updated_at = r.at
     FROM r WHERE t.organization_id = r.organization_id AND t.transaction_id = r.transaction_id
       AND t.version = r.expected
-    RETURNING r.i
+    RETURNING r.*
   ), ev AS (
     INSERT INTO transaction_events (organization_id, transaction_id, sequence, type, at, data)
-    SELECT r.organization_id, r.transaction_id, r.expected + 1, r.type, r.at, r.data
-    FROM r JOIN tx ON tx.i = r.i
+    SELECT organization_id, transaction_id, expected + 1, type, at, data FROM tx
   ), ob AS (
     INSERT INTO outbox (organization_id, outbox_id, kind, subject_id, sequence, created_at)
-    SELECT r.organization_id, r.outbox_id, r.type, r.transaction_id, r.expected + 1, r.at
-    FROM r JOIN tx ON tx.i = r.i
+    SELECT organization_id, outbox_id, type, transaction_id, expected + 1, at FROM tx
   )`;
 
 /** A change without an operation: the outcome of a sale. */
 export const commitEvent = {
   name: 'payments-commit-event',
-  text: `WITH r AS MATERIALIZED (
+  text: `WITH r AS (
     SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(${rowOfChange})
   ), ${applyChange}
   SELECT i FROM tx`,
@@ -84,7 +86,7 @@ export const commitEvent = {
 /** A change with its operation and, where work is left, its job. */
 export const commitOperation = {
   name: 'payments-commit-operation',
-  text: `WITH r AS MATERIALIZED (
+  text: `WITH r AS (
     SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(${rowOfChange},
       merchant_id uuid, number integer, operation_id uuid, kind text, status text, amount bigint,
       client_operation_id text, details jsonb, allowed_ms integer, made_at timestamptz,
@@ -92,16 +94,15 @@ export const commitOperation = {
   ), ${applyChange}, op AS (
     INSERT INTO operations (organization_id, transaction_id, number, operation_id, merchant_id,
       kind, status, amount, client_operation_id, details, deadline, created_at, updated_at)
-    SELECT r.organization_id, r.transaction_id, r.number, r.operation_id, r.merchant_id, r.kind,
-      r.status, r.amount, r.client_operation_id, r.details,
-      now() + r.allowed_ms * interval '1 millisecond', r.made_at, r.at
-    FROM r JOIN tx ON tx.i = r.i WHERE r.number IS NOT NULL
+    SELECT organization_id, transaction_id, number, operation_id, merchant_id, kind, status, amount,
+      client_operation_id, details, now() + allowed_ms * interval '1 millisecond', made_at, at
+    FROM tx WHERE number IS NOT NULL
     ON CONFLICT (organization_id, transaction_id, number) DO UPDATE
       SET status = excluded.status, amount = excluded.amount, details = excluded.details, updated_at = excluded.updated_at
   ), jb AS (
     INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, attempts, created_at)
-    SELECT r.organization_id, r.job_id, r.job_kind, r.payload, r.due_at, 0, r.at
-    FROM r JOIN tx ON tx.i = r.i WHERE r.job_id IS NOT NULL
+    SELECT organization_id, job_id, job_kind, payload, due_at, 0, at
+    FROM tx WHERE job_id IS NOT NULL
   )
   SELECT i FROM tx`,
 };
