@@ -1,5 +1,6 @@
 // Makes UUIDs of version 7: a sale needs several, and each cost 2 µs and 1 kB of garbage in the package.
 import { randomFillSync } from 'node:crypto';
+import { type Clock, systemClock } from './clock.ts';
 
 /** 42 random bits of each identifier, and a random place for the counter of each millisecond. */
 const randomBytesEach = 6;
@@ -10,14 +11,10 @@ const hexPairs = Buffer.from(
   Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0')).join(''),
 );
 
-export type UuidSource = {
-  /** Milliseconds since 1970. */
-  now(): number;
-  fill(bytes: Buffer): void;
-};
+export type UuidSource = Clock & { fill(bytes: Buffer): void };
 
 const systemSource: UuidSource = {
-  now: () => Date.now(),
+  ...systemClock,
   fill: (bytes) => {
     randomFillSync(bytes);
   },
