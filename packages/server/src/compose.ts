@@ -125,14 +125,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
   const outbox = createOutbox({ database, log, metrics });
   const provisioning = createProvisioning({ database, clock, ids });
   const identity = createIdentity({
-    database,
-    settings,
-    clock,
-    ids,
-    log,
-    masterKey,
-    jobs,
-    mail,
+    ...{ database, settings, clock, ids, log, masterKey, jobs, mail },
     ...deviceLookups(provisioning),
   });
   const vault = createVault({ database, clock, ids, masterKey });

@@ -15,6 +15,8 @@ import { testDatabase } from './database.ts';
 import { type MovableClock, movableClock } from './identity.ts';
 import { merchantBody } from './provisioning.ts';
 
+export { makeCertificate };
+
 /** A private key and the certificate for it, both PEM. */
 export type Shown = { readonly cert: string; readonly key: string };
 export type Answer = {

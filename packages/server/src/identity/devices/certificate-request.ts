@@ -1,4 +1,4 @@
-// Reads a PKCS#10 request: is it signed by its own key, and is that key good enough for a device?
+// Reads a PKCS#10 request, which has to be signed by its own key, and the key good enough for a device.
 import 'reflect-metadata';
 import { createPublicKey, type KeyObject, webcrypto } from 'node:crypto';
 import { Pkcs10CertificateRequest } from '@peculiar/x509';

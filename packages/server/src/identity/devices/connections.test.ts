@@ -10,8 +10,13 @@ import type { Agent } from 'node:https';
 import { createConnection } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { connect, type TLSSocket } from 'node:tls';
-import { type Answer, type DeviceScene, openDevices, type Shown } from '../../../test/devices.ts';
-import { makeCertificate } from '../../http/certificate.fixture.ts';
+import {
+  type Answer,
+  type DeviceScene,
+  makeCertificate,
+  openDevices,
+  type Shown,
+} from '../../../test/devices.ts';
 import { createAuthorities } from './authority.ts';
 import { issueDeviceCertificate, makeAuthority } from './issue.ts';
 import { thumbprintOf } from './standing.ts';
