@@ -204,3 +204,24 @@ export function overTls(ca: string): { transport: Transport; agent: Agent } {
     });
   return { transport, agent };
 }
+
+/** `fetch` over a transport, for client libraries that take one. */
+export function fetchOver(transport: Transport): typeof fetch {
+  return async (input, init = {}) => {
+    const request = new Request(input, init);
+    const text = await request.text();
+    const {
+      status,
+      headers,
+      text: got,
+    } = await transport({
+      method: request.method,
+      url: new URL(request.url),
+      headers: Object.fromEntries(request.headers),
+      body: request.method === 'GET' ? undefined : text,
+    });
+    const pairs = Object.entries(headers).map(([name, value]) => [name, String(value)] as const);
+    const body = status === 204 || status === 304 ? null : got;
+    return new Response(body, { status, headers: pairs.map(([name, value]) => [name, value]) });
+  };
+}

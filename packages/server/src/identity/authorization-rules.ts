@@ -67,7 +67,7 @@ export function noteCallbackFaults(provider: Provider): void {
   provider.on('server_error', note);
 }
 
-/** The callback with `error_code`, in the form that the application is set to. */
+/** The callback with `error_code`, in the form that the application is set to (ADR 0019). */
 export function completeCallback(ctx: KoaContextWithOIDC): void {
   const status = failed.get(ctx.req);
   const location = ctx.response.get('Location');

@@ -82,7 +82,7 @@ export function createFamilies({ store, clock, ids, log, revoke }: Deps) {
 
     /**
      * Undefined where the refresh token is not the last of its family. An older one may be a
-     * thief's or show that there is one: then nobody goes on with this family.
+     * thief's or show that there is one: then nobody goes on with this family (ADR 0020).
      */
     async renew(
       key: Pick<Family, 'organizationId' | 'familyId' | 'clientId' | 'tokenId'>,
