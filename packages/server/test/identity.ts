@@ -55,6 +55,8 @@ export type TestRealmDeps = {
   readonly authUrl?: string;
   /** Left out: as strict as production. */
   readonly environment?: 'demo' | 'test' | 'production';
+  /** Of the sign-in pages. */
+  readonly pages?: Pick<IdentityDeps['settings'], 'portalDomain' | 'signInName' | 'supportContact'>;
   /** Left out: there is no device. */
   readonly findDevice?: FindDevice;
   /** Left out: a bare server that only takes injected requests. */
@@ -70,6 +72,7 @@ export async function openTestRealm(deps: TestRealmDeps): Promise<TestRealm> {
     settings: {
       authUrl: deps.authUrl ?? authUrl,
       ...(deps.environment === undefined ? {} : { environment: deps.environment }),
+      ...deps.pages,
     },
     clock,
     ids: systemIds,

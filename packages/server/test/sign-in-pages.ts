@@ -8,7 +8,13 @@ import { createHttp, type Http } from '../src/http/index.ts';
 import { createLog, ensureCertificates, systemIds } from '../src/platform/index.ts';
 import { type Browser, createBrowser, overInjection, type Seen } from './browser.ts';
 import { testDatabase } from './database.ts';
-import { type MovableClock, movableClock, openTestRealm, type TestRealm } from './identity.ts';
+import {
+  type MovableClock,
+  movableClock,
+  openTestRealm,
+  type TestRealm,
+  type TestRealmDeps,
+} from './identity.ts';
 import { openPostOffice, type PostOffice } from './post-office.ts';
 import { authorizationAddress } from './sign-in.ts';
 
@@ -37,6 +43,7 @@ export type SignInPagesDeps = {
   readonly clientName?: string;
   readonly redirectUri?: string;
   readonly clock?: MovableClock;
+  readonly settings?: TestRealmDeps['pages'];
   /** Opens a port with TLS, for browsers with a window. */
   readonly listens?: boolean;
 };
@@ -68,6 +75,7 @@ export async function openSignInPages(deps: SignInPagesDeps = {}): Promise<SignI
     authUrl,
     environment: 'demo',
     ...{ jobs: post.jobs, mail: post.mail },
+    ...(deps.settings === undefined ? {} : { pages: deps.settings }),
     async openApp({ verifyToken }) {
       http = await createHttp({
         settings: { host, port, baseUrl: authUrl, authUrl },

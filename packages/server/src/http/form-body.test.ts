@@ -15,7 +15,11 @@ describe('the form of a page', () => {
       bare: '',
     });
     assert.deepEqual(parse(''), {});
-    assert.equal(parseForm(Buffer.from('__proto__=x&constructor=y'))['__proto__'], 'x');
+    const hostile = parseForm(Buffer.from('__proto__=x&constructor=y'));
+    assert.deepEqual(Object.entries(hostile), [
+      ['__proto__', 'x'],
+      ['constructor', 'y'],
+    ]);
   });
 
   for (const [what, text, says] of [

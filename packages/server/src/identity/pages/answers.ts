@@ -11,6 +11,8 @@ export type Answer = Omit<Shown, 'language'> & {
   readonly usesPasskey?: boolean | undefined;
 };
 
+const contentSchemes = new Set(['javascript:', 'data:', 'blob:', 'about:', 'file:']);
+
 /**
  * What a policy may name of an address: its origin, or the scheme of an application on a phone.
  * An address that is neither is not named; the browser then stops the redirect.
@@ -18,7 +20,8 @@ export type Answer = Omit<Shown, 'language'> & {
 export function policySource(address: string | undefined): string | undefined {
   if (address === undefined || !URL.canParse(address)) return undefined;
   const { protocol, host } = new URL(address);
-  if (!/^[a-z][a-z0-9+.-]*:$/.test(protocol)) return undefined;
+  // Nothing that runs or holds content by itself can be where an application waits.
+  if (!/^[a-z][a-z0-9+.-]*:$/.test(protocol) || contentSchemes.has(protocol)) return undefined;
   if (protocol !== 'https:' && protocol !== 'http:') return protocol;
   // A policy has no spelling for some hosts, such as those of IPv6.
   return /^[a-z0-9.-]+(?::\d+)?$/.test(host) ? `${protocol}//${host}` : protocol;

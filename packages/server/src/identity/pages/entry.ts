@@ -33,7 +33,8 @@ export function createEntry({ findRealm, visits, answers, portalDomain, origin }
       faults: fault === undefined ? {} : { who: fault },
       ...(who === undefined ? {} : { who }),
     });
-    return answers.page(visit, { ...view, status: fault === undefined ? 200 : 422 });
+    const status = fault === undefined ? 200 : 422;
+    return answers.page(visit, { ...view, status, leadsTo: origin });
   }
 
   return {
@@ -56,7 +57,7 @@ export function createEntry({ findRealm, visits, answers, portalDomain, origin }
       const realm = await findRealm(domain.toLowerCase());
       if (realm === undefined) return ask(visit, who, words.entry.unknown);
       const hint = new URLSearchParams({ login_hint: name });
-      return answers.goTo(visit, `${accountSignInPath(realm.userDomainId)}?${hint}`);
+      return answers.goTo(visit, `${origin}${accountSignInPath(realm.userDomainId)}?${hint}`);
     },
   };
 }
