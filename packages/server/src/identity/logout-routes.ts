@@ -73,6 +73,8 @@ function requestOf(params: Form): LogoutRequest {
   };
 }
 
+const accountPath = ({ issuer }: Realm) => `${new URL(issuer).pathname}/account`;
+
 function questionForm({ issuer }: Realm, question: string): string {
   const action = `${new URL(issuer).pathname}${logoutPath}/confirm`;
   const field = html`<input type="hidden" name="question" value="${question}">`;
@@ -91,15 +93,16 @@ export async function registerLogoutRoutes(app: FastifyInstance, deps: LogoutDep
     request: RealmRequest,
     reply: FastifyReply,
     realm: Realm,
-    { redirectUri }: Leave,
+    { redirectUri, isIn = false }: Leave,
   ): Promise<FastifyReply> {
     const found = await providerOf(realm.userDomainId);
-    if (found !== undefined) {
+    if (found !== undefined && !isIn) {
       const { provider, cookies } = found;
       const context = provider.createContext(request.raw, reply.raw);
       context.cookies.set(cookies.names?.session ?? '', null, cookies.long);
     }
-    if (redirectUri !== undefined) return reply.headers(noStore).redirect(redirectUri, 303);
+    const next = redirectUri ?? (isIn ? accountPath(realm) : undefined);
+    if (next !== undefined) return reply.headers(noStore).redirect(next, 303);
     const page = shown.signedOut(request.raw, { realm: realm.userDomainId });
     return reply.headers({ ...page.headers, ...noStore }).send(page.html);
   }
@@ -171,9 +174,9 @@ export async function registerLogoutRoutes(app: FastifyInstance, deps: LogoutDep
   async function confirm(request: RealmRequest, reply: FastifyReply): Promise<FastifyReply> {
     const realm = await enter(request, reply);
     if (realm === undefined) return reply;
-    const { question = '' } = (request.body ?? {}) as Form;
+    const { question = '', logout: said } = (request.body ?? {}) as Form;
     const current = await sessions.current(realm.userDomainId, request.raw, reply.raw);
-    const answer = await logout.confirm(realm, question, current);
+    const answer = await logout.confirm(realm, { question, isYes: said === 'yes' }, current);
     if (answer === undefined) return show(request, reply, notAsked, realm.userDomainId);
     return leave(request, reply, realm, answer);
   }

@@ -87,6 +87,11 @@ describe('sign-out', () => {
     assert.equal((await attacker.visit(action, { form: { question } })).status, 400);
     assert.equal(await isSignedIn(attacker), true);
 
+    const stayed = await browser.visit(action, { form: { question } });
+    assert.equal(stayed.location?.href, `${redirectUri}?state=back`);
+    assert.equal(await isSignedIn(browser), true, 'thought better of it');
+    assert.equal(await isGood(tokens.access_token), true);
+
     const answered = await browser.visit(action, { form: { question, logout: 'yes' } });
     assert.equal(answered.location?.href, `${redirectUri}?state=back`);
     assert.equal(await isSignedIn(browser), false);
@@ -96,6 +101,8 @@ describe('sign-out', () => {
     await flow.tokens({}, late);
     const again = await late.visit(address({}));
     const old = /name="question" value="([^"]+)"/.exec(again.text)?.[1] ?? '';
+    const stayedHere = await late.visit(action, { form: { question: old } });
+    assert.match(String(stayedHere.location?.pathname), /\/account$/);
     flow.clock.advance(10 * 60_000 + 1);
     assert.equal((await late.visit(action, { form: { question: old } })).status, 400);
   });

@@ -20,7 +20,11 @@ export type LogoutRequest = {
 };
 
 /** Where the browser goes afterwards: back to the application, or to the last page of ours. */
-export type Leave = { readonly redirectUri?: string | undefined };
+export type Leave = {
+  readonly redirectUri?: string | undefined;
+  /** The person thought better of it. */
+  readonly isIn?: true;
+};
 export type LogoutPlan =
   | { readonly kind: 'refused'; readonly description: string }
   | ({ readonly kind: 'done' } & Leave)
@@ -139,19 +143,20 @@ export function createLogout({ sessions, families, findApplication, masterKey, c
       return { kind: 'ask', question, ...leave };
     },
 
-    /** The person said yes; undefined where the question was not put to this browser just now. */
+    /** What the person said; undefined where the question was not put to this browser just now. */
     async confirm(
       realm: Realm,
-      given: string,
+      answer: { readonly question: string; readonly isYes: boolean },
       current: CurrentSession | undefined,
     ): Promise<Leave | undefined> {
-      const question = readQuestion(given);
+      const question = readQuestion(answer.question);
       if (question?.realm !== realm.userDomainId || question.goodUntil < clock.now()) {
         return undefined;
       }
       // Signed out meanwhile, by another tab.
       if (current === undefined) return question;
       if (question.sessionId !== current.sessionId) return undefined;
+      if (!answer.isYes) return { ...question, isIn: true };
       await sessions.end(realm.organizationId, current.userId, current.sessionId);
       return question;
     },
