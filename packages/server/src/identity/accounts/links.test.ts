@@ -141,6 +141,18 @@ describe('links by mail', () => {
     assert.equal((await deliver()).length, 1);
   });
 
+  test('invitations asked for at once are counted one by one', async () => {
+    const user = await scene.createUser({ password: undefined });
+    const ends = await Promise.allSettled(
+      Array.from({ length: 16 }, () => scene.accounts.links.invite(user)),
+    );
+    assert.equal(ends.filter(({ status }) => status === 'fulfilled').length, 10);
+    assert.equal((await deliver()).length, 10);
+    for (const end of ends) {
+      if (end.status === 'rejected') assert.match(String(end.reason), /rate_limited/);
+    }
+  });
+
   test('an address may ask so often, and hears no difference', async () => {
     const limits = { failures: 5, mails: 2, windowSeconds: 600 };
     const guarded = await openTestAccounts(database, { limits });

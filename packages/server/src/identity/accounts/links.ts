@@ -87,7 +87,7 @@ export function createLinks(deps: Deps) {
   }
 
   async function setPassword(found: FoundLink, hash: Buffer, password: string): Promise<boolean> {
-    const { user, purpose, email } = found;
+    const { user, email } = found;
     // Before the link is spent, so that a refused password does not cost it.
     const passwordHash = await deps.newHash(password, user);
     const at = clock.now();
@@ -96,7 +96,7 @@ export function createLinks(deps: Deps) {
       await spendOthers(trx, user, at);
       await replacePassword(trx, user, passwordHash, at);
       await markVerified(trx, user, email);
-      if (purpose === 'reset') await post.notice(trx, user, 'password-changed');
+      if (user.hasPassword) await post.notice(trx, user, 'password-changed');
       return true;
     });
   }
