@@ -183,6 +183,8 @@ export async function openDevices(
     log,
     ids: systemIds,
     eagerSchemas: true,
+    // Tests share a machine: a busy moment of it is no answer of ours.
+    loadLimits: { loopDelayMs: 60_000, running: 10_000 },
     checksAnswers: true,
     verifyToken: identity.verifyToken,
     certificates: identity.devices.reader,

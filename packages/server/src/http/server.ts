@@ -124,7 +124,9 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
       });
       const { address, port } = app.server.address() as AddressInfo;
       if (second === undefined) return { host: address, port };
-      return { host: address, port, secondPort: (await second.listen()).port };
+      const { port: secondPort } = await second.listen();
+      deps.log.info({ port: secondPort }, 'listening for clients with certificates');
+      return { host: address, port, secondPort };
     },
     async close(limitMs = closeLimitMs) {
       const left = app.server.listening ? await drain.begin(limitMs) : 0;

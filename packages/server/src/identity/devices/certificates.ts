@@ -7,7 +7,7 @@ import {
   refuse,
 } from '@switchyard/contract';
 import type { FoundPage } from '../../http/index.ts';
-import { type Clock, type Ids, isoTime } from '../../platform/index.ts';
+import { type Clock, type Ids, isoTime, type Log } from '../../platform/index.ts';
 import type { Revision } from '../revision.ts';
 import { type Authorities, issuerOf } from './authority.ts';
 import { isForDevices, thumbprintOf } from './standing.ts';
@@ -38,6 +38,7 @@ type Deps = {
   readonly findHardware: FindHardware;
   readonly clock: Clock;
   readonly ids: Ids;
+  readonly log: Log;
   readonly revision: Revision;
   readonly certificateDays: number;
 };
@@ -82,7 +83,7 @@ function namedBy({ subject }: X509Certificate): string {
 }
 
 export function createDeviceCertificates(deps: Deps) {
-  const { authorities, store, findHardware, clock, ids, revision, certificateDays } = deps;
+  const { authorities, store, findHardware, clock, ids, log, revision, certificateDays } = deps;
 
   function newCertificateSerial(): string {
     const bytes = Buffer.from(ids.secret(certificateSerialBytes), 'base64url');
@@ -138,7 +139,10 @@ export function createDeviceCertificates(deps: Deps) {
       notAfter: certificate.validToDate.getTime(),
       createdAt: clock.now(),
     };
-    if (await store.insert(made)) return made;
+    if (await store.insert(made)) {
+      log.info({ organizationId, physicalDeviceId, thumbprint: made.thumbprint }, 'certified');
+      return made;
+    }
     return refuse('already_exists', 'The certificate is known already.', {
       errors: [{ pointer: '/certificate', code: 'already_exists', detail: 'is known already' }],
     });
@@ -227,6 +231,7 @@ export function createDeviceCertificates(deps: Deps) {
       await find(scope, physicalDeviceId, thumbprint);
       await store.revoke(organizationId, thumbprint, reason, clock.now());
       revision.bump();
+      log.info({ organizationId, physicalDeviceId, thumbprint, reason }, 'certificate revoked');
       return viewOf(await find(scope, physicalDeviceId, thumbprint));
     },
   };

@@ -60,12 +60,7 @@ function registerLookup(
       { additionalProperties: false },
     ),
     response: { 200: Type.Array(MerchantCredentials) },
-    errors: [
-      'certificate_mismatch',
-      'device_without_store',
-      'device_not_active',
-      'merchant_not_active',
-    ],
+    errors: ['certificate_mismatch', 'device_without_store', 'device_not_active'],
     async handler(request, reply) {
       reply.header('cache-control', 'no-store');
       return credentials.of(await certificates.demand(request), request.query.serial_number);

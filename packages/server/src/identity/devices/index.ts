@@ -2,7 +2,7 @@
 import { refuse } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { type CertificateReader, createCertificateReader } from '../../http/index.ts';
-import type { Clock, Database, Ids } from '../../platform/index.ts';
+import type { Clock, Database, Ids, Log } from '../../platform/index.ts';
 import type { Applications } from '../applications.ts';
 import { createRevision } from '../revision.ts';
 import type { FindDevice } from '../types.ts';
@@ -34,6 +34,7 @@ export type DevicesDeps = {
   readonly settings: DeviceSettings;
   readonly clock: Clock;
   readonly ids: Ids;
+  readonly log: Log;
   readonly masterKey: Buffer;
   readonly applications: Applications;
   readonly findDevice: FindDevice;
@@ -79,6 +80,7 @@ export function createDevices(deps: DevicesDeps): Devices {
     findHardware,
     clock,
     ids,
+    log: deps.log,
     revision,
     certificateDays: settings.deviceCertificateDays ?? certificateDaysDefault,
   });
