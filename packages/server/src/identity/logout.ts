@@ -23,7 +23,7 @@ export type LogoutRequest = {
 export type Leave = {
   readonly redirectUri?: string | undefined;
   /** The person thought better of it. */
-  readonly isIn?: true;
+  readonly isIn?: boolean;
 };
 export type LogoutPlan =
   | { readonly kind: 'refused'; readonly description: string }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { decodeJwt } from 'jose';
 import { testDatabase } from '../../test/database.ts';
-import { type Flow, openFlow, type Tokens } from '../../test/flow.ts';
+import { type Flow, openFlow, redirectUri, type Tokens } from '../../test/flow.ts';
 
 const rounds = 5;
 const callers = 12;
@@ -185,6 +185,34 @@ describe('a refresh token', () => {
     }
     assert.equal((await flow.refresh(tokens.refresh_token)).status, 200, 'nobody has used it up');
     await assert.rejects(flow.realm.identity.verifyToken(tokens.refresh_token), /token_invalid/);
+  });
+
+  test('or a code that stands there twice is refused whole', async () => {
+    const { client, realm } = flow;
+    const tokens = await flow.tokens();
+    const code = await flow.code();
+    const own = new URLSearchParams({
+      client_id: client.clientId,
+      client_secret: client.clientSecret,
+      redirect_uri: redirectUri,
+    });
+    for (const twice of [
+      `grant_type=refresh_token&refresh_token=${tokens.refresh_token}&refresh_token=x`,
+      `grant_type=authorization_code&code=${code}&code=${code}`,
+      `grant_type=authorization_code&code=${code}&redirect_uri=https%3A%2F%2Fevil.example`,
+      `grant_type=refresh_token&grant_type=password&refresh_token=${tokens.refresh_token}`,
+    ]) {
+      const { statusCode, body } = await realm.app.inject({
+        method: 'POST',
+        url: realm.tokenPath,
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        payload: `${twice}&${own}`,
+      });
+      assert.equal(statusCode, 400, body);
+      assert.equal((JSON.parse(body) as { error: string }).error, 'invalid_request', body);
+    }
+    assert.equal((await flow.redeem(code)).status, 200);
+    assert.equal((await flow.refresh(tokens.refresh_token)).status, 200);
   });
 
   test('is over after 15 minutes without use, and after 8 hours in any case', async () => {
