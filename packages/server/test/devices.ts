@@ -3,6 +3,7 @@ import 'reflect-metadata';
 import assert from 'node:assert/strict';
 import { randomBytes, webcrypto } from 'node:crypto';
 import { Agent, request } from 'node:https';
+import { text as readAll } from 'node:stream/consumers';
 import { PemConverter, Pkcs10CertificateRequestGenerator } from '@peculiar/x509';
 import type { DeviceCertificate } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
@@ -132,15 +133,11 @@ function send(port: number, path: string, agent: Agent, ask: Ask): Promise<Answe
   };
   const method = ask.method ?? (body === undefined ? 'GET' : 'POST');
   return new Promise((resolve, reject) => {
-    const sent = request({ port, path, method, headers, agent }, async (answer) => {
-      try {
-        let text = '';
-        for await (const chunk of answer) text += chunk;
+    const sent = request({ port, path, method, headers, agent }, (answer) => {
+      readAll(answer).then((text) => {
         const status = answer.statusCode ?? 0;
         resolve({ status, headers: answer.headers, body: text === '' ? {} : JSON.parse(text) });
-      } catch (error) {
-        reject(error);
-      }
+      }, reject);
     });
     sent.on('error', reject);
     sent.end(body);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { hash, X509Certificate } from 'node:crypto';
 import { Agent, get } from 'node:https';
+import { text as readAll } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
@@ -86,11 +87,11 @@ type Asked = { status: number | undefined; code: string | undefined; holder: str
 function ask(agent: Agent, port: number, path: string, headers = {}): Promise<Asked> {
   const all = { authorization: 'Bearer x', ...headers };
   return new Promise((resolve, reject) => {
-    get({ port, path, headers: all, agent }, async (answer) => {
-      let text = '';
-      for await (const chunk of answer) text += chunk;
-      const { code, holder } = JSON.parse(text);
-      resolve({ status: answer.statusCode, code, holder });
+    get({ port, path, headers: all, agent }, (answer) => {
+      readAll(answer).then((text) => {
+        const { code, holder } = JSON.parse(text);
+        resolve({ status: answer.statusCode, code, holder });
+      }, reject);
     }).on('error', reject);
   });
 }
