@@ -178,6 +178,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
     metrics,
     openLinks: acquiring.openLinks,
     async start() {
+      await mail.open();
       await acquiring.start();
       payments.start();
       jobs.start();

@@ -33,11 +33,16 @@ export function createMailCatcher(deps: Deps): Mail {
     await Promise.all(old.map((name) => rm(join(directory, name), { force: true })));
   }
 
+  async function open(): Promise<void> {
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+  }
+
   return {
+    open,
     async send(message) {
       const { message: bytes } = await transport.sendMail(envelopeOf(message, mailFrom, clock));
       const name = `${isoTime(clock.now()).replaceAll(':', '')}-${ids.uuid()}`;
-      await mkdir(directory, { recursive: true, mode: 0o700 });
+      await open();
       // Whoever watches the directory sees whole mails alone.
       const partial = join(directory, `${name}.partial`);
       await writeFile(partial, bytes as Buffer, { mode: 0o600 });

@@ -76,10 +76,13 @@ describe('mail', () => {
 
   test('without a server it is caught: newest last, for the owner alone', async () => {
     const mail = mailTo();
+    await mail.open();
+    const directory = mailDirOf({ dataDir });
+    assert.equal((await stat(directory)).mode & 0o777, 0o700);
+    assert.deepEqual(await readdir(directory), []);
     await mail.send(message);
     await mail.send({ ...message, mailId: 'b7c1', subject: 'second' });
     await mail.close();
-    const directory = mailDirOf({ dataDir });
     const names = (await readdir(directory)).sort();
     assert.equal(names.length, 2);
     assert.ok(names.every((name) => /^2027-01-15T080000\.000Z-.+\.eml$/.test(name)));

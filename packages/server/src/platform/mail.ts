@@ -13,6 +13,8 @@ const connectionsMax = 2;
 const mailsPerConnection = 50;
 
 export type Mail = {
+  /** Makes the directory, where mail is caught; a mail server that is away keeps nobody from starting. */
+  open(): Promise<void>;
   /** Resolves when the next server has it, or the file is there. */
   send(message: MailMessage): Promise<void>;
   close(): Promise<void>;
@@ -40,6 +42,7 @@ export function createMail({ settings, clock, ids }: MailDeps): Mail {
   if (smtpUrl === undefined) return createMailCatcher({ ...settings, clock, ids });
   const transport = createTransport(smtpOptions(smtpUrl, settings.mailTimeoutMs));
   return {
+    async open() {},
     async send(message) {
       try {
         await transport.sendMail(envelopeOf(message, mailFrom, clock));
