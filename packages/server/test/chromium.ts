@@ -24,11 +24,18 @@ export const withoutChromium: string | false =
     : false;
 if (withoutChromium !== false) console.warn(`\n*** SKIPPED: ${withoutChromium} ***\n`);
 
+export type ChromiumDeps = {
+  /** Of the server, PEM. */
+  readonly certificate: string;
+  /** Finds these hosts at this address: `127.0.0.1:8443`. */
+  readonly hosts?: { readonly names: readonly string[]; readonly at: string };
+};
+
 /**
  * Opens a browser that believes this server's key as if a known authority had signed it: with a
  * certificate that it only puts up with, it would refuse passkeys. The caller closes it.
  */
-export async function openChromium(certificate: string): Promise<Browser> {
+export async function openChromium({ certificate, hosts }: ChromiumDeps): Promise<Browser> {
   assert.ok(executablePath !== undefined, 'Chromium is needed here, and there is none');
   const { publicKey } = new X509Certificate(certificate);
   const key = publicKey.export({ type: 'spki', format: 'der' });
@@ -36,6 +43,10 @@ export async function openChromium(certificate: string): Promise<Browser> {
   return chromium.launch({
     executablePath,
     timeout: launchLimitMs,
-    args: [`--ignore-certificate-errors-spki-list=${digest}`, '--force-color-profile=srgb'],
+    args: [
+      `--ignore-certificate-errors-spki-list=${digest}`,
+      `--host-resolver-rules=${(hosts?.names ?? []).map((name) => `MAP ${name} ${hosts?.at}`).join(',')}`,
+      '--force-color-profile=srgb',
+    ],
   });
 }
