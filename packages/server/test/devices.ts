@@ -9,7 +9,12 @@ import type { DeviceCertificate } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { makeCertificate } from '../src/http/certificate.fixture.ts';
 import { createHttp } from '../src/http/index.ts';
-import { createIdentity, deviceListener, type Identity } from '../src/identity/index.ts';
+import {
+  createIdentity,
+  deviceListener,
+  type Identity,
+  type TokenLimits,
+} from '../src/identity/index.ts';
 import { createLog, type Database, systemIds } from '../src/platform/index.ts';
 import { createProvisioning, type Provisioning } from '../src/provisioning/index.ts';
 import { testDatabase } from './database.ts';
@@ -147,7 +152,11 @@ function send(port: number, path: string, agent: Agent, ask: Ask): Promise<Answe
 let serials = 40_000_000;
 
 export async function openDevices(
-  options: { authorityFile?: string; trustedProxy?: readonly string[] } = {},
+  options: {
+    authorityFile?: string;
+    trustedProxy?: readonly string[];
+    tokenLimits?: TokenLimits;
+  } = {},
 ): Promise<DeviceScene> {
   const { authorityFile, trustedProxy } = options;
   const database = await testDatabase();
@@ -167,6 +176,7 @@ export async function openDevices(
     ids: systemIds,
     log,
     masterKey,
+    ...(options.tokenLimits === undefined ? {} : { tokenLimits: options.tokenLimits }),
     findDevice: provisioning.findDevice,
     findHardware: async (scope, id) => (await provisioning.physicalDevices.get(scope, id)).view,
     nameMerchant: async (organization, id) =>

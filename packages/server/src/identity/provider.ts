@@ -9,6 +9,7 @@ import { type CookieKeys, cookieOptions } from './cookies.ts';
 import { authenticateDevices, deviceOfNow } from './devices/client-authentication.ts';
 import { mayAct } from './devices/device-application.ts';
 import { createDeviceTokens } from './devices/device-tokens.ts';
+import { presentedDevice } from './devices/presented.ts';
 import type { DeviceSecrets } from './devices/secrets.ts';
 import type { EntityStore } from './entity-store.ts';
 import { type GrantDeps, grants } from './grants/index.ts';
@@ -51,7 +52,9 @@ export type FindApplication = (clientId: string) => Promise<Application | undefi
 
 function limitClientWith(limits: RateLimits, realm: Realm): GrantDeps['limitClient'] {
   return async (ctx, clientId) => {
-    const wait = await limits.client(realm.userDomainId, clientId);
+    // The devices of a merchant share a client: one that never stops asking must not stop the others.
+    const asking = presentedDevice(ctx.req)?.thumbprint ?? clientId;
+    const wait = await limits.client(realm.userDomainId, asking);
     if (wait === undefined) return;
     ctx.set('Retry-After', String(wait));
     throw Object.assign(

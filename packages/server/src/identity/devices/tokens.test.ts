@@ -140,6 +140,31 @@ describe('device tokens', () => {
       }
     });
 
+    it('are limited for each device, though the devices of a merchant share a client', async () => {
+      const tokenLimits = { addressPerMinute: 1000, failuresPerMinute: 1000, clientPerMinute: 2 };
+      const limited = await openDevices({ tokenLimits });
+      try {
+        const first = await limited.place();
+        const second = await limited.place({ merchantId: first.merchantId });
+        const statuses: (readonly number[])[] = [];
+        for (const { physicalDeviceId } of [first, second]) {
+          const by = await limited.certify(physicalDeviceId);
+          const form = { grant_type, ...(await limited.credentials(by)) };
+          const asked = [];
+          for (let times = 0; times < 3; times += 1) {
+            asked.push((await limited.device(tokenPath, { form, shown: by })).status);
+          }
+          statuses.push(asked);
+        }
+        assert.deepEqual(statuses, [
+          [200, 200, 429],
+          [200, 200, 429],
+        ]);
+      } finally {
+        await limited.close();
+      }
+    });
+
     it('of one device mean nothing to another organisation', async () => {
       const stranger = await openDevices();
       try {
