@@ -26,60 +26,65 @@ export function stanOf(trace: number): string {
   return String(((trace - 1) % stansPerRound) + 1).padStart(6, '0');
 }
 
-type Parts = { year: string; month: string; day: string; time: string };
+type Local = { time: string; date: string };
+type Zone = { format: Intl.DateTimeFormat; second: number; local: Local };
 
-const zoneFormats = new Map<string, Intl.DateTimeFormat>();
+const zones = new Map<string, Zone>();
 const zonesMax = 600;
 
-function formatOf(timeZone: string): Intl.DateTimeFormat {
-  let format = zoneFormats.get(timeZone);
-  if (format === undefined) {
-    format = new Intl.DateTimeFormat('en-CA', {
+function zoneOf(timeZone: string): Zone {
+  let zone = zones.get(timeZone);
+  if (zone === undefined) {
+    const format = new Intl.DateTimeFormat('en-CA', {
       timeZone,
       hourCycle: 'h23',
-      year: 'numeric',
       month: '2-digit',
       day: '2-digit',
       hour: '2-digit',
       minute: '2-digit',
       second: '2-digit',
     });
-    if (zoneFormats.size < zonesMax) zoneFormats.set(timeZone, format);
+    zone = { format, second: -1, local: { time: '', date: '' } };
+    if (zones.size < zonesMax) zones.set(timeZone, zone);
   }
-  return format;
+  return zone;
 }
 
-let lastSecond = -1;
-let lastZone = '';
-let lastParts: Parts = { year: '', month: '', day: '', time: '' };
-
 // One formatting a second and zone: Intl is the dearest thing on this path.
-function partsAt(now: number, timeZone: string): Parts {
+function localAt(now: number, timeZone: string): Local {
+  const zone = zoneOf(timeZone);
   const second = Math.floor(now / 1000);
-  if (second === lastSecond && timeZone === lastZone) return lastParts;
+  if (second === zone.second) return zone.local;
   const part: Record<string, string> = {};
-  for (const { type, value } of formatOf(timeZone).formatToParts(second * 1000)) part[type] = value;
-  lastParts = {
-    year: part['year'] ?? '',
-    month: part['month'] ?? '',
-    day: part['day'] ?? '',
+  for (const { type, value } of zone.format.formatToParts(second * 1000)) part[type] = value;
+  zone.local = {
     time: `${part['hour']}${part['minute']}${part['second']}`,
+    date: `${part['month']}${part['day']}`,
   };
-  lastSecond = second;
-  lastZone = timeZone;
-  return lastParts;
+  zone.second = second;
+  return zone.local;
 }
 
 const msPerDay = 86_400_000;
 
 /** MMDDhhmmss in UTC and, for the reference number, Y DDD hh. */
-function utcAt(now: number): { transmittedAt: string; yearDayHour: string } {
+type Utc = { transmittedAt: string; yearDayHour: string };
+
+let utcSecond = -1;
+let utc: Utc = { transmittedAt: '', yearDayHour: '' };
+
+function utcAt(now: number): Utc {
+  const second = Math.floor(now / 1000);
+  if (second === utcSecond) return utc;
   const iso = new Date(now).toISOString();
   const year = Number(iso.slice(0, 4));
   const day = Math.floor((now - Date.UTC(year, 0, 1)) / msPerDay) + 1;
-  const digits = iso.slice(5, 19).replace(/\D/g, '');
-  const yearDayHour = iso.slice(3, 4) + String(day).padStart(3, '0') + iso.slice(11, 13);
-  return { transmittedAt: digits, yearDayHour };
+  utc = {
+    transmittedAt: iso.slice(5, 19).replace(/\D/g, ''),
+    yearDayHour: iso.slice(3, 4) + String(day).padStart(3, '0') + iso.slice(11, 13),
+  };
+  utcSecond = second;
+  return utc;
 }
 
 /** Puts the numbers of one message together. */
@@ -92,7 +97,7 @@ export function referenceAt(of: {
 }): AcquirerReference {
   const stan = stanOf(of.trace);
   const { transmittedAt, yearDayHour } = utcAt(of.now);
-  const local = partsAt(of.now, of.timeZone);
+  const local = localAt(of.now, of.timeZone);
   return {
     mti: of.mti,
     terminalId: of.terminalId,
@@ -100,6 +105,6 @@ export function referenceAt(of: {
     rrn: yearDayHour + stan,
     transmittedAt,
     localTime: local.time,
-    localDate: local.month + local.day,
+    localDate: local.date,
   };
 }

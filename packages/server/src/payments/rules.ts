@@ -1,7 +1,7 @@
 // The rules a request must pass before anything is stored; pure: values in, a refusal or facts out.
 import { type ErrorCode, type ProcessRequest, refuse } from '@switchyard/contract';
-import { isValidPan, schemeOf } from '@switchyard/emv';
 import { isActiveCurrency } from '@switchyard/money';
+import { holdsCardNumber } from './free-text.ts';
 import type { LoadedTransaction, OperationKind, TransactionRow } from './model.ts';
 import { isShared, judge, type Terms, type Verb } from './state.ts';
 
@@ -48,14 +48,13 @@ export function checkTimes(request: ProcessRequest, card: { expiry: string }, no
   }
 }
 
-// One UUID in three hundred has thirteen digits and more in a row that would pass for a card.
-const uuids = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;
+const textMembers = ['clientTransactionId', 'order', 'metadata'] as const;
 
 // Free text is stored and shown as it came: a card number in it would be one in clear.
 function refuseCardNumbers(request: ProcessRequest): void {
-  for (const name of ['clientTransactionId', 'order', 'metadata'] as const) {
-    const text = JSON.stringify(request[name] ?? '');
-    if (!holdsPan(text)) continue;
+  for (const name of textMembers) {
+    const value = request[name];
+    if (value === undefined || !holdsCardNumber(JSON.stringify(value))) continue;
     const code = name === 'clientTransactionId' ? 'client_id_invalid' : 'field_invalid';
     refuse(code, 'A member holds what looks like a card number.', {
       ...at(`/${name}`, code, 'Looks like a card number.'),
@@ -63,25 +62,9 @@ function refuseCardNumbers(request: ProcessRequest): void {
   }
 }
 
-// Whole numbers alone, and none of thirteen digits: times, counters and product codes are long
-// numbers too, and one in ten of them would pass for a part of a card.
-function holdsPan(text: string): boolean {
-  const plain = text.normalize('NFKC').replace(uuids, 'uuid');
-  return [groupedDigits, dashedDigits].some((runs) =>
-    [...plain.matchAll(runs)].some(([run]) => isCardNumber(run.replace(/\D/g, ''))),
-  );
-}
-
-const groupedDigits = /\d(?:[\s\p{Cf}._:/-]?\d)+/gu;
-const dashedDigits = /\d(?:-?\d)+/g;
-
-function isCardNumber(digits: string): boolean {
-  return digits.length >= 14 && schemeOf(digits) !== 'Unknown' && isValidPan(digits);
-}
-
 /** The client's identifier of an operation is kept as it came. @throws Refusal client_id_invalid */
 export function checkOperationId(clientOperationId: string | undefined): void {
-  if (clientOperationId === undefined || !holdsPan(clientOperationId)) return;
+  if (clientOperationId === undefined || !holdsCardNumber(clientOperationId)) return;
   refuse('client_id_invalid', 'The identifier holds what looks like a card number.', {
     ...at('/clientOperationId', 'client_id_invalid', 'Looks like a card number.'),
   });

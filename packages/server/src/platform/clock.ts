@@ -8,9 +8,19 @@ export type Clock = {
 
 export const systemClock: Clock = { now: () => Date.now() };
 
-/** RFC 3339 in UTC with milliseconds, the one form of time that leaves the platform. */
+let lastMs = Number.NaN;
+let lastText = '';
+
+/**
+ * RFC 3339 in UTC with milliseconds, the one form of time that leaves the platform. Under load a
+ * millisecond is asked for several times.
+ */
 export function isoTime(ms: number): string {
-  return new Date(ms).toISOString();
+  if (ms !== lastMs) {
+    lastText = new Date(ms).toISOString();
+    lastMs = ms;
+  }
+  return lastText;
 }
 
 /** Waits; an abort ends the wait early and is not an error, since the caller looks at its own state next. */

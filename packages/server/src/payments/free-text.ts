@@ -1,0 +1,51 @@
+// Finds card numbers in the free text of a request, which is stored and shown as it came; pure.
+import { isValidPan, schemeOf } from '@switchyard/emv';
+
+/** Whole numbers of thirteen digits are left alone: see `isCardNumber`. */
+const cardDigitsMin = 14;
+
+// One UUID in three hundred has thirteen digits and more in a row that would pass for a card.
+const uuids = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;
+const groupedDigits = /\d(?:[\s\p{Cf}._:/-]?\d)+/gu;
+const dashedDigits = /\d(?:-?\d)+/g;
+/** Those signs of `groupedDigits` that are ASCII. */
+const signs: ReadonlySet<number> = new Set(Buffer.from(' \t\n\v\f\r._:/-'));
+
+/** Whether a card number stands in a text, also in groups and in other scripts. */
+export function holdsCardNumber(text: string): boolean {
+  if (!hasLongRun(text)) return false;
+  const plain = text.normalize('NFKC').replace(uuids, 'uuid');
+  return [groupedDigits, dashedDigits].some((runs) =>
+    [...plain.matchAll(runs)].some(([run]) => isCardNumber(run.replace(/\D/g, ''))),
+  );
+}
+
+/**
+ * Whether as many digits as a card has follow each other, with one sign at the most between two of
+ * them: every sale is looked at, and this costs a twentieth of the search. What is not ASCII may
+ * hold digits of other scripts.
+ */
+function hasLongRun(text: string): boolean {
+  let digits = 0;
+  let isBehindSign = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code > 0x7f) return true;
+    if (code >= 0x30 && code <= 0x39) {
+      digits += 1;
+      if (digits === cardDigitsMin) return true;
+      isBehindSign = false;
+    } else if (!isBehindSign && signs.has(code)) {
+      isBehindSign = true;
+    } else {
+      digits = 0;
+    }
+  }
+  return false;
+}
+
+// Whole numbers alone, and none of thirteen digits: times, counters and product codes are long
+// numbers too, and one in ten of them would pass for a part of a card.
+function isCardNumber(digits: string): boolean {
+  return digits.length >= cardDigitsMin && schemeOf(digits) !== 'Unknown' && isValidPan(digits);
+}
