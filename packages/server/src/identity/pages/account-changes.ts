@@ -78,20 +78,56 @@ export function createAccountChanges(deps: Deps) {
     return answers.page(visit, { ...view, status: isWrong ? 422 : 200 });
   }
 
+  async function postPassword(visit: AccountVisit): Promise<FastifyReply> {
+    const { words, user, request, reply, realm, session } = visit;
+    const faults = await newPasswordFaults(accounts, words, user, request.body);
+    if (Object.keys(faults).length > 0) return showPassword(visit, faults);
+    const { organizationId, userDomainId } = realm;
+    await accounts.setPassword(organizationId, user.userId, request.body['password'] ?? '');
+    // Every session has ended, this one too: a new one begins, under a new name.
+    const { userId, methods } = session;
+    await sessions.start(userDomainId, request.raw, reply.raw, { userId, methods });
+    return account.saved(visit, 'password');
+  }
+
+  async function getRecovery(visit: AccountVisit): Promise<FastifyReply> {
+    const flow = flowOf(visit);
+    if ((await steps.find(flow.at))?.name === 'save') return enrolment.getCodes(flow);
+    const { recovery } = visit.words;
+    const token = visits.tokenOf(visit, visit.place);
+    const ask = { title: recovery.renew, lead: recovery.renewLead, button: recovery.renew };
+    const back = { address: visit.base, text: visit.words.cancel };
+    return answers.page(visit, askView(ask, { action: `${visit.path}/renew`, token }, back));
+  }
+
+  async function renewRecovery(visit: AccountVisit): Promise<FastifyReply> {
+    const flow = flowOf(visit);
+    if (visit.user.secondFactor !== 'On') return answers.goTo(visit, visit.base);
+    await begin(flow.at, visit.user.userId, 'save');
+    return enrolment.renewCodes(flow);
+  }
+
+  async function addPasskey(visit: AccountVisit): Promise<FastifyReply> {
+    const { user, request, words } = visit;
+    const response = readAnswer(request.body['response']);
+    const name = request.body['name'] ?? '';
+    const isAdded = await accounts.passkeys.register(
+      user,
+      response,
+      rp,
+      name.trim() === '' ? words.passkeys.defaultName : name,
+    );
+    return isAdded ? account.saved(visit, 'passkey') : showPasskeys(visit, true);
+  }
+
+  async function removePasskey(visit: AccountVisit): Promise<FastifyReply> {
+    await accounts.passkeys.remove(visit.user, visit.request.body['passkey'] ?? '');
+    return account.saved(visit, 'removed');
+  }
+
   return {
     getPassword: guarded('password', async (visit) => showPassword(visit, {})),
-
-    postPassword: guarded('password', async (visit) => {
-      const { words, user, request, reply, realm, session } = visit;
-      const faults = await newPasswordFaults(accounts, words, user, request.body);
-      if (Object.keys(faults).length > 0) return showPassword(visit, faults);
-      const { organizationId, userDomainId } = realm;
-      await accounts.setPassword(organizationId, user.userId, request.body['password'] ?? '');
-      // Every session has ended, this one too: a new one begins, under a new name.
-      const { userId, methods } = session;
-      await sessions.start(userDomainId, request.raw, reply.raw, { userId, methods });
-      return account.saved(visit, 'password');
-    }),
+    postPassword: guarded('password', postPassword),
 
     /** Begins anew, unless it is under way or its recovery codes are still to be saved. */
     async getCode(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
@@ -107,41 +143,11 @@ export function createAccountChanges(deps: Deps) {
     openRecovery: (request: FastifyRequest, reply: FastifyReply) =>
       openCodes(request, reply, 'recovery-codes'),
 
-    getRecovery: guarded('recovery-codes', async (visit) => {
-      const flow = flowOf(visit);
-      if ((await steps.find(flow.at))?.name === 'save') return enrolment.getCodes(flow);
-      const { recovery } = visit.words;
-      const token = visits.tokenOf(visit, visit.place);
-      const ask = { title: recovery.renew, lead: recovery.renewLead, button: recovery.renew };
-      const back = { address: visit.base, text: visit.words.cancel };
-      return answers.page(visit, askView(ask, { action: `${visit.path}/renew`, token }, back));
-    }),
-
-    renewRecovery: guarded('recovery-codes', async (visit) => {
-      const flow = flowOf(visit);
-      if (visit.user.secondFactor !== 'On') return answers.goTo(visit, visit.base);
-      await begin(flow.at, visit.user.userId, 'save');
-      return enrolment.renewCodes(flow);
-    }),
+    getRecovery: guarded('recovery-codes', getRecovery),
+    renewRecovery: guarded('recovery-codes', renewRecovery),
 
     getPasskeys: guarded('passkeys', async (visit) => showPasskeys(visit, false)),
-
-    addPasskey: guarded('passkeys', async (visit) => {
-      const { user, request, words } = visit;
-      const response = readAnswer(request.body['response']);
-      const name = request.body['name'] ?? '';
-      const isAdded = await accounts.passkeys.register(
-        user,
-        response,
-        rp,
-        name.trim() === '' ? words.passkeys.defaultName : name,
-      );
-      return isAdded ? account.saved(visit, 'passkey') : showPasskeys(visit, true);
-    }),
-
-    removePasskey: guarded('passkeys', async (visit) => {
-      await accounts.passkeys.remove(visit.user, visit.request.body['passkey'] ?? '');
-      return account.saved(visit, 'removed');
-    }),
+    addPasskey: guarded('passkeys', addPasskey),
+    removePasskey: guarded('passkeys', removePasskey),
   };
 }

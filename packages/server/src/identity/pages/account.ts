@@ -105,6 +105,59 @@ export function createAccount({ accounts, sessions, clock, visits, answers, step
   const saved = (visit: AccountVisit, what: Saved): FastifyReply =>
     answers.goTo(visit, `${visit.base}?saved=${what}`);
 
+  async function confirm(visit: AccountVisit): Promise<FastifyReply> {
+    const { words, user, realm, request } = visit;
+    const { password = '', code = '', next } = request.body;
+    const page = guardedPages.find((each) => each === next);
+    if (page === undefined) return answers.goTo(visit, visit.base);
+    if (password === '') {
+      const text = words.required(words.fields.password);
+      return askPassword(visit, page, { text, status: 422 });
+    }
+    const result = await accounts.authenticate({
+      organizationId: realm.organizationId,
+      username: user.username,
+      password,
+      otp: code.trim() === '' ? undefined : code,
+      origin: originOf(visit),
+      kind: 'page',
+    });
+    // Right, and a second factor was given when the session began: that much is needed here.
+    if (result.ok && result.user.userId === user.userId) {
+      const step = { userId: user.userId, methods: [], since: clock.now() };
+      await steps.put(confirmedPlace(visit), { ...step, name: 'confirmed' }, confirmedSeconds);
+      return answers.goTo(visit, `${visit.base}/${page}`);
+    }
+    const wait = result.ok ? undefined : result.retryAfterSeconds;
+    if (wait === undefined)
+      return askPassword(visit, page, { text: words.confirm.wrong, status: 401 });
+    visit.reply.header('retry-after', String(wait));
+    const text = words.step.busy(Math.ceil(wait / 60));
+    return askPassword(visit, page, { text, status: 429 });
+  }
+
+  async function endSession(visit: AccountVisit): Promise<FastifyReply> {
+    const { user, request, session } = visit;
+    const sessionId = request.body['session'] ?? '';
+    // Of this user's alone, whatever was sent.
+    if (sessionId !== session.sessionId) {
+      await sessions.end(user.organizationId, user.userId, sessionId);
+    }
+    return saved(visit, 'session');
+  }
+
+  async function endOthers(visit: AccountVisit): Promise<FastifyReply> {
+    const { user, session } = visit;
+    await sessions.endOthers(user.organizationId, user.userId, session.sessionId);
+    return saved(visit, 'others');
+  }
+
+  async function signOut(visit: AccountVisit): Promise<FastifyReply> {
+    const { user, session, realm } = visit;
+    await sessions.end(user.organizationId, user.userId, session.sessionId);
+    return answers.goTo(visit, signedOutPath(realm.userDomainId));
+  }
+
   return {
     open,
     openGuarded,
@@ -135,58 +188,10 @@ export function createAccount({ accounts, sessions, clock, visits, answers, step
       return answers.page(visit, view);
     },
 
-    confirm: posted(async (visit) => {
-      const { words, user, realm, request } = visit;
-      const { password = '', code = '', next } = request.body;
-      const page = guardedPages.find((each) => each === next);
-      if (page === undefined) return answers.goTo(visit, visit.base);
-      if (password === '') {
-        const text = words.required(words.fields.password);
-        return askPassword(visit, page, { text, status: 422 });
-      }
-      const result = await accounts.authenticate({
-        organizationId: realm.organizationId,
-        username: user.username,
-        password,
-        otp: code.trim() === '' ? undefined : code,
-        origin: originOf(visit),
-        kind: 'page',
-      });
-      // Right, and a second factor was given when the session began: that much is needed here.
-      if (result.ok && result.user.userId === user.userId) {
-        const step = { userId: user.userId, methods: [], since: clock.now() };
-        await steps.put(confirmedPlace(visit), { ...step, name: 'confirmed' }, confirmedSeconds);
-        return answers.goTo(visit, `${visit.base}/${page}`);
-      }
-      const wait = result.ok ? undefined : result.retryAfterSeconds;
-      if (wait === undefined)
-        return askPassword(visit, page, { text: words.confirm.wrong, status: 401 });
-      visit.reply.header('retry-after', String(wait));
-      const text = words.step.busy(Math.ceil(wait / 60));
-      return askPassword(visit, page, { text, status: 429 });
-    }),
-
-    endSession: posted(async (visit) => {
-      const { user, request, session } = visit;
-      const sessionId = request.body['session'] ?? '';
-      // Of this user's alone, whatever was sent.
-      if (sessionId !== session.sessionId) {
-        await sessions.end(user.organizationId, user.userId, sessionId);
-      }
-      return saved(visit, 'session');
-    }),
-
-    endOthers: posted(async (visit) => {
-      const { user, session } = visit;
-      await sessions.endOthers(user.organizationId, user.userId, session.sessionId);
-      return saved(visit, 'others');
-    }),
-
-    signOut: posted(async (visit) => {
-      const { user, session, realm } = visit;
-      await sessions.end(user.organizationId, user.userId, session.sessionId);
-      return answers.goTo(visit, signedOutPath(realm.userDomainId));
-    }),
+    confirm: posted(confirm),
+    endSession: posted(endSession),
+    endOthers: posted(endOthers),
+    signOut: posted(signOut),
 
     async getSignedOut(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
       const visit = await visits.openIn(request, reply);
