@@ -38,9 +38,17 @@ export function createRunning(): Running {
   let parkedInAll = 0;
   let isStopping = false;
 
+  async function untilEnded(key: string, work: Promise<LoadedTransaction>) {
+    try {
+      return await work;
+    } finally {
+      works.delete(key);
+    }
+  }
+
   return {
     run(key, work) {
-      const promise = work().finally(() => works.delete(key));
+      const promise = untilEnded(key, work());
       works.set(key, promise);
       return promise;
     },

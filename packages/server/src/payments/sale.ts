@@ -30,35 +30,41 @@ export async function sale(
   const { organizationId } = caller;
   const names = namesOf(caller, request);
   const card = await presentedCard(request, (token) => deps.vault.reveal(organizationId, token));
-  const fingerprint = fingerprintFor(deps, organizationId, request, names, card);
-  const replayAs = (merchantId: string) =>
-    replaySale(deps, saleKey(organizationId, merchantId, request), fingerprint);
+  const mark = deps.vault.mark(organizationId, card);
+  const fingerprint = fingerprintFor(deps, request, names, mark);
 
-  const found = await orReplay(
-    async () => names.merchantId && unlessReused(replayAs(names.merchantId)),
-    () => deps.provisioning.resolve(organizationId, names, { merchantId: caller.merchantId }),
-  );
-  if ('replayed' in found) return found;
-  const resolved = found;
-  const { merchantId } = resolved.merchant;
-  const key = saleKey(organizationId, merchantId, request);
-  const running = deps.running.find(key.text);
-  if (running !== undefined) return (await replayAs(merchantId)) ?? refuseRunning();
-
-  const now = deps.clock.now();
-  const late = await orReplay(
-    () => unlessReused(replayAs(merchantId)),
-    () => checkTimes(request, card, now),
-  );
-  if (late !== undefined) return late;
-  const mode = await orReplay(
-    () => replayAs(merchantId),
-    () => chooseMode(deps, request, resolved),
-  );
-  if (typeof mode === 'object') return mode;
-  await refuseServerIdentifier(deps, caller, request.clientTransactionId);
-  const intent = await intentOf(deps, caller, { request, resolved, card, mode, fingerprint });
-  return begin(deps, key, intent);
+  // Place, time, configuration and link may have changed: a replay is answered whatever they are now.
+  let resolved: Resolved;
+  try {
+    resolved = await deps.provisioning.resolve(organizationId, names, {
+      merchantId: caller.merchantId,
+    });
+  } catch (refusal) {
+    const { merchantId } = names;
+    if (merchantId === undefined) throw refusal;
+    const key = saleKey(organizationId, merchantId, request);
+    return replayOr(refusal, unlessReused(replaySale(deps, key, fingerprint)));
+  }
+  const key = saleKey(organizationId, resolved.merchant.merchantId, request);
+  if (deps.running.find(key.text) !== undefined) {
+    return (await replaySale(deps, key, fingerprint)) ?? refuseRunning();
+  }
+  try {
+    checkTimes(request, card, deps.clock.now());
+  } catch (refusal) {
+    return replayOr(refusal, unlessReused(replaySale(deps, key, fingerprint)));
+  }
+  let mode: 'Immediate' | 'Deferred';
+  try {
+    mode = chooseMode(deps, request, resolved);
+  } catch (refusal) {
+    return replayOr(refusal, replaySale(deps, key, fingerprint));
+  }
+  if (maybeServerId(request.clientTransactionId)) {
+    await refuseServerIdentifier(deps, caller, request.clientTransactionId);
+  }
+  const of = { request, resolved, card, mark, mode, fingerprint };
+  return begin(deps, key, await intentOf(deps, caller, of));
 }
 
 async function begin(deps: PaymentsDeps, key: SaleKey, intent: Intent): Promise<SaleAnswer> {
@@ -83,19 +89,21 @@ function namesOf(caller: Caller, request: ProcessRequest): Names {
   return names;
 }
 
+/** Of 64: enough that no two cards share them. */
+const markDigits = 32;
+
 // The card enters by keyed hash, so that nothing of a request that is refused is kept.
 function fingerprintFor(
   deps: PaymentsDeps,
-  organizationId: string,
   request: ProcessRequest,
   names: Names,
-  { pan, expiry }: PresentedCard,
+  mark: string,
 ): Record<string, unknown> {
   const holder = request.instrument.card?.holderName;
   return fingerprintOf(request, {
     storeId: names.storeId,
     deviceId: names.deviceId,
-    card: deps.vault.digest(`${organizationId}|${pan}|${expiry}`),
+    card: mark.slice(0, markDigits),
     ...(holder === undefined ? {} : { holder: deps.vault.digest(holder) }),
   });
 }
@@ -118,7 +126,6 @@ async function refuseServerIdentifier(
   caller: Caller,
   clientTransactionId: string,
 ): Promise<void> {
-  if (!maybeServerId(clientTransactionId)) return;
   const id = clientTransactionId.toLowerCase();
   if ((await deps.store.findById(caller.organizationId, id)) === undefined) return;
   refuse('client_id_invalid', 'This clientTransactionId is an identifier of the server.', {
@@ -146,18 +153,13 @@ function placeOf(caller: Caller, request: ProcessRequest) {
   return { storeId, deviceId };
 }
 
-// Place, time, configuration and link may have changed: a replay is answered whatever they are now.
-async function orReplay<T>(
-  replay: () => Promise<SaleAnswer | undefined | ''>,
-  check: () => T | Promise<T>,
-): Promise<T | SaleAnswer> {
-  try {
-    return await check();
-  } catch (refusal) {
-    const answer = await replay();
-    if (answer) return answer;
-    throw refusal;
-  }
+async function replayOr(
+  refusal: unknown,
+  replay: Promise<SaleAnswer | undefined>,
+): Promise<SaleAnswer> {
+  const answer = await replay;
+  if (answer !== undefined) return answer;
+  throw refusal;
 }
 
 /** A fault of place or time comes before that of a used identifier, so it is the one to be told. */
@@ -179,6 +181,7 @@ async function intentOf(
     request: ProcessRequest;
     resolved: Resolved;
     card: PresentedCard;
+    mark: string;
     mode: 'Immediate' | 'Deferred';
     fingerprint: Record<string, unknown>;
   },
@@ -195,7 +198,7 @@ async function intentOf(
     timeZone: resolved.store?.timeZone ?? merchant.timeZone,
   });
   // Kept only now that nothing is left which could refuse the sale.
-  const token = await deps.vault.protect(caller.organizationId, card);
+  const token = await deps.vault.protect(caller.organizationId, card, of.mark);
   const facts: SaleFacts = {
     captureMode: mode,
     entryMode: request.entryMode,
@@ -209,9 +212,9 @@ async function intentOf(
     kind,
     reference,
     partialApproval: request.partialApproval ?? false,
-    ...(card.panSequence === undefined ? {} : { panSequence: card.panSequence }),
-    ...(card.chip === undefined ? {} : { chip: card.chip }),
   };
+  if (card.panSequence !== undefined) facts.panSequence = card.panSequence;
+  if (card.chip !== undefined) facts.chip = card.chip;
   const row = newRow(deps, caller, request, resolved);
   const event: StoredEvent = {
     sequence: 1,

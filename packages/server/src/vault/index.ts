@@ -17,12 +17,14 @@ export type Card = { pan: string /** YYMM */; expiry: string };
 /**
  * The vault's door.
  *
- * `protect` gives the token of a card within an organisation: the same number and expiry give the
- * same token, found by a keyed hash (ADR 0012); two organisations never share one.
+ * `mark` gives the keyed hash that a card is known by within an organisation (ADR 0012), and
+ * `protect` the token: the same number and expiry give the same one, and two organisations never
+ * share it.
  * `reveal` gives the card back to the acquirer link alone, or undefined where the token is unknown.
  */
 export type Vault = {
-  protect(organizationId: string, card: Card): Promise<string>;
+  mark(organizationId: string, card: Card): string;
+  protect(organizationId: string, card: Card, mark: string): Promise<string>;
   reveal(organizationId: string, token: string): Promise<Card | undefined>;
   /** A short keyed hash: tells two values apart and gives neither away. */
   digest(text: string): string;
@@ -30,7 +32,7 @@ export type Vault = {
 };
 
 type Deps = { database: Database; ids: Ids; clock: Clock; masterKey: Buffer };
-type Row = { organizationId: string; fingerprint: Buffer; token: string; sealed: Buffer };
+type Row = { organizationId: string; mark: string; token: string; sealed: Buffer };
 
 const cachedTokensMax = 20_000;
 /** Tokens are UUIDs; other text is unknown, and never reaches the database. */
@@ -56,28 +58,29 @@ const selectCard = {
   text: 'SELECT sealed FROM vault_cards WHERE organization_id = $1 AND token = $2',
 };
 
-const cacheKey = (organizationId: string, fingerprint: string) => organizationId + fingerprint;
+const cacheKey = (organizationId: string, mark: string) => organizationId + mark;
 
 /**
  * Builds the vault over a database and a master key of 32 bytes from the settings.
  *
- * @example const token = await vault.protect(organizationId, { pan, expiry: '3012' });
+ * @example const token = await vault.protect(organizationId, card, vault.mark(organizationId, card));
  */
 export function createVault({ database, ids, clock, masterKey }: Deps): Vault {
   const dataKey = deriveKey(masterKey, 'vault-data');
   // A key object once: made anew from bytes for each hash it costs six times the hash itself.
   const fingerprintKey = createSecretKey(deriveKey(masterKey, 'vault-fingerprint'));
   const tokens = new LRUCache<string, string>({ max: cachedTokensMax });
+  const keyedHash = (text: string) => createHmac('sha256', fingerprintKey).update(text);
 
   const inserts = createGroupCommit<Row, string | undefined>({
     name: 'vault',
-    key: (row) => row.organizationId + row.fingerprint.toString('hex'),
+    key: (row) => cacheKey(row.organizationId, row.mark),
     run: async (rows) => {
       const createdAt = isoTime(clock.now());
       const batch = rows.map((row) => ({
         organization_id: row.organizationId,
         token: row.token,
-        fingerprint: row.fingerprint.toString('hex'),
+        fingerprint: row.mark,
         sealed: row.sealed.toString('hex'),
         created_at: createdAt,
       }));
@@ -103,16 +106,15 @@ export function createVault({ database, ids, clock, masterKey }: Deps): Vault {
   }
 
   return {
-    async protect(organizationId, { pan, expiry }) {
-      const fingerprint = createHmac('sha256', fingerprintKey)
-        .update(`${organizationId}|${pan}|${expiry}`)
-        .digest();
-      const key = cacheKey(organizationId, fingerprint.toString('hex'));
+    mark: (organizationId, { pan, expiry }) =>
+      keyedHash(`${organizationId}|${pan}|${expiry}`).digest('hex'),
+    async protect(organizationId, { pan, expiry }, mark) {
+      const key = cacheKey(organizationId, mark);
       const known = tokens.get(key);
       if (known !== undefined) return known;
       const token = ids.uuidV4();
       const sealed = seal(dataKey, Buffer.from(`${pan}|${expiry}`), `${organizationId}|${token}`);
-      const standing = await settledToken({ organizationId, fingerprint, token, sealed });
+      const standing = await settledToken({ organizationId, mark, token, sealed });
       tokens.set(key, standing);
       return standing;
     },
@@ -126,8 +128,7 @@ export function createVault({ database, ids, clock, masterKey }: Deps): Vault {
         .split('|');
       return pan === undefined || expiry === undefined ? undefined : { pan, expiry };
     },
-    digest: (text) =>
-      createHmac('sha256', fingerprintKey).update(`text|${text}`).digest('base64url').slice(0, 22),
+    digest: (text) => keyedHash(`text|${text}`).digest('base64url').slice(0, 22),
     drain: () => inserts.drain(),
   };
 }
