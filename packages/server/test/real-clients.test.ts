@@ -11,7 +11,7 @@ import type { NewApplication } from '../src/identity/index.ts';
 import { type Browser, createBrowser, fetchOver, overTls } from './browser.ts';
 import { type TestHouse, testHouse } from './house.ts';
 import { openShop, type Shop } from './shop.ts';
-import { answerPage, callbackOf, signIn } from './sign-in.ts';
+import { answerPage, authorizationAddress, callbackOf, signIn } from './sign-in.ts';
 
 /** The libraries spell out the part of `fetch` that they use. */
 type Fetch = (address: string, options: object) => Promise<Response>;
@@ -322,4 +322,42 @@ describe('an independent client', () => {
       // It knows RS256 alone, which is why the tokens of people have that.
       await assert.rejects(manager.obtainFromClientCredentials(), /public key signature/);
     }));
+
+  test('leaves no secret, code or token in the log, not even one in an address', async () => {
+    const { clientId, clientSecret } = await identity().createApplication(facts());
+    const path = `/oauth2/v1/${userDomainId}/auth`;
+    const wanted = { client_id: clientId, redirect_uri: redirectUri };
+    const wrong = `wrong-${randomUUID()}`;
+    const link = authorizationAddress(path, { ...wanted, client_secret: clientSecret });
+    const refused = authorizationAddress(path, { ...wanted, client_secret: wrong });
+    assert.equal((await openBrowser().visit(refused)).status, 401);
+    const browser = openBrowser();
+    const callback = await signIn(identity(), browser, link, { userId });
+    const code = String(callback.searchParams.get('code'));
+    const form = {
+      grant_type: 'authorization_code',
+      client_id: clientId,
+      client_secret: clientSecret,
+      redirect_uri: redirectUri,
+    };
+    const answers = [];
+    for (const given of [`${code}x`, code, code]) {
+      const seen = await browser.visit(`/oauth2/v1/${userDomainId}/token`, {
+        form: { ...form, code: given },
+      });
+      answers.push(seen);
+    }
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [400, 200, 400],
+    );
+    const tokens = answers[1]?.json() ?? {};
+    const secrets = [clientSecret, wrong, code, ...browser.cookies.map(({ value }) => value)];
+    secrets.push(String(tokens['access_token']), String(tokens['refresh_token']));
+    const log = house.logged.join('');
+    assert.ok(log.includes(clientId), 'it does tell who was refused');
+    for (const secret of secrets) {
+      if (secret !== '') assert.equal(log.includes(secret), false, secret);
+    }
+  });
 });
