@@ -36,8 +36,9 @@ describe('group commit', () => {
         fc.array(rowFacts, { maxLength: 60 }),
         fc.integer({ min: 1, max: 3 }),
         fc.integer({ min: 1, max: 8 }),
+        fc.integer({ min: 1, max: 4 }),
         fc.boolean(),
-        async (facts, lanes, maxRows, sameKeyTogether) => {
+        async (facts, lanes, maxRows, laneRows, sameKeyTogether) => {
           let inFlight = 0;
           let mostInFlight = 0;
           const busyKeys = new Set<string>();
@@ -47,6 +48,7 @@ describe('group commit', () => {
             name: 'test',
             lanes,
             maxRows,
+            laneRows,
             sameKeyTogether,
             key: keyOf,
             async run(rows) {
@@ -106,7 +108,7 @@ describe('group commit', () => {
 
   test('a turn’s rows go together, one alone goes alone, and more wait for a lane', async () => {
     const { batches, run } = gated();
-    const group = createGroupCommit<Row, number>({ name: 'test', key: keyOf, run });
+    const group = createGroupCommit<Row, number>({ name: 'test', laneRows: 2, key: keyOf, run });
     const keys = () => batches.map(({ rows }) => rows.map(keyOf));
     const results = [group.submit({ id: 0, key: 'e' })];
     await turn();
@@ -126,6 +128,35 @@ describe('group commit', () => {
     assert.deepEqual(await Promise.all(results), [0, 1, 2, 3, 4]);
     await group.drain();
     assert.equal(await Promise.race([group.drain(), Promise.resolve('late')]), undefined);
+  });
+
+  test('few rows wait for the statement that runs', async () => {
+    const { batches, run } = gated();
+    const options = { name: 'test', laneRows: 2, holdMs: 60_000, key: keyOf, run };
+    const group = createGroupCommit<Row, number>(options);
+    const results = [group.submit({ id: 0, key: 'a' })];
+    await turn();
+    results.push(group.submit({ id: 1, key: 'b' }));
+    await turn();
+    assert.deepEqual([batches.length, group.waiting()], [1, 1]);
+    batches[0]?.end();
+    await eventually('the second batch', () => batches.length === 2);
+    batches[1]?.end();
+    assert.deepEqual(await Promise.all(results), [0, 1]);
+    await group.drain();
+  });
+
+  test('no row waits for long for a statement that is held up', async () => {
+    const { batches, run } = gated();
+    const options = { name: 'test', laneRows: 2, holdMs: 1, key: keyOf, run };
+    const group = createGroupCommit<Row, number>(options);
+    const results = [group.submit({ id: 0, key: 'a' })];
+    await turn();
+    results.push(group.submit({ id: 1, key: 'b' }));
+    await eventually('the second batch, beside the first', () => batches.length === 2);
+    for (const { end } of batches) end();
+    assert.deepEqual(await Promise.all(results), [0, 1]);
+    await group.drain();
   });
 
   test('a full queue refuses, and says when to come again', async () => {
