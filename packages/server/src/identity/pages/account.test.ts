@@ -65,6 +65,7 @@ describe('the account page', () => {
     assert.match(text, /Signed in as <strong>Ada Byron<\/strong>/);
     assert.ok(text.includes(`(${username}@${pages.realm.userDomainId})`));
     assert.match(text, /This browser/);
+    assert.match(text, /<h3>Firefox on Windows<span class="tag">This browser/);
     assert.match(text, /<strong>Signed in<\/strong><p>[^<]+Firefox on Windows · 127\.0\.0\.1/);
     assert.match(text, /<strong class="refused">Refused<\/strong>/);
     const local = new Intl.DateTimeFormat('en-GB', {

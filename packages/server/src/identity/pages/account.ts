@@ -11,7 +11,7 @@ import { doneView } from './views/notice.ts';
 import { confirmView } from './views/password.ts';
 import { originOf, type RealmVisit, type Visits } from './visits.ts';
 
-const signInsShown = 10;
+const signInsRead = 50;
 /** After that the password is asked for again. */
 const confirmedSeconds = 300;
 
@@ -170,7 +170,7 @@ export function createAccount({ accounts, sessions, clock, visits, answers, step
       const { organizationId, userDomainId } = realm;
       const [opened, signIns, passkeys] = await Promise.all([
         sessions.list(organizationId, user.userId),
-        accounts.signIns.list(user, { limit: signInsShown }),
+        accounts.signIns.list(user, { limit: signInsRead }),
         accounts.passkeys.list(user),
       ]);
       const what = visit.request.query['saved'] ?? '';

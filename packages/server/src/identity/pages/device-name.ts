@@ -1,4 +1,6 @@
 // Names a device by its User-Agent, so that people know theirs again; a guess, and never more than words.
+import type { SignInRecord } from '../accounts/index.ts';
+import type { SessionFacts } from '../sessions.ts';
 
 const browsers: readonly (readonly [RegExp, string])[] = [
   [/\bEdgA?\//, 'Edge'],
@@ -35,4 +37,23 @@ export function deviceName(
   const system = named(userAgent, systems);
   if (browser === undefined) return system === undefined ? undefined : { browser: system };
   return system === undefined ? { browser } : { browser, system };
+}
+
+/** Sessions tell their beginning in whole seconds, rounded either way. */
+const nearMs = 1500;
+
+/**
+ * A session keeps no trace of the browser; the attempt that began it does. Only where one device
+ * alone signed in at that moment is it named.
+ */
+export function userAgentOf(
+  { kind, signedInAt }: Pick<SessionFacts, 'kind' | 'signedInAt'>,
+  signIns: readonly Pick<SignInRecord, 'at' | 'outcome' | 'userAgent'>[],
+): string | undefined {
+  if (kind !== 'Browser') return undefined;
+  const near = signIns.filter(
+    ({ at, outcome }) => outcome === 'Success' && Math.abs(at - signedInAt) <= nearMs,
+  );
+  const agents = new Set(near.map(({ userAgent }) => userAgent));
+  return agents.size === 1 ? near[0]?.userAgent : undefined;
 }

@@ -8,7 +8,7 @@ import {
   submit,
 } from '../../../test/sign-in-pages.ts';
 import { policySource } from './answers.ts';
-import { deviceName } from './device-name.ts';
+import { deviceName, userAgentOf } from './device-name.ts';
 import { clientOf } from './entry.ts';
 import { withoutDomain } from './sign-in.ts';
 
@@ -173,6 +173,13 @@ describe('small rules of the pages', () => {
     assert.deepEqual(deviceName(edge), { browser: 'Edge', system: 'Windows' });
     assert.deepEqual(deviceName('curl/8.5'), { browser: 'curl' });
     assert.deepEqual(deviceName('something on Linux'), { browser: 'Linux' });
+    const session = { kind: 'Browser', signedInAt: 5000 } as const;
+    const record = { at: 4200, outcome: 'Success', userAgent: chrome } as const;
+    assert.equal(userAgentOf(session, [record]), chrome);
+    assert.equal(userAgentOf({ ...session, kind: 'Password' }, [record]), undefined);
+    assert.equal(userAgentOf(session, [record, { ...record, userAgent: edge }]), undefined);
+    assert.equal(userAgentOf(session, [{ ...record, outcome: 'WrongCode' }]), undefined);
+    assert.equal(userAgentOf(session, [{ ...record, at: 8000 }]), undefined);
     assert.equal(deviceName('unheard of'), undefined);
     assert.equal(deviceName(undefined), undefined);
   });

@@ -3,10 +3,12 @@ import { type Html, html } from '../../../http/index.ts';
 import type { SignInRecord, User } from '../../accounts/index.ts';
 import type { SessionFacts } from '../../sessions.ts';
 import type { Answer } from '../answers.ts';
-import { deviceName } from '../device-name.ts';
+import { deviceName, userAgentOf } from '../device-name.ts';
 import { form, hidden, lesser } from '../fields.ts';
 import { nothing } from '../layout.ts';
 import type { Words } from '../words/index.ts';
+
+const signInsShown = 10;
 
 export type Saved = keyof Words['account']['saved'];
 
@@ -17,6 +19,7 @@ export type AccountFacts = {
   readonly user: User;
   readonly sessionId: string;
   readonly sessions: readonly SessionFacts[];
+  /** More than are shown: they tell which device a session is of. */
   readonly signIns: readonly SignInRecord[];
   readonly passkeys: number;
   readonly saved?: Saved | undefined;
@@ -84,35 +87,41 @@ function methodRows(words: Words, { base, user, passkeys }: AccountFacts): Html[
   ];
 }
 
-function sessionRow(
-  words: Words,
-  facts: AccountFacts,
-  session: SessionFacts,
-  number: number,
-): Html {
+function deviceText({ account }: Words, userAgent: string | undefined): string | undefined {
+  const device = deviceName(userAgent);
+  if (device === undefined) return undefined;
+  const { browser, system } = device;
+  return system === undefined ? browser : account.device(browser, system);
+}
+
+function sessionRow(words: Words, facts: AccountFacts, session: SessionFacts): Html {
   const { account } = words;
-  const { base, token, sessionId, user } = facts;
+  const { base, token, sessionId, user, signIns } = facts;
   const time = timeWriter(words, user.zoneinfo);
   const isThis = session.sessionId === sessionId;
-  const name = `${account.kinds[session.kind]} ${number}`;
-  const texts = [
-    account.since(time(session.signedInAt)),
-    account.lastSeen(time(session.lastSeenAt)),
-  ];
+  const userAgent = userAgentOf(session, signIns);
+  const name = deviceText(words, userAgent) ?? account.kinds[session.kind];
+  const since = account.since(time(session.signedInAt));
+  const lastSeen = account.lastSeen(time(session.lastSeenAt));
   const tag = html`<span class="tag">${account.thisSession}</span>`;
   const end = form({
     action: `${base}/sessions/end`,
     token,
     isInline: true,
-    parts: [hidden('session', session.sessionId), lesser(words.signOut, account.endSession(name))],
+    parts: [
+      hidden('session', session.sessionId),
+      lesser(words.signOut, account.endSession(`${name}, ${since}`)),
+    ],
   });
-  return html`<li><div class="what"><h3>${name}${isThis ? tag : nothing}</h3><p>${texts.join(' · ')}</p></div>${isThis ? nothing : end}</li>
+  return html`<li><div class="what"><h3>${name}${isThis ? tag : nothing}</h3><p>${since} · ${lastSeen}</p></div>${isThis ? nothing : end}</li>
 `;
 }
 
 function sessionSection(words: Words, facts: AccountFacts): Html {
   const { account } = words;
-  const { sessions, base, token } = facts;
+  const { sessions, sessionId, base, token } = facts;
+  const isThis = (each: SessionFacts) => each.sessionId === sessionId;
+  const ordered = [...sessions].sort((one, other) => Number(isThis(other)) - Number(isThis(one)));
   const others = form({
     action: `${base}/sessions/end-others`,
     token,
@@ -120,16 +129,9 @@ function sessionSection(words: Words, facts: AccountFacts): Html {
   });
   return html`<section aria-labelledby="sessions"><h2 id="sessions">${account.sessions}</h2>
 <ul class="rows">
-${sessions.map((session, at) => sessionRow(words, facts, session, at + 1))}</ul>
+${ordered.map((session) => sessionRow(words, facts, session))}</ul>
 ${sessions.length < 2 ? nothing : html`<div class="below">${others}</div>`}</section>
 `;
-}
-
-function deviceText(words: Words, userAgent: string | undefined): string {
-  const device = deviceName(userAgent);
-  if (device === undefined) return words.account.unknownDevice;
-  const { browser, system } = device;
-  return system === undefined ? browser : words.account.device(browser, system);
 }
 
 /** Why exactly an attempt was refused is for the audit: here it would help a thief. */
@@ -142,11 +144,12 @@ function outcomeOf({ kind, outcome }: SignInRecord): keyof Words['account']['out
 function signInSection(words: Words, { signIns, user }: AccountFacts): Html {
   const { account } = words;
   const time = timeWriter(words, user.zoneinfo);
-  const rows = signIns.map((record) => {
+  const rows = signIns.slice(0, signInsShown).map((record) => {
     const { at, address, userAgent } = record;
     const what = outcomeOf(record);
     const mark = what === 'refused' ? { html: ' class="refused"' } : nothing;
-    const told = [time(at), deviceText(words, userAgent), address].filter(Boolean).join(' · ');
+    const device = deviceText(words, userAgent) ?? account.unknownDevice;
+    const told = [time(at), device, address].filter(Boolean).join(' · ');
     return html`<li><div class="what"><strong${mark}>${account.outcomes[what]}</strong><p>${told}</p></div></li>
 `;
   });
