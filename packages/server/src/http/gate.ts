@@ -35,13 +35,13 @@ export function createGate(facts: RouteFacts, deps: GateDeps): Gate {
 
   async function checkCaller(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     if (isPublic) {
-      await takeRate({ address: request.ip }, reply);
+      takeRate({ address: request.ip }, reply);
       if (needsCertificate) await certificates.demand(request);
       return;
     }
     const caller = await authenticate(request);
     request.caller = caller;
-    await takeRate(caller, reply);
+    takeRate(caller, reply);
     checkPermission(caller);
   }
 

@@ -20,6 +20,7 @@ import { type OpenApiFacts, writeOpenApi } from './openapi.ts';
 import { createErrorHandler, createProblemSender } from './problem.ts';
 import { createRateLimits, type RatePolicies } from './rate-limits.ts';
 import { createRequestIds, requestIdHeader, traceIdOf } from './request-identity.ts';
+import { createRequestLog } from './request-log.ts';
 import { createRequestMetrics } from './request-metrics.ts';
 import type { RouteFacts } from './routes.ts';
 import {
@@ -151,10 +152,11 @@ function createApp({ settings, tls, log, ids }: HttpDeps, drain: Drain): Fastify
     serverFactory: (listener) => createListener(drain.counting(listener), tls),
     loggerInstance,
     logController: new LogController({ disableRequestLogging: true }),
-    childLoggerFactory: (parent, { reqId }, options, raw) => {
-      const traceId = traceIdOf(raw);
-      return parent.child({ requestId: reqId, ...(traceId && { traceId }) }, options);
-    },
+    childLoggerFactory: (_parent, { reqId }, options, raw) =>
+      createRequestLog(log, () => {
+        const traceId = traceIdOf(raw);
+        return log.child({ requestId: reqId, ...(traceId && { traceId }) }, options);
+      }),
     genReqId: createRequestIds(ids.uuid),
     requestIdHeader: false,
     trustProxy: settings.trustProxy === undefined ? false : [...settings.trustProxy],
