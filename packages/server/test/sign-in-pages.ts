@@ -44,6 +44,8 @@ export type SignInPagesDeps = {
   readonly redirectUri?: string;
   readonly clock?: MovableClock;
   readonly settings?: TestRealmDeps['pages'];
+  /** Requests to pages, of an address in a minute; left out: more than a test makes. */
+  readonly pagesPerMinute?: number;
   /** Opens a port with TLS, for browsers with a window. */
   readonly listens?: boolean;
 };
@@ -83,7 +85,7 @@ export async function openSignInPages(deps: SignInPagesDeps = {}): Promise<SignI
         log: createLog({ logLevel: 'silent', instanceName: 'test' }),
         ids: systemIds,
         verifyToken,
-        rateLimits: { pages: { windowSeconds: 1, limit: 10_000 } },
+        rateLimits: { pages: { windowSeconds: 60, limit: deps.pagesPerMinute ?? 10_000 } },
       });
       return http.app;
     },

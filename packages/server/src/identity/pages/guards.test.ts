@@ -247,6 +247,23 @@ describe('the sign-in pages', () => {
     }
   });
 
+  test('who asks too often gets a page that says so, and when to come again', async () => {
+    const few = await openSignInPages({ pagesPerMinute: 2 });
+    try {
+      const browser = few.openBrowser();
+      await browser.visit('/auth/sign-in');
+      await browser.visit('/auth/sign-in');
+      const seen = await browser.visit('/auth/sign-in');
+      assert.equal(seen.status, 429);
+      assert.match(seen.text, /Too many requests/);
+      assert.ok(Number(seen.headers['retry-after']) > 0);
+      const style = await browser.visit('/auth/assets/pages.css');
+      assert.equal(style.status, 200, 'files are counted apart');
+    } finally {
+      await few.close();
+    }
+  });
+
   test('no cookie is for scripts, for other hosts, or for plain connections', async () => {
     const browser = pages.openBrowser();
     await browser.browse(`${pages.link}&ui_locales=fr`);
