@@ -20,7 +20,7 @@ export const defaultRatePolicies = {
   reports: { windowSeconds: 1, limit: 100 },
   public: { windowSeconds: 1, limit: 200 },
   // Of an address: a whole office may sign in at nine. Who guesses meets the limits of accounts first.
-  pages: { windowSeconds: 60, limit: 600 },
+  pages: { windowSeconds: 60, limit: 3000 },
 } as const satisfies RatePolicies;
 
 /** Keys that one counter follows; further ones of the same window share one place. */

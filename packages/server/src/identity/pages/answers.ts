@@ -63,6 +63,8 @@ export function createAnswers(frame: Frame & { readonly assets: { scripts: reado
   return {
     page({ language, path, reply }: Visit, answer: Answer): FastifyReply {
       const scripts = answer.usesPasskey === true ? frame.assets.scripts : [];
+      // No scheme of HTTP's own: the form of the page is the way to prove oneself.
+      if (answer.status === 401) reply.header('www-authenticate', 'Form realm="switchyard"');
       return reply
         .code(answer.status ?? 200)
         .headers(headersOf(answer))

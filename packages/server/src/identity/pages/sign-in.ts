@@ -95,10 +95,8 @@ export function createSignIn(deps: Deps) {
   }
 
   function refuse(visit: FlowVisit, username: string, retryAfterSeconds?: number): FastifyReply {
-    const { words, reply, realm } = visit;
+    const { words, reply } = visit;
     if (retryAfterSeconds === undefined) {
-      // No scheme of HTTP's own: the form of this page is the way to prove oneself.
-      reply.header('www-authenticate', `Form realm="${realm.userDomainId}"`);
       return show(visit, { username, refusal: words.step.wrong, status: 401 });
     }
     reply.header('retry-after', String(retryAfterSeconds));
