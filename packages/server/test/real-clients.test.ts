@@ -102,7 +102,9 @@ describe('an independent client', () => {
     assert.equal(tokens.expiresIn(), 300);
     const info = await openid.fetchUserInfo(configuration, tokens.access_token, userId);
     assert.equal(info.email, 'ada@shop.example');
-    const refreshed = await openid.refreshTokenGrant(configuration, String(tokens.refresh_token));
+    const refreshed = await openid.refreshTokenGrant(configuration, String(tokens.refresh_token), {
+      scope: 'openid',
+    });
     assert.equal(refreshed.claims()?.sub, userId);
     await assert.rejects(
       openid.refreshTokenGrant(configuration, String(tokens.refresh_token)),

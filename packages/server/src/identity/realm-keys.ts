@@ -51,6 +51,9 @@ export function createKeyRing(masterKey: Buffer, makeKey: MakeKey = makePrivateK
         }),
       ),
 
+    refreshKeyOf: (organizationId: string): Buffer =>
+      deriveKey(masterKey, `refresh-tokens|${organizationId}`),
+
     open(organizationId: string, sealed: SealedKey): RealmKey {
       const { keyId, algorithm, activeFrom } = sealed;
       const opened = openSealed(sealingKey, sealed.privateSealed, boundTo(organizationId, keyId));

@@ -8,7 +8,8 @@ import type { Revision } from './revision.ts';
 import type { IdentityStore } from './store.ts';
 import type { Realm, RealmKey } from './types.ts';
 
-export const cachedRealmsMax = 500;
+/** 12 KB each: keys, and what was revoked. */
+const cachedRealmsMax = 4_000;
 /** How long another process may take to see rotated keys, a revoked token, a disabled domain. */
 export const realmTtlMs = 20_000;
 
@@ -52,6 +53,7 @@ export function createRealms(deps: Deps) {
       issuer: issuerPrefix + userDomainId,
       keys: new Map(keys.map((key) => [key.keyId, key])),
       signing: { ES256, RS256 },
+      refreshKey: known?.refreshKey ?? keyRing.refreshKeyOf(domain.organizationId),
       revoked: new Set(revoked),
     };
   }

@@ -100,7 +100,8 @@ describe('a refresh token', () => {
     let last = first;
     for (let times = 0; times < 3; times += 1) {
       flow.clock.advance(300_000);
-      const { status, body } = await flow.refresh(last.refresh_token);
+      const asked = { scope: first.scope };
+      const { status, body } = await flow.refresh(last.refresh_token, asked);
       assert.equal(status, 200, JSON.stringify(body));
       last = body as Tokens;
       assert.equal(last.session_state, first.session_state);
@@ -118,6 +119,35 @@ describe('a refresh token', () => {
       );
       assert.notEqual(jti, decodeJwt(first.refresh_token).jti);
     }
+  });
+
+  test('brings an ID token where `openid` is asked for again, else none', async () => {
+    const first = await flow.tokens();
+    const { body } = await flow.refresh(first.refresh_token);
+    assert.equal(body['id_token'], undefined);
+    assert.equal(body['scope'], first.scope);
+    const asked = await flow.refresh(String(body['refresh_token']), { scope: 'openid' });
+    assert.equal(decodeJwt(String(asked.body['id_token'])).sub, flow.user.userId);
+  });
+
+  test('that was signed by somebody else, or changed, is refused', async () => {
+    const { refresh_token: token } = await flow.tokens();
+    const [head = '', payload = '', signature = ''] = token.split('.');
+    const claims = decodeJwt(token);
+    const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+    const wider = encoded({ ...claims, scope: `${claims['scope']} phone` });
+    const none = encoded({ typ: 'JWT', alg: 'none' });
+    for (const forged of [
+      `${head}.${wider}.${signature}`,
+      `${none}.${payload}.`,
+      `${none}.${payload}.${signature}`,
+      `${head}.${payload}.`,
+      `${head}.${payload}.${signature}x`,
+      `${head}.${payload}.${signature}.`,
+    ]) {
+      assert.equal(await errorOf(forged), 'invalid_grant', forged);
+    }
+    assert.equal(await errorOf(token), undefined);
   });
 
   test('that many redeem at once is good for one of them, each time', async () => {

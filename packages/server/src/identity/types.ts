@@ -77,6 +77,8 @@ export type Realm = UserDomain & {
   /** Every key that still verifies, by its id. */
   readonly keys: ReadonlyMap<string, RealmKey>;
   readonly signing: Readonly<Record<SigningAlgorithm, RealmKey>>;
+  /** Of its refresh tokens; in no JWKS. */
+  readonly refreshKey: Buffer;
   /** Ids of access tokens that were revoked before they expired. */
   readonly revoked: ReadonlySet<string>;
 };

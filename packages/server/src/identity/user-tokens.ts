@@ -7,7 +7,7 @@ import { idTokenClaims, type UserIssue, userClaims } from './claims.ts';
 import type { Families } from './families.ts';
 import type { Family, FamilyFacts, FamilyKind } from './family-store.ts';
 import { signJwt } from './jwt.ts';
-import { refreshClaims } from './refresh-claims.ts';
+import { refreshClaims, signRefreshToken } from './refresh-claims.ts';
 import type { Application, Realm } from './types.ts';
 
 /** Unless the application has a time of its own. */
@@ -47,6 +47,11 @@ export type TokenResponse = {
 export type UserTokens = ReturnType<typeof createUserTokens>;
 
 type Deps = { families: Families; ids: Ids };
+type Granted = {
+  readonly scope: string;
+  readonly nonce?: string | undefined;
+  readonly withIdToken?: boolean;
+};
 type Holder = { readonly application: Application; readonly user: User };
 
 function accessMsOf({ application, device }: NewSignIn): number {
@@ -66,9 +71,9 @@ export function createUserTokens({ families, ids }: Deps) {
     realm: Realm,
     { application, user }: Holder,
     family: Family,
-    granted: { readonly scope: string; readonly nonce?: string | undefined },
+    granted: Granted,
   ): Promise<TokenResponse> {
-    const { scope, nonce } = granted;
+    const { scope, nonce, withIdToken = true } = granted;
     const { facts, familyId, refreshedAt, accessExpiresAt } = family;
     const device = facts.device as DeviceFacts | undefined;
     const issue: UserIssue = {
@@ -88,8 +93,8 @@ export function createUserTokens({ families, ids }: Deps) {
     };
     const { ES256, RS256 } = realm.signing;
     const accessToken = await signJwt(device === undefined ? RS256 : ES256, userClaims(issue));
-    const refreshToken = await signJwt(ES256, refreshClaims(realm, family));
-    const isAboutTheUser = scope.split(' ').includes('openid');
+    const refreshToken = signRefreshToken(realm, refreshClaims(realm, family));
+    const isAboutTheUser = withIdToken && scope.split(' ').includes('openid');
     return {
       access_token: accessToken,
       expires_in: issue.expiresAt - issue.issuedAt,
@@ -152,7 +157,7 @@ export function createUserTokens({ families, ids }: Deps) {
     async renew(
       realm: Realm,
       holder: Holder,
-      wanted: { familyId: string; tokenId: string; scope: string },
+      wanted: { familyId: string; tokenId: string; scope: string; withIdToken: boolean },
     ): Promise<TokenResponse | undefined> {
       const { application, user } = holder;
       const family = await families.renew({
