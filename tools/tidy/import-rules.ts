@@ -23,12 +23,14 @@ export const packageTable: Record<string, string[]> = {
 /** Besides these, every room may use `platform` and `http`. */
 export const roomTable: Record<string, string[]> = {
   reference: [],
+  audit: [],
   identity: [],
-  provisioning: [],
+  provisioning: ['audit'],
+  catalog: ['provisioning', 'audit'],
   vault: [],
   acquiring: [],
   payments: ['provisioning', 'acquiring', 'vault'],
-  demo: ['identity', 'provisioning', 'acquiring'],
+  demo: ['identity', 'provisioning', 'acquiring', 'catalog'],
 };
 
 const groundTable: Record<string, string[]> = { platform: [], http: ['platform'] };

@@ -1,6 +1,7 @@
 // The plan of the house: builds each room and hands it what it needs; nothing is started here.
 import { fileURLToPath } from 'node:url';
 import { createAcquiring } from './acquiring/index.ts';
+import { type Audit, createAudit } from './audit/index.ts';
 import { createHttp, type Http, type HttpDeps } from './http/index.ts';
 import {
   createIdentity,
@@ -56,6 +57,7 @@ export type House = {
   identity: Identity;
   provisioning: Provisioning;
   payments: Payments;
+  audit: Audit;
   metrics: Metrics;
   /** Opens acquirer links that were made a moment ago, without waiting for the next look. */
   openLinks(): Promise<void>;
@@ -122,6 +124,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
   const metrics = createMetrics({ processMetrics: deps.processMetrics ?? false });
   const jobs = createJobs({ database, clock, ids, log, metrics });
   const mail = createMail({ settings, clock, ids });
+  const audit = createAudit({ database, clock, jobs, masterKey });
   const outbox = createOutbox({ database, log, metrics });
   const provisioning = createProvisioning({ database, clock, ids });
   const identity = createIdentity({
@@ -175,6 +178,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
     identity,
     provisioning,
     payments,
+    audit,
     metrics,
     openLinks: acquiring.openLinks,
     async start() {

@@ -4,6 +4,8 @@ import type { Permission } from '@switchyard/contract';
 export type Caller = {
   readonly subject: string;
   readonly clientId: string;
+  /** The user, where the token was given to one; without it the application acts for itself. */
+  readonly userId?: string;
   readonly realm: string;
   readonly organizationId: string;
   readonly entityType: 'tenant' | 'merchant';

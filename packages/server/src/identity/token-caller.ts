@@ -121,6 +121,7 @@ export function createCallers(): Callers {
      */
     ofUser: (token, realm, user) => ({
       ...factsOf(token, realm),
+      userId: user.userId,
       ...entityOf(user.scopeEntityType, user.scopeEntityId),
       permissions: setOf(permissionsAt(token.deviceId !== undefined, user.permissions)),
     }),

@@ -50,7 +50,7 @@ export {
   type OutboxSubscriber,
 } from './outbox.ts';
 export { safeInteger } from './postgres-types.ts';
-export { scrubText } from './redaction.ts';
+export { isSecretMember, scrubText } from './redaction.ts';
 export { openSealed, seal } from './seal.ts';
 export {
   readSettings,

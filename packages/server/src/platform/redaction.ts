@@ -64,6 +64,11 @@ export function scrubLine(line: string): string {
   }
 }
 
+/** Whether a member of this name holds what must not be kept or shown. */
+export function isSecretMember(name: string): boolean {
+  return secretMember.test(name.toLowerCase().replace(/[-_]/g, ''));
+}
+
 function isSuspicious(text: string): boolean {
   return telltaleDigits.test(text) || telltaleWords.test(text.toLowerCase());
 }
@@ -80,7 +85,7 @@ function scrubValue(value: unknown, depth: number): unknown {
   return Object.fromEntries(
     Object.entries(value).map(([name, member]) => [
       scrubText(name),
-      secretMember.test(name.toLowerCase().replace(/[-_]/g, ''))
+      isSecretMember(name)
         ? redacted
         : scrubValue(member, depth + 1),
     ]),

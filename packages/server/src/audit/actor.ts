@@ -1,0 +1,17 @@
+// Names who makes a change: the caller of a request, or the platform by itself.
+import type { Caller } from '../http/index.ts';
+import type { Author } from './types.ts';
+
+/** @example await audit.record(trx, { ...actorOf(request.caller, request.id), action, entity, … }); */
+export function actorOf(
+  { subject, clientId, userId }: Pick<Caller, 'subject' | 'clientId' | 'userId'>,
+  requestId: string,
+): Author {
+  const kind = userId === undefined ? 'Application' : 'User';
+  return { actor: { subject, clientId, kind }, requestId };
+}
+
+/** Of what nobody asked for: seeds, jobs, rules. */
+export const platformAuthor: Author = {
+  actor: { subject: 'platform', clientId: 'platform', kind: 'Platform' },
+};

@@ -1,0 +1,66 @@
+// Makes records of entries: each with its number, its time and the hash that ties it to the one before.
+import { hash } from 'node:crypto';
+import { type AuditRecord, auditRecordText } from '@switchyard/contract';
+import { isoTime, isSecretMember } from '../platform/index.ts';
+import type { AuditEntry } from './types.ts';
+
+/** The end of a chain, as the next record needs it. */
+export type Head = {
+  readonly sequence: number;
+  readonly hash: string;
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly checkpointSequence: number;
+};
+
+const redacted = '[redacted]';
+const depthMax = 16;
+
+/** As the database gives it back, so that the hash is the same: no dates, no characters it cannot hold. */
+function keepable(value: unknown, depth = 0): unknown {
+  if (depth > depthMax) throw new RangeError('the audit keeps no value that lies so deep');
+  if (typeof value === 'string') return value.toWellFormed().replaceAll('\0', '�');
+  if (Array.isArray(value)) return value.map((item) => keepable(item ?? null, depth + 1));
+  if (value instanceof Date) return value.toISOString();
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([, member]) => member !== undefined)
+      .map(([name, member]) => [
+        name,
+        isSecretMember(name) ? redacted : keepable(member, depth + 1),
+      ]),
+  );
+}
+
+const snapshotOf = (value: object) => keepable(value) as Record<string, unknown>;
+
+function chained(entry: AuditEntry, head: Head, now: number): AuditRecord {
+  const { organizationId, actor, action, entity, before, after, requestId } = entry;
+  const content = {
+    organizationId,
+    sequence: head.sequence + 1,
+    // Processes have clocks of their own; in a chain time does not run backwards.
+    at: isoTime(Math.max(now, head.at)),
+    actor,
+    action,
+    entity,
+    ...(before === undefined ? {} : { before: snapshotOf(before) }),
+    ...(after === undefined ? {} : { after: snapshotOf(after) }),
+    ...(requestId === undefined ? {} : { requestId }),
+    previousHash: head.hash,
+  };
+  return { ...content, hash: hash('sha256', auditRecordText(content), 'hex') };
+}
+
+/** The records of the entries, in their order, behind the end of the chain. */
+export function chainOf(entries: readonly AuditEntry[], head: Head, now: number): AuditRecord[] {
+  const records: AuditRecord[] = [];
+  let end = head;
+  for (const entry of entries) {
+    const record = chained(entry, end, now);
+    records.push(record);
+    end = { ...head, sequence: record.sequence, hash: record.hash, at: Date.parse(record.at) };
+  }
+  return records;
+}

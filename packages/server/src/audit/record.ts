@@ -1,0 +1,49 @@
+// Adds changes to the chain of their organisation, within the transaction that makes them.
+import type { Kysely } from 'kysely';
+import type { Clock, Jobs } from '../platform/index.ts';
+import { chainOf, type Head } from './chain.ts';
+import { append, lockHead } from './store.ts';
+import type { AuditEntry, Recorder } from './types.ts';
+
+/** What one statement carries; whoever has more to tell asks several times. */
+const entriesMax = 10_000;
+/** So many records, or so much time, lie between two checkpoints at most. */
+const recordsPerCheckpoint = 1_000;
+const checkpointAfterMs = 3_600_000;
+export const checkpointKind = 'audit-checkpoint';
+
+export type RecorderDeps = {
+  readonly clock: Clock;
+  readonly jobs: Pick<Jobs, 'handle' | 'enqueue'>;
+};
+
+/** @example const { record } = createRecorder({ clock, jobs }); */
+export function createRecorder({ clock, jobs }: RecorderDeps): Recorder {
+  /** The first record behind a checkpoint orders the next one, and so does each full thousand. */
+  function nextCheckpoint(head: Head, sequence: number, now: number): number | undefined {
+    const thousands = (count: number) =>
+      Math.floor((count - head.checkpointSequence) / recordsPerCheckpoint);
+    if (thousands(sequence) > thousands(head.sequence)) return now;
+    return head.sequence === head.checkpointSequence ? now + checkpointAfterMs : undefined;
+  }
+
+  async function recordAll(trx: Kysely<unknown>, entries: readonly AuditEntry[]): Promise<void> {
+    const organizationId = entries[0]?.organizationId;
+    if (organizationId === undefined) return;
+    if (entries.length > entriesMax) throw new RangeError(`more than ${entriesMax} audit entries`);
+    if (entries.some((entry) => entry.organizationId !== organizationId)) {
+      throw new RangeError('the audit takes entries of one organisation at a time');
+    }
+    const head = await lockHead(trx, organizationId);
+    const now = clock.now();
+    const records = chainOf(entries, head, now);
+    const last = records.at(-1);
+    if (last === undefined) return;
+    await append(trx, organizationId, records, last);
+    const dueAt = nextCheckpoint(head, last.sequence, now);
+    if (dueAt === undefined) return;
+    await jobs.enqueue({ organizationId, kind: checkpointKind, payload: {}, dueAt }, trx);
+  }
+
+  return { record: (trx, entry) => recordAll(trx, [entry]), recordAll };
+}
