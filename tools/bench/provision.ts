@@ -1,5 +1,6 @@
 // Makes the bench's own organisation: merchants, stores, devices, contracts, applications.
 import { randomUUID } from 'node:crypto';
+import { createAudit } from '../../packages/server/src/audit/index.ts';
 import { createIdentity } from '../../packages/server/src/identity/index.ts';
 import {
   type Database,
@@ -31,6 +32,12 @@ type Deps = {
   terminals: number;
 };
 
+function masterKeyOf({ dataDir }: Pick<Deps, 'dataDir'>): Buffer {
+  const { vaultKey } = readSettings({ SWITCHYARD_DATA_DIR: dataDir });
+  if (vaultKey === undefined) throw new Error('there is no vault key');
+  return vaultKey;
+}
+
 /** What identity writes must be readable by the server: same key, same address. */
 export function openIdentity({
   database,
@@ -38,14 +45,13 @@ export function openIdentity({
   dataDir,
 }: Pick<Deps, 'database' | 'log' | 'dataDir'>) {
   const settings = readSettings({ SWITCHYARD_DATA_DIR: dataDir });
-  if (settings.vaultKey === undefined) throw new Error('there is no vault key');
   return createIdentity({
     database,
     settings,
     clock: systemClock,
     ids: systemIds,
     log,
-    masterKey: settings.vaultKey,
+    masterKey: masterKeyOf({ dataDir }),
     // It makes applications here and answers no device.
     findDevice: async () => undefined,
   });
@@ -111,7 +117,19 @@ async function makeMerchant(
 /** Writes straight to the database of a server that does not run, or looks for new links soon. */
 export async function provision(deps: Deps): Promise<BenchOrganization> {
   const { database } = deps;
-  const provisioning = createProvisioning({ database, clock: systemClock, ids: systemIds });
+  const clock = systemClock;
+  const provisioning = createProvisioning({
+    database,
+    clock,
+    ids: systemIds,
+    // The server's own changes order the next checkpoint.
+    audit: createAudit({
+      database,
+      clock,
+      masterKey: masterKeyOf(deps),
+      jobs: { handle: () => {}, enqueue: async () => {} },
+    }),
+  });
   const identity = openIdentity(deps);
   const organizationId = systemIds.uuid();
   const scope = { organizationId };

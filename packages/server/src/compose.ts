@@ -126,7 +126,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
   const mail = createMail({ settings, clock, ids });
   const audit = createAudit({ database, clock, jobs, masterKey });
   const outbox = createOutbox({ database, log, metrics });
-  const provisioning = createProvisioning({ database, clock, ids });
+  const provisioning = createProvisioning({ database, clock, ids, audit });
   const identity = createIdentity({
     ...{ database, settings, clock, ids, log, masterKey, jobs, mail },
     ...deviceLookups(provisioning),

@@ -17,6 +17,7 @@ import {
 } from '../src/identity/index.ts';
 import { createLog, type Database, systemIds } from '../src/platform/index.ts';
 import { createProvisioning, type Provisioning } from '../src/provisioning/index.ts';
+import { testRecorder } from './audit.ts';
 import { testDatabase } from './database.ts';
 import { type MovableClock, movableClock } from './identity.ts';
 import { merchantBody } from './provisioning.ts';
@@ -163,7 +164,12 @@ export async function openDevices(
   const clock = movableClock(Date.now());
   const masterKey = randomBytes(32);
   const log = createLog({ logLevel: 'silent', instanceName: 'test' });
-  const provisioning = createProvisioning({ database, clock, ids: systemIds });
+  const provisioning = createProvisioning({
+    database,
+    clock,
+    ids: systemIds,
+    audit: testRecorder(database, clock),
+  });
   const identity = createIdentity({
     database,
     settings: {

@@ -4,6 +4,7 @@ import { permissions, Refusal } from '@switchyard/contract';
 import { type Caller, createHttp } from '../src/http/index.ts';
 import { type Clock, createLog, type Database, systemIds } from '../src/platform/index.ts';
 import { createProvisioning, type Provisioning } from '../src/provisioning/index.ts';
+import { testRecorder } from './audit.ts';
 import { testDatabase } from './database.ts';
 
 export type Answer = {
@@ -89,7 +90,12 @@ export async function openProvisioning(
   const database = await testDatabase();
   const organizationId = systemIds.uuid();
   const otherOrganizationId = systemIds.uuid();
-  const provisioning = createProvisioning({ database, clock, ids: systemIds });
+  const provisioning = createProvisioning({
+    database,
+    clock,
+    ids: systemIds,
+    audit: testRecorder(database, clock),
+  });
   const callers = createCallers(organizationId);
   const { app, close } = await createHttp({
     settings: { host: 'localhost', port: 0, baseUrl, authUrl: baseUrl },

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import Fastify from 'fastify';
 import { decodeJwt } from 'jose';
+import { testRecorder } from '../../test/audit.ts';
 import { testDatabase } from '../../test/database.ts';
 import { movableClock } from '../../test/identity.ts';
 import { createIdentity, type Identity } from '../identity/index.ts';
@@ -32,7 +33,12 @@ describe('the demo environment', () => {
   before(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'switchyard-demo-start-'));
     database = await testDatabase();
-    provisioning = createProvisioning({ database, clock, ids: systemIds });
+    provisioning = createProvisioning({
+      database,
+      clock,
+      ids: systemIds,
+      audit: testRecorder(database, clock),
+    });
     identity = createIdentity({
       database,
       settings: { authUrl, environment: 'demo' },

@@ -86,6 +86,7 @@ const kind: Kind<AcquirerContract> = {
   table: acquirerContracts,
   notFound: 'resource_not_found',
   idMember: 'contractId',
+  entity: 'acquirerContract',
   filters: {},
   dependants: [],
   toView: (row) =>

@@ -8,6 +8,7 @@ import type {
   Store,
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
+import type { Recorder } from '../audit/index.ts';
 import type { Clock, Database, Ids } from '../platform/index.ts';
 import { createAcquirerContracts } from './acquirer-contracts.ts';
 import { createAcquirerLinks, createLinkDirectory, type LinkToOpen } from './acquirer-links.ts';
@@ -40,6 +41,7 @@ export type ProvisioningDeps = {
   readonly database: Database;
   readonly clock: Clock;
   readonly ids: Ids;
+  readonly audit: Recorder;
 };
 
 export type Provisioning = {
@@ -74,15 +76,16 @@ export type Provisioning = {
   readonly acquirerContracts: Resource<AcquirerContractView>;
 };
 
-/** @example const provisioning = createProvisioning({ database, clock, ids }); */
-export function createProvisioning({ database, clock, ids }: ProvisioningDeps): Provisioning {
+/** @example const provisioning = createProvisioning({ database, clock, ids, audit }); */
+export function createProvisioning(given: ProvisioningDeps): Provisioning {
+  const { database, clock, ids, audit } = given;
   const resolver = createResolver({ database, clock });
   const devices = createDeviceFinder({ database, clock });
   const onWrite = (organizationId: string) => {
     resolver.forget(organizationId);
     devices.forget(organizationId);
   };
-  const deps: ResourceDeps = { database, clock, ids, onWrite };
+  const deps: ResourceDeps = { database, clock, ids, audit, onWrite };
   const resources = {
     organizations: createOrganizations(deps),
     merchants: createMerchants(deps),

@@ -79,10 +79,16 @@ export function createLogicalDevices(deps: Deps): LogicalDevices {
   return {
     ...resource,
     link: (scope, id, physicalDeviceIds, ifMatch) =>
-      resource.change(scope, id, ifMatch, async (run, place) => {
-        await requireFree(run, scope, place, physicalDeviceIds);
-        await fillPlace(run, place, physicalDeviceIds, isoTime(deps.clock.now()));
-        return {};
-      }),
+      resource.change(
+        scope,
+        id,
+        ifMatch,
+        async (run, place) => {
+          await requireFree(run, scope, place, physicalDeviceIds);
+          await fillPlace(run, place, physicalDeviceIds, isoTime(deps.clock.now()));
+          return {};
+        },
+        'linked',
+      ),
   };
 }

@@ -16,6 +16,9 @@ import type { Input, Resource, Versioned } from './resource.ts';
 import type { Scope } from './scope.ts';
 import { requireOrganization, scopeOf } from './scope.ts';
 
+/** What the scope of a request is found from. */
+export type Asked = { readonly caller: Caller; readonly params: unknown; readonly id: string };
+
 export type ResourceRoutes<View> = {
   /** With the placeholders of Fastify: `/provisioning/v2/stores`. */
   readonly path: string;
@@ -33,7 +36,7 @@ export type ResourceRoutes<View> = {
   readonly organizationOnly?: readonly ('create' | 'replace' | 'remove' | 'read')[];
   readonly createErrors?: readonly ErrorCode[];
   /** Where the path names a parent, the scope is the parent's. */
-  readonly scope?: (caller: Caller, params: Input) => Promise<Scope>;
+  readonly scope?: (asked: Asked) => Promise<Scope>;
 };
 
 const tags = ['Provisioning'] as const;
@@ -66,11 +69,11 @@ function scoped<View>(
   routes: ResourceRoutes<View>,
   verb: 'create' | 'replace' | 'remove' | 'read',
 ) {
-  return async (caller: Caller, params: unknown): Promise<Scope> => {
+  return async (asked: Asked): Promise<Scope> => {
     if (routes.organizationOnly?.includes(verb) === true) {
-      requireOrganization(caller, `may ${verb} this`);
+      requireOrganization(asked.caller, `may ${verb} this`);
     }
-    return routes.scope?.(caller, params as Input) ?? scopeOf(caller);
+    return routes.scope?.(asked) ?? scopeOf(asked.caller, asked.id);
   };
 }
 
@@ -99,7 +102,7 @@ function registerReads<View>(app: FastifyInstance, routes: ResourceRoutes<View>)
     async handler(request) {
       const query = request.query as Static<TObject>;
       const page = openPage(query, `list${plural}`);
-      const found = await resource.list(await scope(request.caller, request.params), query, page);
+      const found = await resource.list(await scope(request), query, page);
       return sealPage(found, query, `list${plural}`);
     },
   });
@@ -115,7 +118,7 @@ function registerReads<View>(app: FastifyInstance, routes: ResourceRoutes<View>)
     response: { 200: view },
     errors: [routes.notFound, ...parents],
     async handler(request, reply) {
-      const within = await scope(request.caller, request.params);
+      const within = await scope(request);
       return sendVersioned(reply, await resource.get(within, idOf(routes, request.params)));
     },
   });
@@ -140,7 +143,7 @@ function registerCreate<View>(
     response: { 201: view },
     errors: createErrors,
     async handler(request, reply) {
-      const within = await scope(request.caller, request.params);
+      const within = await scope(request);
       const made = await resource.create(within, request.body as Input);
       const id = String((made.view as Input)[routes.idMember]);
       reply.code(201).header('location', `${request.url.split('?')[0]}/${id}`);
@@ -176,7 +179,7 @@ function registerReplace<View>(
       ] as const),
     ],
     async handler(request, reply) {
-      const within = await scope(request.caller, request.params);
+      const within = await scope(request);
       const id = idOf(routes, request.params);
       const ifMatch = ifMatchOf(request.headers);
       const replaced = await resource.replace(within, id, request.body as Input, ifMatch);
@@ -202,7 +205,7 @@ function registerRemove<View>(app: FastifyInstance, routes: ResourceRoutes<View>
     response: { 204: Type.Null() },
     errors: [routes.notFound, 'precondition_failed', 'has_dependants'],
     async handler(request, reply) {
-      const within = await scope(request.caller, request.params);
+      const within = await scope(request);
       await resource.remove(within, idOf(routes, request.params), ifMatchOf(request.headers));
       return reply.code(204).send();
     },

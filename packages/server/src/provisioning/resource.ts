@@ -1,4 +1,6 @@
 // The five verbs that every provisioned thing has: create, list, get, replace and remove.
+import type { Kysely } from 'kysely';
+import { platformAuthor, type Recorder } from '../audit/index.ts';
 import { demandVersion } from '../http/index.ts';
 import { type Clock, type Database, type Ids, isoTime } from '../platform/index.ts';
 import { type DependantKind, findDependants } from './dependants.ts';
@@ -19,6 +21,7 @@ export type Deps = {
   readonly database: Database;
   readonly clock: Clock;
   readonly ids: Ids;
+  readonly audit: Pick<Recorder, 'record'>;
   /** Called after each committed write. */
   readonly onWrite: (organizationId: string) => void;
 };
@@ -36,6 +39,8 @@ export type Kind<View> = {
   readonly notFound: NotFoundCode;
   /** The identifier's member, `storeId`. */
   readonly idMember: string;
+  /** As the audit names it; left out: the identifier's member without `Id`. */
+  readonly entity?: string;
   readonly filters: Readonly<Record<string, Filter>>;
   readonly dependants: readonly DependantKind[];
   toView(row: Row): View;
@@ -65,6 +70,8 @@ export type Resource<View> = {
     id: string,
     ifMatch: string | undefined,
     change: (run: Run, row: Row) => Promise<Row>,
+    /** What the audit calls it; left out: `updated`. */
+    done?: string,
   ): Promise<Versioned<View>>;
 };
 
@@ -112,10 +119,34 @@ async function translated<Result>(table: Table, write: () => Promise<Result>): P
   }
 }
 
+type Changed = { readonly before?: Row; readonly after?: Row };
+
+/** Tells the audit of a change, as the API shows the thing before and after it. */
+function createTeller<View>({ audit }: Deps, kind: Kind<View>) {
+  const type = kind.entity ?? kind.idMember.replace(/Id$/, '');
+  return (trx: Kysely<unknown>, scope: Scope, done: string, { before, after }: Changed) => {
+    const row = after ?? before ?? {};
+    const merchantId = row['merchant_id'] ?? undefined;
+    return audit.record(trx, {
+      ...(scope.author ?? platformAuthor),
+      organizationId: scope.organizationId,
+      action: `${type}.${done}`,
+      entity: {
+        type,
+        id: String(row[kind.table.id]),
+        ...(merchantId === undefined ? {} : { merchantId: String(merchantId) }),
+      },
+      ...(before === undefined ? {} : { before: kind.toView(before) as object }),
+      ...(after === undefined ? {} : { after: kind.toView(after) as object }),
+    });
+  };
+}
+
 /** @example const stores = createResource(deps, storeKind); */
 export function createResource<View>(deps: Deps, kind: Kind<View>): Resource<View> {
   const { database, clock, ids } = deps;
   const records = createRecords(kind.table);
+  const tell = createTeller(deps, kind);
 
   async function locked(run: Run, scope: Scope, id: string, ifMatch?: string): Promise<Row> {
     const row = isUuid(id) ? await records.find(run, scope, id, 'take') : undefined;
@@ -126,21 +157,22 @@ export function createResource<View>(deps: Deps, kind: Kind<View>): Resource<Vie
 
   async function writing<Result>(
     scope: Scope,
-    write: (run: Run) => Promise<Result>,
+    write: (run: Run, trx: Kysely<unknown>) => Promise<Result>,
   ): Promise<Result> {
     const result = await translated(kind.table, () =>
-      database.transaction((trx) => write(runIn(trx))),
+      database.transaction((trx) => write(runIn(trx), trx)),
     );
     deps.onWrite(scope.organizationId);
     return result;
   }
 
   async function insert(
-    run: Run,
+    trx: Kysely<unknown>,
     scope: Scope,
     input: Input,
     id: string,
   ): Promise<Versioned<View> | undefined> {
+    const run = runIn(trx);
     const now = isoTime(clock.now());
     const row = await records.insert(run, {
       ...commonColumns(input),
@@ -151,27 +183,31 @@ export function createResource<View>(deps: Deps, kind: Kind<View>): Resource<Vie
       created_at: now,
       updated_at: now,
     });
-    return row === undefined ? undefined : versioned(kind, row);
+    if (row === undefined) return undefined;
+    await tell(trx, scope, 'created', { after: row });
+    return versioned(kind, row);
   }
 
-  const change: Resource<View>['change'] = (scope, id, ifMatch, by) =>
-    writing(scope, async (run) => {
+  const change: Resource<View>['change'] = (scope, id, ifMatch, by, done = 'updated') =>
+    writing(scope, async (run, trx) => {
       const row = await locked(run, scope, id, ifMatch);
       const columns = { ...(await by(run, row)), updated_at: isoTime(clock.now()) };
-      return versioned(kind, await records.replace(run, scope.organizationId, id, columns));
+      const changed = await records.replace(run, scope.organizationId, id, columns);
+      await tell(trx, scope, done, { before: row, after: changed });
+      return versioned(kind, changed);
     });
 
   return {
     async create(scope, input, id = ids.uuid()) {
-      const made = await writing(scope, (run) => insert(run, scope, input, id));
+      const made = await writing(scope, (_run, trx) => insert(trx, scope, input, id));
       if (made === undefined) throw new Error(`${kind.idMember} ${id} was used before`);
       return made;
     },
 
     createOnce: (scope, input, id) =>
-      writing(scope, async (run) => {
+      writing(scope, async (run, trx) => {
         if (await records.isUsed(run, scope.organizationId, id)) return false;
-        return (await insert(run, scope, input, id)) !== undefined;
+        return (await insert(trx, scope, input, id)) !== undefined;
       }),
 
     async list(scope, query, page) {
@@ -199,12 +235,13 @@ export function createResource<View>(deps: Deps, kind: Kind<View>): Resource<Vie
       }),
 
     remove: (scope, id, ifMatch) =>
-      writing(scope, async (run) => {
+      writing(scope, async (run, trx) => {
         const { organizationId } = scope;
-        await locked(run, scope, id, ifMatch);
+        const row = await locked(run, scope, id, ifMatch);
         const dependants = await findDependants(run, organizationId, id, kind.dependants);
         if (dependants.length > 0) refuseDependants(dependants);
         await records.remove(run, organizationId, id, isoTime(clock.now()));
+        await tell(trx, scope, 'removed', { before: row });
       }),
 
     change,

@@ -24,11 +24,11 @@ import {
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { type Caller, ifMatchOf, route } from '../http/index.ts';
+import { ifMatchOf, route } from '../http/index.ts';
 import { refuseUnknown } from './errors.ts';
 import type { LogicalDevices } from './logical-devices.ts';
 import type { Input, Resource } from './resource.ts';
-import { registerResource, sendVersioned } from './resource-routes.ts';
+import { type Asked, registerResource, sendVersioned } from './resource-routes.ts';
 import { type Scope, scopeOf } from './scope.ts';
 
 const base = '/provisioning/v2';
@@ -134,7 +134,7 @@ function registerLinks(app: FastifyInstance, logicalDevices: LogicalDevices): vo
     async handler(request, reply) {
       const { logicalDeviceId } = request.params;
       const { physicalDeviceIds } = request.body;
-      const scope = scopeOf(request.caller);
+      const scope = scopeOf(request.caller, request.id);
       const ifMatch = ifMatchOf(request.headers);
       const linked = await logicalDevices.link(scope, logicalDeviceId, physicalDeviceIds, ifMatch);
       return sendVersioned(reply, linked);
@@ -170,18 +170,17 @@ function registerAcquirers(app: FastifyInstance, resources: Resources): void {
     resource: resources.acquirerContracts,
     organizationOnly: ['create', 'replace', 'remove'],
     createErrors: ['merchant_not_found', 'currency_unknown'],
-    scope: (caller, params) => merchantScope(resources.merchants, caller, params),
+    scope: (asked) => merchantScope(resources.merchants, asked),
   });
 }
 
 /** The merchant of the path, once the caller is known to see it. */
 async function merchantScope(
   merchants: Resource<Merchant>,
-  caller: Caller,
-  params: Input,
+  { caller, params, id }: Asked,
 ): Promise<Scope> {
-  const scope = scopeOf(caller);
-  const merchantId = String(params['merchantId']);
+  const scope = scopeOf(caller, id);
+  const merchantId = String((params as Input)['merchantId']);
   if (scope.merchantId !== undefined && scope.merchantId !== merchantId) {
     refuseUnknown('merchant_not_found');
   }
