@@ -17,11 +17,17 @@ function findChromium(): string | undefined {
 
 const executablePath = findChromium();
 
-/** What to tell `describe`: nothing where there is a browser, or where one must be. */
-export const withoutChromium: string | false =
-  executablePath === undefined && process.env['SWITCHYARD_REQUIRE_BROWSER'] !== '1'
-    ? 'no Chromium on this machine: install the package chromium to run these tests'
-    : false;
+/** Why its tests are skipped; false where there is a browser, and where there must be one. */
+export function reasonToSkip(path: string | undefined, required: string | undefined) {
+  if (path !== undefined || required === '1') return false;
+  return 'no Chromium on this machine: install the package chromium to run these tests';
+}
+
+/** What to tell `describe`. */
+export const withoutChromium: string | false = reasonToSkip(
+  executablePath,
+  process.env['SWITCHYARD_REQUIRE_BROWSER'],
+);
 if (withoutChromium !== false) console.warn(`\n*** SKIPPED: ${withoutChromium} ***\n`);
 
 export type ChromiumDeps = {

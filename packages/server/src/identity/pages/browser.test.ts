@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { assertAccessible } from '../../../test/accessible.ts';
-import { openChromium, withoutChromium } from '../../../test/chromium.ts';
+import { openChromium, reasonToSkip, withoutChromium } from '../../../test/chromium.ts';
 import { movableClock } from '../../../test/identity.ts';
 import { codeAt, createPerson, type Person } from '../../../test/people.ts';
 import { linkIn } from '../../../test/post-office.ts';
@@ -13,6 +13,13 @@ import { openSignInPages, redirectUri, type SignInPages } from '../../../test/si
 const callback = `${redirectUri}?**`;
 /** For a machine that has much else to do. */
 const waitLimitMs = 60_000;
+
+test('without a browser its tests are skipped, unless one is required', () => {
+  assert.match(String(reasonToSkip(undefined, undefined)), /no Chromium/);
+  assert.match(String(reasonToSkip(undefined, '0')), /no Chromium/);
+  assert.equal(reasonToSkip(undefined, '1'), false, 'then they fail');
+  assert.equal(reasonToSkip('/usr/bin/chromium', undefined), false);
+});
 
 describe('in a real browser', { skip: withoutChromium }, () => {
   let pages: SignInPages;
