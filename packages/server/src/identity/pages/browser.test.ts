@@ -212,6 +212,8 @@ describe('in a real browser', { skip: withoutChromium }, () => {
     await walk({ locale: 'en-GB' }, async (page) => {
       await page.goto(pages.link);
       const { keyboard } = page;
+      // The page puts the cursor there by itself, once it is drawn.
+      await page.locator('#username:focus').waitFor();
       await keyboard.type(person.user.username);
       await keyboard.press('Tab');
       await keyboard.type(person.password);
