@@ -4,6 +4,8 @@ import pg from 'pg';
 import { pause } from './clock.ts';
 import { isPostgres } from './database-engine.ts';
 import { asRefusal, contended, isConnectionLost, isRetryable } from './database-errors.ts';
+import { createHotPool, type HotPool } from './hot-pool.ts';
+import type { HotStatement } from './hot-query.ts';
 import { jittered } from './ids.ts';
 import type { Log } from './log.ts';
 import { postgresTypes } from './postgres-types.ts';
@@ -33,7 +35,7 @@ const hotPlanner = {
 };
 
 export type Row = Record<string, unknown>;
-export type HotStatement = { readonly name: string; readonly text: string };
+export type { HotStatement } from './hot-query.ts';
 
 export type SessionQuery = (text: string, values?: readonly unknown[]) => Promise<Row[]>;
 
@@ -76,28 +78,26 @@ export function openDatabase(options: DatabaseOptions): Database {
   const hotPool = openOnce(async () => {
     // Other engines that speak PostgreSQL's protocol do not know its planner settings.
     const postgres = await isPostgres((text) => run(general, { text }));
-    return openPool(options, options.hotConnections ?? 4, {
-      statement_timeout: String(hotStatementTimeoutMs),
-      ...(postgres ? hotPlanner : {}),
-    });
+    return openHotPool(options, postgres ? hotPlanner : {});
   });
 
   return {
     kysely,
     query: (text, values = []) => retrying(log, () => run(general, { text, values: [...values] })),
-    async hot({ name, text }, values) {
+    async hot<Of extends object>({ name, text }: HotStatement, values: readonly unknown[]) {
       if (name.length > statementNameMax) throw new RangeError(`statement name too long: ${name}`);
       const pool = hotPool.opened() ?? (await hotPool.open());
-      const query = { text, values: values as unknown[] };
-      return retrying(log, () => run(pool, preparedStatements ? { name, ...query } : query));
+      const rows = await retrying(log, () =>
+        preparedStatements ? pool.run({ name, text }, values) : pool.plain(text, values),
+      );
+      return rows as Of[];
     },
     transaction: (fn) => retrying(log, () => kysely.transaction().execute(fn)),
     session: (fn) => inSession(options, fn),
     async explain(text) {
-      const rows = await run<{ 'QUERY PLAN': string }>(await hotPool.open(), {
-        text: `EXPLAIN (GENERIC_PLAN) ${text}`,
-      });
-      return rows.map((row) => row['QUERY PLAN']);
+      const pool = await hotPool.open();
+      const rows = await pool.plain(`EXPLAIN (GENERIC_PLAN) ${text}`);
+      return rows.map((row) => String(row['QUERY PLAN']));
     },
     async healthy() {
       const asked = run(general, { text: 'SELECT 1' }).then(
@@ -116,6 +116,20 @@ export function openDatabase(options: DatabaseOptions): Database {
       await Promise.all([general.end(), hotPool.opened()?.end()]);
     },
   };
+}
+
+function openHotPool(options: DatabaseOptions, planner: Record<string, string>): HotPool {
+  return createHotPool({
+    config: connectionConfig(options, {
+      idle_in_transaction_session_timeout: String(idleInTransactionMs),
+      statement_timeout: String(hotStatementTimeoutMs),
+      ...planner,
+    }),
+    connections: options.hotConnections ?? 4,
+    waitLimitMs: connectTimeoutMs,
+    silenceLimitMs: silenceTimeoutMs,
+    log: options.log,
+  });
 }
 
 function openPool(
