@@ -101,6 +101,9 @@ async function seedUser(
   known: UserSecrets | undefined,
 ): Promise<UserSecrets> {
   const { identity, ids } = deps;
+  // Asked first: to make somebody again, and be refused, costs a hash and the word lists.
+  const isKnown = known !== undefined && (await isThere(deps, person));
+  if (isKnown) return known;
   const secrets = known ?? {
     password: newPassword(ids),
     ...(person.hasOneTimePassword ? { otpSecret: newOtpSecret(ids) } : {}),
@@ -113,6 +116,10 @@ async function seedUser(
   }
   // A password is kept as a hash: where demo.json was lost, only a new one can be told.
   return known ?? renewSecrets(deps, person, secrets.password);
+}
+
+async function isThere({ identity }: Deps, { username }: DemoPerson): Promise<boolean> {
+  return (await identity.accounts.findByName(organizationId, username)) !== undefined;
 }
 
 async function renewSecrets(
