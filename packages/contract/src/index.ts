@@ -1,5 +1,6 @@
 /** The contract between Switchyard and its clients: codes, permissions and schemas. */
 export * from './audit-chain.ts';
+export * from './audit-verifier.ts';
 export * from './errors.ts';
 export * from './permissions.ts';
 export * from './refusal.ts';

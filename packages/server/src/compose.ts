@@ -2,6 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import { createAcquiring } from './acquiring/index.ts';
 import { type Audit, createAudit } from './audit/index.ts';
+import { type Catalog, createCatalog } from './catalog/index.ts';
 import { createHttp, type Http, type HttpDeps } from './http/index.ts';
 import {
   createIdentity,
@@ -17,6 +18,7 @@ import {
   createJobs,
   createMail,
   createMetrics,
+  createOutgoingCalls,
   createOutbox,
   type Database,
   type Ids,
@@ -56,6 +58,7 @@ export type House = {
   http: Http;
   identity: Identity;
   provisioning: Provisioning;
+  catalog: Catalog;
   payments: Payments;
   audit: Audit;
   metrics: Metrics;
@@ -131,6 +134,11 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
     ...{ database, settings, clock, ids, log, masterKey, jobs, mail },
     ...deviceLookups(provisioning),
   });
+  const catalog = createCatalog({
+    ...{ database, clock, ids, log, masterKey, jobs, audit, provisioning },
+    calls: createOutgoingCalls({ allowsLoopback: settings.environment === 'demo' }),
+    baseUrl: settings.baseUrl,
+  });
   const vault = createVault({ database, clock, ids, masterKey });
   const acquiring = createAcquiring({
     database,
@@ -171,7 +179,9 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
   await identity.registerDevices(http.app);
   identity.registerManagement(http.app, placesOf(provisioning));
   registerReferenceRoutes(http.app);
+  audit.register(http.app);
   provisioning.register(http.app);
+  catalog.register(http.app);
   payments.register(http.app);
   return {
     http,

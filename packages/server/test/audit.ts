@@ -1,8 +1,8 @@
-// A recorder for tests of rooms: records for real, and nobody signs checkpoints.
-import { createAudit, type Recorder } from '../src/audit/index.ts';
+// The audit as tests of rooms get it: it records for real, and nobody orders its checkpoints.
+import { type Audit, createAudit } from '../src/audit/index.ts';
 import type { Clock, Database } from '../src/platform/index.ts';
 
-export const testRecorder = (database: Database, clock: Clock): Recorder =>
+export const testAudit = (database: Database, clock: Clock): Audit =>
   createAudit({
     database,
     clock,

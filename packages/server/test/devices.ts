@@ -17,7 +17,7 @@ import {
 } from '../src/identity/index.ts';
 import { createLog, type Database, systemIds } from '../src/platform/index.ts';
 import { createProvisioning, type Provisioning } from '../src/provisioning/index.ts';
-import { testRecorder } from './audit.ts';
+import { testAudit } from './audit.ts';
 import { testDatabase } from './database.ts';
 import { type MovableClock, movableClock } from './identity.ts';
 import { merchantBody } from './provisioning.ts';
@@ -168,7 +168,7 @@ export async function openDevices(
     database,
     clock,
     ids: systemIds,
-    audit: testRecorder(database, clock),
+    audit: testAudit(database, clock),
   });
   const identity = createIdentity({
     database,

@@ -1,10 +1,11 @@
 // Provisioning behind the house's HTTP rules over a real database, with callers of every kind.
 import assert from 'node:assert/strict';
 import { permissions, Refusal } from '@switchyard/contract';
-import { type Caller, createHttp } from '../src/http/index.ts';
+import type { Audit } from '../src/audit/index.ts';
+import { type Caller, createHttp, type Http } from '../src/http/index.ts';
 import { type Clock, createLog, type Database, systemIds } from '../src/platform/index.ts';
 import { createProvisioning, type Provisioning } from '../src/provisioning/index.ts';
-import { testRecorder } from './audit.ts';
+import { testAudit } from './audit.ts';
 import { testDatabase } from './database.ts';
 
 export type Answer = {
@@ -19,6 +20,12 @@ export type ProvisioningScene = {
   readonly provisioning: Provisioning;
   readonly database: Database;
   readonly organizationId: string;
+  /** Its routes are open too. */
+  readonly audit: Audit;
+  /** For requests elsewhere than below /provisioning/v2. */
+  readonly app: Http['app'];
+  /** A further token, for a caller who is as `org` but for these facts. */
+  addCaller(token: string, facts: Partial<Caller>): void;
   /** As `org`, `reader`, `nobody`, `other` (another organisation), or the name of a shop. */
   call(token: string, method: string, path: string, options?: Call): Promise<Answer>;
   /** Posts, and asks for a 201. */
@@ -90,12 +97,8 @@ export async function openProvisioning(
   const database = await testDatabase();
   const organizationId = systemIds.uuid();
   const otherOrganizationId = systemIds.uuid();
-  const provisioning = createProvisioning({
-    database,
-    clock,
-    ids: systemIds,
-    audit: testRecorder(database, clock),
-  });
+  const audit = testAudit(database, clock);
+  const provisioning = createProvisioning({ database, clock, ids: systemIds, audit });
   const callers = createCallers(organizationId);
   const { app, close } = await createHttp({
     settings: { host: 'localhost', port: 0, baseUrl, authUrl: baseUrl },
@@ -105,6 +108,7 @@ export async function openProvisioning(
     verifyToken: callers.verify,
   });
   provisioning.register(app);
+  audit.register(app);
   await app.ready();
   for (const id of [organizationId, otherOrganizationId]) {
     await provisioning.organizations.create({ organizationId: id }, { name: 'Acquirer' }, id);
@@ -118,6 +122,9 @@ export async function openProvisioning(
     provisioning,
     database,
     organizationId,
+    audit,
+    app,
+    addCaller: callers.add,
     async call(token, method, path, { body, headers = {} } = {}) {
       const isJson = body === undefined ? {} : { 'content-type': 'application/json' };
       const response = await app.inject({

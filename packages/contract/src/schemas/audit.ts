@@ -151,3 +151,49 @@ export const AuditKeys = closed(
   'The public keys of the checkpoints, old ones too.',
 );
 export type AuditKeys = Static<typeof AuditKeys>;
+
+const filter = (description: string) =>
+  Type.Optional(Type.String({ minLength: 1, maxLength: 128, description }));
+
+const span = {
+  from: Type.Optional({ ...Timestamp, description: 'Records of this time and later.' }),
+  to: Type.Optional({ ...Timestamp, description: 'Records before this time.' }),
+};
+
+/**
+ * By what audit records are found; to be spread into the query of the list.
+ *
+ * @example
+ * const query = Type.Object({ ...auditFilters });
+ */
+export const auditFilters = {
+  ...span,
+  actor: filter('The `sub` of whoever made the change.'),
+  action: filter('As `merchant.updated`.'),
+  entityType: filter('As `merchant`.'),
+  entityId: filter('The identifier of what was changed.'),
+  requestId: filter('The request that asked for it.'),
+  order: Type.Optional(
+    wordOf(['NewestFirst', 'OldestFirst'], {
+      default: 'NewestFirst',
+      description: 'Which end the list begins at.',
+    }),
+  ),
+};
+
+/**
+ * What an export holds; to be spread into its query.
+ *
+ * @example
+ * const query = Type.Object({ ...auditSpan });
+ */
+export const auditSpan = {
+  ...span,
+  after: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 999_999_999_999_999,
+      description: 'Goes on behind the record with this sequence.',
+    }),
+  ),
+};

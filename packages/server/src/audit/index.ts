@@ -1,6 +1,11 @@
-// The door of the audit: records of every change, chained by their hashes.
+// The door of the audit: records of every change, chained by their hashes and signed now and then.
+import type { FastifyInstance } from 'fastify';
 import type { Database } from '../platform/index.ts';
+import { createCheckpoints } from './checkpoints.ts';
+import { createFinder } from './find.ts';
 import { createRecorder, type RecorderDeps } from './record.ts';
+import { registerAuditRoutes } from './routes.ts';
+import { createSigner } from './signer.ts';
 import type { Recorder } from './types.ts';
 
 export { actorOf, platformAuthor } from './actor.ts';
@@ -8,12 +13,24 @@ export type { Actor, AuditEntry, Author, Recorder } from './types.ts';
 
 export type AuditDeps = RecorderDeps & {
   readonly database: Database;
+  /** 32 bytes; the key of the checkpoints is derived from it. */
   readonly masterKey: Buffer;
 };
 
-export type Audit = Recorder;
+export type Audit = Recorder & {
+  register(app: FastifyInstance): void;
+  /** Signs a checkpoint now, where anything was recorded since the last one. */
+  checkpoint(organizationId: string): Promise<void>;
+};
 
-/** @example const audit = createAudit({ database, clock, jobs, masterKey }); await audit.record(trx, entry); */
+/** @example const audit = createAudit({ database, clock, jobs, masterKey }); */
 export function createAudit(deps: AuditDeps): Audit {
-  return createRecorder(deps);
+  const { database, masterKey } = deps;
+  const checkpoints = createCheckpoints({ ...deps, signer: createSigner(masterKey) });
+  const finder = createFinder(database);
+  return {
+    ...createRecorder(deps),
+    register: (app) => registerAuditRoutes(app, { finder, checkpoints }),
+    checkpoint: checkpoints.sign,
+  };
 }

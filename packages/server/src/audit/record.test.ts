@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, test } from 'node:test';
-import { testRecorder } from '../../test/audit.ts';
+import { testAudit } from '../../test/audit.ts';
 import { testDatabase } from '../../test/database.ts';
 import { type Database, systemClock } from '../platform/index.ts';
-import { type AuditEntry, platformAuthor } from './index.ts';
+import { type AuditEntry, createAudit, platformAuthor } from './index.ts';
 
 const entryOf = (organizationId: string, facts: Partial<AuditEntry> = {}): AuditEntry => ({
   ...platformAuthor,
@@ -31,7 +31,7 @@ describe('records of changes', () => {
 
   test('parallel writers make one chain without gaps or forks', async () => {
     const organizationId = randomUUID();
-    const { record, recordAll } = testRecorder(database, systemClock);
+    const { record, recordAll } = testAudit(database, systemClock);
     const writers = Array.from({ length: 24 }, (_, index) =>
       database.transaction((trx) =>
         index % 2 === 0
@@ -48,7 +48,7 @@ describe('records of changes', () => {
 
   test('a change that is rolled back leaves no record and no gap', async () => {
     const organizationId = randomUUID();
-    const { record } = testRecorder(database, systemClock);
+    const { record } = testAudit(database, systemClock);
     await database.transaction((trx) => record(trx, entryOf(organizationId)));
     await assert.rejects(
       database.transaction(async (trx) => {
@@ -59,5 +59,47 @@ describe('records of changes', () => {
     );
     await database.transaction((trx) => record(trx, entryOf(organizationId)));
     assert.deepEqual(await sequences(organizationId), [1, 2]);
+  });
+});
+
+describe('orders of checkpoints', () => {
+  test('come with the first record behind the last one, and with each full thousand', async () => {
+    const database = await testDatabase();
+    const organizationId = randomUUID();
+    const now = Date.parse('2026-03-01T12:00:00.000Z');
+    const ordered: number[] = [];
+    const audit = createAudit({
+      database,
+      clock: { now: () => now },
+      masterKey: Buffer.alloc(32, 1),
+      jobs: {
+        handle: () => {},
+        enqueue: async ({ dueAt = 0 }) => void ordered.push((dueAt - now) / 60_000),
+      },
+    });
+    const add = (count: number) =>
+      database.transaction((trx) =>
+        audit.recordAll(
+          trx,
+          Array.from({ length: count }, () => entryOf(organizationId)),
+        ),
+      );
+    await add(2);
+    await add(996);
+    assert.deepEqual(ordered, [60]);
+    await add(3);
+    assert.deepEqual(ordered, [60, 0]);
+    await audit.checkpoint(organizationId);
+    await add(5);
+    await add(5);
+    assert.deepEqual(ordered, [60, 0, 60]);
+  });
+
+  test('one call takes one organisation', async () => {
+    const database = await testDatabase();
+    const { recordAll } = testAudit(database, systemClock);
+    const entries = [entryOf(randomUUID()), entryOf(randomUUID())];
+    const recording = database.transaction((trx) => recordAll(trx, entries));
+    await assert.rejects(recording, RangeError);
   });
 });

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import Fastify from 'fastify';
 import { decodeJwt } from 'jose';
-import { testRecorder } from '../../test/audit.ts';
+import { testAudit } from '../../test/audit.ts';
 import { testDatabase } from '../../test/database.ts';
 import { movableClock } from '../../test/identity.ts';
 import { createIdentity, type Identity } from '../identity/index.ts';
@@ -37,7 +37,7 @@ describe('the demo environment', () => {
       database,
       clock,
       ids: systemIds,
-      audit: testRecorder(database, clock),
+      audit: testAudit(database, clock),
     });
     identity = createIdentity({
       database,

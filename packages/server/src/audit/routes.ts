@@ -1,0 +1,126 @@
+// The addresses of the audit, version 1.
+import { Readable } from 'node:stream';
+import {
+  AuditCheckpointPage,
+  AuditKeys,
+  AuditRecord,
+  AuditRecordPage,
+  auditFilters,
+  auditSpan,
+} from '@switchyard/contract';
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import { openPage, pageQuery, route, sealPage } from '../http/index.ts';
+import type { Checkpoints } from './checkpoints.ts';
+import { type Finder, sequenceForm } from './find.ts';
+
+const base = '/audit/v1';
+const tags = ['Audit'] as const;
+const closed = { additionalProperties: false };
+
+function registerRecords(app: FastifyInstance, finder: Finder): void {
+  route(app, {
+    method: 'GET',
+    url: `${base}/records`,
+    operationId: 'listAuditRecords',
+    summary: 'List: audit record',
+    description: 'The newest first, unless asked otherwise; stable while others are added.',
+    tags,
+    permission: 'audit.read',
+    query: Type.Object({ ...pageQuery, ...auditFilters }, closed),
+    response: { 200: AuditRecordPage },
+    errors: ['cursor_invalid'],
+    priority: 'list',
+    async handler({ caller, query }) {
+      const { limit: _limit, cursor: _cursor, ...search } = query;
+      const page = openPage(query, 'listAuditRecords', sequenceForm);
+      return sealPage(await finder.list(caller, search, page), query, 'listAuditRecords');
+    },
+  });
+
+  route(app, {
+    method: 'GET',
+    url: `${base}/records/:sequence`,
+    operationId: 'getAuditRecord',
+    summary: 'Read: audit record',
+    tags,
+    permission: 'audit.read',
+    params: Type.Object({ sequence: Type.String({ maxLength: 64, description: 'Its number.' }) }),
+    response: { 200: AuditRecord },
+    errors: ['resource_not_found'],
+    handler: ({ caller, params }) => finder.get(caller, params.sequence),
+  });
+}
+
+function registerExport(app: FastifyInstance, finder: Finder): void {
+  route(app, {
+    method: 'GET',
+    url: `${base}/export`,
+    operationId: 'exportAuditRecords',
+    summary: 'Export the audit',
+    description:
+      'One record a line, in the order of the chain, up to the last record there is at the start. ' +
+      'A broken download goes on with `after`, the sequence of the last whole line.',
+    tags,
+    permission: 'audit.read',
+    query: Type.Object(auditSpan, closed),
+    produces: ['application/jsonl'],
+    response: { 200: AuditRecord },
+    errors: [],
+    priority: 'report',
+    async handler({ caller, query }, reply) {
+      const lines = finder.lines(caller, query);
+      // A fault of the first look is an answer still; later ones can only break the stream.
+      const first = await lines.next();
+      const rest = async function* () {
+        if (first.done !== true) yield first.value;
+        yield* lines;
+      };
+      reply.type('application/jsonl').header('cache-control', 'no-store');
+      return reply.send(Readable.from(rest()));
+    },
+  });
+}
+
+function registerCheckpoints(app: FastifyInstance, checkpoints: Checkpoints): void {
+  route(app, {
+    method: 'GET',
+    url: `${base}/checkpoints`,
+    operationId: 'listAuditCheckpoints',
+    summary: 'List: audit checkpoint',
+    description: 'The oldest first. Keep the newest elsewhere: it proves what came before it.',
+    tags,
+    permission: 'audit.read',
+    query: Type.Object(pageQuery, closed),
+    response: { 200: AuditCheckpointPage },
+    errors: ['cursor_invalid'],
+    priority: 'list',
+    async handler({ caller, query }) {
+      const page = openPage(query, 'listAuditCheckpoints', sequenceForm);
+      const found = await checkpoints.list(caller.organizationId, page);
+      return sealPage(found, query, 'listAuditCheckpoints');
+    },
+  });
+
+  route(app, {
+    method: 'GET',
+    url: `${base}/keys`,
+    operationId: 'listAuditKeys',
+    summary: 'List: key of the audit checkpoints',
+    description: 'A JSON Web Key set (RFC 7517): the key that signs now first, older ones behind.',
+    tags,
+    permission: 'public',
+    response: { 200: AuditKeys },
+    errors: [],
+    handler: () => checkpoints.keys(),
+  });
+}
+
+export function registerAuditRoutes(
+  app: FastifyInstance,
+  { finder, checkpoints }: { finder: Finder; checkpoints: Checkpoints },
+): void {
+  registerRecords(app, finder);
+  registerExport(app, finder);
+  registerCheckpoints(app, checkpoints);
+}
