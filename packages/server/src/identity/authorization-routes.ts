@@ -72,7 +72,7 @@ export async function registerAuthorizationRoutes(app: FastifyInstance, deps: De
 
   /** The realm, once the request may go on; what stops it was shown. */
   async function enter(request: RealmRequest, reply: FastifyReply): Promise<Realm | undefined> {
-    const wait = await limits.address(request.ip);
+    const wait = limits.address(request.ip);
     if (wait !== undefined) {
       show(request, reply.header('Retry-After', String(wait)), tooMany);
       return undefined;
@@ -99,7 +99,7 @@ export async function registerAuthorizationRoutes(app: FastifyInstance, deps: De
     if (realm === undefined) return reply;
     const params = paramsOf(request);
     if (!(await takeSecret(realm, params))) {
-      await limits.failed(request.ip);
+      limits.failed(request.ip);
       return show(request, reply, wrongSecret, realm.userDomainId);
     }
     request.raw.method = 'GET';

@@ -169,7 +169,7 @@ export async function registerCustomToken(
       {
         // Who asks comes before what they say.
         onRequest: async (request, reply) => {
-          const wait = await deps.limits.address(request.ip);
+          const wait = deps.limits.address(request.ip);
           if (wait !== undefined) {
             reply.header('Retry-After', String(wait));
             throw new Refused(429, 'temporarily_unavailable', 'too many requests');

@@ -109,7 +109,7 @@ export async function registerLogoutRoutes(app: FastifyInstance, deps: LogoutDep
 
   /** The realm, once the request may go on; what stops it was shown. */
   async function enter(request: RealmRequest, reply: FastifyReply): Promise<Realm | undefined> {
-    const wait = await limits.address(request.ip);
+    const wait = limits.address(request.ip);
     if (wait !== undefined) {
       reply.header('Retry-After', String(wait));
       refuseWith(reply, 429, 'temporarily_unavailable', 'too many requests');
@@ -151,7 +151,7 @@ export async function registerLogoutRoutes(app: FastifyInstance, deps: LogoutDep
   ): Promise<FastifyReply> {
     const client = await authenticateClient(realm, request.headers.authorization, form);
     if (client === undefined) {
-      await limits.failed(request.ip);
+      limits.failed(request.ip);
       reply.header('WWW-Authenticate', `Basic realm="${realm.issuer}"`);
       return refuseWith(reply, 401, 'invalid_client', 'client authentication failed');
     }

@@ -14,7 +14,7 @@ import type { DeviceSecrets } from './devices/secrets.ts';
 import type { EntityStore } from './entity-store.ts';
 import { type GrantDeps, grants } from './grants/index.ts';
 import type { Introspection } from './introspection.ts';
-import type { LibraryClients } from './library-clients.ts';
+import { serveClients } from './library-clients.ts';
 import type { Origins } from './origins.ts';
 import { createAnswers } from './provider-answers.ts';
 import { configure } from './provider-configuration.ts';
@@ -30,7 +30,6 @@ export type ProviderDeps = {
   origins: Origins;
   deviceAuthUrl?: string | undefined;
   limits: RateLimits;
-  libraryClients: LibraryClients;
   userTokens: UserTokens;
   cookieKeys: CookieKeys;
   shown: Shown;
@@ -54,7 +53,7 @@ function limitClientWith(limits: RateLimits, realm: Realm): GrantDeps['limitClie
   return async (ctx, clientId) => {
     // The devices of a merchant share a client: one that never stops asking must not stop the others.
     const asking = presentedDevice(ctx.req)?.thumbprint ?? clientId;
-    const wait = await limits.client(realm.userDomainId, asking);
+    const wait = limits.client(realm.userDomainId, asking);
     if (wait === undefined) return;
     ctx.set('Retry-After', String(wait));
     throw Object.assign(
@@ -101,7 +100,7 @@ export function createRealmProvider(deps: ProviderDeps, realm: Realm): RealmProv
   const cookies = cookieOptions(realm.userDomainId, deps.cookieKeys);
   const provider = new Provider(realm.issuer, configure({ ...deps, realm, cookies }));
   replaceParts(provider, realm, applications);
-  deps.libraryClients.serve(provider, find);
+  serveClients(provider, find);
   authenticateDevices(provider, deps.checkDeviceSecret);
   checkAuthorizationRequest(provider);
   noteCallbackFaults(provider);

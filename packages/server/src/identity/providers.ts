@@ -1,9 +1,10 @@
 // The providers in use: one per realm, built on demand, thrown away when its signing keys change.
 import { LRUCache } from 'lru-cache';
-import { createLibraryClients } from './library-clients.ts';
 import { createRealmProvider, type ProviderDeps, type RealmProvider } from './provider.ts';
-import { cachedRealmsMax } from './realms.ts';
 import type { Realm } from './types.ts';
+
+/** 50 KB each; one that was let go is made again in less than a millisecond. */
+const cachedProvidersMax = 500;
 
 type RequestListener = ReturnType<RealmProvider['provider']['callback']>;
 type Entry = RealmProvider & { readonly fingerprint: string; readonly listener: RequestListener };
@@ -16,9 +17,8 @@ function fingerprint({ organizationId, keys, signing }: Realm): string {
   return [organizationId, signing.ES256.keyId, signing.RS256.keyId, ...keys.keys()].join(' ');
 }
 
-export function createProviders(given: Omit<ProviderDeps, 'libraryClients'>): Providers {
-  const deps: ProviderDeps = { ...given, libraryClients: createLibraryClients() };
-  const cache = new LRUCache<string, Entry>({ max: cachedRealmsMax });
+export function createProviders(deps: ProviderDeps): Providers {
+  const cache = new LRUCache<string, Entry>({ max: cachedProvidersMax });
   return {
     of(realm) {
       const wanted = fingerprint(realm);

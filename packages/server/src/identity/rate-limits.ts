@@ -1,7 +1,7 @@
 // How often the OAuth endpoints may be asked: per address, per failed sign-in, per client.
 import { hash } from 'node:crypto';
 import { isIPv6 } from 'node:net';
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { createCounter, type Wait } from './counter.ts';
 
 const windowSeconds = 60;
 /** Addresses share this many counters, so that a flood of addresses cannot fill the memory. */
@@ -24,9 +24,6 @@ export const defaultTokenLimits: TokenLimits = {
 
 export type RateLimits = ReturnType<typeof createRateLimits>;
 
-/** The whole seconds to wait, or undefined where the request may go on. */
-type Wait = number | undefined;
-
 /** One subscriber of IPv6 has a whole /64: he counts as one address. */
 function networkOf(address: string): string {
   if (!isIPv6(address) || address.startsWith('::ffff:')) return address;
@@ -42,37 +39,21 @@ export function addressBucket(salt: string, address: string): string {
   return String(number % addressBuckets);
 }
 
-export async function waitFor(consumed: Promise<RateLimiterRes>): Promise<Wait> {
-  try {
-    await consumed;
-    return undefined;
-  } catch (refused) {
-    if (refused instanceof RateLimiterRes)
-      return Math.max(1, Math.ceil(refused.msBeforeNext / 1000));
-    throw refused;
-  }
-}
-
 export function createRateLimits(limits: TokenLimits, salt: string) {
-  const limiter = (points: number) => new RateLimiterMemory({ points, duration: windowSeconds });
-  const addresses = limiter(limits.addressPerMinute);
-  const failures = limiter(limits.failuresPerMinute);
-  const clients = limiter(limits.clientPerMinute);
+  const counter = (limit: number) => createCounter({ limit, windowSeconds });
+  const addresses = counter(limits.addressPerMinute);
+  const failures = counter(limits.failuresPerMinute);
+  const clients = counter(limits.clientPerMinute);
   const bucketOf = (address: string) => addressBucket(salt, address);
 
   return {
-    async address(address: string): Promise<Wait> {
+    address(address: string): Wait {
       const bucket = bucketOf(address);
-      const failed = await failures.get(bucket);
-      if (failed !== null && failed.consumedPoints >= limits.failuresPerMinute) {
-        return Math.max(1, Math.ceil(failed.msBeforeNext / 1000));
-      }
-      return waitFor(addresses.consume(bucket));
+      return failures.look(bucket) ?? addresses.take(bucket);
     },
-    async failed(address: string): Promise<void> {
-      await waitFor(failures.consume(bucketOf(address)));
+    failed(address: string): void {
+      failures.take(bucketOf(address));
     },
-    client: (realm: string, clientId: string): Promise<Wait> =>
-      waitFor(clients.consume(`${realm}/${clientId}`)),
+    client: (realm: string, clientId: string): Wait => clients.take(`${realm}/${clientId}`),
   };
 }

@@ -28,7 +28,7 @@ export async function registerRealmDocument(app: FastifyInstance, deps: Deps): P
   const { findRealm, limits } = deps;
 
   async function handle(request: RealmRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const wait = await limits.address(request.ip);
+    const wait = limits.address(request.ip);
     if (wait !== undefined) {
       reply.header('Retry-After', String(wait));
       return refuseWith(reply, 429, 'temporarily_unavailable', 'too many requests');

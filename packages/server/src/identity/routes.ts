@@ -62,7 +62,7 @@ function createHandler({ findRealm, listenerOf, limits, origins }: Deps, endpoin
       reply.header('Allow', [...endpoint.methods, 'OPTIONS'].join(', '));
       return refuseWith(reply, 405, 'invalid_request', 'this method is not allowed here');
     }
-    const wait = await limits.address(request.ip);
+    const wait = limits.address(request.ip);
     if (wait !== undefined) {
       reply.header('Retry-After', String(wait));
       return refuseWith(reply, 429, 'temporarily_unavailable', 'too many requests');
@@ -73,7 +73,7 @@ function createHandler({ findRealm, listenerOf, limits, origins }: Deps, endpoin
     if (isQuestion) return answerPreflight(request, reply, { realm, origins, ...endpoint });
 
     await passOn(listenerOf(realm), endpoint.inner, request, reply);
-    if (reply.raw.statusCode === 401) await limits.failed(request.ip);
+    if (reply.raw.statusCode === 401) limits.failed(request.ip);
     return reply;
   };
 }

@@ -92,7 +92,7 @@ export async function registerUserInfo(app: FastifyInstance, deps: UserInfoDeps)
   }
 
   async function handle(request: RealmRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const wait = await limits.address(request.ip);
+    const wait = limits.address(request.ip);
     if (wait !== undefined) {
       reply.header('Retry-After', String(wait));
       return refuseWith(reply, 429, 'temporarily_unavailable', 'too many requests');
@@ -106,7 +106,7 @@ export async function registerUserInfo(app: FastifyInstance, deps: UserInfoDeps)
     }
     await openToPage(request, reply, { realm, origins });
     const said = await told(request, realm);
-    if (said === badToken) await limits.failed(request.ip);
+    if (said === badToken) limits.failed(request.ip);
     return answer(reply, realm, said);
   }
 

@@ -1,6 +1,6 @@
 // How often one address may fail at signing in, and ask for mail: counted in this process, for a while.
-import { RateLimiterMemory } from 'rate-limiter-flexible';
-import { addressBucket, waitFor } from '../rate-limits.ts';
+import { createCounter, type Wait } from '../counter.ts';
+import { addressBucket } from '../rate-limits.ts';
 
 export type AttemptLimits = {
   /** A whole chain of shops may stand behind one address, and each of its people mistypes at times. */
@@ -19,20 +19,18 @@ export type Limiter = ReturnType<typeof createAttemptLimits>;
 
 /** @param salt as for the limits of tokens */
 export function createAttemptLimits(limits: AttemptLimits, salt: string) {
-  const duration = limits.windowSeconds;
-  const failures = new RateLimiterMemory({ points: limits.failures, duration });
-  const mails = new RateLimiterMemory({ points: limits.mails, duration });
+  const { windowSeconds } = limits;
+  const failures = createCounter({ limit: limits.failures, windowSeconds });
+  const mails = createCounter({ limit: limits.mails, windowSeconds });
 
   return {
-    /** Each counts as failed until it succeeds: many at once cannot slip through. Seconds to wait, if any. */
-    begin: (address: string): Promise<number | undefined> =>
-      waitFor(failures.consume(addressBucket(salt, address))),
+    /** Each counts as failed until it succeeds: many at once cannot slip through. */
+    begin: (address: string): Wait => failures.take(addressBucket(salt, address)),
 
-    async succeeded(address: string): Promise<void> {
-      await failures.reward(addressBucket(salt, address));
+    succeeded(address: string): void {
+      failures.giveBack(addressBucket(salt, address));
     },
 
-    mail: (address: string): Promise<number | undefined> =>
-      waitFor(mails.consume(addressBucket(salt, address))),
+    mail: (address: string): Wait => mails.take(addressBucket(salt, address)),
   };
 }

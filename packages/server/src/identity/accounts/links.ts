@@ -1,5 +1,6 @@
 // Links by mail: to set the first password, a new one, or to confirm an address; each good once.
 import { refuse } from '@switchyard/contract';
+import type { Kysely } from 'kysely';
 import type { Clock, Database, Ids, Job, Jobs } from '../../platform/index.ts';
 import { hashSecret } from '../secrets.ts';
 import type { Limiter } from './attempt-limits.ts';
@@ -55,18 +56,26 @@ export function createLinks(deps: Deps) {
   const { database, clock, ids, jobs, post, users, limits } = deps;
   const store = createLinkStore(database);
 
-  async function send(user: User, purpose: LinkPurpose, to: string): Promise<boolean> {
+  /** False where the user was sent as many as an hour may have: then nothing was written. */
+  async function writeIn(
+    trx: Kysely<unknown>,
+    user: User,
+    purpose: LinkPurpose,
+    to: string,
+  ): Promise<boolean> {
     const secret = ids.secret();
     const at = clock.now();
     const expiresAt = at + lifeMs[purpose];
     const link = { linkHash: hashSecret(secret), purpose, email: to, at, expiresAt };
     const most = purpose === 'activate' ? invitationsPerHour : linksPerHour;
-    const isSent = await database.transaction(async (trx) => {
-      if (!(await insertLink(trx, user, link, { since: at - hourMs, most }))) return false;
-      if (purpose === 'email') await setPendingEmail(trx, user, to);
-      await post.link(trx, user, purpose, { secret, expiresAt, to });
-      return true;
-    });
+    if (!(await insertLink(trx, user, link, { since: at - hourMs, most }))) return false;
+    if (purpose === 'email' || to !== user.email) await setPendingEmail(trx, user, to);
+    await post.link(trx, user, purpose, { secret, expiresAt, to });
+    return true;
+  }
+
+  async function send(user: User, purpose: LinkPurpose, to: string): Promise<boolean> {
+    const isSent = await database.transaction((trx) => writeIn(trx, user, purpose, to));
     if (isSent) post.poke();
     return isSent;
   }
@@ -94,6 +103,9 @@ export function createLinks(deps: Deps) {
     return database.transaction(async (trx) => {
       if (!(await spendLink(trx, user.organizationId, hash, at))) return false;
       await spendOthers(trx, user, at);
+      // Whoever was invited at another address since has proved that one.
+      const isMoved = found.purpose === 'activate' && email !== user.email;
+      if (isMoved && !(await moveEmail(trx, user, email, at))) return false;
       await replacePassword(trx, user, passwordHash, at);
       await markVerified(trx, user, email);
       if (user.hasPassword) await post.notice(trx, user, 'password-changed');
@@ -125,13 +137,23 @@ export function createLinks(deps: Deps) {
       usernameOrEmail: string,
       origin: Origin,
     ): Promise<void> {
-      if ((await limits.mail(origin.address)) !== undefined) return;
+      if (limits.mail(origin.address) !== undefined) return;
       const name = usernameOrEmail.slice(0, typedCharsMax).toWellFormed();
       await post.enqueue(resetJob, organizationId, { name });
     },
 
     async invite(user: User): Promise<void> {
       if (!(await send(user, 'activate', user.email))) tooMany();
+    },
+
+    /** Within the caller's transaction, who pokes the post once that holds. */
+    async sendIn(
+      trx: Kysely<unknown>,
+      user: User,
+      purpose: LinkPurpose,
+      to = user.email,
+    ): Promise<void> {
+      if (!(await writeIn(trx, user, purpose, to))) tooMany();
     },
 
     /** The address stays what it is until the link is followed. */

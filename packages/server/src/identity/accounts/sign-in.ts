@@ -157,7 +157,7 @@ export function createSignIn(deps: Deps) {
     settlePasskey,
 
     async authenticate(attempt: Attempt): Promise<SignedIn | NotSignedIn> {
-      const retryAfterSeconds = await limits.begin(attempt.origin.address);
+      const retryAfterSeconds = limits.begin(attempt.origin.address);
       if (retryAfterSeconds !== undefined) return { ok: false, retryAfterSeconds };
       // Neither a success nor a refusal for load is a failure of whoever asked.
       let isFailure = false;
@@ -166,7 +166,7 @@ export function createSignIn(deps: Deps) {
         isFailure = !answer.ok;
         return answer;
       } finally {
-        if (!isFailure) await limits.succeeded(attempt.origin.address);
+        if (!isFailure) limits.succeeded(attempt.origin.address);
       }
     },
   };

@@ -95,13 +95,13 @@ async function registerToken(app: FastifyInstance, deps: CredentialRouteDeps): P
       reply.header('Allow', 'POST');
       return refuseWith(reply, 405, 'invalid_request', 'this method is not allowed here');
     }
-    const wait = await limits.address(request.ip);
+    const wait = limits.address(request.ip);
     if (wait !== undefined) {
       reply.header('Retry-After', String(wait));
       return refuseWith(reply, 429, 'temporarily_unavailable', 'too many requests');
     }
     await passOn(listenerOf(await realmOf(request)), innerPaths.token, request, reply);
-    if (reply.raw.statusCode === 401) await limits.failed(request.ip);
+    if (reply.raw.statusCode === 401) limits.failed(request.ip);
     return reply;
   }
 
@@ -113,7 +113,7 @@ async function registerToken(app: FastifyInstance, deps: CredentialRouteDeps): P
       if (known === undefined || !(error instanceof Refusal)) {
         return answerError(error, request, reply);
       }
-      if (known.status === 401) await limits.failed(request.ip);
+      if (known.status === 401) limits.failed(request.ip);
       return refuseWith(reply, known.status, known.error, error.detail);
     });
     scope.all(deviceTokenPath, handle);
