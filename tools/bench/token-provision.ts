@@ -3,6 +3,7 @@ import { generateKeyPair, randomBytes, randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
 import { createApplicationStore } from '../../packages/server/src/identity/application-store.ts';
 import { createApplications } from '../../packages/server/src/identity/applications.ts';
+import { recordNothing } from '../../packages/server/src/identity/changes.ts';
 import { createKeyRing, type MakeKey } from '../../packages/server/src/identity/realm-keys.ts';
 import { createRevision } from '../../packages/server/src/identity/revision.ts';
 import { createIdentityStore } from '../../packages/server/src/identity/store.ts';
@@ -121,6 +122,8 @@ export async function provisionRealms(deps: Deps, count: number): Promise<ManyRe
     clock: systemClock,
     ids: systemIds,
     revision: createRevision(),
+    // Thousands of realms at once, which no organisation asks about.
+    recordChange: recordNothing,
   });
 
   async function makeRealm(number: number): Promise<ManyRealms[number]> {

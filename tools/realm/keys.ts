@@ -1,13 +1,16 @@
 // Opens the identity of a platform, beside it or without it, and does what was asked with its keys.
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { createAudit } from '../../packages/server/src/audit/index.ts';
 import {
   createIdentity,
   type Identity,
   type KeyFacts,
 } from '../../packages/server/src/identity/index.ts';
 import {
+  createJobs,
   createLog,
+  createMetrics,
   isoTime,
   openDatabase,
   readSettings,
@@ -49,9 +52,14 @@ export async function withIdentity(work: (identity: Identity) => Promise<void>):
     connections: 1,
     preparedStatements: settings.preparedStatements === 'on',
   });
+  const parts = { database, clock: systemClock, ids: systemIds, log };
+  // Not started: whatever is ordered here, a platform does.
+  const jobs = createJobs({ ...parts, metrics: createMetrics({ processMetrics: false }) });
+  const audit = createAudit({ database, clock: systemClock, masterKey, jobs });
   const identity = createIdentity({
-    ...{ database, settings, clock: systemClock, ids: systemIds, log, masterKey },
+    ...{ ...parts, settings, masterKey },
     findDevice: async () => undefined,
+    recordChange: audit.recordChange,
   });
   try {
     await work(identity);

@@ -133,6 +133,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
   const identity = createIdentity({
     ...{ database, settings, clock, ids, log, masterKey, jobs, mail },
     ...deviceLookups(provisioning),
+    recordChange: audit.recordChange,
   });
   const catalog = createCatalog({
     ...{ database, clock, ids, log, masterKey, jobs, audit, provisioning },

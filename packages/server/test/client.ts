@@ -47,7 +47,7 @@ export function createClient(baseUrl: string, ca: string): Client {
         response.on('error', reject);
         response.on('end', () => {
           const text = Buffer.concat(chunks).toString();
-          const isJson = /json/.test(response.headers['content-type'] ?? '');
+          const isJson = /json(?!l)/.test(response.headers['content-type'] ?? '');
           resolve({
             status: response.statusCode ?? 0,
             headers: response.headers,

@@ -16,6 +16,10 @@ export type Head = {
 const redacted = '[redacted]';
 const depthMax = 16;
 
+/** Whether there is one, and since when, may be told: `hasPassword`, `secretChangedAt`. */
+const holdsSecret = (name: string, member: unknown): boolean =>
+  isSecretMember(name) && typeof member !== 'boolean' && !name.endsWith('ChangedAt');
+
 /** As the database gives it back, so that the hash is the same: no dates, no characters it cannot hold. */
 function keepable(value: unknown, depth = 0): unknown {
   if (depth > depthMax) throw new RangeError('the audit keeps no value that lies so deep');
@@ -28,7 +32,7 @@ function keepable(value: unknown, depth = 0): unknown {
       .filter(([, member]) => member !== undefined)
       .map(([name, member]) => [
         name,
-        isSecretMember(name) ? redacted : keepable(member, depth + 1),
+        holdsSecret(name, member) ? redacted : keepable(member, depth + 1),
       ]),
   );
 }

@@ -1,6 +1,7 @@
 // What a room tells the audit: one change, in the words of the room, without secrets.
 import type { AuditRecord } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
+import type { Caller } from '../http/index.ts';
 
 export type Actor = AuditRecord['actor'];
 
@@ -26,4 +27,9 @@ export type Recorder = {
   record(trx: Kysely<unknown>, entry: AuditEntry): Promise<void>;
   /** The same for many changes of one organisation, by one statement. */
   recordAll(trx: Kysely<unknown>, entries: readonly AuditEntry[]): Promise<void>;
+};
+
+/** For rooms that do not know the audit: who asked, or nobody where it was the platform itself. */
+export type AskedChange = Omit<AuditEntry, 'actor' | 'requestId'> & {
+  readonly asked?: { readonly caller: Caller; readonly id: string } | undefined;
 };

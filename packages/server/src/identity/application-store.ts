@@ -2,6 +2,7 @@
 import { type RoleName, roleNamed } from '@switchyard/contract';
 import { CompiledQuery, type Kysely } from 'kysely';
 import { type Database, isoTime } from '../platform/index.ts';
+import type { TellApplication } from './changes.ts';
 import { permissionsOf } from './permissions.ts';
 import type {
   Application,
@@ -139,14 +140,11 @@ async function runIn(trx: Kysely<unknown>, text: string, values: readonly unknow
 }
 
 export function createApplicationStore(database: Database) {
-  const run = async (text: string, values: readonly unknown[]) => {
-    const [row] = await database.query<ApplicationRow>(text, values);
-    return row === undefined ? undefined : recordOf(row);
-  };
-
   return {
-    find: (organizationId: string, clientId: string): Promise<ApplicationRecord | undefined> =>
-      run(findText, [organizationId, clientId]),
+    async find(organizationId: string, clientId: string): Promise<ApplicationRecord | undefined> {
+      const [row] = await database.query<ApplicationRow>(findText, [organizationId, clientId]);
+      return row === undefined ? undefined : recordOf(row);
+    },
 
     /** In the order of their client ids. */
     async list(
@@ -167,17 +165,25 @@ export function createApplicationStore(database: Database) {
     },
 
     /** Nothing where the client id is, or ever was, taken within the organisation. */
-    insert: (application: Application, at: number): Promise<ApplicationRecord | undefined> =>
-      run(insertText, [
-        application.organizationId,
-        application.clientId,
-        ...changeable(application),
-        application.serviceAccountId,
-        application.entityType,
-        application.entityId,
-        application.storeId ?? null,
-        isoTime(at),
-      ]),
+    insert: (
+      application: Application,
+      at: number,
+      tell: TellApplication,
+    ): Promise<ApplicationRecord | undefined> =>
+      database.transaction(async (trx) => {
+        const made = await runIn(trx, insertText, [
+          application.organizationId,
+          application.clientId,
+          ...changeable(application),
+          application.serviceAccountId,
+          application.entityType,
+          application.entityId,
+          application.storeId ?? null,
+          isoTime(at),
+        ]);
+        if (made !== undefined) await tell(trx, { after: made });
+        return made;
+      }),
 
     /** `by` sees the row as nobody else can change it, and gives what it shall be; it may refuse. */
     change: (
@@ -185,12 +191,16 @@ export function createApplicationStore(database: Database) {
       clientId: string,
       at: number,
       by: (standing: ApplicationRecord) => Application,
+      tell: TellApplication,
     ): Promise<ApplicationRecord | undefined> =>
       database.transaction(async (trx) => {
         const key = [organizationId, clientId];
         const standing = await runIn(trx, `${findText} FOR UPDATE`, key);
         if (standing === undefined) return undefined;
-        return runIn(trx, replaceText, [...key, ...changeable(by(standing)), isoTime(at)]);
+        const values = [...key, ...changeable(by(standing)), isoTime(at)];
+        const changed = await runIn(trx, replaceText, values);
+        if (changed !== undefined) await tell(trx, { before: standing, after: changed });
+        return changed;
       }),
 
     /** Nobody finds it any more, and its secret is forgotten; `check` may refuse. */
@@ -199,13 +209,16 @@ export function createApplicationStore(database: Database) {
       clientId: string,
       at: number,
       check: (standing: ApplicationRecord) => void,
+      tell: TellApplication,
     ): Promise<ApplicationRecord | undefined> =>
       database.transaction(async (trx) => {
         const key = [organizationId, clientId];
         const standing = await runIn(trx, `${findText} FOR UPDATE`, key);
         if (standing === undefined) return undefined;
         check(standing);
-        return runIn(trx, removeText, [...key, isoTime(at)]);
+        const removed = await runIn(trx, removeText, [...key, isoTime(at)]);
+        await tell(trx, { before: standing });
+        return removed;
       }),
   };
 }

@@ -3,6 +3,7 @@ import { refuse, roleNamed } from '@switchyard/contract';
 import type { Clock, Ids } from '../platform/index.ts';
 import type { ApplicationStore } from './application-store.ts';
 import { createCachedLookup } from './cached-lookup.ts';
+import { type Asked, type RecordChange, type TellApplication, telling } from './changes.ts';
 import { permissionsOf } from './permissions.ts';
 import type { Revision } from './revision.ts';
 import { hashSecret, secretMatches } from './secrets.ts';
@@ -52,7 +53,13 @@ export type NewPublicApplication = Omit<NewApplication, 'clientSecret'>;
 export type Applications = ReturnType<typeof createApplications>;
 
 type Key = { readonly organizationId: string; readonly clientId: string };
-type Deps = { store: ApplicationStore; clock: Clock; ids: Ids; revision: Revision };
+type Deps = {
+  store: ApplicationStore;
+  clock: Clock;
+  ids: Ids;
+  revision: Revision;
+  recordChange: RecordChange;
+};
 
 function rolesOf(names: readonly string[]) {
   return names.map((name) => roleNamed(name) ?? refuse('field_invalid', 'No such role.'));
@@ -97,7 +104,7 @@ function refuseUnknown(): never {
   return refuse('resource_not_found', 'There is no such application.');
 }
 
-export function createApplications({ store, clock, ids, revision }: Deps) {
+export function createApplications({ store, clock, ids, revision, recordChange }: Deps) {
   const lookup = createCachedLookup<Key, Application>({
     max: cachedApplicationsMax,
     ttlMs: applicationTtlMs,
@@ -112,10 +119,15 @@ export function createApplications({ store, clock, ids, revision }: Deps) {
     revision.bump();
   };
 
-  async function insert(wanted: NewPublicApplication, secretHash: Buffer | undefined) {
+  async function insert(
+    wanted: NewPublicApplication,
+    secretHash: Buffer | undefined,
+    asked?: Asked,
+  ) {
     const application = { ...applicationFrom(wanted, ids), secretHash };
+    const told = telling(recordChange, 'created', asked);
     const made =
-      (await store.insert(application, clock.now())) ??
+      (await store.insert(application, clock.now(), told)) ??
       refuse('already_exists', 'This client id is taken.');
     changed(made.organizationId, made.clientId);
     return made;
@@ -125,9 +137,10 @@ export function createApplications({ store, clock, ids, revision }: Deps) {
     organizationId: string,
     clientId: string,
     by: (standing: Application) => Application,
+    told: TellApplication,
   ): Promise<void> {
-    const now = clock.now();
-    if ((await store.change(organizationId, clientId, now, by)) === undefined) refuseUnknown();
+    const changedTo = await store.change(organizationId, clientId, clock.now(), by, told);
+    if (changedTo === undefined) refuseUnknown();
     changed(organizationId, clientId);
   }
 
@@ -138,12 +151,15 @@ export function createApplications({ store, clock, ids, revision }: Deps) {
     insert,
 
     /** The secret is shown this once and kept as a hash. */
-    async create(wanted: NewApplication): Promise<{ clientId: string; clientSecret: string }> {
+    async create(
+      wanted: NewApplication,
+      asked?: Asked,
+    ): Promise<{ clientId: string; clientSecret: string }> {
       const clientSecret = wanted.clientSecret ?? ids.secret();
       if (clientSecret.length < leastSecretLength) {
         refuse('field_invalid', 'The secret is too short.');
       }
-      const { clientId } = await insert(wanted, hashSecret(clientSecret));
+      const { clientId } = await insert(wanted, hashSecret(clientSecret), asked);
       return { clientId, clientSecret };
     },
 
@@ -154,18 +170,32 @@ export function createApplications({ store, clock, ids, revision }: Deps) {
     },
 
     /** The old secret is dead from here on; tokens that were issued live on. */
-    async renewSecret(organizationId: string, clientId: string): Promise<{ clientSecret: string }> {
+    async renewSecret(
+      { organizationId, clientId }: Key,
+      asked?: Asked,
+    ): Promise<{ clientSecret: string }> {
       const clientSecret = ids.secret();
-      await change(organizationId, clientId, (standing) => {
+      const renewed = (standing: Application) => {
         if (standing.secretHash === undefined) refuseUnknown();
         return { ...standing, secretHash: hashSecret(clientSecret) };
-      });
+      };
+      await change(
+        organizationId,
+        clientId,
+        renewed,
+        telling(recordChange, 'secretRenewed', asked),
+      );
       return { clientSecret };
     },
 
     /** Disabled: no new tokens at once, and the issued ones are refused within a minute. */
-    async setStatus(organizationId: string, clientId: string, status: Status): Promise<void> {
-      await change(organizationId, clientId, (standing) => ({ ...standing, status }));
+    async setStatus(
+      { organizationId, clientId }: Key,
+      status: Status,
+      asked?: Asked,
+    ): Promise<void> {
+      const told = telling(recordChange, 'updated', asked);
+      await change(organizationId, clientId, (standing) => ({ ...standing, status }), told);
     },
 
     async checkSecret(organizationId: string, clientId: string, secret: string): Promise<boolean> {

@@ -13,6 +13,7 @@ import {
   type NewApplication,
   type NewPublicApplication,
 } from './applications.ts';
+import { type Asked, type RecordChange, recordNothing } from './changes.ts';
 import { registerCustomToken } from './custom-token.ts';
 import {
   createDevices,
@@ -40,6 +41,7 @@ import { createVerifyToken } from './verify-token.ts';
 
 export type { Places } from './application-management/operations.ts';
 export type { NewApplication } from './applications.ts';
+export type { Asked, Change, RecordChange } from './changes.ts';
 export type { FindHardware, Hardware, NameMerchant } from './devices/types.ts';
 export type { KeyFacts } from './key-rotation.ts';
 export type { TokenLimits } from './rate-limits.ts';
@@ -71,6 +73,8 @@ export type IdentityDeps = {
   /** Left out, signing keys rotate by command alone, and nobody can be sent mail. */
   readonly jobs?: Pick<Jobs, 'handle' | 'enqueue' | 'poke'>;
   readonly mail?: Pick<Mail, 'send'>;
+  /** The audit's; left out, nobody hears what was changed: for tests of other things. */
+  readonly recordChange?: RecordChange;
   readonly findDevice: FindDevice;
   /** Left out, these two, no device can be certified. */
   readonly findHardware?: FindHardware;
@@ -104,14 +108,21 @@ export type Identity = {
   /** For a stolen key: new ones sign at once, and every token of the others is refused. */
   replaceKeysAtOnce(userDomainId: string): Promise<void>;
   listKeys(userDomainId: string): Promise<KeyFacts[]>;
-  createApplication(wanted: NewApplication & { userDomainId: string }): Promise<IssuedCredentials>;
+  createApplication(
+    wanted: NewApplication & { userDomainId: string },
+    asked?: Asked,
+  ): Promise<IssuedCredentials>;
   /** One that can keep no secret, such as a page or an app in the hands of its users. */
   createPublicApplication(
     wanted: NewPublicApplication & { userDomainId: string },
   ): Promise<{ clientId: string }>;
-  renewSecret(organizationId: string, clientId: string): Promise<{ clientSecret: string }>;
-  disableApplication(organizationId: string, clientId: string): Promise<void>;
-  enableApplication(organizationId: string, clientId: string): Promise<void>;
+  renewSecret(
+    organizationId: string,
+    clientId: string,
+    asked?: Asked,
+  ): Promise<{ clientSecret: string }>;
+  disableApplication(organizationId: string, clientId: string, asked?: Asked): Promise<void>;
+  enableApplication(organizationId: string, clientId: string, asked?: Asked): Promise<void>;
   /** Deletes what has expired, in bounded batches; tells how many rows went. */
   sweep(): Promise<number>;
   close(): Promise<void>;
@@ -119,6 +130,7 @@ export type Identity = {
 
 export function createIdentity(deps: IdentityDeps): Identity {
   const { database, settings, clock, ids, log, masterKey } = deps;
+  const { recordChange = recordNothing } = deps;
   const revision = createRevision();
   const store = createIdentityStore(database);
   const entities = createEntityStore(database);
@@ -126,11 +138,13 @@ export function createIdentity(deps: IdentityDeps): Identity {
   const { authUrl } = settings;
   const realms = createRealms({ store, entities, keyRing, clock, log, revision, authUrl });
   const rotation = createKeyRotation({
-    ...{ store, keyRing, realms, clock, log, jobs: deps.jobs },
+    ...{ store, keyRing, realms, clock, log, jobs: deps.jobs, recordChange },
     keyDays: settings.realmKeyDays ?? defaultKeyDays,
   });
   const applicationStore = createApplicationStore(database);
-  const applications = createApplications({ store: applicationStore, clock, ids, revision });
+  const applications = createApplications({
+    ...{ store: applicationStore, clock, ids, revision, recordChange },
+  });
   const accounts = createAccounts({
     ...{ database, clock, ids, log, masterKey, revision, authUrl },
     ...{ jobs: deps.jobs, mail: deps.mail, limits: deps.attemptLimits },
@@ -199,7 +213,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
       const { environment = 'production' } = settings;
       const allowsLoopback = environment !== 'production';
       const store = applicationStore;
-      const made = { store, applications, places, clock, ids, allowsLoopback };
+      const made = { store, applications, places, clock, ids, allowsLoopback, recordChange };
       registerApplicationRoutes(app, createApplicationManagement(made));
     },
     createRealm: create,
@@ -207,19 +221,20 @@ export function createIdentity(deps: IdentityDeps): Identity {
     rotateKeys: rotation.rotate,
     replaceKeysAtOnce: rotation.replaceAtOnce,
     listKeys: rotation.list,
-    async createApplication({ userDomainId, ...wanted }) {
+    async createApplication({ userDomainId, ...wanted }, asked) {
       await demandDomain(userDomainId, wanted.organizationId);
-      return applications.create(wanted);
+      return applications.create(wanted, asked);
     },
     async createPublicApplication({ userDomainId, ...wanted }) {
       await demandDomain(userDomainId, wanted.organizationId);
       return applications.createPublic(wanted);
     },
-    renewSecret: applications.renewSecret,
-    disableApplication: (organizationId, clientId) =>
-      applications.setStatus(organizationId, clientId, 'Disabled'),
-    enableApplication: (organizationId, clientId) =>
-      applications.setStatus(organizationId, clientId, 'Enabled'),
+    renewSecret: (organizationId, clientId, asked) =>
+      applications.renewSecret({ organizationId, clientId }, asked),
+    disableApplication: (organizationId, clientId, asked) =>
+      applications.setStatus({ organizationId, clientId }, 'Disabled', asked),
+    enableApplication: (organizationId, clientId, asked) =>
+      applications.setStatus({ organizationId, clientId }, 'Enabled', asked),
     sweep: sweep.run,
     async close() {
       await sweep.stop();

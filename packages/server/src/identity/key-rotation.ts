@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import { refuse } from '@switchyard/contract';
 import {
   type Clock,
+  isoTime,
   type Job,
   type Jobs,
   jittered,
@@ -10,6 +11,7 @@ import {
   type Log,
 } from '../platform/index.ts';
 import { accessTokenSecondsMax } from './applications.ts';
+import type { RecordChange } from './changes.ts';
 import type { KeyRing } from './realm-keys.ts';
 import { type Realms, realmTtlMs } from './realms.ts';
 import type { IdentityStore } from './store.ts';
@@ -38,6 +40,7 @@ type Deps = {
   realms: Pick<Realms, 'changed'>;
   /** Left out, keys rotate by command alone: in tools and in tests of other things. */
   jobs: Pick<Jobs, 'handle' | 'enqueue'> | undefined;
+  recordChange: RecordChange;
   clock: Clock;
   log: Log;
   /** How long keys sign before others do. */
@@ -63,7 +66,7 @@ function factsOf(keys: readonly SealedKey[], now: number): KeyFacts[] {
 }
 
 export function createKeyRotation(deps: Deps) {
-  const { store, keyRing, realms, jobs, clock, log, keyDays } = deps;
+  const { store, keyRing, realms, jobs, clock, log, keyDays, recordChange } = deps;
   let isBusy = false;
 
   async function domainOf(userDomainId: string): Promise<UserDomain> {
@@ -78,10 +81,20 @@ export function createKeyRotation(deps: Deps) {
   ): Promise<boolean> {
     const { activeFrom, ...change } = plan;
     const keys = await keyRing.make(organizationId, activeFrom);
-    if (!(await store.replaceKeys(organizationId, { ...change, keys, at: clock.now() })))
-      return false;
-    realms.changed(userDomainId);
     const keyIds = keys.map(({ keyId }) => keyId);
+    const after = {
+      keyIds,
+      signFrom: isoTime(activeFrom),
+      othersVerifyUntil: isoTime(change.retireOthersAt),
+    };
+    const entity = { type: 'userDomain', id: userDomainId };
+    const action = 'userDomain.keysReplaced';
+    const isReplaced = await store.replaceKeys(organizationId, {
+      ...{ ...change, keys, at: clock.now() },
+      tell: (trx) => recordChange(trx, { organizationId, action, entity, after }),
+    });
+    if (!isReplaced) return false;
+    realms.changed(userDomainId);
     log.info({ realm: userDomainId, keyIds, activeFrom }, 'signing keys were replaced');
     return true;
   }

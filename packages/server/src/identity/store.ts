@@ -12,6 +12,8 @@ export type KeyChange = {
   readonly at: number;
   readonly retireOthersAt: number;
   readonly unlessActiveAfter: number | undefined;
+  /** As the last statement of the same transaction. */
+  readonly tell: (trx: Kysely<unknown>) => Promise<void>;
 };
 
 export type IdentityStore = ReturnType<typeof createIdentityStore>;
@@ -123,6 +125,7 @@ export function createIdentityStore(database: Database) {
         await sql`UPDATE realm_keys SET retire_at = ${end} WHERE organization_id = ${organizationId}
           AND (retire_at IS NULL OR retire_at > ${end})`.execute(trx);
         await insertKeys(trx, organizationId, keys, at);
+        await change.tell(trx);
         return true;
       });
     },

@@ -11,6 +11,7 @@ import { type Caller, demandVersion, type FoundPage, type PageRequest } from '..
 import type { Clock, Ids } from '../../platform/index.ts';
 import type { ApplicationFilters, ApplicationStore } from '../application-store.ts';
 import type { Applications } from '../applications.ts';
+import { type Asked, type RecordChange, telling } from '../changes.ts';
 import { hashSecret } from '../secrets.ts';
 import type { Application, ApplicationRecord } from '../types.ts';
 import { type Draft, draftFaults, draftOf, roleBeyond } from './rules.ts';
@@ -29,6 +30,7 @@ export type ManagementDeps = {
   readonly ids: Ids;
   /** In the demo and in tests pages may come from this machine without TLS. */
   readonly allowsLoopback: boolean;
+  readonly recordChange: RecordChange;
 };
 
 export type ApplicationManagement = ReturnType<typeof createApplicationManagement>;
@@ -81,7 +83,7 @@ function rolesOf({ roles }: Draft): RoleName[] {
 }
 
 export function createApplicationManagement(deps: ManagementDeps) {
-  const { store, applications, places, clock, ids, allowsLoopback } = deps;
+  const { store, applications, places, clock, ids, allowsLoopback, recordChange } = deps;
 
   function checked(caller: Caller, input: ApplicationInput, isPublic: boolean): Draft {
     const draft = draftOf(input, isPublic);
@@ -114,16 +116,20 @@ export function createApplicationManagement(deps: ManagementDeps) {
 
   /** Changes one that the caller sees, holds every right of, and has not been changed meanwhile. */
   async function change(
-    caller: Caller,
+    asked: Asked,
     clientId: string,
     ifMatch: string | undefined,
     by: (standing: ApplicationRecord) => Application,
+    done = 'updated',
   ): Promise<ApplicationRecord> {
+    const { caller } = asked;
     const { organizationId } = caller;
-    const changed = await store.change(organizationId, clientId, clock.now(), (standing) => {
+    const checkedBy = (standing: ApplicationRecord) => {
       demandStanding(caller, standing, ifMatch);
       return by(standing);
-    });
+    };
+    const told = telling(recordChange, done, asked);
+    const changed = await store.change(organizationId, clientId, clock.now(), checkedBy, told);
     if (changed === undefined) return refuseUnknown();
     applications.changed(organizationId, clientId);
     return changed;
@@ -137,9 +143,10 @@ export function createApplicationManagement(deps: ManagementDeps) {
 
   return {
     async create(
-      caller: Caller,
+      asked: Asked,
       input: ApplicationInput,
     ): Promise<{ record: ApplicationRecord; clientSecret: string | undefined }> {
+      const { caller } = asked;
       const draft = checked(caller, input, input.clientType === 'Public');
       const wanted = {
         ...draft,
@@ -151,6 +158,7 @@ export function createApplicationManagement(deps: ManagementDeps) {
       const record = await applications.insert(
         wanted,
         clientSecret === undefined ? undefined : hashSecret(clientSecret),
+        asked,
       );
       return { record, clientSecret };
     },
@@ -179,35 +187,37 @@ export function createApplicationManagement(deps: ManagementDeps) {
     },
 
     replace: (
-      caller: Caller,
+      asked: Asked,
       clientId: string,
       input: ApplicationInput,
       echo: (record: ApplicationRecord) => Echo,
       ifMatch: string | undefined,
     ): Promise<ApplicationRecord> =>
-      change(caller, clientId, ifMatch, (standing) => {
+      change(asked, clientId, ifMatch, (standing) => {
         refuseChanged(input, echo(standing));
-        const draft = checked(caller, input, standing.secretHash === undefined);
+        const draft = checked(asked.caller, input, standing.secretHash === undefined);
         return { ...standing, ...draft, roles: rolesOf(draft) };
       }),
 
     /** The old secret is dead from here on; tokens that were issued live on. */
-    async renewSecret(caller: Caller, clientId: string): Promise<string> {
+    async renewSecret(asked: Asked, clientId: string): Promise<string> {
       const clientSecret = ids.secret();
-      await change(caller, clientId, undefined, (standing) => {
+      const renewed = (standing: ApplicationRecord) => {
         if (standing.secretHash === undefined) {
           refuse('resource_not_found', 'A public application has no secret.');
         }
         return { ...standing, secretHash: hashSecret(clientSecret) };
-      });
+      };
+      await change(asked, clientId, undefined, renewed, 'secretRenewed');
       return clientSecret;
     },
 
-    async remove(caller: Caller, clientId: string, ifMatch: string | undefined): Promise<void> {
+    async remove(asked: Asked, clientId: string, ifMatch: string | undefined): Promise<void> {
+      const { caller } = asked;
       const { organizationId } = caller;
-      const gone = await store.remove(organizationId, clientId, clock.now(), (standing) =>
-        demandStanding(caller, standing, ifMatch),
-      );
+      const check = (standing: ApplicationRecord) => demandStanding(caller, standing, ifMatch);
+      const told = telling(recordChange, 'removed', asked);
+      const gone = await store.remove(organizationId, clientId, clock.now(), check, told);
       if (gone === undefined) refuseUnknown();
       applications.changed(organizationId, clientId);
     },

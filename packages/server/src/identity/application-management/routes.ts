@@ -108,9 +108,10 @@ function registerCreate(app: FastifyInstance, management: ApplicationManagement)
       'entity_mismatch',
       'already_exists',
     ],
-    async handler({ caller, params, body, url }, reply) {
+    async handler(request, reply) {
+      const { caller, params, body, url } = request;
       demandDomain(caller, params);
-      const { record, clientSecret } = await management.create(caller, body);
+      const { record, clientSecret } = await management.create(request, body);
       const path = url.split('?')[0];
       reply.code(201).header('location', `${path}/${record.clientId}`);
       reply.header('cache-control', 'no-store');
@@ -133,7 +134,8 @@ function registerChanges(app: FastifyInstance, management: ApplicationManagement
     body: ApplicationReplacement,
     response: { 200: Application },
     errors: ['resource_not_found', 'precondition_failed', 'field_read_only'],
-    async handler({ caller, params, body, headers }, reply) {
+    async handler(request, reply) {
+      const { caller, params, body, headers } = request;
       demandDomain(caller, params);
       const echo = (record: ApplicationRecord) => {
         const view = viewOf(record, caller.realm);
@@ -143,7 +145,7 @@ function registerChanges(app: FastifyInstance, management: ApplicationManagement
         return { ...params, entityId, storeId, clientType, organizationId, ...stamps };
       };
       const ifMatch = ifMatchOf(headers);
-      const replaced = await management.replace(caller, params.clientId, body, echo, ifMatch);
+      const replaced = await management.replace(request, params.clientId, body, echo, ifMatch);
       return send(reply, replaced, caller.realm);
     },
   });
@@ -159,9 +161,10 @@ function registerChanges(app: FastifyInstance, management: ApplicationManagement
     params: ofApplication,
     response: { 200: RenewedSecret },
     errors: ['resource_not_found'],
-    async handler({ caller, params }, reply) {
+    async handler(request, reply) {
+      const { caller, params } = request;
       demandDomain(caller, params);
-      const clientSecret = await management.renewSecret(caller, params.clientId);
+      const clientSecret = await management.renewSecret(request, params.clientId);
       reply.header('cache-control', 'no-store');
       return { clientId: params.clientId, clientSecret };
     },
@@ -179,9 +182,10 @@ function registerChanges(app: FastifyInstance, management: ApplicationManagement
     bodyOptional: true,
     response: { 204: Type.Null() },
     errors: ['resource_not_found', 'precondition_failed'],
-    async handler({ caller, params, headers }, reply) {
+    async handler(request, reply) {
+      const { caller, params, headers } = request;
       demandDomain(caller, params);
-      await management.remove(caller, params.clientId, ifMatchOf(headers));
+      await management.remove(request, params.clientId, ifMatchOf(headers));
       return reply.code(204).send();
     },
   });

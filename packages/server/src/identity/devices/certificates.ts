@@ -8,6 +8,7 @@ import {
 } from '@switchyard/contract';
 import type { FoundPage } from '../../http/index.ts';
 import { type Clock, type Ids, isoTime, type Log } from '../../platform/index.ts';
+import type { Asked, RecordChange } from '../changes.ts';
 import type { Revision } from '../revision.ts';
 import { type Authorities, issuerOf } from './authority.ts';
 import { isForDevices, thumbprintOf } from './standing.ts';
@@ -41,6 +42,7 @@ type Deps = {
   readonly log: Log;
   readonly revision: Revision;
   readonly certificateDays: number;
+  readonly recordChange: RecordChange;
 };
 
 export type DeviceCertificates = ReturnType<typeof createDeviceCertificates>;
@@ -84,6 +86,7 @@ function namedBy({ subject }: X509Certificate): string {
 
 export function createDeviceCertificates(deps: Deps) {
   const { authorities, store, findHardware, clock, ids, log, revision, certificateDays } = deps;
+  const { recordChange } = deps;
 
   function newCertificateSerial(): string {
     const bytes = Buffer.from(ids.secret(certificateSerialBytes), 'base64url');
@@ -123,11 +126,30 @@ export function createDeviceCertificates(deps: Deps) {
     return certificate;
   }
 
+  /** What was issued or revoked, without the certificate itself. */
+  const changeOf = (
+    done: string,
+    { merchantId }: Hardware,
+    { organizationId, thumbprint }: StoredCertificate,
+    asked: Asked | undefined,
+  ) => ({
+    organizationId,
+    action: `deviceCertificate.${done}`,
+    entity: {
+      type: 'deviceCertificate',
+      id: thumbprint,
+      ...(merchantId === undefined ? {} : { merchantId }),
+    },
+    asked,
+  });
+
   async function keep(
     certificate: X509Certificate,
     organizationId: string,
-    { physicalDeviceId, serialNumber }: Hardware,
+    hardware: Hardware,
+    asked: Asked | undefined,
   ): Promise<StoredCertificate> {
+    const { physicalDeviceId, serialNumber } = hardware;
     const made: StoredCertificate = {
       organizationId,
       thumbprint: thumbprintOf(certificate),
@@ -139,7 +161,9 @@ export function createDeviceCertificates(deps: Deps) {
       notAfter: certificate.validToDate.getTime(),
       createdAt: clock.now(),
     };
-    if (await store.insert(made)) {
+    const after = summaryOf(made, clock.now());
+    const change = { ...changeOf('issued', hardware, made, asked), after };
+    if (await store.insert(made, (trx) => recordChange(trx, change))) {
       log.info({ organizationId, physicalDeviceId, thumbprint: made.thumbprint }, 'certified');
       return made;
     }
@@ -160,7 +184,7 @@ export function createDeviceCertificates(deps: Deps) {
     const hardware = await findHardware(scope, physicalDeviceId);
     const found = await store.find(scope.organizationId, thumbprint);
     return found?.physicalDeviceId === hardware.physicalDeviceId
-      ? found
+      ? { found, hardware }
       : refuse('resource_not_found', 'The device has no certificate with this thumbprint.');
   }
 
@@ -169,6 +193,7 @@ export function createDeviceCertificates(deps: Deps) {
       scope: Scope,
       physicalDeviceId: string,
       input: DeviceCertificateInput,
+      asked?: Asked,
     ): Promise<DeviceCertificate> {
       const { certificateRequest, certificate } = input;
       const hardware = await findHardware(scope, physicalDeviceId);
@@ -192,7 +217,7 @@ export function createDeviceCertificates(deps: Deps) {
         certificateRequest === undefined
           ? await recognise(String(certificate), hardware)
           : await sign(certificateRequest, hardware);
-      return viewOf(await keep(good, organizationId, hardware));
+      return viewOf(await keep(good, organizationId, hardware, asked));
     },
 
     async list(
@@ -218,7 +243,7 @@ export function createDeviceCertificates(deps: Deps) {
     },
 
     get: async (scope: Scope, physicalDeviceId: string, thumbprint: string) =>
-      viewOf(await find(scope, physicalDeviceId, thumbprint)),
+      viewOf((await find(scope, physicalDeviceId, thumbprint)).found),
 
     /** From the next connection on it opens nothing, a resumed one included; here at once. */
     async revoke(
@@ -226,13 +251,21 @@ export function createDeviceCertificates(deps: Deps) {
       physicalDeviceId: string,
       thumbprint: string,
       reason: RevocationReason,
+      asked?: Asked,
     ): Promise<DeviceCertificate> {
       const { organizationId } = scope;
-      await find(scope, physicalDeviceId, thumbprint);
-      await store.revoke(organizationId, thumbprint, reason, clock.now());
+      const { found, hardware } = await find(scope, physicalDeviceId, thumbprint);
+      const now = clock.now();
+      await store.revoke(organizationId, thumbprint, reason, now, (trx, revoked) =>
+        recordChange(trx, {
+          ...changeOf('revoked', hardware, found, asked),
+          before: summaryOf(found, now),
+          after: summaryOf(revoked, now),
+        }),
+      );
       revision.bump();
       log.info({ organizationId, physicalDeviceId, thumbprint, reason }, 'certificate revoked');
-      return viewOf(await find(scope, physicalDeviceId, thumbprint));
+      return viewOf((await find(scope, physicalDeviceId, thumbprint)).found);
     },
   };
 }

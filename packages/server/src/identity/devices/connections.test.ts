@@ -54,15 +54,18 @@ describe('connections of devices', () => {
       validity: { notBefore, notAfter },
     });
     if (isKept) {
-      await store().insert({
-        ...{ organizationId, physicalDeviceId, serialNumber },
-        thumbprint: thumbprintOf(new X509Certificate(pem)),
-        certificateSerial: '4a',
-        certificate: pem,
-        notBefore: notBefore.getTime(),
-        notAfter: notAfter.getTime(),
-        createdAt: clock.now(),
-      });
+      await store().insert(
+        {
+          ...{ organizationId, physicalDeviceId, serialNumber },
+          thumbprint: thumbprintOf(new X509Certificate(pem)),
+          certificateSerial: '4a',
+          certificate: pem,
+          notBefore: notBefore.getTime(),
+          notAfter: notAfter.getTime(),
+          createdAt: clock.now(),
+        },
+        async () => {},
+      );
     }
     const key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
     return { cert: pem, key };
@@ -181,7 +184,13 @@ describe('connections of devices', () => {
     const agent = scene.agent(shown);
     assert.equal((await scene.device(path, { agent })).status, 200);
     const now = scene.clock.now();
-    await store().revoke(scene.organizationId, shown.thumbprint, 'KeyCompromise', now);
+    await store().revoke(
+      scene.organizationId,
+      shown.thumbprint,
+      'KeyCompromise',
+      now,
+      async () => {},
+    );
     assertRefused(await ask(shown), 'certificate_revoked');
     scene.clock.advance(30_000);
     assertRefused(await scene.device(path, { agent }), 'certificate_revoked');

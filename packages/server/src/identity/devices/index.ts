@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { type CertificateReader, createCertificateReader } from '../../http/index.ts';
 import type { Clock, Database, Ids, Log } from '../../platform/index.ts';
 import type { Applications } from '../applications.ts';
+import { type RecordChange, recordNothing } from '../changes.ts';
 import { createRevision } from '../revision.ts';
 import type { FindDevice } from '../types.ts';
 import { createAuthorities } from './authority.ts';
@@ -40,6 +41,7 @@ export type DevicesDeps = {
   readonly findDevice: FindDevice;
   readonly findHardware?: FindHardware | undefined;
   readonly nameMerchant?: NameMerchant | undefined;
+  readonly recordChange?: RecordChange | undefined;
 };
 
 const noHardware: FindHardware = async () => refuse('device_not_found', 'There is no device.');
@@ -83,6 +85,7 @@ export function createDevices(deps: DevicesDeps): Devices {
     log: deps.log,
     revision,
     certificateDays: settings.deviceCertificateDays ?? certificateDaysDefault,
+    recordChange: deps.recordChange ?? recordNothing,
   });
   const secrets = createDeviceSecrets({ database, clock, ids });
   const findPresented = createFindPresented({ findDevice, findHardware });

@@ -77,8 +77,9 @@ function registerEnrolment(app: FastifyInstance, { enrol }: DeviceCertificates):
       'already_exists',
     ],
     faultOutcome: 'NotProcessed',
-    async handler({ caller, params, body }, reply) {
-      const made = await enrol(scopeOf(caller), params.physicalDeviceId, body);
+    async handler(request, reply) {
+      const { caller, params, body } = request;
+      const made = await enrol(scopeOf(caller), params.physicalDeviceId, body, request);
       const { physicalDeviceId, thumbprint: name } = made;
       reply.code(201);
       reply.header('location', `${url.replace(':physicalDeviceId', physicalDeviceId)}/${name}`);
@@ -139,7 +140,11 @@ function registerRevocation(app: FastifyInstance, { revoke }: DeviceCertificates
     response: { 200: DeviceCertificate },
     errors: ['device_not_found', 'resource_not_found'],
     faultOutcome: 'NotProcessed',
-    handler: async ({ caller, params, body: { reason = 'Unspecified' } }) =>
-      revoke(scopeOf(caller), params.physicalDeviceId, params.thumbprint, reason),
+    async handler(request) {
+      const { caller, params, body } = request;
+      const { reason = 'Unspecified' } = body;
+      const { physicalDeviceId, thumbprint: name } = params;
+      return revoke(scopeOf(caller), physicalDeviceId, name, reason, request);
+    },
   });
 }

@@ -1,5 +1,5 @@
 // The SQL of device certificates and of the authority that signs them.
-import { sql } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { type Database, isoTime } from '../../platform/index.ts';
 import type { RevocationReason, StoredCertificate } from './types.ts';
 
@@ -38,6 +38,9 @@ function certificateOf(row: CertificateRow): StoredCertificate {
     revocationReason: row.revocation_reason ?? undefined,
   };
 }
+
+/** As the last statement of the same transaction. */
+type Tell = (trx: Kysely<unknown>) => Promise<void>;
 
 export type DeviceStore = ReturnType<typeof createDeviceStore>;
 
@@ -96,7 +99,7 @@ export function createDeviceStore(database: Database) {
     },
 
     /** False where the very certificate is known already, to whichever organisation. */
-    async insert(made: StoredCertificate): Promise<boolean> {
+    async insert(made: StoredCertificate, tell: Tell): Promise<boolean> {
       const { organizationId, thumbprint } = made;
       return database.transaction(async (trx) => {
         const owned = await sql`INSERT INTO device_certificate_owners (thumbprint, organization_id)
@@ -110,6 +113,7 @@ export function createDeviceStore(database: Database) {
             ${made.serialNumber}, ${made.certificateSerial}, ${made.certificate},
             ${isoTime(made.notBefore)}, ${isoTime(made.notAfter)},
             ${isoTime(made.createdAt)})`.execute(trx);
+        await tell(trx);
         return true;
       });
     },
@@ -152,15 +156,20 @@ export function createDeviceStore(database: Database) {
       thumbprint: string,
       reason: RevocationReason,
       at: number,
+      tell: (trx: Kysely<unknown>, revoked: StoredCertificate) => Promise<void>,
     ): Promise<void> {
-      await database.query(
-        `WITH gone AS (
-           DELETE FROM device_secrets WHERE organization_id = $1 AND thumbprint = $2
-         )
-         UPDATE device_certificates SET revoked_at = $3, revocation_reason = $4
-         WHERE organization_id = $1 AND thumbprint = $2 AND revoked_at IS NULL`,
-        [organizationId, thumbprint, isoTime(at), reason],
-      );
+      await database.transaction(async (trx) => {
+        const { rows } = await sql<CertificateRow>`WITH gone AS (
+            DELETE FROM device_secrets
+            WHERE organization_id = ${organizationId} AND thumbprint = ${thumbprint}
+          )
+          UPDATE device_certificates
+          SET revoked_at = ${isoTime(at)}, revocation_reason = ${reason}
+          WHERE organization_id = ${organizationId} AND thumbprint = ${thumbprint}
+            AND revoked_at IS NULL
+          RETURNING ${sql.raw(columns)}`.execute(trx);
+        if (rows[0] !== undefined) await tell(trx, certificateOf(rows[0]));
+      });
     },
   };
 }

@@ -14,6 +14,8 @@ export type Hardware = {
   readonly tsn: string;
   /** Missing while the terminal has no place. */
   readonly logicalDeviceId?: string | undefined;
+  /** Missing while it belongs to none. */
+  readonly merchantId?: string | undefined;
 };
 
 /** Throws `device_not_found` for what is not in the scope. */
