@@ -15,4 +15,5 @@ export * from './schemas/problem.ts';
 export * from './schemas/provisioning.ts';
 export * from './schemas/services.ts';
 export * from './schemas/subscriptions.ts';
+export * from './schemas/users.ts';
 export * from './schemas/values.ts';

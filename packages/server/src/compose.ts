@@ -31,6 +31,7 @@ import {
 } from './platform/index.ts';
 import { createProvisioning, type Provisioning } from './provisioning/index.ts';
 import { registerReferenceRoutes } from './reference/index.ts';
+import { registerUsers } from './users/index.ts';
 import { createVault } from './vault/index.ts';
 
 type DeviceLookups = Pick<IdentityDeps, 'findDevice' | 'findHardware' | 'nameMerchant'>;
@@ -179,6 +180,8 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
   await identity.register(http.app);
   await identity.registerDevices(http.app);
   identity.registerManagement(http.app, placesOf(provisioning));
+  const { demandMerchant } = placesOf(provisioning);
+  registerUsers(http.app, { accounts: identity.accounts, audit, demandMerchant });
   registerReferenceRoutes(http.app);
   audit.register(http.app);
   provisioning.register(http.app);

@@ -39,6 +39,7 @@ import { createSweep } from './sweep.ts';
 import type { FindDevice } from './types.ts';
 import { createVerifyToken } from './verify-token.ts';
 
+export type { Accounts, Profile, Upon, User, Within } from './accounts/index.ts';
 export type { Places } from './application-management/operations.ts';
 export type { NewApplication } from './applications.ts';
 export type { Asked, Change, RecordChange } from './changes.ts';

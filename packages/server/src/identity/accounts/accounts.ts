@@ -1,20 +1,25 @@
 // What accounts can do, as the rest of identity sees it.
-import type { Status } from '../types.ts';
 import type { Enrolment } from './enrolment.ts';
 import type { Links } from './links.ts';
 import type { Passkeys } from './passkeys.ts';
 import type { PasswordFault } from './rules.ts';
 import type { SignIns } from './sign-ins.ts';
-import type { Attempt, NewUser, NotSignedIn, SignedIn, User } from './types.ts';
+import type { Attempt, NewUser, NotSignedIn, SignedIn, User, Within } from './types.ts';
+import type { Upkeep } from './upkeep.ts';
 
 export type Accounts = {
   /** Rejects with a Refusal `already_exists` or `field_invalid`. */
-  create(user: NewUser): Promise<User>;
+  create(user: NewUser, within?: Within): Promise<User>;
+  /** As `create`, and in the same commit the mail with the link to the first password. */
+  invite(user: NewUser, within?: Within): Promise<User>;
   /** Up to 5 seconds old where another process made a change. */
   find(organizationId: string, userId: string): Promise<User | undefined>;
   findByName(organizationId: string, username: string): Promise<User | undefined>;
-  /** Disabled: sessions and refresh families end at once, tokens within a minute. */
-  setStatus(organizationId: string, userId: string, status: Status): Promise<void>;
+  readonly list: Upkeep['list'];
+  readonly change: Upkeep['change'];
+  readonly setStatus: Upkeep['setStatus'];
+  readonly sendPasswordLink: Upkeep['sendPasswordLink'];
+  readonly resetSecondFactor: Upkeep['resetSecondFactor'];
   /** Ends sessions and refresh families. Rejects with `field_invalid` where the policy refuses it. */
   setPassword(organizationId: string, userId: string, password: string): Promise<void>;
   /** Undefined: it may be used. The block list is loaded by the first who asks. */

@@ -64,6 +64,17 @@ export async function replaceRecoveryCodes(
     FROM jsonb_to_recordset(${codes}::jsonb) AS r(code_hash text)`.execute(trx);
 }
 
+/** Everything that the user could prove himself with beside the password is gone. */
+export async function forgetFactors(
+  trx: Kysely<unknown>,
+  { organizationId, userId }: Owner,
+): Promise<void> {
+  for (const table of ['user_one_time_passwords', 'user_recovery_codes', 'user_passkeys']) {
+    await sql`DELETE FROM ${sql.table(table)}
+      WHERE organization_id = ${organizationId} AND user_id = ${userId}`.execute(trx);
+  }
+}
+
 /** `On`, once something is set up. */
 export async function turnFactorOn(
   trx: Kysely<unknown>,

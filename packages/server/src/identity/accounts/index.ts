@@ -10,7 +10,11 @@ import { createExpired } from './expired.ts';
 import { spendOthers } from './link-store.ts';
 import { createLinks } from './links.ts';
 import { makeUser } from './new-user.ts';
-import { createOneTimePasswords, readOtpSecret } from './one-time-passwords.ts';
+import {
+  createOneTimePasswords,
+  type OneTimePasswords,
+  readOtpSecret,
+} from './one-time-passwords.ts';
 import { createPasskeys } from './passkeys.ts';
 import { createPasswordPolicy } from './password-policy.ts';
 import { createPasswordStrength, type PasswordStrength } from './password-strength.ts';
@@ -20,8 +24,9 @@ import { secondFactorNow, usernameKey } from './rules.ts';
 import { createSignIn } from './sign-in.ts';
 import { createSignInStore } from './sign-in-store.ts';
 import { createSignIns } from './sign-ins.ts';
-import { createUserStore, replacePassword } from './store.ts';
-import type { User } from './types.ts';
+import { createUserStore, replacePassword, type UserStore } from './store.ts';
+import type { NewUser, User, Within } from './types.ts';
+import { createUpkeep } from './upkeep.ts';
 
 export type { Accounts } from './accounts.ts';
 export type { SignInRecord } from './sign-ins.ts';
@@ -31,8 +36,12 @@ export type {
   NewUser,
   NotSignedIn,
   Origin,
+  Profile,
   SignedIn,
+  Upon,
   User,
+  UserChange,
+  Within,
 } from './types.ts';
 
 /** How long another process may take to see what changed of a user. */
@@ -100,23 +109,19 @@ export function createAccounts(deps: AccountsDeps): Accounts {
   const enrolment = createEnrolment({ ...made, oneTimePasswords, signIns });
   const passkeys = createPasskeys({ ...made, settle: signIn.settlePasskey });
   const links = createLinks({ ...made, jobs, limits, newHash, ended });
+  const upkeep = createUpkeep({ ...made, links, endSessions: deps.endSessions });
+  const create = createMaking({ ...made, environment, oneTimePasswords, newHash });
 
   return {
-    async create(wanted) {
-      const { user, usernameKey: key } = makeUser(wanted, environment, ids, clock.now());
-      if ((await users.domainOf(user.organizationId)) !== wanted.userDomainId) {
-        refuse('organization_not_found', 'The organization has no such user domain.');
-      }
-      const { password, otpSecret } = wanted;
-      const secret = otpSecret === undefined ? undefined : otpSecretFrom(otpSecret);
-      const isMade = await users.insert({
-        user,
-        usernameKey: key,
-        passwordHash: password === undefined ? undefined : await newHash(password, user),
-        otpSealed: secret === undefined ? undefined : oneTimePasswords.seal(secret, user),
+    ...upkeep,
+    create,
+
+    async invite(wanted, within) {
+      const user = await create(wanted, async (trx, change) => {
+        await links.sendIn(trx, change.after, 'activate');
+        await within?.(trx, change);
       });
-      if (!isMade) refuse('already_exists', 'This user name is taken.');
-      changed(user.organizationId, user.userId);
+      post.poke();
       return user;
     },
 
@@ -125,16 +130,6 @@ export function createAccounts(deps: AccountsDeps): Accounts {
     async findByName(organizationId, username) {
       const key = usernameKey(username);
       return key === undefined ? undefined : users.findByKey(organizationId, key);
-    },
-
-    async setStatus(organizationId, userId, status) {
-      const at = clock.now();
-      const isEnd = status === 'Disabled';
-      // Tokens tell their age in whole seconds: those of this second are dead too.
-      const notBefore = isEnd ? Math.ceil(at / 1000) * 1000 : undefined;
-      if (!(await users.setStatus({ organizationId, userId }, status, at, notBefore))) noUser();
-      changed(organizationId, userId);
-      if (isEnd) await deps.endSessions(organizationId, userId);
     },
 
     async setPassword(organizationId, userId, password) {
@@ -162,6 +157,41 @@ export function createAccounts(deps: AccountsDeps): Accounts {
     signIns,
     deleteExpired: createExpired(database),
     close: strength.close,
+  };
+}
+
+type MakingDeps = {
+  readonly environment: string;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly users: UserStore;
+  readonly oneTimePasswords: OneTimePasswords;
+  newHash(password: string, user: User): Promise<string>;
+  changed(organizationId: string, userId: string): void;
+};
+
+function createMaking(deps: MakingDeps): Accounts['create'] {
+  const { environment, clock, ids, users, oneTimePasswords, newHash } = deps;
+  return async (wanted: NewUser, within?: Within): Promise<User> => {
+    const { user, usernameKey: key } = makeUser(wanted, environment, ids, clock.now());
+    if ((await users.domainOf(user.organizationId)) !== wanted.userDomainId) {
+      refuse('organization_not_found', 'The organization has no such user domain.');
+    }
+    const { password, otpSecret } = wanted;
+    const secret = otpSecret === undefined ? undefined : otpSecretFrom(otpSecret);
+    const row = {
+      user,
+      usernameKey: key,
+      passwordHash: password === undefined ? undefined : await newHash(password, user),
+      otpSealed: secret === undefined ? undefined : oneTimePasswords.seal(secret, user),
+    };
+    const isMade = await users.insert(row, async (trx) => within?.(trx, { after: user }));
+    if (!isMade) {
+      const taken = { pointer: '/username', code: 'already_exists', detail: 'is taken' };
+      refuse('already_exists', 'This user name is taken.', { errors: [taken] });
+    }
+    deps.changed(user.organizationId, user.userId);
+    return user;
   };
 }
 

@@ -10,6 +10,7 @@ const kinds: LetterKind[] = [
   'email-changed',
   'password-changed',
   'second-factor-set',
+  'second-factor-reset',
 ];
 const letter: Letter = {
   kind: 'reset',

@@ -7,7 +7,8 @@ export type LetterKind =
   | 'email'
   | 'email-changed'
   | 'password-changed'
-  | 'second-factor-set';
+  | 'second-factor-set'
+  | 'second-factor-reset';
 
 export type Letter = {
   readonly kind: LetterKind;
@@ -64,6 +65,11 @@ const languages = {
         body: 'From now on your account asks for a second factor that was set up just now.',
         after: 'If it was not you, tell your administrator at once.',
       },
+      'second-factor-reset': {
+        subject: 'Your second factor was removed',
+        body: 'Your administrator removed the second factor of your account. You are signed out everywhere, and set up a new one when you sign in next.',
+        after: 'If you did not ask for this, tell your administrator at once.',
+      },
     },
   },
   fr: {
@@ -101,6 +107,11 @@ const languages = {
         subject: 'Un second facteur a été configuré',
         body: 'Votre compte demande désormais un second facteur, configuré à l’instant.',
         after: 'Si ce n’était pas vous, prévenez tout de suite votre administrateur.',
+      },
+      'second-factor-reset': {
+        subject: 'Votre second facteur a été retiré',
+        body: 'Votre administrateur a retiré le second facteur de votre compte. Vous êtes déconnecté partout et en configurerez un nouveau à la prochaine connexion.',
+        after: 'Si vous ne l’avez pas demandé, prévenez tout de suite votre administrateur.',
       },
     },
   },

@@ -8,7 +8,7 @@ import {
   preparedUsername,
   usernameKey,
 } from './rules.ts';
-import type { NewUser, SecondFactor, User } from './types.ts';
+import type { NewUser, Profile, SecondFactor, User } from './types.ts';
 
 const textCharsMax = 200;
 /** As browsers check `type=email`: nothing in it that could mean something in a mail's head. */
@@ -29,11 +29,8 @@ export function makeUser(wanted: NewUser, environment: string, ids: Ids, at: num
     );
   }
   checkEntity(wanted);
-  checkProfile(wanted);
+  checkProfile(wanted, wanted);
   const { entityType, entityId, groups } = wanted;
-  if (!groupsFit(groups, entityType, entityId)) {
-    refuse('field_invalid', 'Each group is one of the entity and the level of the user, once.');
-  }
   const { userDomainId: _domain, password: _password, otpSecret: _otp, ...profile } = wanted;
   const user: User = {
     ...profile,
@@ -42,6 +39,7 @@ export function makeUser(wanted: NewUser, environment: string, ids: Ids, at: num
     scopeEntityType: wanted.scopeEntityType ?? entityType,
     scopeEntityId: wanted.scopeEntityId ?? entityId,
     emailVerified: wanted.emailVerified ?? false,
+    pendingEmail: undefined,
     phoneNumberVerified: false,
     permissions: permissionsOfGroups(groups, entityType, entityId),
     status: 'Enabled',
@@ -86,7 +84,15 @@ export function isEmail(text: string): boolean {
   return text.length <= emailCharsMax && emailPattern.test(text);
 }
 
-function checkProfile(wanted: NewUser): void {
+/** @param of where the user belongs, and with that the groups */
+export function checkProfile(
+  wanted: Profile,
+  { entityType, entityId }: Pick<User, 'entityType' | 'entityId'>,
+): void {
+  if (!groupsFit(wanted.groups, entityType, entityId)) {
+    refuseMember('groups', 'hold each group of the entity and the level of the user, once');
+  }
+  if (!isZone(wanted.zoneinfo)) refuseMember('zoneinfo', 'is no name of the time zone database');
   const texts = [wanted.givenName, wanted.familyName, wanted.datetimeFormat];
   const address = Object.values(wanted.address ?? {});
   const isFine =
@@ -95,9 +101,13 @@ function checkProfile(wanted: NewUser): void {
     // An address may be formatted in several lines.
     address.every((line) => isText(line.replaceAll(/\r?\n/g, ' '))) &&
     (wanted.phoneNumber === undefined || phonePattern.test(wanted.phoneNumber)) &&
-    isLocale(wanted.locale) &&
-    isZone(wanted.zoneinfo);
+    isLocale(wanted.locale);
   if (!isFine) refuse('field_invalid', 'A field of the profile cannot be used.');
+}
+
+function refuseMember(member: string, detail: string): never {
+  const error = { pointer: `/${member}`, code: 'field_invalid', detail };
+  return refuse('field_invalid', `${member} ${detail}.`, { errors: [error] });
 }
 
 function isText(text: string | undefined): boolean {

@@ -145,7 +145,9 @@ describe('a sign-in', () => {
       meanwhile = () =>
         slow.accounts.setPassword(slow.organizationId, user.userId, 'eight tills under one roof');
       assert.deepEqual(await slow.attempt(user), refused);
-      meanwhile = async () => slow.accounts.setStatus(slow.organizationId, user.userId, 'Disabled');
+      meanwhile = async () => {
+        await slow.accounts.setStatus(slow.organizationId, user.userId, 'Disabled');
+      };
       const newer = { password: 'eight tills under one roof' };
       assert.deepEqual(await slow.attempt(user, newer), refused);
     });

@@ -1,7 +1,6 @@
 // The SQL of users: made, found, switched off, given a password.
 import { type Kysely, sql } from 'kysely';
 import { type Database, isoTime } from '../../platform/index.ts';
-import type { Status } from '../types.ts';
 import type { User } from './types.ts';
 import { type UserRow, userColumns, userOf } from './user-rows.ts';
 
@@ -52,8 +51,8 @@ export function createUserStore(database: Database) {
       return row?.user_domain_id;
     },
 
-    /** False where the name or the id is taken: then nothing was written. */
-    insert: (row: NewRow): Promise<boolean> =>
+    /** False where the name or the id is taken: then nothing was written, and `then` not called. */
+    insert: (row: NewRow, then: (trx: Kysely<unknown>) => Promise<void>): Promise<boolean> =>
       database.transaction(async (trx) => {
         if (!(await insertUser(trx, row))) return false;
         if (row.otpSealed !== undefined) {
@@ -64,29 +63,9 @@ export function createUserStore(database: Database) {
             trx,
           );
         }
+        await then(trx);
         return true;
       }),
-
-    async setStatus(
-      { organizationId, userId }: Pick<User, 'organizationId' | 'userId'>,
-      status: Status,
-      at: number,
-      tokensNotBefore: number | undefined,
-    ): Promise<boolean> {
-      const changed = await database.query(
-        `UPDATE users SET status = $3, updated_at = $4, version = version + 1,
-           tokens_not_before = coalesce($5, tokens_not_before)
-         WHERE organization_id = $1 AND user_id = $2 RETURNING user_id`,
-        [
-          organizationId,
-          userId,
-          status,
-          isoTime(at),
-          tokensNotBefore === undefined ? null : isoTime(tokensNotBefore),
-        ],
-      );
-      return changed.length > 0;
-    },
   };
 }
 

@@ -1,5 +1,6 @@
 // The nouns of accounts: the people of a user domain, and what they prove themselves with.
 import type { Permission } from '@switchyard/contract';
+import type { Kysely } from 'kysely';
 import type { EntityType, Status } from '../types.ts';
 
 /** How a person proved who they are, in the words of RFC 8176; `rc` is a recovery code. */
@@ -31,6 +32,8 @@ export type User = {
   readonly scopeEntityId: string;
   readonly email: string;
   readonly emailVerified: boolean;
+  /** The address that takes the place of `email` once the link sent to it is followed. */
+  readonly pendingEmail?: string | undefined;
   readonly givenName?: string | undefined;
   readonly familyName?: string | undefined;
   readonly phoneNumber?: string | undefined;
@@ -89,6 +92,32 @@ export type NewUser = {
   readonly userId?: string | undefined;
   /** Base32 of 20 bytes; the user is then enrolled. */
   readonly otpSecret?: string | undefined;
+};
+
+/** What can be given other values while the user lives. */
+export type Profile = Pick<
+  User,
+  | 'email'
+  | 'givenName'
+  | 'familyName'
+  | 'phoneNumber'
+  | 'address'
+  | 'locale'
+  | 'zoneinfo'
+  | 'datetimeFormat'
+  | 'groups'
+>;
+
+export type UserChange = { readonly before?: User; readonly after: User };
+
+/** What else belongs to the same commit; a refusal in it takes the change back. */
+export type Within = (trx: Kysely<unknown>, change: UserChange) => Promise<void>;
+
+/** What the one who asks adds to a change: his right to it, and what he does beside it. */
+export type Upon = {
+  /** Sees the user as nobody else can change it, before anything happens, and may refuse. */
+  check?(standing: User): void;
+  readonly within?: Within;
 };
 
 /** Where the secrets come in; only on a page can the missing half follow. */

@@ -4,7 +4,7 @@ import { permissionsOfGroups } from './rules.ts';
 import type { Address, SecondFactor, User } from './types.ts';
 
 export const userColumns = `u.organization_id, u.user_id, u.username, u.entity_type, u.entity_id,
-  u.scope_entity_type, u.scope_entity_id, u.email, u.email_verified, u.given_name, u.family_name,
+  u.scope_entity_type, u.scope_entity_id, u.email, u.email_verified, u.pending_email, u.given_name, u.family_name,
   u.phone_number, u.phone_number_verified, u.address, u.locale, u.zoneinfo, u.datetime_format,
   u.groups, u.status, u.second_factor, u.password_hash IS NOT NULL AS has_password,
   u.tokens_not_before, u.last_sign_in_at, u.version, u.created_at, u.updated_at`;
@@ -19,6 +19,7 @@ export type UserRow = {
   scope_entity_id: string;
   email: string;
   email_verified: boolean;
+  pending_email: string | null;
   given_name: string | null;
   family_name: string | null;
   phone_number: string | null;
@@ -49,6 +50,7 @@ export function userOf(row: UserRow): User {
     scopeEntityId: row.scope_entity_id,
     email: row.email,
     emailVerified: row.email_verified,
+    pendingEmail: row.pending_email ?? undefined,
     givenName: row.given_name ?? undefined,
     familyName: row.family_name ?? undefined,
     phoneNumber: row.phone_number ?? undefined,
