@@ -78,7 +78,7 @@ export type Realm = UserDomain & {
   readonly keys: ReadonlyMap<string, RealmKey>;
   readonly signing: Readonly<Record<SigningAlgorithm, RealmKey>>;
   /** Of its refresh tokens; in no JWKS. */
-  readonly refreshKey: Buffer;
+  readonly refreshKey: KeyObject;
   /** Ids of access tokens that were revoked before they expired. */
   readonly revoked: ReadonlySet<string>;
 };
