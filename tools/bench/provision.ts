@@ -1,7 +1,7 @@
 // Makes the bench's own organisation: merchants, stores, devices, contracts, applications.
 import { randomUUID } from 'node:crypto';
 import { createAudit } from '../../packages/server/src/audit/index.ts';
-import { createIdentity } from '../../packages/server/src/identity/index.ts';
+import { createIdentity, type IdentityDeps } from '../../packages/server/src/identity/index.ts';
 import {
   type Database,
   type Log,
@@ -38,12 +38,15 @@ function masterKeyOf({ dataDir }: Pick<Deps, 'dataDir'>): Buffer {
   return vaultKey;
 }
 
-/** What identity writes must be readable by the server: same key, same address. */
-export function openIdentity({
-  database,
-  log,
-  dataDir,
-}: Pick<Deps, 'database' | 'log' | 'dataDir'>) {
+/**
+ * What identity writes must be readable by the server: same key, same address.
+ *
+ * @param findHardware provisioning's, where devices are certified
+ */
+export function openIdentity(
+  { database, log, dataDir }: Pick<Deps, 'database' | 'log' | 'dataDir'>,
+  findHardware?: IdentityDeps['findHardware'],
+) {
   const settings = readSettings({ SWITCHYARD_DATA_DIR: dataDir });
   return createIdentity({
     database,
@@ -54,6 +57,24 @@ export function openIdentity({
     masterKey: masterKeyOf({ dataDir }),
     // It makes applications here and answers no device.
     findDevice: async () => undefined,
+    ...(findHardware === undefined ? {} : { findHardware }),
+  });
+}
+
+export function openProvisioning(deps: Pick<Deps, 'database' | 'dataDir'>): Provisioning {
+  const { database } = deps;
+  const clock = systemClock;
+  return createProvisioning({
+    database,
+    clock,
+    ids: systemIds,
+    // The server's own changes order the next checkpoint.
+    audit: createAudit({
+      database,
+      clock,
+      masterKey: masterKeyOf(deps),
+      jobs: { handle: () => {}, enqueue: async () => {} },
+    }),
   });
 }
 
@@ -116,20 +137,7 @@ async function makeMerchant(
 
 /** Writes straight to the database of a server that does not run, or looks for new links soon. */
 export async function provision(deps: Deps): Promise<BenchOrganization> {
-  const { database } = deps;
-  const clock = systemClock;
-  const provisioning = createProvisioning({
-    database,
-    clock,
-    ids: systemIds,
-    // The server's own changes order the next checkpoint.
-    audit: createAudit({
-      database,
-      clock,
-      masterKey: masterKeyOf(deps),
-      jobs: { handle: () => {}, enqueue: async () => {} },
-    }),
-  });
+  const provisioning = openProvisioning(deps);
   const identity = openIdentity(deps);
   const organizationId = systemIds.uuid();
   const scope = { organizationId };

@@ -1,7 +1,7 @@
 // One TLS connection of the token load: a request, its answer, and the next one when asked.
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
 import { createAnswerReader, type HttpAnswer } from './http-answers.ts';
-import type { TokenTarget } from './token-messages.ts';
+import type { TokenDevice, TokenTarget } from './token-messages.ts';
 
 /** A name for what a certificate of the server is made out to. */
 const serverName = 'localhost';
@@ -24,8 +24,12 @@ const copied = ({ status, bytes, bodyStart, bodyEnd, isLast }: HttpAnswer): Toke
 });
 
 /** @param lane which of the connections it is */
-export function openTokenConnection(target: TokenTarget, lane: number): Promise<TokenConnection> {
-  const { host, port, ca, cert, key } = target;
+export function openTokenConnection(
+  target: TokenTarget,
+  lane: number,
+  device?: TokenDevice,
+): Promise<TokenConnection> {
+  const { host, port, ca } = target;
   let waiting: Waiting | undefined;
   // The types do not know that what a socket takes is handed on to it.
   const options: ConnectionOptions & { localAddress: string } = {
@@ -35,7 +39,7 @@ export function openTokenConnection(target: TokenTarget, lane: number): Promise<
     servername: serverName,
     ALPNProtocols: ['http/1.1'],
     localAddress: `127.0.0.${2 + (lane % localAddresses)}`,
-    ...(cert === undefined || key === undefined ? {} : { cert, key }),
+    ...(device === undefined ? {} : { cert: device.cert, key: device.key }),
   };
   const socket: TLSSocket = connect(options);
   socket.setNoDelay(true);

@@ -38,8 +38,9 @@ function whatIsWrong({ status, body }: TokenAnswer): string | undefined {
   return `${status} ${errorMember.exec(body)?.[1] ?? 'no token'}`;
 }
 
-function formLane({ target, forms }: TokenWork, lane: number): Lane {
-  const texts = forms.map((form) => requestText(target, form));
+function formLane({ target, forms, devices }: TokenWork, lane: number): Lane {
+  const own = devices?.[lane];
+  const texts = (own === undefined ? forms : [own.form]).map((form) => requestText(target, form));
   let at = lane;
   return {
     next() {
@@ -95,7 +96,7 @@ async function run(work: TokenWork, seconds: number): Promise<TokenCounts> {
     let connection: TokenConnection | undefined;
     while (!isOver) {
       try {
-        connection ??= await openTokenConnection(work.target, lane);
+        connection ??= await openTokenConnection(work.target, lane, work.devices?.[lane]);
         const answer = await connection.ask(next());
         const fault = judge(answer);
         if (fault === undefined) counts.answered += 1;

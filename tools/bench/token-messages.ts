@@ -11,6 +11,9 @@ export type TokenTarget = {
   key?: string;
 };
 
+/** A certificate with its key, PEM, and the request for its tokens. */
+export type TokenDevice = { cert: string; key: string; form: string };
+
 /**
  * `forms` are sent again and again, each connection beginning at another one. `chains` are refresh
  * tokens, one for each connection: every answer brings the next one.
@@ -22,6 +25,8 @@ export type TokenWork = {
   forms: string[];
   chains?: { clientId: string; refreshToken: string }[];
   connections: number;
+  /** For mutual TLS: who stands behind each connection, and the one form that goes with that. */
+  devices?: TokenDevice[];
   /** Whether each token comes over a connection of its own, with a whole handshake. */
   newHandshakes: boolean;
 };

@@ -1,13 +1,15 @@
 // The ways to a token that are measured, each with what is asked of it and its requests.
 import { request } from 'node:https';
 import type { TokenWork } from './token-messages.ts';
-import type { TokenScene } from './token-scene.ts';
+import { keptConnections, type TokenScene } from './token-scene.ts';
 
 export const tokenTargets = {
   bare: undefined,
   'client-credentials': 2500,
   refresh: 1000,
   password: 60,
+  mtls: undefined,
+  'mtls-handshake': undefined,
 } as const;
 
 export type PartName = keyof typeof tokenTargets;
@@ -15,7 +17,6 @@ export const partNames = Object.keys(tokenTargets) as PartName[];
 
 export type TokenPart = { name: PartName; work: TokenWork };
 
-const keptConnections = 32;
 /** More would only wait: the server checks a bounded number of passwords at once. */
 const passwordConnections = 8;
 
@@ -77,6 +78,12 @@ export async function tokenParts(
 ): Promise<TokenPart[]> {
   const own = scene.target(`/oauth2/v1/${scene.provision.realm}/token`);
   const kept = { target: own, connections: keptConnections, newHandshakes: false };
+  const devices = {
+    ...kept,
+    target: scene.target('/oauth2-mtls/v1/token', 'devices'),
+    forms: [],
+    devices: scene.devices,
+  };
   const works: Record<PartName, () => Promise<Omit<TokenWork, 'name'>>> = {
     bare: async () => ({
       ...kept,
@@ -93,6 +100,8 @@ export async function tokenParts(
       forms: passwordForms(scene),
       connections: passwordConnections,
     }),
+    mtls: async () => devices,
+    'mtls-handshake': async () => ({ ...devices, newHandshakes: true }),
   };
   const parts: TokenPart[] = [];
   for (const name of partNames) {

@@ -14,6 +14,8 @@ const titles: Readonly<Record<PartName, string>> = {
   'client-credentials': 'client credentials',
   refresh: 'refresh, each rotates',
   password: 'password sign-in, argon2id',
+  mtls: 'mutual TLS, kept connections',
+  'mtls-handshake': 'mutual TLS, a handshake each',
 };
 
 function errorsOf({ runs }: PartFigures): string {

@@ -13,7 +13,8 @@ import {
   startTokenLoad,
   type TokenLoad,
 } from './token-client.ts';
-import type { TokenTarget } from './token-messages.ts';
+import { askForCredentials, provisionDevices } from './token-devices.ts';
+import type { TokenDevice, TokenTarget } from './token-messages.ts';
 import {
   type ManyRealms,
   provisionRealms,
@@ -32,10 +33,17 @@ export type TokenScene = {
   memory: Memory;
   provision: TokenProvision;
   realms: ManyRealms;
+  /** As many as there are connections. */
+  devices: TokenDevice[];
   postgresPid: number;
-  /** Where a path of the server, or of the bare line, is asked. */
-  target(path: string, of?: 'bare'): TokenTarget;
+  /** Where a path of the API, of the device listener or of the bare line is asked. */
+  target(path: string, of?: TokenListener): TokenTarget;
 };
+
+type TokenListener = 'api' | 'devices' | 'bare';
+
+/** Each has a certificate of its own, and limits of its own. */
+export const keptConnections = 32;
 
 export type TokenSceneOptions = { realms: number; profile: boolean; keep: boolean };
 
@@ -55,6 +63,11 @@ export async function openTokenScene(
   const log = createLog({ logLevel: 'error', instanceName: 'bench' }, process.stderr);
   const provision = await provisionTokens({ database, log, dataDir });
   const realms = await provisionRealms({ database, log, dataDir }, options.realms);
+  const certified = await provisionDevices(
+    { database, log, dataDir },
+    provision.organizationId,
+    keptConnections,
+  );
   const server = await startServer(closers, {
     dataDir,
     databaseUrl: postgres.url,
@@ -65,6 +78,14 @@ export async function openTokenScene(
   });
   const bare = await startBareTokens(closers, dataDir);
   const ca = readFileSync(server.caFile, 'utf8');
+  const ports = { api: server.port, devices: server.devicePort, bare: bare.port };
+  const target = (path: string, of: TokenListener = 'api'): TokenTarget => ({
+    host: '127.0.0.1',
+    port: ports[of],
+    authority: of === 'devices' ? `localhost:${server.devicePort}` : server.authority,
+    path,
+    ca,
+  });
   return {
     folder,
     database,
@@ -75,12 +96,7 @@ export async function openTokenScene(
     provision,
     realms,
     postgresPid: postgres.pid(),
-    target: (path, of) => ({
-      host: '127.0.0.1',
-      port: of === 'bare' ? bare.port : server.port,
-      authority: server.authority,
-      path,
-      ca,
-    }),
+    devices: await askForCredentials(target('/', 'devices'), certified),
+    target,
   };
 }
