@@ -291,6 +291,39 @@ describe('device tokens', () => {
     });
   });
 
+  it('of people who signed in elsewhere are not to be had with a certificate for a secret', async () => {
+    const { organizationId, userDomainId, identity } = scene;
+    const username = 'somebody-elsewhere';
+    await identity.accounts.create({
+      ...{ organizationId, userDomainId, username, password },
+      ...{ email: 'somebody@shop.example', emailVerified: true, groups: [] },
+      secondFactor: 'Off',
+      entityType: 'merchant',
+      entityId: place.merchantId,
+    });
+    const { clientId: client_id, clientSecret: client_secret } = await identity.createApplication({
+      ...{ organizationId, userDomainId, name: 'Office', roles: [] },
+      entityType: 'tenant',
+      entityId: organizationId,
+      redirectUris: ['https://office.example/back'],
+      securityFlows: ['Password', 'AuthorizationCode'],
+    });
+    const ordinary = `/oauth2/v1/${userDomainId}/token`;
+    const signIn = { grant_type: 'password', client_id, client_secret, username, password };
+    const { body: tokens } = await scene.api(ordinary, { form: signIn });
+    const { refresh_token } = tokens;
+    const refresh = { grant_type: 'refresh_token', client_id, refresh_token };
+    assertError(await ask(refresh), 400, 'invalid_grant');
+    const own = await scene.api(ordinary, { form: { ...refresh, client_secret } });
+    assert.equal(own.status, 200, JSON.stringify(own.body));
+
+    const redirect_uri = 'https://office.example/back';
+    const redeem = { grant_type: 'authorization_code', client_id, redirect_uri, code: 'x' };
+    assertError(await ask(redeem), 400, 'unauthorized_client');
+    const known = await scene.api(ordinary, { form: { ...redeem, client_secret } });
+    assertError(known, 400, 'invalid_grant');
+  });
+
   describe('asked for badly', () => {
     it('are refused as RFC 6749 has it', async () => {
       const credentials = await scene.credentials(shown);

@@ -3,6 +3,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import { type AuthorizationCode, errors } from 'oidc-provider';
 import type { Method } from '../accounts/types.ts';
 import { bearerKey } from '../adapter.ts';
+import { presentedDevice } from '../devices/presented.ts';
 import { isStanding } from '../standing.ts';
 import type { Grant } from './index.ts';
 
@@ -33,6 +34,10 @@ export const authorizationCode: Grant = {
     async (ctx) => {
       const { client, params } = ctx.oidc;
       await limitClient(ctx, client.clientId);
+      // There a certificate stands in for the secret: of a device's own sign-ins, never of a browser's.
+      if (presentedDevice(ctx.req) !== undefined) {
+        throw new errors.UnauthorizedClient('codes are not redeemed by devices');
+      }
       const { code: value, redirect_uri: redirectUri, code_verifier: verifier } = params;
       if (value === undefined) throw new errors.InvalidRequest('missing required parameter: code');
       if (redirectUri === undefined) {

@@ -41,9 +41,9 @@ export const refreshToken: Grant = {
       if (token === undefined) throw new errors.InvalidGrant('not a refresh token of this realm');
       if (token.azp !== client.clientId) throw new errors.InvalidGrant('another client’s token');
       if (token.exp * 1000 <= clock.now()) throw new errors.InvalidGrant('expired');
-      const bound = token.cnf?.['x5t#S256'];
-      if (bound !== undefined && bound !== presentedDevice(ctx.req)?.thumbprint) {
-        throw new errors.InvalidGrant('bound to another certificate');
+      // Both ways: a device's certificate is no secret of the client that an unbound token belongs to.
+      if (token.cnf?.['x5t#S256'] !== presentedDevice(ctx.req)?.thumbprint) {
+        throw new errors.InvalidGrant('bound to another certificate, or to none');
       }
       const scope = narrowed(token.scope, params.scope);
       const user = await findUser(token.sub);
