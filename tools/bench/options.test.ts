@@ -23,6 +23,13 @@ describe('the options of the bench', () => {
     assert.equal(options?.seed, 5);
   });
 
+  test('of tokens name their parts', () => {
+    const all = readOptions(['tokens'], 77);
+    assert.ok(all?.parts.includes('refresh') && all.realms === 2000);
+    const some = readOptions(['tokens', '--parts', 'password,mtls', '--realms', '0'], 77);
+    assert.deepEqual([some?.parts, some?.realms], [['password', 'mtls'], 0]);
+  });
+
   test('help is no run', () => {
     assert.equal(readOptions(['--help'], 1), undefined);
   });
@@ -35,6 +42,7 @@ describe('the options of the bench', () => {
     ['sales', '--seconds', '0'],
     ['sales', '--seconds', '1.5'],
     ['sales', '--wrong'],
+    ['tokens', '--parts', 'gold'],
   ]) {
     test(`“${args.join(' ')}” is refused`, () => {
       assert.throws(() => readOptions(args, 1), UsageFault);
