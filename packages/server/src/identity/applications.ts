@@ -171,7 +171,8 @@ export function createApplications({ store, clock, ids, revision, recordChange }
 
     /** The old secret is dead from here on; tokens that were issued live on. */
     async renewSecret(
-      { organizationId, clientId }: Key,
+      organizationId: string,
+      clientId: string,
       asked?: Asked,
     ): Promise<{ clientSecret: string }> {
       const clientSecret = ids.secret();

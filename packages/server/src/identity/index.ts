@@ -131,7 +131,7 @@ export type Identity = {
 
 export function createIdentity(deps: IdentityDeps): Identity {
   const { database, settings, clock, ids, log, masterKey } = deps;
-  const { recordChange = recordNothing } = deps;
+  const told = { clock, ids, recordChange: deps.recordChange ?? recordNothing };
   const revision = createRevision();
   const store = createIdentityStore(database);
   const entities = createEntityStore(database);
@@ -139,13 +139,11 @@ export function createIdentity(deps: IdentityDeps): Identity {
   const { authUrl } = settings;
   const realms = createRealms({ store, entities, keyRing, clock, log, revision, authUrl });
   const rotation = createKeyRotation({
-    ...{ store, keyRing, realms, clock, log, jobs: deps.jobs, recordChange },
+    ...{ ...told, store, keyRing, realms, log, jobs: deps.jobs },
     keyDays: settings.realmKeyDays ?? defaultKeyDays,
   });
   const applicationStore = createApplicationStore(database);
-  const applications = createApplications({
-    ...{ store: applicationStore, clock, ids, revision, recordChange },
-  });
+  const applications = createApplications({ ...told, store: applicationStore, revision });
   const accounts = createAccounts({
     ...{ database, clock, ids, log, masterKey, revision, authUrl },
     ...{ jobs: deps.jobs, mail: deps.mail, limits: deps.attemptLimits },
@@ -213,8 +211,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
     registerManagement(app, places) {
       const { environment = 'production' } = settings;
       const allowsLoopback = environment !== 'production';
-      const store = applicationStore;
-      const made = { store, applications, places, clock, ids, allowsLoopback, recordChange };
+      const made = { ...told, store: applicationStore, applications, places, allowsLoopback };
       registerApplicationRoutes(app, createApplicationManagement(made));
     },
     createRealm: create,
@@ -230,8 +227,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
       await demandDomain(userDomainId, wanted.organizationId);
       return applications.createPublic(wanted);
     },
-    renewSecret: (organizationId, clientId, asked) =>
-      applications.renewSecret({ organizationId, clientId }, asked),
+    renewSecret: applications.renewSecret,
     disableApplication: (organizationId, clientId, asked) =>
       applications.setStatus({ organizationId, clientId }, 'Disabled', asked),
     enableApplication: (organizationId, clientId, asked) =>

@@ -85,6 +85,7 @@ describe('the token of a person', () => {
     const caller = await verify(tokens.access);
     assert.deepEqual(factsOf(caller), {
       subject: manager.user.userId,
+      userId: manager.user.userId,
       clientId,
       realm: realm.userDomainId,
       organizationId: realm.organizationId,
