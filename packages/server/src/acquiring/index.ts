@@ -69,7 +69,19 @@ export function createAcquiring(deps: Deps): Acquiring {
     labelNames: ['kind', 'outcome'],
     buckets: [0.005, 0.02, 0.1, 0.5, 1, 2, 5, 10, 30],
   });
+  const known = new Map<string, ReturnType<typeof seconds.labels>>();
   let timer: NodeJS.Timeout | undefined;
+
+  // Looked up by one text: the package would sort and join the labels for each message.
+  function observe(kind: AcquirerRequestKind, outcome: string, elapsed: number): void {
+    const name = `${kind} ${outcome}`;
+    let series = known.get(name);
+    if (series === undefined) {
+      series = seconds.labels({ kind, outcome });
+      known.set(name, series);
+    }
+    series.observe(elapsed);
+  }
 
   return {
     async start() {
@@ -90,7 +102,7 @@ export function createAcquiring(deps: Deps): Acquiring {
       const startedAt = deps.clock.now();
       const outcome = await connection.send(request, onSent);
       const elapsed = (deps.clock.now() - startedAt) / 1000;
-      seconds.observe({ kind: request.kind, outcome: outcome.outcome }, elapsed);
+      observe(request.kind, outcome.outcome, elapsed);
       return outcome;
     },
     async close() {

@@ -23,6 +23,7 @@ export type Card = { pan: string /** YYMM */; expiry: string };
  * `reveal` gives the card back to the acquirer link alone, or undefined where the token is unknown.
  */
 export type Vault = {
+  /** The organisation is part of it: no mark stands for cards of two. */
   mark(organizationId: string, card: Card): string;
   protect(organizationId: string, card: Card, mark: string): Promise<string>;
   reveal(organizationId: string, token: string): Promise<Card | undefined>;
@@ -58,8 +59,6 @@ const selectCard = {
   text: 'SELECT sealed FROM vault_cards WHERE organization_id = $1 AND token = $2',
 };
 
-const cacheKey = (organizationId: string, mark: string) => organizationId + mark;
-
 /**
  * Builds the vault over a database and a master key of 32 bytes from the settings.
  *
@@ -74,7 +73,7 @@ export function createVault({ database, ids, clock, masterKey }: Deps): Vault {
 
   const inserts = createGroupCommit<Row, string | undefined>({
     name: 'vault',
-    key: (row) => cacheKey(row.organizationId, row.mark),
+    key: (row) => row.mark,
     run: async (rows) => {
       const createdAt = isoTime(clock.now());
       const batch = rows.map((row) => ({
@@ -86,13 +85,13 @@ export function createVault({ database, ids, clock, masterKey }: Deps): Vault {
       }));
       const found = new Map<string, string>();
       for (const row of await database.hot(insertCards, [JSON.stringify(batch)])) {
-        const { organization_id: organization, fingerprint, token } = row as Record<string, string>;
-        found.set(cacheKey(String(organization), String(fingerprint)), String(token));
+        const { fingerprint, token } = row as Record<string, string>;
+        found.set(String(fingerprint), String(token));
       }
       return batch.map(
         (row, index) =>
           // Our own rows are not visible to the statement that made them: they keep their own token.
-          found.get(cacheKey(row.organization_id, row.fingerprint)) ?? rows[index]?.token,
+          found.get(row.fingerprint) ?? rows[index]?.token,
       );
     },
   });
@@ -109,13 +108,12 @@ export function createVault({ database, ids, clock, masterKey }: Deps): Vault {
     mark: (organizationId, { pan, expiry }) =>
       keyedHash(`${organizationId}|${pan}|${expiry}`).digest('hex'),
     async protect(organizationId, { pan, expiry }, mark) {
-      const key = cacheKey(organizationId, mark);
-      const known = tokens.get(key);
+      const known = tokens.get(mark);
       if (known !== undefined) return known;
       const token = ids.uuidV4();
       const sealed = seal(dataKey, Buffer.from(`${pan}|${expiry}`), `${organizationId}|${token}`);
       const standing = await settledToken({ organizationId, mark, token, sealed });
-      tokens.set(key, standing);
+      tokens.set(mark, standing);
       return standing;
     },
     async reveal(organizationId, token) {
