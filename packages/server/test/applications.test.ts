@@ -339,6 +339,26 @@ describe('applications', () => {
     assertRefused(await call('POST', '', operator), { code: 'permission_denied' });
   });
 
+  test('what the devices of a merchant act as is the platform’s to name, and stays', async () => {
+    const { organizationId } = on;
+    const { merchantId: entityId } = on.shop;
+    const clientId = `device-${entityId}`;
+    for (const taken of [clientId, clientId.toUpperCase().replace('DEVICE', 'device')]) {
+      const answer = await call('POST', '', { body: { name: 'x', clientId: taken, entityId } });
+      assertRefused(answer, { code: 'field_invalid' }, taken);
+    }
+    await register({ clientId: 'device-of-a-shop' });
+    await on.house.identity.createPublicApplication({
+      ...{ organizationId, userDomainId: on.realm, clientId, entityId },
+      name: 'Devices',
+      roles: ['Device'],
+      entityType: 'merchant',
+      securityFlows: ['ClientCredentials', 'Password'],
+    });
+    assertRefused(await call('DELETE', `/${clientId}`), { code: 'permission_denied' });
+    assert.equal((await call('GET', `/${clientId}`)).status, 200);
+  });
+
   test('reading needs app.read, changing app.write', async () => {
     const till = { token: on.shop.token };
     assertRefused(await call('GET', '', till), { code: 'permission_denied' });

@@ -12,6 +12,7 @@ import type { Clock, Ids } from '../../platform/index.ts';
 import type { ApplicationFilters, ApplicationStore } from '../application-store.ts';
 import type { Applications } from '../applications.ts';
 import { type Asked, type RecordChange, telling } from '../changes.ts';
+import { isDeviceClientId } from '../devices/device-application.ts';
 import { hashSecret } from '../secrets.ts';
 import type { Application, ApplicationRecord } from '../types.ts';
 import { type Draft, draftFaults, draftOf, roleBeyond } from './rules.ts';
@@ -75,6 +76,22 @@ function demandRoles(caller: Caller, roles: readonly RoleName[]): void {
   const beyond = roleBeyond(roles, caller.permissions);
   if (beyond === undefined) return;
   refuse('permission_denied', `The role ${beyond} is beyond what you may give or change.`);
+}
+
+/** Whoever made it first would say what the devices of the merchant may do. */
+function demandFreeName({ clientId = '' }: ApplicationInput): void {
+  if (!isDeviceClientId(clientId)) return;
+  const detail = 'is a name that the platform gives to the devices of a merchant';
+  refuseFaults([{ pointer: '/clientId', code: 'field_invalid', detail }]);
+}
+
+/** A client id is never given again: the devices of the merchant would be without one for ever. */
+function demandRemovable({ clientId }: Application): void {
+  if (!isDeviceClientId(clientId)) return;
+  refuse(
+    'permission_denied',
+    'The devices of a merchant act as this application. It can be disabled, and not be deleted.',
+  );
 }
 
 function rolesOf({ roles }: Draft): RoleName[] {
@@ -147,6 +164,7 @@ export function createApplicationManagement(deps: ManagementDeps) {
       input: ApplicationInput,
     ): Promise<{ record: ApplicationRecord; clientSecret: string | undefined }> {
       const { caller } = asked;
+      demandFreeName(input);
       const draft = checked(caller, input, input.clientType === 'Public');
       const wanted = {
         ...draft,
@@ -215,7 +233,10 @@ export function createApplicationManagement(deps: ManagementDeps) {
     async remove(asked: Asked, clientId: string, ifMatch: string | undefined): Promise<void> {
       const { caller } = asked;
       const { organizationId } = caller;
-      const check = (standing: ApplicationRecord) => demandStanding(caller, standing, ifMatch);
+      const check = (standing: ApplicationRecord) => {
+        demandStanding(caller, standing, ifMatch);
+        demandRemovable(standing);
+      };
       const told = telling(recordChange, 'removed', asked);
       const gone = await store.remove(organizationId, clientId, clock.now(), check, told);
       if (gone === undefined) refuseUnknown();

@@ -7,6 +7,10 @@ type Facts = Pick<Application, 'clientId' | 'entityType' | 'entityId' | 'storeId
 /** One for all devices of a merchant, whichever of them asks first. */
 export const deviceClientId = (merchantId: string): string => `device-${merchantId}`;
 
+/** Such a name is given by the platform alone: a merchant's devices trust whatever bears it. */
+export const isDeviceClientId = (clientId: string): boolean =>
+  /^device-[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(clientId);
+
 /** It has no secret of its own: the certificate is what it proves itself with. */
 const needsDevice = ({ clientId, entityId }: Facts): boolean =>
   clientId === deviceClientId(entityId);
