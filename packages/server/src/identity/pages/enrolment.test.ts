@@ -126,6 +126,27 @@ describe('setting up one-time codes in a sign-in', () => {
     assert.equal(early.location?.pathname, first.url.pathname, 'the password comes first');
   });
 
+  test('ends where the user has set up codes meanwhile: a password is no way past them', async () => {
+    const waiting = pages.openBrowser();
+    const { person, page } = await begin(waiting);
+    const own = pages.openBrowser();
+    const fields = { username: person.user.username, password: person.password };
+    const sent = await submit(own, await own.browse(pages.link), fields);
+    const mine = await followed(own, sent);
+    const theirs = await waiting.visit(page.url);
+    const secret = secretIn(await own.visit(mine.url));
+    const shown = await submit(own, mine, { code: codeOf(secret) });
+    assert.equal(codesIn(shown).length, 10, shown.text);
+
+    assert.equal((await waiting.visit(page.url)).status, 410);
+    const late = await submit(waiting, theirs, { code: codeOf(secretIn(theirs)) });
+    assert.equal(late.status, 410);
+    const next = pages.openBrowser();
+    const again = { ...fields, code: codeOf(secret) };
+    const { location } = await submit(next, await next.browse(pages.link), again);
+    assert.ok(location !== undefined, 'the codes that were set up are the ones that count');
+  });
+
   test('ends where the user is stopped meanwhile, and after a quarter of an hour', async () => {
     const browser = pages.openBrowser();
     const { person, page } = await begin(browser);

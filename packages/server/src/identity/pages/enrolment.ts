@@ -1,7 +1,9 @@
 // Setting up one-time codes, wherever it happens: in a sign-in, after a first password, on the account page.
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { User } from '../accounts/index.ts';
 import type { Answers } from './answers.ts';
 import type { PagesDeps } from './deps.ts';
+import { PageFault } from './faults.ts';
 import { qrPicture } from './picture.ts';
 import type { Step, StepPlace, Steps } from './steps.ts';
 import { enrolView, recoveryGoneView, recoveryView } from './views/enrolment.ts';
@@ -33,9 +35,19 @@ type Deps = {
 export type Enrolment = ReturnType<typeof createEnrolment>;
 
 export function createEnrolment({ accounts, visits, answers, steps }: Deps) {
+  /**
+   * A password alone sets up the first second factor, never the next one: whoever came as far as
+   * this page and waits there goes no further once the user has one.
+   */
+  async function demandUser({ at, isRequired }: EnrolmentFlow, step: Step): Promise<User> {
+    const user = await steps.demandUser(at, step);
+    if (isRequired && user.secondFactor === 'On') throw new PageFault('stale');
+    return user;
+  }
+
   async function showSecret(flow: EnrolmentFlow, step: Step, isWrong: boolean) {
     const { visit, at, place, base, isRequired } = flow;
-    const user = await steps.demandUser(at, step);
+    const user = await demandUser(flow, step);
     const { secret, uri } = await accounts.beginOtp(user, steps.nameOf(at));
     const view = enrolView(visit.words, {
       token: visits.tokenOf(visit, place),
@@ -76,7 +88,7 @@ export function createEnrolment({ accounts, visits, answers, steps }: Deps) {
       const step = await steps.find(at);
       if (step?.name === 'save') return answers.goTo(visit, `${base}/recovery-codes`);
       if (step?.name !== 'enrol') return answers.goTo(visit, base);
-      const user = await steps.demandUser(at, step);
+      const user = await demandUser(flow, step);
       const code = (visit.request.body['code'] ?? '').replaceAll(/\s/g, '');
       const confirmed = await accounts.confirmOtp(user, code, originOf(visit));
       if (confirmed === undefined) return showSecret(flow, step, true);
