@@ -127,6 +127,15 @@ describe('a draft', () => {
     ]);
   });
 
+  test('of an app does not mix its own scheme with TLS on its own machine', () => {
+    const securityFlows = ['AuthorizationCode'];
+    const redirectUris = ['com.example.till:/cb', 'https://localhost:4000/cb'];
+    const { webOrigins } = page;
+    assert.deepEqual(faultsOf({ securityFlows, redirectUris, webOrigins }, true), [
+      '/redirectUris/1 field_invalid',
+    ]);
+  });
+
   test('of a public application has no client credentials', () => {
     assert.deepEqual(faultsOf({}, true), ['/securityFlows field_invalid']);
     assert.deepEqual(faultsOf({ securityFlows: ['Password'] }, true), []);

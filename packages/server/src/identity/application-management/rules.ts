@@ -90,6 +90,14 @@ export function redirectFault(
   return isPublic ? undefined : 'is for an app in the hands of its users: make it public';
 }
 
+/** An app with a scheme of its own listens on its machine without TLS, if at all (RFC 8252, 7.3). */
+function neighbourFault(text: string, all: readonly string[]): string | undefined {
+  const { protocol, hostname } = new URL(text);
+  const isLocal = protocol === 'https:' && loopbackHosts.includes(hostname);
+  const isApp = all.some((uri) => URL.canParse(uri) && isPrivateUse(new URL(uri)));
+  return isLocal && isApp ? 'is https on this machine, beside a scheme of an app' : undefined;
+}
+
 /** Undefined where a browser would name itself so in `Origin`. */
 export function originFault(text: string, allowsLoopback: boolean): string | undefined {
   const fault = addressFault(text);
@@ -157,8 +165,11 @@ export function draftFaults(draft: Draft, allowsLoopback: boolean): FieldError[]
       ? [wrong('securityFlows', 'of a public application cannot hold ClientCredentials')]
       : []),
     ...codeFlowFaults(draft),
-    ...each('redirectUris', redirectUris, (uri) =>
-      redirectFault(uri, { isPublic, allowsLoopback }),
+    ...each(
+      'redirectUris',
+      redirectUris,
+      (uri) =>
+        redirectFault(uri, { isPublic, allowsLoopback }) ?? neighbourFault(uri, redirectUris),
     ),
     ...each('webOrigins', webOrigins, (origin) => originFault(origin, allowsLoopback)),
     ...each('roles', roles, (name) => (roleNamed(name) === undefined ? 'is no role' : undefined)),
