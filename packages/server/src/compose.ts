@@ -18,10 +18,11 @@ import {
   createJobs,
   createMail,
   createMetrics,
-  createOutgoingCalls,
   createOutbox,
+  createOutgoingCalls,
   type Database,
   type Ids,
+  type Jobs,
   type Log,
   type Metrics,
   migrate,
@@ -116,6 +117,48 @@ const placesOf = ({ merchants, stores }: Provisioning): Places => ({
   },
 });
 
+type CardRoomsDeps = {
+  database: Database;
+  clock: Clock;
+  ids: Ids;
+  log: Log;
+  metrics: Metrics;
+  jobs: Jobs;
+  provisioning: Provisioning;
+  masterKey: Buffer;
+};
+
+/** The rooms that see cards; acquiring and payments call each other. */
+function createCardRooms({ settings }: HouseDeps, given: CardRoomsDeps) {
+  const { masterKey, ...parts } = given;
+  const { database, clock, ids, log, metrics, provisioning } = parts;
+  const vault = createVault({ database, clock, ids, masterKey });
+  const acquiring = createAcquiring({
+    ...{ database, clock, log, metrics },
+    timeoutMs: settings.acquirerTimeoutMs,
+    loadLinks: provisioning.linksToOpen,
+    unfinishedLinks: () => payments.unfinishedLinks(),
+    onLateAnswer: (late) => payments.lateAnswer(late),
+  });
+  const payments: Payments = createPayments({
+    ...{ ...parts, acquiring, vault },
+    failPoints: createFailPoints(settings.failPoint),
+    acquirerTimeoutMs: settings.acquirerTimeoutMs,
+  });
+  return { vault, acquiring, payments };
+}
+
+/** Who manages people, and how organisations and their first users come in. */
+function registerPeople(
+  app: Http['app'],
+  parts: Parameters<typeof registerOnboarding>[1] & { provisioning: Provisioning },
+) {
+  const { identity, provisioning, audit } = parts;
+  const { demandMerchant } = placesOf(provisioning);
+  registerUsers(app, { accounts: identity.accounts, audit, demandMerchant });
+  registerOnboarding(app, parts);
+}
+
 /**
  * Builds the house. A test may replace the clock and the identifiers.
  *
@@ -141,29 +184,8 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
     calls: createOutgoingCalls({ allowsLoopback: settings.environment === 'demo' }),
     baseUrl: settings.baseUrl,
   });
-  const vault = createVault({ database, clock, ids, masterKey });
-  const acquiring = createAcquiring({
-    database,
-    clock,
-    log,
-    metrics,
-    timeoutMs: settings.acquirerTimeoutMs,
-    loadLinks: provisioning.linksToOpen,
-    unfinishedLinks: () => payments.unfinishedLinks(),
-    onLateAnswer: (late) => payments.lateAnswer(late),
-  });
-  const payments: Payments = createPayments({
-    database,
-    acquiring,
-    provisioning,
-    vault,
-    jobs,
-    clock,
-    ids,
-    log,
-    metrics,
-    failPoints: createFailPoints(settings.failPoint),
-    acquirerTimeoutMs: settings.acquirerTimeoutMs,
+  const { vault, acquiring, payments } = createCardRooms(deps, {
+    ...{ database, clock, ids, log, metrics, jobs, provisioning, masterKey },
   });
   const http = await createHttp({
     settings,
@@ -180,8 +202,8 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
   await identity.register(http.app);
   await identity.registerDevices(http.app);
   identity.registerManagement(http.app, placesOf(provisioning));
-  const { demandMerchant } = placesOf(provisioning);
-  registerUsers(http.app, { accounts: identity.accounts, audit, demandMerchant });
+  const parts = { database, clock, ids, jobs, mail, audit, provisioning, identity };
+  registerPeople(http.app, parts);
   registerReferenceRoutes(http.app);
   audit.register(http.app);
   provisioning.register(http.app);
@@ -191,6 +213,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
     http,
     identity,
     provisioning,
+    catalog,
     payments,
     audit,
     metrics,

@@ -38,6 +38,11 @@ export const lookupCodes = {
     'The resource is not found',
     'Nothing in your scope has the identifier in the path.',
   ),
+  service_not_found: refused(
+    404,
+    'The service is not found',
+    'The catalogue shows you no service of this identifier; drafts are their provider’s alone.',
+  ),
   already_exists: refused(
     409,
     'The resource exists already',
@@ -52,6 +57,16 @@ export const lookupCodes = {
     409,
     'The resource has dependants',
     'Other resources depend on this one; delete or move those that the detail names first.',
+  ),
+  service_state: refused(
+    409,
+    'The state of the service does not allow this',
+    'Only what is published is offered and activated, and only a draft is deleted.',
+  ),
+  activation_state: refused(
+    409,
+    'The state of the activation does not allow this',
+    'Read the activation: it was decided, switched off or asked for again in the meantime.',
   ),
   concurrent_modification: refusedForNow(
     409,
@@ -239,6 +254,11 @@ export const configurationCodes = {
     422,
     'The payment type is not enabled',
     'No provider service that is active for the device declares this payment type.',
+  ),
+  service_not_subscribed: refused(
+    422,
+    'The service is not subscribed',
+    'The organisation has no subscription to a package that holds the service.',
   ),
   provider_not_subscribed: refused(
     422,

@@ -8,6 +8,26 @@ const idOf = (number: number) => `01990000-0000-7000-8000-${String(number).padSt
 export const organizationId = idOf(1);
 export const acquirerLinkId = idOf(2);
 
+/** The services that every device of the demo can use, the package that holds them, and its use. */
+export const demoServices = [
+  {
+    serviceId: idOf(50),
+    name: 'Cloud Connector',
+    description: 'A connection between a till and a device, over the cloud.',
+    domain: 'Retail API',
+  },
+  {
+    serviceId: idOf(51),
+    name: 'QR',
+    description: 'Payments by QR code, shown by the device or by the consumer.',
+    domain: 'QR payments',
+    methods: ['consumerscan', 'merchantscan'],
+    paymentTypes: ['demopay'],
+  },
+] as const;
+export const demoPackageId = idOf(52);
+export const demoSubscriptionId = idOf(53);
+
 export type DemoDevice = {
   readonly logicalDeviceId: string;
   readonly physicalDeviceId: string;

@@ -9,10 +9,17 @@ import { decodeJwt } from 'jose';
 import { testAudit } from '../../test/audit.ts';
 import { testDatabase } from '../../test/database.ts';
 import { movableClock } from '../../test/identity.ts';
+import { byPlatform, type Catalog, createCatalog } from '../catalog/index.ts';
 import { createIdentity, type Identity } from '../identity/index.ts';
-import { createLog, type Database, systemIds } from '../platform/index.ts';
+import { createLog, createOutgoingCalls, type Database, systemIds } from '../platform/index.ts';
 import { createProvisioning, type Provisioning } from '../provisioning/index.ts';
-import { acquirerLinkId, demoApplications, demoMerchants, organizationId } from './catalogue.ts';
+import {
+  acquirerLinkId,
+  demoApplications,
+  demoMerchants,
+  demoServices,
+  organizationId,
+} from './catalogue.ts';
 import type { DemoCredentials, DemoFacts, DemoUser } from './demo-json.ts';
 import { startDemo } from './index.ts';
 import { oneTimePasswordAt } from './users.ts';
@@ -25,6 +32,7 @@ describe('the demo environment', () => {
   let database: Database;
   let identity: Identity;
   let provisioning: Provisioning;
+  let catalog: Catalog;
   const app = Fastify();
   const clock = movableClock(Date.now());
   const printed: string[] = [];
@@ -38,6 +46,13 @@ describe('the demo environment', () => {
       clock,
       ids: systemIds,
       audit: testAudit(database, clock),
+    });
+    catalog = createCatalog({
+      ...{ database, clock, ids: systemIds, log, provisioning, baseUrl: authUrl },
+      audit: testAudit(database, clock),
+      masterKey: randomBytes(32),
+      jobs: { handle: () => {}, enqueue: async () => {}, poke: () => {} },
+      calls: createOutgoingCalls({ allowsLoopback: true }),
     });
     identity = createIdentity({
       database,
@@ -75,7 +90,7 @@ describe('the demo environment', () => {
         acquirerPort: 0,
         acquirerTimeoutMs: 10_000,
       },
-      house: { provisioning, identity },
+      house: { provisioning, identity, catalog },
       log,
       clock,
       caFile: join(dataDir, 'tls', 'ca.pem'),
@@ -119,6 +134,31 @@ describe('the demo environment', () => {
       ...(otpSecret === undefined ? {} : { totp: oneTimePasswordAt(otpSecret, clock.now()) }),
     });
   }
+
+  test('Cloud Connector and QR are active for every device', async () => {
+    await startOnce();
+    const devices = demoMerchants.flatMap(({ stores }) => stores.flatMap((store) => store.devices));
+    assert.ok(devices.length >= 4);
+    for (const { logicalDeviceId } of devices) {
+      const active = await catalog.activeServices(organizationId, logicalDeviceId);
+      const found = active.map(({ name, domain, paymentTypes }) => [name, domain, paymentTypes]);
+      assert.deepEqual(found, [
+        ['Cloud Connector', 'Retail API', []],
+        ['QR', 'QR payments', ['demopay']],
+      ]);
+    }
+  });
+
+  test('a service that somebody switched off stays off over a start', async () => {
+    await startOnce();
+    const [{ serviceId }] = demoServices;
+    const target = { serviceId, level: 'Organization', entityId: organizationId } as const;
+    await catalog.activations.deactivate(byPlatform(organizationId), target);
+    await startOnce();
+    const { items } = await catalog.activations.list({ organizationId }, target, { limit: 1 });
+    assert.equal(items[0]?.status, 'Inactive');
+    await catalog.activations.activate(byPlatform(organizationId), target);
+  });
 
   test('a first start seeds, a second one changes nothing, a lost demo.json is made again', async () => {
     const facts = await startOnce();

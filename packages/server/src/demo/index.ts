@@ -1,5 +1,6 @@
 // The door of the demo: a simulated acquirer, seeded data, demo.json and the printed table.
 import { join } from 'node:path';
+import type { Catalog } from '../catalog/index.ts';
 import type { Identity } from '../identity/index.ts';
 import {
   type Clock,
@@ -22,8 +23,11 @@ import {
 } from './demo-json.ts';
 import { seedDeviceCertificates } from './devices.ts';
 import { seedProvisioning } from './seed.ts';
+import { seedServices } from './services.ts';
 import { startSimulator } from './simulator.ts';
 import { seedUsers } from './users.ts';
+
+export { demoUserDomainId } from './catalogue.ts';
 
 export type Output = {
   readonly isTTY?: boolean;
@@ -38,7 +42,11 @@ export type DemoDeps = {
       /** With `off` somebody else runs the simulator at the acquirer's port. */
       readonly simulators?: Settings['simulators'];
     };
-  readonly house: { readonly provisioning: Provisioning; readonly identity: Identity };
+  readonly house: {
+    readonly provisioning: Provisioning;
+    readonly identity: Identity;
+    readonly catalog: Pick<Catalog, 'services' | 'offers' | 'activations'>;
+  };
   readonly log: Log;
   /** Absent behind a proxy that ends TLS itself. */
   readonly caFile?: string | undefined;
@@ -92,6 +100,7 @@ export async function startDemo(deps: DemoDeps): Promise<Demo> {
       : await startSimulator({ port, ledgerDir, acquirerTimeoutMs, clock, log });
   try {
     await seedProvisioning(house.provisioning, simulator.port);
+    await seedServices(house.catalog);
     const { identity } = house;
     await seedDeviceCertificates({ certificates: identity.devices.certificates, clock }, dataDir);
     const known = readSecrets(dataDir);

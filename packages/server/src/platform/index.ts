@@ -49,6 +49,11 @@ export {
   type OutboxRow,
   type OutboxSubscriber,
 } from './outbox.ts';
+export {
+  type CallResult,
+  createOutgoingCalls,
+  type OutgoingCalls,
+} from './outgoing-calls.ts';
 export { safeInteger } from './postgres-types.ts';
 export { isSecretMember, scrubText } from './redaction.ts';
 export { openSealed, seal } from './seal.ts';
@@ -60,3 +65,4 @@ export {
   withPorts,
 } from './settings.ts';
 export { type Environment, type Setting, settingPrefix, settingsTable } from './settings-table.ts';
+export { webhookHeaders, webhookSecret } from './webhook-signature.ts';

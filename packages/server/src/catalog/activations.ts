@@ -1,0 +1,248 @@
+// Switches services on and off at a level, and takes the later answers of providers.
+import {
+  type ActivationAnswer,
+  type ActivationLevel,
+  refuse,
+  type ServiceActivation,
+  type ServiceActivationInput,
+} from '@switchyard/contract';
+import type { FoundPage, PageRequest } from '../http/index.ts';
+import { isoTime } from '../platform/index.ts';
+import {
+  type ActivationQuery,
+  type ActivationRow,
+  findActivation,
+  insertOnce,
+  listActivations,
+  lockByEntity,
+  type Place,
+} from './activation-store.ts';
+import { activationView } from './activation-view.ts';
+import {
+  type By,
+  type CatalogDeps,
+  demandOrganization,
+  isUuid,
+  refuseField,
+  type Scope,
+} from './deps.ts';
+import type { Handshake } from './handshake.ts';
+import { readParameters, readReason } from './handshake-answer.ts';
+import { holdSubscription } from './offer-store.ts';
+import type { ParameterSchema, Parameters } from './parameters.ts';
+import { findService, type ServiceRow } from './service-store.ts';
+import type { Services } from './services.ts';
+import { type Run, runIn, runOn } from './sql.ts';
+import { nextState } from './state.ts';
+
+type Target = Pick<ServiceActivationInput, 'serviceId' | 'level' | 'entityId'>;
+
+export type Activations = {
+  activate(by: By, input: ServiceActivationInput): Promise<ServiceActivation>;
+  deactivate(by: By, target: Target): Promise<ServiceActivation>;
+  list(
+    scope: Scope,
+    query: ActivationQuery,
+    page: PageRequest,
+  ): Promise<FoundPage<ServiceActivation>>;
+  get(scope: Scope, activationId: string): Promise<ServiceActivation>;
+  /** By the provider of the service, about an activation of any organisation. */
+  answer(
+    by: By,
+    organizationId: string,
+    activationId: string,
+    answer: ActivationAnswer,
+  ): Promise<ServiceActivation>;
+};
+
+type Parts = {
+  readonly services: Pick<Services, 'demandPublished'>;
+  readonly parameters: Parameters;
+  readonly handshake: Handshake;
+  onChange(organizationId: string): void;
+};
+
+function refuseUnknown(): never {
+  return refuse('resource_not_found', 'No activation in your scope has this identifier.');
+}
+
+function refuseState(detail: string): never {
+  return refuse('activation_state', detail);
+}
+
+type Finder = (
+  provisioning: CatalogDeps['provisioning'],
+  scope: Scope,
+  id: string,
+) => Promise<Place>;
+
+const finders: Readonly<Record<ActivationLevel, Finder>> = {
+  async Organization(_provisioning, scope, entityId) {
+    demandOrganization(scope, 'switches services on for itself');
+    if (entityId === scope.organizationId) return { level: 'Organization', entityId };
+    return refuse('organization_not_found', 'No organisation in your scope has this identifier.');
+  },
+  async Merchant({ merchants }, scope, id) {
+    const { merchantId } = (await merchants.get(scope, id)).view;
+    return { level: 'Merchant', entityId: merchantId, merchantId };
+  },
+  async Store({ stores }, scope, id) {
+    const { storeId, merchantId } = (await stores.get(scope, id)).view;
+    return { level: 'Store', entityId: storeId, merchantId, storeId };
+  },
+  async LogicalDevice({ logicalDevices }, scope, id) {
+    const { logicalDeviceId, storeId, merchantId } = (await logicalDevices.get(scope, id)).view;
+    return { level: 'LogicalDevice', entityId: logicalDeviceId, merchantId, storeId };
+  },
+};
+
+/** @example const activations = createActivations(deps, parts); */
+export function createActivations(deps: CatalogDeps, parts: Parts): Activations {
+  return {
+    ...createSwitches(deps, parts),
+    ...createReads(deps),
+    answer: createAnswers(deps, parts),
+  };
+}
+
+function createSwitches(
+  deps: CatalogDeps,
+  parts: Parts,
+): Pick<Activations, 'activate' | 'deactivate'> {
+  const { database, clock, ids, provisioning, jobs } = deps;
+  const { services, parameters, handshake, onChange } = parts;
+
+  const placeOf = (scope: Scope, { level, entityId }: Target) =>
+    finders[level](provisioning, scope, entityId.toLowerCase());
+
+  async function lock(
+    run: Run,
+    { organizationId }: Scope,
+    service: ServiceRow,
+    place: Place,
+  ): Promise<ActivationRow> {
+    const { service_id: serviceId, release } = service;
+    const now = isoTime(clock.now());
+    const activationId = ids.uuid();
+    await insertOnce(run, { organizationId, activationId, serviceId, release, place, now });
+    const row = await lockByEntity(run, organizationId, place.entityId, serviceId);
+    if (row === undefined) throw new Error('an activation is gone between two statements');
+    return row;
+  }
+
+  const activate: Activations['activate'] = async (by, input) => {
+    const { serviceId, parameters: values = {}, includesExisting = true } = input;
+    const service = await services.demandPublished(runOn(database), by, serviceId);
+    const { published, release } = service;
+    const schema = published?.['activationParameters'] as ParameterSchema | undefined;
+    parameters.demandValues('/parameters', schema, `${service.service_id}:${release}`, values);
+    const place = await placeOf(by, input);
+    const made = await database.transaction(async (trx) => {
+      const run = runIn(trx);
+      if (!(await holdSubscription(run, by.organizationId, service.service_id))) {
+        refuse('service_not_subscribed', 'No package of a subscription holds the service.');
+      }
+      const row = await lock(run, by, service, place);
+      const asked: ActivationRow = {
+        ...row,
+        release,
+        handshake_id: ids.uuid(),
+        includes_existing: includesExisting,
+        parameters: values,
+        requested_at: new Date(clock.now()),
+      };
+      const requested = await handshake.settle(trx, asked, { step: 'request' }, by.author);
+      if (requested === undefined) return refuseState(`The activation is ${row.status}.`);
+      if (published?.['spiUrl'] === undefined) {
+        const active = await handshake.settle(trx, requested, { step: 'accept' }, by.author);
+        return active ?? requested;
+      }
+      await handshake.request(trx, requested);
+      return requested;
+    });
+    jobs.poke();
+    onChange(by.organizationId);
+    return activationView(made);
+  };
+
+  const deactivate: Activations['deactivate'] = async (by, target) => {
+    const service = await findService(runOn(database), by.organizationId, target.serviceId);
+    if (service === undefined) {
+      return refuse('service_not_found', 'The catalogue shows you no service of this identifier.');
+    }
+    if (service.release === 0) refuse('service_state', 'The service was never published.');
+    const place = await placeOf(by, target);
+    const after = await database.transaction(async (trx) => {
+      const row = await lock(runIn(trx), by, service, place);
+      const ended = await handshake.settle(trx, row, { step: 'deactivate' }, by.author);
+      if (ended === undefined) return refuseState(`The activation is ${row.status}.`);
+      const wasKnown = ['Requested', 'Pending', 'Active'].includes(row.status);
+      if (wasKnown && service.published?.['spiUrl'] !== undefined) {
+        await handshake.notify(trx, ended);
+      }
+      return ended;
+    });
+    jobs.poke();
+    onChange(by.organizationId);
+    return activationView(after);
+  };
+
+  return { activate, deactivate };
+}
+
+function createReads({ database }: CatalogDeps): Pick<Activations, 'list' | 'get'> {
+  return {
+    async list(scope, query, page) {
+      const read = { ...page, limit: page.limit + 1 };
+      const rows = await listActivations(runOn(database), scope, query, read);
+      const shown = rows.slice(0, page.limit);
+      const next = rows.length > page.limit ? shown.at(-1)?.activation_id : undefined;
+      return { items: shown.map(activationView), next };
+    },
+    async get(scope, activationId) {
+      const row = isUuid(activationId)
+        ? await findActivation(runOn(database), scope, activationId)
+        : undefined;
+      return row === undefined ? refuseUnknown() : activationView(row);
+    },
+  };
+}
+
+function createAnswers(
+  { database }: CatalogDeps,
+  { handshake, onChange }: Parts,
+): Activations['answer'] {
+  return async (by, organizationId, activationId, { handshakeId, ...answer }) => {
+    demandOrganization(by, 'answers for its services');
+    if (!isUuid(organizationId) || !isUuid(activationId)) return refuseUnknown();
+    const parameters =
+      answer.parameters === undefined ? undefined : readParameters(answer.parameters);
+    if (answer.parameters !== undefined && parameters === undefined) {
+      refuseField('/parameters', 'is too long');
+    }
+    const settlement =
+      answer.status === 'Accepted'
+        ? ({ step: 'accept', ...(parameters === undefined ? {} : { parameters }) } as const)
+        : ({ step: 'refuse', reason: readReason(answer.reason) } as const);
+    const after = await database.transaction(async (trx) => {
+      const run = runIn(trx);
+      const row = await findActivation(run, { organizationId }, activationId, 'FOR UPDATE');
+      const service =
+        row === undefined ? undefined : await findService(run, by.organizationId, row.service_id);
+      // Of an activation of somebody else's service a provider learns nothing at all.
+      if (row === undefined || service?.organization_id !== by.organizationId) {
+        return refuseUnknown();
+      }
+      if (row.handshake_id !== handshakeId.toLowerCase()) {
+        return refuseState('Another request was made since the one that is answered.');
+      }
+      const wanted = nextState('Requested', settlement.step);
+      // Told twice, it is so once.
+      if (row.status === wanted) return row;
+      const settled = await handshake.settle(trx, row, settlement, by.author);
+      return settled ?? refuseState(`The activation is ${row.status}.`);
+    });
+    onChange(organizationId);
+    return activationView(after);
+  };
+}

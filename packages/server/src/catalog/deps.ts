@@ -1,0 +1,63 @@
+// What the catalogue is built with, and on whose behalf it acts.
+import { type ErrorCode, refuse } from '@switchyard/contract';
+import type { Author, Recorder } from '../audit/index.ts';
+import type { Caller } from '../http/index.ts';
+import type { Clock, Database, Ids, Jobs, Log, OutgoingCalls } from '../platform/index.ts';
+import type { Provisioning } from '../provisioning/index.ts';
+
+export type CatalogDeps = {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly masterKey: Buffer;
+  readonly jobs: Pick<Jobs, 'handle' | 'enqueue' | 'poke'>;
+  readonly audit: Recorder;
+  readonly provisioning: Pick<Provisioning, 'merchants' | 'stores' | 'logicalDevices'>;
+  readonly calls: OutgoingCalls;
+  /** Where providers send their later answers. */
+  readonly baseUrl: string;
+  /** After how long a provider that did not answer is asked again, try by try; then no more. */
+  readonly retryDelaysMs?: readonly number[];
+};
+
+/** The organisation of a caller, and the one merchant that it is bound to. */
+export type Scope = { readonly organizationId: string; readonly merchantId?: string };
+
+/** A scope with the name that changes are written down under. */
+export type By = Scope & { readonly author: Author };
+
+export function scopeOf(caller: Caller): Scope {
+  const { organizationId } = caller;
+  const merchantId = caller.entityType === 'merchant' ? caller.entityId : caller.merchantId;
+  return merchantId === undefined ? { organizationId } : { organizationId, merchantId };
+}
+
+export function demandOrganization(scope: Scope, what: string): void {
+  if (scope.merchantId === undefined) return;
+  refuse('permission_denied', `Only the organisation ${what}.`);
+}
+
+export function refuseField(
+  pointer: string,
+  detail: string,
+  code: ErrorCode = 'field_invalid',
+): never {
+  return refuse(code, `${pointer.slice(1)} ${detail}.`, { errors: [{ pointer, code, detail }] });
+}
+
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** Nothing else can be looked for in a column of identifiers. */
+export const isUuid = (text: string): boolean => uuid.test(text);
+
+/** Read-only members may come back as they were read, and not otherwise. */
+export function refuseChanges(
+  input: Readonly<Record<string, unknown>>,
+  standing: Readonly<Record<string, unknown>>,
+): void {
+  for (const [member, value] of Object.entries(standing)) {
+    if (input[member] === undefined || input[member] === value) continue;
+    refuseField(`/${member}`, 'is read-only', 'field_read_only');
+  }
+}

@@ -1,0 +1,251 @@
+// Asks providers whether an activation is accepted: a durable job, signed, bounded, repeated.
+import type { Kysely } from 'kysely';
+import { type Author, platformAuthor } from '../audit/index.ts';
+import { isoTime, type Job, type Later, webhookHeaders } from '../platform/index.ts';
+import {
+  type ActivationRow,
+  findActivation,
+  type Values,
+  writeActivation,
+} from './activation-store.ts';
+import { auditedActivation } from './activation-view.ts';
+import type { CatalogDeps } from './deps.ts';
+import { type ProviderAnswer, readAnswer } from './handshake-answer.ts';
+import { findService, readSecret } from './service-store.ts';
+import type { SigningSecrets } from './signing-secrets.ts';
+import { runIn, runOn } from './sql.ts';
+import { nextState, type Step } from './state.ts';
+
+const requestKind = 'catalog-activation';
+const noticeKind = 'catalog-deactivation';
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+/** About a day in all; then the activation counts as refused. */
+const defaultRetryDelaysMs = [
+  5_000,
+  30_000,
+  2 * minuteMs,
+  10 * minuteMs,
+  30 * minuteMs,
+  hourMs,
+  2 * hourMs,
+  4 * hourMs,
+  8 * hourMs,
+  8 * hourMs,
+];
+/** Payments share the places of the jobs: providers that hang must leave most of them free. */
+const callsMax = 8;
+const callsPerServiceMax = 2;
+const busyPauseMs = 1_000;
+const unreached = 'The provider did not answer.';
+
+export type Settlement = {
+  readonly step: Step;
+  readonly parameters?: Values;
+  readonly reason?: string;
+};
+
+export type Handshake = {
+  /** Within the transaction that asks for it. */
+  request(trx: Kysely<unknown>, row: ActivationRow): Promise<void>;
+  /** The same for telling that it is over. */
+  notify(trx: Kysely<unknown>, row: ActivationRow): Promise<void>;
+  /** Takes a locked row one step on; nothing where its state does not allow that. */
+  settle(
+    trx: Kysely<unknown>,
+    row: ActivationRow,
+    settlement: Settlement,
+    author: Author,
+  ): Promise<ActivationRow | undefined>;
+};
+
+const actions = {
+  request: 'activation.requested',
+  postpone: 'activation.postponed',
+  accept: 'activation.accepted',
+  refuse: 'activation.refused',
+  deactivate: 'activation.deactivated',
+} as const satisfies Record<Step, string>;
+
+/** Which service is being called how often at this moment. */
+function createPlaces() {
+  const busy = new Map<string, number>();
+  let total = 0;
+  return {
+    take(serviceId: string): boolean {
+      const own = busy.get(serviceId) ?? 0;
+      if (total >= callsMax || own >= callsPerServiceMax) return false;
+      busy.set(serviceId, own + 1);
+      total += 1;
+      return true;
+    },
+    free(serviceId: string): void {
+      const own = (busy.get(serviceId) ?? 1) - 1;
+      if (own === 0) busy.delete(serviceId);
+      else busy.set(serviceId, own);
+      total -= 1;
+    },
+  };
+}
+
+/** The same bytes at each try: nothing in it changes until the provider has answered. */
+function messageOf(row: ActivationRow, type: string, baseUrl: string): string {
+  const { organization_id: organizationId, activation_id: activationId } = row;
+  const at = row.status === 'Inactive' ? (row.decided_at ?? row.requested_at) : row.requested_at;
+  const path = `/service-catalog/v1/organizations/${organizationId}/activations/${activationId}`;
+  return JSON.stringify({
+    type,
+    timestamp: isoTime(at.getTime()),
+    data: {
+      ...{ handshakeId: row.handshake_id, organizationId, activationId },
+      ...{ serviceId: row.service_id, release: row.release },
+      ...{ level: row.level, entityId: row.entity_id },
+      ...(row.merchant_id === null ? {} : { merchantId: row.merchant_id }),
+      ...(row.store_id === null ? {} : { storeId: row.store_id }),
+      parameters: row.parameters,
+      answerUrl: `${baseUrl}${path}/answer`,
+    },
+  });
+}
+
+/** Nobody waits longer than anybody says: a day of tries ends as a refusal. */
+function settlementOf(answer: ProviderAnswer): Settlement {
+  return answer.step === 'repeat' ? { step: 'refuse', reason: unreached } : answer;
+}
+
+/** @example const handshake = createHandshake(deps, { secrets, onChange }); */
+export function createHandshake(
+  deps: CatalogDeps,
+  { secrets, onChange }: { secrets: SigningSecrets; onChange(organizationId: string): void },
+): Handshake {
+  const { database, clock, jobs, log, audit, calls, baseUrl } = deps;
+  const delays = deps.retryDelaysMs ?? defaultRetryDelaysMs;
+  const places = createPlaces();
+
+  async function send(row: ActivationRow, type: string, id: string): Promise<ProviderAnswer> {
+    const run = runOn(database);
+    const service = await findService(run, row.organization_id, row.service_id);
+    const secret = await readSecret(run, row.service_id);
+    const url = service?.published?.['spiUrl'];
+    // The provider took its address back: nobody is left who could refuse.
+    if (typeof url !== 'string' || secret === undefined) return { step: 'accept' };
+    const body = messageOf(row, type, baseUrl);
+    const keys = secrets.open(row.service_id, secret);
+    const headers = webhookHeaders({ id, at: clock.now(), body, keys });
+    return readAnswer(await calls.post(url, { headers, body }));
+  }
+
+  const settle: Handshake['settle'] = async (trx, row, { step, parameters, reason }, author) => {
+    const status = nextState(row.status, step);
+    if (status === undefined) return undefined;
+    const now = clock.now();
+    const isDecided = step !== 'request' && step !== 'postpone';
+    const covers = status === 'Active' && row.includes_existing;
+    const after = await writeActivation(
+      runIn(trx),
+      {
+        ...row,
+        status,
+        provider_parameters: parameters ?? (step === 'request' ? null : row.provider_parameters),
+        reason: reason ?? null,
+        decided_at: isDecided ? new Date(now) : row.decided_at,
+        covers_at: covers ? new Date(now) : row.covers_at,
+      },
+      isoTime(now),
+    );
+    const { organization_id: organizationId, merchant_id: merchantId } = row;
+    await audit.record(trx, {
+      ...{ organizationId, ...author, action: actions[step] },
+      entity: {
+        ...{ type: 'activation', id: row.activation_id },
+        ...(merchantId === null ? {} : { merchantId }),
+      },
+      ...{ before: auditedActivation(row), after: auditedActivation(after) },
+    });
+    return after;
+  };
+
+  /** What the job was made for is still so; locked, where it is to be changed. */
+  async function current(job: Job, status: string, trx?: Kysely<unknown>) {
+    const run = trx === undefined ? runOn(database) : runIn(trx);
+    const lock = trx === undefined ? '' : 'FOR UPDATE';
+    const id = String(job.payload['activationId']);
+    const row = await findActivation(run, { organizationId: job.organizationId }, id, lock);
+    const isSame = row?.handshake_id === job.payload['handshakeId'] && row?.status === status;
+    return isSame ? row : undefined;
+  }
+
+  async function placed(
+    job: Job,
+    status: string,
+    use: (row: ActivationRow) => Promise<Later | undefined>,
+  ): Promise<Later | undefined> {
+    const row = await current(job, status);
+    if (row === undefined) return undefined;
+    if (!places.take(row.service_id)) {
+      return { retryAt: clock.now() + busyPauseMs, untried: true };
+    }
+    try {
+      return await use(row);
+    } finally {
+      places.free(row.service_id);
+    }
+  }
+
+  function repeated(job: Job, answer: ProviderAnswer): Later | undefined {
+    if (answer.step !== 'repeat') return undefined;
+    const facts = { activationId: job.payload['activationId'], fault: answer.fault };
+    log.warn(facts, 'a provider did not answer');
+    const delay = delays[job.attempts];
+    return delay === undefined ? undefined : { retryAt: clock.now() + delay };
+  }
+
+  jobs.handle(requestKind, (job) =>
+    placed(job, 'Requested', async (row) => {
+      const answer = await send(row, 'service.activation_requested', row.handshake_id);
+      const later = repeated(job, answer);
+      if (later !== undefined) return later;
+      await database.transaction(async (trx) => {
+        // It may have answered at the other door meanwhile, or the administrator gave up.
+        const locked = await current(job, 'Requested', trx);
+        if (locked !== undefined) await settle(trx, locked, settlementOf(answer), platformAuthor);
+      });
+      onChange(row.organization_id);
+      return undefined;
+    }),
+  );
+
+  jobs.handle(noticeKind, (job) =>
+    placed(job, 'Inactive', async (row) => {
+      const id = String(job.payload['noticeId']);
+      const answer = await send(row, 'service.deactivated', id);
+      // Any answer will do: there is nothing to accept.
+      return answer.step === 'repeat' && !/^(?:status 2|answer_|parameters_)/.test(answer.fault)
+        ? repeated(job, answer)
+        : undefined;
+    }),
+  );
+
+  return {
+    settle,
+    request: (trx, { organization_id: organizationId, activation_id, handshake_id }) =>
+      jobs.enqueue(
+        {
+          ...{ organizationId, kind: requestKind },
+          payload: { activationId: activation_id, handshakeId: handshake_id },
+        },
+        trx,
+      ),
+    notify: (trx, { organization_id: organizationId, activation_id, handshake_id }) =>
+      jobs.enqueue(
+        {
+          ...{ organizationId, kind: noticeKind },
+          payload: {
+            ...{ activationId: activation_id, handshakeId: handshake_id },
+            noticeId: deps.ids.uuid(),
+          },
+        },
+        trx,
+      ),
+  };
+}

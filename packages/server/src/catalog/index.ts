@@ -1,0 +1,54 @@
+// The door of the catalogue: services, packages, subscriptions, activations.
+import type { FastifyInstance } from 'fastify';
+import { platformAuthor } from '../audit/index.ts';
+import { registerActivations } from './activation-routes.ts';
+import { type Activations, createActivations } from './activations.ts';
+import type { By, CatalogDeps } from './deps.ts';
+import { createHandshake } from './handshake.ts';
+import { registerOffers } from './offer-routes.ts';
+import { createOffers, type Offers } from './offers.ts';
+import { createParameters } from './parameters.ts';
+import { registerServices } from './service-routes.ts';
+import { createServices, type Services } from './services.ts';
+import { createSigningSecrets } from './signing-secrets.ts';
+import { createStanding, type Standing } from './standing.ts';
+
+export type { By, CatalogDeps } from './deps.ts';
+export type { ActiveService } from './standing.ts';
+
+export type Catalog = Pick<Standing, 'isActive' | 'activeServices'> & {
+  register(app: FastifyInstance): void;
+  readonly services: Services;
+  readonly offers: Offers;
+  readonly activations: Activations;
+};
+
+/** On behalf of the platform itself, as seeds act. */
+export const byPlatform = (organizationId: string): By => ({
+  organizationId,
+  author: platformAuthor,
+});
+
+/** @example const catalog = createCatalog(deps); await catalog.isActive(organizationId, deviceId, serviceId); */
+export function createCatalog(deps: CatalogDeps): Catalog {
+  const parameters = createParameters();
+  const secrets = createSigningSecrets(deps);
+  const standing = createStanding(deps);
+  const onChange = standing.forget;
+  const services = createServices(deps, { parameters, secrets });
+  const offers = createOffers(deps);
+  const handshake = createHandshake(deps, { secrets, onChange });
+  const activations = createActivations(deps, { services, parameters, handshake, onChange });
+  return {
+    services,
+    offers,
+    activations,
+    isActive: standing.isActive,
+    activeServices: standing.activeServices,
+    register(app) {
+      registerServices(app, services);
+      registerOffers(app, offers);
+      registerActivations(app, activations, standing);
+    },
+  };
+}

@@ -1,0 +1,140 @@
+// What a schema of parameters may say: the part of JSON Schema that is cheap to check for any value.
+
+export const schemaLimitBytes = 32_768;
+const depthMax = 8;
+const partsMax = 300;
+const wordsMax = 100;
+const countMax = 10_000;
+const uniqueItemsMax = 100;
+const patternLimitChars = 128;
+/** A pattern looks at short texts alone. */
+export const patternedLengthMax = 512;
+/** Two of them take quadratic time at the worst; each more would add a power. */
+const variableQuantifiersMax = 2;
+
+export const formats = ['date', 'date-time', 'email', 'uuid', 'ipv4', 'ipv6', 'uri'] as const;
+const types = ['object', 'array', 'string', 'integer', 'number', 'boolean'];
+const levels = ['Organization', 'Merchant', 'Store', 'LogicalDevice'];
+const dialect = 'https://json-schema.org/draft/2020-12/schema';
+
+/** The lowest level that may override a parameter; it checks nothing by itself. */
+export const annotations = ['x-lowest-level'] as const;
+
+export type SchemaFault = { readonly pointer: string; readonly detail: string };
+
+type Part = Readonly<Record<string, unknown>>;
+
+const memberName = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
+/** `constructor` and its like are found on every object, whether they are members or not. */
+const isMemberName = (name: string) => memberName.test(name) && !(name in {});
+
+/**
+ * Anchored, without groups and alternatives: a row of characters and classes, each with a count. The
+ * marks of a count are no characters of the row, so there is one way to read it.
+ */
+const row =
+  /^\^(?:(?:\[\^?(?:[A-Za-z0-9 _.:@#/,+*=-]|\\[dws.\-[\]\\/])+\]|\\[dws.\-/+]|[A-Za-z0-9 _:@#/,=-])(?:\{\d{1,3}(?:,\d{0,3})?\}|[?*+])?)+\$$/;
+const variableQuantifier = /(?<!\\)(?:[?*+]|\{\d+,\d*\})/g;
+const classes = /\[(?:[^\]\\]|\\.)*\]/g;
+
+export function isHarmlessPattern(pattern: string): boolean {
+  if (pattern.length > patternLimitChars || !row.test(pattern)) return false;
+  const outside = pattern.replace(classes, 'c');
+  return (outside.match(variableQuantifier) ?? []).length <= variableQuantifiersMax;
+}
+
+const isText = (limit: number) => (value: unknown) =>
+  typeof value === 'string' && value.length <= limit;
+const isCount = (value: unknown) =>
+  Number.isInteger(value) && Number(value) >= 0 && Number(value) <= countMax;
+const isNumber = (value: unknown) => typeof value === 'number';
+const isBoolean = (value: unknown) => typeof value === 'boolean';
+const isAnything = () => true;
+const isPart = (value: unknown): value is Part =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** By keyword; what is not named here is not allowed: no references, no combinations of schemas. */
+const keywords: Readonly<Record<string, (value: unknown) => boolean>> = {
+  $schema: (value) => value === dialect,
+  type: (value) => types.includes(String(value)) && typeof value === 'string',
+  title: isText(100),
+  description: isText(500),
+  default: isAnything,
+  examples: Array.isArray,
+  const: isAnything,
+  enum: (value) => Array.isArray(value) && value.length > 0 && value.length <= wordsMax,
+  properties: (value) => isPart(value) && Object.keys(value).every(isMemberName),
+  required: (value) => Array.isArray(value) && value.every((name) => isMemberName(String(name))),
+  additionalProperties: isBoolean,
+  items: isPart,
+  minItems: isCount,
+  maxItems: isCount,
+  uniqueItems: isBoolean,
+  minLength: isCount,
+  maxLength: isCount,
+  pattern: (value) => typeof value === 'string' && isHarmlessPattern(value),
+  format: (value) => formats.some((format) => format === value),
+  minimum: isNumber,
+  maximum: isNumber,
+  exclusiveMinimum: isNumber,
+  exclusiveMaximum: isNumber,
+  multipleOf: (value) => typeof value === 'number' && value > 0,
+  'x-lowest-level': (value) => levels.includes(String(value)),
+};
+
+const knows = (keyword: string) => Object.hasOwn(keywords, keyword);
+
+function ownFault(part: Part): SchemaFault | undefined {
+  for (const [keyword, value] of Object.entries(part)) {
+    // The name of a keyword that nobody knows may be anything: it is not repeated.
+    if (!knows(keyword)) return { pointer: '', detail: 'holds a keyword that is not allowed' };
+    if (keywords[keyword]?.(value) !== true) {
+      return { pointer: `/${keyword}`, detail: 'has a value that is not allowed' };
+    }
+  }
+  if (part['type'] === undefined) return { pointer: '', detail: 'must name its type' };
+  if (part['pattern'] !== undefined && !(Number(part['maxLength']) <= patternedLengthMax)) {
+    const detail = `needs a maxLength of at most ${patternedLengthMax} beside it`;
+    return { pointer: '/pattern', detail };
+  }
+  if (part['uniqueItems'] === true && !(Number(part['maxItems']) <= uniqueItemsMax)) {
+    const detail = `needs maxItems of at most ${uniqueItemsMax} beside it`;
+    return { pointer: '/uniqueItems', detail };
+  }
+  return undefined;
+}
+
+function partsBelow(part: Part): [string, Part][] {
+  const properties = Object.entries((part['properties'] ?? {}) as Part).map(
+    ([name, below]): [string, unknown] => [`/properties/${name}`, below],
+  );
+  const items: [string, unknown][] = part['items'] === undefined ? [] : [['/items', part['items']]];
+  return [...properties, ...items].map(([pointer, below]) => [
+    pointer,
+    // What is no object fails as one that names no type.
+    isPart(below) ? below : {},
+  ]);
+}
+
+/** The first thing about a schema that is not allowed, with a pointer into it. */
+export function faultOfSchema(schema: Part): SchemaFault | undefined {
+  if (Buffer.byteLength(JSON.stringify(schema)) > schemaLimitBytes) {
+    return { pointer: '', detail: `is longer than ${schemaLimitBytes} bytes` };
+  }
+  if (schema['type'] !== 'object') return { pointer: '/type', detail: 'must be object at the top' };
+  let count = 0;
+  let layer: [string, Part][] = [['', schema]];
+  for (let depth = 0; layer.length > 0; depth += 1) {
+    if (depth >= depthMax) return { pointer: '', detail: `nests deeper than ${depthMax} levels` };
+    count += layer.length;
+    if (count > partsMax) return { pointer: '', detail: `has more than ${partsMax} parts` };
+    for (const [pointer, part] of layer) {
+      const fault = ownFault(part);
+      if (fault !== undefined) return { ...fault, pointer: `${pointer}${fault.pointer}` };
+    }
+    layer = layer.flatMap(([pointer, part]) =>
+      partsBelow(part).map(([step, below]): [string, Part] => [`${pointer}${step}`, below]),
+    );
+  }
+  return undefined;
+}

@@ -1,0 +1,220 @@
+// The addresses of services: declared by providers, read by everybody.
+import {
+  DeclaredService,
+  pageOf,
+  RenewedSigningSecret,
+  Service,
+  ServiceInput,
+  ServiceRelease,
+  ServiceReplacement,
+  serviceFilters,
+} from '@switchyard/contract';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import { actorOf } from '../audit/index.ts';
+import {
+  type Caller,
+  entityTag,
+  ifMatchOf,
+  openPage,
+  pageQuery,
+  route,
+  sealPage,
+} from '../http/index.ts';
+import { type By, scopeOf } from './deps.ts';
+import type { Services } from './services.ts';
+
+const base = '/service-catalog/v1/services';
+const tags = ['Service catalogue'] as const;
+const readers = ['svc.read', 'sub.read', 'conf.read'] as const;
+const ofService = Type.Object({
+  serviceId: Type.String({ maxLength: 64, description: 'The service.' }),
+});
+/** A release, which the list of releases goes on from. */
+const releaseForm = /^[1-9][0-9]{0,8}$/;
+
+export const byOf = (request: FastifyRequest & { readonly caller: Caller }): By => ({
+  ...scopeOf(request.caller),
+  author: actorOf(request.caller, String(request.id)),
+});
+
+function send(reply: FastifyReply, found: { view: Service; version: number }): Service {
+  reply.header('etag', entityTag(found.version));
+  return found.view;
+}
+
+export function registerServices(app: FastifyInstance, services: Services): void {
+  registerReads(app, services);
+  registerDeclaration(app, services);
+  registerSteps(app, services);
+}
+
+function registerReads(app: FastifyInstance, services: Services): void {
+  route(app, {
+    method: 'GET',
+    url: base,
+    operationId: 'listServices',
+    summary: 'List: service',
+    description: 'Everybody’s published services and one’s own drafts, without logos.',
+    tags,
+    permission: readers,
+    query: Type.Object({ ...pageQuery, ...serviceFilters }, { additionalProperties: false }),
+    response: { 200: pageOf(Service) },
+    errors: ['cursor_invalid'],
+    priority: 'list',
+    async handler({ caller, query }) {
+      const page = openPage(query, 'listServices');
+      return sealPage(await services.list(scopeOf(caller), query, page), query, 'listServices');
+    },
+  });
+
+  route(app, {
+    method: 'GET',
+    url: `${base}/:serviceId`,
+    operationId: 'getService',
+    summary: 'Read: service',
+    description: 'Its provider sees the draft, others what was published last.',
+    tags,
+    permission: readers,
+    params: ofService,
+    response: { 200: Service },
+    errors: ['service_not_found'],
+    async handler({ caller, params }, reply) {
+      return send(reply, await services.get(scopeOf(caller), params.serviceId));
+    },
+  });
+
+  route(app, {
+    method: 'GET',
+    url: `${base}/:serviceId/releases`,
+    operationId: 'listServiceReleases',
+    summary: 'List: releases of a service',
+    description: 'The newest first.',
+    tags,
+    permission: readers,
+    params: ofService,
+    query: Type.Object(pageQuery, { additionalProperties: false }),
+    response: { 200: pageOf(ServiceRelease) },
+    errors: ['service_not_found', 'cursor_invalid'],
+    priority: 'list',
+    async handler({ caller, params, query }) {
+      const list = `releases of ${params.serviceId}`;
+      const page = openPage(query, list, releaseForm);
+      return sealPage(
+        await services.releases(scopeOf(caller), params.serviceId, page),
+        query,
+        list,
+      );
+    },
+  });
+}
+
+function registerDeclaration(app: FastifyInstance, services: Services): void {
+  route(app, {
+    method: 'POST',
+    url: base,
+    operationId: 'declareService',
+    summary: 'Declare: service',
+    description:
+      'A draft. The answer holds the secret that signs calls to the provider, this once.',
+    tags,
+    permission: 'svc.write',
+    body: ServiceInput,
+    response: { 201: DeclaredService },
+    errors: [],
+    async handler(request, reply) {
+      const made = await services.declare(byOf(request), request.body);
+      reply.code(201).header('location', `${base}/${made.view.serviceId}`);
+      reply.header('cache-control', 'no-store');
+      return { ...send(reply, made), signingSecret: made.signingSecret };
+    },
+  });
+
+  route(app, {
+    method: 'PUT',
+    url: `${base}/:serviceId`,
+    operationId: 'replaceService',
+    summary: 'Replace: service',
+    description: 'Changes the draft; others see it once it is published. If-Match takes the ETag.',
+    tags,
+    permission: 'svc.write',
+    params: ofService,
+    body: ServiceReplacement,
+    response: { 200: Service },
+    errors: ['service_not_found', 'service_state', 'field_read_only', 'precondition_failed'],
+    async handler(request, reply) {
+      const { params, body, headers } = request;
+      const by = byOf(request);
+      return send(reply, await services.replace(by, params.serviceId, body, ifMatchOf(headers)));
+    },
+  });
+
+  route(app, {
+    method: 'DELETE',
+    url: `${base}/:serviceId`,
+    operationId: 'deleteService',
+    summary: 'Delete: service',
+    description: 'A draft alone; what was published is retired.',
+    tags,
+    permission: 'svc.write',
+    params: ofService,
+    bodyOptional: true,
+    response: { 204: Type.Null() },
+    errors: ['service_not_found', 'service_state', 'precondition_failed'],
+    async handler(request, reply) {
+      await services.remove(byOf(request), request.params.serviceId, ifMatchOf(request.headers));
+      return reply.code(204).send();
+    },
+  });
+}
+
+const steps = {
+  publish: {
+    summary: 'Publish: service',
+    description: 'Makes the draft the release that every organisation sees.',
+  },
+  retire: {
+    summary: 'Retire: service',
+    description: 'It is not offered and activated any more; what is active stays so.',
+  },
+} as const;
+
+function registerSteps(app: FastifyInstance, services: Services): void {
+  for (const step of ['publish', 'retire'] as const) {
+    route(app, {
+      method: 'POST',
+      url: `${base}/:serviceId/${step}`,
+      operationId: `${step}Service`,
+      ...steps[step],
+      tags,
+      permission: 'svc.write',
+      params: ofService,
+      response: { 200: Service },
+      errors: ['service_not_found', 'service_state', 'precondition_failed'],
+      async handler(request, reply) {
+        const { params, headers } = request;
+        const by = byOf(request);
+        return send(reply, await services[step](by, params.serviceId, ifMatchOf(headers)));
+      },
+    });
+  }
+
+  route(app, {
+    method: 'POST',
+    url: `${base}/:serviceId/secret`,
+    operationId: 'renewSigningSecret',
+    summary: 'Renew: signing secret of a service',
+    description: 'Calls carry the signatures of both secrets for 24 hours.',
+    tags,
+    permission: 'svc.write',
+    params: ofService,
+    response: { 200: RenewedSigningSecret },
+    errors: ['service_not_found'],
+    async handler(request, reply) {
+      const { serviceId } = request.params;
+      const signingSecret = await services.renewSecret(byOf(request), serviceId);
+      reply.header('cache-control', 'no-store');
+      return { serviceId, signingSecret };
+    },
+  });
+}

@@ -1,0 +1,230 @@
+// What providers declare: drafts, publications, retirement, and the keys of their calls.
+import { refuse, type Service, type ServiceInput, type ServiceRelease } from '@switchyard/contract';
+import { demandVersion, type FoundPage, type PageRequest } from '../http/index.ts';
+import { isoTime } from '../platform/index.ts';
+import {
+  type By,
+  type CatalogDeps,
+  demandOrganization,
+  isUuid,
+  refuseChanges,
+  refuseField,
+  type Scope,
+} from './deps.ts';
+import type { Parameters } from './parameters.ts';
+import {
+  changeService,
+  type Declaration,
+  deleteService,
+  findService,
+  insertRelease,
+  insertService,
+  listReleases,
+  listServices,
+  replaceSecret,
+  type ServiceQuery,
+  type ServiceRow,
+} from './service-store.ts';
+import { auditedService, declarationOf, releaseView, serviceView } from './service-view.ts';
+import { overlapMs, type SigningSecrets } from './signing-secrets.ts';
+import { type Run, runIn, runOn } from './sql.ts';
+
+type Versioned = { readonly view: Service; readonly version: number };
+type Declared = Versioned & { readonly signingSecret: string };
+
+export type Services = {
+  declare(by: By, input: ServiceInput, serviceId?: string): Promise<Declared>;
+  list(scope: Scope, query: ServiceQuery, page: PageRequest): Promise<FoundPage<Service>>;
+  get(scope: Scope, serviceId: string): Promise<Versioned>;
+  replace(by: By, serviceId: string, input: ServiceInput, ifMatch?: string): Promise<Versioned>;
+  publish(by: By, serviceId: string, ifMatch?: string): Promise<Versioned>;
+  retire(by: By, serviceId: string, ifMatch?: string): Promise<Versioned>;
+  remove(by: By, serviceId: string, ifMatch?: string): Promise<void>;
+  renewSecret(by: By, serviceId: string): Promise<string>;
+  releases(scope: Scope, serviceId: string, page: PageRequest): Promise<FoundPage<ServiceRelease>>;
+  /** What is in force of a service that can be offered and activated. */
+  demandPublished(run: Run, scope: Scope, serviceId: string): Promise<ServiceRow>;
+};
+
+function refuseUnknown(): never {
+  return refuse('service_not_found', 'The catalogue shows you no service of this identifier.');
+}
+
+/** @example const services = createServices(deps, { parameters, secrets }); */
+export function createServices(
+  deps: Pick<CatalogDeps, 'database' | 'clock' | 'ids' | 'audit' | 'calls'>,
+  { parameters, secrets }: { parameters: Parameters; secrets: SigningSecrets },
+): Services {
+  const { database, clock, ids, audit, calls } = deps;
+
+  function checked(input: ServiceInput): Declaration {
+    parameters.demandSchema('/activationParameters', input.activationParameters);
+    parameters.demandSchema('/parameterSchema', input.parameterSchema);
+    const fault = input.spiUrl === undefined ? undefined : calls.faultOf(input.spiUrl);
+    if (fault !== undefined) refuseField('/spiUrl', fault);
+    return declarationOf(input);
+  }
+
+  /** The service of its provider, locked, in the version that the provider has seen. */
+  async function owned(run: Run, by: By, serviceId: string, ifMatch?: string): Promise<ServiceRow> {
+    demandOrganization(by, 'declares services');
+    const row = isUuid(serviceId)
+      ? await findService(run, by.organizationId, serviceId, 'FOR UPDATE')
+      : undefined;
+    // Others may see it, and it still is not theirs.
+    if (row?.organization_id !== by.organizationId) return refuseUnknown();
+    demandVersion(ifMatch, row.version);
+    return row;
+  }
+
+  const answered = (row: ServiceRow, organizationId: string): Versioned => ({
+    view: serviceView(row, organizationId),
+    version: row.version,
+  });
+
+  function changing(
+    by: By,
+    serviceId: string,
+    ifMatch: string | undefined,
+    action: string,
+    change: (run: Run, row: ServiceRow, now: string) => Promise<ServiceRow>,
+  ): Promise<Versioned> {
+    return database.transaction(async (trx) => {
+      const run = runIn(trx);
+      const before = await owned(run, by, serviceId, ifMatch);
+      const after = await change(run, before, isoTime(clock.now()));
+      if (after !== before) {
+        await audit.record(trx, {
+          ...{ organizationId: by.organizationId, ...by.author, action },
+          entity: { type: 'service', id: serviceId },
+          before: auditedService(before),
+          after: auditedService(after),
+        });
+      }
+      return answered(after, by.organizationId);
+    });
+  }
+
+  return {
+    declare(by, input, serviceId = ids.uuid()) {
+      demandOrganization(by, 'declares services');
+      const declaration = checked(input);
+      const { sealed, secret } = secrets.make(serviceId);
+      const { organizationId } = by;
+      return database.transaction(async (trx) => {
+        const now = isoTime(clock.now());
+        const made = { serviceId, organizationId, declaration, sealed, now };
+        const row = await insertService(runIn(trx), made);
+        if (row === undefined) refuse('already_exists', 'The service exists already.');
+        await audit.record(trx, {
+          ...{ organizationId, ...by.author, action: 'service.declared' },
+          entity: { type: 'service', id: serviceId },
+          after: auditedService(row),
+        });
+        return { ...answered(row, organizationId), signingSecret: secret };
+      });
+    },
+
+    async list({ organizationId }, query, page) {
+      const read = { ...page, limit: page.limit + 1 };
+      const rows = await listServices(runOn(database), organizationId, query, read);
+      const shown = rows.slice(0, page.limit);
+      const items = shown.map((row) => {
+        const { logo: _logo, ...rest } = serviceView(row, organizationId);
+        return rest;
+      });
+      return { items, next: rows.length > page.limit ? shown.at(-1)?.service_id : undefined };
+    },
+
+    async get({ organizationId }, serviceId) {
+      const row = isUuid(serviceId)
+        ? await findService(runOn(database), organizationId, serviceId)
+        : undefined;
+      return row === undefined ? refuseUnknown() : answered(row, organizationId);
+    },
+
+    replace(by, serviceId, input, ifMatch) {
+      const draft = checked(input);
+      return changing(by, serviceId, ifMatch, 'service.updated', async (run, row, now) => {
+        const { status, release, unpublishedChanges, ...view } = serviceView(
+          row,
+          by.organizationId,
+        );
+        const { organizationId, createdAt, updatedAt } = view;
+        refuseChanges(input, {
+          ...{ serviceId, organizationId, createdAt, updatedAt },
+          ...{ status, release, unpublishedChanges },
+        });
+        if (row.status === 'Retired') refuse('service_state', 'A retired service stays as it is.');
+        return changeService(run, serviceId, { draft }, now);
+      });
+    },
+
+    publish: (by, serviceId, ifMatch) =>
+      changing(by, serviceId, ifMatch, 'service.published', async (run, row, now) => {
+        if (row.status === 'Retired') refuse('service_state', 'A retired service stays retired.');
+        // Asked twice, there is one release.
+        if (serviceView(row, by.organizationId).unpublishedChanges !== true) return row;
+        const change = { status: 'Published', publishes: true } as const;
+        const published = await changeService(run, serviceId, change, now);
+        await insertRelease(run, published, now);
+        return published;
+      }),
+
+    retire: (by, serviceId, ifMatch) =>
+      changing(by, serviceId, ifMatch, 'service.retired', async (run, row, now) => {
+        if (row.status === 'Draft') refuse('service_state', 'A draft is published or deleted.');
+        if (row.status === 'Retired') return row;
+        return changeService(run, serviceId, { status: 'Retired' }, now);
+      }),
+
+    remove: (by, serviceId, ifMatch) =>
+      database.transaction(async (trx) => {
+        const run = runIn(trx);
+        const row = await owned(run, by, serviceId, ifMatch);
+        if (row.status !== 'Draft') refuse('service_state', 'What was published is retired.');
+        await deleteService(run, serviceId);
+        await audit.record(trx, {
+          ...{ organizationId: by.organizationId, ...by.author, action: 'service.deleted' },
+          entity: { type: 'service', id: serviceId },
+          before: auditedService(row),
+        });
+      }),
+
+    renewSecret: (by, serviceId) =>
+      database.transaction(async (trx) => {
+        const run = runIn(trx);
+        await owned(run, by, serviceId);
+        const { sealed, secret } = secrets.make(serviceId);
+        await replaceSecret(run, serviceId, sealed, isoTime(clock.now() + overlapMs));
+        await audit.record(trx, {
+          ...{ organizationId: by.organizationId, ...by.author, action: 'service.secret_renewed' },
+          entity: { type: 'service', id: serviceId },
+        });
+        return secret;
+      }),
+
+    async releases(scope, serviceId, page) {
+      const row = isUuid(serviceId)
+        ? await findService(runOn(database), scope.organizationId, serviceId)
+        : undefined;
+      if (row === undefined) return refuseUnknown();
+      const read = { ...page, limit: page.limit + 1 };
+      const rows = await listReleases(runOn(database), serviceId, read);
+      const shown = rows.slice(0, page.limit);
+      const isOwn = row.organization_id === scope.organizationId;
+      const last = rows.length > page.limit ? shown.at(-1) : undefined;
+      return {
+        items: shown.map((release) => releaseView(serviceId, release, isOwn)),
+        next: last === undefined ? undefined : String(last.release),
+      };
+    },
+
+    async demandPublished(run, { organizationId }, serviceId) {
+      const row = await findService(run, organizationId, serviceId);
+      if (row === undefined) return refuseUnknown();
+      if (row.status !== 'Published') refuse('service_state', 'The service is not published.');
+      return row;
+    },
+  };
+}

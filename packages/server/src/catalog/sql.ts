@@ -1,0 +1,15 @@
+// One way to send statements, within a transaction or alone.
+import { CompiledQuery, type Kysely } from 'kysely';
+import type { Database, Row } from '../platform/index.ts';
+
+export type Run = (text: string, values: readonly unknown[]) => Promise<Row[]>;
+
+export const runOn =
+  (database: Database): Run =>
+  (text, values) =>
+    database.query(text, values);
+
+export const runIn =
+  (trx: Kysely<unknown>): Run =>
+  async (text, values) =>
+    (await trx.executeQuery<Row>(CompiledQuery.raw(text, [...values]))).rows;

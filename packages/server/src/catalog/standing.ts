@@ -1,0 +1,138 @@
+// Answers whether a service is active at a device, from a bounded memory of a few seconds.
+import { type DeviceServices, refuse } from '@switchyard/contract';
+import { LRUCache } from 'lru-cache';
+import { readStanding, type StandingRow } from './activation-store.ts';
+import { type CatalogDeps, isUuid, type Scope } from './deps.ts';
+import { runOn } from './sql.ts';
+import { type LevelFacts, standingOf } from './state.ts';
+
+const rememberedMax = 10_000;
+/** How long a change in another process may stay unseen; changes of this one are seen at once. */
+const rememberedMs = 5_000;
+
+/** A service that can be used at a device. */
+export type ActiveService = {
+  readonly serviceId: string;
+  /** The organisation that provides it. */
+  readonly providerId: string;
+  readonly name: string;
+  readonly domain: string;
+  readonly methods: readonly string[];
+  readonly paymentTypes: readonly string[];
+};
+
+export type Standing = {
+  isActive(organizationId: string, logicalDeviceId: string, serviceId: string): Promise<boolean>;
+  activeServices(
+    organizationId: string,
+    logicalDeviceId: string,
+  ): Promise<readonly ActiveService[]>;
+  /** Every service with how it stands at each level; the device is in the caller's scope. */
+  explain(scope: Scope, logicalDeviceId: string): Promise<DeviceServices>;
+  forget(organizationId: string): void;
+};
+
+const heads = ['o', 'm', 's', 'd'] as const;
+const names = {
+  o: 'Organization',
+  m: 'Merchant',
+  s: 'Store',
+  d: 'LogicalDevice',
+} as const;
+
+function ownOf(row: StandingRow, head: (typeof heads)[number]): LevelFacts['own'] {
+  const activationId = row[`${head}_id`];
+  if (activationId === null) return undefined;
+  const decidedAt = row[`${head}_decided`]?.getTime();
+  const coversAt = row[`${head}_covers`]?.getTime();
+  return {
+    activationId,
+    status: row[`${head}_status`] as NonNullable<LevelFacts['own']>['status'],
+    ...(decidedAt === undefined ? {} : { decidedAt }),
+    ...(coversAt === undefined ? {} : { coversAt }),
+  };
+}
+
+function levelsOf(row: StandingRow, organizationId: string, logicalDeviceId: string) {
+  const entities = { o: organizationId, m: row.merchant_id, s: row.store_id, d: logicalDeviceId };
+  const made = { o: 0, m: row.merchant_at, s: row.store_at, d: row.device_at };
+  const facts = heads.map((head): LevelFacts => {
+    const level = names[head];
+    const own = ownOf(row, head);
+    const place = { level, entityId: entities[head], madeAt: Number(made[head]) };
+    return own === undefined ? place : { ...place, own };
+  });
+  return standingOf(facts);
+}
+
+/** @example const standing = createStanding({ database, clock, provisioning }); */
+export function createStanding(
+  deps: Pick<CatalogDeps, 'database' | 'clock' | 'provisioning'>,
+): Standing {
+  const run = runOn(deps.database);
+  const remembered = new LRUCache<string, { until: number; found: Promise<ActiveService[]> }>({
+    max: rememberedMax,
+  });
+
+  async function load(organizationId: string, logicalDeviceId: string): Promise<ActiveService[]> {
+    const rows = await readStanding(run, organizationId, logicalDeviceId);
+    return rows
+      .filter((row) => levelsOf(row, organizationId, logicalDeviceId).every(({ active }) => active))
+      .map((row) => ({
+        serviceId: row.service_id,
+        providerId: row.provider_id,
+        name: row.name,
+        domain: row.domain,
+        methods: row.methods ?? [],
+        paymentTypes: row.payment_types ?? [],
+      }));
+  }
+
+  async function activeServices(
+    organizationId: string,
+    logicalDeviceId: string,
+  ): Promise<readonly ActiveService[]> {
+    const key = `${organizationId}|${logicalDeviceId}`;
+    const now = deps.clock.now();
+    const known = remembered.get(key);
+    if (known !== undefined && now < known.until) return known.found;
+    const entry = { until: now + rememberedMs, found: load(organizationId, logicalDeviceId) };
+    remembered.set(key, entry);
+    entry.found.catch(() => {
+      if (remembered.peek(key) === entry) remembered.delete(key);
+    });
+    return entry.found;
+  }
+
+  return {
+    activeServices,
+    async isActive(organizationId, logicalDeviceId, serviceId) {
+      const active = await activeServices(organizationId, logicalDeviceId);
+      return active.some((service) => service.serviceId === serviceId);
+    },
+    async explain(scope, logicalDeviceId) {
+      if (!isUuid(logicalDeviceId)) {
+        refuse('device_not_found', 'No device in your scope has this identifier.');
+      }
+      const { view } = await deps.provisioning.logicalDevices.get(scope, logicalDeviceId);
+      const { organizationId } = scope;
+      const rows = await readStanding(run, organizationId, view.logicalDeviceId);
+      const items = rows.map((row) => {
+        const levels = levelsOf(row, organizationId, view.logicalDeviceId).map(
+          ({ level, entityId, active, own }) => {
+            const decided = own && { activationId: own.activationId, status: own.status };
+            return { level, entityId, active, ...decided };
+          },
+        );
+        const { service_id: serviceId, name, domain } = row;
+        return { serviceId, name, domain, active: levels.every(({ active }) => active), levels };
+      });
+      return { items };
+    },
+    forget(organizationId) {
+      for (const key of remembered.keys()) {
+        if (key.startsWith(`${organizationId}|`)) remembered.delete(key);
+      }
+    },
+  };
+}
