@@ -32,7 +32,6 @@ const jobKind = 'rotate-realm-keys';
 
 export type KeyState = 'Published' | 'Signing' | 'Verifying';
 export type KeyFacts = Omit<SealedKey, 'privateSealed'> & { readonly state: KeyState };
-export type KeyRotation = ReturnType<typeof createKeyRotation>;
 
 type Deps = {
   store: IdentityStore;
