@@ -9,7 +9,8 @@ import {
   verifyChain,
 } from '@switchyard/contract';
 import { platformAuthor } from '../src/audit/index.ts';
-import type { Database } from '../src/platform/index.ts';
+import { type Database, systemClock, systemIds } from '../src/platform/index.ts';
+import { createProvisioning } from '../src/provisioning/index.ts';
 import { merchantBody, openProvisioning, type ProvisioningScene } from './provisioning.ts';
 
 const exported = 10_000;
@@ -122,6 +123,32 @@ describe('the audit', () => {
       records.map(({ action }) => action),
       ['merchant.created'],
     );
+  });
+
+  test('where the record cannot be written, nothing is changed', async () => {
+    const { organizationId } = scene;
+    const unrecorded = createProvisioning({
+      database,
+      clock: systemClock,
+      ids: systemIds,
+      audit: {
+        record: () => Promise.reject(new Error('no room for records')),
+        recordAll: () => Promise.reject(new Error('no room for records')),
+      },
+    });
+    const id = randomUUID();
+    const making = unrecorded.merchants.create({ organizationId }, merchantBody('Lost'), id);
+    await assert.rejects(making, /no room/);
+    assert.equal((await scene.call('org', 'GET', `/merchants/${id}`)).status, 404);
+  });
+
+  test('filters of any text are refused or find nothing', async () => {
+    for (const text of ['%00', '%ED%A0%80', "'%20OR%201=1", '%25', '\u{1F600}', 'a'.repeat(128)]) {
+      for (const member of ['actor', 'action', 'entityType', 'entityId', 'requestId']) {
+        const { status, text: body } = await ask('org', `/records?${member}=${text}`);
+        assert.ok(status === 422 || status === 400 || body.includes('"items":[]'), body);
+      }
+    }
   });
 
   test('one chain comes of writers at once, and verifies with its checkpoints', async () => {

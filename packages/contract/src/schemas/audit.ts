@@ -153,7 +153,7 @@ export const AuditKeys = closed(
 export type AuditKeys = Static<typeof AuditKeys>;
 
 const filter = (description: string) =>
-  Type.Optional(Type.String({ minLength: 1, maxLength: 128, description }));
+  Type.Optional(Type.String({ maxLength: 128, pattern: '^[!-~]+$', description }));
 
 const span = {
   from: Type.Optional({ ...Timestamp, description: 'Records of this time and later.' }),

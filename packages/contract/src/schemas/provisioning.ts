@@ -312,7 +312,7 @@ export const provisioningFilters = {
   },
   physicalDevices: {
     ...commonFilters,
-    serialNumber: Type.Optional(Type.String({ minLength: 1, maxLength: 32 })),
+    serialNumber: Type.Optional(Type.String({ maxLength: 32, pattern: '^[ -~]+$' })),
     merchantId: Type.Optional(merchantId),
     storeId: Type.Optional(storeId),
     logicalDeviceId: Type.Optional(logicalDeviceId),

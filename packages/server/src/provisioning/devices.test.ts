@@ -113,6 +113,11 @@ describe('devices', () => {
     assert.deepEqual(statuses, [200, 422, 422, 422]);
   });
 
+  test('a serial number that the database cannot hold is refused as a filter', async () => {
+    const answer = await scene.call('org', 'GET', '/physical-devices?serialNumber=%00');
+    assertRefused(answer, 422, 'field_invalid', '?serialNumber');
+  });
+
   test('a serial number is held by one living device', async () => {
     const { call, made } = scene;
     const body = device();
