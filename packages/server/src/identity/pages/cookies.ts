@@ -35,5 +35,7 @@ export function setBrowser(response: ServerResponse, browser: string): void {
 
 export function setLanguage(response: ServerResponse, language: string, flowPath: string): void {
   set(response, `${languageCookie}=${language}; Path=/auth; Max-Age=${yearSeconds}`);
+  // No path of ours has one, and in a cookie it would begin an attribute that somebody else chose.
+  if (flowPath.includes(';')) return;
   set(response, `${flowLanguageCookie}=${language}; Path=${flowPath}`);
 }

@@ -10,7 +10,7 @@ import {
   type SignInPages,
   submit,
 } from '../../../test/sign-in-pages.ts';
-import { browserCookie } from './cookies.ts';
+import { browserCookie, flowLanguageCookie, languageCookie } from './cookies.ts';
 
 const evil = `"><script>alert(1)</script>`;
 
@@ -262,6 +262,14 @@ describe('the sign-in pages', () => {
     } finally {
       await few.close();
     }
+  });
+
+  test('an address gives a cookie no attribute', async () => {
+    const browser = pages.openBrowser();
+    await browser.visit(`${pages.base}/links/x;Domain=localhost?lang=fr`);
+    const names = browser.cookies.map(({ name }) => name);
+    assert.ok(names.includes(languageCookie), 'the choice is kept all the same');
+    assert.equal(names.includes(flowLanguageCookie), false);
   });
 
   test('no cookie is for scripts, for other hosts, or for plain connections', async () => {
