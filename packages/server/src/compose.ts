@@ -48,6 +48,8 @@ export type HouseDeps = {
   log: Log;
   tls?: HttpDeps['tls'];
   rateLimits?: HttpDeps['rateLimits'];
+  /** The user domain that the API reference signs in to. */
+  shownUserDomain?: HttpDeps['shownUserDomain'];
   /** Makes an answer that its schema does not know a fault: for tests. */
   checksAnswers?: boolean;
   /** Counts memory and CPU of the process too: for the one house of a process. */
@@ -195,6 +197,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
     verifyToken: identity.verifyToken,
     certificates: identity.devices.reader,
     ...(await listenersOf(deps, identity)),
+    shownUserDomain: deps.shownUserDomain,
     ...(deps.rateLimits === undefined ? {} : { rateLimits: deps.rateLimits }),
     ...(deps.checksAnswers === undefined ? {} : { checksAnswers: deps.checksAnswers }),
   });

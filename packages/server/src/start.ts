@@ -1,7 +1,7 @@
 // Brings the platform up, part after part; the lifecycle takes it down in the reverse order.
 import { join } from 'node:path';
 import { composeHouse, prepareDatabase } from './compose.ts';
-import { type Demo, startDemo } from './demo/index.ts';
+import { type Demo, demoUserDomainId, startDemo } from './demo/index.ts';
 import {
   createLifecycle,
   createLog,
@@ -68,6 +68,7 @@ async function bringUp(started: Started): Promise<void> {
     database,
     log,
     processMetrics: true,
+    ...(settings.environment === 'production' ? {} : { shownUserDomain: demoUserDomainId }),
     ...(certificate === undefined ? {} : { tls: certificate }),
   });
   let demo: Demo | undefined;

@@ -70,6 +70,13 @@ test('the one-time passwords are those of the moment; who needs none has none', 
   assert.match(lineOf('demo'), / - {7}merchant_manager, Café Lumière$/);
 });
 
+test('it says how to stop, and where the data stays', () => {
+  const text = renderBanner(factsOf(addresses, caFile, secrets), places, plain);
+  const end = text.slice(text.lastIndexOf('—'));
+  assert.match(end, /Ctrl\+C stops it, and the data stays/);
+  assert.ok(end.includes(`\n  ${dataDir}\n`), end);
+});
+
 test('columns are aligned', () => {
   const text = renderBanner(factsOf(addresses, caFile, secrets), places, plain);
   const rows = text.split('\n').filter((line) => / demo-[a-z]/.test(line));

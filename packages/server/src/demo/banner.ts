@@ -1,4 +1,5 @@
 // Draws the one table that the demo environment prints: where it is, who is who, what to try first.
+import { dirname } from 'node:path';
 import { demoApplications, demoMerchants } from './catalogue.ts';
 import type { DemoFacts } from './demo-json.ts';
 import { demoPeople } from './people.ts';
@@ -116,6 +117,11 @@ function firstSale(facts: DemoFacts, year: number): string[] {
   ];
 }
 
+/** A line of its own for the path, which may be long. */
+function startingAnew(dataDir: string): string[] {
+  return ['To begin anew, stop it and delete the directory', `${indent}${dataDir}`];
+}
+
 /** The whole table, ending in a line break. */
 export function renderBanner(facts: DemoFacts, places: BannerPlaces, style: BannerStyle): string {
   const bold = (text: string) => (style.colour ? `\u001b[1m${text}\u001b[22m` : text);
@@ -135,6 +141,8 @@ export function renderBanner(facts: DemoFacts, places: BannerPlaces, style: Bann
       `Users of the domain ${facts.userDomainId} (password, one-time password of now, group)`,
       columns(userLines(facts, style.at)),
     ),
+    `${indent}One-time passwords change every 30 seconds. For the next ones put the person's otpSecret of`,
+    `${indent}demo.json into an authenticator app. The user demo needs none.`,
     ...section('Merchants and their stores', columns(merchantLines())),
     ...section('Devices (terminal serial number, deviceId)', columns(deviceLines(facts))),
     '',
@@ -143,6 +151,9 @@ export function renderBanner(facts: DemoFacts, places: BannerPlaces, style: Bann
     // Without an indent, so that it can be pasted as it stands.
     ...sale,
     dim('—'.repeat(60)),
+    '',
+    bold('Ctrl+C stops it, and the data stays: the next start goes on with it.'),
+    ...startingAnew(dirname(places.demoFile)),
     '',
   ].join('\n');
 }

@@ -67,7 +67,9 @@ export function answersOf(facts: RouteFacts, names: SchemaNames): JsonObject {
         : { content: Object.fromEntries(types.map((type) => [type, contentOf(schema, names)])) };
     answers[status] = { description, headers: commonHeaders, ...content };
   }
-  return { ...answers, ...problemsOf(codesOf(facts), names) };
+  return facts.hasOwnErrors === true
+    ? answers
+    : { ...answers, ...problemsOf(codesOf(facts), names) };
 }
 
 function describedBy(schema: unknown): string | undefined {

@@ -10,7 +10,9 @@ type Operation = {
   description: string;
   tags: string[];
   parameters: { name: string; in: string; $ref?: string }[];
-  requestBody?: { content: Record<string, { schema: JsonObject; example?: unknown }> };
+  requestBody?: {
+    content: Record<string, { schema: JsonObject; example?: unknown; examples?: JsonObject }>;
+  };
   responses: Record<string, { $ref?: string; content?: JsonObject }>;
   security?: unknown[];
 };
@@ -85,14 +87,17 @@ export function checkSchemas(document: OpenApiDocument): void {
   const compile = (schema: unknown) => ajv.compile(local(schema));
   const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
   for (const operation of [...operations, document.components['responses']]) {
-    for (const { schema, example } of everyPart(operation)) {
+    for (const { schema, example, examples } of everyPart(operation)) {
       if (schema === undefined) continue;
       const validate = compile(schema);
-      if (example === undefined) continue;
-      assert.ok(
-        validate(example),
-        `${JSON.stringify(example)}: ${JSON.stringify(validate.errors)}`,
-      );
+      const named = Object.values((examples ?? {}) as Record<string, { value: unknown }>);
+      const shown = [
+        ...(example === undefined ? [] : [example]),
+        ...named.map(({ value }) => value),
+      ];
+      for (const one of shown) {
+        assert.ok(validate(one), `${JSON.stringify(one)}: ${JSON.stringify(validate.errors)}`);
+      }
     }
   }
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { errorCodes, ProcessRequest, Transaction } from '@switchyard/contract';
+import { Type } from 'typebox';
 import { checkDocument, checkSchemas, type OpenApiDocument } from './openapi.fixture.ts';
 import { type OpenApiFacts, writeOpenApi } from './openapi.ts';
 import type { RouteFacts } from './routes.ts';
@@ -87,6 +88,34 @@ describe('the OpenAPI document', () => {
     assert.equal(operation.responses['204']?.content, undefined);
     assert.ok(operation.parameters.some(({ name }) => name === 'Idempotency-Key'));
     assert.ok(operation.description.includes('`pay.sale`'));
+  });
+
+  it('has a token address that can be called where the user domain is known', () => {
+    type Flows = { oauth2: { flows: { clientCredentials: { tokenUrl: string } } } };
+    const tokenUrl = (shownUserDomain?: string) => {
+      const { components } = writeOpenApi({ ...facts, shownUserDomain }, [sale]);
+      const { securitySchemes } = components as { securitySchemes: Flows };
+      return securitySchemes.oauth2.flows.clientCredentials.tokenUrl;
+    };
+    assert.equal(tokenUrl('demo'), `${sampleBaseUrl}/oauth2/v1/demo/token`);
+    assert.equal(tokenUrl(), `${sampleBaseUrl}/oauth2/v1/%7Brealm%7D/token`);
+  });
+
+  it('shows the bodies that a route names, and refusals in a form of their own', () => {
+    const body = Type.Object({ grant_type: Type.String(), scope: Type.Optional(Type.String()) });
+    const examples = { Short: { grant_type: 'a' }, Long: { grant_type: 'a', scope: 'b' } };
+    const refusal = Type.Object({ error: Type.String() });
+    const response = { 200: Type.Object({}), 400: refusal };
+    const form = { ...sale, body, examples, response, readsForm: true, hasOwnErrors: true };
+    const document = writeOpenApi(facts, [form]) as unknown as OpenApiDocument;
+    checkSchemas(document);
+    const operation = document.paths['/payment/v1/transactions/{transactionId}/again']?.['post'];
+    const media = operation?.requestBody?.content['application/x-www-form-urlencoded'];
+    assert.deepEqual(media?.examples, {
+      Short: { value: examples.Short },
+      Long: { value: examples.Long },
+    });
+    assert.deepEqual(Object.keys(operation?.responses ?? {}), ['200', '400']);
   });
 
   it('does not take the same operation id twice', () => {

@@ -12,6 +12,8 @@ export type OpenApiFacts = {
   readonly description: string;
   readonly baseUrl: string;
   readonly authUrl: string;
+  /** Where the token address of the document leads; left out, it has a place to fill. */
+  readonly shownUserDomain?: string | undefined;
   /** What the tags of the routes are about. */
   readonly tagDescriptions: Readonly<Record<string, string>>;
 };
@@ -46,7 +48,7 @@ export function writeOpenApi(facts: OpenApiFacts, declared: readonly RouteFacts[
       ...names.components(),
       headers,
       parameters,
-      securitySchemes: securitySchemes(facts.authUrl),
+      securitySchemes: securitySchemes(facts),
     },
   };
 }
@@ -131,20 +133,26 @@ function headerParameter([name, description]: [string, string]): JsonObject {
 }
 
 function bodyObject(facts: RouteFacts, names: SchemaNames): JsonObject {
-  const { body, bodyOptional, consumes = [] } = facts;
+  const { body, bodyOptional, readsForm, consumes = [] } = facts;
   if (body === undefined || isEmpty(body)) return {};
-  const example = exampleOf(body);
-  const media = {
-    schema: names.referring(body),
-    ...(example === undefined ? {} : { example: example.value }),
-  };
+  const media = { schema: names.referring(body), ...shownBodies(facts) };
+  const type = readsForm === true ? 'application/x-www-form-urlencoded' : 'application/json';
   const others = consumes.map((type) => [type, { schema: { type: 'string', format: 'binary' } }]);
   return {
     requestBody: {
       required: bodyOptional !== true,
-      content: { 'application/json': media, ...Object.fromEntries(others) },
+      content: { [type]: media, ...Object.fromEntries(others) },
     },
   };
+}
+
+function shownBodies({ body, examples }: RouteFacts): JsonObject {
+  if (examples !== undefined) {
+    const shown = Object.entries(examples).map(([name, value]) => [name, { value }]);
+    return { examples: Object.fromEntries(shown) };
+  }
+  const example = exampleOf(body);
+  return example === undefined ? {} : { example: example.value };
 }
 
 function isEmpty(body: ObjectSchema): boolean {
@@ -171,7 +179,9 @@ const parameters = {
   },
 };
 
-function securitySchemes(authUrl: string): JsonObject {
+/** OpenAPI has no place to fill in a token address: without a domain it is written, not to be called. */
+function securitySchemes({ authUrl, shownUserDomain = '{realm}' }: OpenApiFacts): JsonObject {
+  const tokenUrl = `${authUrl}/oauth2/v1/${encodeURIComponent(shownUserDomain)}/token`;
   return {
     bearer: {
       type: 'http',
@@ -185,10 +195,9 @@ function securitySchemes(authUrl: string): JsonObject {
     },
     oauth2: {
       type: 'oauth2',
-      description: 'Client credentials of an application; the domain is the user domain.',
-      flows: {
-        clientCredentials: { tokenUrl: `${authUrl}/oauth2/v1/%7Bdomain%7D/token`, scopes: {} },
-      },
+      description:
+        'Client credentials of an application. Where the address has `%7Brealm%7D`, the user domain stands there.',
+      flows: { clientCredentials: { tokenUrl, scopes: {} } },
     },
   };
 }

@@ -58,6 +58,10 @@ export type RouteFacts = {
   readonly bodyLimitBytes?: number;
   /** Reads a page's form instead of JSON; its scope has the parser of form-body.ts. */
   readonly readsForm?: boolean;
+  /** Bodies to show in the document, by what they are; left out, one is put together. */
+  readonly examples?: Readonly<Record<string, unknown>>;
+  /** Its refusals stand in `response`, in a form that is not ours. */
+  readonly hasOwnErrors?: boolean;
   /** Not an operation of the API: pages for people. */
   readonly isHidden?: boolean;
 };
@@ -78,6 +82,8 @@ export type Route<
 declare module 'fastify' {
   interface FastifyContextConfig {
     facts?: RouteFacts;
+    /** Tells the document of an endpoint that another library answers, past the house rules. */
+    described?: RouteFacts;
   }
   interface FastifyRequest {
     caller: Caller | undefined;

@@ -58,6 +58,8 @@ export type HttpDeps = {
   readonly loadLimits?: LoadLimits;
   /** What the tags of the routes are about, for the OpenAPI document. */
   readonly tagDescriptions?: Readonly<Record<string, string>>;
+  /** The user domain that the reference page signs in to; left out, readers put theirs in. */
+  readonly shownUserDomain?: string | undefined;
   /** Compiles every schema before the server listens: slower, and faulty ones show at once. */
   readonly eagerSchemas?: boolean;
   /** For tests: an answer that is not as its route declares becomes a fault. */
@@ -139,9 +141,10 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   };
 }
 
-function openApiFacts({ settings, tagDescriptions = {} }: HttpDeps): OpenApiFacts {
+function openApiFacts(deps: HttpDeps): OpenApiFacts {
+  const { settings, tagDescriptions = {}, shownUserDomain } = deps;
   const { baseUrl, authUrl } = settings;
-  return { ...aboutTheApi, baseUrl, authUrl, tagDescriptions };
+  return { ...aboutTheApi, baseUrl, authUrl, shownUserDomain, tagDescriptions };
 }
 
 function createApp({ settings, tls, log, ids }: HttpDeps, drain: Drain): FastifyInstance {
@@ -259,7 +262,8 @@ function guardRoutes(
 ): void {
   app.addHook('onRoute', (options) => {
     routes.add(options.method, options.url);
-    const facts = options.config?.facts;
+    const { facts, described } = options.config ?? {};
+    if (described !== undefined) operations.push({ ...described, url: options.url });
     if (facts === undefined) return;
     if (options.method === facts.method) operations.push({ ...facts, url: options.url });
     options.onRequest = [createGate(facts, deps), ...[options.onRequest ?? []].flat()];

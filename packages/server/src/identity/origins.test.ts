@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type Flow, openFlow } from '../../test/flow.ts';
+import { authUrl } from '../../test/identity.ts';
 
 const page = 'https://app.example';
 const stranger = 'https://evil.example';
@@ -94,6 +95,19 @@ describe('pages of other origins', () => {
     const { status, headers } = await realm.post(realm.tokenPath, form, { origin: page });
     assert.equal(status, 200);
     assert.equal(headers['access-control-allow-origin'], page);
+  });
+
+  test('is what our own are not: the API reference gets a token for any application', async () => {
+    const { realm } = flow;
+    const { clientId, clientSecret } = await realm.createApplication();
+    const form = {
+      grant_type: 'client_credentials',
+      client_id: clientId,
+      client_secret: clientSecret,
+    };
+    const post = (origin: string) => realm.post(realm.tokenPath, form, { origin });
+    assert.equal((await post(authUrl)).status, 200);
+    assert.equal((await post(`${authUrl}0`)).status, 400);
   });
 
   test('of one application do not act for another', async () => {

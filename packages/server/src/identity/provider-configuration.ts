@@ -146,6 +146,8 @@ export function configure(facts: Facts): Configuration {
     },
     extraClientMetadata: { properties: [webOriginsMember, callbackErrorMember] },
     clientBasedCORS: (_ctx, origin, client) => {
+      // Our own pages, such as the API reference: browsers send the origin there too.
+      if (origin === new URL(realm.issuer).origin) return true;
       const origins = client[webOriginsMember];
       return Array.isArray(origins) && origins.includes(origin);
     },

@@ -1,10 +1,12 @@
 // Mounts the authorization server: both spellings of its paths, into the realm's own provider.
 import { errorCodes, Refusal } from '@switchyard/contract';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { RouteFacts } from '../http/index.ts';
 import { answerPreflight, type Origins } from './origins.ts';
 import { type Listener, passOn, type RealmRequest } from './pass-on.ts';
 import { innerPaths } from './provider-configuration.ts';
 import type { RateLimits } from './rate-limits.ts';
+import { tokenEndpoint } from './token-description.ts';
 import type { Realm } from './types.ts';
 
 type Endpoint = {
@@ -13,6 +15,8 @@ type Endpoint = {
   readonly methods: readonly string[];
   /** Whether pages of registered origins may call it by script; they ask first, with OPTIONS. */
   readonly isForPages: boolean;
+  /** For the OpenAPI document; the others are told by discovery. */
+  readonly described?: Omit<RouteFacts, 'url'>;
 };
 
 type Deps = {
@@ -26,7 +30,13 @@ const posts = ['POST'] as const;
 const reads = ['GET', 'HEAD'] as const;
 
 const endpoints: readonly Endpoint[] = [
-  { url: '/oauth2/v1/:realm/token', inner: innerPaths.token, methods: posts, isForPages: true },
+  {
+    url: '/oauth2/v1/:realm/token',
+    inner: innerPaths.token,
+    methods: posts,
+    isForPages: true,
+    described: tokenEndpoint,
+  },
   ...(['token', 'introspection', 'revocation'] as const).map((name) => ({
     url: `/auth/realms/:realm${innerPaths[name]}`,
     inner: innerPaths[name],
@@ -100,7 +110,9 @@ export async function registerOauthRoutes(app: FastifyInstance, deps: Deps): Pro
     scope.addContentTypeParser('*', (_request, _payload, parsed) => parsed(null));
     scope.setErrorHandler(answerError);
     for (const endpoint of endpoints) {
-      scope.all(endpoint.url, createHandler(deps, endpoint));
+      const { url, described } = endpoint;
+      const config = described === undefined ? {} : { described: { ...described, url } };
+      scope.all(url, { config }, createHandler(deps, endpoint));
     }
     done();
   });

@@ -14,6 +14,7 @@ import {
   tags,
 } from './route-parts.ts';
 import { sale } from './sale.ts';
+import { saleExamples } from './sale-examples.ts';
 import { viewTransaction } from './view.ts';
 
 /** Of the merchant, store and device that a sale is made at. */
@@ -43,6 +44,7 @@ export function registerSale(app: FastifyInstance, deps: PaymentsDeps): void {
     faultOutcome: 'Unknown',
     headers: idempotencyHeaders,
     body: ProcessRequest,
+    examples: saleExamples,
     response: { 200: Transaction, 202: Transaction },
     errors: [
       ...ofIdentifier,

@@ -1,0 +1,53 @@
+// The API reference of the whole house: every part of it holds, and the token address is a real one.
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { checkChipData, parseChipData } from '@switchyard/emv';
+import { composeHouse, type House } from '../src/compose.ts';
+import { checkDocument, checkSchemas, type OpenApiDocument } from '../src/http/openapi.fixture.ts';
+import { createLog, type Database, openDatabase, readSettings } from '../src/platform/index.ts';
+
+describe('the reference of the house', () => {
+  let database: Database;
+  let house: House;
+  let document: OpenApiDocument;
+
+  before(async () => {
+    const settings = readSettings({
+      SWITCHYARD_LOG_LEVEL: 'silent',
+      SWITCHYARD_VAULT_KEY: randomBytes(32).toString('base64'),
+    });
+    const log = createLog(settings);
+    // Describing the routes asks nothing of the database.
+    database = openDatabase({ url: 'postgresql://nobody@127.0.0.1:1/none', log });
+    house = await composeHouse({ settings, database, log, shownUserDomain: 'demo' });
+    document = (await house.http.app.inject('/openapi.json')).json();
+  });
+  after(async () => {
+    await house.stop();
+    await database.close();
+  });
+
+  test('leads nowhere wrong, and each example fits its schema', () => {
+    checkDocument(document);
+    checkSchemas(document);
+  });
+
+  test('names the token endpoint, and signs in at it', () => {
+    const token = document.paths['/oauth2/v1/{realm}/token']?.['post'];
+    assert.deepEqual(token?.security, []);
+    assert.ok(token?.requestBody?.content['application/x-www-form-urlencoded']);
+    assert.deepEqual(Object.keys(token?.responses ?? {}), ['200', '400', '401', '404', '429']);
+    const text = JSON.stringify(document.components['securitySchemes']);
+    assert.match(text, /"tokenUrl":"https:\/\/localhost:8443\/oauth2\/v1\/demo\/token"/);
+  });
+
+  test('shows a sale by chip whose data says the same as the sale', () => {
+    const sale = document.paths['/payment/v1/transactions/process']?.['post'];
+    const shown = sale?.requestBody?.content['application/json']?.examples?.['Chip'];
+    const { value } = shown as { value: { amount: number; instrument: { emvData: string } } };
+    const chip = parseChipData(value.instrument.emvData);
+    assert.deepEqual(chip.missing, []);
+    assert.deepEqual(checkChipData(chip, { amount: value.amount, currencyNumeric: '978' }), []);
+  });
+});
