@@ -29,8 +29,6 @@ import { seedUsers } from './users.ts';
 
 export { demoUserDomainId } from './catalogue.ts';
 
-export { demoUserDomainId } from './catalogue.ts';
-
 export type Output = {
   readonly isTTY?: boolean;
   /** Says no where the reader asked for no colours. */
