@@ -26,6 +26,7 @@ export const roomTable: Record<string, string[]> = {
   audit: [],
   identity: [],
   provisioning: ['audit'],
+  onboarding: ['identity', 'provisioning', 'audit'],
   users: ['identity', 'provisioning', 'audit'],
   catalog: ['provisioning', 'audit'],
   vault: [],

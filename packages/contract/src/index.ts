@@ -10,6 +10,7 @@ export * from './schemas/applications.ts';
 export * from './schemas/audit.ts';
 export * from './schemas/countries.ts';
 export * from './schemas/device-certificates.ts';
+export * from './schemas/onboarding.ts';
 export * from './schemas/payments.ts';
 export * from './schemas/problem.ts';
 export * from './schemas/provisioning.ts';

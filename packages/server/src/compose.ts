@@ -11,6 +11,7 @@ import {
   type IdentityDeps,
   type Places,
 } from './identity/index.ts';
+import { registerOnboarding } from './onboarding/index.ts';
 import { createPayments, type Payments } from './payments/index.ts';
 import {
   type Clock,

@@ -21,6 +21,8 @@ export const defaultRatePolicies = {
   public: { windowSeconds: 1, limit: 200 },
   // Of an address: a whole office may sign in at nine. Who guesses meets the limits of accounts first.
   pages: { windowSeconds: 60, limit: 3000 },
+  // Of an address: a person fills in a form once, and a whole office a few times.
+  signUps: { windowSeconds: 60, limit: 60 },
 } as const satisfies RatePolicies;
 
 /** Keys that one counter follows; further ones of the same window share one place. */

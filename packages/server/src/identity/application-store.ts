@@ -146,6 +146,15 @@ export function createApplicationStore(database: Database) {
       return row === undefined ? undefined : recordOf(row);
     },
 
+    async hasRole(organizationId: string, role: RoleName): Promise<boolean> {
+      const found = await database.query(
+        `SELECT 1 FROM applications WHERE organization_id = $1 AND roles @> $2::jsonb
+           AND status = 'Enabled' AND removed_at IS NULL LIMIT 1`,
+        [organizationId, JSON.stringify([role])],
+      );
+      return found.length > 0;
+    },
+
     /** In the order of their client ids. */
     async list(
       organizationId: string,

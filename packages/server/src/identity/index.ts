@@ -104,6 +104,10 @@ export type Identity = {
   /** A user domain is a realm: one of each organisation, with signing keys of its own. */
   createRealm(domain: NewUserDomain): Promise<void>;
   createUserDomain(domain: NewUserDomain): Promise<void>;
+  /** Undefined where the organisation has none yet. */
+  userDomainOf(organizationId: string): Promise<string | undefined>;
+  /** The platform's own organisation: the role of its operator is given nowhere else. */
+  isOperator(organizationId: string): Promise<boolean>;
   /** New keys sign in an hour; false where that is under way already. */
   rotateKeys(userDomainId: string): Promise<boolean>;
   /** For a stolen key: new ones sign at once, and every token of the others is refused. */
@@ -136,7 +140,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
   const store = createIdentityStore(database);
   const entities = createEntityStore(database);
   const keyRing = createKeyRing(masterKey);
-  const { authUrl } = settings;
+  const { authUrl, environment = 'production' } = settings;
   const realms = createRealms({ store, entities, keyRing, clock, log, revision, authUrl });
   const rotation = createKeyRotation({
     ...{ ...told, store, keyRing, realms, log, jobs: deps.jobs },
@@ -146,8 +150,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
   const applications = createApplications({ ...told, store: applicationStore, revision });
   const accounts = createAccounts({
     ...{ database, clock, ids, log, masterKey, revision, authUrl },
-    ...{ jobs: deps.jobs, mail: deps.mail, limits: deps.attemptLimits },
-    environment: settings.environment ?? 'production',
+    ...{ jobs: deps.jobs, mail: deps.mail, limits: deps.attemptLimits, environment },
     endSessions: (organizationId, userId, exceptSessionId) =>
       flows.sessions.endAll(organizationId, userId, exceptSessionId),
   });
@@ -209,13 +212,14 @@ export function createIdentity(deps: IdentityDeps): Identity {
     registerDevices: (app) =>
       devices.register(app, { findRealm: realms.find, listenerOf: flows.listenerOf, limits }),
     registerManagement(app, places) {
-      const { environment = 'production' } = settings;
       const allowsLoopback = environment !== 'production';
       const made = { ...told, store: applicationStore, applications, places, allowsLoopback };
       registerApplicationRoutes(app, createApplicationManagement(made));
     },
     createRealm: create,
     createUserDomain: create,
+    userDomainOf: store.findDomainOf,
+    isOperator: (organizationId) => applicationStore.hasRole(organizationId, 'PlatformOperator'),
     rotateKeys: rotation.rotate,
     replaceKeysAtOnce: rotation.replaceAtOnce,
     listKeys: rotation.list,

@@ -40,6 +40,29 @@ export function createLinkStore(database: Database) {
       if (row === undefined) return undefined;
       return { user: userOf(row), purpose: row.purpose, email: row.payload.email };
     },
+
+    async organizationOf(linkHash: Buffer): Promise<string | undefined> {
+      const [row] = await database.query<{ organization_id: string }>(
+        'SELECT organization_id FROM user_links WHERE link_hash = $1',
+        [linkHash],
+      );
+      return row?.organization_id;
+    },
+
+    async activated(
+      organizationId: string,
+      linkHash: Buffer,
+      since: number,
+    ): Promise<User | undefined> {
+      const [row] = await database.query<UserRow>(
+        `SELECT ${userColumns} FROM user_links AS l JOIN users AS u
+           ON u.organization_id = $1 AND u.user_id = l.user_id
+         WHERE l.organization_id = $1 AND l.link_hash = $2 AND l.purpose = 'activate'
+           AND l.used_at > $3 AND u.status = 'Enabled' AND u.second_factor = 'Required'`,
+        [organizationId, linkHash, isoTime(since)],
+      );
+      return row === undefined ? undefined : userOf(row);
+    },
   };
 }
 

@@ -146,6 +146,16 @@ export function createLinks(deps: Deps) {
       if (!(await send(user, 'activate', user.email))) tooMany();
     },
 
+    /** A link that came by mail names no organisation. Undefined: never one of ours. */
+    organizationOf: async (link: string): Promise<string | undefined> =>
+      linkPattern.test(link) ? store.organizationOf(hashSecret(link)) : undefined,
+
+    /** Who set the first password by this link within the last hour, and has no second factor yet. */
+    activated: async (organizationId: string, link: string): Promise<User | undefined> =>
+      linkPattern.test(link)
+        ? store.activated(organizationId, hashSecret(link), clock.now() - hourMs)
+        : undefined,
+
     /** Within the caller's transaction, who pokes the post once that holds. */
     async sendIn(
       trx: Kysely<unknown>,

@@ -1,0 +1,105 @@
+// What follows a decision: jobs whose steps can be done again, so that a stop in the middle costs nothing.
+import { Refusal } from '@switchyard/contract';
+import type { Kysely } from 'kysely';
+import { platformAuthor, type Recorder } from '../audit/index.ts';
+import type { Identity, User } from '../identity/index.ts';
+import type { Clock, Database, Ids, Jobs, Mail } from '../platform/index.ts';
+import type { Provisioning } from '../provisioning/index.ts';
+import { rejectionNote } from './letter.ts';
+import { domainNames, localeOf, usernameOf } from './rules.ts';
+import { createSignUpStore, type SignUpRecord } from './store.ts';
+
+const approveJob = 'onboarding.approve';
+const rejectJob = 'onboarding.reject';
+
+export type ApprovalDeps = {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly jobs: Pick<Jobs, 'handle' | 'enqueue' | 'poke'>;
+  readonly mail: Pick<Mail, 'send'>;
+  readonly audit: Pick<Recorder, 'record'>;
+  readonly provisioning: Pick<Provisioning, 'organizations'>;
+  readonly identity: Pick<
+    Identity,
+    'accounts' | 'createUserDomain' | 'userDomainOf' | 'isOperator'
+  >;
+};
+
+export type Approval = ReturnType<typeof createApproval>;
+
+export function createApproval(deps: ApprovalDeps) {
+  const { database, clock, ids, jobs, mail, audit, provisioning, identity } = deps;
+  const store = createSignUpStore(database);
+
+  async function domainFor({ organizationId, organizationName }: SignUpRecord): Promise<string> {
+    const standing = await identity.userDomainOf(organizationId);
+    const names =
+      standing === undefined ? domainNames(organizationName, organizationId) : [standing];
+    for (const userDomainId of names) {
+      try {
+        await identity.createUserDomain({ userDomainId, organizationId });
+        return userDomainId;
+      } catch (error) {
+        if (!(error instanceof Refusal) || error.code !== 'already_exists') throw error;
+      }
+    }
+    throw new Error('no name for the user domain was free');
+  }
+
+  /** With the mail that invites him, in one commit: whoever is there was invited. */
+  async function inviteFirst(signUp: SignUpRecord, userDomainId: string): Promise<void> {
+    const { organizationId, email, givenName, familyName, country, language } = signUp;
+    const username = usernameOf(email);
+    const { accounts } = identity;
+    if ((await accounts.findByName(organizationId, username)) !== undefined) return;
+    const wanted = {
+      ...{ organizationId, userDomainId, username, email, givenName, familyName },
+      entityType: 'tenant' as const,
+      entityId: organizationId,
+      locale: localeOf(language, country),
+      groups: [`${organizationId}_org_admin`],
+      secondFactor: 'Required' as const,
+    };
+    await accounts.invite(wanted, (trx, { after }) => tellOf(trx, after));
+  }
+
+  const tellOf = (trx: Kysely<unknown>, user: User): Promise<void> =>
+    audit.record(trx, {
+      ...platformAuthor,
+      organizationId: user.organizationId,
+      action: 'user.created',
+      entity: { type: 'user', id: user.userId },
+      after: { userId: user.userId, username: user.username, groups: user.groups },
+    });
+
+  jobs.handle(approveJob, async ({ organizationId }) => {
+    const signUp = await store.find(organizationId);
+    if (signUp?.status !== 'Approving') return;
+    const organization = { name: signUp.organizationName, labels: { persona: signUp.persona } };
+    await provisioning.organizations.createOnce({ organizationId }, organization, organizationId);
+    const userDomainId = await domainFor(signUp);
+    await inviteFirst(signUp, userDomainId);
+    await database.transaction((trx) =>
+      store.move(trx, organizationId, 'Approved', clock.now(), userDomainId),
+    );
+  });
+
+  jobs.handle(rejectJob, async ({ organizationId, jobId }) => {
+    const signUp = await store.find(organizationId);
+    if (signUp?.status !== 'Rejected') return;
+    await mail.send({ mailId: jobId, to: signUp.email, ...rejectionNote(signUp) });
+  });
+
+  const follow =
+    (kind: string) =>
+    (trx: Kysely<unknown>, { organizationId }: SignUpRecord): Promise<void> =>
+      jobs.enqueue({ organizationId, jobId: ids.uuid(), kind, payload: {} }, trx);
+
+  return {
+    /** Within the transaction of the decision; poke once it holds. */
+    approved: follow(approveJob),
+    rejected: follow(rejectJob),
+    poke: jobs.poke,
+  };
+}

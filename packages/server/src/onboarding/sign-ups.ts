@@ -1,0 +1,101 @@
+// Takes sign-ups from anybody, and decisions from the operator of the platform alone.
+import { refuse, type SignUp, type SignUpInput } from '@switchyard/contract';
+import { actorOf } from '../audit/index.ts';
+import type { Caller, FoundPage, PageRequest } from '../http/index.ts';
+import { isoTime } from '../platform/index.ts';
+import type { Approval, ApprovalDeps } from './approval.ts';
+import { createSignUpStore, type SignUpRecord, type SignUpStatus } from './store.ts';
+
+/** Of one address: whoever sends the form again in doubt needs no more. */
+const waitingMax = 3;
+const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+export type SignUps = ReturnType<typeof createSignUps>;
+
+type Decision = 'approve' | 'reject';
+
+export function viewOf(record: SignUpRecord): SignUp {
+  const { organizationId, language, userDomainId, status } = record;
+  const { organizationName, persona, email, givenName, familyName, country } = record;
+  return {
+    signUpId: organizationId,
+    ...{ organizationName, persona, email, givenName, familyName, country },
+    ...(language === undefined ? {} : { language }),
+    status,
+    ...(status === 'Approved' ? { organizationId } : {}),
+    ...(userDomainId === undefined ? {} : { userDomainId }),
+    createdAt: isoTime(record.createdAt),
+    updatedAt: isoTime(record.updatedAt),
+  };
+}
+
+function refuseUnknown(): never {
+  return refuse('resource_not_found', 'No sign-up in your scope has this identifier.');
+}
+
+export function createSignUps(deps: ApprovalDeps & { readonly approval: Approval }) {
+  const { database, clock, ids, audit, identity, approval } = deps;
+  const store = createSignUpStore(database);
+
+  /** Sign-ups belong to the platform: the administrator of any other organisation sees none. */
+  const isOperator = async ({ organizationId, entityType }: Caller): Promise<boolean> =>
+    entityType === 'tenant' && (await identity.isOperator(organizationId));
+
+  const decided = (signUp: SignUpRecord, decision: Decision): boolean => {
+    if (signUp.status === 'Pending') return false;
+    const stands = signUp.status === 'Rejected' ? 'reject' : 'approve';
+    if (stands === decision) return true;
+    return refuse('concurrent_modification', 'The sign-up was decided otherwise already: read it.');
+  };
+
+  return {
+    /** The same for everybody: nobody hears whether an address is known. */
+    async take(input: SignUpInput): Promise<void> {
+      await store.insert({ ...input, organizationId: ids.uuid() }, clock.now(), waitingMax);
+    },
+
+    async list(
+      caller: Caller,
+      status: SignUpStatus | undefined,
+      page: PageRequest,
+    ): Promise<FoundPage<SignUpRecord>> {
+      if (!(await isOperator(caller))) return { items: [] };
+      const rows = await store.list(status, { ...page, limit: page.limit + 1 });
+      const items = rows.slice(0, page.limit);
+      return { items, next: rows.length > page.limit ? items.at(-1)?.organizationId : undefined };
+    },
+
+    async get(caller: Caller, signUpId: string): Promise<SignUpRecord> {
+      const isKnown = uuidPattern.test(signUpId) && (await isOperator(caller));
+      return (isKnown ? await store.find(signUpId) : undefined) ?? refuseUnknown();
+    },
+
+    /** The same decision again changes nothing. */
+    async decide(
+      { caller, id }: { readonly caller: Caller; readonly id: string },
+      signUpId: string,
+      decision: Decision,
+    ): Promise<SignUpRecord> {
+      if (!uuidPattern.test(signUpId) || !(await isOperator(caller))) refuseUnknown();
+      const after = await database.transaction(async (trx) => {
+        const before = (await store.hold(trx, signUpId)) ?? refuseUnknown();
+        if (decided(before, decision)) return before;
+        const isApproved = decision === 'approve';
+        const status = isApproved ? 'Approving' : 'Rejected';
+        const moved = await store.move(trx, signUpId, status, clock.now());
+        await (isApproved ? approval.approved(trx, moved) : approval.rejected(trx, moved));
+        await audit.record(trx, {
+          ...actorOf(caller, id),
+          organizationId: caller.organizationId,
+          action: isApproved ? 'signUp.approved' : 'signUp.rejected',
+          entity: { type: 'signUp', id: signUpId },
+          before: viewOf(before),
+          after: viewOf(moved),
+        });
+        return moved;
+      });
+      approval.poke();
+      return after;
+    },
+  };
+}
