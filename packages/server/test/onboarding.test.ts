@@ -130,6 +130,35 @@ describe('onboarding', () => {
     assertRefused(rejected, { code: 'concurrent_modification' });
   });
 
+  test('done again from the middle, the work makes nothing twice', async () => {
+    const { signUpId, email } = await signUp();
+    await approve(signUpId);
+    const isApproved = async () => (await read(signUpId)).status === 'Approved' || undefined;
+    await until(isApproved, 'the approval');
+    const { userDomainId } = await read(signUpId);
+    const database = await testDatabase();
+    await database.query(
+      `UPDATE sign_ups SET status = 'Approving', user_domain_id = NULL WHERE organization_id = $1`,
+      [signUpId],
+    );
+    await database.query(
+      `INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, created_at)
+       VALUES ($1, $2, 'onboarding.approve', '{}', now(), now())`,
+      [signUpId, randomUUID()],
+    );
+    await until(isApproved, 'the same approval');
+    assert.equal((await read(signUpId)).userDomainId, userDomainId);
+    const users = await database.query<{ email: string }>(
+      'SELECT email FROM users WHERE organization_id = $1',
+      [signUpId],
+    );
+    assert.deepEqual(users, [{ email }]);
+    const links = await database.query('SELECT 1 FROM user_links WHERE organization_id = $1', [
+      signUpId,
+    ]);
+    assert.equal(links.length, 1);
+  });
+
   test('a rejected one gets a friendly note, and nothing is made', async () => {
     const { signUpId, email } = await signUp();
     const answer = await call('POST', `/sign-ups/${signUpId}/reject`, { token: operator });

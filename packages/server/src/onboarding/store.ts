@@ -67,8 +67,6 @@ async function one(trx: Kysely<unknown>, text: string, values: readonly unknown[
 
 const findText = `SELECT ${columns} FROM sign_ups WHERE organization_id = $1`;
 
-export type SignUpStore = ReturnType<typeof createSignUpStore>;
-
 export function createSignUpStore(database: Database) {
   return {
     /** Writes nothing where so many of this address wait already. */

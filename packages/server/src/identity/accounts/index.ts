@@ -40,7 +40,6 @@ export type {
   SignedIn,
   Upon,
   User,
-  UserChange,
   Within,
 } from './types.ts';
 

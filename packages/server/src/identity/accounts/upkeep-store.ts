@@ -24,8 +24,6 @@ type Columns = {
   readonly tokensNotBefore: number | undefined;
 };
 
-export type UpkeepStore = ReturnType<typeof createUpkeepStore>;
-
 function conditionsOf(filters: UserFilters, values: unknown[]): string[] {
   const place = (value: unknown) => `$${values.push(value)}`;
   const { entityId, username, status } = filters;
