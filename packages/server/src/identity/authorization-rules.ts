@@ -21,7 +21,9 @@ function checkParams(params: Params): void {
     throw new errors.UnsupportedResponseMode();
   }
   if (typeof prompt === 'string') {
-    const words = prompt.split(' ').map((word) => (word in promptWords ? promptWords[word] : word));
+    const words = prompt
+      .split(' ')
+      .map((word) => (Object.hasOwn(promptWords, word) ? promptWords[word] : word));
     const left = new Set(words.filter((word) => word !== undefined));
     params['prompt'] = left.size === 0 ? undefined : [...left].join(' ');
   }

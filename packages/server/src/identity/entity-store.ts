@@ -197,7 +197,8 @@ export function createEntityStore(database: Database) {
     async listIds(organizationId: string, model: string, at: number): Promise<string[]> {
       const rows = await database.query<{ entity_id: string }>(
         `SELECT entity_id FROM oidc_entities
-         WHERE organization_id = $1 AND model = $2 AND expires_at > $3 LIMIT ${revokedTokensMax}`,
+         WHERE organization_id = $1 AND model = $2 AND expires_at > $3
+         ORDER BY expires_at DESC LIMIT ${revokedTokensMax}`,
         [organizationId, model, isoTime(at)],
       );
       return rows.map((row) => row.entity_id);

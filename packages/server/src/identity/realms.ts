@@ -6,7 +6,7 @@ import { type EntityStore, revokedTokensMax } from './entity-store.ts';
 import { type KeyRing, signingKey } from './realm-keys.ts';
 import type { Revision } from './revision.ts';
 import type { IdentityStore } from './store.ts';
-import type { Realm, RealmKey } from './types.ts';
+import type { Realm, RealmKey, UserDomain } from './types.ts';
 
 /** 12 KB each: keys, and what was revoked. */
 const cachedRealmsMax = 4_000;
@@ -14,6 +14,8 @@ const cachedRealmsMax = 4_000;
 export const realmTtlMs = 20_000;
 
 const revokedTokenModel = 'RevokedAccessToken';
+/** Apart from the tokens that clients give back, of which they may give back too many. */
+const revokedFamilyModel = 'RevokedFamily';
 const userDomainPattern = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
 export type Realms = ReturnType<typeof createRealms>;
@@ -37,6 +39,17 @@ export function createRealms(deps: Deps) {
     return sealed.map((key) => known?.keys.get(key.keyId) ?? keyRing.open(organizationId, key));
   }
 
+  async function revokedIn({ organizationId, userDomainId }: UserDomain): Promise<string[]> {
+    const models = [revokedFamilyModel, revokedTokenModel];
+    const lists = await Promise.all(
+      models.map((model) => entities.listIds(organizationId, model, clock.now())),
+    );
+    if (lists.some(({ length }) => length >= revokedTokensMax)) {
+      log.error({ userDomainId }, 'too many revoked tokens');
+    }
+    return lists.flat();
+  }
+
   async function load(userDomainId: string, known: Realm | undefined): Promise<Realm | undefined> {
     const domain = await store.findDomain(userDomainId);
     if (domain?.status !== 'Enabled') return undefined;
@@ -46,8 +59,7 @@ export function createRealms(deps: Deps) {
     if (ES256 === undefined || RS256 === undefined) {
       throw new Error(`the user domain ${userDomainId} has no signing keys`);
     }
-    const revoked = await entities.listIds(domain.organizationId, revokedTokenModel, clock.now());
-    if (revoked.length >= revokedTokensMax) log.error({ userDomainId }, 'too many revoked tokens');
+    const revoked = await revokedIn(domain);
     return {
       ...domain,
       issuer: issuerPrefix + userDomainId,
@@ -99,13 +111,13 @@ export function createRealms(deps: Deps) {
       changed(userDomainId);
     },
 
-    /** Tokens, or families of tokens, by their ids; as below. */
+    /** Families of tokens, by their ids; as below. */
     async revokeAll(
       organizationId: string,
       revoked: readonly { readonly id: string; readonly expiresAt: number }[],
     ): Promise<void> {
       const rows = revoked.map(({ id, expiresAt }) => ({ entityId: id, expiresAt }));
-      await entities.insertIds(organizationId, revokedTokenModel, rows, clock.now());
+      await entities.insertIds(organizationId, revokedFamilyModel, rows, clock.now());
       const userDomainId = await store.findDomainOf(organizationId);
       if (userDomainId !== undefined) changed(userDomainId);
     },
