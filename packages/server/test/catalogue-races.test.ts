@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import { type CatalogueScene, openCatalogue, openProvider } from './catalogue.ts';
+
+let scene: CatalogueScene;
+before(async () => {
+  scene = await openCatalogue();
+});
+after(() => scene.close());
+
+const activation = (serviceId: string) => ({
+  ...{ serviceId, level: 'Organization', entityId: scene.organizationId },
+});
+
+test('of many who activate at once one does', async () => {
+  const { serviceId } = await scene.subscribed();
+  const answers = await Promise.all(
+    Array.from({ length: 8 }, () =>
+      scene.call('org', 'POST', '/activations', activation(serviceId)),
+    ),
+  );
+  const statuses = answers.map(({ status }) => status).sort();
+  assert.deepEqual(statuses, [201, ...Array(7).fill(409)]);
+  const { items } = await scene.done('org', 'GET', `/activations?serviceId=${serviceId}`);
+  assert.equal(items.length, 1);
+});
+
+test('an activation and the end of its subscription never both succeed', async () => {
+  for (let round = 0; round < 10; round += 1) {
+    const { serviceId } = await scene.service();
+    const offer = { name: 'Offer', serviceIds: [serviceId] };
+    const { packageId } = await scene.done('org', 'POST', '/packages', offer);
+    const { subscriptionId } = await scene.done('org', 'POST', '/subscriptions', { packageId });
+    const [activated, ended] = await Promise.all([
+      scene.call('org', 'POST', '/activations', activation(serviceId)),
+      scene.call('org', 'DELETE', `/subscriptions/${subscriptionId}`),
+    ]);
+    const outcome = [activated?.body['code'] ?? 'done', ended?.body['code'] ?? 'done'];
+    const isOne = [
+      ['done', 'has_dependants'],
+      ['service_not_subscribed', 'done'],
+    ].some((each) => each.join() === outcome.join());
+    assert.ok(isOne, outcome.join());
+  }
+});
+
+test('after a secret was renewed, calls carry the signatures of both', async () => {
+  const provider = await openProvider();
+  try {
+    const { serviceId, signingSecret } = await scene.subscribed({ spiUrl: provider.url });
+    const renewed = await scene.done('provider', 'POST', `/services/${serviceId}/secret`);
+    await scene.done('org', 'POST', '/activations', activation(serviceId));
+    await scene.work();
+    const [call] = provider.calls;
+    const {
+      'webhook-id': id,
+      'webhook-timestamp': at,
+      'webhook-signature': both,
+    } = call?.headers ?? {};
+    const signed = [renewed['signingSecret'], signingSecret].map((secret: string) => {
+      const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
+      return `v1,${createHmac('sha256', key).update(`${id}.${at}.${call?.body}`).digest('base64')}`;
+    });
+    assert.equal(both, signed.join(' '));
+  } finally {
+    await provider.close();
+  }
+});
