@@ -85,9 +85,7 @@ function scrubValue(value: unknown, depth: number): unknown {
   return Object.fromEntries(
     Object.entries(value).map(([name, member]) => [
       scrubText(name),
-      isSecretMember(name)
-        ? redacted
-        : scrubValue(member, depth + 1),
+      isSecretMember(name) ? redacted : scrubValue(member, depth + 1),
     ]),
   );
 }
