@@ -48,6 +48,8 @@ export type CatalogueScene = {
   done(token: string, method: string, path: string, body?: unknown): Promise<Body>;
   place(name: string): Promise<Place>;
   device(storeId: string): Promise<string>;
+  /** A token that was given to a device. */
+  deviceToken(place: Place): string;
   /** A published service, of `provider`. */
   service(declaration?: object): Promise<Body>;
   /** A published service that the organisation has subscribed to. */
@@ -186,6 +188,12 @@ export async function openCatalogue(): Promise<CatalogueScene> {
     async device(storeId) {
       const made = await provisioning.logicalDevices.create(scope, { storeId, name: 'Till' });
       return made.view.logicalDeviceId;
+    },
+    deviceToken({ merchantId, storeId, deviceId }) {
+      const bound = { merchantId, storeId, deviceId };
+      const rights = { permissions: new Set(['conf.read'] as const) };
+      callers.add(deviceId, { entityType: 'merchant', entityId: merchantId, ...bound, ...rights });
+      return deviceId;
     },
     async service(declaration = {}) {
       const wanted = { name: 'QR', domain: 'Payments', ...declaration };

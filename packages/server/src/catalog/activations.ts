@@ -23,6 +23,7 @@ import {
   type CatalogDeps,
   demandOrganization,
   isUuid,
+  refuseDevices,
   refuseField,
   type Scope,
 } from './deps.ts';
@@ -193,6 +194,7 @@ function createSwitches(
 function createReads({ database }: CatalogDeps): Pick<Activations, 'list' | 'get'> {
   return {
     async list(scope, query, page) {
+      refuseDevices(scope);
       const read = { ...page, limit: page.limit + 1 };
       const rows = await listActivations(runOn(database), scope, query, read);
       const shown = rows.slice(0, page.limit);
@@ -200,6 +202,7 @@ function createReads({ database }: CatalogDeps): Pick<Activations, 'list' | 'get
       return { items: shown.map(activationView), next };
     },
     async get(scope, activationId) {
+      refuseDevices(scope);
       const row = isUuid(activationId)
         ? await findActivation(runOn(database), scope, activationId)
         : undefined;

@@ -21,16 +21,30 @@ export type CatalogDeps = {
   readonly retryDelaysMs?: readonly number[];
 };
 
-/** The organisation of a caller, and the one merchant that it is bound to. */
-export type Scope = { readonly organizationId: string; readonly merchantId?: string };
+/** The organisation of a caller, and the one merchant and device that it is bound to. */
+export type Scope = {
+  readonly organizationId: string;
+  readonly merchantId?: string;
+  readonly deviceId?: string;
+};
 
 /** A scope with the name that changes are written down under. */
 export type By = Scope & { readonly author: Author };
 
 export function scopeOf(caller: Caller): Scope {
-  const { organizationId } = caller;
+  const { organizationId, deviceId } = caller;
   const merchantId = caller.entityType === 'merchant' ? caller.entityId : caller.merchantId;
-  return merchantId === undefined ? { organizationId } : { organizationId, merchantId };
+  return {
+    organizationId,
+    ...(merchantId === undefined ? {} : { merchantId }),
+    ...(deviceId === undefined ? {} : { deviceId }),
+  };
+}
+
+/** A device asks what it may use; what administrators and providers agreed on is not its to read. */
+export function refuseDevices(scope: Scope): void {
+  if (scope.deviceId === undefined) return;
+  refuse('permission_denied', 'A device reads its own services alone.');
 }
 
 export function demandOrganization(scope: Scope, what: string): void {

@@ -111,7 +111,8 @@ export function createStanding(
       return active.some((service) => service.serviceId === serviceId);
     },
     async explain(scope, logicalDeviceId) {
-      if (!isUuid(logicalDeviceId)) {
+      const { deviceId = logicalDeviceId } = scope;
+      if (!isUuid(logicalDeviceId) || deviceId !== logicalDeviceId) {
         refuse('device_not_found', 'No device in your scope has this identifier.');
       }
       const { view } = await deps.provisioning.logicalDevices.get(scope, logicalDeviceId);
