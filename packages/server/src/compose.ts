@@ -49,6 +49,7 @@ export type HouseDeps = {
   log: Log;
   tls?: HttpDeps['tls'];
   rateLimits?: HttpDeps['rateLimits'];
+  loadLimits?: HttpDeps['loadLimits'];
   /** The user domain that the API reference signs in to. */
   shownUserDomain?: HttpDeps['shownUserDomain'];
   /** Makes an answer that its schema does not know a fault: for tests. */
@@ -200,6 +201,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
     ...(await listenersOf(deps, identity)),
     shownUserDomain: deps.shownUserDomain,
     ...(deps.rateLimits === undefined ? {} : { rateLimits: deps.rateLimits }),
+    ...(deps.loadLimits === undefined ? {} : { loadLimits: deps.loadLimits }),
     ...(deps.checksAnswers === undefined ? {} : { checksAnswers: deps.checksAnswers }),
   });
   http.loadShedding.addPressure(payments.pressure);

@@ -10,7 +10,7 @@ export {
 } from './client-certificates.ts';
 export { demandVersion, entityTag, ifMatchOf } from './entity-tags.ts';
 export { formLimitBytes, readForms } from './form-body.ts';
-export { escapeHtml, type Html, html, pageHeaders } from './html.ts';
+export { type Html, html, pageHeaders } from './html.ts';
 export type { ListenerTls } from './listener.ts';
 export type { LoadLimits, LoadShedding } from './load-shedding.ts';
 export {
