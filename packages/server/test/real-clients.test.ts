@@ -99,7 +99,9 @@ describe('an independent client', () => {
       idTokenExpected: true,
     });
     assert.equal(tokens.claims()?.sub, userId);
-    assert.equal(tokens.expiresIn(), 300);
+    // The client counts down from 300.
+    const livesFor = Number(tokens.expiresIn());
+    assert.ok(livesFor > 240 && livesFor <= 300, String(livesFor));
     const info = await openid.fetchUserInfo(configuration, tokens.access_token, userId);
     assert.equal(info.email, 'ada@shop.example');
     const refreshed = await openid.refreshTokenGrant(configuration, String(tokens.refresh_token), {
