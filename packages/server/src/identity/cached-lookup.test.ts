@@ -76,3 +76,20 @@ test('what changes while it is read answers the one who asked and is not kept', 
   assert.deepEqual(await askedLater, { value: 2 });
   assert.deepEqual(await lookup.find('a'), { value: 2 });
 });
+
+test('what is made while its absence is read is no fault to the one who asked', async () => {
+  const { scene, lookup } = createScene();
+  scene.value = undefined;
+  let open = () => {};
+  scene.gate = new Promise((resolve) => {
+    open = resolve;
+  });
+  const asked = lookup.find('a');
+  lookup.forget('a');
+  scene.value = 2;
+  const askedLater = lookup.find('a');
+  open();
+  assert.equal(await asked, undefined);
+  assert.deepEqual(await askedLater, { value: 2 });
+  assert.deepEqual(await lookup.find('a'), { value: 2 });
+});

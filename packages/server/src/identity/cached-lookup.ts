@@ -19,19 +19,23 @@ export type CachedLookup<Key, Found> = {
   forget(key: Key): void;
 };
 
+/** Stands for what is not there: for the cache `undefined` would be a fault of a forgotten read. */
+const nothing = Symbol('nothing');
+
 /** What is not there is not remembered: it may be made at any moment. */
 export function createCachedLookup<Key, Found extends object>(
   options: Options<Key, Found>,
 ): CachedLookup<Key, Found> {
   const { max, ttlMs, clock, nameOf, load } = options;
-  const cache = new LRUCache<string, Found, { readonly key: Key }>({
+  const cache = new LRUCache<string, Found | typeof nothing, { readonly key: Key }>({
     max,
     ttl: ttlMs,
     ttlResolution: 0,
     perf: clock,
-    async fetchMethod(_name, known, { context }) {
+    async fetchMethod(_name, stale, { context }) {
+      const known = stale === nothing ? undefined : stale;
       try {
-        return await load(context.key, known);
+        return (await load(context.key, known)) ?? nothing;
       } catch (error) {
         // Better the state of a moment ago than nobody being let in.
         if (known !== undefined && error instanceof Refusal) return known;
@@ -41,9 +45,18 @@ export function createCachedLookup<Key, Found extends object>(
     // What is forgotten while it is read still answers those who asked, and is not kept.
     ignoreFetchAbort: true,
   });
+
+  async function ask(key: Key, forceRefresh: boolean): Promise<Found | undefined> {
+    const name = nameOf(key);
+    const found = await cache.fetch(name, { context: { key }, forceRefresh });
+    if (found !== nothing) return found;
+    if (cache.peek(name) === nothing) cache.delete(name);
+    return undefined;
+  }
+
   return {
-    find: (key) => cache.fetch(nameOf(key), { context: { key } }),
-    refresh: (key) => cache.fetch(nameOf(key), { context: { key }, forceRefresh: true }),
+    find: (key) => ask(key, false),
+    refresh: (key) => ask(key, true),
     forget(key) {
       cache.delete(nameOf(key));
     },
