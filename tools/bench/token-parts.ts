@@ -29,9 +29,8 @@ function clientForms({ provision }: TokenScene): string[] {
 }
 
 function passwordForms({ provision }: TokenScene): string[] {
-  const { users, passwordClientId } = provision;
-  return users.map(({ username, password }) =>
-    formOf({ grant_type: 'password', client_id: passwordClientId, username, password }),
+  return provision.users.map(({ username, password, clientId }) =>
+    formOf({ grant_type: 'password', client_id: clientId, username, password }),
   );
 }
 
@@ -61,12 +60,13 @@ function post(target: TokenWork['target'], form: string): Promise<string> {
 async function beginChains(scene: TokenScene): Promise<TokenWork['chains']> {
   const target = scene.target(`/oauth2/v1/${scene.provision.realm}/token`);
   const forms = passwordForms(scene);
+  const { users } = scene.provision;
   const chains: { clientId: string; refreshToken: string }[] = [];
   for (let lane = 0; lane < keptConnections; lane += 1) {
     const answer = await post(target, forms[lane % forms.length] ?? '');
     const refreshToken = /"refresh_token":"([^"]+)"/.exec(answer)?.[1];
     if (refreshToken === undefined) throw new Error(`no refresh token: ${answer}`);
-    chains.push({ clientId: scene.provision.passwordClientId, refreshToken });
+    chains.push({ clientId: users[lane % users.length]?.clientId ?? '', refreshToken });
   }
   return chains;
 }

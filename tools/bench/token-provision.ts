@@ -19,16 +19,17 @@ import { type Credentials, openIdentity } from './provision.ts';
 /** Each is limited to 6,000 tokens a minute. */
 const applicationsCount = 240;
 const usersCount = 64;
+/** People sign in at these by turns: refreshes of one alone would meet the same limit. */
+const passwordClientsCount = 16;
 const realmsAtOnce = 8;
 const generate = promisify(generateKeyPair);
 
-export type BenchUser = { username: string; password: string };
+/** `clientId` is public, with the password grant. */
+export type BenchUser = { username: string; password: string; clientId: string };
 export type TokenProvision = {
   organizationId: string;
   realm: string;
   applications: Credentials[];
-  /** Public, with the password grant. */
-  passwordClientId: string;
   users: BenchUser[];
 };
 export type ManyRealms = { realm: string; credentials: Credentials }[];
@@ -57,25 +58,30 @@ export async function provisionTokens(deps: Deps): Promise<TokenProvision> {
     });
     applications.push(made);
   }
-  const { clientId: passwordClientId } = await identity.createPublicApplication({
-    ...facts,
-    name: 'Devices',
-    roles: [],
-    securityFlows: ['Password'],
-  });
+  const clientIds: string[] = [];
+  for (let number = 0; number < passwordClientsCount; number += 1) {
+    const { clientId } = await identity.createPublicApplication({
+      ...facts,
+      name: `Devices ${number}`,
+      roles: [],
+      securityFlows: ['Password'],
+    });
+    clientIds.push(clientId);
+  }
   const users: BenchUser[] = [];
   for (let number = 0; number < usersCount; number += 1) {
-    users.push(await makeUser(identity, { organizationId, realm }, number));
+    const clientId = clientIds[number % clientIds.length] ?? '';
+    users.push({ ...(await makeUser(identity, { organizationId, realm }, number)), clientId });
   }
   await identity.close();
-  return { organizationId, realm, applications, passwordClientId, users };
+  return { organizationId, realm, applications, users };
 }
 
 async function makeUser(
   identity: ReturnType<typeof openIdentity>,
   { organizationId, realm }: { organizationId: string; realm: string },
   number: number,
-): Promise<BenchUser> {
+): Promise<Omit<BenchUser, 'clientId'>> {
   const username = `clerk-${number}`;
   const password = randomBytes(18).toString('base64url');
   await identity.accounts.create({
