@@ -2,6 +2,7 @@
 import type { AcquirerContract } from '@switchyard/contract';
 import { isActiveCurrency } from '@switchyard/money';
 import { refuseField } from './errors.ts';
+import type { Lookup } from './lookup.ts';
 import { requireMerchant } from './merchants.ts';
 import { createResource, type Deps, type Input, type Kind, type Resource } from './resource.ts';
 import { isTerminalIdRange, isUuid, type TerminalIdRange } from './rules.ts';
@@ -40,9 +41,9 @@ function refuseWrongMeaning(input: Input): void {
 }
 
 /** The merchant of the path; callers inside the house may name it in the input. */
-async function merchantOf(run: Run, scope: Scope, input: Input): Promise<unknown> {
+async function merchantOf(lookup: Lookup, scope: Scope, input: Input): Promise<unknown> {
   const wanted = scope.merchantId ?? input['merchantId'];
-  return (await requireMerchant(run, scope, wanted))['merchant_id'];
+  return (await requireMerchant(lookup, scope, wanted))['merchant_id'];
 }
 
 /** Transactions refer to their contract: what they were sent with stays as it was. */
@@ -109,20 +110,20 @@ const kind: Kind<AcquirerContract> = {
       clearCardData: row['clear_card_data'],
       holdDays: row['hold_days'],
     }),
-  async columns(run, scope, input, current) {
+  async columns(lookup, scope, input, current) {
     refuseWrongMeaning(input);
     if (current !== undefined) refuseMove(input, current);
     const range = input['terminalIdRange'] as TerminalIdRange;
     const linkId = String(input['acquirerLink']);
-    await requireLink(run, scope, linkId);
+    await requireLink(lookup.run, scope, linkId);
     const contractId = current === undefined ? undefined : String(current['contract_id']);
     const { organizationId } = scope;
     // Answers are matched by terminal and trace number: a shared terminal could get another's.
-    if (await sharesTerminals(run, { organizationId, linkId, contractId, ...range })) {
+    if (await sharesTerminals(lookup.run, { organizationId, linkId, contractId, ...range })) {
       refuseField('/terminalIdRange', 'shares terminals with another contract of the link');
     }
     return {
-      merchant_id: current?.['merchant_id'] ?? (await merchantOf(run, scope, input)),
+      merchant_id: current?.['merchant_id'] ?? (await merchantOf(lookup, scope, input)),
       ...columnsOf(input, range),
     };
   },

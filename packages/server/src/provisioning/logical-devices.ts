@@ -2,23 +2,24 @@
 import type { LogicalDevice } from '@switchyard/contract';
 import { isoTime } from '../platform/index.ts';
 import { refuseField, refuseUnknown } from './errors.ts';
+import type { Lookup } from './lookup.ts';
 import { createResource, type Deps, type Kind, type Resource, type Versioned } from './resource.ts';
-import { isUuid } from './rules.ts';
 import type { Scope } from './scope.ts';
 import { createRecords, fillPlace, type Row, type Run } from './store.ts';
 import { logicalDevices, physicalDevices, stores } from './tables.ts';
 import { commonMembers, viewOf } from './view.ts';
 
-const storeRecords = createRecords(stores);
 const physicalRecords = createRecords(physicalDevices);
 
-async function requireStore(run: Run, scope: Scope, storeId: unknown): Promise<Row> {
-  const id = String(storeId);
-  const row = isUuid(id) ? await storeRecords.find(run, scope, id, 'share') : undefined;
-  return row ?? refuseUnknown('store_not_found');
+export async function requireStore(
+  lookup: Lookup,
+  scope: Scope,
+  storeId: unknown,
+): Promise<Row> {
+  return (await lookup.share(stores, scope, storeId)) ?? refuseUnknown('store_not_found');
 }
 
-const kind: Kind<LogicalDevice> = {
+export const logicalDeviceKind: Kind<LogicalDevice> = {
   table: logicalDevices,
   notFound: 'device_not_found',
   idMember: 'logicalDeviceId',
@@ -35,8 +36,8 @@ const kind: Kind<LogicalDevice> = {
       ...commonMembers(row),
       physicalDeviceIds: row['physical_device_ids'],
     }),
-  async columns(run, scope, input, current) {
-    const store = current ?? (await requireStore(run, scope, input['storeId']));
+  async columns(lookup, scope, input, current) {
+    const store = current ?? (await requireStore(lookup, scope, input['storeId']));
     return { merchant_id: store['merchant_id'], store_id: store['store_id'] };
   },
   readOnly: (row) => ({
@@ -75,7 +76,7 @@ export type LogicalDevices = Resource<LogicalDevice> & {
 };
 
 export function createLogicalDevices(deps: Deps): LogicalDevices {
-  const resource = createResource(deps, kind);
+  const resource = createResource(deps, logicalDeviceKind);
   return {
     ...resource,
     link: (scope, id, physicalDeviceIds, ifMatch) =>

@@ -1,19 +1,18 @@
 // Merchants of an organisation.
 import type { Merchant } from '@switchyard/contract';
 import { refuseField, refuseUnknown } from './errors.ts';
+import type { Lookup } from './lookup.ts';
 import { createResource, type Deps, type Input, type Kind, type Resource } from './resource.ts';
-import { isCountry, isTimeZone, isUuid } from './rules.ts';
+import { isCountry, isTimeZone } from './rules.ts';
 import type { Scope } from './scope.ts';
-import { createRecords, type Row, type Run } from './store.ts';
+import type { Row } from './store.ts';
 import { acquirerContracts, merchants, physicalDevices, stores } from './tables.ts';
 import { commonMembers, viewOf } from './view.ts';
-
-const records = createRecords(merchants);
 
 /** What the acquirer answers for: a merchant that changed it could undo the acquirer's decision. */
 const organizationMembers = ['status', 'mcc', 'country'] as const;
 
-const kind: Kind<Merchant> = {
+export const merchantKind: Kind<Merchant> = {
   table: merchants,
   notFound: 'merchant_not_found',
   idMember: 'merchantId',
@@ -33,7 +32,7 @@ const kind: Kind<Merchant> = {
       timeZone: row['time_zone'],
       contact: row['contact'],
     }),
-  async columns(_run, scope, input, current) {
+  async columns(_lookup, scope, input, current) {
     if (!isCountry(String(input['country'])))
       refuseField('/country', 'is no country of ISO 3166-1');
     refuseUnknownTimeZone(input);
@@ -64,10 +63,14 @@ export function refuseUnknownTimeZone(input: Input): void {
 }
 
 /** The merchant that something new belongs to, which the caller must be able to see. */
-export async function requireMerchant(run: Run, scope: Scope, merchantId: unknown): Promise<Row> {
-  const id = String(merchantId);
-  const row = isUuid(id) ? await records.find(run, scope, id, 'share') : undefined;
+export async function requireMerchant(
+  lookup: Lookup,
+  scope: Scope,
+  merchantId: unknown,
+): Promise<Row> {
+  const row = await lookup.share(merchants, scope, merchantId);
   return row ?? refuseUnknown('merchant_not_found');
 }
 
-export const createMerchants = (deps: Deps): Resource<Merchant> => createResource(deps, kind);
+export const createMerchants = (deps: Deps): Resource<Merchant> =>
+  createResource(deps, merchantKind);

@@ -16,7 +16,7 @@ function tsnOfRow(row: Row): string {
   });
 }
 
-const kind: Kind<PhysicalDevice> = {
+export const physicalDeviceKind: Kind<PhysicalDevice> = {
   table: physicalDevices,
   notFound: 'device_not_found',
   idMember: 'physicalDeviceId',
@@ -47,14 +47,14 @@ const kind: Kind<PhysicalDevice> = {
       family: row['family'],
       tsn: tsnOfRow(row),
     }),
-  async columns(run, scope, input, current) {
+  async columns(lookup, scope, input, current) {
     const merchantId = input['merchantId'] ?? scope.merchantId ?? null;
     const standing = current?.['merchant_id'] ?? null;
     if ((current?.['logical_device_id'] ?? null) !== null && merchantId !== standing) {
       refuseField('/merchantId', 'stays while the device is linked', 'field_read_only');
     }
     if (merchantId !== null && merchantId !== standing) {
-      await requireMerchant(run, scope, merchantId);
+      await requireMerchant(lookup, scope, merchantId);
     }
     const own = {
       merchant_id: merchantId,
@@ -72,4 +72,4 @@ const kind: Kind<PhysicalDevice> = {
 };
 
 export const createPhysicalDevices = (deps: Deps): Resource<PhysicalDevice> =>
-  createResource(deps, kind);
+  createResource(deps, physicalDeviceKind);

@@ -1,21 +1,16 @@
 // The five verbs that every provisioned thing has: create, list, get, replace and remove.
 import type { Kysely } from 'kysely';
-import { platformAuthor, type Recorder } from '../audit/index.ts';
+import type { Recorder } from '../audit/index.ts';
 import { demandVersion } from '../http/index.ts';
 import { type Clock, type Database, type Ids, isoTime } from '../platform/index.ts';
 import { type DependantKind, findDependants } from './dependants.ts';
-import {
-  type NotFoundCode,
-  refuseDependants,
-  refuseField,
-  refuseTaken,
-  refuseUnknown,
-} from './errors.ts';
+import { type NotFoundCode, refuseDependants, refuseTaken, refuseUnknown } from './errors.ts';
+import { type Lookup, lookupIn } from './lookup.ts';
+import { type Changed, entryOf, newRow, replacedColumns } from './row-changes.ts';
 import { isUuid } from './rules.ts';
 import type { Scope } from './scope.ts';
 import type { Table } from './store.ts';
 import { type Condition, createRecords, type Row, type Run, runIn, runOn } from './store.ts';
-import { stamps } from './view.ts';
 
 export type Deps = {
   readonly database: Database;
@@ -45,7 +40,7 @@ export type Kind<View> = {
   readonly dependants: readonly DependantKind[];
   toView(row: Row): View;
   /** Checks the meaning of the input and gives the columns beside the common ones. */
-  columns(run: Run, scope: Scope, input: Input, current: Row | undefined): Promise<Row>;
+  columns(lookup: Lookup, scope: Scope, input: Input, current: Row | undefined): Promise<Row>;
   /** The members that stay as they were made, with their present values. */
   readOnly(row: Row): Input;
 };
@@ -88,22 +83,8 @@ const commonFilters: Readonly<Record<string, Filter>> = {
   status: (value) => ({ of: (placeholder) => `status = ${placeholder}`, value }),
 };
 
-const commonColumns = (input: Input): Row => ({
-  name: input['name'],
-  external_id: input['externalId'] ?? null,
-  status: input['status'] ?? 'Enabled',
-  labels: input['labels'] ?? {},
-});
-
 function versioned<View>(kind: Kind<View>, row: Row): Versioned<View> {
   return { view: kind.toView(row), version: Number(row['version']) };
-}
-
-function refuseChanges(input: Input, standing: Input): void {
-  for (const [member, value] of Object.entries(standing)) {
-    if (!(member in input) || JSON.stringify(input[member]) === JSON.stringify(value)) continue;
-    refuseField(`/${member}`, 'is read-only', 'field_read_only');
-  }
 }
 
 /** The database alone knows of two writers at once which came first. */
@@ -119,34 +100,12 @@ async function translated<Result>(table: Table, write: () => Promise<Result>): P
   }
 }
 
-type Changed = { readonly before?: Row; readonly after?: Row };
-
-/** Tells the audit of a change, as the API shows the thing before and after it. */
-function createTeller<View>({ audit }: Deps, kind: Kind<View>) {
-  const type = kind.entity ?? kind.idMember.replace(/Id$/, '');
-  return (trx: Kysely<unknown>, scope: Scope, done: string, { before, after }: Changed) => {
-    const row = after ?? before ?? {};
-    const merchantId = row['merchant_id'] ?? undefined;
-    return audit.record(trx, {
-      ...(scope.author ?? platformAuthor),
-      organizationId: scope.organizationId,
-      action: `${type}.${done}`,
-      entity: {
-        type,
-        id: String(row[kind.table.id]),
-        ...(merchantId === undefined ? {} : { merchantId: String(merchantId) }),
-      },
-      ...(before === undefined ? {} : { before: kind.toView(before) as object }),
-      ...(after === undefined ? {} : { after: kind.toView(after) as object }),
-    });
-  };
-}
-
 /** @example const stores = createResource(deps, storeKind); */
 export function createResource<View>(deps: Deps, kind: Kind<View>): Resource<View> {
-  const { database, clock, ids } = deps;
+  const { database, clock, ids, audit } = deps;
   const records = createRecords(kind.table);
-  const tell = createTeller(deps, kind);
+  const tell = (trx: Kysely<unknown>, scope: Scope, done: string, changed: Changed) =>
+    audit.record(trx, entryOf(kind, scope, done, changed));
 
   async function locked(run: Run, scope: Scope, id: string, ifMatch?: string): Promise<Row> {
     const row = isUuid(id) ? await records.find(run, scope, id, 'take') : undefined;
@@ -173,16 +132,8 @@ export function createResource<View>(deps: Deps, kind: Kind<View>): Resource<Vie
     id: string,
   ): Promise<Versioned<View> | undefined> {
     const run = runIn(trx);
-    const now = isoTime(clock.now());
-    const row = await records.insert(run, {
-      ...commonColumns(input),
-      ...(await kind.columns(run, scope, input, undefined)),
-      organization_id: scope.organizationId,
-      [kind.table.id]: id,
-      version: 1,
-      created_at: now,
-      updated_at: now,
-    });
+    const made = { id, now: isoTime(clock.now()) };
+    const row = await records.insert(run, await newRow(kind, lookupIn(run), scope, input, made));
     if (row === undefined) return undefined;
     await tell(trx, scope, 'created', { after: row });
     return versioned(kind, row);
@@ -228,11 +179,9 @@ export function createResource<View>(deps: Deps, kind: Kind<View>): Resource<Vie
     },
 
     replace: (scope, id, input, ifMatch) =>
-      change(scope, id, ifMatch, async (run, row) => {
-        refuseChanges(input, { ...stamps(row), ...kind.readOnly(row), [kind.idMember]: id });
-        const columns = await kind.columns(run, scope, input, row);
-        return { ...commonColumns(input), ...columns };
-      }),
+      change(scope, id, ifMatch, (run, row) =>
+        replacedColumns(kind, lookupIn(run), scope, input, row),
+      ),
 
     remove: (scope, id, ifMatch) =>
       writing(scope, async (run, trx) => {

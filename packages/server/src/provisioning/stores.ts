@@ -6,7 +6,7 @@ import { createResource, type Deps, type Kind, type Resource } from './resource.
 import { logicalDevices, stores } from './tables.ts';
 import { commonMembers, viewOf } from './view.ts';
 
-const kind: Kind<Store> = {
+export const storeKind: Kind<Store> = {
   table: stores,
   notFound: 'store_not_found',
   idMember: 'storeId',
@@ -22,7 +22,7 @@ const kind: Kind<Store> = {
       address: row['address'],
       timeZone: row['time_zone'],
     }),
-  async columns(run, scope, input, current) {
+  async columns(lookup, scope, input, current) {
     refuseUnknownTimeZone(input);
     const wanted = input['merchantId'] ?? scope.merchantId;
     if (current === undefined && wanted === undefined) {
@@ -30,7 +30,7 @@ const kind: Kind<Store> = {
     }
     return {
       merchant_id:
-        current?.['merchant_id'] ?? (await requireMerchant(run, scope, wanted))['merchant_id'],
+        current?.['merchant_id'] ?? (await requireMerchant(lookup, scope, wanted))['merchant_id'],
       address: input['address'] ?? null,
       time_zone: input['timeZone'] ?? null,
     };
@@ -38,4 +38,4 @@ const kind: Kind<Store> = {
   readOnly: (row) => ({ merchantId: row['merchant_id'] }),
 };
 
-export const createStores = (deps: Deps): Resource<Store> => createResource(deps, kind);
+export const createStores = (deps: Deps): Resource<Store> => createResource(deps, storeKind);

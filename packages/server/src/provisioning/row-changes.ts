@@ -1,0 +1,81 @@
+// What a change does to a row, and what the audit hears of it: for one thing and for a batch alike.
+import { type AuditEntry, platformAuthor } from '../audit/index.ts';
+import { refuseField } from './errors.ts';
+import type { Lookup } from './lookup.ts';
+import type { Input, Kind } from './resource.ts';
+import type { Scope } from './scope.ts';
+import type { Row } from './store.ts';
+import { stamps } from './view.ts';
+
+export type Made = { readonly id: string; readonly now: string };
+export type Changed = { readonly before?: Row; readonly after?: Row };
+
+const commonColumns = (input: Input): Row => ({
+  name: input['name'],
+  external_id: input['externalId'] ?? null,
+  status: input['status'] ?? 'Enabled',
+  labels: input['labels'] ?? {},
+});
+
+function refuseChanges(input: Input, standing: Input): void {
+  for (const [member, value] of Object.entries(standing)) {
+    if (!(member in input) || JSON.stringify(input[member]) === JSON.stringify(value)) continue;
+    refuseField(`/${member}`, 'is read-only', 'field_read_only');
+  }
+}
+
+/** The row of something new. */
+export async function newRow<View>(
+  kind: Kind<View>,
+  lookup: Lookup,
+  scope: Scope,
+  input: Input,
+  { id, now }: Made,
+): Promise<Row> {
+  return {
+    ...commonColumns(input),
+    ...(await kind.columns(lookup, scope, input, undefined)),
+    organization_id: scope.organizationId,
+    [kind.table.id]: id,
+    version: 1,
+    created_at: now,
+    updated_at: now,
+  };
+}
+
+/** The columns that a replacement writes. */
+export async function replacedColumns<View>(
+  kind: Kind<View>,
+  lookup: Lookup,
+  scope: Scope,
+  input: Input,
+  row: Row,
+): Promise<Row> {
+  const id = String(row[kind.table.id]);
+  refuseChanges(input, { ...stamps(row), ...kind.readOnly(row), [kind.idMember]: id });
+  return { ...commonColumns(input), ...(await kind.columns(lookup, scope, input, row)) };
+}
+
+/** As the API shows the thing before and after the change. */
+export function entryOf<View>(
+  kind: Kind<View>,
+  scope: Scope,
+  done: string,
+  { before, after }: Changed,
+): AuditEntry {
+  const type = kind.entity ?? kind.idMember.replace(/Id$/, '');
+  const row = after ?? before ?? {};
+  const merchantId = row['merchant_id'] ?? undefined;
+  return {
+    ...(scope.author ?? platformAuthor),
+    organizationId: scope.organizationId,
+    action: `${type}.${done}`,
+    entity: {
+      type,
+      id: String(row[kind.table.id]),
+      ...(merchantId === undefined ? {} : { merchantId: String(merchantId) }),
+    },
+    ...(before === undefined ? {} : { before: kind.toView(before) as object }),
+    ...(after === undefined ? {} : { after: kind.toView(after) as object }),
+  };
+}
