@@ -1,0 +1,87 @@
+/** Points of sale: the tills of a store, each with credentials of its own. */
+import { type Static, Type } from 'typebox';
+import { RenewedSecret } from './applications.ts';
+import {
+  closed,
+  commonAnswer,
+  commonFilters,
+  commonInput,
+  identifier,
+  replacement,
+} from './provisioned.ts';
+
+const organizationId = identifier('The organisation.');
+const merchantId = identifier('The merchant of the store.');
+const storeId = identifier('The store in which it sells; it stays there.');
+const pointOfSaleId = identifier('The point of sale.');
+const { clientId, clientSecret } = RenewedSecret.properties;
+
+/**
+ * A point of sale as it is created. Its credentials come with the answer.
+ *
+ * @example
+ * const body: PointOfSaleInput = { storeId, name: 'Till 3' };
+ */
+export const PointOfSaleInput = closed(
+  { storeId, ...commonInput },
+  'A point of sale as it is created.',
+);
+export type PointOfSaleInput = Static<typeof PointOfSaleInput>;
+
+/**
+ * A point of sale as it is replaced. Disabled, its tokens are dead and it gets no others.
+ *
+ * @example
+ * const body = { ...pointOfSale, status: 'Disabled' };
+ */
+export const PointOfSaleReplacement = replacement(
+  commonInput,
+  { pointOfSaleId, merchantId, storeId, clientId },
+  'A point of sale as it is replaced.',
+);
+
+const pointOfSale = {
+  pointOfSaleId,
+  organizationId,
+  merchantId,
+  storeId,
+  clientId,
+  ...commonInput,
+  ...commonAnswer,
+};
+
+/**
+ * A point of sale as it stands; its secret is never among this.
+ *
+ * @example
+ * const pointOfSale = (await response.json()) as PointOfSale;
+ */
+export const PointOfSale = closed(
+  pointOfSale,
+  'A point of sale: a till of a store, which gets tokens as a client of its own.',
+);
+export type PointOfSale = Static<typeof PointOfSale>;
+
+/**
+ * A point of sale that was made a moment ago, with its secret, this once.
+ *
+ * @example
+ * const { clientId, clientSecret } = (await response.json()) as NewPointOfSale;
+ */
+export const NewPointOfSale = closed(
+  { ...pointOfSale, clientSecret },
+  'A point of sale that was made a moment ago.',
+);
+export type NewPointOfSale = Static<typeof NewPointOfSale>;
+
+/**
+ * The filters of the list of points of sale, beside `limit` and `cursor`.
+ *
+ * @example
+ * Type.Object({ limit, cursor, ...pointOfSaleFilters });
+ */
+export const pointOfSaleFilters = {
+  ...commonFilters,
+  merchantId: Type.Optional(merchantId),
+  storeId: Type.Optional(storeId),
+};
