@@ -1,0 +1,8 @@
+/** DUKPT keys, PIN blocks and their translation. */
+export * from './aes-dukpt.ts';
+export * from './block.ts';
+export * from './check-value.ts';
+export * from './errors.ts';
+export * from './ksn.ts';
+export * from './tdes-dukpt.ts';
+export * from './translate.ts';

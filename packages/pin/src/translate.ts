@@ -1,0 +1,111 @@
+/** PIN translation: from the key of a terminal to the key of an acquirer, the PIN never outside. */
+import { randomBytes } from 'node:crypto';
+import { aesWorkingKey } from './aes-dukpt.ts';
+import {
+  buildPinBlock,
+  openPinBlock,
+  type PinBlockFormat,
+  type RandomBytes,
+  readPinBlock,
+  sealPinBlock,
+} from './block.ts';
+import { PinError } from './errors.ts';
+import { type KeySerialNumber, readKsn } from './ksn.ts';
+import { tdesWorkingKey } from './tdes-dukpt.ts';
+
+/**
+ * What a block is encrypted under: the one-time key of a terminal, or a key that two parties share.
+ *
+ * @example
+ * const from: PinKey = { scheme: 'Dukpt', baseKey, ksn: 'FFFF9876543210E00001' };
+ */
+export type PinKey =
+  | { readonly scheme: 'Dukpt'; readonly baseKey: Uint8Array; readonly ksn: string }
+  | { readonly scheme: 'Zone'; readonly key: Uint8Array };
+
+/**
+ * One translation.
+ *
+ * @example
+ * const request: PinTranslation = { block, format: 'ISO0', under: from, pan, to: { format: 'ISO0', key } };
+ */
+export type PinTranslation = {
+  /** 8 bytes, of format 4 16. */
+  readonly block: Uint8Array;
+  readonly format: PinBlockFormat;
+  readonly under: PinKey;
+  /** The card number that the PIN belongs to, in both blocks: it may not change on the way. */
+  readonly pan: string;
+  /** The acquirer's format and zone key. */
+  readonly to: { readonly format: PinBlockFormat; readonly key: Uint8Array };
+  readonly random?: RandomBytes;
+};
+
+/**
+ * Whether PCI PIN Security 3.1, requirement 3-3, lets one format become the other: what binds the
+ * card number may not become what does not.
+ *
+ * @example
+ * mayTranslate('ISO4', 'ISO1'); // false
+ */
+export function mayTranslate(from: PinBlockFormat, to: PinBlockFormat): boolean {
+  return from === 'ISO1' || to !== 'ISO1';
+}
+
+/** Format 4 is made for AES, the others for TDES; X9.24 knows mixtures that nobody makes. */
+function demandScheme(format: PinBlockFormat, { scheme }: KeySerialNumber): void {
+  const fits = (format === 'ISO4') === (scheme === 'DukptAes');
+  if (!fits) throw new PinError('format_not_allowed');
+}
+
+function withOpeningKey<Result>(
+  { format, under }: PinTranslation,
+  use: (key: Uint8Array) => Result,
+): Result {
+  if (under.scheme === 'Zone') return use(under.key);
+  const ksn = readKsn(under.ksn);
+  demandScheme(format, ksn);
+  const key =
+    ksn.scheme === 'DukptAes'
+      ? aesWorkingKey(under.baseKey, ksn, 'pin')
+      : tdesWorkingKey(under.baseKey, ksn, 'pin');
+  try {
+    return use(key);
+  } finally {
+    key.fill(0);
+  }
+}
+
+/**
+ * Translates a PIN block: opens it, checks it, builds the other and seals that. Keys and digits are
+ * overwritten before the answer is given, after a fault too.
+ *
+ * @returns the block under the zone key: 8 bytes, of format 4 16
+ * @throws PinError `format_not_allowed` before anything is decrypted; `ksn_invalid`, `key_invalid`,
+ *   `pan_invalid`; `pin_block_invalid` for whatever is wrong with the block
+ * @example
+ * const de52 = translatePin({
+ *   block: Buffer.from('1B9C1845EB993A7A', 'hex'),
+ *   format: 'ISO0',
+ *   under: { scheme: 'Dukpt', baseKey, ksn: 'FFFF9876543210E00001' },
+ *   pan: '4012345678909',
+ *   to: { format: 'ISO0', key: zoneKey },
+ * });
+ */
+export function translatePin(request: PinTranslation): Buffer {
+  const { format, pan, to, random = randomBytes } = request;
+  if (!mayTranslate(format, to.format)) throw new PinError('format_not_allowed');
+  return withOpeningKey(request, (key) => {
+    const opened = openPinBlock(format, key, request.block, pan);
+    try {
+      const digits = readPinBlock(format, opened, pan);
+      const clear = buildPinBlock(to.format, digits, pan, random);
+      digits.fill(0);
+      const sealed = sealPinBlock(to.format, to.key, clear, pan);
+      clear.fill(0);
+      return sealed;
+    } finally {
+      opened.fill(0);
+    }
+  });
+}
