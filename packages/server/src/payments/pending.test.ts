@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Job } from '../platform/index.ts';
 import type { PaymentsDeps } from './deps.ts';
-import { createRepeats, repeatsPerLink } from './pending.ts';
+import { createRepeats } from './pending.ts';
+import { repeatsPerLink, repeatsPerSilentLink } from './repeat-places.ts';
 
 const now = 1_000_000;
 const jobFor = (linkId: string) =>
@@ -15,10 +16,7 @@ const jobFor = (linkId: string) =>
 /** Acquirers that never answer: what is sent to them waits until it is let go. */
 function silentAcquirers() {
   const sent: string[] = [];
-  let letGo = () => {};
-  const silence = new Promise<void>((resolve) => {
-    letGo = resolve;
-  });
+  let silence = Promise.withResolvers<void>();
   const operation = { number: 1, kind: 'Reversal', status: 'Pending', amount: 1, details: {} };
   const deps = {
     clock: { now: () => now },
@@ -36,13 +34,16 @@ function silentAcquirers() {
       available: () => true,
       async send({ linkId }: { linkId: string }) {
         sent.push(linkId);
-        await silence;
+        await silence.promise;
         return { outcome: 'Unknown', reason: 'Timeout' };
       },
     },
     log: { error: () => {}, warn: () => {} },
   } as unknown as PaymentsDeps;
-  return { repeat: createRepeats(deps), sent, letGo: () => letGo() };
+  const hush = () => {
+    silence = Promise.withResolvers();
+  };
+  return { repeat: createRepeats(deps), sent, letGo: () => silence.resolve(), hush };
 }
 
 describe('repeats', () => {
@@ -63,5 +64,17 @@ describe('repeats', () => {
     }
     await repeat(jobFor('silent'));
     assert.equal(sent.length, repeatsPerLink + 2);
+  });
+
+  it('are few at an acquirer that has just left one without an answer', async () => {
+    const { repeat, sent, letGo, hush } = silentAcquirers();
+    letGo();
+    await repeat(jobFor('silent'));
+    hush();
+    const all = Array.from({ length: repeatsPerLink }, () => repeat(jobFor('silent')));
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(sent.length, 1 + repeatsPerSilentLink);
+    letGo();
+    await Promise.all(all);
   });
 });

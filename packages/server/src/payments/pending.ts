@@ -1,8 +1,10 @@
 // Sends unanswered operations again, with the same reference, until the acquirer has answered.
+import type { AcquirerOutcome } from '../acquiring/index.ts';
 import type { Job, Later } from '../platform/index.ts';
 import type { PaymentsDeps } from './deps.ts';
-import { factsOf, type LoadedTransaction, type StoredOperation } from './model.ts';
+import { factsOf, type LoadedTransaction } from './model.ts';
 import { sendOperation, settleOperation } from './operation.ts';
+import { createRepeatPlaces } from './repeat-places.ts';
 
 /** Waits between repeats, ms; the last one goes on for ever. */
 const repeatAfterMs = [1000, 2000, 5000, 10_000, 30_000, 60_000, 300_000] as const;
@@ -16,50 +18,53 @@ export function repeatDelayMs(attempts: number): number {
 
 type Payload = { transactionId: string; number: number; sent?: boolean };
 
-/** Repeats under way at one acquirer: a silent one must not hold every place of the jobs. */
-export const repeatsPerLink = 16;
 /** How soon it is looked again whether the link is back; its gauge says that it is down. */
 const noLinkRetryMs = 2000;
 const noPlaceRetryMs = 1000;
 
 /** @example jobs.handle(repeatJob, createRepeats(deps)); */
 export function createRepeats(deps: PaymentsDeps): (job: Job) => Promise<Later | undefined> {
-  const underWay = new Map<string, number>();
+  const places = createRepeatPlaces();
   return async (job) => {
     const { transactionId, number } = job.payload as Payload;
     const loaded = await deps.store.findById(job.organizationId, transactionId);
     const operation = loaded?.operations.find((each) => each.number === number);
     if (loaded === undefined || operation?.status !== 'Pending') return undefined;
     const { linkId } = factsOf(loaded);
-    const before = underWay.get(linkId) ?? 0;
     // It must not count as a try: only what may have been sent goes out as a repeat.
-    if (before >= repeatsPerLink) {
+    if (!places.take(linkId)) {
       return { retryAt: deps.clock.now() + noPlaceRetryMs, untried: true };
     }
-    underWay.set(linkId, before + 1);
+    let outcome: AcquirerOutcome | undefined;
     try {
-      return await repeatOperation(deps, job, loaded, operation);
+      outcome = await sendOperation(deps, loaded, operation, mayHaveLeft(job));
+      return await settleRepeat(deps, job, loaded, outcome);
     } finally {
-      const left = (underWay.get(linkId) ?? 1) - 1;
-      if (left === 0) underWay.delete(linkId);
-      else underWay.set(linkId, left);
+      places.release(linkId, isAnswered(outcome));
     }
   };
 }
 
+const mayHaveLeft = ({ payload, attempts }: Job): boolean =>
+  (payload as Payload).sent === true || attempts > 0;
+
+/** Undefined where it says nothing about the acquirer: nothing left, or the fault is ours. */
+function isAnswered(outcome: AcquirerOutcome | undefined): boolean | undefined {
+  if (outcome === undefined || outcome.outcome === 'NotSent') return undefined;
+  return outcome.outcome !== 'Unknown';
+}
+
 /** @returns when to try again, where there is still no answer */
-async function repeatOperation(
+async function settleRepeat(
   deps: PaymentsDeps,
   job: Job,
   loaded: LoadedTransaction,
-  operation: StoredOperation,
+  outcome: AcquirerOutcome,
 ): Promise<Later | undefined> {
-  const { transactionId, number, sent } = job.payload as Payload;
-  const repeated = sent === true || job.attempts > 0;
-  const outcome = await sendOperation(deps, loaded, operation, repeated);
+  const { transactionId, number } = job.payload as Payload;
   const standing = await settleOperation(deps, loaded, number, outcome, {
     queued: true,
-    repeated,
+    repeated: mayHaveLeft(job),
   });
   const now = standing.operations.find((each) => each.number === number);
   if (now?.status !== 'Pending') return undefined;
@@ -69,7 +74,7 @@ async function repeatOperation(
   }
   if (job.attempts + 1 === alarmAfter) {
     deps.log.error(
-      { transactionId, number, kind: operation.kind, attempts: job.attempts + 1 },
+      { transactionId, number, kind: now.kind, attempts: job.attempts + 1 },
       'an operation has no answer from the acquirer after many tries',
     );
   }
