@@ -6,6 +6,7 @@ const partsMax = 300;
 const wordsMax = 100;
 const countMax = 10_000;
 const uniqueItemsMax = 100;
+const namedMax = 200;
 const patternLimitChars = 128;
 /** A pattern looks at short texts alone. */
 export const patternedLengthMax = 512;
@@ -65,7 +66,9 @@ const keywords: Readonly<Record<string, (value: unknown) => boolean>> = {
   enum: (value) => Array.isArray(value) && value.length > 0 && value.length <= wordsMax,
   properties: (value) => isPart(value) && Object.keys(value).every(isMemberName),
   required: (value) => Array.isArray(value) && value.every((name) => isMemberName(String(name))),
-  additionalProperties: isBoolean,
+  additionalProperties: (value) => isBoolean(value) || isPart(value),
+  propertyNames: isPart,
+  maxProperties: isCount,
   items: isPart,
   minItems: isCount,
   maxItems: isCount,
@@ -101,6 +104,22 @@ function ownFault(part: Part): SchemaFault | undefined {
     const detail = `needs maxItems of at most ${uniqueItemsMax} beside it`;
     return { pointer: '/uniqueItems', detail };
   }
+  return mapFault(part);
+}
+
+/** A map: members of one form each, under names that a pattern describes. */
+function mapFault(part: Part): SchemaFault | undefined {
+  const { additionalProperties, propertyNames, maxProperties } = part;
+  if (!isPart(additionalProperties) && propertyNames === undefined) return undefined;
+  const names = isPart(propertyNames) ? propertyNames : {};
+  if (names['type'] !== 'string' || names['pattern'] === undefined) {
+    const detail = 'needs a pattern of text beside a schema of additionalProperties';
+    return { pointer: '/propertyNames', detail };
+  }
+  if (!(Number(maxProperties) <= namedMax)) {
+    const detail = `needs maxProperties of at most ${namedMax} beside it`;
+    return { pointer: '/propertyNames', detail };
+  }
   return undefined;
 }
 
@@ -108,8 +127,12 @@ function partsBelow(part: Part): [string, Part][] {
   const properties = Object.entries((part['properties'] ?? {}) as Part).map(
     ([name, below]): [string, unknown] => [`/properties/${name}`, below],
   );
-  const items: [string, unknown][] = part['items'] === undefined ? [] : [['/items', part['items']]];
-  return [...properties, ...items].map(([pointer, below]) => [
+  const { additionalProperties: others } = part;
+  const single = [
+    ...['items', 'propertyNames'].filter((name) => part[name] !== undefined),
+    ...(isPart(others) ? ['additionalProperties'] : []),
+  ].map((name): [string, unknown] => [`/${name}`, part[name]]);
+  return [...properties, ...single].map(([pointer, below]) => [
     pointer,
     // What is no object fails as one that names no type.
     isPart(below) ? below : {},

@@ -49,6 +49,25 @@ test('a schema of the allowed part is taken, and checks', () => {
   assert.deepEqual(check(twice), ['field_invalid', '/parameters/aids']);
 });
 
+const names = { type: 'string', pattern: '^[0-9A-F]{10,32}$', maxLength: 32 };
+
+test('a map has members of one form, under names of a pattern', () => {
+  const limits = object({ floor: { type: 'integer', minimum: 0 } });
+  const map = { additionalProperties: limits, propertyNames: names, maxProperties: 2 };
+  const schema = object({ applications: { type: 'object', ...map } });
+  parameters.demandSchema('/parameterSchema', schema);
+  const check = (applications: object) =>
+    codeOf(() => parameters.demandValues('/parameters', schema, 'm:1', { applications }));
+  const place = '/parameters/applications';
+  assert.equal(check({ A0000000031010: { floor: 1 }, A0000000041010: {} }), undefined);
+  const wrong = check({ A0000000031010: { floor: -1 } });
+  assert.deepEqual(wrong, ['field_invalid', `${place}/A0000000031010/floor`]);
+  assert.deepEqual(check({ a0: {} }), ['field_invalid', place]);
+  assert.deepEqual(check(JSON.parse('{"__proto__":{}}')), ['field_invalid', place]);
+  const three = { A000000003: {}, A000000004: {}, A000000005: {} };
+  assert.deepEqual(check(three), ['field_invalid', place]);
+});
+
 test('without a schema there are no parameters', () => {
   const check = (values: object) =>
     codeOf(() => parameters.demandValues('/parameters', undefined, 'b:1', { ...values }));
@@ -82,6 +101,13 @@ for (const [what, schema] of Object.entries({
   'a member of every object': object({ constructor: text }),
   'a length of a number': object({ a: { type: 'integer', maxLength: 3 } }),
   'another dialect': object({}, { $schema: 'http://json-schema.org/draft-04/schema#' }),
+  'a map with names of any form': object({}, { additionalProperties: text, maxProperties: 9 }),
+  'a map with patternless names': object({}, { propertyNames: text, maxProperties: 9 }),
+  'a map of any size': object({}, { additionalProperties: text, propertyNames: names }),
+  'a map of anything': object(
+    {},
+    { additionalProperties: {}, ...{ propertyNames: names, maxProperties: 9 } },
+  ),
   'too many levels': nested(9),
   'too many parts': object(wide),
   'too many bytes': object({ a: { ...text, default: 'x'.repeat(33_000) } }),
