@@ -6,9 +6,8 @@ import {
   auditGenesis,
 } from '@switchyard/contract';
 import { CompiledQuery, type Kysely } from 'kysely';
-import { type Database, isoTime } from '../platform/index.ts';
+import { type Database, isoTime, publicSigningKey } from '../platform/index.ts';
 import type { Head } from './chain.ts';
-import { publicKeyOf } from './signer.ts';
 
 type CheckpointRow = {
   sequence: number;
@@ -132,7 +131,7 @@ export async function listKeys(database: Database, besides: string): Promise<Aud
      ORDER BY created_at DESC, key_id LIMIT ${keysMax}`,
     [besides],
   );
-  return rows.map(({ public_key: x }) => publicKeyOf(x));
+  return rows.map(({ public_key: x }) => publicSigningKey(x));
 }
 
 export async function lastSequence(database: Database, organizationId: string): Promise<number> {

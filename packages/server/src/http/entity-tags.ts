@@ -5,6 +5,12 @@ export function entityTag(version: number): string {
   return `"${version}"`;
 }
 
+/** Whether the client holds this very answer: If-None-Match compares weakly (RFC 9110, 13.1.2). */
+export function isHeld(ifNoneMatch: string | undefined, tag: string): boolean {
+  const held = (ifNoneMatch ?? '').split(',').map((one) => one.trim().replace(/^W\//, ''));
+  return held.includes('*') || held.includes(tag);
+}
+
 /** Headers of another spelling than text do not exist for If-Match. */
 export function ifMatchOf(headers: Readonly<Record<string, unknown>>): string | undefined {
   const header = headers['if-match'];

@@ -8,7 +8,7 @@ export {
   createCertificateReader,
   type GoodCertificate,
 } from './client-certificates.ts';
-export { demandVersion, entityTag, ifMatchOf } from './entity-tags.ts';
+export { demandVersion, entityTag, ifMatchOf, isHeld } from './entity-tags.ts';
 export { formLimitBytes, readForms } from './form-body.ts';
 export { type Html, html, pageHeaders } from './html.ts';
 export type { ListenerTls } from './listener.ts';

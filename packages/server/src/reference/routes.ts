@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { Countries } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
-import { route } from '../http/index.ts';
+import { isHeld, route } from '../http/index.ts';
 import { type Language, languages, languageWanted, listCountries } from './countries.ts';
 
 type Page = { readonly body: string; readonly entityTag: string };
@@ -14,12 +14,6 @@ function countryPage(language: Language): Page {
   const body = JSON.stringify(listCountries(language));
   const digest = createHash('sha256').update(body).digest('base64url').slice(0, 22);
   return { body, entityTag: `"${digest}"` };
-}
-
-/** If-None-Match compares weakly (RFC 9110, 13.1.2). */
-function isHeld(ifNoneMatch: string | undefined, entityTag: string): boolean {
-  const held = (ifNoneMatch ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''));
-  return held.includes('*') || held.includes(entityTag);
 }
 
 export function registerReferenceRoutes(app: FastifyInstance): void {
