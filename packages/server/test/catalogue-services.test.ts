@@ -52,7 +52,7 @@ test('a draft is its provider’s alone; published, every organisation sees it, 
     const expected = { serviceId, organizationId: scene.providerId, status: 'Published' };
     assert.deepEqual(facts, { ...shown, ...expected, release: 1 });
   }
-  const list = await scene.done('other', 'GET', `/services?organizationId=${scene.providerId}`);
+  const list = await scene.done('other', 'GET', `/services?providerId=${scene.providerId}`);
   const listed = list['items'].find((item: { serviceId: string }) => item.serviceId === serviceId);
   assert.deepEqual([listed.name, listed.logo, listed.spiUrl], ['QR', undefined, undefined]);
 });

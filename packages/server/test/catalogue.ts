@@ -36,6 +36,7 @@ export type CatalogueScene = {
   readonly provisioning: Provisioning;
   readonly organizationId: string;
   readonly providerId: string;
+  readonly otherId: string;
   /** As `org`, `provider`, `other` (a third organisation), `nobody`, or the token of a place. */
   call(
     token: string,
@@ -158,11 +159,20 @@ export async function openCatalogue(): Promise<CatalogueScene> {
   const scope = { organizationId };
 
   const scene: CatalogueScene = {
-    ...{ database, catalog, provisioning, organizationId, providerId, work, close: () => close() },
+    ...{
+      database,
+      catalog,
+      provisioning,
+      organizationId,
+      providerId,
+      otherId,
+      work,
+      close: () => close(),
+    },
     async call(token, method, path, body, ifMatch) {
       const response = await app.inject({
         method: method as 'GET',
-        url: path.startsWith('/audit') ? path : `/service-catalog/v1${path}`,
+        url: /^\/(?:audit|configuration)\//.test(path) ? path : `/service-catalog/v1${path}`,
         headers: {
           authorization: `Bearer ${token}`,
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),

@@ -99,6 +99,14 @@ const declaration = {
   parameterSchema: Type.Optional(
     parameterSchema('What can be configured at each level once the service is active.'),
   ),
+  defaults: Type.Optional(
+    Type.Record(Type.String(), Type.Unknown(), {
+      maxProperties: 1000,
+      description:
+        'The values that hold where no level sets others, after `parameterSchema`; lists leave them out.',
+      examples: [{ receipt: { footer: 'Thank you' } }],
+    }),
+  ),
   logo: Type.Optional(logo),
 };
 
@@ -209,5 +217,5 @@ export type ServiceRelease = Static<typeof ServiceRelease>;
 export const serviceFilters = {
   domain: Type.Optional(declaration.domain),
   status: Type.Optional(wordOf(['Draft', 'Published', 'Retired'])),
-  organizationId: Type.Optional(identifier('The organisation of the provider.')),
+  providerId: Type.Optional(identifier('The organisation of the provider.')),
 };

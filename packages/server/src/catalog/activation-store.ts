@@ -156,6 +156,7 @@ export type StandingRow = OwnColumns<'o'> &
   OwnColumns<'d'> & {
     service_id: string;
     provider_id: string;
+    release: number;
     name: string;
     domain: string;
     methods: string[] | null;
@@ -176,7 +177,7 @@ const below = (head: string, entity: string) => `LEFT JOIN service_activations $
   ON ${head}.organization_id = $1 AND ${head}.entity_id = ${entity} AND ${head}.service_id = o.service_id`;
 
 /** Services that nobody decided about for the organisation itself are active nowhere in it. */
-const standingText = `SELECT o.service_id, c.organization_id AS provider_id, c.name, c.domain,
+const standingText = `SELECT o.service_id, c.organization_id AS provider_id, c.release, c.name, c.domain,
     c.published->'methods' AS methods, c.published->'paymentTypes' AS payment_types,
     pd.merchant_id, pd.store_id, pm.created_at AS merchant_at, ps.created_at AS store_at,
     pd.created_at AS device_at, ${['o', 'm', 's', 'd'].map(own).join(', ')}

@@ -1,7 +1,6 @@
 // Switches services on and off at a level, and takes the later answers of providers.
 import {
   type ActivationAnswer,
-  type ActivationLevel,
   refuse,
   type ServiceActivation,
   type ServiceActivationInput,
@@ -31,6 +30,7 @@ import type { Handshake } from './handshake.ts';
 import { readParameters, readReason } from './handshake-answer.ts';
 import { holdSubscription } from './offer-store.ts';
 import type { ParameterSchema, Parameters } from './parameters.ts';
+import { findPlace } from './places.ts';
 import { findService, type ServiceRow } from './service-store.ts';
 import type { Services } from './services.ts';
 import { type Run, runIn, runOn } from './sql.ts';
@@ -71,32 +71,6 @@ function refuseState(detail: string): never {
   return refuse('activation_state', detail);
 }
 
-type Finder = (
-  provisioning: CatalogDeps['provisioning'],
-  scope: Scope,
-  id: string,
-) => Promise<Place>;
-
-const finders: Readonly<Record<ActivationLevel, Finder>> = {
-  async Organization(_provisioning, scope, entityId) {
-    demandOrganization(scope, 'switches services on for itself');
-    if (entityId === scope.organizationId) return { level: 'Organization', entityId };
-    return refuse('organization_not_found', 'No organisation in your scope has this identifier.');
-  },
-  async Merchant({ merchants }, scope, id) {
-    const { merchantId } = (await merchants.get(scope, id)).view;
-    return { level: 'Merchant', entityId: merchantId, merchantId };
-  },
-  async Store({ stores }, scope, id) {
-    const { storeId, merchantId } = (await stores.get(scope, id)).view;
-    return { level: 'Store', entityId: storeId, merchantId, storeId };
-  },
-  async LogicalDevice({ logicalDevices }, scope, id) {
-    const { logicalDeviceId, storeId, merchantId } = (await logicalDevices.get(scope, id)).view;
-    return { level: 'LogicalDevice', entityId: logicalDeviceId, merchantId, storeId };
-  },
-};
-
 /** @example const activations = createActivations(deps, parts); */
 export function createActivations(deps: CatalogDeps, parts: Parts): Activations {
   return {
@@ -112,9 +86,6 @@ function createSwitches(
 ): Pick<Activations, 'activate' | 'deactivate'> {
   const { database, clock, ids, provisioning, jobs } = deps;
   const { services, parameters, handshake, onChange } = parts;
-
-  const placeOf = (scope: Scope, { level, entityId }: Target) =>
-    finders[level](provisioning, scope, entityId.toLowerCase());
 
   async function lock(
     run: Run,
@@ -137,7 +108,7 @@ function createSwitches(
     const { published, release } = service;
     const schema = published?.['activationParameters'] as ParameterSchema | undefined;
     parameters.demandValues('/parameters', schema, `${service.service_id}:${release}`, values);
-    const place = await placeOf(by, input);
+    const place = await findPlace(provisioning, by, input);
     const made = await database.transaction(async (trx) => {
       const run = runIn(trx);
       if (!(await holdSubscription(run, by.organizationId, service.service_id))) {
@@ -172,7 +143,7 @@ function createSwitches(
       return refuse('service_not_found', 'The catalogue shows you no service of this identifier.');
     }
     if (service.release === 0) refuse('service_state', 'The service was never published.');
-    const place = await placeOf(by, target);
+    const place = await findPlace(provisioning, by, target);
     const after = await database.transaction(async (trx) => {
       const row = await lock(runIn(trx), by, service, place);
       const ended = await handshake.settle(trx, row, { step: 'deactivate' }, by.author);

@@ -4,6 +4,7 @@ import type { Author, Recorder } from '../audit/index.ts';
 import type { Caller } from '../http/index.ts';
 import type { Clock, Database, Ids, Jobs, Log, OutgoingCalls } from '../platform/index.ts';
 import type { Provisioning } from '../provisioning/index.ts';
+import type { ValueRules } from './configuration/types.ts';
 
 export type CatalogDeps = {
   readonly database: Database;
@@ -15,6 +16,8 @@ export type CatalogDeps = {
   readonly audit: Recorder;
   readonly provisioning: Pick<Provisioning, 'merchants' | 'stores' | 'logicalDevices'>;
   readonly calls: OutgoingCalls;
+  /** What values have to be beside their schema, by the domain of the service. */
+  readonly valueRules?: ValueRules;
   /** Where providers send their later answers. */
   readonly baseUrl: string;
   /** After how long a provider that did not answer is asked again, try by try; then no more. */

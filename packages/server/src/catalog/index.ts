@@ -1,8 +1,11 @@
-// The door of the catalogue: services, packages, subscriptions, activations.
+// The door of the catalogue: services, packages, subscriptions, activations, configuration.
 import type { FastifyInstance } from 'fastify';
 import { platformAuthor } from '../audit/index.ts';
 import { registerActivations } from './activation-routes.ts';
 import { type Activations, createActivations } from './activations.ts';
+import { createDefaultsCheck } from './configuration/defaults.ts';
+import { type Configuration, createConfiguration } from './configuration/index.ts';
+import { registerConfiguration } from './configuration/routes.ts';
 import type { By, CatalogDeps } from './deps.ts';
 import { createHandshake } from './handshake.ts';
 import { registerOffers } from './offer-routes.ts';
@@ -13,6 +16,7 @@ import { createServices, type Services } from './services.ts';
 import { createSigningSecrets } from './signing-secrets.ts';
 import { createStanding, type Standing } from './standing.ts';
 
+export type { Configuration, DeviceConfiguration } from './configuration/index.ts';
 export type { By, CatalogDeps } from './deps.ts';
 export type { ActiveService } from './standing.ts';
 
@@ -21,6 +25,7 @@ export type Catalog = Pick<Standing, 'isActive' | 'activeServices'> & {
   readonly services: Services;
   readonly offers: Offers;
   readonly activations: Activations;
+  readonly configuration: Configuration;
 };
 
 /** On behalf of the platform itself, as seeds act. */
@@ -34,8 +39,15 @@ export function createCatalog(deps: CatalogDeps): Catalog {
   const parameters = createParameters();
   const secrets = createSigningSecrets(deps);
   const standing = createStanding(deps);
-  const onChange = standing.forget;
-  const services = createServices(deps, { parameters, secrets });
+  const configuration = createConfiguration(deps, { parameters, standing });
+  const onChange = (organizationId?: string) => {
+    standing.forget(organizationId);
+    configuration.forget(organizationId);
+  };
+  const services = createServices(deps, {
+    ...{ parameters, secrets, onPublish: onChange },
+    demandDefaults: createDefaultsCheck(parameters, deps.valueRules ?? {}),
+  });
   const offers = createOffers(deps);
   const handshake = createHandshake(deps, { secrets, onChange });
   const activations = createActivations(deps, { services, parameters, handshake, onChange });
@@ -43,12 +55,14 @@ export function createCatalog(deps: CatalogDeps): Catalog {
     services,
     offers,
     activations,
+    configuration,
     isActive: standing.isActive,
     activeServices: standing.activeServices,
     register(app) {
       registerServices(app, services);
       registerOffers(app, offers);
       registerActivations(app, activations, standing);
+      registerConfiguration(app, configuration);
     },
   };
 }

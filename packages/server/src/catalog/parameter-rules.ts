@@ -82,6 +82,7 @@ const keywords: Readonly<Record<string, (value: unknown) => boolean>> = {
   exclusiveMinimum: isNumber,
   exclusiveMaximum: isNumber,
   multipleOf: (value) => typeof value === 'number' && value > 0,
+  writeOnly: (value) => value === true,
   'x-lowest-level': (value) => levels.includes(String(value)),
 };
 
@@ -139,8 +140,21 @@ function partsBelow(part: Part): [string, Part][] {
   ]);
 }
 
+/** A name after `properties` is no keyword. */
+const isInList = (pointer: string) =>
+  pointer.replaceAll(/\/properties\/[^/]+/g, '').includes('/items');
+
+/** What is never shown again is a text of its own: of a list nobody could keep one item and not see it. */
+function secretFault(part: Part, pointer: string, allowsSecrets: boolean): SchemaFault | undefined {
+  if (part['writeOnly'] !== true) return undefined;
+  const at = `${pointer}/writeOnly`;
+  if (!allowsSecrets) return { pointer: at, detail: 'is not for what the provider is sent' };
+  if (part['type'] === 'string' && !isInList(pointer)) return undefined;
+  return { pointer: at, detail: 'is for texts outside lists' };
+}
+
 /** The first thing about a schema that is not allowed, with a pointer into it. */
-export function faultOfSchema(schema: Part): SchemaFault | undefined {
+export function faultOfSchema(schema: Part, allowsSecrets = false): SchemaFault | undefined {
   if (Buffer.byteLength(JSON.stringify(schema)) > schemaLimitBytes) {
     return { pointer: '', detail: `is longer than ${schemaLimitBytes} bytes` };
   }
@@ -154,6 +168,8 @@ export function faultOfSchema(schema: Part): SchemaFault | undefined {
     for (const [pointer, part] of layer) {
       const fault = ownFault(part);
       if (fault !== undefined) return { ...fault, pointer: `${pointer}${fault.pointer}` };
+      const secret = secretFault(part, pointer, allowsSecrets);
+      if (secret !== undefined) return secret;
     }
     layer = layer.flatMap(([pointer, part]) =>
       partsBelow(part).map(([step, below]): [string, Part] => [`${pointer}${step}`, below]),

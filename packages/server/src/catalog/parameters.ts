@@ -12,7 +12,7 @@ export type ParameterSchema = Readonly<Record<string, unknown>>;
 
 export type Parameters = {
   /** Refuses a schema that is not allowed, at the pointer of its member. */
-  demandSchema(pointer: string, schema: ParameterSchema | undefined): void;
+  demandSchema(pointer: string, schema: ParameterSchema | undefined, allowsSecrets?: boolean): void;
   /** Refuses values that do not fit; without a schema there are none. `name` is the schema's own. */
   demandValues(
     pointer: string,
@@ -20,6 +20,15 @@ export type Parameters = {
     name: string,
     values: Readonly<Record<string, unknown>>,
   ): void;
+  /**
+   * The first fault of values, at a pointer that begins at them. `name` is the schema's own; without
+   * one it is not kept. Never all faults at once: a pattern would look at texts of any length then.
+   */
+  faultIn(
+    schema: ParameterSchema,
+    name: string | undefined,
+    values: Readonly<Record<string, unknown>>,
+  ): FieldError | undefined;
 };
 
 const codes: Readonly<Record<string, ErrorCode>> = {
@@ -34,11 +43,27 @@ function compile(schema: ParameterSchema): ValidateFunction {
   return ajv.compile(schema);
 }
 
-function refuseField(error: FieldError): never {
-  return refuse(error.code as ErrorCode, `${error.pointer.slice(1)} ${error.detail}.`, {
-    errors: [error],
-  });
+/**
+ * A name that a client made may hold anything, a card number too; then the pointer stops above it.
+ * The names of card applications and their keys are no card numbers.
+ */
+const showableName =
+  /^(?:(?!.*[0-9]{8})(?:[A-Za-z0-9_.:-]|~[01]){1,64}|A0000[0-9A-F]{5,28}(?:-[0-9A-F]{2})?)$/;
+
+export function shownPointer(pointer: string): string {
+  const names = pointer.split('/').slice(1);
+  const end = names.findIndex((name) => !showableName.test(name));
+  return (end < 0 ? names : names.slice(0, end)).map((name) => `/${name}`).join('');
 }
+
+/** At least one. */
+export function refuseFields(errors: readonly FieldError[]): never {
+  const shown = errors.map((error) => ({ ...error, pointer: shownPointer(error.pointer) }));
+  const sentences = shown.map(({ pointer, detail }) => `${pointer.slice(1)} ${detail}.`);
+  return refuse(shown[0]?.code as ErrorCode, sentences.join(' '), { errors: shown });
+}
+
+const refuseField = (error: FieldError): never => refuseFields([error]);
 
 /** Values and names that the client made are not repeated. */
 function faultOf(pointer: string, found: ErrorObject | undefined): FieldError {
@@ -54,10 +79,15 @@ function faultOf(pointer: string, found: ErrorObject | undefined): FieldError {
 /** @example const parameters = createParameters(); */
 export function createParameters(): Parameters {
   const compiled = new LRUCache<string, ValidateFunction>({ max: compiledMax });
+  function checkOf(schema: ParameterSchema, name: string): ValidateFunction {
+    const isFit = compiled.get(name) ?? compile(schema);
+    compiled.set(name, isFit);
+    return isFit;
+  }
   return {
-    demandSchema(pointer, schema) {
+    demandSchema(pointer, schema, allowsSecrets = false) {
       if (schema === undefined) return;
-      const fault = faultOfSchema(schema);
+      const fault = faultOfSchema(schema, allowsSecrets);
       if (fault !== undefined) {
         const { detail } = fault;
         refuseField({ pointer: `${pointer}${fault.pointer}`, code: 'field_invalid', detail });
@@ -78,9 +108,12 @@ export function createParameters(): Parameters {
         const detail = `is longer than ${parametersLimitBytes} bytes`;
         refuseField({ pointer, code: 'field_invalid', detail });
       }
-      const isFit = compiled.get(name) ?? compile(schema);
-      compiled.set(name, isFit);
+      const isFit = checkOf(schema, name);
       if (!isFit(values)) refuseField(faultOf(pointer, isFit.errors?.[0]));
+    },
+    faultIn(schema, name, values) {
+      const isFit = name === undefined ? compile(schema) : checkOf(schema, name);
+      return isFit(values) ? undefined : faultOf('', isFit.errors?.[0]);
     },
   };
 }

@@ -55,7 +55,7 @@ function registerReads(app: FastifyInstance, services: Services): void {
     url: base,
     operationId: 'listServices',
     summary: 'List: service',
-    description: 'Everybody’s published services and one’s own drafts, without logos.',
+    description: 'Everybody’s published services and one’s own drafts, without logos and defaults.',
     tags,
     permission: readers,
     query: Type.Object({ ...pageQuery, ...serviceFilters }, { additionalProperties: false }),

@@ -73,7 +73,7 @@ export async function findService(
 export type ServiceQuery = {
   readonly domain?: string;
   readonly status?: string;
-  readonly organizationId?: string;
+  readonly providerId?: string;
 };
 
 export async function listServices(
@@ -82,14 +82,14 @@ export async function listServices(
   query: ServiceQuery,
   page: { readonly limit: number; readonly after?: string },
 ): Promise<ServiceRow[]> {
-  const { domain = null, status = null, organizationId: provider = null } = query;
+  const { domain = null, status = null, providerId = null } = query;
   const rows = await run(
     `SELECT ${columns} FROM catalogue_services
      WHERE (organization_id = $1 OR status <> 'Draft')
        AND ($2::text IS NULL OR domain = $2) AND ($3::text IS NULL OR status = $3)
        AND ($4::uuid IS NULL OR organization_id = $4) AND ($5::uuid IS NULL OR service_id > $5)
      ORDER BY service_id LIMIT $6`,
-    [organizationId, domain, status, provider, page.after ?? null, page.limit],
+    [organizationId, domain, status, providerId, page.after ?? null, page.limit],
   );
   return rows as ServiceRow[];
 }

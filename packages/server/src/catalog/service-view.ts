@@ -13,6 +13,7 @@ const members = [
   'events',
   'activationParameters',
   'parameterSchema',
+  'defaults',
   'logo',
 ] as const;
 
@@ -60,8 +61,8 @@ export function releaseView(serviceId: string, row: ReleaseRow, isOwn: boolean):
   };
 }
 
-/** Pictures would make the audit ten times as long and tell nothing. */
+/** Pictures and defaults would make the audit ten times as long; a release tells of both. */
 export function auditedService(row: ServiceRow): object {
-  const { logo: _logo, ...view } = serviceView(row, row.organization_id);
+  const { logo: _logo, defaults: _defaults, ...view } = serviceView(row, row.organization_id);
   return view;
 }

@@ -46,20 +46,29 @@ export type Services = {
   demandPublished(run: Run, scope: Scope, serviceId: string): Promise<ServiceRow>;
 };
 
+type Parts = {
+  readonly parameters: Parameters;
+  readonly secrets: SigningSecrets;
+  demandDefaults(input: ServiceInput): void;
+  /** What every organisation sees has changed. */
+  onPublish(): void;
+};
+
 function refuseUnknown(): never {
   return refuse('service_not_found', 'The catalogue shows you no service of this identifier.');
 }
 
-/** @example const services = createServices(deps, { parameters, secrets }); */
+/** @example const services = createServices(deps, { parameters, secrets, demandDefaults, onPublish }); */
 export function createServices(
   deps: Pick<CatalogDeps, 'database' | 'clock' | 'ids' | 'audit' | 'calls'>,
-  { parameters, secrets }: { parameters: Parameters; secrets: SigningSecrets },
+  { parameters, secrets, demandDefaults, onPublish }: Parts,
 ): Services {
   const { database, clock, ids, audit, calls } = deps;
 
   function checked(input: ServiceInput): Declaration {
     parameters.demandSchema('/activationParameters', input.activationParameters);
-    parameters.demandSchema('/parameterSchema', input.parameterSchema);
+    parameters.demandSchema('/parameterSchema', input.parameterSchema, true);
+    demandDefaults(input);
     const fault = input.spiUrl === undefined ? undefined : calls.faultOf(input.spiUrl);
     if (fault !== undefined) refuseField('/spiUrl', fault);
     return declarationOf(input);
@@ -130,7 +139,7 @@ export function createServices(
       const rows = await listServices(runOn(database), organizationId, query, read);
       const shown = rows.slice(0, page.limit);
       const items = shown.map((row) => {
-        const { logo: _logo, ...rest } = serviceView(row, organizationId);
+        const { logo: _logo, defaults: _defaults, ...rest } = serviceView(row, organizationId);
         return rest;
       });
       return { items, next: rows.length > page.limit ? shown.at(-1)?.service_id : undefined };
@@ -160,8 +169,9 @@ export function createServices(
       });
     },
 
-    publish: (by, serviceId, ifMatch) =>
-      changing(by, serviceId, ifMatch, 'service.published', async (run, row, now) => {
+    async publish(by, serviceId, ifMatch) {
+      const action = 'service.published';
+      const after = await changing(by, serviceId, ifMatch, action, async (run, row, now) => {
         if (row.status === 'Retired') refuse('service_state', 'A retired service stays retired.');
         // Asked twice, there is one release.
         if (serviceView(row, by.organizationId).unpublishedChanges !== true) return row;
@@ -169,7 +179,10 @@ export function createServices(
         const published = await changeService(run, serviceId, change, now);
         await insertRelease(run, published, now);
         return published;
-      }),
+      });
+      onPublish();
+      return after;
+    },
 
     retire: (by, serviceId, ifMatch) =>
       changing(by, serviceId, ifMatch, 'service.retired', async (run, row, now) => {

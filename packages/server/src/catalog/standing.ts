@@ -15,6 +15,8 @@ export type ActiveService = {
   readonly serviceId: string;
   /** The organisation that provides it. */
   readonly providerId: string;
+  /** The release in force. */
+  readonly release: number;
   readonly name: string;
   readonly domain: string;
   readonly methods: readonly string[];
@@ -29,7 +31,8 @@ export type Standing = {
   ): Promise<readonly ActiveService[]>;
   /** Every service with how it stands at each level; the device is in the caller's scope. */
   explain(scope: Scope, logicalDeviceId: string): Promise<DeviceServices>;
-  forget(organizationId: string): void;
+  /** After a change of one organisation; without one, of what every organisation may see. */
+  forget(organizationId?: string): void;
 };
 
 const heads = ['o', 'm', 's', 'd'] as const;
@@ -81,6 +84,7 @@ export function createStanding(
       .map((row) => ({
         serviceId: row.service_id,
         providerId: row.provider_id,
+        release: row.release,
         name: row.name,
         domain: row.domain,
         methods: row.methods ?? [],
@@ -131,6 +135,7 @@ export function createStanding(
       return { items };
     },
     forget(organizationId) {
+      if (organizationId === undefined) return remembered.clear();
       for (const key of remembered.keys()) {
         if (key.startsWith(`${organizationId}|`)) remembered.delete(key);
       }

@@ -36,6 +36,7 @@ export { createMail, type Mail, type MailDeps, type MailMessage } from './mail.t
 export { mailDirOf } from './mail-catcher.ts';
 export { createMetrics, type Metrics } from './metrics.ts';
 export { type MigrateDeps, migrate } from './migrations.ts';
+export { nearestName } from './nearest-name.ts';
 export {
   createMonitoring,
   type Monitoring,
@@ -65,10 +66,4 @@ export {
   withPorts,
 } from './settings.ts';
 export { type Environment, type Setting, settingPrefix, settingsTable } from './settings-table.ts';
-export {
-  createSigningKey,
-  type PublicSigningKey,
-  publicSigningKey,
-  type SigningKey,
-} from './signing-key.ts';
 export { webhookHeaders, webhookSecret } from './webhook-signature.ts';

@@ -1,0 +1,57 @@
+// Finds what is to be configured: the entity in the caller's scope, and the release in force there.
+import { type ActivationLevel, refuse } from '@switchyard/contract';
+import type { Place } from '../activation-store.ts';
+import { type CatalogDeps, isUuid, refuseDevices, type Scope } from '../deps.ts';
+import { hasSubscription } from '../offer-store.ts';
+import { findPlace } from '../places.ts';
+import { findService } from '../service-store.ts';
+import type { Run } from '../sql.ts';
+import type { Releases } from './releases.ts';
+import type { Release } from './types.ts';
+
+export type EntityTarget = { readonly level: ActivationLevel; readonly entityId: string };
+
+export type Target = EntityTarget & { readonly serviceId: string };
+
+export type Found = { readonly place: Place; readonly release: Release };
+
+export type Finder = {
+  place(scope: Scope, target: EntityTarget): Promise<Place>;
+  find(scope: Scope, target: Target): Promise<Found>;
+};
+
+function refuseUnknown(): never {
+  return refuse('service_not_found', 'The catalogue shows you no service of this identifier.');
+}
+
+export function refuseUnsubscribed(): never {
+  return refuse('service_not_subscribed', 'No package of a subscription holds the service.');
+}
+
+/** @example const { place, release } = await createFinder(provisioning, run, releases).find(scope, target); */
+export function createFinder(
+  provisioning: CatalogDeps['provisioning'],
+  run: Run,
+  releases: Releases,
+): Finder {
+  async function place(scope: Scope, target: EntityTarget): Promise<Place> {
+    refuseDevices(scope);
+    return findPlace(provisioning, scope, target);
+  }
+  return {
+    place,
+    async find(scope, target) {
+      const found = await place(scope, target);
+      const { organizationId } = scope;
+      const service = isUuid(target.serviceId)
+        ? await findService(run, organizationId, target.serviceId)
+        : undefined;
+      if (service === undefined) return refuseUnknown();
+      const { service_id: serviceId, release } = service;
+      if (release === 0) refuse('service_state', 'The service is not published.');
+      if (!(await hasSubscription(run, organizationId, serviceId))) refuseUnsubscribed();
+      const [inForce] = await releases([{ serviceId, release }]);
+      return { place: found, release: inForce ?? refuseUnknown() };
+    },
+  };
+}

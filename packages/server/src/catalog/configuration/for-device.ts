@@ -1,0 +1,131 @@
+// The door for devices: the values of every service that is active at one, from a bounded memory.
+import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { Clock } from '../../platform/index.ts';
+import type { Run } from '../sql.ts';
+import type { Standing } from '../standing.ts';
+import type { Judge } from './effective.ts';
+import type { Releases } from './releases.ts';
+import type { SecretBox } from './secrets.ts';
+import { type ConfigurationRow, readDeviceLine } from './store.ts';
+import type { LevelValues, Misfit, Values } from './types.ts';
+
+const rememberedMaxBytes = 32 * 1024 * 1024;
+/** What an entry takes beside its values. */
+const entryBytes = 512;
+/** How long a change in another process may stay unseen; changes of this one are seen at once. */
+const rememberedMs = 5_000;
+const versionChars = 22;
+
+/** A service that is active at a device, as the device is to have it. */
+export type DeviceConfiguration = {
+  readonly serviceId: string;
+  readonly serviceName: string;
+  readonly domain: string;
+  readonly release: number;
+  /** Another one whenever the values, or what they are checked with, may have changed. */
+  readonly version: string;
+  /**
+   * With the secrets in clear. Absent where what is stored does not fit the release in force, or
+   * something required is set by nobody: then the device keeps what it has.
+   */
+  readonly values?: Values;
+  /** Why there are no values; empty where there are. */
+  readonly misfits: readonly Misfit[];
+};
+
+export type ForDevice = {
+  forDevice(
+    organizationId: string,
+    logicalDeviceId: string,
+  ): Promise<readonly DeviceConfiguration[]>;
+  /** After a change of one organisation; without one, of what every organisation may see. */
+  forget(organizationId?: string): void;
+};
+
+type Parts = {
+  readonly run: Run;
+  readonly clock: Clock;
+  readonly standing: Pick<Standing, 'activeServices'>;
+  readonly releases: Releases;
+  readonly judge: Judge;
+  readonly box: SecretBox;
+};
+
+export const levelOf = (box: SecretBox, row: ConfigurationRow): LevelValues => ({
+  ...{ level: row.level, entityId: row.entity_id, version: row.version },
+  values: row.own_values ?? undefined,
+  secrets: box.open(row, row.secrets_sealed),
+});
+
+/** Of the names of what goes into the values: they need not be built to know that they changed. */
+function versionOf(serviceId: string, release: number, rows: readonly ConfigurationRow[]): string {
+  const levels = rows.map(({ entity_id, version }) => [entity_id, version]);
+  const text = JSON.stringify([serviceId, release, levels]);
+  return createHash('sha256').update(text).digest('base64url').slice(0, versionChars);
+}
+
+/** @example const devices = createForDevice(parts); await devices.forDevice(organizationId, deviceId); */
+export function createForDevice(parts: Parts): ForDevice {
+  const { run, clock, standing, releases, judge, box } = parts;
+  const remembered = new LRUCache<string, { until: number; found: DeviceConfiguration[] }>({
+    maxSize: rememberedMaxBytes,
+    sizeCalculation: ({ found }) => entryBytes + JSON.stringify(found).length,
+  });
+  const underway = new Map<string, Promise<DeviceConfiguration[]>>();
+  /** What was read before a change is told once more, and not remembered. */
+  let changes = 0;
+
+  async function load(organizationId: string, deviceId: string): Promise<DeviceConfiguration[]> {
+    const [active, rows] = await Promise.all([
+      standing.activeServices(organizationId, deviceId),
+      readDeviceLine(run, organizationId, deviceId),
+    ]);
+    const inForce = await releases(active);
+    return inForce.map((release) => {
+      const { serviceId, name, domain } = release;
+      const own = rows.filter((row) => row.service_id === serviceId);
+      const levels = own.map((row) => levelOf(box, row));
+      const { whole, missing, misfits } = judge.effective(release, levels);
+      const wanting = missing.map(
+        (pointer): Misfit => ({ pointer, code: 'field_required', detail: 'is set by nobody' }),
+      );
+      const faults = [...misfits, ...wanting];
+      return {
+        ...{ serviceId, serviceName: name, domain, release: release.release },
+        version: versionOf(serviceId, release.release, own),
+        ...(faults.length === 0 ? { values: whole } : {}),
+        misfits: faults,
+      };
+    });
+  }
+
+  return {
+    async forDevice(organizationId, logicalDeviceId) {
+      const key = `${organizationId}|${logicalDeviceId}`;
+      const known = remembered.get(key);
+      if (known !== undefined && clock.now() < known.until) return known.found;
+      const joined = underway.get(key);
+      if (joined !== undefined) return joined;
+      const seen = changes;
+      const until = clock.now() + rememberedMs;
+      const loading = load(organizationId, logicalDeviceId);
+      underway.set(key, loading);
+      try {
+        const found = await loading;
+        if (seen === changes) remembered.set(key, { until, found });
+        return found;
+      } finally {
+        if (underway.get(key) === loading) underway.delete(key);
+      }
+    },
+    forget(organizationId) {
+      changes += 1;
+      underway.clear();
+      if (organizationId === undefined) return remembered.clear();
+      for (const key of remembered.keys()) {
+        if (key.startsWith(`${organizationId}|`)) remembered.delete(key);
+      }
+    },
+  };
+}

@@ -1,0 +1,38 @@
+// Puts the configuration together: what levels set, and what devices get of it.
+import type { CatalogDeps } from '../deps.ts';
+import type { Parameters } from '../parameters.ts';
+import { runOn } from '../sql.ts';
+import type { Standing } from '../standing.ts';
+import { createJudge } from './effective.ts';
+import { createFinder } from './find.ts';
+import { createForDevice, type ForDevice } from './for-device.ts';
+import { createReads, type Reads } from './read.ts';
+import { createReleases } from './releases.ts';
+import { createSecretBox } from './secrets.ts';
+import { createSubmissions, type Submissions } from './submit.ts';
+
+export type { DeviceConfiguration } from './for-device.ts';
+export type { Misfit, ValueRules } from './types.ts';
+
+export type Configuration = ForDevice & Reads & Submissions;
+
+/** @example const configuration = createConfiguration(deps, { parameters, standing }); */
+export function createConfiguration(
+  deps: CatalogDeps,
+  { parameters, standing }: { parameters: Parameters; standing: Standing },
+): Configuration {
+  const run = runOn(deps.database);
+  const releases = createReleases(run);
+  const finder = createFinder(deps.provisioning, run, releases);
+  const judge = createJudge(parameters, deps.valueRules ?? {});
+  const box = createSecretBox(deps.masterKey);
+  const parts = { run, clock: deps.clock, standing, releases, finder, judge, box };
+  const devices = createForDevice(parts);
+  const submissions = createSubmissions(deps, {
+    ...parts,
+    // What an organisation sets is inherited by those below it.
+    onChange: (organizationId, level) =>
+      level === 'Organization' ? devices.forget() : devices.forget(organizationId),
+  });
+  return { ...devices, ...createReads(parts), ...submissions };
+}

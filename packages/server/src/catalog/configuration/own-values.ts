@@ -1,0 +1,82 @@
+// Tells what a level submits into values and secrets, and refuses what it may not set.
+import { isDeepStrictEqual } from 'node:util';
+import { refuse } from '@switchyard/contract';
+import { parametersLimitBytes as activationLimitBytes, refuseFields } from '../parameters.ts';
+import type { Effective } from './effective.ts';
+import { isObject, valueAt, without } from './merge.ts';
+import { secretsIn } from './own-rules.ts';
+import type { LevelRef, LevelValues, Misfit, Secrets, Values } from './types.ts';
+
+/** Certificates and keys of schemes take more than the parameters of an activation. */
+export const configurationLimitBytes = 4 * activationLimitBytes;
+const secretsMax = 100;
+
+export type Own = Pick<LevelValues, 'values' | 'secrets'>;
+
+export function demandSize(values: Values): void {
+  if (Buffer.byteLength(JSON.stringify(values)) <= configurationLimitBytes) return;
+  const detail = `is longer than ${configurationLimitBytes} bytes`;
+  refuseFields([{ pointer: '/values', code: 'field_invalid', detail }]);
+}
+
+const parentOf = (pointer: string) => pointer.slice(0, pointer.lastIndexOf('/'));
+
+/**
+ * Nobody can send a secret back that is never shown, so one that is left out stays as long as the
+ * object that it stands in is sent. `null` takes it away.
+ */
+export function splitSecrets(schema: Values | undefined, given: Values, kept: Secrets): Own {
+  const found = secretsIn(schema, given);
+  // Of another type it is left where it is, and the schema refuses it.
+  const told = found.filter(([, value]) => value === null || typeof value === 'string');
+  const values = without(given, new Set(told.map(([pointer]) => pointer)));
+  const stay = Object.entries(kept).filter(([pointer]) =>
+    isObject(valueAt(values, parentOf(pointer))),
+  );
+  const secrets = new Map(stay);
+  for (const [pointer, value] of told) {
+    if (typeof value === 'string') secrets.set(pointer, value);
+    else secrets.delete(pointer);
+  }
+  if (secrets.size > secretsMax) {
+    const detail = `holds more than ${secretsMax} secrets`;
+    refuseFields([{ pointer: '/values', code: 'field_invalid', detail }]);
+  }
+  return { values, secrets: Object.fromEntries(secrets) };
+}
+
+export const isSame = (one: Own, other: Own): boolean =>
+  isDeepStrictEqual([one.values, one.secrets], [other.values, other.secrets]);
+
+const markOf = ({ pointer, code, detail }: Misfit) => JSON.stringify([pointer, code, detail]);
+
+/**
+ * Refuses what this level brings about. What stood above it before, and does not fit any more, is
+ * told and not this level's to mend; what is missing, a level below may still set, if there is one.
+ */
+export function demandFit(
+  { level, entityId }: LevelRef,
+  before: Effective,
+  after: Effective,
+): void {
+  const known = new Set(before.misfits.map(markOf));
+  const faults = after.misfits.filter(
+    (misfit) =>
+      (misfit.level === level && misfit.entityId === entityId) || !known.has(markOf(misfit)),
+  );
+  const wanting =
+    level === 'LogicalDevice'
+      ? after.missing.map(
+          (pointer) => ({ pointer, code: 'field_required', detail: 'is set at no level' }) as const,
+        )
+      : [];
+  const all = [...faults, ...wanting];
+  if (all.length === 0) return;
+  refuseFields(
+    all.map(({ pointer, code, detail }) => ({ pointer: `/values${pointer}`, code, detail })),
+  );
+}
+
+export function refuseVersion(): never {
+  return refuse('resource_not_found', 'The configuration has no version of this number.');
+}

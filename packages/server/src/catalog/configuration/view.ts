@@ -1,0 +1,60 @@
+// Turns rows of configurations into what clients see, and what the audit keeps: never a secret.
+import type { ConfigurationVersion, ServiceConfiguration } from '@switchyard/contract';
+import { isoTime } from '../../platform/index.ts';
+import type { Effective, Judge, Shown } from './effective.ts';
+import type { ConfigurationRow, VersionRow } from './store.ts';
+import type { LevelRef, LevelValues, Release } from './types.ts';
+
+const timeOf = (at: Date) => isoTime(at.getTime());
+
+const shownLevel = ({ level, entityId, version, values }: LevelValues) => ({
+  ...{ level, entityId, version },
+  isSet: values !== undefined,
+});
+
+/** `levels` from the top down; the last one is the place's own, if it ever set something. */
+export function configurationView(
+  judge: Judge,
+  release: Release,
+  place: LevelRef,
+  levels: readonly LevelValues[],
+  judged: Effective,
+): ServiceConfiguration {
+  const own = levels.find(
+    ({ level, entityId }) => level === place.level && entityId === place.entityId,
+  );
+  const { level, entityId } = place;
+  return {
+    ...{ serviceId: release.serviceId, name: release.name, release: release.release },
+    ...{ level, entityId, version: own?.version ?? 0, isSet: own?.values !== undefined },
+    ...(own === undefined ? { values: {}, secrets: [] } : judge.shown(release, own)),
+    effective: judge.explain(release, levels),
+    levels: levels.map(shownLevel),
+    missing: [...judged.missing],
+    invalid: [...judged.misfits],
+  };
+}
+
+export function versionView(row: VersionRow, current: number, shown?: Shown): ConfigurationVersion {
+  return {
+    version: row.version,
+    release: row.release,
+    isSet: row.own_values !== null,
+    isCurrent: row.version === current,
+    ...(shown === undefined ? {} : shown),
+    ...(row.restored_from === null ? {} : { restoredFrom: row.restored_from }),
+    author: row.author,
+    createdAt: timeOf(row.created_at),
+  };
+}
+
+/** Of secrets the audit keeps where they are, and which of them were changed. */
+export const auditedConfiguration = (
+  row: Pick<ConfigurationRow, 'service_id' | 'level' | 'version'>,
+  { values, secrets }: Shown,
+  changed: readonly string[] = [],
+): object => ({
+  ...{ serviceId: row.service_id, level: row.level, version: row.version, values },
+  ...(secrets.length === 0 ? {} : { sealed: secrets }),
+  ...(changed.length === 0 ? {} : { sealedAnew: changed }),
+});

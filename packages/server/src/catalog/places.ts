@@ -1,0 +1,37 @@
+// Finds the entity that a service is activated or configured at, within the scope of the caller.
+import { type ActivationLevel, refuse } from '@switchyard/contract';
+import type { Place } from './activation-store.ts';
+import { type CatalogDeps, demandOrganization, type Scope } from './deps.ts';
+
+type Finder = (
+  provisioning: CatalogDeps['provisioning'],
+  scope: Scope,
+  id: string,
+) => Promise<Place>;
+
+const finders: Readonly<Record<ActivationLevel, Finder>> = {
+  async Organization(_provisioning, scope, entityId) {
+    demandOrganization(scope, 'decides for itself');
+    if (entityId === scope.organizationId) return { level: 'Organization', entityId };
+    return refuse('organization_not_found', 'No organisation in your scope has this identifier.');
+  },
+  async Merchant({ merchants }, scope, id) {
+    const { merchantId } = (await merchants.get(scope, id)).view;
+    return { level: 'Merchant', entityId: merchantId, merchantId };
+  },
+  async Store({ stores }, scope, id) {
+    const { storeId, merchantId } = (await stores.get(scope, id)).view;
+    return { level: 'Store', entityId: storeId, merchantId, storeId };
+  },
+  async LogicalDevice({ logicalDevices }, scope, id) {
+    const { logicalDeviceId, storeId, merchantId } = (await logicalDevices.get(scope, id)).view;
+    return { level: 'LogicalDevice', entityId: logicalDeviceId, merchantId, storeId };
+  },
+};
+
+/** @example const place = await findPlace(provisioning, scope, { level: 'Store', entityId }); */
+export const findPlace = (
+  provisioning: CatalogDeps['provisioning'],
+  scope: Scope,
+  { level, entityId }: { readonly level: ActivationLevel; readonly entityId: string },
+): Promise<Place> => finders[level](provisioning, scope, entityId.toLowerCase());
