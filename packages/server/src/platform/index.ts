@@ -66,4 +66,10 @@ export {
   withPorts,
 } from './settings.ts';
 export { type Environment, type Setting, settingPrefix, settingsTable } from './settings-table.ts';
+export {
+  createSigningKey,
+  type PublicSigningKey,
+  publicSigningKey,
+  type SigningKey,
+} from './signing-key.ts';
 export { webhookHeaders, webhookSecret } from './webhook-signature.ts';
