@@ -15,12 +15,19 @@ type Generated = { path: string; write: (present: string) => string | Promise<st
 
 const note = '<!-- Written by `npm run generate`; edit the code instead. -->\n\n';
 
+/** Described once: two of the documents tell of the API. */
+let described: Promise<string> | undefined;
+const openApi = (): Promise<string> => (described ??= openApiDocument());
+
 const documents: Generated[] = [
   { path: 'docs/reference/errors.md', write: () => note + errorsDocument() },
   { path: 'docs/reference/settings.md', write: () => note + settingsDocument() },
   { path: 'docs/reference/events.md', write: () => note + eventsDocument() },
-  { path: 'docs/reference/permissions.md', write: () => note + permissionsDocument() },
-  { path: 'docs/reference/openapi.json', write: openApiDocument },
+  {
+    path: 'docs/reference/permissions.md',
+    write: async () => note + permissionsDocument(await openApi()),
+  },
+  { path: 'docs/reference/openapi.json', write: openApi },
   {
     path: 'docs/concepts/states.md',
     write: (present) => replaceBlock(present, 'states', statesTable()),

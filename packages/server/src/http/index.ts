@@ -32,4 +32,10 @@ export {
   type RouteRequest,
   route,
 } from './routes.ts';
-export { createHttp, type Http, type HttpDeps, type HttpSettings } from './server.ts';
+export {
+  createHttp,
+  type Http,
+  type HttpDeps,
+  type HttpSettings,
+  type RegisteredRoute,
+} from './server.ts';

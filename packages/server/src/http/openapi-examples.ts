@@ -44,14 +44,19 @@ const formatted: Readonly<Record<string, string>> = {
   uri: 'https://example.com/',
 };
 
-/** A text of a form of its own needs an example of its own. */
+const plainText = 'text';
+
+/** A text of a form of its own, into which a plain word does not fit, needs an example of its own. */
 function exampleOfText({ format, pattern, maxLength, minLength }: JsonObject): Example | undefined {
   if (format !== undefined) {
     const value = formatted[String(format)];
     return value === undefined ? undefined : { value };
   }
-  const fits = Number(minLength ?? 0) <= 4 && Number(maxLength ?? 4) >= 4;
-  return pattern === undefined && fits ? { value: 'text' } : undefined;
+  const least = Number(minLength ?? 0);
+  const most = Number(maxLength ?? plainText.length);
+  const fits = least <= plainText.length && most >= plainText.length;
+  const isPlain = pattern === undefined || new RegExp(String(pattern), 'u').test(plainText);
+  return fits && isPlain ? { value: plainText } : undefined;
 }
 
 /** The members that are required, and of the others as many as have to be there. */

@@ -66,9 +66,18 @@ export type HttpDeps = {
   readonly checksAnswers?: boolean;
 };
 
+/** One that another library answers has no facts. */
+export type RegisteredRoute = {
+  readonly method: string;
+  readonly url: string;
+  readonly facts?: RouteFacts;
+};
+
 export type Http = {
   /** Rooms register their routes on it before `listen`. */
   readonly app: FastifyInstance;
+  /** Everything that can be asked, as far as it is registered. */
+  readonly routes: readonly RegisteredRoute[];
   readonly certificates: CertificateReader;
   /** Rooms add their queues as sources of pressure. */
   readonly loadShedding: LoadShedding;
@@ -100,6 +109,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   const app = createApp(deps, drain);
   const routes = createRouteMap();
   const operations: RouteFacts[] = [];
+  const registered = noteRoutes(app);
   const second = openingSecond(deps, app, drain);
   obeyHouseRules(app, { drain, certificates, routes, second, baseUrl: settings.baseUrl });
   guardRoutes(app, operations, routes, {
@@ -116,6 +126,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
 
   return {
     app,
+    routes: registered,
     certificates,
     loadShedding,
     async listen() {
@@ -251,6 +262,19 @@ function observeRequests(
     logAccess(request, reply);
     done();
   });
+}
+
+/** Every GET is there as HEAD too, which is the same route. */
+function noteRoutes(app: FastifyInstance): readonly RegisteredRoute[] {
+  const registered: RegisteredRoute[] = [];
+  app.addHook('onRoute', ({ method, url, config }) => {
+    const facts = config?.facts;
+    for (const name of [method].flat()) {
+      if (facts !== undefined && name !== facts.method) continue;
+      registered.push({ method: name, url, ...(facts === undefined ? {} : { facts }) });
+    }
+  });
+  return registered;
 }
 
 /** Puts the gate before every route that a room declares, and remembers what was declared. */

@@ -43,6 +43,19 @@ function selectionOf(caller: Caller, request: CaptureAllRequest): BatchSelection
   };
 }
 
+/** What the request names is the caller's own, enabled or not; a token's own place needs no look. */
+async function demandPlace(
+  { provisioning }: CaptureAllDeps,
+  caller: Caller,
+  { merchantId, storeId }: BatchSelection,
+): Promise<void> {
+  const { organizationId } = caller;
+  if (caller.merchantId === undefined)
+    await provisioning.merchants.get({ organizationId }, merchantId);
+  if (storeId === undefined || caller.storeId !== undefined) return;
+  await provisioning.stores.get({ organizationId, merchantId }, storeId);
+}
+
 // RFC 3339 writes years, offsets and leap seconds that the database does not hold.
 function timeOf(text: string): string {
   const ms = Date.parse(text.replace(/:60(?=[.Zz+-])/, ':59'));
@@ -91,6 +104,7 @@ async function dryRun(
   selection: BatchSelection,
 ): Promise<BatchAnswer> {
   const { organizationId } = caller;
+  await demandPlace(deps, caller, selection);
   const named = await namedItems(deps, caller, request, selection.merchantId);
   const total = named?.length ?? (await deps.batches.count(organizationId, selection));
   const planned =
@@ -141,7 +155,7 @@ async function namedItems(
   return found;
 }
 
-/** @throws Refusal client_id_reused, transaction_not_found, field_required */
+/** @throws Refusal client_id_reused, transaction_not_found, merchant_not_found, store_not_found, field_required */
 export async function captureAll(
   deps: CaptureAllDeps,
   caller: Caller,
@@ -161,6 +175,7 @@ export async function captureAll(
   const known = () => deps.batches.findByClientId(organizationId, identifier, selection.merchantId);
   const first = clientOperationId === undefined ? undefined : await known();
   if (first !== undefined) return replayBatch(deps, organizationId, first, members);
+  await demandPlace(deps, caller, selection);
   const items = await namedItems(deps, caller, request, selection.merchantId);
   const at = isoTime(deps.clock.now());
   const made = await deps.batches.create({

@@ -10,7 +10,7 @@ export type PaymentsDeps = {
   store: Store;
   running: Running;
   acquiring: Acquiring;
-  provisioning: Pick<Provisioning, 'resolve' | 'contract'>;
+  provisioning: Pick<Provisioning, 'resolve' | 'contract' | 'merchants' | 'stores'>;
   vault: Vault;
   jobs: Pick<Jobs, 'enqueue' | 'poke'>;
   clock: Clock;

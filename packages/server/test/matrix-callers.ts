@@ -1,0 +1,102 @@
+// Everybody whom the published table knows: a person of each group, an application of each role, a device.
+import assert from 'node:assert/strict';
+import {
+  type GroupName,
+  groupLevels,
+  groupPermissions,
+  type Permission,
+  type RoleName,
+  rolePermissions,
+} from '@switchyard/contract';
+import type { Tenant } from './matrix-world.ts';
+import { createPerson, passwordForm } from './people.ts';
+import type { Scene } from './scene.ts';
+import { forgedToken } from './tokens.ts';
+
+export type MatrixCaller = {
+  readonly name: string;
+  readonly level: 'tenant' | 'merchant';
+  /** What the table grants, and nothing that was read from the token. */
+  readonly granted: ReadonlySet<Permission>;
+  readonly isDevice: boolean;
+  /** The members of a payment that the token decides. */
+  readonly fixed: ReadonlySet<string>;
+  readonly token: string;
+};
+
+const groups = Object.keys(groupPermissions) as GroupName[];
+const roles = Object.keys(rolePermissions) as RoleName[];
+
+/** The operator acts for the platform, never for a merchant. */
+const merchantRoles = roles.filter((role) => role !== 'PlatformOperator');
+const storeRoles: readonly RoleName[] = ['PointOfSaleTerminal'];
+
+async function publicClient({ house, organizationId, realm }: Scene): Promise<string> {
+  const { clientId } = await house.identity.createPublicApplication({
+    ...{ organizationId, userDomainId: realm, name: 'Sign-in', roles: [] },
+    ...{ entityType: 'tenant', entityId: organizationId, securityFlows: ['Password'] },
+  });
+  return clientId;
+}
+
+/** A person signs in as people do, so that the token is one of a user. */
+async function personOf(on: Scene, group: GroupName, clientId: string): Promise<MatrixCaller> {
+  const isOfMerchant = groupLevels[group] === 'merchant';
+  const { house, organizationId, realm, shop, client } = on;
+  const where = { identity: house.identity, organizationId, userDomainId: realm };
+  const facts = isOfMerchant ? { merchantId: shop.merchantId } : {};
+  const person = await createPerson(where, { ...facts, group });
+  const { body, text } = await client.call('POST', `/oauth2/v1/${realm}/token`, {
+    raw: new URLSearchParams(passwordForm(person, clientId)).toString(),
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+  });
+  assert.ok(body.access_token, text);
+  return {
+    name: `group ${group}`,
+    level: isOfMerchant ? 'merchant' : 'tenant',
+    granted: new Set(groupPermissions[group]),
+    isDevice: false,
+    fixed: new Set(isOfMerchant ? ['merchantId'] : []),
+    token: body.access_token,
+  };
+}
+
+async function tenantRole(on: Scene, role: RoleName): Promise<MatrixCaller> {
+  const { organizationId: entityId } = on;
+  const token = await on.tokenFor({ name: role, entityType: 'tenant', entityId, roles: [role] });
+  const granted = new Set<Permission>(rolePermissions[role]);
+  const fixed = new Set<string>();
+  return { name: `role ${role}`, level: 'tenant', granted, isDevice: false, fixed, token };
+}
+
+async function merchantRole(on: Scene, role: RoleName): Promise<MatrixCaller> {
+  const { merchantId, storeId } = on.shop;
+  const token = await on.tokenFor({
+    ...{ name: role, entityType: 'merchant', entityId: merchantId, merchantId, roles: [role] },
+    ...(storeRoles.includes(role) ? { storeId } : {}),
+  });
+  const granted = new Set<Permission>(rolePermissions[role]);
+  const fixed = new Set(['merchantId', ...(storeRoles.includes(role) ? ['storeId'] : [])]);
+  const name = `role ${role} of a merchant`;
+  return { name, level: 'merchant', granted, isDevice: false, fixed, token };
+}
+
+/** As the device port would sign it for the first till of the shop. */
+async function device(on: Scene): Promise<MatrixCaller> {
+  const { storeId, deviceIds } = on.shop;
+  const permissions = [...rolePermissions.Device];
+  const token = await forgedToken(on, { permissions, storeId, deviceId: deviceIds[0] });
+  const granted = new Set<Permission>(permissions);
+  const fixed = new Set(['merchantId', 'storeId', 'deviceId']);
+  return { name: 'a device', level: 'merchant', granted, isDevice: true, fixed, token };
+}
+
+export async function everybody({ on }: Tenant): Promise<readonly MatrixCaller[]> {
+  const clientId = await publicClient(on);
+  return [
+    ...(await Promise.all(groups.map((group) => personOf(on, group, clientId)))),
+    ...(await Promise.all(roles.map((role) => tenantRole(on, role)))),
+    ...(await Promise.all(merchantRoles.map((role) => merchantRole(on, role)))),
+    await device(on),
+  ];
+}

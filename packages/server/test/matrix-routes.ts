@@ -1,0 +1,103 @@
+// What an address alone does not tell of a route: who needs no token, what is the organisation's alone, and its body.
+import { randomUUID } from 'node:crypto';
+import type { Things } from './matrix-world.ts';
+import { keyedSale } from './scene.ts';
+
+/** Open to anybody, by intent: a route that is public and not here fails the matrix. */
+export const openRoutes: ReadonlySet<string> = new Set([
+  ...['getOpenApi', 'getDocs', 'getDocsAsset', 'getErrorPage', 'listErrorPages'],
+  ...['signUp', 'activateUser', 'confirmUserOtp', 'listAuditKeys'],
+]);
+
+/** Hidden pages lie below these, and have tests of their own. */
+export const pagePaths: readonly string[] = ['/auth/', '/docs'];
+
+/** Answered by the authorization server, which knows no permissions. */
+export const oauthPaths: readonly string[] = [
+  '/oauth2/v1/:realm/',
+  '/oauth2-mtls/v1/',
+  '/auth/realms/:realm',
+];
+
+/** A merchant's caller is refused with 403, whatever permissions it holds. */
+export const organizationOnly: ReadonlySet<string> = new Set([
+  ...['createMerchant', 'deleteMerchant'],
+  ...['listAcquirerLinks', 'getAcquirerLink', 'createAcquirerLink'],
+  ...['replaceAcquirerLink', 'deleteAcquirerLink'],
+  ...['createAcquirerContract', 'replaceAcquirerContract', 'deleteAcquirerContract'],
+  ...['declareService', 'replaceService', 'publishService', 'retireService', 'deleteService'],
+  ...['renewSigningSecret', 'answerActivation'],
+  ...['createServicePackage', 'replaceServicePackage', 'deleteServicePackage'],
+  ...['createSubscription', 'deleteSubscription'],
+]);
+
+/** The configuration of a level, which a device does not read: it asks for its own. */
+const configurations = [
+  ...['listConfigurableServices', 'getConfiguration', 'submitConfiguration'],
+  ...['removeConfiguration', 'listConfigurationVersions', 'getConfigurationVersion'],
+  'restoreConfigurationVersion',
+];
+
+/** A device's caller is refused with 403. */
+export const notOfDevices: ReadonlySet<string> = new Set([
+  ...['listActivations', 'getActivation'],
+  ...configurations,
+]);
+
+/** What is published is there for everybody who may read at all, whosever it is. */
+export const publishedToAll: ReadonlySet<string> = new Set([
+  ...['getService', 'listServiceReleases', 'createServicePackage'],
+]);
+
+/** Read by the merchants of the organisation too. */
+export const sharedInOrganization: ReadonlySet<string> = new Set([
+  ...['getServicePackage', 'getSubscription'],
+]);
+
+/** A merchant's caller is refused with 403 where it names the organisation itself. */
+export const organizationLevel: ReadonlySet<string> = new Set([
+  ...['createActivation', 'deactivateService'],
+  ...configurations,
+]);
+
+/** They say who sells; what contradicts the token is refused with 403, whether it exists or not. */
+export const namesSeller: ReadonlySet<string> = new Set(['processTransaction', 'captureAll']);
+
+/** No tenant's own: the platform's, or numbers that each organisation counts for itself. */
+export const nobodysOwn: ReadonlySet<string> = new Set(['signUpId', 'sequence']);
+
+/** They change what the others are tried on. */
+export const last: ReadonlySet<string> = new Set(['retireService', 'deactivateService']);
+
+const activation = (things: Things) => ({
+  serviceId: things['serviceId'],
+  level: things['merchantId'] === undefined ? 'Organization' : 'Merchant',
+  entityId: things['entityId'],
+});
+
+const contract = ({ acquirerLink }: Things) => ({
+  ...{ acquirerLink, acquirerMerchantId: '100000000000001' },
+  terminalIdRange: { from: 'MTRX0001', to: 'MTRX0099' },
+  ...{ currencies: ['EUR'], captureModes: ['Immediate'] },
+});
+
+/** Where the example of the document names nothing of anybody, or makes too much. */
+export const bodies: Readonly<Record<string, (things: Things) => unknown>> = {
+  processTransaction: ({ merchantId, storeId, deviceId }) =>
+    keyedSale({ merchantId, storeId, deviceId }),
+  createAcquirerLink: () => ({
+    ...{ name: 'closed', host: '127.0.0.1', port: 9, tls: false },
+    ...{ institutionId: '123456', status: 'Disabled' },
+  }),
+  createAcquirerContract: contract,
+  replaceAcquirerContract: contract,
+  captureAll: ({ merchantId, storeId }) => ({ merchantId, storeId, dryRun: true }),
+  submitConfiguration: () => ({ values: { greeting: 'Good day' } }),
+  createActivation: activation,
+  deactivateService: activation,
+  createUser: ({ entityId, scope }) => ({
+    username: `ann-${randomUUID()}`,
+    ...{ entityId, scope, email: `ann-${randomUUID()}@shop.example` },
+  }),
+  createApplication: ({ entityId }) => ({ name: 'A till', entityId }),
+};

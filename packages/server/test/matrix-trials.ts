@@ -1,0 +1,175 @@
+// Which requests a route is tried with, and which answer the published table alone expects of each.
+import type { RouteFacts } from '../src/http/index.ts';
+import type { MatrixCaller } from './matrix-callers.ts';
+import {
+  bodies,
+  namesSeller,
+  nobodysOwn,
+  notOfDevices,
+  organizationLevel,
+  organizationOnly,
+  publishedToAll,
+  sharedInOrganization,
+} from './matrix-routes.ts';
+import type { Tenant, Things } from './matrix-world.ts';
+
+/**
+ * Whose things the request names: `own` names nobody's in particular, `smuggled` puts a stranger's
+ * behind a parent of one's own, `unknown` is nobody's at all.
+ */
+export type Whose =
+  | 'own'
+  | 'organization'
+  | 'shop'
+  | 'neighbour'
+  | 'stranger'
+  | 'smuggled'
+  | 'unknown';
+
+export type Trial = {
+  readonly facts: RouteFacts;
+  readonly whose: Whose;
+  readonly url: string;
+  readonly body?: unknown;
+  /** The last that it names. */
+  readonly last?: string | undefined;
+  /** The foreign identifiers that it sends itself, which may come back. */
+  readonly sent: string;
+};
+
+export type Expected = 'denied' | 'outOfScope' | 'notFound' | 'allowed';
+
+type World = { readonly ours: Tenant; readonly theirs: Tenant };
+
+const nobody = '0198ffff-ffff-7fff-bfff-ffffffffffff';
+/** Belong to a tenant as a whole, or to nobody: they do not tell which merchant is meant. */
+const tenantWide: ReadonlySet<string> = new Set(['userDomainId', 'level', 'version']);
+
+/** Those of others can be seen by everybody, or are there for everybody. */
+const unsmuggled: ReadonlySet<string> = new Set([...nobodysOwn, 'serviceId']);
+
+export const parametersOf = ({ url }: RouteFacts): string[] =>
+  [...url.matchAll(/:(\w+)/g)].map(([, name]) => String(name));
+
+type Json = Record<string, unknown>;
+
+/** Puts identifiers of the world where the example has its own. */
+function filled(value: unknown, things: Things, name = ''): unknown {
+  if (Array.isArray(value)) return value.map((item) => filled(item, things, name));
+  if (typeof value === 'object' && value !== null) {
+    const members = Object.entries(value).map(([key, member]) => [
+      key,
+      filled(member, things, key),
+    ]);
+    return Object.fromEntries(members);
+  }
+  return things[name] ?? value;
+}
+
+function namesIn(value: unknown, things: Things): string[] {
+  if (Array.isArray(value)) return value.flatMap((item) => namesIn(item, things));
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value as Json).flatMap(([key, member]) =>
+    things[key] === undefined ? namesIn(member, things) : [key],
+  );
+}
+
+/** The example of the document, or the body that is kept for the route. */
+function bodyOf(facts: RouteFacts, example: unknown, things: Things): unknown {
+  const own = bodies[facts.operationId];
+  if (own !== undefined) return own(things);
+  return example === undefined ? undefined : filled(example, things);
+}
+
+/** What the path names beside the tenant; where that is nothing, what the body names. */
+function namedBy(facts: RouteFacts, example: unknown, { ours }: World): string[] {
+  const inPath = parametersOf(facts).filter((name) => !tenantWide.has(name));
+  if (inPath.length > 0) return inPath;
+  const everything = { ...ours.organization, ...ours.shop };
+  const body = bodyOf(facts, example, everything);
+  return [...new Set(namesIn(body, everything))];
+}
+
+function trial(facts: RouteFacts, example: unknown, whose: Whose, things: Things): Trial {
+  const url = facts.url.replace(/:(\w+)/g, (_, name) => encodeURIComponent(things[name] ?? nobody));
+  const body = facts.method === 'GET' ? undefined : bodyOf(facts, example, things);
+  const sent = `${url} ${JSON.stringify(body ?? null)}`;
+  return { facts, whose, url, sent, ...(body === undefined ? {} : { body }) };
+}
+
+/** The levels of our own tenant that have all that is named, and something of their own among it. */
+function levelsOf(named: readonly string[], { organization, shop, neighbour }: Tenant) {
+  const levels: Whose[] = named.every((name) => organization[name] !== undefined)
+    ? ['organization']
+    : [];
+  if (named.some((name) => shop[name] !== undefined)) levels.push('shop');
+  if (named.some((name) => neighbour[name] !== undefined)) levels.push('neighbour');
+  return levels;
+}
+
+const anyOf = ({ organization, shop, shared }: Tenant): Things => ({
+  ...organization,
+  ...shop,
+  ...shared,
+});
+
+function thingsAt(level: Whose, { organization, shop, neighbour, shared }: Tenant): Things {
+  const own = { shop, neighbour }[String(level)] ?? {};
+  return { ...organization, ...shared, ...own };
+}
+
+/** Every way in which a route is asked, from one's own things to nobody's. */
+export function trialsOf(facts: RouteFacts, example: unknown, world: World): Trial[] {
+  const { ours, theirs } = world;
+  const named = namedBy(facts, example, world);
+  const parameters = parametersOf(facts);
+  const last = named.at(-1);
+  const make = (whose: Whose, things: Things): Trial => ({
+    ...trial(facts, example, whose, things),
+    last,
+  });
+  if (last === undefined) {
+    const isOfDomain = parameters.includes('userDomainId');
+    const own = make('own', anyOf(ours));
+    return isOfDomain ? [own, make('stranger', anyOf(theirs))] : [own];
+  }
+  const smuggling = (name: string) =>
+    make('smuggled', { ...anyOf(ours), [name]: anyOf(theirs)[name] ?? nobody });
+  const isBelow = parameters.length > 1;
+  return [
+    ...levelsOf(named, ours).map((level) => make(level, thingsAt(level, ours))),
+    ...(nobodysOwn.has(last) ? [] : [make('stranger', anyOf(theirs))]),
+    ...(isBelow ? named.filter((name) => !unsmuggled.has(name)).map(smuggling) : []),
+    make('unknown', { ...anyOf(ours), [last]: nobody, entityId: nobody, scope: nobody }),
+  ];
+}
+
+function holds(caller: MatrixCaller, { permission }: RouteFacts): boolean {
+  if (permission === 'token') return true;
+  return [permission].flat().some((one) => (caller.granted as ReadonlySet<string>).has(one));
+}
+
+/** A token that is bound to a place sells there and nowhere else. */
+function contradicts({ fixed }: MatrixCaller, { facts, whose, last = '' }: Trial): boolean {
+  if (!namesSeller.has(facts.operationId)) return false;
+  if (whose === 'unknown') return fixed.has(last);
+  return fixed.size > 0 && (whose === 'stranger' || whose === 'neighbour');
+}
+
+/** From the table of permissions, the level of the caller, and whose the thing is. */
+export function expectedOf(caller: MatrixCaller, trial: Trial): Expected {
+  const { facts, whose } = trial;
+  const { operationId } = facts;
+  if (!holds(caller, facts)) return 'denied';
+  const isOfMerchant = caller.level === 'merchant';
+  if (isOfMerchant && organizationOnly.has(operationId)) return 'denied';
+  if (caller.isDevice && notOfDevices.has(operationId)) return 'denied';
+  if (contradicts(caller, trial)) return 'outOfScope';
+  if (whose === 'unknown') return 'notFound';
+  if (publishedToAll.has(operationId)) return 'allowed';
+  if (whose === 'stranger' || whose === 'smuggled') return 'notFound';
+  if (!isOfMerchant || whose === 'own' || whose === 'shop') return 'allowed';
+  if (whose === 'organization' && organizationLevel.has(operationId)) return 'denied';
+  const isShared = whose === 'organization' && sharedInOrganization.has(operationId);
+  return isShared ? 'allowed' : 'notFound';
+}

@@ -1,0 +1,133 @@
+// Two organisations with one thing of every kind, for the permission matrix: whose a thing is decides the answer.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { testDatabase } from './database.ts';
+import { makeRequest } from './devices.ts';
+import { createPerson } from './people.ts';
+import { keyedSale, type Scene, type Shop, scene } from './scene.ts';
+
+/** Identifiers, by the name of the path parameter or body member that takes them. */
+export type Things = Readonly<Record<string, string>>;
+
+export type Tenant = {
+  readonly on: Scene;
+  /** Of every level: what an organisation and its merchants share. */
+  readonly shared: Things;
+  readonly organization: Things;
+  readonly shop: Things;
+  readonly neighbour: Things;
+};
+
+const serviceBase = '/service-catalog/v1';
+const declaration = {
+  ...{ name: 'QR', domain: 'Payments' },
+  parameterSchema: { type: 'object', properties: { greeting: { type: 'string' } } },
+};
+
+/** Ends the test where the platform does not make what is asked for. */
+async function made(on: Scene, path: string, body: unknown, token = on.acquirerToken) {
+  const answer = await on.client.call('POST', path, { token, body });
+  assert.ok(answer.status < 300, `${path}: ${answer.text}`);
+  return answer.body;
+}
+
+async function hardwareOf(on: Scene, { merchantId }: Shop): Promise<Things> {
+  const serialNumber = String(50_000_000 + Math.floor(Math.random() * 40_000_000));
+  const hardware = { merchantId, serialNumber, make: 'AXIUM', model: 'DX8000', family: 'axium' };
+  const { physicalDeviceId } = await made(on, '/provisioning/v2/physical-devices', hardware);
+  const path = `/provisioning/v2/physical-devices/${physicalDeviceId}/certificates`;
+  const { csr } = await makeRequest();
+  const { thumbprint } = await made(on, path, { certificateRequest: csr });
+  return { physicalDeviceId, thumbprint, physicalDeviceIds: physicalDeviceId };
+}
+
+async function applicationOf(on: Scene, entityId: string): Promise<string> {
+  const path = `/application-management/v1/user-domains/${on.realm}/applications`;
+  const wanted = { name: 'A till', roles: ['PointOfSaleTerminal'], entityId };
+  return (await made(on, path, wanted)).clientId;
+}
+
+async function paymentsOf(on: Scene, { token, storeId, deviceIds }: Shop): Promise<Things> {
+  const [deviceId = ''] = deviceIds;
+  const sale = keyedSale({ captureMode: 'Deferred', storeId, deviceId });
+  const { transactionId } = await made(on, '/payment/v1/transactions/process', sale, token);
+  const selection = { storeId, currency: 'JPY' };
+  const all = await made(on, '/payment/v1/transactions/captureall', selection, token);
+  return { transactionId, batchId: all.batchId, deviceId, logicalDeviceId: deviceId };
+}
+
+function whereOf({ house, organizationId, realm }: Scene) {
+  return { identity: house.identity, organizationId, userDomainId: realm };
+}
+
+/** So that it has a version. */
+async function configure(on: Scene, level: string, entityId: string, serviceId: string) {
+  const path = `/configuration/v1/${level}/${entityId}/services/${serviceId}`;
+  await made(on, path, { values: { greeting: 'Hello' } });
+  return { level, entityId, version: '1' };
+}
+
+async function thingsOfShop(on: Scene, shop: Shop, serviceId: string): Promise<Things> {
+  const { merchantId, storeId, contractId } = shop;
+  const person = await createPerson(whereOf(on), { merchantId, group: 'org_operator' });
+  const activation = { serviceId, level: 'Merchant', entityId: merchantId };
+  const { activationId } = await made(on, `${serviceBase}/activations`, activation);
+  return {
+    ...{ merchantId, storeId, contractId, activationId },
+    ...(await hardwareOf(on, shop)),
+    ...(await paymentsOf(on, shop)),
+    clientId: await applicationOf(on, merchantId),
+    userId: person.user.userId,
+    scope: merchantId,
+    ...(await configure(on, 'merchants', merchantId, serviceId)),
+  };
+}
+
+async function signUpId(): Promise<string> {
+  const id = randomUUID();
+  const database = await testDatabase();
+  // Decided already: whoever may decide hears so, and nothing is made.
+  await database.query(
+    `INSERT INTO sign_ups (organization_id, organization_name, persona, email, given_name,
+       family_name, country, status, version, created_at, updated_at)
+     VALUES ($1, 'Nobody', 'Acquirer', $2, 'Ann', 'Carter', 'FR', 'Approved', 1, now(), now())`,
+    [id, `${id}@bank.example`],
+  );
+  return id;
+}
+
+async function thingsOfOrganization(on: Scene): Promise<Things> {
+  const { organizationId, linkId: acquirerLinkId } = on;
+  const person = await createPerson(whereOf(on), { group: 'org_custcare' });
+  const { serviceId } = await made(on, `${serviceBase}/services`, declaration);
+  await made(on, `${serviceBase}/services/${serviceId}/publish`, {});
+  const offer = { name: 'Offer', serviceIds: [serviceId] };
+  const { packageId } = await made(on, `${serviceBase}/packages`, offer);
+  const { subscriptionId } = await made(on, `${serviceBase}/subscriptions`, { packageId });
+  const activation = { serviceId, level: 'Organization', entityId: organizationId };
+  const { activationId } = await made(on, `${serviceBase}/activations`, activation);
+  return {
+    ...{ organizationId, acquirerLinkId, acquirerLink: acquirerLinkId },
+    ...{ serviceId, serviceIds: serviceId, packageId, subscriptionId, activationId },
+    clientId: await applicationOf(on, organizationId),
+    userId: person.user.userId,
+    signUpId: await signUpId(),
+    scope: organizationId,
+    ...(await configure(on, 'organizations', organizationId, serviceId)),
+    sequence: '1',
+  };
+}
+
+/** An organisation with two merchants, and something of every kind at each of the three. */
+export async function tenant(): Promise<Tenant> {
+  const on = await scene();
+  const organization = await thingsOfOrganization(on);
+  const serviceId = String(organization['serviceId']);
+  return {
+    on,
+    shared: { userDomainId: on.realm },
+    organization,
+    shop: await thingsOfShop(on, on.shop, serviceId),
+    neighbour: await thingsOfShop(on, on.otherShop, serviceId),
+  };
+}

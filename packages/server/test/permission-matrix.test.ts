@@ -1,0 +1,186 @@
+// Every route × every group and role × whose the thing is: the published table is asked, then the platform.
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import type { RegisteredRoute, RouteFacts } from '../src/http/index.ts';
+import { everybody, type MatrixCaller } from './matrix-callers.ts';
+import { last, oauthPaths, openRoutes, pagePaths } from './matrix-routes.ts';
+import { expectedOf, type Trial, trialsOf } from './matrix-trials.ts';
+import { type Tenant, type Things, tenant } from './matrix-world.ts';
+
+type Told = { readonly status: number; readonly code: string | undefined; readonly text: string };
+
+const nothing: Told = { status: 0, code: undefined, text: '' };
+
+/** The codes with which rights are refused. */
+const deniedCodes: ReadonlySet<unknown> = new Set(['permission_denied', 'insufficient_scope']);
+
+describe('the permission matrix', () => {
+  let ours: Tenant;
+  let theirs: Tenant;
+  let callers: readonly MatrixCaller[];
+  let routes: readonly RegisteredRoute[];
+  let examples: ReadonlyMap<string, unknown>;
+  let foreign: readonly string[];
+
+  before(async () => {
+    [ours, theirs] = await Promise.all([tenant(), tenant()]);
+    callers = await everybody(ours);
+    ({ routes } = ours.on.house.http);
+    examples = examplesOf((await ours.on.client.call('GET', '/openapi.json')).body);
+    foreign = identifiersOf(theirs);
+  });
+
+  const declared = () => routes.flatMap(({ facts }) => (facts === undefined ? [] : [facts]));
+  const guarded = () =>
+    declared()
+      .filter(({ permission }) => permission !== 'public' && permission !== 'certificate')
+      .sort((a, b) => Number(last.has(a.operationId)) - Number(last.has(b.operationId)));
+
+  async function ask({ facts, url, body }: Trial, token: string): Promise<Told> {
+    const answer = await ours.on.house.http.app.inject({
+      method: facts.method,
+      url,
+      headers: {
+        authorization: `Bearer ${token}`,
+        // Stale for everything: who may change a thing hears so, and it stays as it is.
+        ...(facts.method === 'GET' ? {} : { 'if-match': '"999999"' }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { payload: JSON.stringify(body) }),
+    });
+    const isProblem = String(answer.headers['content-type']).includes('problem+json');
+    const code = isProblem ? String(answer.json<{ code: string }>().code) : undefined;
+    return { status: answer.statusCode, code, text: answer.body };
+  }
+
+  const trials = (facts: RouteFacts) =>
+    trialsOf(facts, examples.get(facts.operationId), { ours, theirs });
+
+  /** Tells what is wrong with the answer, and nothing where it is as the table says. */
+  function faultOf(caller: MatrixCaller, trial: Trial, told: Told): string | undefined {
+    const expected = expectedOf(caller, trial);
+    const leaked = foreign.find((id) => told.text.includes(id) && !trial.sent.includes(id));
+    const isAsExpected = {
+      denied: told.status === 403 && deniedCodes.has(told.code),
+      outOfScope: told.status === 403 && told.code === 'entity_out_of_scope',
+      notFound: told.status === 404,
+      allowed: ![401, 403, 404].includes(told.status) && told.status < 500,
+    }[expected];
+    if (isAsExpected && leaked === undefined) return undefined;
+    const { method, url } = trial.facts;
+    const wrong = leaked === undefined ? `is not ${expected}` : `tells ${leaked}`;
+    return `${caller.name}, ${method} ${url} (${trial.whose}): ${told.status} ${told.code ?? ''} ${wrong}`;
+  }
+
+  /** Somebody else's thing and one that never was get the same answer, or it would tell which. */
+  function tellApart(caller: MatrixCaller, all: readonly Trial[], told: readonly Told[]) {
+    const at = (whose: string) => told[all.findLastIndex((trial) => trial.whose === whose)];
+    const [first] = all;
+    if (first?.last === undefined) return undefined;
+    const { method, url } = first.facts;
+    if (!url.includes(`:${first.last}`)) return undefined;
+    // Behind a parent of one's own both have the same parent; behind a stranger's they cannot.
+    const isBelow = (url.match(/:/g) ?? []).length > 1;
+    const [theirs, unknown] = [at(isBelow ? 'smuggled' : 'stranger'), at('unknown')];
+    if (theirs?.status !== 404 || unknown?.status !== 404) return undefined;
+    if (theirs.code === unknown.code) return undefined;
+    return `${caller.name}, ${method} ${url}: ${theirs.code} tells a stranger’s from ${unknown.code}`;
+  }
+
+  const askAll = (who: readonly MatrixCaller[], all: readonly Trial[]) =>
+    Promise.all(
+      who.map(async (caller) => {
+        const told = await Promise.all(all.map((trial) => ask(trial, caller.token)));
+        return [caller, told] as const;
+      }),
+    );
+
+  async function tryAll(who: readonly MatrixCaller[], some: readonly RouteFacts[]) {
+    const faults: string[] = [];
+    let pairs = 0;
+    for (const facts of some) {
+      const all = trials(facts);
+      for (const [caller, told] of await askAll(who, all)) {
+        const found = all.map((trial, index) => faultOf(caller, trial, told[index] ?? nothing));
+        pairs += found.length;
+        faults.push(...[...found, tellApart(caller, all, told)].filter((one) => one !== undefined));
+      }
+    }
+    return { faults, pairs };
+  }
+
+  test('each route is in a list: guarded, open by intent, a page, or of the authorization server', () => {
+    const isBelow = (url: string, paths: readonly string[]) =>
+      paths.some((path) => url.startsWith(path));
+    for (const { url, method, facts } of routes) {
+      const name = `${method} ${url}`;
+      if (facts === undefined) assert.ok(isBelow(url, oauthPaths), `${name} declares nothing`);
+      else if (facts.permission === 'certificate') assert.ok(isBelow(url, oauthPaths), name);
+      else if (facts.permission === 'public') {
+        const isPage = facts.isHidden === true && isBelow(url, pagePaths);
+        assert.ok(isPage || openRoutes.has(facts.operationId), `${name} is open to anybody`);
+      }
+    }
+  });
+
+  test('each guarded route is tried with things of the world', () => {
+    const known: Things = { ...ours.organization, ...ours.shop, ...ours.shared };
+    for (const facts of guarded()) {
+      for (const [, name = ''] of facts.url.matchAll(/:(\w+)/g)) {
+        assert.ok(known[name] !== undefined, `${facts.url}: nothing stands for ${name}`);
+      }
+      const isReady = facts.body === undefined || facts.bodyOptional === true;
+      const { body } = trials(facts)[0] ?? {};
+      assert.ok(isReady || body !== undefined, `${facts.operationId} has no example`);
+    }
+  });
+
+  test('everybody gets what the table says, and nothing of anybody else', async (context) => {
+    const some = guarded();
+    const began = Date.now();
+    const { faults, pairs } = await tryAll(callers, some);
+    context.diagnostic(
+      `${pairs} pairs, ${some.length} routes, ${callers.length} callers, ${Date.now() - began} ms`,
+    );
+    assert.deepEqual(faults, []);
+    assert.ok(callers.length >= 23 && some.length >= 80 && pairs >= 5000, `${pairs} pairs`);
+  });
+
+  test('a table that says too much or too little is found out', async () => {
+    const some = guarded().filter(({ operationId }) => operationId === 'getMerchant');
+    const named = (name: string) => callers.filter((caller) => caller.name === name);
+    const [custcare, operator] = [...named('group org_custcare'), ...named('group org_operator')];
+    assert.ok(custcare !== undefined && operator !== undefined);
+    const less = { ...custcare, granted: new Set<never>() };
+    const more = { ...operator, granted: custcare.granted };
+    for (const wrong of [less, more]) {
+      const { faults, pairs } = await tryAll([wrong], some);
+      assert.equal(faults.length, pairs, faults.join('\n'));
+    }
+  });
+});
+
+type Json = Record<string, unknown>;
+
+/** The body that the document shows for each operation. */
+function examplesOf(document: Json): ReadonlyMap<string, unknown> {
+  const found = new Map<string, unknown>();
+  for (const methods of Object.values(document['paths'] as Json)) {
+    for (const operation of Object.values(methods as Json) as Json[]) {
+      const content = (operation['requestBody'] as Json | undefined)?.['content'] as Json;
+      const media = content?.['application/json'] as Json | undefined;
+      const [named] = Object.values((media?.['examples'] ?? {}) as Record<string, Json>);
+      const example = media?.['example'] ?? named?.['value'];
+      if (example !== undefined) found.set(String(operation['operationId']), example);
+    }
+  }
+  return found;
+}
+
+/** Long enough not to stand in an answer by chance; what is published to all is no secret. */
+function identifiersOf({ organization, shop, neighbour }: Tenant): readonly string[] {
+  const { serviceId, serviceIds, organizationId, entityId, scope, signUpId, ...own } = organization;
+  return [own, shop, neighbour]
+    .flatMap((things) => Object.values(things))
+    .filter((id) => id.length >= 20);
+}
