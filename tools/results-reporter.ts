@@ -6,15 +6,20 @@ export type Results = {
   /** Tests that ran, by file; a suite is no test. */
   files: Record<string, number>;
   tests: number;
-  /** Node's own closing lines: tests, suites, pass, fail and so on. */
-  totals: string[];
+  /** Node's own closing counts: tests, suites, pass, fail and so on. */
+  totals: Record<string, number>;
   failures: { file: string; line: number; name: string }[];
 };
 
+const closingCount = /^(\w+) (\d+)$/;
+
 export default async function* results(source: AsyncIterable<TestEvent>): AsyncGenerator<string> {
-  const found: Results = { files: {}, tests: 0, totals: [], failures: [] };
+  const found: Results = { files: {}, tests: 0, totals: {}, failures: [] };
   for await (const { type, data } of source) {
-    if (type === 'test:diagnostic' && data.nesting === 0) found.totals.push(data.message);
+    if (type === 'test:diagnostic' && data.nesting === 0) {
+      const [, name = '', count] = closingCount.exec(data.message) ?? [];
+      if (count !== undefined) found.totals[name] = Number(count);
+    }
     if (type !== 'test:pass' && type !== 'test:fail') continue;
     const file = data.file ?? 'unknown';
     if (data.details.type !== 'suite' && data.skip === undefined && data.todo === undefined) {

@@ -49,6 +49,12 @@ const startLimitMs = 60_000;
 const lookEveryMs = 25;
 const outputMax = 200_000;
 
+/** What `tools/run.cjs` gives every command, and nothing else of the caller's: no settings of his. */
+function fromOutside(): Record<string, string> {
+  const { PATH = '', NODE_COMPILE_CACHE: cache } = process.env;
+  return cache === undefined ? { PATH } : { PATH, NODE_COMPILE_CACHE: cache };
+}
+
 /** @param env settings of the process; the ports and the data directory among them */
 export function serverProcess(env: Record<string, string>): ServerProcess {
   let child: ChildProcess | undefined;
@@ -77,7 +83,7 @@ export function serverProcess(env: Record<string, string>): ServerProcess {
   return {
     async start(extra = {}) {
       const started = spawn(process.execPath, [main], {
-        env: { PATH: process.env['PATH'] ?? '', ...env, ...extra },
+        env: { ...fromOutside(), ...env, ...extra },
         stdio: ['ignore', 'pipe', 'pipe'],
       });
       child = started;

@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { root } from './gates.ts';
+import { exitCodes } from './reporter.ts';
+import type { Results } from './results-reporter.ts';
+import { judge } from './test-run.ts';
+
+const one = 'packages/one/a.test.ts';
+const other = 'packages/one/b.test.ts';
+
+function written(results: Partial<Results>): string {
+  const ran = { [join(root, one)]: 2, [join(root, other)]: 1 };
+  return JSON.stringify({ files: ran, tests: 3, totals: { pass: 3 }, failures: [], ...results });
+}
+
+describe('what a process of tests is judged by', () => {
+  test('its results, where every file ran and it ended well', () => {
+    const run = judge(written({}), [one, other], { code: 0 });
+    assert.deepEqual(run, { tests: 3, totals: { pass: 3 }, faults: [] });
+  });
+
+  test('a file of which nothing ran is a fault, though the process ended well', () => {
+    const { faults } = judge(written({}), [one, other, 'tools/c.test.ts'], { code: 0 });
+    assert.deepEqual(faults, [{ where: 'tools/c.test.ts', text: 'not one test of this file ran' }]);
+  });
+
+  test('each failure is told with its place', () => {
+    const failures = [{ file: join(root, one), line: 7, name: 'adds up' }];
+    const { faults } = judge(written({ failures }), [one, other], { code: 1 });
+    assert.deepEqual(faults, [{ where: `${one}:7`, text: 'adds up' }]);
+  });
+
+  test('an exit code that nothing explains is a fault', () => {
+    const { faults } = judge(written({}), [one, other], { code: 3 });
+    assert.match(String(faults[0]?.text), /ended with 3/);
+  });
+
+  for (const [code, says] of [
+    [exitCodes.handlesLeftOpen, /a handle was left open/],
+    [exitCodes.nothingHappens, /neither ended nor failed/],
+    [9, /ended with 9 before its results were written/],
+  ] as const) {
+    test(`without results: ${says.source}`, () => {
+      const { faults } = judge('', [one, other], { code });
+      assert.match(String(faults[0]?.text), says);
+      assert.equal(faults[0]?.where, `${one} (2 files)`);
+    });
+  }
+
+  test('where we ended it ourselves, why', () => {
+    const { faults } = judge('', [one], { code: 1, stopped: 'stopped: too long' });
+    assert.equal(faults[0]?.text, 'stopped: too long');
+  });
+});

@@ -1,0 +1,169 @@
+// Runs batches of test files, each in a process of its own, so many at a time, and adds up what they did.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import type { Readable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
+import { styleText } from 'node:util';
+import { root } from './gates.ts';
+import { exitCodes } from './reporter.ts';
+import type { Results } from './results-reporter.ts';
+
+/** More than this gain little: the tests wait for one disk. */
+const lanesMost = 4;
+const lanesLeast = 2;
+/** What a process wrote before its end is read after it. */
+const lastWordsMs = 1000;
+
+export type Fault = { where: string; text: string };
+export type TestRun = { totals: Record<string, number>; tests: number; faults: Fault[] };
+
+/** How a process ended; `stopped` says why we ended it ourselves. */
+export type Ending = { code: number; stopped?: string };
+
+/** Each process is the first of its own group, so that a run that hangs leaves nothing. */
+const running = new Set<ChildProcess>();
+let stopped: string | undefined;
+
+function stopAll(signal: NodeJS.Signals, why: string): void {
+  stopped ??= why;
+  for (const { pid, exitCode } of running) {
+    if (pid !== undefined && exitCode === null) process.kill(-pid, signal);
+  }
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => stopAll(signal, signal));
+}
+
+/**
+ * Takes the batches from both ends until none is left.
+ *
+ * @param options of node's own test runner, for every batch
+ */
+export async function runBatches(
+  batches: readonly string[][],
+  options: readonly string[],
+  limitMs: number,
+): Promise<TestRun> {
+  const began = performance.now();
+  const waiting = [...batches];
+  const all: TestRun = { totals: {}, tests: 0, faults: [] };
+  let files = 0;
+  const limit = setTimeout(
+    () => stopAll('SIGKILL', `stopped: the run took more than ${limitMs / 1000} s`),
+    limitMs,
+  );
+  async function lane(takesFirst: boolean): Promise<void> {
+    while (waiting.length > 0 && stopped === undefined) {
+      const batch = (takesFirst ? waiting.shift() : waiting.pop()) ?? [];
+      add(all, await runBatch(batch, options));
+      files += batch.length;
+      if (batches.length > 1) printProgress(files, batches.flat().length, began);
+    }
+  }
+  const lanes = Math.min(lanesMost, Math.max(lanesLeast, availableParallelism()));
+  await Promise.all(Array.from({ length: lanes }, (_, at) => lane(at % 2 === 0)));
+  clearTimeout(limit);
+  for (const file of waiting.flat()) all.faults.push({ where: file, text: 'was never begun' });
+  return all;
+}
+
+function printProgress(done: number, of: number, began: number): void {
+  const seconds = Math.round((performance.now() - began) / 1000);
+  console.log(styleText('dim', `${done} of ${of} test files after ${seconds} s`));
+}
+
+function add(all: TestRun, run: TestRun): void {
+  all.tests += run.tests;
+  all.faults.push(...run.faults);
+  for (const [name, count] of Object.entries(run.totals)) {
+    all.totals[name] = (all.totals[name] ?? 0) + count;
+  }
+}
+
+async function runBatch(files: readonly string[], options: readonly string[]): Promise<TestRun> {
+  const folder = mkdtempSync(join(tmpdir(), 'switchyard-results-'));
+  const resultsFile = join(folder, 'results.json');
+  const args = [
+    ...['--test', '--test-isolation=none', ...options],
+    ...['--test-reporter=./tools/reporter.ts', '--test-reporter-destination=stdout'],
+    '--test-reporter=./tools/results-reporter.ts',
+    `--test-reporter-destination=${resultsFile}`,
+    ...files,
+  ];
+  try {
+    const ending = await runNode(args);
+    return judge(existsSync(resultsFile) ? readFileSync(resultsFile, 'utf8') : '', files, ending);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function runNode(args: readonly string[]): Promise<Ending> {
+  const child = spawn(process.execPath, args, {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+    env: { ...process.env, ...(process.stdout.isTTY ? { FORCE_COLOR: '1' } : {}) },
+  });
+  running.add(child);
+  printLines(child.stdout, process.stdout);
+  printLines(child.stderr, process.stderr);
+  const closed = new Promise((done) => child.on('close', done));
+  const code = await new Promise<number>((done) => {
+    child.on('error', () => done(1));
+    child.on('exit', (exitCode) => done(exitCode ?? 1));
+  });
+  running.delete(child);
+  // A server that it left behind may hold the pipes for ever.
+  await Promise.race([closed, pause(lastWordsMs, undefined, { ref: false })]);
+  child.stdout.destroy();
+  child.stderr.destroy();
+  return stopped === undefined ? { code } : { code, stopped };
+}
+
+/** Whole lines at a time, so that two processes do not write into each other's. */
+function printLines(from: Readable, to: NodeJS.WriteStream): void {
+  let rest = '';
+  from.setEncoding('utf8');
+  from.on('data', (text: string) => {
+    const end = (rest + text).lastIndexOf('\n') + 1;
+    const whole = (rest + text).slice(0, end);
+    rest = (rest + text).slice(end);
+    if (whole !== '') to.write(whole);
+  });
+  from.on('end', () => rest !== '' && to.write(`${rest}\n`));
+}
+
+/**
+ * A file whose tests were never reached ends as well as one whose tests passed.
+ *
+ * @param text the results as the process wrote them; empty where it could not
+ */
+export function judge(text: string, files: readonly string[], { code, stopped }: Ending): TestRun {
+  if (text === '') {
+    const where = `${files[0]} (${files.length} files)`;
+    return { totals: {}, tests: 0, faults: [{ where, text: stopped ?? howItEnded(code) }] };
+  }
+  const { tests, totals, failures, files: ran } = JSON.parse(text) as Results;
+  const faults = failures.map(({ file, line, name }) => ({
+    where: `${relative(root, file)}:${line}`,
+    text: name,
+  }));
+  for (const file of files) {
+    if (ran[join(root, file)] !== undefined) continue;
+    faults.push({ where: file, text: 'not one test of this file ran' });
+  }
+  if (code !== 0 && faults.length === 0) {
+    faults.push({ where: `${files[0]} (${files.length} files)`, text: `node ended with ${code}` });
+  }
+  return { totals, tests, faults };
+}
+
+function howItEnded(code: number): string {
+  if (code === exitCodes.handlesLeftOpen) return 'hung after the last test: a handle was left open';
+  if (code === exitCodes.nothingHappens) return 'hung: a test neither ended nor failed';
+  return `the test process ended with ${code} before its results were written`;
+}
