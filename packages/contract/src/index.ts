@@ -11,6 +11,7 @@ export * from './schemas/audit.ts';
 export * from './schemas/configuration.ts';
 export * from './schemas/countries.ts';
 export * from './schemas/device-certificates.ts';
+export * from './schemas/device-configuration.ts';
 export * from './schemas/onboarding.ts';
 export * from './schemas/payments.ts';
 export * from './schemas/points-of-sale.ts';

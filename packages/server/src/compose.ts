@@ -2,7 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import { createAcquiring } from './acquiring/index.ts';
 import { type Audit, createAudit } from './audit/index.ts';
-import { type Catalog, createCatalog } from './catalog/index.ts';
+import { type Catalog, createCatalog, emvValueRules } from './catalog/index.ts';
 import { createHttp, type Http, type HttpDeps } from './http/index.ts';
 import {
   createIdentity,
@@ -186,6 +186,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
   const catalog = createCatalog({
     ...{ database, clock, ids, log, masterKey, jobs, audit, provisioning },
     calls: createOutgoingCalls({ allowsLoopback: settings.environment === 'demo' }),
+    valueRules: emvValueRules({ allowsTestKeys: settings.environment !== 'production' }),
     baseUrl: settings.baseUrl,
   });
   const { vault, acquiring, payments } = createCardRooms(deps, {

@@ -157,6 +157,11 @@ export async function openDevices(
     authorityFile?: string;
     trustedProxy?: readonly string[];
     tokenLimits?: TokenLimits;
+    /** Opens further rooms, behind the same listeners. */
+    register?: (
+      app: FastifyInstance,
+      parts: Pick<DeviceScene, 'database' | 'clock' | 'provisioning' | 'masterKey'>,
+    ) => void;
   } = {},
 ): Promise<DeviceScene> {
   const { authorityFile, trustedProxy } = options;
@@ -207,6 +212,7 @@ export async function openDevices(
   await identity.register(http.app);
   await identity.registerDevices(http.app);
   provisioning.register(http.app);
+  options.register?.(http.app, { database, clock, provisioning, masterKey });
   const { port: apiPort, secondPort: devicePort = 0 } = await http.listen();
 
   const organizationId = systemIds.uuid();

@@ -14,7 +14,10 @@ export type CatalogDeps = {
   readonly masterKey: Buffer;
   readonly jobs: Pick<Jobs, 'handle' | 'enqueue' | 'poke'>;
   readonly audit: Recorder;
-  readonly provisioning: Pick<Provisioning, 'merchants' | 'stores' | 'logicalDevices'>;
+  readonly provisioning: Pick<
+    Provisioning,
+    'merchants' | 'stores' | 'logicalDevices' | 'findDevice'
+  >;
   readonly calls: OutgoingCalls;
   /** What values have to be beside their schema, by the domain of the service. */
   readonly valueRules?: ValueRules;

@@ -6,6 +6,8 @@ import { type Activations, createActivations } from './activations.ts';
 import { createDefaultsCheck } from './configuration/defaults.ts';
 import { type Configuration, createConfiguration } from './configuration/index.ts';
 import { registerConfiguration } from './configuration/routes.ts';
+import { createDelivery } from './delivery/delivery.ts';
+import { registerDelivery } from './delivery/routes.ts';
 import type { By, CatalogDeps } from './deps.ts';
 import { createHandshake } from './handshake.ts';
 import { registerOffers } from './offer-routes.ts';
@@ -18,6 +20,7 @@ import { createStanding, type Standing } from './standing.ts';
 
 export type { Configuration, DeviceConfiguration } from './configuration/index.ts';
 export type { By, CatalogDeps } from './deps.ts';
+export { emvValueRules } from './emv-parameters.ts';
 export type { ActiveService } from './standing.ts';
 
 export type Catalog = Pick<Standing, 'isActive' | 'activeServices'> & {
@@ -40,6 +43,7 @@ export function createCatalog(deps: CatalogDeps): Catalog {
   const secrets = createSigningSecrets(deps);
   const standing = createStanding(deps);
   const configuration = createConfiguration(deps, { parameters, standing });
+  const delivery = createDelivery({ ...deps, configuration });
   const onChange = (organizationId?: string) => {
     standing.forget(organizationId);
     configuration.forget(organizationId);
@@ -63,6 +67,7 @@ export function createCatalog(deps: CatalogDeps): Catalog {
       registerOffers(app, offers);
       registerActivations(app, activations, standing);
       registerConfiguration(app, configuration);
+      registerDelivery(app, delivery);
     },
   };
 }

@@ -1,0 +1,213 @@
+// What devices and administrators do with deliveries: read, acknowledge, look who is behind.
+import {
+  type AcknowledgedConfiguration,
+  type ConfigurationKeys,
+  type DeviceAcknowledgement,
+  type DeviceConfigurationDocument,
+  type DeviceDelivery,
+  type FleetDelivery,
+  refuse,
+} from '@switchyard/contract';
+import { LRUCache } from 'lru-cache';
+import type { FoundPage, PageRequest } from '../../http/index.ts';
+import {
+  type Clock,
+  createGroupCommit,
+  createSigningKey,
+  type Database,
+  isoTime,
+} from '../../platform/index.ts';
+import type { FoundDevice, Provisioning } from '../../provisioning/index.ts';
+import type { ForDevice } from '../configuration/for-device.ts';
+import { isUuid, refuseDevices, refuseField, type Scope } from '../deps.ts';
+import { runOn } from '../sql.ts';
+import { documentOf } from './document.ts';
+import {
+  type DeliveryRow,
+  deliveryView,
+  type FleetQuery,
+  findDelivery,
+  keepKey,
+  listFleet,
+  noteSaid,
+  noteTold,
+  olderKeys,
+  type Told,
+} from './store.ts';
+import { createFindWanted, type FindWanted, type Found } from './wanted.ts';
+
+/** A device that asks again and again is written down this often, and whenever it is told otherwise. */
+const askedEveryMs = 10 * 60_000;
+const askedMax = 100_000;
+
+export type DeliveryDeps = {
+  readonly database: Database;
+  readonly clock: Clock;
+  /** 32 bytes; the key that signs is derived from it. */
+  readonly masterKey: Buffer;
+  readonly provisioning: Pick<Provisioning, 'findDevice' | 'merchants' | 'logicalDevices'>;
+  readonly configuration: Pick<ForDevice, 'forDevice'>;
+};
+
+export type Delivery = {
+  /** The version alone; the document is put together for whoever does not hold it. */
+  read(scope: Scope): Promise<{
+    version: string;
+    document(): Promise<DeviceConfigurationDocument>;
+  }>;
+  acknowledge(scope: Scope, said: DeviceAcknowledgement): Promise<AcknowledgedConfiguration>;
+  get(scope: Scope, logicalDeviceId: string): Promise<DeviceDelivery>;
+  list(scope: Scope, query: FleetQuery, page: PageRequest): Promise<FoundPage<FleetDelivery>>;
+  keys(): Promise<ConfigurationKeys>;
+};
+
+function statusOf(row: DeliveryRow | undefined, version: string): DeviceDelivery['status'] {
+  if (row?.applied_version === version) return 'Applied';
+  return row?.failed_version === version ? 'Failed' : 'Pending';
+}
+
+function servicesOf({ services, current }: Found, row: DeliveryRow | undefined) {
+  const whole = statusOf(row, current.version);
+  return services.map(({ serviceId, name, values }): DeviceDelivery['services'][number] => {
+    const version = String(current.versions[serviceId]);
+    const appliedVersion = row?.applied_services?.[serviceId];
+    const isApplied = whole === 'Applied' || appliedVersion === version;
+    const status = isApplied ? 'Applied' : whole;
+    const applied = appliedVersion === undefined ? {} : { appliedVersion };
+    return { serviceId, name, status: values === undefined ? 'Held' : status, version, ...applied };
+  });
+}
+
+/** @example const delivery = createDelivery(deps); const { version } = await delivery.read(scope); */
+export function createDelivery(deps: DeliveryDeps): Delivery {
+  const findWanted = createFindWanted(deps);
+  return { ...createDeviceSide(deps, findWanted), ...createFleetSide(deps, findWanted) };
+}
+
+function createDeviceSide(
+  deps: DeliveryDeps,
+  findWanted: FindWanted,
+): Pick<Delivery, 'read' | 'acknowledge' | 'keys'> {
+  const { database, clock, provisioning } = deps;
+  const run = runOn(database);
+  const key = createSigningKey(deps.masterKey, 'device configuration');
+  const asked = new LRUCache<string, { basis: string; at: number }>({ max: askedMax });
+  const told = createGroupCommit<Told, void>({
+    name: 'device configuration',
+    key: ({ organizationId, logicalDeviceId }) => `${organizationId}|${logicalDeviceId}`,
+    async run(rows) {
+      await noteTold(run, rows, isoTime(clock.now()));
+      return rows.map(() => undefined);
+    },
+  });
+  let keeping: Promise<void> | undefined;
+
+  async function keep(): Promise<void> {
+    keeping ??= keepKey(run, key.key, isoTime(clock.now()));
+    try {
+      await keeping;
+    } catch (error) {
+      keeping = undefined;
+      throw error;
+    }
+  }
+
+  /** Whoever was switched off, or is no device, is told what an unknown one is told. */
+  async function own({ organizationId, merchantId, deviceId = '' }: Scope): Promise<FoundDevice> {
+    const device = isUuid(deviceId)
+      ? await provisioning.findDevice(organizationId, merchantId, deviceId)
+      : undefined;
+    if (device !== undefined) return device;
+    return refuse('device_not_found', 'The token belongs to no device that is enabled.');
+  }
+
+  async function note(organizationId: string, device: FoundDevice, found: Found): Promise<void> {
+    const { logicalDeviceId } = device;
+    const name = `${organizationId}|${logicalDeviceId}`;
+    const now = clock.now();
+    const last = asked.get(name);
+    if (last?.basis === found.basis && now - last.at < askedEveryMs) return;
+    await told.submit({ organizationId, logicalDeviceId, ...found.current });
+    asked.set(name, { basis: found.basis, at: now });
+  }
+
+  return {
+    async read(scope) {
+      const device = await own(scope);
+      const found = await findWanted(scope.organizationId, device);
+      await note(scope.organizationId, device, found);
+      const { services, current } = found;
+      return {
+        version: current.version,
+        async document() {
+          await keep();
+          return documentOf(key, device.logicalDeviceId, services, current);
+        },
+      };
+    },
+
+    async acknowledge(scope, said) {
+      const { organizationId } = scope;
+      if (said.applied && said.reason !== undefined) {
+        refuseField('/reason', 'goes with a version that was not applied');
+      }
+      const device = await own(scope);
+      const { logicalDeviceId } = device;
+      const found = await findWanted(organizationId, device);
+      const isCurrent = said.version === found.current.version;
+      if (isCurrent) await note(organizationId, device, found);
+      const row = isCurrent ? undefined : await findDelivery(run, organizationId, logicalDeviceId);
+      const versions = row?.told_version === said.version ? row.told_services : undefined;
+      const meant = isCurrent ? found.current.versions : versions;
+      if (meant === undefined) return refuseField('/version', 'was not told to this device');
+      const now = isoTime(clock.now());
+      await noteSaid(run, { organizationId, logicalDeviceId }, said, { versions: meant, now });
+      return { ...said, logicalDeviceId, acknowledgedAt: now };
+    },
+
+    async keys() {
+      return { keys: [key.key, ...(await olderKeys(run, key.key.kid))] };
+    },
+  };
+}
+
+function createFleetSide(
+  deps: DeliveryDeps,
+  findWanted: FindWanted,
+): Pick<Delivery, 'get' | 'list'> {
+  const { database, provisioning } = deps;
+  const run = runOn(database);
+
+  return {
+    async get(scope, id) {
+      refuseDevices(scope);
+      if (!isUuid(id)) refuse('device_not_found', 'No device in your scope has this identifier.');
+      const { view } = await provisioning.logicalDevices.get(scope, id);
+      const { logicalDeviceId } = view;
+      const found = await findWanted(scope.organizationId, view);
+      const row = await findDelivery(run, scope.organizationId, logicalDeviceId);
+      const { version } = found.current;
+      return {
+        ...{ logicalDeviceId, status: statusOf(row, version), version },
+        ...(row === undefined ? {} : deliveryView(row)),
+        services: servicesOf(found, row),
+      };
+    },
+
+    async list(scope, query, page) {
+      refuseDevices(scope);
+      const { organizationId, merchantId = query.merchantId } = scope;
+      if ((query.merchantId ?? merchantId) !== merchantId) return { items: [] };
+      const wanted = { ...query, ...(merchantId === undefined ? {} : { merchantId }) };
+      const read = { ...page, limit: page.limit + 1 };
+      const rows = await listFleet(run, organizationId, wanted, read);
+      const shown = rows.slice(0, page.limit);
+      const next = rows.length > page.limit ? shown.at(-1)?.logical_device_id : undefined;
+      const items = shown.map((row) => ({
+        ...{ logicalDeviceId: row.logical_device_id, storeId: row.store_id },
+        ...{ merchantId: row.merchant_id, status: row.delivery_status, ...deliveryView(row) },
+      }));
+      return { items, next };
+    },
+  };
+}

@@ -1,0 +1,118 @@
+// The addresses at which devices get their configuration, and administrators see who has it.
+import {
+  AcknowledgedConfiguration,
+  ConfigurationKeys,
+  DeviceAcknowledgement,
+  DeviceConfigurationDocument,
+  DeviceDelivery,
+  FleetDeliveryPage,
+  fleetFilters,
+} from '@switchyard/contract';
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import { isHeld, openPage, pageQuery, route, sealPage } from '../../http/index.ts';
+import { scopeOf } from '../deps.ts';
+import type { Delivery } from './delivery.ts';
+
+const base = '/configuration/v1';
+const tags = ['Configuration'] as const;
+const permission = 'conf.read';
+
+export function registerDelivery(app: FastifyInstance, delivery: Delivery): void {
+  registerDevices(app, delivery);
+  registerFleet(app, delivery);
+}
+
+function registerDevices(app: FastifyInstance, delivery: Delivery): void {
+  route(app, {
+    method: 'GET',
+    url: `${base}/device`,
+    operationId: 'readDeviceConfiguration',
+    summary: 'Read: configuration of the device that asks',
+    description:
+      'For a token of a device. The ETag changes when the values do; with If-None-Match a device ' +
+      'asks as often as it likes. Each document is signed: check it with `/configuration/v1/keys`.',
+    tags,
+    permission,
+    headers: { 'If-None-Match': 'The ETag of the configuration that the device holds.' },
+    response: { 200: DeviceConfigurationDocument, 304: null },
+    errors: ['device_not_found'],
+    priority: 'list',
+    async handler({ caller, headers }, reply) {
+      const { version, document } = await delivery.read(scopeOf(caller));
+      const tag = `"${version}"`;
+      // Values may hold secrets.
+      reply.headers({ etag: tag, 'cache-control': 'no-store' });
+      if (isHeld(headers['if-none-match'], tag)) return reply.code(304).send();
+      return document();
+    },
+  });
+
+  route(app, {
+    method: 'POST',
+    url: `${base}/device/acknowledgements`,
+    operationId: 'acknowledgeDeviceConfiguration',
+    summary: 'Acknowledge: configuration of the device that asks',
+    description:
+      'Whether the version that the device read is in use there. The last word counts; the same ' +
+      'word again changes nothing. A version that the device was not told is refused.',
+    tags,
+    permission,
+    body: DeviceAcknowledgement,
+    response: { 200: AcknowledgedConfiguration },
+    errors: ['device_not_found'],
+    handler: ({ caller, body }) => delivery.acknowledge(scopeOf(caller), body),
+  });
+
+  route(app, {
+    method: 'GET',
+    url: `${base}/keys`,
+    operationId: 'listConfigurationKeys',
+    summary: 'List: key of the device configuration',
+    description: 'A JSON Web Key set (RFC 7517): the key that signs now first, older ones behind.',
+    tags,
+    permission: 'public',
+    response: { 200: ConfigurationKeys },
+    errors: [],
+    handler: () => delivery.keys(),
+  });
+}
+
+function registerFleet(app: FastifyInstance, delivery: Delivery): void {
+  route(app, {
+    method: 'GET',
+    url: `${base}/logical-devices/:logicalDeviceId/delivery`,
+    operationId: 'getDeviceDelivery',
+    summary: 'Read: delivery to a device',
+    description: 'What is in force for the device, what it was told, and what it uses.',
+    tags,
+    permission,
+    params: Type.Object({
+      logicalDeviceId: Type.String({ maxLength: 64, description: 'The logical device.' }),
+    }),
+    response: { 200: DeviceDelivery },
+    errors: ['device_not_found'],
+    handler: ({ caller, params }) => delivery.get(scopeOf(caller), params.logicalDeviceId),
+  });
+
+  route(app, {
+    method: 'GET',
+    url: `${base}/delivery`,
+    operationId: 'listDeliveries',
+    summary: 'List: delivery to devices',
+    description:
+      'The devices of the fleet by how far they have come. `Pending` finds those that are behind: ' +
+      'they never asked, have not said a word yet, or something above them changed since they asked.',
+    tags,
+    permission,
+    query: Type.Object({ ...pageQuery, ...fleetFilters }, { additionalProperties: false }),
+    response: { 200: FleetDeliveryPage },
+    errors: ['cursor_invalid'],
+    priority: 'list',
+    async handler({ caller, query }) {
+      const { limit: _limit, cursor: _cursor, ...wanted } = query;
+      const page = openPage(query, 'listDeliveries');
+      return sealPage(await delivery.list(scopeOf(caller), wanted, page), query, 'listDeliveries');
+    },
+  });
+}
