@@ -5,7 +5,7 @@ import { createPermissionCheck } from './authenticate.ts';
 import type { Caller } from './caller.ts';
 import type { CertificateReader } from './client-certificates.ts';
 import type { LoadShedding } from './load-shedding.ts';
-import { accepts, isForm, isJson, isOneOf } from './media-types.ts';
+import { accepts, isForm, isJson, isOneOf, isText } from './media-types.ts';
 import type { RateLimits } from './rate-limits.ts';
 import type { RouteFacts } from './routes.ts';
 
@@ -57,17 +57,23 @@ export function createGate(facts: RouteFacts, deps: GateDeps): Gate {
   };
 }
 
+type Readable = readonly [names: readonly string[], fits: (type: string | undefined) => boolean];
+
+function readableOf({ readsForm, streams }: RouteFacts): Readable {
+  if (streams !== undefined) return [streams, (type) => isText(type, streams)];
+  if (readsForm === true) return [['application/x-www-form-urlencoded'], isForm];
+  return [json, isJson];
+}
+
 function createTransportCheck(facts: RouteFacts): (request: FastifyRequest) => void {
   const limitBytes = facts.bodyLimitBytes ?? bodyLimitBytes;
   const produces = facts.produces === undefined ? json : [...facts.produces, ...json];
   const readsBody = facts.method !== 'GET';
-  const [reads, isReadable] =
-    facts.readsForm === true
-      ? (['application/x-www-form-urlencoded', isForm] as const)
-      : (['application/json', isJson] as const);
+  const [reads, isReadable] = readableOf(facts);
   const consumes = facts.consumes ?? [];
-  const readable = [reads, ...consumes].join(' or ');
-  const needsBody = readsBody && facts.body !== undefined && facts.bodyOptional !== true;
+  const readable = [...reads, ...consumes].join(' or ');
+  const takesBody = facts.body !== undefined || facts.streams !== undefined;
+  const needsBody = readsBody && takesBody && facts.bodyOptional !== true;
   return ({ headers }) => {
     if (!accepts(headers.accept, produces)) {
       refuse('not_acceptable', `The operation answers with ${produces.join(' or ')}.`);

@@ -39,3 +39,5 @@ export {
   type HttpSettings,
   type RegisteredRoute,
 } from './server.ts';
+export { parseStrictJson } from './strict-json.ts';
+export { createValidation } from './validation.ts';

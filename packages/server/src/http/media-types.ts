@@ -26,6 +26,11 @@ export function isOneOf(contentType: string | undefined, types: readonly string[
   return type !== undefined && types.includes(type);
 }
 
+/** The same for text in the one charset that we read. */
+export function isText(contentType: string | undefined, types: readonly string[]): boolean {
+  return contentType !== undefined && isOneOf(contentType, types) && isUtf8(contentType);
+}
+
 /** Whether an Accept header (RFC 9110, 12.5.1) takes one of the media types. */
 export function accepts(accept: string | undefined, produces: readonly string[]): boolean {
   if (accept === undefined || accept === '*/*' || accept === produces[0]) return true;

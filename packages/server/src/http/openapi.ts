@@ -133,7 +133,11 @@ function headerParameter([name, description]: [string, string]): JsonObject {
 }
 
 function bodyObject(facts: RouteFacts, names: SchemaNames): JsonObject {
-  const { body, bodyOptional, readsForm, consumes = [] } = facts;
+  const { body, bodyOptional, readsForm, consumes = [], streams, examples } = facts;
+  if (streams !== undefined) {
+    const shown = streams.map((type) => [type, streamed(examples?.[type])]);
+    return { requestBody: { required: true, content: Object.fromEntries(shown) } };
+  }
   if (body === undefined || isEmpty(body)) return {};
   const media = { schema: names.referring(body), ...shownBodies(facts) };
   const type = readsForm === true ? 'application/x-www-form-urlencoded' : 'application/json';
@@ -145,6 +149,11 @@ function bodyObject(facts: RouteFacts, names: SchemaNames): JsonObject {
     },
   };
 }
+
+const streamed = (example: unknown): JsonObject => ({
+  schema: { type: 'string' },
+  ...(example === undefined ? {} : { example }),
+});
 
 function shownBodies({ body, examples }: RouteFacts): JsonObject {
   if (examples !== undefined) {

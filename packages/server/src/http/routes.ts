@@ -51,6 +51,8 @@ export type RouteFacts = {
   readonly rateLimit?: string;
   /** Media types of a body that may come in place of JSON; the route's scope has to read them. */
   readonly consumes?: readonly string[];
+  /** Media types of a body that the handler reads as it comes; the route's scope hands the stream on. */
+  readonly streams?: readonly string[];
   /** Media types of a 200 that is not JSON. */
   readonly produces?: readonly string[];
   /** What a fault of ours says in the handler; left out: 'Unknown', of GET 'NotProcessed'. */
@@ -126,6 +128,7 @@ const emptyBody = Type.Object({}, { additionalProperties: false });
 
 /** A route that needs no body takes an empty one, and refuses members that it would ignore. */
 function withBody(facts: RouteFacts): RouteFacts {
-  if (facts.body !== undefined || !['POST', 'PUT', 'PATCH'].includes(facts.method)) return facts;
+  const isSent = facts.body !== undefined || facts.streams !== undefined;
+  if (isSent || !['POST', 'PUT', 'PATCH'].includes(facts.method)) return facts;
   return { ...facts, body: emptyBody, bodyOptional: true };
 }
