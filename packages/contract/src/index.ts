@@ -8,6 +8,7 @@ export * from './response-codes.ts';
 export * from './schemas/acquirer-contracts.ts';
 export * from './schemas/applications.ts';
 export * from './schemas/audit.ts';
+export * from './schemas/bulk.ts';
 export * from './schemas/configuration.ts';
 export * from './schemas/countries.ts';
 export * from './schemas/device-certificates.ts';

@@ -8,6 +8,11 @@ export const fieldCodes = {
     'The body is not strict JSON',
     'The body is not JSON, repeats a member, writes a number as 10.0 or 1e3, or nests too deep.',
   ),
+  malformed_csv: refused(
+    400,
+    'The table is not well-formed',
+    'The rows are not comma-separated values in UTF-8: a quote is open, or the cells are too few or too many.',
+  ),
   field_required: refused(
     422,
     'A required member is missing',
