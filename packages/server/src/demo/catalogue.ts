@@ -28,6 +28,15 @@ export const demoServices = [
 export const demoPackageId = idOf(52);
 export const demoSubscriptionId = idOf(53);
 
+/** What terminals are told of cards: a service of its own, in a package of its own. */
+export const terminalParameterService = {
+  serviceId: idOf(54),
+  packageId: idOf(55),
+  subscriptionId: idOf(56),
+  name: 'EMV terminal parameters',
+  description: 'Applications, limits and CA keys for terminals; with the keys of the test sets.',
+} as const;
+
 export type DemoDevice = {
   readonly logicalDeviceId: string;
   readonly physicalDeviceId: string;

@@ -145,6 +145,7 @@ describe('the demo environment', () => {
       assert.deepEqual(found, [
         ['Cloud Connector', 'Retail API', []],
         ['QR', 'QR payments', ['demopay']],
+        ['EMV terminal parameters', 'emvTerminalParameters', []],
       ]);
     }
   });

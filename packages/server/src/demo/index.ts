@@ -45,7 +45,7 @@ export type DemoDeps = {
   readonly house: {
     readonly provisioning: Provisioning;
     readonly identity: Identity;
-    readonly catalog: Pick<Catalog, 'services' | 'offers' | 'activations'>;
+    readonly catalog: Pick<Catalog, 'services' | 'offers' | 'activations' | 'configuration'>;
   };
   readonly log: Log;
   /** Absent behind a proxy that ends TLS itself. */

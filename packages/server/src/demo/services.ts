@@ -1,7 +1,8 @@
 // Seeds the services of the demo: declared, subscribed, and active for every device that stands there.
-import { Refusal } from '@switchyard/contract';
+import { Refusal, type ServiceInput } from '@switchyard/contract';
 import { byPlatform, type Catalog } from '../catalog/index.ts';
 import { demoPackageId, demoServices, demoSubscriptionId, organizationId } from './catalogue.ts';
+import { seedTerminalParameters, terminalParameters } from './terminal-parameters.ts';
 
 const by = byPlatform(organizationId);
 const level = 'Organization' as const;
@@ -15,31 +16,57 @@ async function once(make: () => Promise<unknown>): Promise<void> {
   }
 }
 
-/** Activations are never deleted: where one is, the rest was made too, and is now somebody's own. */
-async function isSeeded({ activations }: Pick<Catalog, 'activations'>): Promise<boolean> {
-  const found = await Promise.all(
-    demoServices.map(({ serviceId }) => activations.list(by, { serviceId, level }, { limit: 1 })),
-  );
-  return found.every(({ items }) => items.length > 0);
-}
+type Offer = {
+  readonly packageId: string;
+  readonly subscriptionId: string;
+  readonly name: string;
+  readonly services: readonly { readonly serviceId: string; readonly input: ServiceInput }[];
+  /** Comes before the activation: what is active was configured. */
+  configure?(configuration: Catalog['configuration']): Promise<void>;
+};
 
-export async function seedServices(
-  catalog: Pick<Catalog, 'services' | 'offers' | 'activations'>,
-): Promise<void> {
-  if (await isSeeded(catalog)) return;
-  const { services, offers, activations } = catalog;
-  for (const { serviceId, ...declaration } of demoServices) {
+const inTheStore: Offer = {
+  packageId: demoPackageId,
+  subscriptionId: demoSubscriptionId,
+  name: 'In the store',
+  services: demoServices.map(({ serviceId, ...declaration }) => {
     const { methods, paymentTypes } = { methods: [], paymentTypes: [], ...declaration };
     const input = { ...declaration, methods: [...methods], paymentTypes: [...paymentTypes] };
+    return { serviceId, input };
+  }),
+};
+
+type Seeded = Pick<Catalog, 'services' | 'offers' | 'activations' | 'configuration'>;
+
+/** Activations are never deleted: where one is, the rest was made too, and is now somebody's own. */
+async function isActivated({ activations }: Seeded, serviceId: string): Promise<boolean> {
+  const { items } = await activations.list(by, { serviceId, level }, { limit: 1 });
+  return items.length > 0;
+}
+
+async function seedOffer(catalog: Seeded, offer: Offer): Promise<void> {
+  const serviceIds = offer.services.map(({ serviceId }) => serviceId);
+  const standing = await Promise.all(serviceIds.map((id) => isActivated(catalog, id)));
+  if (standing.every((isMade) => isMade)) return;
+  const { services, offers, activations } = catalog;
+  for (const { serviceId, input } of offer.services) {
     await once(() => services.declare(by, input, serviceId));
     await services.publish(by, serviceId);
   }
-  const serviceIds = demoServices.map(({ serviceId }) => serviceId);
-  await once(() => offers.createPackage(by, { name: 'In the store', serviceIds }, demoPackageId));
-  await once(() => offers.subscribe(by, demoPackageId, demoSubscriptionId));
-  for (const serviceId of serviceIds) {
-    const { items } = await activations.list(by, { serviceId, level }, { limit: 1 });
-    if (items.length > 0) continue;
+  const { name, packageId, subscriptionId } = offer;
+  await once(() => offers.createPackage(by, { name, serviceIds }, packageId));
+  await once(() => offers.subscribe(by, packageId, subscriptionId));
+  await offer.configure?.(catalog.configuration);
+  for (const [at, serviceId] of serviceIds.entries()) {
+    if (standing[at] === true) continue;
     await activations.activate(by, { serviceId, level, entityId: organizationId });
   }
+}
+
+export async function seedServices(catalog: Seeded): Promise<void> {
+  await seedOffer(catalog, inTheStore);
+  await seedOffer(catalog, {
+    ...{ ...terminalParameters, services: [terminalParameters] },
+    configure: seedTerminalParameters,
+  });
 }

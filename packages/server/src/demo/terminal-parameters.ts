@@ -1,0 +1,79 @@
+// Seeds EMV terminal parameters with the keys of the test sets, and what some levels set of their own.
+import type { ActivationLevel, ServiceInput } from '@switchyard/contract';
+import {
+  terminalParameterDefaults,
+  terminalParameterDomain,
+  terminalParameterSchema,
+  testCaKeyValues,
+} from '@switchyard/emv';
+import { byPlatform, type Catalog } from '../catalog/index.ts';
+import { demoMerchants, organizationId, terminalParameterService } from './catalogue.ts';
+
+const { name, description, ...identifiers } = terminalParameterService;
+
+const input: ServiceInput = {
+  ...{ name, description, domain: terminalParameterDomain },
+  parameterSchema: terminalParameterSchema,
+  defaults: { ...terminalParameterDefaults, caKeys: testCaKeyValues() },
+};
+
+export const terminalParameters = { ...identifiers, name, input };
+
+const [cafe] = demoMerchants;
+const kiosk = cafe.stores[1]?.storeId ?? '';
+
+/** The acquirer stands in the Netherlands, one merchant in France, and one of its stores sells by itself. */
+const levels: readonly {
+  readonly level: ActivationLevel;
+  readonly entityId: string;
+  readonly values: Readonly<Record<string, unknown>>;
+}[] = [
+  {
+    level: 'Organization',
+    entityId: organizationId,
+    values: { terminal: { countryCode: '528' } },
+  },
+  {
+    level: 'Merchant',
+    entityId: cafe.merchantId,
+    values: {
+      terminal: { countryCode: '250' },
+      coBrandRules: [
+        {
+          ...{ name: 'CB with Visa', binFrom: '497000', binTo: '497999' },
+          applications: ['A0000000421010', 'A0000000031010'],
+          isCardholderChoice: true,
+        },
+        {
+          ...{ name: 'CB with Mastercard', binFrom: '513000', binTo: '513999' },
+          applications: ['A0000000421010', 'A0000000041010'],
+          isCardholderChoice: true,
+        },
+      ],
+    },
+  },
+  {
+    level: 'Store',
+    entityId: kiosk,
+    values: {
+      terminal: { terminalType: '25', terminalCapabilities: '60D8C8', isFallbackAllowed: false },
+      applications: {
+        A0000000031010: { contactless: { cvmRequiredLimitMinor: 2_500 } },
+        A0000000041010: { contactless: { cvmRequiredLimitMinor: 2_500 } },
+      },
+    },
+  },
+];
+
+/** What somebody has set meanwhile stays. */
+export async function seedTerminalParameters(
+  configuration: Catalog['configuration'],
+): Promise<void> {
+  const by = byPlatform(organizationId);
+  const { serviceId } = terminalParameterService;
+  for (const { level, entityId, values } of levels) {
+    const target = { level, entityId, serviceId };
+    const { version } = await configuration.get(by, target);
+    if (version === 0) await configuration.submit(by, target, values);
+  }
+}
