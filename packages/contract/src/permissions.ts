@@ -84,6 +84,24 @@ export const groupLevels = {
 export type GroupName = keyof typeof groupLevels;
 
 /**
+ * What each group is for, in the words of the specification.
+ *
+ * @example
+ * groupRights.org_custcare; // 'Provisioning and reporting data.'
+ */
+export const groupRights: Readonly<Record<GroupName, string>> = {
+  org_admin:
+    'Onboarding (provisioning, user management, configuration), application management, transaction reporting.',
+  org_custcare: 'Provisioning and reporting data.',
+  org_dfo: 'Device fleet operator: manages the devices of the organisation.',
+  org_dev: 'Developer: manages applications.',
+  merchant_manager:
+    'Administration (provisioning, user management, configuration), all payment actions, transaction reporting.',
+  org_supervisor: 'Provisioning and reporting data, refunds by web.',
+  org_operator: 'Debits.',
+};
+
+/**
  * The permissions of each group, after the rights that the specification gives it.
  *
  * `onb.approve` acts on sign-ups, and sign-ups belong to the platform's own organisation: the

@@ -31,7 +31,7 @@ import {
   systemClock,
   systemIds,
 } from './platform/index.ts';
-import { createProvisioning, type Provisioning } from './provisioning/index.ts';
+import { createProvisioning, type Provisioning, type UserDomains } from './provisioning/index.ts';
 import { registerReferenceRoutes } from './reference/index.ts';
 import { registerUsers } from './users/index.ts';
 import { createVault } from './vault/index.ts';
@@ -96,6 +96,17 @@ function deviceLookups({ findDevice, physicalDevices, merchants }: Provisioning)
       (await merchants.get({ organizationId }, id)).view.name,
   };
 }
+
+/** Provisioning makes user domains, and identity is built upon it: asked once the house stands. */
+const userDomainsOf = (identity: () => Identity): UserDomains => ({
+  of: (organizationId) => identity().userDomains.of(organizationId),
+  ofAll: (organizationIds) => identity().userDomains.ofAll(organizationIds),
+  async open(organizationId, userDomainId, trx) {
+    await identity().userDomains.open(organizationId, [userDomainId], trx);
+  },
+  close: (organizationId, trx) => identity().userDomains.close(organizationId, trx),
+  changed: (organizationId) => identity().userDomains.changed(organizationId),
+});
 
 /** Devices have a listener of their own; whether the API asks for their certificates is a setting. */
 async function listenersOf(
@@ -177,8 +188,11 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
   const mail = createMail({ settings, clock, ids });
   const audit = createAudit({ database, clock, jobs, masterKey });
   const outbox = createOutbox({ database, log, metrics });
-  const provisioning = createProvisioning({ database, clock, ids, audit });
-  const identity = createIdentity({
+  const provisioning = createProvisioning({
+    ...{ database, clock, ids, audit },
+    userDomains: userDomainsOf(() => identity),
+  });
+  const identity: Identity = createIdentity({
     ...{ database, settings, clock, ids, log, masterKey, jobs, mail },
     ...deviceLookups(provisioning),
     recordChange: audit.recordChange,
@@ -198,6 +212,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
     ids,
     metrics,
     verifyToken: identity.verifyToken,
+    findOrganization: provisioning.findOrganization,
     certificates: identity.devices.reader,
     ...(await listenersOf(deps, identity)),
     shownUserDomain: deps.shownUserDomain,

@@ -106,6 +106,7 @@ export async function openProvisioning(
     ids: systemIds,
     eagerSchemas: true,
     verifyToken: callers.verify,
+    findOrganization: provisioning.findOrganization,
   });
   provisioning.register(app);
   audit.register(app);

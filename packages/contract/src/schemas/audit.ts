@@ -29,6 +29,9 @@ const AuditActor = closed(
     kind: wordOf(['User', 'Application', 'Platform'], {
       description: 'A person, an application for itself, or the platform by a rule of its own.',
     }),
+    organizationId: Type.Optional(
+      identifier('Whose person or application, where an organisation above made the change.'),
+    ),
   },
   'Who made the change.',
 );

@@ -278,6 +278,47 @@ export const PhysicalDevice = closed(
 );
 export type PhysicalDevice = Static<typeof PhysicalDevice>;
 
+const parentOrganizationId = identifier('The organisation above; your own where it is left out.');
+
+const userDomainId = Type.String({
+  pattern: '^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$',
+  description: 'The user domain, in which its users and applications sign in. It keeps its name.',
+  examples: ['credit-du-canal'],
+});
+
+const approvalCodeRequired = Type.Boolean({
+  default: false,
+  description: 'Whether refunds and cancels are to need an approval code; not asked for yet.',
+});
+
+const organizationInput = {
+  ...commonInput,
+  parentOrganizationId: Type.Optional(parentOrganizationId),
+  userDomainId: Type.Optional(userDomainId),
+  approvalCodeRequired: Type.Optional(approvalCodeRequired),
+};
+
+/**
+ * An organisation as it is created, below the caller's own. It has a user domain where one is named.
+ *
+ * @example
+ * const body: OrganizationInput = { name: 'Crédit du Canal', userDomainId: 'credit-du-canal' };
+ */
+export const OrganizationInput = closed(organizationInput, 'An organisation as it is created.');
+export type OrganizationInput = Static<typeof OrganizationInput>;
+
+/**
+ * An organisation as it is replaced. Its place stays where it is left out, its user domain always.
+ *
+ * @example
+ * const body = { ...organization, approvalCodeRequired: true };
+ */
+export const OrganizationReplacement = replacement(
+  organizationInput,
+  {},
+  'An organisation as it is replaced.',
+);
+
 /**
  * An organisation as it stands.
  *
@@ -288,10 +329,12 @@ export const Organization = closed(
   {
     organizationId,
     parentOrganizationId: Type.Optional(identifier('The organisation above.')),
+    userDomainId: Type.Optional(userDomainId),
     ...commonInput,
+    approvalCodeRequired,
     ...commonAnswer,
   },
-  'An organisation: an acquirer with its merchants.',
+  'An organisation: an acquirer with its merchants, or one below it.',
 );
 export type Organization = Static<typeof Organization>;
 
@@ -302,7 +345,10 @@ export type Organization = Static<typeof Organization>;
  * Type.Object({ limit, cursor, ...provisioningFilters.stores });
  */
 export const provisioningFilters = {
-  organizations: commonFilters,
+  organizations: {
+    ...commonFilters,
+    parentOrganizationId: Type.Optional(identifier('Those right below this organisation.')),
+  },
   merchants: commonFilters,
   stores: { ...commonFilters, merchantId: Type.Optional(merchantId) },
   logicalDevices: {

@@ -4,6 +4,7 @@
  * Source of the words: OpenID Connect Core 1.0, 5.1 (claims) and 5.1.1 (address); ITU-T E.164.
  */
 import { type Static, Type } from 'typebox';
+import { type GroupName, groupLevels, permissions } from '../permissions.ts';
 import { closed, identifier, replacement, shortText } from './provisioned.ts';
 import { Timestamp, wordOf } from './values.ts';
 
@@ -171,6 +172,44 @@ export type UserView = Static<typeof UserView>;
  */
 export const UserStatus = closed({ status }, 'Whether a user can sign in.');
 export type UserStatus = Static<typeof UserStatus>;
+
+/**
+ * A predefined group of an organisation or of a merchant: users get it by its name.
+ *
+ * @example
+ * const { items } = (await response.json()) as { items: Group[] };
+ */
+export const Group = closed(
+  {
+    name: Type.String({
+      description: 'The identifier of the entity, `_`, and the group: what a user is given.',
+      examples: ['019823f0-5d2c-7a31-9a53-0c6f1f2e9b11_org_admin'],
+    }),
+    group: wordOf(Object.keys(groupLevels) as GroupName[], {
+      description: 'The group without the identifier of the entity.',
+    }),
+    entityId: identifier('The organisation or the merchant that the group is of.'),
+    level: wordOf(['organization', 'merchant'], { description: 'What kind of entity that is.' }),
+    rights: Type.String({ description: 'What it is for.' }),
+    permissions: Type.Array(wordOf(permissions, { description: 'A permission.' }), {
+      description: 'What its users may do.',
+    }),
+  },
+  'A predefined group.',
+);
+export type Group = Static<typeof Group>;
+
+/**
+ * What the list of groups is of, beside `limit` and `cursor`.
+ *
+ * @example
+ * Type.Object({ ...pageQuery, ...groupFilters });
+ */
+export const groupFilters = {
+  entityId: Type.Optional(
+    identifier('The organisation or a merchant of it; left out, what the caller belongs to.'),
+  ),
+};
 
 /**
  * What the list of users can be narrowed by, beside `limit` and `cursor`.

@@ -4,11 +4,17 @@ import type { Author } from './types.ts';
 
 /** @example await audit.record(trx, { ...actorOf(request.caller, request.id), action, entity, … }); */
 export function actorOf(
-  { subject, clientId, userId }: Pick<Caller, 'subject' | 'clientId' | 'userId'>,
+  {
+    subject,
+    clientId,
+    userId,
+    homeOrganizationId: organizationId,
+  }: Pick<Caller, 'subject' | 'clientId' | 'userId' | 'homeOrganizationId'>,
   requestId: string,
 ): Author {
   const kind = userId === undefined ? 'Application' : 'User';
-  return { actor: { subject, clientId, kind }, requestId };
+  const home = organizationId === undefined ? {} : { organizationId };
+  return { actor: { subject, clientId, kind, ...home }, requestId };
 }
 
 /** Of what nobody asked for: seeds, jobs, rules. */

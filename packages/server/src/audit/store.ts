@@ -23,6 +23,7 @@ type RecordRow = {
   actor_subject: string;
   actor_client_id: string;
   actor_kind: AuditRecord['actor']['kind'];
+  actor_organization_id: string | null;
   action: string;
   entity_type: string;
   entity_id: string;
@@ -66,10 +67,10 @@ export async function lockHead(trx: Kysely<unknown>, organizationId: string): Pr
 /** Members of the first jsonb are columns, so one statement takes one record and ten thousand alike. */
 const appendText = `WITH added AS (
     INSERT INTO audit_records (organization_id, sequence, at, actor_subject, actor_client_id,
-      actor_kind, action, entity_type, entity_id, merchant_id, before_change, after_change,
-      request_id, previous_hash, hash)
+      actor_kind, actor_organization_id, action, entity_type, entity_id, merchant_id,
+      before_change, after_change, request_id, previous_hash, hash)
     SELECT $1, r.sequence, r.at, r.actor->>'subject', r.actor->>'clientId', r.actor->>'kind',
-      r.action, r.entity->>'type', r.entity->>'id', (r.entity->>'merchantId')::uuid, r.before,
+      (r.actor->>'organizationId')::uuid, r.action, r.entity->>'type', r.entity->>'id', (r.entity->>'merchantId')::uuid, r.before,
       r.after, r."requestId", r."previousHash", r.hash
     FROM jsonb_to_recordset($2::jsonb) AS r(sequence bigint, at timestamptz, actor jsonb,
       action text, entity jsonb, before jsonb, after jsonb, "requestId" text,
@@ -158,8 +159,8 @@ export type RecordFilters = {
 type Cut = { readonly isAscending: boolean; readonly limit: number; readonly after?: number };
 
 const recordColumns = `organization_id, sequence, at, actor_subject, actor_client_id, actor_kind,
-  action, entity_type, entity_id, merchant_id, before_change, after_change, request_id,
-  previous_hash, hash`;
+  actor_organization_id, action, entity_type, entity_id, merchant_id, before_change, after_change,
+  request_id, previous_hash, hash`;
 
 /** Time does not run backwards in a chain, so a span of time is a span of sequences. */
 const spanEnds = {
@@ -222,6 +223,7 @@ export async function findRecord(
 /** As it was when its hash was taken: members that were absent are absent. */
 function recordOf(row: RecordRow): AuditRecord {
   const { merchant_id: merchantId, before_change, after_change, request_id } = row;
+  const { actor_organization_id: actorOrganization } = row;
   return {
     organizationId: row.organization_id,
     sequence: row.sequence,
@@ -230,6 +232,7 @@ function recordOf(row: RecordRow): AuditRecord {
       subject: row.actor_subject,
       clientId: row.actor_client_id,
       kind: row.actor_kind,
+      ...(actorOrganization === null ? {} : { organizationId: actorOrganization }),
     },
     action: row.action,
     entity: {

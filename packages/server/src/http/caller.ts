@@ -6,8 +6,11 @@ export type Caller = {
   readonly clientId: string;
   /** The user, where the token was given to one; without it the application acts for itself. */
   readonly userId?: string;
+  /** The user domain; empty where the organisation that is acted in has none. */
   readonly realm: string;
   readonly organizationId: string;
+  /** The caller's own organisation, where the request acts in one below it. */
+  readonly homeOrganizationId?: string;
   readonly entityType: 'tenant' | 'merchant';
   readonly entityId: string;
   readonly merchantId?: string;

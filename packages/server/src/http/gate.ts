@@ -1,6 +1,7 @@
 // What every declared route asks before it reads a body, in the published order.
 import { type ErrorCode, Refusal } from '@switchyard/contract';
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
+import { isActedFromAbove } from './acting.ts';
 import { createPermissionCheck } from './authenticate.ts';
 import type { Caller } from './caller.ts';
 import type { CertificateReader } from './client-certificates.ts';
@@ -15,6 +16,8 @@ export const urlLimitChars = 8192;
 
 export type GateDeps = {
   readonly authenticate: (request: FastifyRequest) => Promise<Caller>;
+  /** The caller in the organisation that the request names. */
+  readonly act: (request: FastifyRequest, caller: Caller) => Promise<Caller>;
   readonly rateLimits: RateLimits;
   readonly loadShedding: LoadShedding;
   readonly certificates: Pick<CertificateReader, 'demand'>;
@@ -25,13 +28,14 @@ type Gate = (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDone
 const json = ['application/json'];
 
 export function createGate(facts: RouteFacts, deps: GateDeps): Gate {
-  const { authenticate, rateLimits, loadShedding, certificates } = deps;
+  const { authenticate, act, rateLimits, loadShedding, certificates } = deps;
   const priority = facts.priority ?? 'sale';
   const needsCertificate = facts.permission === 'certificate';
   const isPublic = facts.permission === 'public' || needsCertificate;
   const takeRate = rateLimits.policy(facts.rateLimit ?? (isPublic ? 'public' : 'default'));
   const checkPermission = createPermissionCheck(facts.permission);
   const checkTransport = createTransportCheck(facts);
+  const isActed = isActedFromAbove(facts.permission);
 
   async function checkCaller(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     if (isPublic) {
@@ -43,6 +47,7 @@ export function createGate(facts: RouteFacts, deps: GateDeps): Gate {
     request.caller = caller;
     takeRate(caller, reply);
     checkPermission(caller);
+    if (isActed) request.caller = await act(request, caller);
   }
 
   return (request, reply, done) => {

@@ -1,4 +1,5 @@
 // The door of http: what the composition and the rooms may use.
+export type { FindOrganization } from './acting.ts';
 export { type Asset, createAsset } from './assets.ts';
 export type { Caller, Presented, VerifyToken } from './caller.ts';
 export {

@@ -2,6 +2,7 @@
 import type { ErrorCode, Outcome, Permission, Refusal } from '@switchyard/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
+import { withActing } from './acting.ts';
 import type { Caller } from './caller.ts';
 
 /** Means the same as the member `clientOperationId`; both with different values are refused. */
@@ -104,7 +105,7 @@ export function route<
   const P extends TSchema | undefined = undefined,
 >(app: FastifyInstance, declared: Route<A, B, Q, P>): void {
   const { handler, ...given } = declared;
-  const facts: RouteFacts = withBody(given);
+  const facts: RouteFacts = withActing(withBody(given));
   const schema = {
     ...(facts.body === undefined ? {} : { body: facts.body }),
     ...(facts.query === undefined ? {} : { querystring: facts.query }),

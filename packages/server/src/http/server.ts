@@ -5,6 +5,7 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } 
 import serverPackage from '../../package.json' with { type: 'json' };
 import type { Ids, Log, Metrics } from '../platform/index.ts';
 import { logAccess } from './access-log.ts';
+import { createActing, type FindOrganization } from './acting.ts';
 import { createAnswerCheck } from './answer-check.ts';
 import { createAuthenticate } from './authenticate.ts';
 import type { VerifyToken } from './caller.ts';
@@ -49,6 +50,8 @@ export type HttpDeps = {
   readonly metrics?: Metrics;
   readonly ids: Ids;
   readonly verifyToken: VerifyToken;
+  /** Left out: nobody acts in another organisation. */
+  readonly findOrganization?: FindOrganization;
   /** Left out: no client certificate is accepted. */
   readonly certificates?: CertificateReader;
   /** For peers that prove themselves by certificate; left out: there is none. */
@@ -114,6 +117,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   obeyHouseRules(app, { drain, certificates, routes, second, baseUrl: settings.baseUrl });
   guardRoutes(app, operations, routes, {
     authenticate: createAuthenticate(verifyToken, certificates.presentedBy),
+    act: createActing(deps.findOrganization ?? (async () => undefined)),
     rateLimits: createRateLimits(deps.rateLimits),
     loadShedding,
     certificates,

@@ -37,6 +37,7 @@ import type { Sessions } from './sessions.ts';
 import { createIdentityStore } from './store.ts';
 import { createSweep } from './sweep.ts';
 import type { FindDevice } from './types.ts';
+import { createUserDomains, type NewUserDomain } from './user-domains.ts';
 import { createVerifyToken } from './verify-token.ts';
 
 export type { Accounts, Profile, Upon, User, Within } from './accounts/index.ts';
@@ -47,6 +48,7 @@ export type { FindHardware, Hardware, NameMerchant } from './devices/types.ts';
 export type { KeyFacts } from './key-rotation.ts';
 export type { TokenLimits } from './rate-limits.ts';
 export type { FindDevice, FoundDevice } from './types.ts';
+export { reservedDomainNames } from './user-domains.ts';
 
 /** What the device listener serves, and what nobody else does. */
 export const deviceListener = { prefix: devicePrefix, only: [deviceTokenPath] } as const;
@@ -82,7 +84,6 @@ export type IdentityDeps = {
   readonly nameMerchant?: NameMerchant;
 };
 
-export type NewUserDomain = { readonly userDomainId: string; readonly organizationId: string };
 export type IssuedCredentials = { readonly clientId: string; readonly clientSecret: string };
 
 export type Identity = {
@@ -106,6 +107,8 @@ export type Identity = {
   createUserDomain(domain: NewUserDomain): Promise<void>;
   /** Undefined where the organisation has none yet. */
   userDomainOf(organizationId: string): Promise<string | undefined>;
+  /** All that the organisations' own administration asks of user domains. */
+  readonly userDomains: ReturnType<typeof createUserDomains>;
   /** The platform's own organisation: the role of its operator is given nowhere else. */
   isOperator(organizationId: string): Promise<boolean>;
   /** New keys sign in an hour; false where that is under way already. */
@@ -172,13 +175,8 @@ export function createIdentity(deps: IdentityDeps): Identity {
     ...{ accounts, interactions, sessions, entities, clock, ids, masterKey, settings, frame },
     findRealm: realms.find,
   });
+  const userDomains = createUserDomains({ realms, rotation, store });
   const sweep = createSweep({ entities, families, accounts, clock, log });
-
-  /** From then on its signing keys rotate by themselves. */
-  async function create(domain: NewUserDomain): Promise<void> {
-    await realms.create(domain);
-    await rotation.arm(domain);
-  }
 
   async function demandDomain(userDomainId: string, organizationId: string): Promise<void> {
     const realm = await realms.find(userDomainId);
@@ -216,9 +214,10 @@ export function createIdentity(deps: IdentityDeps): Identity {
       const made = { ...told, store: applicationStore, applications, places, allowsLoopback };
       registerApplicationRoutes(app, createApplicationManagement(made));
     },
-    createRealm: create,
-    createUserDomain: create,
-    userDomainOf: store.findDomainOf,
+    createRealm: userDomains.create,
+    createUserDomain: userDomains.create,
+    userDomainOf: userDomains.of,
+    userDomains,
     isOperator: (organizationId) => applicationStore.hasRole(organizationId, 'PlatformOperator'),
     rotateKeys: rotation.rotate,
     replaceKeysAtOnce: rotation.replaceAtOnce,

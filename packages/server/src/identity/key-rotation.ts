@@ -1,6 +1,7 @@
 // Replaces the signing keys of a realm: after so many days, when asked to, and in an emergency at once.
 import { hash } from 'node:crypto';
 import { refuse } from '@switchyard/contract';
+import type { Kysely } from 'kysely';
 import {
   type Clock,
   isoTime,
@@ -134,11 +135,14 @@ export function createKeyRotation(deps: Deps) {
 
   return {
     /** From now on the realm's keys rotate by themselves; new ones have a day at least. */
-    async arm({ userDomainId, organizationId }: Omit<UserDomain, 'status'>): Promise<void> {
+    async arm(
+      { userDomainId, organizationId }: Omit<UserDomain, 'status'>,
+      trx?: Kysely<unknown>,
+    ): Promise<void> {
       const jobId = jobIdOf(organizationId);
       const payload = { userDomainId };
       const dueAt = clock.now() + lookAgainMs;
-      await jobs?.enqueue({ organizationId, jobId, kind: jobKind, payload, dueAt });
+      await jobs?.enqueue({ organizationId, jobId, kind: jobKind, payload, dueAt }, trx);
     },
 
     /** False where the next keys are published already and wait for their hour. */

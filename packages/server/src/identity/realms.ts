@@ -1,5 +1,6 @@
 // Realms: a user domain with its keys, kept in a bounded cache that follows rotation and revocation.
 import { refuse } from '@switchyard/contract';
+import type { Kysely } from 'kysely';
 import type { Clock, Log } from '../platform/index.ts';
 import { createCachedLookup } from './cached-lookup.ts';
 import { type EntityStore, revokedTokensMax } from './entity-store.ts';
@@ -94,7 +95,10 @@ export function createRealms(deps: Deps) {
     },
 
     /** Makes the domain and its first keys; the same call again changes nothing. */
-    async create(wanted: { userDomainId: string; organizationId: string }): Promise<void> {
+    async create(
+      wanted: { userDomainId: string; organizationId: string },
+      trx?: Kysely<unknown>,
+    ): Promise<void> {
       const { userDomainId, organizationId } = wanted;
       if (!userDomainPattern.test(userDomainId)) {
         refuse('field_invalid', 'A user domain is 1 to 63 of a-z, 0-9 and inner hyphens.');
@@ -103,9 +107,8 @@ export function createRealms(deps: Deps) {
       if (standing?.organizationId === organizationId) return;
       const now = clock.now();
       const keys = await keyRing.make(organizationId, now);
-      if (
-        !(await store.insertDomain({ userDomainId, organizationId, status: 'Enabled' }, keys, now))
-      ) {
+      const domain = { userDomainId, organizationId, status: 'Enabled' } as const;
+      if (!(await store.insertDomain(domain, keys, now, trx))) {
         refuse('already_exists', 'The user domain or the organization has one already.');
       }
       changed(userDomainId);

@@ -76,13 +76,23 @@ export function createIdentityStore(database: Database) {
       return row?.user_domain_id;
     },
 
+    /** By organisation, of those that have one. */
+    async findDomainsOf(organizationIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
+      const rows = await database.query<DomainRow>(
+        'SELECT organization_id, user_domain_id FROM user_domains WHERE organization_id = ANY($1)',
+        [organizationIds],
+      );
+      return new Map(rows.map((row) => [row.organization_id, row.user_domain_id]));
+    },
+
     /** False where the name or the organisation has a domain already: then nothing was written. */
     async insertDomain(
       domain: UserDomain,
       keys: readonly SealedKey[],
       at: number,
+      within?: Kysely<unknown>,
     ): Promise<boolean> {
-      return database.transaction(async (trx) => {
+      const insert = async (trx: Kysely<unknown>): Promise<boolean> => {
         const made = await sql`INSERT INTO user_domains
             (user_domain_id, organization_id, status, created_at)
           VALUES (${domain.userDomainId}, ${domain.organizationId}, ${domain.status}, ${isoTime(at)})
@@ -90,7 +100,15 @@ export function createIdentityStore(database: Database) {
         if (made.rows.length === 0) return false;
         await insertKeys(trx, domain.organizationId, keys, at);
         return true;
-      });
+      };
+      return within === undefined ? database.transaction(insert) : insert(within);
+    },
+
+    /** Tells its name, where there was one. */
+    async closeDomain(organizationId: string, trx: Kysely<unknown>): Promise<string | undefined> {
+      const { rows } = await sql<DomainRow>`UPDATE user_domains SET status = 'Disabled'
+        WHERE organization_id = ${organizationId} RETURNING user_domain_id`.execute(trx);
+      return rows[0]?.user_domain_id;
     },
 
     async listKeys(organizationId: string, at: number): Promise<SealedKey[]> {

@@ -1,5 +1,4 @@
 // What follows a decision: jobs whose steps can be done again, so that a stop in the middle costs nothing.
-import { Refusal } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
 import { platformAuthor, type Recorder } from '../audit/index.ts';
 import type { Identity, User } from '../identity/index.ts';
@@ -20,10 +19,7 @@ export type ApprovalDeps = {
   readonly mail: Pick<Mail, 'send'>;
   readonly audit: Pick<Recorder, 'record'>;
   readonly provisioning: Pick<Provisioning, 'organizations'>;
-  readonly identity: Pick<
-    Identity,
-    'accounts' | 'createUserDomain' | 'userDomainOf' | 'isOperator'
-  >;
+  readonly identity: Pick<Identity, 'accounts' | 'userDomains' | 'userDomainOf' | 'isOperator'>;
 };
 
 export type Approval = ReturnType<typeof createApproval>;
@@ -31,21 +27,6 @@ export type Approval = ReturnType<typeof createApproval>;
 export function createApproval(deps: ApprovalDeps) {
   const { database, clock, ids, jobs, mail, audit, provisioning, identity } = deps;
   const store = createSignUpStore(database);
-
-  async function domainFor({ organizationId, organizationName }: SignUpRecord): Promise<string> {
-    const standing = await identity.userDomainOf(organizationId);
-    const names =
-      standing === undefined ? domainNames(organizationName, organizationId) : [standing];
-    for (const userDomainId of names) {
-      try {
-        await identity.createUserDomain({ userDomainId, organizationId });
-        return userDomainId;
-      } catch (error) {
-        if (!(error instanceof Refusal) || error.code !== 'already_exists') throw error;
-      }
-    }
-    throw new Error('no name for the user domain was free');
-  }
 
   /** With the mail that invites him, in one commit: whoever is there was invited. */
   async function inviteFirst(signUp: SignUpRecord, userDomainId: string): Promise<void> {
@@ -78,7 +59,8 @@ export function createApproval(deps: ApprovalDeps) {
     if (signUp?.status !== 'Approving') return;
     const organization = { name: signUp.organizationName, labels: { persona: signUp.persona } };
     await provisioning.organizations.createOnce({ organizationId }, organization, organizationId);
-    const userDomainId = await domainFor(signUp);
+    const names = domainNames(signUp.organizationName, organizationId);
+    const userDomainId = await identity.userDomains.open(organizationId, names);
     await inviteFirst(signUp, userDomainId);
     await database.transaction((trx) =>
       store.move(trx, organizationId, 'Approved', clock.now(), userDomainId),

@@ -1,11 +1,7 @@
 // Names that follow from a sign-up: the user domain, the first user, his language.
+import { reservedDomainNames } from '../identity/index.ts';
 
 const slugCharsMax = 40;
-/** Hosts and words that must not pass for a client of the platform. */
-const reserved: ReadonlySet<string> = new Set([
-  ...['admin', 'api', 'auth', 'demo', 'mail', 'master', 'operator', 'portal', 'provider'],
-  ...['platform', 'support', 'switchyard', 'www'],
-]);
 const usernamePattern = /^[a-z0-9][a-z0-9._+@-]{0,63}$/;
 
 /** `Crédit d’Été & Fils` is `credit-d-ete-fils`. */
@@ -17,7 +13,9 @@ export function slugOf(name: string): string {
     .replace(/[^a-z0-9]+/g, '-')
     .slice(0, slugCharsMax)
     .replace(/^-+|-+$/g, '');
-  return plain === '' || reserved.has(plain) ? `client${plain === '' ? '' : `-${plain}`}` : plain;
+  return plain === '' || reservedDomainNames.has(plain)
+    ? `client${plain === '' ? '' : `-${plain}`}`
+    : plain;
 }
 
 /** What to try, in this order: the last ones belong to nobody else. */

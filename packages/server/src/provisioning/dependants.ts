@@ -3,13 +3,15 @@ import type { Dependants } from './errors.ts';
 import type { Run, Table } from './store.ts';
 
 /** How many dependants of a kind an answer names. */
-const namedMax = 20;
+export const namedMax = 20;
 
 export type DependantKind = {
   readonly type: string;
   readonly table: Table;
   /** The column that points at the thing. */
   readonly column: string;
+  /** Of whatever organisation: for those that are right below the thing. */
+  readonly crossesTenants?: boolean;
 };
 
 export async function findDependants(
@@ -19,12 +21,13 @@ export async function findDependants(
   kinds: readonly DependantKind[],
 ): Promise<Dependants[]> {
   const found: Dependants[] = [];
-  for (const { type, table, column } of kinds) {
+  for (const { type, table, column, crossesTenants = false } of kinds) {
     const rows = await run(
       `SELECT ${table.id} AS id, name, count(*) OVER () AS total FROM ${table.name}
-       WHERE organization_id = $1 AND ${column} = $2 AND removed_at IS NULL
+       WHERE ${column} = $1 ${crossesTenants ? '' : 'AND organization_id = $2'}
+         AND removed_at IS NULL
        ORDER BY ${table.id} LIMIT ${namedMax}`,
-      [organizationId, id],
+      crossesTenants ? [id] : [id, organizationId],
     );
     const [first] = rows;
     if (first === undefined) continue;

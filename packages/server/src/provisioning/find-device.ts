@@ -17,16 +17,21 @@ export type FoundDevice = {
 };
 
 export type DeviceFinder = {
-  /** Undefined too where the device, its store, merchant or organisation is disabled. */
+  /** Undefined too where the device, its store, merchant or an organisation above is disabled. */
   find(
     organizationId: string,
     merchantId: string | undefined,
     nameOrId: string,
   ): Promise<FoundDevice | undefined>;
   forget(organizationId: string): void;
+  clear(): void;
 };
 
-type Name = { readonly id?: string; readonly serialNumber?: string; readonly prefix?: string };
+export type Name = {
+  readonly id?: string;
+  readonly serialNumber?: string;
+  readonly prefix?: string;
+};
 
 /** `MAKE_MODEL-serial`, the serial alone (it holds no hyphen), or an identifier. */
 const namePattern = /^(?:(?<prefix>[A-Z0-9_]{1,64})-)?(?<serial>[A-Za-z0-9._]{1,32})$/;
@@ -59,9 +64,12 @@ const findPlace = `WITH named AS (
     AND d.logical_device_id = coalesce((SELECT logical_device_id FROM named), $2::uuid)
     AND d.removed_at IS NULL AND s.removed_at IS NULL AND m.removed_at IS NULL
     AND o.removed_at IS NULL AND d.status = 'Enabled' AND s.status = 'Enabled'
-    AND m.status = 'Enabled' AND o.status = 'Enabled'`;
+    AND m.status = 'Enabled' AND o.status = 'Enabled'
+    AND NOT EXISTS (SELECT 1 FROM organizations a
+      WHERE a.organization_id = ANY (o.ancestor_ids) AND a.status = 'Disabled')`;
 
-function readName(text: string): Name | undefined {
+/** Undefined where no device can go by such a name. */
+export function readName(text: string): Name | undefined {
   if (isUuid(text)) return { id: text };
   const { prefix, serial } = namePattern.exec(text)?.groups ?? {};
   if (serial === undefined) return undefined;
@@ -115,5 +123,6 @@ export function createDeviceFinder({
       return merchantId === undefined || found?.merchantId === merchantId ? found : undefined;
     },
     forget: places.forget,
+    clear: places.clear,
   };
 }

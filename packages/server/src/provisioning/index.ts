@@ -15,13 +15,15 @@ import { createAcquirerLinks, createLinkDirectory, type LinkToOpen } from './acq
 import { createDeviceFinder, type FoundDevice } from './find-device.ts';
 import { createLogicalDevices, type LogicalDevices } from './logical-devices.ts';
 import { createMerchants } from './merchants.ts';
-import { createOrganizations } from './organizations.ts';
+import { createOrganizations, createOrganizationsBelow } from './organizations.ts';
 import { createPhysicalDevices } from './physical-devices.ts';
 import type { AcquirerContract, Names, Resolved, Within } from './resolution.ts';
 import { createResolver } from './resolve.ts';
 import type { Resource, Deps as ResourceDeps } from './resource.ts';
 import { registerProvisioningRoutes } from './routes.ts';
 import { createStores } from './stores.ts';
+import { createTree, type StandingOrganization } from './tree.ts';
+import { noUserDomains, type UserDomains } from './user-domains.ts';
 
 export type { LinkToOpen } from './acquirer-links.ts';
 export type { FoundDevice } from './find-device.ts';
@@ -36,12 +38,16 @@ export type {
 export type { Resource, Versioned } from './resource.ts';
 export { tsnOf } from './rules.ts';
 export type { Scope } from './scope.ts';
+export type { StandingOrganization } from './tree.ts';
+export type { UserDomains } from './user-domains.ts';
 
 export type ProvisioningDeps = {
   readonly database: Database;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly audit: Recorder;
+  /** Left out, no organisation has a user domain: for tests of other things. */
+  readonly userDomains?: UserDomains;
 };
 
 export type Provisioning = {
@@ -67,6 +73,10 @@ export type Provisioning = {
     merchantId: string | undefined,
     nameOrId: string,
   ): Promise<FoundDevice | undefined>;
+  /** Remembered for a moment; undefined where there is none, or it was removed. */
+  findOrganization(organizationId: string): Promise<StandingOrganization | undefined>;
+  /** The organisations above one, from the top down; none where there is no such organisation. */
+  ancestorsOf(organizationId: string): Promise<readonly string[]>;
   readonly organizations: Resource<Organization>;
   readonly merchants: Resource<Merchant>;
   readonly stores: Resource<Store>;
@@ -78,16 +88,22 @@ export type Provisioning = {
 
 /** @example const provisioning = createProvisioning({ database, clock, ids, audit }); */
 export function createProvisioning(given: ProvisioningDeps): Provisioning {
-  const { database, clock, ids, audit } = given;
+  const { database, clock, ids, audit, userDomains = noUserDomains } = given;
   const resolver = createResolver({ database, clock });
   const devices = createDeviceFinder({ database, clock });
   const onWrite = (organizationId: string) => {
     resolver.forget(organizationId);
     devices.forget(organizationId);
   };
+  const tree = createTree({ database, clock, userDomains });
+  /** An organisation that was moved or disabled is another one for all that is below it. */
+  const onOrganizationWrite = () => {
+    for (const { clear } of [tree, resolver, devices]) clear();
+  };
   const deps: ResourceDeps = { database, clock, ids, audit, onWrite };
+  const organizationDeps = { ...deps, onWrite: onOrganizationWrite, userDomains };
   const resources = {
-    organizations: createOrganizations(deps),
+    organizations: createOrganizations(organizationDeps),
     merchants: createMerchants(deps),
     stores: createStores(deps),
     logicalDevices: createLogicalDevices(deps),
@@ -97,7 +113,12 @@ export function createProvisioning(given: ProvisioningDeps): Provisioning {
   };
   return {
     ...resources,
-    register: (app) => registerProvisioningRoutes(app, resources),
+    register(app) {
+      const organizations = createOrganizationsBelow(resources.organizations, userDomains);
+      registerProvisioningRoutes(app, { ...resources, organizations });
+    },
+    findOrganization: tree.find,
+    ancestorsOf: tree.ancestorsOf,
     resolve: resolver.resolve,
     contract: resolver.contract,
     findDevice: devices.find,

@@ -35,5 +35,6 @@ export function createMemory<Value>(clock: Clock) {
         if (entry.organizationId === organizationId) remembered.delete(key);
       }
     },
+    clear: () => remembered.clear(),
   };
 }

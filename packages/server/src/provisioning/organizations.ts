@@ -1,22 +1,183 @@
-// Organisations: each is a tenant of its own.
+// Organisations: each is a tenant of its own, and those below it are looked after from above.
 import type { Organization } from '@switchyard/contract';
-import { createResource, type Deps, type Kind, type Resource } from './resource.ts';
-import { organizations } from './tables.ts';
+import { refuse } from '@switchyard/contract';
+import { refuseField, refuseUnknown } from './errors.ts';
+import type { Lookup } from './lookup.ts';
+import { createResource, type Deps, type Input, type Kind, type Resource } from './resource.ts';
+import type { Scope } from './scope.ts';
+import { createRecords, type Row, type Run } from './store.ts';
+import { acquirerLinks, merchants, organizations, physicalDevices } from './tables.ts';
+import {
+  ancestorsIn,
+  holdTree,
+  levelsBelow,
+  moveBelow,
+  organizationLevelsMax,
+  uuidsText,
+} from './tree.ts';
+import { openDomain, type UserDomains } from './user-domains.ts';
 import { commonMembers, viewOf } from './view.ts';
 
-const kind: Kind<Organization> = {
+const records = createRecords(organizations);
+
+type Given = Deps & { readonly userDomains: UserDomains };
+
+const idOf = (row: Row): string => String(row['organization_id']);
+const parentOf = (row: Row | undefined): string | undefined => {
+  const parent = row?.['parent_organization_id'] ?? undefined;
+  return parent === undefined ? undefined : String(parent);
+};
+
+/** The place that an input asks for; undefined where nothing is to move. */
+function wantedParent(input: Input, current: Row | undefined): string | undefined {
+  const named = input['parentOrganizationId'];
+  if (named === undefined) return undefined;
+  const wanted = String(named).toLowerCase();
+  return wanted === parentOf(current) ? undefined : wanted;
+}
+
+/** Above itself nobody decides anything. */
+function refuseOwnChanges(input: Input, current: Row): void {
+  const detail = 'is changed by an organisation above alone';
+  if (wantedParent(input, current) !== undefined) {
+    refuseField('/parentOrganizationId', detail, 'field_read_only');
+  }
+  const { status } = input;
+  if (status !== undefined && status !== current['status']) {
+    refuseField('/status', detail, 'field_read_only');
+  }
+}
+
+/** The columns of a place below an organisation that the caller sees. */
+async function placeColumns(
+  run: Run,
+  scope: Scope,
+  parentId: string,
+  current: Row | undefined,
+): Promise<Row> {
+  const parent =
+    (await records.find(run, scope, parentId)) ?? refuseUnknown('organization_not_found');
+  const ancestorIds = [...ancestorsIn(parent), parentId];
+  if (current !== undefined && ancestorIds.includes(idOf(current))) {
+    refuseField('/parentOrganizationId', 'is the organisation itself, or below it');
+  }
+  const below = current === undefined ? 0 : await levelsBelow(run, current);
+  if (ancestorIds.length + 1 + below > organizationLevelsMax) {
+    refuseField('/parentOrganizationId', `would make more than ${organizationLevelsMax} levels`);
+  }
+  if (current !== undefined) await moveBelow(run, current, ancestorIds);
+  return { parent_organization_id: parentId, ancestor_ids: uuidsText(ancestorIds) };
+}
+
+async function columnsOf(
+  { run }: Lookup,
+  scope: Scope,
+  input: Input,
+  current: Row | undefined,
+): Promise<Row> {
+  const isOwn = current !== undefined && idOf(current) === scope.organizationId;
+  if (isOwn) refuseOwnChanges(input, current);
+  const parentId = wantedParent(input, current);
+  const place = parentId === undefined ? {} : await placeColumns(run, scope, parentId, current);
+  return {
+    approval_code_required: input['approvalCodeRequired'] ?? false,
+    ...place,
+    ...(isOwn ? { status: current['status'] } : {}),
+  };
+}
+
+const kindOf = (userDomains: UserDomains): Kind<Organization> => ({
   table: organizations,
   notFound: 'organization_not_found',
   idMember: 'organizationId',
-  filters: {},
-  dependants: [],
+  filters: {
+    parentOrganizationId: (value) => ({
+      of: (placeholder) => `parent_organization_id = ${placeholder}`,
+      value,
+    }),
+  },
+  dependants: [
+    {
+      type: 'Organization',
+      table: organizations,
+      column: 'parent_organization_id',
+      crossesTenants: true,
+    },
+    { type: 'Merchant', table: merchants, column: 'organization_id' },
+    { type: 'PhysicalDevice', table: physicalDevices, column: 'organization_id' },
+    { type: 'AcquirerLink', table: acquirerLinks, column: 'organization_id' },
+  ],
+  hold: (run, { organizationId }) => holdTree(run, organizationId),
+  beside: {
+    async created(trx, row, input) {
+      const wanted = input['userDomainId'];
+      if (wanted !== undefined) await openDomain(userDomains, idOf(row), String(wanted), trx);
+    },
+    removed: (trx, row) => userDomains.close(idOf(row), trx),
+  },
   toView: (row) =>
-    viewOf(row, { ...commonMembers(row), parentOrganizationId: row['parent_organization_id'] }),
-  columns: async (_run, _scope, input) => ({
-    parent_organization_id: input['parentOrganizationId'] ?? null,
-  }),
-  readOnly: (row) => ({ parentOrganizationId: row['parent_organization_id'] ?? undefined }),
-};
+    viewOf(row, {
+      ...commonMembers(row),
+      parentOrganizationId: parentOf(row),
+      approvalCodeRequired: row['approval_code_required'],
+    }),
+  columns: columnsOf,
+  readOnly: () => ({}),
+});
 
-export const createOrganizations = (deps: Deps): Resource<Organization> =>
-  createResource(deps, kind);
+/** The platform makes those at the top; whoever comes by the API makes them below itself. */
+export function createOrganizations(given: Given): Resource<Organization> {
+  return createResource(given, kindOf(given.userDomains));
+}
+
+/** As the API has them: with their user domains, and below the caller's own. */
+export function createOrganizationsBelow(
+  own: Resource<Organization>,
+  userDomains: UserDomains,
+): Resource<Organization> {
+  async function withDomains(views: readonly Organization[]): Promise<Organization[]> {
+    const domains = await userDomains.ofAll(views.map(({ organizationId }) => organizationId));
+    return views.map((view) => {
+      const userDomainId = domains.get(view.organizationId);
+      return userDomainId === undefined ? view : { ...view, userDomainId };
+    });
+  }
+
+  async function withDomain<Found extends { readonly view: Organization }>(found: Found) {
+    const [view = found.view] = await withDomains([found.view]);
+    return { ...found, view };
+  }
+
+  async function refuseOtherDomain(organizationId: string, { userDomainId }: Input) {
+    if (userDomainId === undefined) return;
+    if (userDomainId === (await userDomains.of(organizationId))) return;
+    refuseField('/userDomainId', 'is read-only', 'field_read_only');
+  }
+
+  return {
+    ...own,
+    async create(scope, input, id) {
+      const parentOrganizationId = input['parentOrganizationId'] ?? scope.organizationId;
+      const made = await own.create(scope, { ...input, parentOrganizationId }, id);
+      await userDomains.changed(made.view.organizationId);
+      return withDomain(made);
+    },
+    async list(scope, query, page) {
+      const { items, next } = await own.list(scope, query, page);
+      return { items: await withDomains(items), next };
+    },
+    get: async (scope, id) => withDomain(await own.get(scope, id)),
+    async replace(scope, id, input, ifMatch) {
+      const { view } = await own.get(scope, id);
+      await refuseOtherDomain(view.organizationId, input);
+      return withDomain(await own.replace(scope, id, input, ifMatch));
+    },
+    async remove(scope, id, ifMatch) {
+      if (id.toLowerCase() === scope.organizationId) {
+        refuse('permission_denied', 'An organisation is removed by one above it alone.');
+      }
+      await own.remove(scope, id, ifMatch);
+      await userDomains.changed(id.toLowerCase());
+    },
+  };
+}

@@ -12,13 +12,15 @@ import {
   type Within,
 } from './resolution.ts';
 import { isUuid } from './rules.ts';
-import { findContract, resolveNames } from './statements.ts';
+import { findContract, findDisabled, resolveNames } from './statements.ts';
 import type { Row } from './store.ts';
+import { uuidsText } from './tree.ts';
 
 export type Resolver = {
   resolve(organizationId: string, names: Names, within?: Within): Promise<Resolved>;
   contract(organizationId: string, contractId: string): Promise<AcquirerContract | undefined>;
   forget(organizationId: string): void;
+  clear(): void;
 };
 
 /** Text that is no UUID is unknown, and never reaches the database. */
@@ -55,7 +57,16 @@ export function createResolver({
       storeId ?? null,
       deviceId ?? null,
     ]);
-    return judge(row, names, within);
+    const resolved = judge(row, names, within);
+    await refuseDisabledAbove(row);
+    return resolved;
+  }
+
+  async function refuseDisabledAbove(row: Row | undefined): Promise<void> {
+    const above = (row?.['ancestor_ids'] ?? []) as string[];
+    if (above.length === 0) return;
+    const disabled = await database.hot<Row>(findDisabled, [uuidsText(above)]);
+    if (disabled.length > 0) refuse('merchant_not_active', 'An organisation above is disabled.');
   }
 
   async function loadContract(organizationId: string, contractId: string) {
@@ -78,6 +89,10 @@ export function createResolver({
     forget(organizationId) {
       places.forget(organizationId);
       contracts.forget(organizationId);
+    },
+    clear() {
+      places.clear();
+      contracts.clear();
     },
   };
 }

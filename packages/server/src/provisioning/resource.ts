@@ -10,7 +10,15 @@ import { type Changed, entryOf, newRow, replacedColumns } from './row-changes.ts
 import { isUuid } from './rules.ts';
 import type { Scope } from './scope.ts';
 import type { Table } from './store.ts';
-import { type Condition, createRecords, type Row, type Run, runIn, runOn } from './store.ts';
+import {
+  type Condition,
+  createRecords,
+  nameBegins,
+  type Row,
+  type Run,
+  runIn,
+  runOn,
+} from './store.ts';
 
 export type Deps = {
   readonly database: Database;
@@ -29,6 +37,13 @@ export type Input = Readonly<Record<string, unknown>>;
 
 export type Filter = (value: unknown) => Condition;
 
+/** What belongs to a thing elsewhere: changed in its transaction, after its row and before the audit. */
+export type Beside = {
+  created?(trx: Kysely<unknown>, row: Row, input: Input): Promise<void>;
+  replaced?(trx: Kysely<unknown>, row: Row, before: Row): Promise<void>;
+  removed?(trx: Kysely<unknown>, row: Row): Promise<void>;
+};
+
 export type Kind<View> = {
   readonly table: Table;
   readonly notFound: NotFoundCode;
@@ -38,11 +53,14 @@ export type Kind<View> = {
   readonly entity?: string;
   readonly filters: Readonly<Record<string, Filter>>;
   readonly dependants: readonly DependantKind[];
+  readonly beside?: Beside;
   toView(row: Row): View;
   /** Checks the meaning of the input and gives the columns beside the common ones. */
   columns(lookup: Lookup, scope: Scope, input: Input, current: Row | undefined): Promise<Row>;
   /** The members that stay as they were made, with their present values. */
   readOnly(row: Row): Input;
+  /** Comes first in a write, so that writers who could contradict each other take turns. */
+  readonly hold?: (run: Run, scope: Scope) => Promise<void>;
 };
 
 export type Page<View> = { readonly items: View[]; readonly next: string | undefined };
@@ -64,7 +82,7 @@ export type Resource<View> = {
     scope: Scope,
     id: string,
     ifMatch: string | undefined,
-    change: (run: Run, row: Row) => Promise<Row>,
+    change: (run: Run, row: Row, trx: Kysely<unknown>) => Promise<Row>,
     /** What the audit calls it; left out: `updated`. */
     done?: string,
   ): Promise<Versioned<View>>;
@@ -73,12 +91,7 @@ export type Resource<View> = {
 const uniqueViolation = '23505';
 
 const commonFilters: Readonly<Record<string, Filter>> = {
-  name: (value) => ({
-    of: (placeholder) => `lower(name) LIKE ${placeholder}`,
-    value: `${String(value)
-      .toLowerCase()
-      .replace(/[\\%_]/g, '\\$&')}%`,
-  }),
+  name: (value) => ({ of: nameBegins, value }),
   externalId: (value) => ({ of: (placeholder) => `external_id = ${placeholder}`, value }),
   status: (value) => ({ of: (placeholder) => `status = ${placeholder}`, value }),
 };
@@ -104,8 +117,13 @@ async function translated<Result>(table: Table, write: () => Promise<Result>): P
 export function createResource<View>(deps: Deps, kind: Kind<View>): Resource<View> {
   const { database, clock, ids, audit } = deps;
   const records = createRecords(kind.table);
-  const tell = (trx: Kysely<unknown>, scope: Scope, done: string, changed: Changed) =>
-    audit.record(trx, entryOf(kind, scope, done, changed));
+  const tell = async (trx: Kysely<unknown>, scope: Scope, done: string, changed: Changed) => {
+    const entry = entryOf(kind, scope, done, changed);
+    await audit.record(trx, entry);
+    // An organisation below: whoever looks into its own book finds there what was done from above.
+    const own = String((changed.after ?? changed.before)?.['organization_id']);
+    if (own !== scope.organizationId) await audit.record(trx, { ...entry, organizationId: own });
+  };
 
   async function locked(run: Run, scope: Scope, id: string, ifMatch?: string): Promise<Row> {
     const row = isUuid(id) ? await records.find(run, scope, id, 'take') : undefined;
@@ -119,7 +137,10 @@ export function createResource<View>(deps: Deps, kind: Kind<View>): Resource<Vie
     write: (run: Run, trx: Kysely<unknown>) => Promise<Result>,
   ): Promise<Result> {
     const result = await translated(kind.table, () =>
-      database.transaction((trx) => write(runIn(trx), trx)),
+      database.transaction(async (trx) => {
+        await kind.hold?.(runIn(trx), scope);
+        return write(runIn(trx), trx);
+      }),
     );
     deps.onWrite(scope.organizationId);
     return result;
@@ -135,6 +156,7 @@ export function createResource<View>(deps: Deps, kind: Kind<View>): Resource<Vie
     const made = { id, now: isoTime(clock.now()) };
     const row = await records.insert(run, await newRow(kind, lookupIn(run), scope, input, made));
     if (row === undefined) return undefined;
+    await kind.beside?.created?.(trx, row, input);
     await tell(trx, scope, 'created', { after: row });
     return versioned(kind, row);
   }
@@ -142,8 +164,9 @@ export function createResource<View>(deps: Deps, kind: Kind<View>): Resource<Vie
   const change: Resource<View>['change'] = (scope, id, ifMatch, by, done = 'updated') =>
     writing(scope, async (run, trx) => {
       const row = await locked(run, scope, id, ifMatch);
-      const columns = { ...(await by(run, row)), updated_at: isoTime(clock.now()) };
-      const changed = await records.replace(run, scope.organizationId, id, columns);
+      const columns = { ...(await by(run, row, trx)), updated_at: isoTime(clock.now()) };
+      const changed = await records.replace(run, String(row['organization_id']), id, columns);
+      await kind.beside?.replaced?.(trx, changed, row);
       await tell(trx, scope, done, { before: row, after: changed });
       return versioned(kind, changed);
     });
@@ -185,11 +208,12 @@ export function createResource<View>(deps: Deps, kind: Kind<View>): Resource<Vie
 
     remove: (scope, id, ifMatch) =>
       writing(scope, async (run, trx) => {
-        const { organizationId } = scope;
         const row = await locked(run, scope, id, ifMatch);
+        const organizationId = String(row['organization_id']);
         const dependants = await findDependants(run, organizationId, id, kind.dependants);
         if (dependants.length > 0) refuseDependants(dependants);
         await records.remove(run, organizationId, id, isoTime(clock.now()));
+        await kind.beside?.removed?.(trx, row);
         await tell(trx, scope, 'removed', { before: row });
       }),
 

@@ -14,6 +14,8 @@ import {
   MerchantInput,
   MerchantReplacement,
   Organization,
+  OrganizationInput,
+  OrganizationReplacement,
   PhysicalDevice,
   PhysicalDeviceInput,
   PhysicalDeviceLinks,
@@ -57,9 +59,13 @@ function registerMerchants(app: FastifyInstance, { organizations, merchants, sto
     singular: 'Organization',
     plural: 'Organizations',
     notFound: 'organization_not_found',
+    input: OrganizationInput,
+    replacement: OrganizationReplacement,
     view: Organization,
     filters: filters.organizations,
     resource: organizations,
+    organizationOnly: ['create', 'replace', 'remove'],
+    createErrors: ['already_exists'],
   });
   registerResource(app, {
     path: `${base}/merchants`,

@@ -7,6 +7,8 @@ import { refuseMerchantCaller } from './errors.ts';
 export type Scope = {
   readonly organizationId: string;
   readonly merchantId?: string;
+  /** Where the caller's token is good for one store alone. */
+  readonly storeId?: string;
   /** Who makes the changes, for the audit; the platform itself where absent. */
   readonly author?: Author;
 };
@@ -17,10 +19,14 @@ function merchantOf(caller: Caller): string | undefined {
 }
 
 export function scopeOf(caller: Caller, requestId: string): Scope {
-  const { organizationId } = caller;
+  const { organizationId, storeId } = caller;
   const merchantId = merchantOf(caller);
   const author = actorOf(caller, requestId);
-  return { organizationId, author, ...(merchantId === undefined ? {} : { merchantId }) };
+  return {
+    ...{ organizationId, author },
+    ...(merchantId === undefined ? {} : { merchantId }),
+    ...(storeId === undefined ? {} : { storeId }),
+  };
 }
 
 /** Some things are the acquirer's to decide, whatever a merchant may change otherwise. */

@@ -10,7 +10,7 @@
  */
 export const resolveNames = {
   name: 'provisioning-resolve',
-  text: `SELECT o.status AS organization_status,
+  text: `SELECT o.status AS organization_status, o.ancestor_ids,
       m.merchant_id, m.name AS merchant_name, m.mcc AS merchant_mcc, m.country,
       m.time_zone AS merchant_time_zone, m.status AS merchant_status, m.address AS merchant_address,
       s.store_id, s.merchant_id AS store_merchant_id, s.name AS store_name,
@@ -57,6 +57,13 @@ export const resolveNames = {
       ) one WHERE removed_at IS NULL
     ) l ON true
     WHERE o.organization_id = $1 AND o.removed_at IS NULL`,
+} as const;
+
+/** $1 the organisations above one, of which hardly any has some. */
+export const findDisabled = {
+  name: 'provisioning-disabled-above',
+  text: `SELECT 1 FROM organizations WHERE organization_id = ANY ($1::uuid[])
+    AND status = 'Disabled' LIMIT 1`,
 } as const;
 
 /** $1 organisation, $2 contract; disabled and deleted ones too, for what was begun with them. */

@@ -15,6 +15,10 @@ export type Table = {
   readonly id: string;
   /** Left out where nothing of the table belongs to a merchant. */
   readonly merchantColumn?: 'merchant_id';
+  /** Where more than the rows of the organisation itself are in its scope. */
+  readonly within?: (organization: string) => string;
+  /** Where a caller who is bound to one store sees what is that store's alone. */
+  readonly storeColumn?: 'store_id';
   /** Besides those that every table of provisioning has. */
   readonly columns: readonly string[];
   /** A further expression to read, with its name. */
@@ -46,18 +50,35 @@ const asParameter = (value: unknown): unknown =>
     ? JSON.stringify(value)
     : (value ?? null);
 
-function place(values: unknown[], value: unknown): string {
+export function place(values: unknown[], value: unknown): string {
   values.push(asParameter(value));
   return `$${values.length}`;
 }
 
+/** No character sorts behind it, byte by byte, so that nothing which goes on as a text does comes later. */
+const lastCharacter = '\u{10ffff}';
+
+/**
+ * Whether a name begins with a text, capital and small letters alike: a range of the index by name,
+ * which a pattern would be only while the planner knows its value.
+ */
+export const nameBegins = (placeholder: string): string =>
+  `lower(name) COLLATE "C" >= lower(${placeholder}::text) COLLATE "C"
+    AND lower(name) COLLATE "C" < lower(${placeholder}::text || '${lastCharacter}') COLLATE "C"`;
+
 /** Where the rows are that the scope can see; what was removed is there for old payments alone. */
-function within(table: Table, scope: Scope, values: unknown[]): string {
-  const organization = `organization_id = ${place(values, scope.organizationId)}
-    AND removed_at IS NULL`;
-  if (scope.merchantId === undefined) return organization;
-  if (table.merchantColumn === undefined) return `${organization} AND FALSE`;
-  return `${organization} AND ${table.merchantColumn} = ${place(values, scope.merchantId)}`;
+export function within(table: Table, scope: Scope, values: unknown[]): string {
+  const organization = place(values, scope.organizationId);
+  const tenant = table.within?.(organization) ?? `organization_id = ${organization}`;
+  const own = [tenant, 'removed_at IS NULL'];
+  if (scope.merchantId !== undefined) {
+    const { merchantColumn: column } = table;
+    own.push(column === undefined ? 'FALSE' : `${column} = ${place(values, scope.merchantId)}`);
+  }
+  if (scope.storeId !== undefined && table.storeColumn !== undefined) {
+    own.push(`${table.storeColumn} = ${place(values, scope.storeId)}`);
+  }
+  return own.join(' AND ');
 }
 
 /** @example const stores = createRecords({ name: 'stores', id: 'store_id', … }); */
@@ -69,6 +90,8 @@ export function createRecords(table: Table) {
 
   return {
     table,
+    /** All that is read of a row, and which of it a change writes. */
+    ...{ selected, written, read },
 
     /** Nothing where the identifier was used before, by a removed row too. */
     async insert(run: Run, row: Row): Promise<Row | undefined> {

@@ -4,7 +4,8 @@ import type { Table } from './store.ts';
 export const organizations: Table = {
   name: 'organizations',
   id: 'organization_id',
-  columns: ['parent_organization_id'],
+  columns: ['parent_organization_id', 'ancestor_ids', 'approval_code_required'],
+  within: (own) => `(organization_id = ${own} OR ancestor_ids @> ARRAY[${own}]::uuid[])`,
   uniques: {},
 };
 
@@ -31,7 +32,8 @@ export const logicalDevices: Table = {
   columns: ['merchant_id', 'store_id'],
   extra: `(SELECT coalesce(jsonb_agg(p.physical_device_id ORDER BY p.physical_device_id), '[]')
      FROM physical_devices p WHERE p.organization_id = logical_devices.organization_id
-       AND p.logical_device_id = logical_devices.logical_device_id) AS physical_device_ids`,
+       AND p.logical_device_id = logical_devices.logical_device_id
+       AND p.removed_at IS NULL) AS physical_device_ids`,
   uniques: {},
 };
 
@@ -41,6 +43,15 @@ export const physicalDevices: Table = {
   merchantColumn: 'merchant_id',
   columns: ['merchant_id', 'logical_device_id', 'serial_number', 'make', 'model', 'family'],
   uniques: { physical_devices_serial: 'serialNumber' },
+};
+
+export const pointsOfSale: Table = {
+  name: 'points_of_sale',
+  id: 'point_of_sale_id',
+  merchantColumn: 'merchant_id',
+  storeColumn: 'store_id',
+  columns: ['merchant_id', 'store_id'],
+  uniques: {},
 };
 
 export const acquirerLinks: Table = {

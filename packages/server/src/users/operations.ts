@@ -3,6 +3,7 @@ import { refuse, type UserInput, type UserReplacement } from '@switchyard/contra
 import { actorOf, type Recorder } from '../audit/index.ts';
 import { type Caller, demandVersion, type FoundPage, type PageRequest } from '../http/index.ts';
 import type { Accounts, Profile, Upon, User, Within } from '../identity/index.ts';
+import { merchantOf } from './caller-scope.ts';
 import { groupBeyond } from './rules.ts';
 import { readOnlyOf, viewOf } from './view.ts';
 
@@ -32,11 +33,6 @@ export type ListFilters = {
 export type Users = ReturnType<typeof createUsers>;
 
 const statuses = { activated: 'Enabled', deactivated: 'Disabled' } as const;
-
-/** Tokens of an application that is bound to a merchant count as the merchant's. */
-function merchantOf(caller: Caller): string | undefined {
-  return caller.entityType === 'merchant' ? caller.entityId : caller.merchantId;
-}
 
 function sees(caller: Caller, user: User): boolean {
   const merchantId = merchantOf(caller);

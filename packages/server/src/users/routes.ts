@@ -1,7 +1,6 @@
 // The addresses of user management, version 2.
 import {
   pageOf,
-  refuse,
   UserInput,
   UserReplacement,
   UserStatus,
@@ -20,6 +19,7 @@ import {
   sealPage,
 } from '../http/index.ts';
 import type { User } from '../identity/index.ts';
+import { demandDomain, userDomainId } from './caller-scope.ts';
 import type { Asked, Users } from './operations.ts';
 import { viewOf } from './view.ts';
 
@@ -30,7 +30,6 @@ const listName = 'listUsers';
 /** A user name as names are compared, which is what the list goes on from. */
 const keyForm = /^[a-z0-9][a-z0-9._+@-]{0,63}$/;
 
-const userDomainId = Type.String({ maxLength: 64, description: 'The user domain of the caller.' });
 const userId = Type.String({ maxLength: 64, description: 'The user.' });
 const ofDomain = Type.Object({ userDomainId });
 const ofUser = Type.Object({ userDomainId, userId });
@@ -40,12 +39,6 @@ type Request = {
   readonly id: string;
   readonly headers: Readonly<Record<string, unknown>>;
 };
-
-/** A domain of somebody else is as unknown as one that does not exist. */
-function demandDomain(caller: Caller, { userDomainId: named }: { userDomainId: string }): void {
-  if (named === caller.realm) return;
-  refuse('resource_not_found', 'No user domain in your scope has this name.');
-}
 
 const askedBy = ({ caller, id, headers }: Request): Asked => ({
   caller,

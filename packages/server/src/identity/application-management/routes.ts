@@ -30,7 +30,11 @@ const tags = ['Applications'] as const;
 const keyForm = /^[A-Za-z0-9._-]{1,128}$/;
 const listName = 'listApplications';
 
-const userDomainId = Type.String({ maxLength: 64, description: 'The user domain of the caller.' });
+const userDomainId = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  description: 'The user domain of the caller, or of the organisation that is acted in.',
+});
 const clientId = Type.String({ maxLength: 128, description: 'The client id.' });
 const ofDomain = Type.Object({ userDomainId });
 const ofApplication = Type.Object({ userDomainId, clientId });
