@@ -1,6 +1,8 @@
-// `npm run bench -- sales`, `-- status` and `-- tokens`: how fast the platform is on this machine, and what it costs.
+// `npm run bench -- sales`, `-- status`, `-- tokens` and `-- estate`: how fast the platform is on this machine, and what it costs.
 import { randomInt } from 'node:crypto';
 import { createClosers } from './bench/closers.ts';
+import { benchEstate } from './bench/estate.ts';
+import { estateTargets, reportEstate } from './bench/estate-report.ts';
 import { describeMachine, type Machine } from './bench/machine.ts';
 import { type BenchOptions, readOptions, UsageFault, usage } from './bench/options.ts';
 import { reportSales, reportStatus, targets } from './bench/report.ts';
@@ -17,7 +19,12 @@ function say(line: string): void {
 }
 
 function printJson(figures: object, options: BenchOptions, machine: Machine): void {
-  const all = { ...targets, tokens: tokenTargets, manyRealms: manyRealmsTarget };
+  const all = {
+    ...targets,
+    tokens: tokenTargets,
+    manyRealms: manyRealmsTarget,
+    estate: estateTargets,
+  };
   process.stdout.write(`${JSON.stringify({ options, machine, targets: all, figures })}\n`);
 }
 
@@ -39,6 +46,10 @@ async function run(options: BenchOptions): Promise<void> {
       const figures = await benchTokens(closers, options, say);
       if (options.json) printJson(figures, options, machine);
       else process.stdout.write(`\n${reportTokens(figures, machine)}`);
+    } else if (options.name === 'estate') {
+      const figures = await benchEstate(closers, options, say);
+      if (options.json) printJson(figures, options, machine);
+      else process.stdout.write(`\n${reportEstate(figures, options, machine)}`);
     } else {
       const figures = await benchStatus(closers, options, say);
       if (options.json) printJson(figures, options, machine);

@@ -29,7 +29,7 @@ const targets = {
   start: { script: 'packages/server/src/main.ts', flags: serverFlags, does: 'start the platform' },
   test: { script: 'tools/test.ts', does: 'run the whole gate, or the tests that match a pattern' },
   check: { script: 'tools/test.ts', args: ['--static'], does: 'run the static checks alone' },
-  bench: { script: 'tools/bench.ts', does: 'measure: sales, status or tokens' },
+  bench: { script: 'tools/bench.ts', does: 'measure: sales, status, tokens or estate' },
   generate: { script: 'tools/generate.ts', does: 'write the generated documents' },
   format: { script: 'tools/format.ts', does: 'format every file' },
   ledger: { script: 'tools/ledger.ts', does: "print the acquirer simulator's ledger" },

@@ -32,7 +32,8 @@ const noCost: CpuPerRequest = { server: 0, postgres: 0, simulator: 0, load: 0 };
 
 type Window = { cpu: CpuTimes; answered: number };
 
-function price(begin: Window | undefined, end: Window | undefined) {
+/** What each answer between two moments has cost. */
+export function price(begin: Window | undefined, end: Window | undefined) {
   if (begin === undefined || end === undefined || end.answered <= begin.answered) {
     return { cpuUs: noCost, busyShare: 0, othersShare: 0 };
   }

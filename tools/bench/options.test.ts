@@ -30,6 +30,13 @@ describe('the options of the bench', () => {
     assert.deepEqual([some?.parts, some?.realms], [['password', 'mtls'], 0]);
   });
 
+  test('of an estate say how large it is', () => {
+    const all = readOptions(['estate'], 77);
+    assert.deepEqual([all?.devices, all?.organizations, all?.rate], [1_000_000, 2000, 200]);
+    const some = readOptions(['estate', '--devices', '5000', '--organisations=20'], 77);
+    assert.deepEqual([some?.devices, some?.organizations], [5000, 20]);
+  });
+
   test('help is no run', () => {
     assert.equal(readOptions(['--help'], 1), undefined);
   });
@@ -43,6 +50,7 @@ describe('the options of the bench', () => {
     ['sales', '--seconds', '1.5'],
     ['sales', '--wrong'],
     ['tokens', '--parts', 'gold'],
+    ['estate', '--devices', '3'],
   ]) {
     test(`“${args.join(' ')}” is refused`, () => {
       assert.throws(() => readOptions(args, 1), UsageFault);

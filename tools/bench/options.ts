@@ -2,8 +2,11 @@
 import { parseArgs } from 'node:util';
 import { type PartName, partNames } from './token-parts.ts';
 
+const benchNames = ['sales', 'status', 'tokens', 'estate'] as const;
+export type BenchName = (typeof benchNames)[number];
+
 export type BenchOptions = {
-  name: 'sales' | 'status' | 'tokens';
+  name: BenchName;
   /** Of each step. */
   seconds: number;
   terminals: number;
@@ -21,6 +24,10 @@ export type BenchOptions = {
   parts: readonly PartName[];
   /** So many realms to hold in memory; 0 leaves that out. */
   realms: number;
+  /** How large the estate is, and how often a second it is asked. */
+  devices: number;
+  organizations: number;
+  rate: number;
   seed: number;
   starts: boolean;
   profile: boolean;
@@ -33,6 +40,7 @@ export class UsageFault extends Error {}
 export const usage = `npm run bench -- sales [options]     sales, against the bare line of the same database
 npm run bench -- status [options]    reads of finished transactions, against the sales of the same run
 npm run bench -- tokens [options]    tokens, against bare Fastify and jose
+npm run bench -- estate [options]    finding and listing devices among a million
 
   --seconds N       length of each step                              (8)
   --rounds N        searches for the knee, between bare lines;
@@ -47,6 +55,9 @@ npm run bench -- tokens [options]    tokens, against bare Fastify and jose
   --parts A,B       which tokens to ask for: ${partNames.filter((name) => name !== 'bare').join(', ')}
                                                                      (all)
   --realms N        realms to give a token each, for the memory      (2000; 0: leave out)
+  --devices N       devices of the estate                            (1000000)
+  --organisations N organisations that they belong to                (2000)
+  --rate N          questions a second to the estate                 (200)
   --no-starts       leave out the times of a first and second start
   --profile         profile the server during the 70 % step, or
                     while it gives the first kind of tokens
@@ -69,6 +80,9 @@ const options = {
   minutes: { type: 'string' },
   parts: { type: 'string' },
   realms: { type: 'string' },
+  devices: { type: 'string' },
+  organisations: { type: 'string' },
+  rate: { type: 'string' },
   seed: { type: 'string' },
   'no-starts': { type: 'boolean' },
   profile: { type: 'boolean' },
@@ -88,6 +102,9 @@ const numbers = {
   rows: { standard: 0, least: 0, most: 1_000_000_000 },
   minutes: { standard: 0, least: 0, most: 10_000 },
   realms: { standard: 2000, least: 0, most: 20_000 },
+  devices: { standard: 1_000_000, least: 100, most: 20_000_000 },
+  organisations: { standard: 2000, least: 1, most: 9999 },
+  rate: { standard: 200, least: 1, most: 100_000 },
 } as const;
 
 const seedsMost = 2 ** 31;
@@ -125,10 +142,9 @@ function parse(args: string[]) {
 export function readOptions(args: string[], newSeed: number): BenchOptions | undefined {
   const { values, positionals } = parse(args);
   if (values.help === true) return undefined;
-  const [name, ...more] = positionals;
-  if (name !== 'sales' && name !== 'status' && name !== 'tokens') {
-    throw new UsageFault('sales, status or tokens?');
-  }
+  const [first, ...more] = positionals;
+  const name = benchNames.find((each) => each === first);
+  if (name === undefined) throw new UsageFault(`one of ${benchNames.join(', ')}?`);
   if (more.length > 0) throw new UsageFault(`unexpected: ${more.join(' ')}`);
   const number = (key: keyof typeof numbers) => {
     const { standard, least, most } = numbers[key];
@@ -147,6 +163,9 @@ export function readOptions(args: string[], newSeed: number): BenchOptions | und
     minutes: number('minutes'),
     parts: readParts(values.parts),
     realms: number('realms'),
+    devices: number('devices'),
+    organizations: number('organisations'),
+    rate: number('rate'),
     seed: values.seed === undefined ? newSeed : whole('seed', values.seed, 0, seedsMost),
     starts: values['no-starts'] !== true,
     profile: values.profile === true,

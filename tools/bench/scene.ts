@@ -23,7 +23,7 @@ import { type BenchOrganization, type Credentials, provision } from './provision
 import { type ServerProcess, startServer } from './server-process.ts';
 import { statementCostSettings } from './statement-costs.ts';
 
-const migrations = join(root, 'packages/server/migrations');
+export const migrations = join(root, 'packages/server/migrations');
 const simulatorScript = join(root, 'packages/simulators/src/acquirer-host/main.ts');
 const profilerScript = fileURLToPath(new URL('./profiler.ts', import.meta.url));
 const bareDatabase = 'bench_bare';
@@ -88,7 +88,8 @@ export async function startDatabase(
   return { postgres, database };
 }
 
-function otherDatabase(url: string): string {
+/** A database of the same server, for bare lines alone. */
+export function bareDatabaseUrl(url: string): string {
   const other = new URL(url);
   other.pathname = `/${bareDatabase}`;
   return other.href;
@@ -213,7 +214,7 @@ export async function openScene(closers: Closers, options: SceneOptions): Promis
     await load.setTills(await Promise.all(tills));
   }
   await renewTokens();
-  const bare = await startBareLine(closers, otherDatabase(postgres.url));
+  const bare = await startBareLine(closers, bareDatabaseUrl(postgres.url));
   const memory = watchMemory(closers, server.pid);
   const refundSome = (count: number) => refund({ database, api, tokens, organization, count });
   return { folder, database, organization, server, load, bare, memory, renewTokens, refundSome };
