@@ -159,6 +159,11 @@ describe('settings', () => {
     assert.match(faultsOf({ SWITCHYARD_PORT_FILE: file }).join(), /PORT_FILE is not known/);
   });
 
+  test('the variables of the command are none of ours', () => {
+    assert.doesNotThrow(() => readSettings({ ...demo, SWITCHYARD_CLI_URL: 'https://pay.example' }));
+    assert.match(faultsOf({ ...demo, SWITCHYARD_CLIENT: 'x' }).join(), /CLIENT is not known/);
+  });
+
   test('ports that were free become part of the addresses', () => {
     const settings = readSettings({
       ...demo,

@@ -95,12 +95,15 @@ function madeVaultKey(environment: Environment, dataDir: string): Buffer | undef
   return environment === 'production' ? undefined : demoVaultKey(dataDir).key;
 }
 
+/** Of the `switchyard` command, which may be used from the same shell. */
+const commandPrefix = `${settingPrefix}CLI_`;
+
 function unknownNames(env: Variables): string[] {
   const known = Object.values<Setting<unknown>>(settingsTable).flatMap(({ name, secret }) =>
     secret === true ? [name, `${name}_FILE`] : [name],
   );
   return Object.keys(env)
-    .filter((name) => name.startsWith(settingPrefix))
+    .filter((name) => name.startsWith(settingPrefix) && !name.startsWith(commandPrefix))
     .map((name) => name.slice(settingPrefix.length))
     .filter((name) => !known.includes(name))
     .map(

@@ -1,0 +1,42 @@
+#!/usr/bin/env node
+// The `switchyard` command. Plain JavaScript for any Node since 14; the rest runs under Node 24.
+'use strict';
+
+const fs = require('node:fs');
+const path = require('node:path');
+const { pathToFileURL } = require('node:url');
+const { bundledNode, isNewEnough, nodeMajor, runUnder } = require('./node-24.cjs');
+
+/** A packed copy holds JavaScript; a clone runs its source. */
+const entry = ['../dist/main.js', '../src/main.ts']
+  .map((name) => path.join(__dirname, name))
+  .find((file) => fs.existsSync(file));
+
+function fail(text) {
+  process.stderr.write(`switchyard: ${text}\n`);
+  process.exit(1);
+}
+
+function start() {
+  if (entry === undefined) return fail('the package is incomplete; install it again.');
+  if (isNewEnough()) {
+    const { enableCompileCache } = require('node:module');
+    if (enableCompileCache) enableCompileCache();
+    return import(pathToFileURL(entry).href).catch((fault) => {
+      const missing = fault.code === 'ERR_MODULE_NOT_FOUND' ? ' Run npm start once.' : '';
+      fail(`${fault.message}${missing}`);
+    });
+  }
+  const node = bundledNode(__dirname);
+  if (node === undefined) {
+    return fail(
+      `Node.js ${nodeMajor} is needed; this is ${process.versions.node}, and no copy is bundled ` +
+        `for ${process.platform}-${process.arch}. Install it from https://nodejs.org.`,
+    );
+  }
+  return runUnder(node, [__filename, ...process.argv.slice(2)], process.env, (fault) =>
+    fail(`${node} could not be started: ${fault.message}`),
+  );
+}
+
+start();

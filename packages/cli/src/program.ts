@@ -1,0 +1,46 @@
+/** The whole command line, put together from its groups. */
+import { readFileSync } from 'node:fs';
+import { Command, Option } from 'commander';
+import { addApiCommand } from './commands/api.ts';
+import { addAuditCommands } from './commands/audit.ts';
+import { addEstateCommands } from './commands/estate.ts';
+import { addLoginCommands } from './commands/login.ts';
+import { wholeNumber } from './commands/options.ts';
+import type { Runner } from './kit.ts';
+import type { World } from './world.ts';
+
+const timeoutSeconds = 30;
+
+function versionOfPackage(): string {
+  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}
+
+/** @example await createProgram(world, createRunner(world)).parseAsync(process.argv); */
+export function createProgram(world: Pick<World, 'stdout' | 'stderr'>, runner: Runner): Command {
+  const program = new Command('switchyard')
+    .description('Works with a Switchyard platform from the command line.')
+    .version(versionOfPackage())
+    .option('--profile <name>', 'whose sign-in to use; SWITCHYARD_CLI_PROFILE says the same')
+    .option('--organization <id>', 'act in this organisation, which lies below your own')
+    .option('--json', 'results as JSON on stdout, faults as JSON on stderr')
+    .option('--no-color', 'no colours; NO_COLOR says the same')
+    .option('-q, --quiet', 'no progress and no remarks')
+    .addOption(
+      new Option('--timeout <seconds>', 'how long to wait for an answer')
+        .argParser(wholeNumber)
+        .default(timeoutSeconds),
+    )
+    .configureOutput({
+      writeOut: (text) => void world.stdout.write(text),
+      writeErr: (text) => void world.stderr.write(text),
+    })
+    .configureHelp({ showGlobalOptions: false })
+    .helpCommand(false)
+    .exitOverride();
+  addLoginCommands(program, runner);
+  addEstateCommands(program, runner);
+  addAuditCommands(program, runner);
+  addApiCommand(program, runner);
+  return program;
+}

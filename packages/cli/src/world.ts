@@ -1,0 +1,25 @@
+/** What the command gets from outside: nothing else of it looks at the process. */
+import type { Readable } from 'node:stream';
+import type { Clock } from './clock.ts';
+
+/** A stream that may be a terminal. */
+export type Terminal = {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  write(text: string | Uint8Array, done?: (error?: Error | null) => void): boolean;
+};
+
+export type Keyboard = Readable & {
+  readonly isTTY?: boolean;
+  setRawMode?(on: boolean): unknown;
+};
+
+export type World = {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+  readonly stdin: Keyboard;
+  readonly stdout: Terminal;
+  readonly stderr: Terminal;
+  /** Aborted by the first Ctrl-C, or by SIGTERM: what runs is finished, nothing new is begun. */
+  readonly stopping: AbortSignal;
+};
