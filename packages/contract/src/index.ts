@@ -1,4 +1,5 @@
 /** The contract between Switchyard and its clients: codes, permissions and schemas. */
+export * from './address-verification.ts';
 export * from './audit-chain.ts';
 export * from './audit-verifier.ts';
 export * from './errors.ts';

@@ -88,7 +88,7 @@ function withOpeningKey<Result>(
  *   block: Buffer.from('1B9C1845EB993A7A', 'hex'),
  *   format: 'ISO0',
  *   under: { scheme: 'Dukpt', baseKey, ksn: 'FFFF9876543210E00001' },
- *   pan: '4012345678909',
+ *   pan,
  *   to: { format: 'ISO0', key: zoneKey },
  * });
  */

@@ -22,6 +22,8 @@ const pans = {
   contactless: newPan('4', 19),
   chipTimedOut: newPan('55'),
   refused: newPan('4'),
+  swiped: newPan('4'),
+  ordered: newPan('52'),
 };
 const discretionary = '2013489170652';
 const track = (pan: string) => `${pan}D34112${discretionary}`.slice(0, 37);
@@ -96,6 +98,15 @@ describe('card data', () => {
     await sell(read('ContactlessChip', pans.contactless, 9051), 'Declined');
     await sell(read('ContactlessChip', pans.contactless, 1250), 'Captured');
     await sell(read('ContactChip', pans.chipTimedOut, 9091), 'Reversing');
+    await sell(
+      { entryMode: 'FallbackMagStripe', instrument: { track2: track(pans.swiped) } },
+      'Captured',
+    );
+    const { instrument } = typed(pans.ordered, '246');
+    await sell(
+      { orderChannel: 'MailOrder', zipCode: '75001', houseNumber: '1', instrument },
+      'Captured',
+    );
     await sell({ instrument: { token: keyed.card.token } }, 'Captured');
     for (const [id, verb, body] of [
       [keyed.transactionId, 'refund', { amount: 100 }],

@@ -44,6 +44,10 @@ export type AcquirerRequest = {
   card: { pan: string /** YYMM */; expiry: string };
   /** Sent to the acquirer and forgotten: neither stored nor repeated. */
   sensitive?: { track2?: string; securityCode?: string };
+  /** By mail or telephone. */
+  isRemoteOrder?: boolean;
+  /** What the issuer compares with the cardholder's address; letters, digits and nothing else. */
+  addressCheck?: { postalCode: string; houseNumber: string };
   panSequence?: string;
   /** The tags that may go into DE55, hex. */
   chipData?: string;
@@ -67,8 +71,10 @@ export type AcquirerOutcome =
       /** What was approved, minor units; less than asked for a partial approval. */
       amount: number;
       issuerData?: string;
+      /** The letter of the address verification. */
+      addressResult?: string;
     }
-  | { outcome: 'Declined'; responseCode: string; issuerData?: string }
+  | { outcome: 'Declined'; responseCode: string; issuerData?: string; addressResult?: string }
   | { outcome: 'NotSent'; reason: string }
   | { outcome: 'Unknown'; reason: UnknownReason };
 

@@ -1,11 +1,18 @@
-// Reads what the card presented: a typed card, a token, or chip data; card data stops here.
-import { type Instrument, type ProcessRequest, refuse } from '@switchyard/contract';
+// Reads what the card presented: a typed card, a token, chip data or a stripe; card data stops here.
+import {
+  type EntryMode,
+  type ErrorCode,
+  type Instrument,
+  type ProcessRequest,
+  refuse,
+} from '@switchyard/contract';
 import {
   checkChipData,
   EmvError,
   isValidPan,
   maskPan,
   parseChipData,
+  parseTrack2,
   schemeOf,
 } from '@switchyard/emv';
 import { numericOf } from '@switchyard/money';
@@ -25,7 +32,24 @@ export type PresentedCard = {
   chip?: Record<string, string>;
 };
 
-const chipModes: ReadonlySet<string> = new Set(['ContactChip', 'ContactlessChip']);
+type Kind = Exclude<keyof Instrument, 'address'>;
+
+/** What each way of reading a card yields. */
+const kindsOf: Readonly<Record<EntryMode, readonly Kind[]>> = {
+  ContactChip: ['emvData'],
+  ContactlessChip: ['emvData'],
+  MagStripe: ['track2'],
+  ContactlessMagStripe: ['track2'],
+  FallbackMagStripe: ['track2'],
+  Keyed: ['card', 'token'],
+};
+
+/** Interchange rules, first digit of the service code: the card has a chip (ISO/IEC 7813). */
+const chipServices: ReadonlySet<string> = new Set(['2', '6']);
+
+const at = (pointer: string, code: ErrorCode, detail: string) => ({
+  errors: [{ pointer, code, detail }],
+});
 
 function describe(pan: string, expiry: string): PresentedCard {
   return { pan, expiry, scheme: schemeOf(pan), maskedNumber: maskPan(pan) };
@@ -36,13 +60,7 @@ const twoDigits = (value: number) => String(value).padStart(2, '0');
 function fromTyped(card: NonNullable<Instrument['card']>): PresentedCard {
   if (!isValidPan(card.number)) {
     refuse('card_number_invalid', 'The card number fails its check digit.', {
-      errors: [
-        {
-          pointer: '/instrument/card/number',
-          code: 'card_number_invalid',
-          detail: 'The check digit does not fit.',
-        },
-      ],
+      ...at('/instrument/card/number', 'card_number_invalid', 'The check digit does not fit.'),
     });
   }
   const expiry = twoDigits(card.expiryYear % 100) + twoDigits(card.expiryMonth);
@@ -80,34 +98,75 @@ function fromChip(emvData: string, request: ProcessRequest): PresentedCard {
   }
 }
 
+/** A card with a chip is swiped only once its chip could not be read, and no other card is then. */
+function checkStripe(entryMode: EntryMode, serviceCode: string): void {
+  const hasChip = chipServices.has(serviceCode.slice(0, 1));
+  if (entryMode === 'MagStripe' && hasChip) {
+    refuse('entry_mode_invalid', 'The card has a chip, which is read instead of the stripe.', {
+      ...at('/entryMode', 'entry_mode_invalid', 'FallbackMagStripe if the chip cannot be read.'),
+    });
+  }
+  if (entryMode === 'FallbackMagStripe' && !hasChip) {
+    refuse('entry_mode_invalid', 'The card has no chip that could have failed.', {
+      ...at('/entryMode', 'entry_mode_invalid', 'MagStripe for a card without a chip.'),
+    });
+  }
+}
+
+function fromStripe(text: string, entryMode: EntryMode): PresentedCard {
+  const track = readTrack(text);
+  if (track === undefined || !isValidPan(track.pan)) {
+    return refuse('track_data_invalid', 'The track cannot be read.', {
+      ...at('/instrument/track2', 'track_data_invalid', 'Not in the format, or a wrong digit.'),
+    });
+  }
+  checkStripe(entryMode, track.serviceCode);
+  return { ...describe(track.pan, track.expiry), sensitive: { track2: track.text } };
+}
+
+function readTrack(text: string) {
+  try {
+    return parseTrack2(text);
+  } catch (error) {
+    if (error instanceof EmvError) return undefined;
+    throw error;
+  }
+}
+
+function demandKind({ entryMode, instrument }: ProcessRequest): void {
+  const [kind, ...more] = Object.keys(instrument).filter((name) => name !== 'address');
+  if (kind === undefined || more.length > 0) {
+    refuse('instrument_invalid', 'An instrument is exactly one of card, token, emvData, track2.', {
+      ...at('/instrument', 'instrument_invalid', 'Exactly one of them.'),
+    });
+  }
+  const kinds: readonly string[] = kindsOf[entryMode];
+  if (kinds.includes(kind)) return;
+  refuse('entry_mode_invalid', `${entryMode} does not go with this instrument.`, {
+    ...at('/entryMode', 'entry_mode_invalid', `It goes with ${kinds.join(' or ')}.`),
+  });
+}
+
 /**
  * The card behind an instrument.
  *
  * @param reveal the vault's look-up, for an instrument that is a token
- * @throws Refusal entry_mode_invalid, card_number_invalid, card_token_unknown, emv_data_invalid,
- *   emv_data_mismatch
+ * @throws Refusal instrument_invalid, entry_mode_invalid, card_number_invalid, card_token_unknown,
+ *   emv_data_invalid, emv_data_mismatch, track_data_invalid
  */
 export async function presentedCard(
   request: ProcessRequest,
   reveal: (token: string) => Promise<{ pan: string; expiry: string } | undefined>,
 ): Promise<PresentedCard> {
   const { instrument, entryMode } = request;
-  const readByChip = chipModes.has(entryMode);
-  if (readByChip !== (instrument.emvData !== undefined)) {
-    refuse('entry_mode_invalid', `${entryMode} does not go with this instrument.`, {
-      errors: [
-        { pointer: '/entryMode', code: 'entry_mode_invalid', detail: 'Chip data and only it.' },
-      ],
-    });
-  }
+  demandKind(request);
   if (instrument.emvData !== undefined) return fromChip(instrument.emvData, request);
+  if (instrument.track2 !== undefined) return fromStripe(instrument.track2, entryMode);
   if (instrument.card !== undefined) return fromTyped(instrument.card);
   const card = await reveal(instrument.token ?? '');
   if (card === undefined) {
     return refuse('card_token_unknown', 'No card stands behind this token.', {
-      errors: [
-        { pointer: '/instrument/token', code: 'card_token_unknown', detail: 'Unknown token.' },
-      ],
+      ...at('/instrument/token', 'card_token_unknown', 'Unknown token.'),
     });
   }
   return describe(card.pan, card.expiry);

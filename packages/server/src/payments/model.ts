@@ -85,6 +85,8 @@ export type SaleFacts = {
   partialApproval: boolean;
   /** Chip data that a receipt prints. */
   chip?: Record<string, string>;
+  /** Address verification was asked for. */
+  addressAsked?: true;
 };
 
 export type EventData = {
@@ -95,6 +97,8 @@ export type EventData = {
   response?: { code?: string; reason?: string };
   authorizationCode?: string;
   issuerData?: string;
+  /** The letter of the address verification. */
+  addressResult?: string;
   actor?: string;
   reason?: string;
   /** With the first event alone, and never shown. */

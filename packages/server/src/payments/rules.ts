@@ -25,7 +25,58 @@ export function checkFields(request: ProcessRequest): void {
       ...at('/currency', 'currency_unknown', 'Not an active ISO 4217 code.'),
     });
   }
+  checkRemoteOrder(request);
   refuseCardNumbers(request);
+}
+
+/** Of a mail or telephone order; the address is for it alone. */
+function checkRemoteOrder(request: ProcessRequest): void {
+  const { orderChannel, entryMode, zipCode, houseNumber, instrument } = request;
+  if (orderChannel === undefined) {
+    refuseAddress(request);
+    return;
+  }
+  if (entryMode !== 'Keyed') {
+    refuse('entry_mode_invalid', 'A mail or telephone order is keyed.', {
+      ...at('/entryMode', 'entry_mode_invalid', 'Keyed, where orderChannel is sent.'),
+    });
+  }
+  if ((zipCode === undefined) !== (houseNumber === undefined)) {
+    const missing = zipCode === undefined ? '/zipCode' : '/houseNumber';
+    refuse('avs_data_required', 'zipCode and houseNumber come together.', {
+      ...at(missing, 'avs_data_required', 'Is needed beside the other one.'),
+    });
+  }
+  if (zipCode === undefined && instrument.address === undefined) {
+    refuse('moto_contact_required', 'An address with e-mail or phone is needed without zipCode.', {
+      ...at('/instrument/address', 'moto_contact_required', 'An email or a phone.'),
+    });
+  }
+}
+
+function refuseAddress({ zipCode, houseNumber, instrument }: ProcessRequest): void {
+  const members = {
+    '/zipCode': zipCode,
+    '/houseNumber': houseNumber,
+    '/instrument/address': instrument.address,
+  };
+  for (const [pointer, value] of Object.entries(members)) {
+    if (value === undefined) continue;
+    refuse('field_invalid', `${pointer} goes with orderChannel.`, {
+      ...at(pointer, 'field_invalid', 'Only for a mail or telephone order.'),
+    });
+  }
+}
+
+const bare = (text: string) => text.toUpperCase().replace(/[^A-Z0-9]/g, '');
+
+/** What is compared with the cardholder's address, in the spelling of hosts. */
+export function addressCheckOf({
+  zipCode,
+  houseNumber,
+}: ProcessRequest): { postalCode: string; houseNumber: string } | undefined {
+  if (zipCode === undefined || houseNumber === undefined) return undefined;
+  return { postalCode: bare(zipCode).slice(0, 9), houseNumber: bare(houseNumber) };
 }
 
 const westernmostMs = 12 * 3_600_000;
@@ -106,12 +157,16 @@ export function fingerprintOf(
     /** Keyed hashes: they tell two cards or names apart, and give neither away. */
     card: string;
     holder?: string;
+    /** Of a mail or telephone order. */
+    contact?: string;
   },
 ): Record<string, unknown> {
   const {
     instrument: _instrument,
     clientTransactionId: _id,
     merchantId: _merchant,
+    zipCode: _zip,
+    houseNumber: _house,
     ...members
   } = request;
   return {
@@ -119,6 +174,7 @@ export function fingerprintOf(
     storeId: keyed.storeId,
     deviceId: keyed.deviceId,
     instrument: keyed.holder === undefined ? keyed.card : `${keyed.card}|${keyed.holder}`,
+    ...(keyed.contact === undefined ? {} : { contact: keyed.contact }),
   };
 }
 

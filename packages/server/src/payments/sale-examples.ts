@@ -47,4 +47,14 @@ export const saleExamples: Readonly<Record<string, ProcessRequest>> = {
     entryMode: 'ContactChip',
     instrument: { emvData },
   },
+  'Telephone order': {
+    clientTransactionId: 'desk-1:000125',
+    amount: 1050,
+    currency: 'EUR',
+    entryMode: 'Keyed',
+    orderChannel: 'TelephoneOrder',
+    zipCode: 'SW1A 2AA',
+    houseNumber: '10',
+    instrument: { card: { number: testCard, expiryMonth: 3, expiryYear: 2030 } },
+  },
 };

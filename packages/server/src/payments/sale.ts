@@ -100,11 +100,16 @@ function fingerprintFor(
   mark: string,
 ): Record<string, unknown> {
   const holder = request.instrument.card?.holderName;
+  const { zipCode, houseNumber } = request;
+  const { email, phone } = request.instrument.address ?? {};
+  const contact = [zipCode, houseNumber, email, phone];
+  const hasContact = contact.some((part) => part !== undefined);
   return fingerprintOf(request, {
     storeId: names.storeId,
     deviceId: names.deviceId,
     card: mark.slice(0, markDigits),
     ...(holder === undefined ? {} : { holder: deps.vault.digest(holder) }),
+    ...(hasContact ? { contact: deps.vault.digest(JSON.stringify(contact)) } : {}),
   });
 }
 
@@ -215,6 +220,7 @@ async function intentOf(
   };
   if (card.panSequence !== undefined) facts.panSequence = card.panSequence;
   if (card.chip !== undefined) facts.chip = card.chip;
+  if (request.zipCode !== undefined) facts.addressAsked = true;
   const row = newRow(deps, caller, request, resolved);
   const event: StoredEvent = {
     sequence: 1,

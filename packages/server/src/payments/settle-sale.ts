@@ -6,6 +6,7 @@ import type { PaymentsDeps } from './deps.ts';
 import type { PresentedCard } from './instrument.ts';
 import type { Change, LoadedTransaction, SaleFacts } from './model.ts';
 import { reversalStep, reverseAgain } from './reversal.ts';
+import { addressCheckOf } from './rules.ts';
 import { after, changeOf, type Step } from './step.ts';
 
 /** A sale that is durable and not yet sent; the card lives here and nowhere else. */
@@ -74,6 +75,7 @@ async function commitInTime(deps: PaymentsDeps, change: Change): Promise<boolean
 
 function send(deps: PaymentsDeps, intent: Intent): Promise<AcquirerOutcome> {
   const { request, card, facts, loaded } = intent;
+  const addressCheck = addressCheckOf(request);
   return deps.acquiring.send(
     {
       kind: facts.kind,
@@ -91,12 +93,22 @@ function send(deps: PaymentsDeps, intent: Intent): Promise<AcquirerOutcome> {
       ...(card.sensitive === undefined ? {} : { sensitive: card.sensitive }),
       ...(card.panSequence === undefined ? {} : { panSequence: card.panSequence }),
       ...(card.chipData === undefined ? {} : { chipData: card.chipData }),
+      ...(request.orderChannel === undefined ? {} : { isRemoteOrder: true }),
+      ...(addressCheck === undefined ? {} : { addressCheck }),
     },
     () => deps.failPoints.hit('after-send'),
   );
 }
 
 const duplicateCode = '94';
+
+function issuerMembers(outcome: { issuerData?: string; addressResult?: string }) {
+  const { issuerData, addressResult } = outcome;
+  return {
+    ...(issuerData === undefined ? {} : { issuerData }),
+    ...(addressResult === undefined ? {} : { addressResult }),
+  };
+}
 
 /** What an outcome makes of the sale; an unknown one is not approved and is reversed. */
 async function stepOf(deps: PaymentsDeps, intent: Intent, outcome: AcquirerOutcome): Promise<Step> {
@@ -122,7 +134,7 @@ async function stepOf(deps: PaymentsDeps, intent: Intent, outcome: AcquirerOutco
           ...(outcome.authorizationCode === undefined
             ? {}
             : { authorizationCode: outcome.authorizationCode }),
-          ...(outcome.issuerData === undefined ? {} : { issuerData: outcome.issuerData }),
+          ...issuerMembers(outcome),
         },
       };
     }
@@ -141,7 +153,7 @@ async function stepOf(deps: PaymentsDeps, intent: Intent, outcome: AcquirerOutco
         changes: { phase: 'Declined' },
         data: {
           response: { code: outcome.responseCode },
-          ...(outcome.issuerData === undefined ? {} : { issuerData: outcome.issuerData }),
+          ...issuerMembers(outcome),
         },
       };
     case 'NotSent':

@@ -1,5 +1,6 @@
 // Shows a transaction to clients in the words of the contract; internals stay behind.
 import {
+  addressVerificationOf,
   type Operation,
   type ResponseSummary,
   responseCodeFacts,
@@ -71,9 +72,10 @@ function terminalAction(
 
 function responseMembers(
   loaded: LoadedTransaction,
-): Pick<Transaction, 'response' | 'authorizationCode' | 'emvResponse'> {
+): Pick<Transaction, 'response' | 'authorizationCode' | 'emvResponse' | 'addressVerification'> {
   const outcome = outcomeOf(loaded);
-  const contactless = factsOf(loaded).entryMode === 'ContactlessChip';
+  const { entryMode, addressAsked } = factsOf(loaded);
+  const contactless = entryMode.startsWith('Contactless');
   if (outcome?.response === undefined && outcome?.reason === undefined) return {};
   const response = viewResponse(
     { ...(outcome.reason === undefined ? {} : { reason: outcome.reason }), ...outcome.response },
@@ -85,6 +87,9 @@ function responseMembers(
       ? {}
       : { authorizationCode: outcome.authorizationCode }),
     ...(outcome.issuerData === undefined ? {} : { emvResponse: outcome.issuerData }),
+    ...(addressAsked === undefined || outcome.response === undefined
+      ? {}
+      : { addressVerification: addressVerificationOf(outcome.addressResult) }),
   };
 }
 
@@ -135,7 +140,13 @@ export function viewTransaction(loaded: LoadedTransaction): Transaction {
 }
 
 function viewEvent({ sequence, type, at, data }: StoredEvent): TransactionEvent {
-  const { facts: _facts, changes: _changes, issuerData: _issuerData, ...shown } = data;
+  const {
+    facts: _facts,
+    changes: _changes,
+    issuerData: _issuerData,
+    addressResult: _addressResult,
+    ...shown
+  } = data;
   return { sequence, type: type as TransactionEventType, at, data: shown };
 }
 

@@ -1,5 +1,6 @@
 // Builds answers out of requests.
 import type { Message } from '@switchyard/iso8583';
+import { addressResult } from './address.ts';
 import type { Answered } from './book.ts';
 
 const ECHOED = [3, 4, 7, 11, 12, 13, 32, 37, 41, 42, 49, 70] as const;
@@ -49,5 +50,7 @@ export function decidedAnswer(request: Message, answered: Answered): Message {
   if (request.fields[55] !== undefined && !reversal) {
     fields[55] = issuerAuthentication(request.fields[11] ?? '', answered.code);
   }
+  const address = reversal ? undefined : addressResult(request.fields[48]);
+  if (address !== undefined) fields[48] = `8301${address}`;
   return answer;
 }

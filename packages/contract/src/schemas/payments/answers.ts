@@ -1,5 +1,6 @@
 /** What the platform answers to card payments. */
 import { type Static, Type } from 'typebox';
+import { addressChecks } from '../../address-verification.ts';
 import { responseCategories, retryAdvices } from '../../response-codes.ts';
 import {
   AnswerAmount,
@@ -129,9 +130,9 @@ const transactionMembers = {
   systemTraceAuditNumber: Type.Optional(Type.String({ description: 'DE11.' })),
   addressVerification: Type.Optional(
     Type.Object({
-      street: wordOf(['Matched', 'NotMatched', 'NotChecked']),
-      postal: wordOf(['Matched', 'NotMatched', 'NotChecked']),
-      raw: Type.Optional(Type.String()),
+      street: wordOf(addressChecks, { description: 'The house number.' }),
+      postal: wordOf(addressChecks, { description: 'The postal code.' }),
+      raw: Type.Optional(Type.String({ description: 'The letter of the acquirer.' })),
     }),
   ),
   emvResponse: Type.Optional(

@@ -10,7 +10,7 @@ import {
   Uuid,
   wordOf,
 } from '../values.ts';
-import { captureModes, entryModes } from './words.ts';
+import { captureModes, entryModes, orderChannels } from './words.ts';
 
 const strict = { additionalProperties: false } as const;
 
@@ -69,8 +69,38 @@ export const Card = Type.Object(
 export type Card = Static<typeof Card>;
 
 /**
- * What is paid with: exactly one of `card`, `token` (both with Keyed) and `emvData` (with the chip
- * modes).
+ * How a cardholder is reached who orders by mail or telephone: an e-mail address, a telephone
+ * number, or both.
+ *
+ * @example
+ * const address: ContactAddress = { phone: '+33123456789' };
+ */
+export const ContactAddress = Type.Object(
+  {
+    email: Type.Optional(
+      Type.String({ format: 'email', maxLength: 254, examples: ['guest@example.com'] }),
+    ),
+    phone: Type.Optional(
+      Type.String({
+        pattern: '^\\+[1-9][0-9]{6,14}$',
+        description: 'A telephone number after E.164.',
+        examples: ['+33123456789'],
+      }),
+    ),
+  },
+  {
+    ...strict,
+    minProperties: 1,
+    description: 'An e-mail address or a telephone number of the cardholder.',
+    ...fieldCodes({ minProperties: 'moto_contact_required' }),
+  },
+);
+/** What the schema {@link ContactAddress} describes. */
+export type ContactAddress = Static<typeof ContactAddress>;
+
+/**
+ * What is paid with: exactly one of `card`, `token` (both with Keyed), `emvData` (with the chip
+ * modes) and `track2` (with the modes of the stripe). `address` may stand beside it.
  *
  * @example
  * const instrument: Instrument = { token: 'tok_5R2…' };
@@ -93,13 +123,27 @@ export const Instrument = Type.Object(
         description: 'The data of the chip: BER-TLV in hexadecimal, with tag 57 or 5A.',
       }),
     ),
+    track2: Type.Optional(
+      Type.String({
+        pattern: '^;?[0-9]{12,19}[=Dd][0-9]{7,}[Ff]?\\??$',
+        maxLength: 40,
+        description:
+          'Track 2 of the stripe (ISO/IEC 7813), with or without sentinels. It is sent on and never stored.',
+        ...fieldCodes({
+          type: 'track_data_invalid',
+          pattern: 'track_data_invalid',
+          maxLength: 'track_data_invalid',
+        }),
+      }),
+    ),
+    address: Type.Optional(ContactAddress),
   },
   {
     ...strict,
     minProperties: 1,
-    maxProperties: 1,
-    description: 'What is paid with: exactly one of card, token and emvData.',
-    ...fieldCodes({ minProperties: 'instrument_invalid', maxProperties: 'instrument_invalid' }),
+    description:
+      'What is paid with: exactly one of card, token, emvData and track2; address may stand beside it.',
+    ...fieldCodes({ minProperties: 'instrument_invalid' }),
   },
 );
 /** What the schema {@link Instrument} describes. */
@@ -155,6 +199,26 @@ export const ProcessRequest = Type.Object(
     ),
     partialApproval: Type.Optional(
       Type.Boolean({ description: 'Whether an approval of a smaller amount is accepted.' }),
+    ),
+    orderChannel: Type.Optional(
+      wordOf(orderChannels, {
+        description:
+          'Makes it a mail or telephone order: entryMode is Keyed, and either zipCode and houseNumber or an address in the instrument are needed.',
+      }),
+    ),
+    zipCode: Type.Optional(
+      Type.String({
+        pattern: '^[A-Za-z0-9](?:[A-Za-z0-9 -]{0,8}[A-Za-z0-9])?$',
+        description: 'The postal code of the cardholder, for address verification.',
+        examples: ['SW1A 2AA'],
+      }),
+    ),
+    houseNumber: Type.Optional(
+      Type.String({
+        pattern: '^(?=.*[0-9])[A-Za-z0-9](?:[A-Za-z0-9 /-]{0,8}[A-Za-z0-9])?$',
+        description: 'The house number of the cardholder, for address verification.',
+        examples: ['10'],
+      }),
     ),
     notAfter: Type.Optional(Timestamp),
     order: Type.Optional(Order),

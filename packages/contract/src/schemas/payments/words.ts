@@ -83,15 +83,31 @@ export const transactionEventTypes = [
 export type TransactionEventType = (typeof transactionEventTypes)[number];
 
 /**
- * How the card was read. The platform takes the chip, contactless and keyed modes; `MagStripe`,
- * `ContactlessMagStripe` and `FallbackMagStripe` are reserved names.
+ * How the card was read. `FallbackMagStripe` is the stripe of a card whose chip could not be read.
  *
  * @example
  * const entryMode: EntryMode = 'ContactlessChip';
  */
-export const entryModes = ['ContactChip', 'ContactlessChip', 'Keyed'] as const;
+export const entryModes = [
+  'ContactChip',
+  'ContactlessChip',
+  'MagStripe',
+  'ContactlessMagStripe',
+  'FallbackMagStripe',
+  'Keyed',
+] as const;
 /** One of {@link entryModes}. */
 export type EntryMode = (typeof entryModes)[number];
+
+/**
+ * How an order came that was not made in the shop.
+ *
+ * @example
+ * const orderChannel: OrderChannel = 'TelephoneOrder';
+ */
+export const orderChannels = ['MailOrder', 'TelephoneOrder'] as const;
+/** One of {@link orderChannels}. */
+export type OrderChannel = (typeof orderChannels)[number];
 
 /**
  * When the sale is captured: at once, or by a later capture.

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Message } from '@switchyard/iso8583';
-import { outcomeOf } from './messages.ts';
+import type { AcquirerRequest } from '../types.ts';
+import { outcomeOf, toMessage } from './messages.ts';
 
 const request: Message = {
   mti: '0200',
@@ -63,4 +64,56 @@ test('a part that the host does not name is no approval', () => {
   assert.equal(outcomeOf(request, without, 'EUR').outcome, 'Unknown');
   const named = outcomeOf(request, answered({ 39: '10', 4: '000000000500' }), 'EUR');
   assert.equal(named.outcome === 'Approved' && named.amount, 500);
+});
+
+const sale: AcquirerRequest = {
+  kind: 'Sale',
+  repeat: false,
+  organizationId: 'o',
+  transactionId: 't',
+  linkId: 'l',
+  reference: {
+    mti: '0200',
+    terminalId: 'TERM0001',
+    stan: '000001',
+    rrn: '632507000001',
+    transmittedAt: '1121230000',
+    localTime: '230000',
+    localDate: '1121',
+  },
+  merchantNumber: 'M00000000000001',
+  mcc: '5411',
+  amount: 1234,
+  currency: 'EUR',
+  entryMode: 'Keyed',
+  card: { pan: '4111111111111111', expiry: '3012' },
+};
+
+test('an order by telephone says so, and asks for the address and the code behind one another', () => {
+  const { fields } = toMessage(
+    {
+      ...sale,
+      isRemoteOrder: true,
+      addressCheck: { postalCode: 'SW1A2AA', houseNumber: '10' },
+      sensitive: { securityCode: '737' },
+    },
+    '123456',
+  );
+  assert.equal(fields[22], '012');
+  assert.equal(fields[25], '08');
+  assert.equal(fields[48], '8211SW1A2AA  109203737');
+  const plain = toMessage(sale, '123456').fields;
+  assert.deepEqual([plain[22], plain[25], plain[48]], ['011', '00', undefined]);
+});
+
+test('the letter of an address is taken, and no other text', () => {
+  const letter = (de48: string, code = '00') => {
+    const outcome = outcomeOf(request, answered({ 39: code, 48: de48 }), 'EUR');
+    return 'addressResult' in outcome ? outcome.addressResult : undefined;
+  };
+  assert.equal(letter('8301Y'), 'Y');
+  assert.equal(letter('92031238301N', '05'), 'N');
+  for (const de48 of ['8302YY', '8301y', '83011', '8301', 'Y', '830']) {
+    assert.equal(letter(de48), undefined, de48);
+  }
 });

@@ -10,6 +10,7 @@ import type {
   AcquirerRequestKind,
   EntryMode,
 } from '../types.ts';
+import { readSubelement, subelement } from './private-data.ts';
 
 const messageTypes: Readonly<Record<AcquirerRequestKind, string>> = {
   Authorization: '0100',
@@ -42,8 +43,12 @@ const entryModes: Readonly<Record<EntryMode, string>> = {
   Keyed: '011',
 };
 
+/** By mail or telephone nobody stands at a terminal: it takes no PIN. */
+const remoteOrderMode = '012';
+
 const conditionNormal = '00';
 const conditionMoreToCome = '06';
+const conditionRemoteOrder = '08';
 
 const amountField = (minor: number) => String(minor).padStart(12, '0');
 
@@ -57,9 +62,18 @@ function repeated(mti: string): string {
   return mti.slice(0, 3) + String(Number(mti.slice(3)) + 1);
 }
 
-/** CVV2 travels as subelement 92 of DE48: tag, length, digits. */
-function securityCodeField(code: string): string {
-  return `92${String(code.length).padStart(2, '0')}${code}`;
+function conditionOf({ kind, final, isRemoteOrder }: AcquirerRequest): string {
+  if (kind === 'Capture' && final !== true) return conditionMoreToCome;
+  return isRemoteOrder === true ? conditionRemoteOrder : conditionNormal;
+}
+
+/** Address verification asks in subelement 82 of DE48 and is answered in 83. */
+const addressResultTag = '83';
+
+/** CVV2 travels as subelement 92 of DE48, an address as 82: nine places of postal code, the house. */
+function privateData({ sensitive, addressCheck }: AcquirerRequest): string {
+  const address = addressCheck && addressCheck.postalCode.padEnd(9, ' ') + addressCheck.houseNumber;
+  return subelement('82', address) + subelement('92', sensitive?.securityCode);
 }
 
 /** The request as a message. Sensitive members go into the bytes and nowhere else. */
@@ -75,9 +89,8 @@ export function toMessage(request: AcquirerRequest, institutionId: string): Mess
     13: reference.localDate,
     14: request.card.expiry,
     18: request.mcc,
-    22: entryModes[request.entryMode],
-    25:
-      request.kind === 'Capture' && request.final !== true ? conditionMoreToCome : conditionNormal,
+    22: request.isRemoteOrder === true ? remoteOrderMode : entryModes[request.entryMode],
+    25: conditionOf(request),
     32: institutionId,
     37: reference.rrn,
     41: reference.terminalId,
@@ -87,7 +100,8 @@ export function toMessage(request: AcquirerRequest, institutionId: string): Mess
   if (request.panSequence !== undefined) fields[23] = request.panSequence.padStart(3, '0');
   if (sensitive?.track2 !== undefined) fields[35] = sensitive.track2;
   if (request.authorizationCode !== undefined) fields[38] = request.authorizationCode;
-  if (sensitive?.securityCode !== undefined) fields[48] = securityCodeField(sensitive.securityCode);
+  const inPrivate = privateData(request);
+  if (inPrivate !== '') fields[48] = inPrivate;
   if (request.chipData !== undefined) fields[55] = request.chipData;
   if (request.original !== undefined) fields[90] = originalData(request.original, institutionId);
   if (request.remainingAmount !== undefined) {
@@ -136,6 +150,12 @@ function chipAnswer(de55: string | undefined, pan: string | undefined): { issuer
   }
 }
 
+/** One letter, or nothing: a host may send what it likes in its private field. */
+function addressAnswer(de48: string | undefined): { addressResult?: string } {
+  const letter = de48 === undefined ? undefined : readSubelement(de48, addressResultTag);
+  return letter !== undefined && /^[A-Z]$/.test(letter) ? { addressResult: letter } : {};
+}
+
 /**
  * What an answer means. A code that nobody knows never approves; an answer that does not echo what
  * was asked is no answer, so its outcome is unknown and the caller reverses.
@@ -145,9 +165,12 @@ export function outcomeOf(request: Message, answer: Message, currency: string): 
   if (code === undefined || !echoes(request, answer)) return invalid;
   const answered = answer.fields[49];
   if (answered !== undefined && alphaOf(answered) !== currency) return invalid;
-  const chip = chipAnswer(answer.fields[55], request.fields[2]);
+  const beside = {
+    ...chipAnswer(answer.fields[55], request.fields[2]),
+    ...addressAnswer(answer.fields[48]),
+  };
   const approved = responseCodeFacts(code).approved;
-  if (!approved) return { outcome: 'Declined', responseCode: code, ...chip };
+  if (!approved) return { outcome: 'Declined', responseCode: code, ...beside };
   // A part that is not named could be any part.
   if (code === partialCode && answer.fields[4] === undefined) return invalid;
   const asked = Number(request.fields[4]);
@@ -160,7 +183,7 @@ export function outcomeOf(request: Message, answer: Message, currency: string): 
     responseCode: code,
     amount,
     ...(authorizationCode === undefined ? {} : { authorizationCode }),
-    ...chip,
+    ...beside,
   };
 }
 

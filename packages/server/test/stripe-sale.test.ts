@@ -1,0 +1,85 @@
+// Sales by the magnetic stripe: swiped, contactless, and after a chip that could not be read.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { bookkeeping } from './invariants.ts';
+import { keyedSale } from './scene.ts';
+
+const { scene, agree } = bookkeeping();
+const path = '/payment/v1/transactions';
+
+const number = '4111111111111111';
+const track = (service: string, separator = '=') => `${number}${separator}3012${service}0000012345`;
+const stripe = (entryMode: string, track2: string) =>
+  keyedSale({ entryMode, instrument: { track2 } });
+
+test('a card without a chip is swiped, and its track is kept nowhere', async () => {
+  const { client, shop } = await scene();
+  for (const track2 of [
+    track('101'),
+    `;${track('101')}?`,
+    track('101', 'D'),
+    `${track('101', 'd')}F`,
+  ]) {
+    const body = stripe('MagStripe', track2);
+    const answer = await client.call('POST', `${path}/process`, { token: shop.token, body });
+    assert.equal(answer.status, 200, answer.text);
+    assert.equal(answer.body.state, 'Captured');
+    assert.equal(answer.body.entryMode, 'MagStripe');
+    assert.equal(answer.body.card.maskedNumber, '411111******1111');
+    const read = await client.call('GET', `${path}/${answer.body.transactionId}`, {
+      token: shop.token,
+    });
+    assert.ok(!read.text.includes('0000012345'));
+  }
+});
+
+test('a card with a chip is swiped only once the chip has failed', async () => {
+  const { client, shop } = await scene();
+  const send = (entryMode: string, service: string) =>
+    client.call('POST', `${path}/process`, {
+      token: shop.token,
+      body: stripe(entryMode, track(service)),
+    });
+  for (const service of ['201', '601']) {
+    const swiped = await send('MagStripe', service);
+    assert.equal(swiped.status, 422);
+    assert.equal(swiped.body.code, 'entry_mode_invalid');
+    assert.match(swiped.body.detail, /chip/);
+    assert.equal((await send('FallbackMagStripe', service)).body.state, 'Captured');
+    assert.equal((await send('ContactlessMagStripe', service)).body.state, 'Captured');
+  }
+  const fallback = await send('FallbackMagStripe', '101');
+  assert.equal(fallback.status, 422);
+  assert.equal(fallback.body.code, 'entry_mode_invalid');
+});
+
+test('a contactless stripe that asks for another interface is told so', async () => {
+  const { client, shop } = await scene();
+  const body = { ...stripe('ContactlessMagStripe', track('201')), amount: 9065 };
+  const { body: sale } = await client.call('POST', `${path}/process`, { token: shop.token, body });
+  assert.equal(sale.state, 'Declined');
+  assert.equal(sale.response.retry, 'OtherInterface');
+  assert.equal(sale.terminalAction, 'UseChip');
+});
+
+test('a swiped sale is captured, refunded and reversed like any other', async () => {
+  const { client, shop } = await scene();
+  const call = async (at: string, body: Record<string, unknown>) =>
+    (await client.call('POST', `${path}/${at}`, { token: shop.token, body })).body;
+  const held = await call('process', {
+    ...stripe('MagStripe', track('101')),
+    captureMode: 'Deferred',
+  });
+  assert.equal(held.state, 'Authorized');
+  assert.equal((await call(`${held.transactionId}/capture`, {})).state, 'Captured');
+  const refunded = await call(`${held.transactionId}/refund`, { amount: 100 });
+  assert.equal(refunded.refundedAmount, 100);
+  const other = await call('process', {
+    ...stripe('MagStripe', track('101')),
+    captureMode: 'Deferred',
+  });
+  const taken = await call(`${other.transactionId}/cancel`, { cancelReason: 'Technical' });
+  assert.equal(taken.state, 'Reversed', JSON.stringify(taken));
+});
+
+test('the books of both sides agree', agree);
