@@ -10,7 +10,7 @@ export const openRoutes: ReadonlySet<string> = new Set([
 ]);
 
 /** Hidden pages lie below these, and have tests of their own. */
-export const pagePaths: readonly string[] = ['/auth/', '/docs'];
+export const pagePaths: readonly string[] = ['/auth/', '/docs', '/sign-up'];
 
 /** Answered by the authorization server, which knows no permissions. */
 export const oauthPaths: readonly string[] = [

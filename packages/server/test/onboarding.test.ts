@@ -58,12 +58,14 @@ describe('onboarding', () => {
   const read = async (signUpId: string) =>
     (await call('GET', `/sign-ups/${signUpId}`, { token: operator })).body;
 
-  function mailTo(address: string): Promise<string> {
+  /** The mail with a link, unless another one is asked for. */
+  function mailTo(address: string, holds = /\/links\//): Promise<string> {
     const directory = join(on.settings.dataDir, 'mail');
     return until(async () => {
       const names = (await readdir(directory)).filter((name) => name.endsWith('.eml'));
       const texts = await Promise.all(names.map((name) => readFile(join(directory, name), 'utf8')));
-      return texts.find((text) => text.includes(`To: ${address}`));
+      const found = texts.filter((text) => text.includes(`To: ${address}`));
+      return found.find((text) => holds.test(text.replaceAll(/=\r?\n/g, '')));
     }, `mail to ${address}`);
   }
 
@@ -163,7 +165,8 @@ describe('onboarding', () => {
     const { signUpId, email } = await signUp();
     const answer = await call('POST', `/sign-ups/${signUpId}/reject`, { token: operator });
     assert.deepEqual([answer.status, answer.body.status], [202, 'Rejected']);
-    assert.match(await mailTo(email), /Thank you for your interest/);
+    const note = await mailTo(email, /Thank you for your interest/);
+    assert.match(note, /Content-Type: text\/plain[\s\S]*Content-Type: text\/html/i);
     assertRefused(await approve(signUpId), { code: 'concurrent_modification' });
     assert.equal(await on.house.identity.userDomainOf(signUpId), undefined);
   });
@@ -239,6 +242,14 @@ describe('onboarding', () => {
         pointer: `/${Object.keys(members)[0]}`,
       });
     }
+  });
+
+  test('it hears at once that its sign-up arrived, in its own language, as text and as HTML', async () => {
+    const { email } = await signUp({ language: 'fr-BE' });
+    const mail = await mailTo(email, /Merci d=E2=80=99avoir inscrit/);
+    assert.match(mail, /Content-Language: fr/i);
+    assert.match(mail, /Content-Type: text\/plain[\s\S]*Content-Type: text\/html/i);
+    assert.doesNotMatch(mail, /https?:\/\//, 'nothing to follow before it is approved');
   });
 
   test('one address waits three times at most, and never hears of it', async () => {

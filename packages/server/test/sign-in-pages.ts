@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { SignUpInput } from '@switchyard/contract';
 import { createHttp, type Http } from '../src/http/index.ts';
 import { createLog, ensureCertificates, systemIds } from '../src/platform/index.ts';
 import { type Browser, createBrowser, overInjection, type Seen } from './browser.ts';
@@ -24,6 +25,8 @@ export type SignInPages = {
   readonly realm: TestRealm;
   readonly clock: MovableClock;
   readonly post: PostOffice;
+  /** What the form of the sign-up handed on. */
+  readonly taken: readonly SignUpInput[];
   readonly authUrl: string;
   /** Of the server, PEM. */
   readonly certificate: string;
@@ -70,6 +73,7 @@ export async function openSignInPages(deps: SignInPagesDeps = {}): Promise<SignI
     clock: { now: () => Date.now() },
   });
   const post = openPostOffice();
+  const taken: SignUpInput[] = [];
   let http: Http | undefined;
   const realm = await openTestRealm({
     database: await testDatabase(),
@@ -78,7 +82,7 @@ export async function openSignInPages(deps: SignInPagesDeps = {}): Promise<SignI
     environment: 'demo',
     ...{ jobs: post.jobs, mail: post.mail },
     ...(deps.settings === undefined ? {} : { pages: deps.settings }),
-    async openApp({ verifyToken }) {
+    async openApp({ verifyToken, registerFront }) {
       http = await createHttp({
         settings: { host, port, baseUrl: authUrl, authUrl },
         tls: { cert: tls.cert, key: tls.key },
@@ -87,6 +91,7 @@ export async function openSignInPages(deps: SignInPagesDeps = {}): Promise<SignI
         verifyToken,
         rateLimits: { pages: { windowSeconds: 60, limit: deps.pagesPerMinute ?? 10_000 } },
       });
+      registerFront(http.app, async (input) => void taken.push(input));
       return http.app;
     },
   });
@@ -104,7 +109,7 @@ export async function openSignInPages(deps: SignInPagesDeps = {}): Promise<SignI
       ...wanted,
     });
   return {
-    ...{ realm, clock, post, authUrl, clientId, base, linkWith },
+    ...{ realm, clock, post, taken, authUrl, clientId, base, linkWith },
     certificate: tls.cert,
     link: linkWith({}),
     openBrowser: () => createBrowser(authUrl, overInjection(realm.app)),

@@ -28,7 +28,12 @@ import { createFlows, registerFlows } from './flows.ts';
 import type { Interactions } from './interactions.ts';
 import { createKeyRotation, type KeyFacts } from './key-rotation.ts';
 import { createOrigins } from './origins.ts';
-import { createPageFrame, createPages, type PageSettings } from './pages/index.ts';
+import {
+  createPageFrame,
+  createPages,
+  type PageSettings,
+  type TakeSignUp,
+} from './pages/index.ts';
 import { createRateLimits, defaultTokenLimits, type TokenLimits } from './rate-limits.ts';
 import { createKeyRing } from './realm-keys.ts';
 import { createRealms } from './realms.ts';
@@ -102,6 +107,8 @@ export type Identity = {
   registerDevices(app: FastifyInstance): Promise<void>;
   /** The routes by which clients manage their applications. */
   registerManagement(app: FastifyInstance, places: Places): void;
+  /** The pages for whoever has no account yet; `take` is what becomes of the form. */
+  registerFront(app: FastifyInstance, take: TakeSignUp): void;
   /** A user domain is a realm: one of each organisation, with signing keys of its own. */
   createRealm(domain: NewUserDomain): Promise<void>;
   createUserDomain(domain: NewUserDomain): Promise<void>;
@@ -207,6 +214,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
       pages.register(app);
       sweep.start();
     },
+    registerFront: pages.registerFront,
     registerDevices: (app) =>
       devices.register(app, { findRealm: realms.find, listenerOf: flows.listenerOf, limits }),
     registerManagement(app, places) {

@@ -1,13 +1,22 @@
 // The door of onboarding: how an organisation comes onto the platform, and its first user in.
 import type { FastifyInstance } from 'fastify';
+import type { Identity } from '../identity/index.ts';
 import { createActivations } from './activations.ts';
 import { type ApprovalDeps, createApproval } from './approval.ts';
+import { createReceipts } from './receipt.ts';
 import { registerActivationRoutes, registerSignUpRoutes } from './routes.ts';
 import { createSignUps } from './sign-ups.ts';
 
+/** The pages are identity's, which has the furniture; what becomes of their form is decided here. */
+export type OnboardingDeps = ApprovalDeps & {
+  readonly identity: Pick<Identity, 'registerFront'>;
+};
+
 /** @example registerOnboarding(http.app, { database, identity, provisioning, audit, jobs, mail, clock, ids }); */
-export function registerOnboarding(app: FastifyInstance, deps: ApprovalDeps): void {
+export function registerOnboarding(app: FastifyInstance, deps: OnboardingDeps): void {
   const approval = createApproval(deps);
-  registerSignUpRoutes(app, createSignUps({ ...deps, approval }));
+  const signUps = createSignUps({ ...deps, approval, receipts: createReceipts(deps) });
+  registerSignUpRoutes(app, signUps);
+  deps.identity.registerFront(app, signUps.take);
   registerActivationRoutes(app, createActivations(deps.identity));
 }

@@ -1,5 +1,5 @@
-// The friendly note to whoever was not taken on, as text and as HTML, in English and French.
-import { languageNamed } from './words.ts';
+// The notes to whoever signs up, as text and as HTML, in English and French.
+import { languageNamed, type NoteKind } from './words.ts';
 
 export type Note = {
   readonly language: 'en' | 'fr';
@@ -15,12 +15,20 @@ const escaped = (text: string): string =>
     .replaceAll('>', '&gt;')
     .replaceAll('"', '&quot;');
 
-export function rejectionNote(to: {
+type Addressee = {
   readonly givenName: string;
   readonly organizationName: string;
   readonly language?: string | undefined;
-}): Note {
-  const { language, subject, lines } = languageNamed(to.language);
+};
+
+/** To whoever was not taken on. */
+export const rejectionNote = (to: Addressee): Note => noteOf('rejected', to);
+/** To whoever signed up, so that a stranger's doing is noticed. */
+export const receiptNote = (to: Addressee): Note => noteOf('received', to);
+
+function noteOf(kind: NoteKind, to: Addressee): Note {
+  const { language, notes } = languageNamed(to.language);
+  const { subject, lines } = notes[kind];
   const told = lines(to.givenName, to.organizationName);
   const paragraphs = told.map((line) => `<p>${escaped(line)}</p>`);
   const head = `<meta charset="utf-8"><title>${escaped(subject)}</title>`;

@@ -4,6 +4,7 @@ import { actorOf } from '../audit/index.ts';
 import type { Caller, FoundPage, PageRequest } from '../http/index.ts';
 import { isoTime } from '../platform/index.ts';
 import type { Approval, ApprovalDeps } from './approval.ts';
+import type { Receipts } from './receipt.ts';
 import { createSignUpStore, type SignUpRecord, type SignUpStatus } from './store.ts';
 
 /** Of one address: whoever sends the form again in doubt needs no more. */
@@ -33,8 +34,10 @@ function refuseUnknown(): never {
   return refuse('resource_not_found', 'No sign-up in your scope has this identifier.');
 }
 
-export function createSignUps(deps: ApprovalDeps & { readonly approval: Approval }) {
-  const { database, clock, ids, audit, identity, approval } = deps;
+type Deps = ApprovalDeps & { readonly approval: Approval; readonly receipts: Receipts };
+
+export function createSignUps(deps: Deps) {
+  const { database, clock, ids, audit, identity, approval, receipts } = deps;
   const store = createSignUpStore(database);
 
   /** Sign-ups belong to the platform: the administrator of any other organisation sees none. */
@@ -51,7 +54,13 @@ export function createSignUps(deps: ApprovalDeps & { readonly approval: Approval
   return {
     /** The same for everybody: nobody hears whether an address is known. */
     async take(input: SignUpInput): Promise<void> {
-      await store.insert({ ...input, organizationId: ids.uuid() }, clock.now(), waitingMax);
+      const organizationId = ids.uuid();
+      const wanted = { ...input, organizationId };
+      await database.transaction(async (trx) => {
+        const isTaken = await store.insert(trx, wanted, clock.now(), waitingMax);
+        if (isTaken) await receipts.owed(trx, organizationId);
+      });
+      receipts.poke();
     },
 
     async list(

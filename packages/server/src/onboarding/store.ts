@@ -70,19 +70,27 @@ const findText = `SELECT ${columns} FROM sign_ups WHERE organization_id = $1`;
 export function createSignUpStore(database: Database) {
   return {
     /** Writes nothing where so many of this address wait already. */
-    async insert(wanted: NewSignUp, at: number, most: number): Promise<void> {
-      await database.query(
+    async insert(
+      trx: Kysely<unknown>,
+      wanted: NewSignUp,
+      at: number,
+      most: number,
+    ): Promise<boolean> {
+      const made = await one(
+        trx,
         `INSERT INTO sign_ups (organization_id, organization_name, persona, email, given_name,
            family_name, country, language, status, version, created_at, updated_at)
          SELECT $1, $2, $3, $4, $5, $6, $7, $8, 'Pending', 1, $9, $9
          WHERE (SELECT count(*) FROM sign_ups
-           WHERE lower(email) = lower($4) AND status = 'Pending') < $10`,
+           WHERE lower(email) = lower($4) AND status = 'Pending') < $10
+         RETURNING ${columns}`,
         [
           ...[wanted.organizationId, wanted.organizationName, wanted.persona, wanted.email],
           ...[wanted.givenName, wanted.familyName, wanted.country, wanted.language ?? null],
           ...[isoTime(at), most],
         ],
       );
+      return made !== undefined;
     },
 
     async find(organizationId: string): Promise<SignUpRecord | undefined> {

@@ -1,26 +1,53 @@
-// The words of the note to whoever was not taken on.
+// The words of the notes to whoever signs up.
+
+type Words = {
+  readonly subject: string;
+  readonly lines: (name: string, organization: string) => readonly string[];
+};
+
+export type NoteKind = 'received' | 'rejected';
 
 const languages = {
   en: {
-    subject: 'Your sign-up',
-    lines: (name: string, organization: string) => [
-      `Hello ${name},`,
-      `Thank you for your interest. We cannot open an account for ${organization} at the moment.`,
-      'If you think that we missed something, write to us and we look again.',
-    ],
+    received: {
+      subject: 'We have your sign-up',
+      lines: (name, organization) => [
+        `Hello ${name},`,
+        `Thank you for signing up ${organization}. We look at it, and answer to this address.`,
+        'If it was not you, leave this mail: nothing is set up before we have answered.',
+      ],
+    },
+    rejected: {
+      subject: 'Your sign-up',
+      lines: (name, organization) => [
+        `Hello ${name},`,
+        `Thank you for your interest. We cannot open an account for ${organization} at the moment.`,
+        'If you think that we missed something, write to us and we look again.',
+      ],
+    },
   },
   fr: {
-    subject: 'Votre inscription',
-    lines: (name: string, organization: string) => [
-      `Bonjour ${name},`,
-      `Merci de votre intérêt. Nous ne pouvons pas ouvrir de compte pour ${organization} pour le moment.`,
-      'Si vous pensez que quelque chose nous a échappé, écrivez-nous : nous regarderons à nouveau.',
-    ],
+    received: {
+      subject: 'Nous avons reçu votre inscription',
+      lines: (name, organization) => [
+        `Bonjour ${name},`,
+        `Merci d’avoir inscrit ${organization}. Nous étudions la demande et répondons à cette adresse.`,
+        'Si ce n’était pas vous, ignorez ce message : rien ne se fait avant notre réponse.',
+      ],
+    },
+    rejected: {
+      subject: 'Votre inscription',
+      lines: (name, organization) => [
+        `Bonjour ${name},`,
+        `Merci de votre intérêt. Nous ne pouvons pas ouvrir de compte pour ${organization} pour le moment.`,
+        'Si vous pensez que quelque chose nous a échappé, écrivez-nous : nous regarderons à nouveau.',
+      ],
+    },
   },
-} as const;
+} satisfies Record<string, Readonly<Record<NoteKind, Words>>>;
 
 /** English for whoever has no language that we speak. */
 export function languageNamed(language: string | undefined) {
   const name = language?.startsWith('fr') === true ? ('fr' as const) : ('en' as const);
-  return { language: name, ...languages[name] };
+  return { language: name, notes: languages[name] };
 }

@@ -1,5 +1,6 @@
 // Reads and writes the two cookies of the pages: which browser this is, and which language it chose.
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { homePath } from './paths.ts';
 
 /** The prefix makes browsers refuse one that another host or an unsafe page has set. */
 export const browserCookie = '__Host-switchyard-browser';
@@ -34,8 +35,10 @@ export function setBrowser(response: ServerResponse, browser: string): void {
 }
 
 export function setLanguage(response: ServerResponse, language: string, flowPath: string): void {
-  set(response, `${languageCookie}=${language}; Path=/auth; Max-Age=${yearSeconds}`);
+  set(response, `${languageCookie}=${language}; Path=/; Max-Age=${yearSeconds}`);
   // No path of ours has one, and in a cookie it would begin an attribute that somebody else chose.
   if (flowPath.includes(';')) return;
+  // There every other page would be within the flow.
+  if (flowPath === homePath) return;
   set(response, `${flowLanguageCookie}=${language}; Path=${flowPath}`);
 }

@@ -17,6 +17,8 @@ export type Field = {
   readonly isFixed?: boolean | undefined;
   readonly isFocused?: boolean | undefined;
   readonly isCode?: boolean | undefined;
+  /** Of a person or a firm: phones may begin it with a capital letter. */
+  readonly isName?: boolean | undefined;
   readonly maxLength?: number | undefined;
 };
 
@@ -34,29 +36,76 @@ function flag(name: string, isSet: boolean | undefined): Html {
   return isSet === true ? { html: ` ${name}` } : nothing;
 }
 
-export function field(given: Field, faults: Faults, words: Words): Html {
-  const { name, label, type = 'text', hint } = given;
-  const fault = Object.hasOwn(faults, name) ? faults[name] : undefined;
-  const described = [hint && `${name}-hint`, fault && `${name}-fault`].filter(Boolean).join(' ');
-  const first = Object.keys(faults)[0];
-  const isFocused = first === undefined ? given.isFocused : first === name;
+type Labelled = Pick<Field, 'name' | 'label' | 'hint' | 'after'>;
+
+/** The label, the hint and the fault around whatever is filled in. */
+function framed({ name, label, hint, after }: Labelled, control: Html, told: Told): Html {
+  const { fault, words } = told;
   return html`<div class="field${fault === undefined ? '' : ' faulty'}">
 <label for="${name}">${label}</label>
 ${hint === undefined ? nothing : html`<p class="hint" id="${name}-hint">${hint}</p>`}
 ${fault === undefined ? nothing : html`<p class="fault" id="${name}-fault"><span class="unseen">${words.errorTitle}${words.colon}</span> ${fault}</p>`}
-<input id="${name}" name="${name}" type="${type}" maxlength="${given.maxLength ?? longestField}" autocomplete="${given.autocomplete}"${[
+${control}
+${after ?? nothing}
+</div>
+`;
+}
+
+type Told = { readonly fault: string | undefined; readonly words: Words };
+
+const faultOf = (faults: Faults, name: string): string | undefined =>
+  Object.hasOwn(faults, name) ? faults[name] : undefined;
+
+/** What readers that do not see are told of a field. */
+function spoken({ name, hint }: Labelled, fault: string | undefined): Html[] {
+  const described = [hint && `${name}-hint`, fault && `${name}-fault`].filter(Boolean).join(' ');
+  return [
+    attribute('aria-describedby', described === '' ? undefined : described),
+    attribute('aria-invalid', fault === undefined ? undefined : 'true'),
+  ];
+}
+
+function focus(name: string, faults: Faults, wanted?: boolean): Html {
+  const first = Object.keys(faults)[0];
+  return flag('autofocus', first === undefined ? wanted : first === name);
+}
+
+export function field(given: Field, faults: Faults, words: Words): Html {
+  const { name, type = 'text', isName = false } = given;
+  const fault = faultOf(faults, name);
+  const control = html`<input id="${name}" name="${name}" type="${type}" maxlength="${given.maxLength ?? longestField}" autocomplete="${given.autocomplete}"${[
     attribute('value', given.value),
     attribute('inputmode', given.inputmode),
     attribute('class', given.isCode === true ? 'code' : undefined),
-    attribute('aria-describedby', described === '' ? undefined : described),
-    attribute('aria-invalid', fault === undefined ? undefined : 'true'),
+    ...spoken(given, fault),
     flag('required', given.isOptional !== true && given.isFixed !== true),
     flag('readonly', given.isFixed),
-    flag('autofocus', isFocused),
-  ]} autocapitalize="none" autocorrect="off" spellcheck="false">
-${given.after ?? nothing}
-</div>
-`;
+    focus(name, faults, given.isFocused),
+  ]} autocapitalize="${isName ? 'words' : 'none'}" autocorrect="off" spellcheck="false">`;
+  return framed(given, control, { fault, words });
+}
+
+export type Choice = Labelled & {
+  readonly value: string;
+  readonly autocomplete: string;
+  /** What is sent, and what is read. */
+  readonly options: readonly (readonly [value: string, text: string])[];
+};
+
+/** One of several; the first line asks to choose. */
+export function choice(given: Choice, faults: Faults, words: Words): Html {
+  const { name, value, autocomplete, options } = given;
+  const fault = faultOf(faults, name);
+  const lines = [['', words.choose] as const, ...options].map(
+    ([own, text]) =>
+      html`<option value="${own}"${flag('selected', own === value)}>${text}</option>\n`,
+  );
+  const control = html`<select id="${name}" name="${name}" autocomplete="${autocomplete}" required${[
+    ...spoken(given, fault),
+    focus(name, faults),
+  ]}>
+${lines}</select>`;
+  return framed(given, control, { fault, words });
 }
 
 /** What is wrong, at the top and read out first, with the way to each field. */

@@ -12,14 +12,16 @@ import { createEntry } from './entry.ts';
 import { createFormTokens } from './form-tokens.ts';
 import type { Frame } from './layout.ts';
 import { createLinks } from './links.ts';
-import { pageTable } from './page-table.ts';
-import { registerPageRoutes } from './routes.ts';
+import { frontPages, pageTable } from './page-table.ts';
+import { registerAssets, registerPageRoutes } from './routes.ts';
 import { createShown } from './shown.ts';
 import { createSignIn } from './sign-in.ts';
+import { createFront, type TakeSignUp } from './sign-up.ts';
 import { createSteps } from './steps.ts';
 import { createVisits } from './visits.ts';
 
 export type { PageSettings } from './deps.ts';
+export type { TakeSignUp } from './sign-up.ts';
 
 /** Made first: the authorization server shows some pages by itself, and knows no accounts. */
 export type PageFrame = Frame & { readonly assets: PageAssets; readonly shown: Shown };
@@ -32,7 +34,11 @@ export function createPageFrame({
   return { ...frame, shown: createShown(frame) };
 }
 
-export type Pages = { register(app: FastifyInstance): void };
+export type Pages = {
+  register(app: FastifyInstance): void;
+  /** Those for whoever has no account yet: the first page, and the form to sign up. */
+  registerFront(app: FastifyInstance, take: TakeSignUp): void;
+};
 
 export function createPages(deps: PagesDeps & { readonly frame: PageFrame }): Pages {
   const { settings, masterKey, frame } = deps;
@@ -53,7 +59,14 @@ export function createPages(deps: PagesDeps & { readonly frame: PageFrame }): Pa
     links: createLinks(parts),
     changes: createAccountChanges({ ...parts, account, enrolment }),
   });
+  const shown = { visits, answers, assets: frame.assets };
   return {
-    register: (app) => registerPageRoutes(app, routes, { visits, answers, assets: frame.assets }),
+    register(app) {
+      registerPageRoutes(app, routes, shown);
+      registerAssets(app, shown);
+    },
+    registerFront(app, take) {
+      registerPageRoutes(app, frontPages(createFront({ visits, answers, take })), shown);
+    },
   };
 }

@@ -4,9 +4,10 @@ import type { createAccountChanges } from './account-changes.ts';
 import type { Enrolment, OpenEnrolment } from './enrolment.ts';
 import type { createEntry } from './entry.ts';
 import type { createLinks } from './links.ts';
-import { entryPath } from './paths.ts';
+import { entryPath, homePath, signedUpPath, signUpPath } from './paths.ts';
 import type { PageHandler, PageRoute } from './routes.ts';
 import type { SignIn } from './sign-in.ts';
+import type { Front } from './sign-up.ts';
 
 type Handlers = {
   readonly enrolment: Enrolment;
@@ -112,6 +113,18 @@ function accountPages({ account, changes, enrolment }: Handlers): PageRoute[] {
     get(passkeys, 'getPasskeys', 'Passkeys, and to add one', changes.getPasskeys),
     post(passkeys, 'postPasskey', 'Add a passkey', changes.addPasskey),
     post(`${passkeys}/remove`, 'removePasskey', 'Remove a passkey', changes.removePasskey),
+  ];
+}
+
+/** Before there is an account. */
+export function frontPages(front: Front): PageRoute[] {
+  const form = post(signUpPath, 'postSignUpForm', 'Send the sign-up', front.postSignUp);
+  return [
+    get(homePath, 'getHome', 'What stands here', front.getHome),
+    get(signUpPath, 'getSignUpForm', 'Sign up', front.getSignUp),
+    // As often as the API takes them, counted together.
+    { ...form, rateLimit: 'signUps' },
+    get(signedUpPath, 'getSignedUp', 'Check your mail', front.getSignedUp),
   ];
 }
 

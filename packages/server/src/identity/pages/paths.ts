@@ -2,6 +2,9 @@
 import { signInPath } from '../interactions.ts';
 
 export const entryPath = '/auth/sign-in';
+export const homePath = '/';
+export const signUpPath = '/sign-up';
+export const signedUpPath = '/sign-up/received';
 
 /** In place of a request of an application: somebody signs in to see the account. */
 export const accountFlow = 'account';

@@ -18,6 +18,8 @@ export type PageRoute = {
   /** What it is for: in the document of the pages, and the name of its faults in the log. */
   readonly summary: string;
   readonly operationId: string;
+  /** Left out: 'pages'. */
+  readonly rateLimit?: string;
   readonly handler: PageHandler;
 };
 
@@ -56,12 +58,20 @@ export function registerPageRoutes(
     });
     scope.setErrorHandler((error, request, reply) => showFault(deps, error, request, reply));
     for (const each of routes) declare(scope, each);
+    done();
+  });
+}
+
+export function registerAssets(app: FastifyInstance, deps: Deps): void {
+  app.register((scope, _options, done) => {
+    scope.setErrorHandler((error, request, reply) => showFault(deps, error, request, reply));
     declareAssets(scope, deps.assets);
     done();
   });
 }
 
-function declare(scope: FastifyInstance, { method, url, handler, ...told }: PageRoute): void {
+function declare(scope: FastifyInstance, page: PageRoute): void {
+  const { method, url, handler, rateLimit = 'pages', ...told } = page;
   route(scope, {
     ...told,
     method,
@@ -70,7 +80,7 @@ function declare(scope: FastifyInstance, { method, url, handler, ...told }: Page
     params: paramsOf(url),
     tags: ['Sign-in pages'],
     permission: 'public',
-    rateLimit: 'pages',
+    rateLimit,
     isHidden: true,
     produces: ['text/html'],
     response: { 200: Type.Unknown() },

@@ -3,6 +3,7 @@ import { type Html, html } from '../../../http/index.ts';
 import type { Answer } from '../answers.ts';
 import { type Faults, faultSummary, field, form, hidden, lesser, submit } from '../fields.ts';
 import { nothing } from '../layout.ts';
+import { signUpPath } from '../paths.ts';
 import type { Words } from '../words/index.ts';
 import { passkeyParts } from './passkey-parts.ts';
 
@@ -31,7 +32,8 @@ export function entryView(words: Words, { token, who, faults }: EntryFacts): Ans
     isFaulty: Object.keys(faults).length > 0,
     body: html`${faultSummary(faults, words)}<h1>${entry.title}</h1>
 <p class="lead">${entry.lead}</p>
-${form({ action: '/auth/sign-in', token, parts })}`,
+${form({ action: '/auth/sign-in', token, parts })}
+<div class="more"><a href="${signUpPath}">${entry.signUp}</a></div>`,
   };
 }
 

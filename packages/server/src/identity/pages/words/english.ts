@@ -11,6 +11,7 @@ export const english = {
   back: 'Back',
   cancel: 'Cancel',
   continue: 'Continue',
+  choose: 'Choose …',
   signIn: 'Sign in',
   signOut: 'Sign out',
   required: (label: string) => `${label}: please fill this in.`,
@@ -32,6 +33,43 @@ export const english = {
     hint: 'For example: jane@acme',
     form: 'Write your user name, then @ and your user domain.',
     unknown: 'We know no user domain of this name. Look it up in your invitation.',
+    signUp: 'No account yet? Sign up your organisation',
+  },
+
+  home: {
+    title: 'Welcome',
+    lead: 'An open payment platform for acquirers, their merchants and service providers.',
+    signUp: 'Sign up',
+    signUpText: 'Ask for an organisation of your own on this platform.',
+    account: 'Your account',
+    accountText: 'Sign in to see your sessions and to change how you sign in.',
+    documentation: 'API reference',
+    documentationText: 'Every operation, with examples and the codes of its errors.',
+  },
+
+  signUp: {
+    title: 'Sign up',
+    lead: 'Tell us about your organisation. We look at every request, and answer by mail.',
+    organizationName: 'Organisation',
+    persona: 'What you come to do',
+    personas: {
+      Acquirer: 'Take payments for merchants',
+      ServiceProvider: 'Offer services to acquirers',
+    },
+    givenName: 'Given name',
+    familyName: 'Family name',
+    email: 'E-mail address',
+    emailHint: 'You become the first administrator. The link to your account is sent here.',
+    country: 'Country',
+    submit: 'Send request',
+    emailForm: 'E-mail address: write it like ann@bank.example.',
+    unusable: (label: string) => `${label}: this cannot be used. Write it in other words.`,
+    tooLong: (label: string, most: number) => `${label}: use at most ${most} characters.`,
+    doneTitle: 'Check your mail',
+    done: 'Your request has arrived. The answer comes to the e-mail address that you gave.',
+    doneHint:
+      'Once your organisation is approved, the mail holds a link to choose your password. It works once, within 24 hours.',
+    doneSpam: 'Nothing came after a few days? Look into the spam folder.',
   },
 
   step: {

@@ -12,6 +12,7 @@ export const french: Words = {
   back: 'Retour',
   cancel: 'Annuler',
   continue: 'Continuer',
+  choose: 'Choisissez …',
   signIn: 'Se connecter',
   signOut: 'Se déconnecter',
   required: (label) => `${label} : veuillez remplir ce champ.`,
@@ -33,6 +34,43 @@ export const french: Words = {
     hint: 'Par exemple : jeanne@acme',
     form: 'Écrivez votre nom d’utilisateur, puis @ et votre domaine.',
     unknown: 'Nous ne connaissons aucun domaine de ce nom. Il figure dans votre invitation.',
+    signUp: 'Pas encore de compte ? Inscrivez votre organisation',
+  },
+
+  home: {
+    title: 'Bienvenue',
+    lead: 'Une plateforme de paiement ouverte, pour les acquéreurs, leurs commerçants et leurs prestataires.',
+    signUp: 'S’inscrire',
+    signUpText: 'Demandez une organisation à vous sur cette plateforme.',
+    account: 'Votre compte',
+    accountText: 'Connectez-vous pour voir vos sessions et changer votre façon de vous connecter.',
+    documentation: 'Référence de l’API',
+    documentationText: 'Chaque opération, avec des exemples et les codes de ses erreurs.',
+  },
+
+  signUp: {
+    title: 'Inscription',
+    lead: 'Présentez-nous votre organisation. Nous lisons chaque demande et répondons par courriel.',
+    organizationName: 'Nom de l’organisation',
+    persona: 'Ce que vous venez faire',
+    personas: {
+      Acquirer: 'Encaisser pour des commerçants',
+      ServiceProvider: 'Proposer des services aux acquéreurs',
+    },
+    givenName: 'Prénom',
+    familyName: 'Nom',
+    email: 'Adresse de courriel',
+    emailHint: 'Vous serez le premier administrateur. Le lien vers votre compte est envoyé ici.',
+    country: 'Pays',
+    submit: 'Envoyer la demande',
+    emailForm: 'Adresse de courriel : écrivez-la comme anne@banque.example.',
+    unusable: (label) => `${label} : ceci ne convient pas. Écrivez-le autrement.`,
+    tooLong: (label, most) => `${label} : au plus ${most} caractères.`,
+    doneTitle: 'Regardez votre courrier',
+    done: 'Votre demande est arrivée. La réponse vient à l’adresse que vous avez donnée.',
+    doneHint:
+      'Une fois votre organisation acceptée, le message contient un lien pour choisir votre mot de passe. Il est valable une fois, pendant 24 heures.',
+    doneSpam: 'Rien après quelques jours ? Regardez dans les indésirables.',
   },
 
   step: {

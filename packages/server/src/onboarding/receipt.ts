@@ -1,0 +1,34 @@
+// Tells whoever signed up that it arrived: a job of the same commit, so that no mail is lost or for nothing.
+import type { Kysely } from 'kysely';
+import type { Database, Ids, Jobs, Mail } from '../platform/index.ts';
+import { receiptNote } from './letter.ts';
+import { createSignUpStore } from './store.ts';
+
+const receiptJob = 'onboarding.receipt';
+
+export type ReceiptDeps = {
+  readonly database: Database;
+  readonly ids: Ids;
+  readonly jobs: Pick<Jobs, 'handle' | 'enqueue' | 'poke'>;
+  readonly mail: Pick<Mail, 'send'>;
+};
+
+export type Receipts = ReturnType<typeof createReceipts>;
+
+export function createReceipts({ database, ids, jobs, mail }: ReceiptDeps) {
+  const store = createSignUpStore(database);
+
+  jobs.handle(receiptJob, async ({ organizationId, jobId }) => {
+    const signUp = await store.find(organizationId);
+    // Decided before its turn came: the answer tells more.
+    if (signUp?.status !== 'Pending') return;
+    await mail.send({ mailId: jobId, to: signUp.email, ...receiptNote(signUp) });
+  });
+
+  return {
+    /** Within the transaction that writes the sign-up down; poke once it holds. */
+    owed: (trx: Kysely<unknown>, organizationId: string): Promise<void> =>
+      jobs.enqueue({ organizationId, jobId: ids.uuid(), kind: receiptJob, payload: {} }, trx),
+    poke: jobs.poke,
+  };
+}
