@@ -12,7 +12,7 @@ import {
   type Within,
 } from './resolution.ts';
 import { isUuid } from './rules.ts';
-import { findContract, findDisabled, resolveNames } from './statements.ts';
+import { findContract, resolveNames } from './statements.ts';
 import type { Row } from './store.ts';
 import { uuidsText } from './tree.ts';
 
@@ -22,6 +22,10 @@ export type Resolver = {
   forget(organizationId: string): void;
   clear(): void;
 };
+
+/** $1 the organisations above one. */
+const findDisabled = `SELECT 1 FROM organizations
+  WHERE organization_id = ANY ($1::uuid[]) AND status = 'Disabled' LIMIT 1`;
 
 /** Text that is no UUID is unknown, and never reaches the database. */
 function refuseMalformed(names: Names): void {
@@ -65,7 +69,7 @@ export function createResolver({
   async function refuseDisabledAbove(row: Row | undefined): Promise<void> {
     const above = (row?.['ancestor_ids'] ?? []) as string[];
     if (above.length === 0) return;
-    const disabled = await database.hot<Row>(findDisabled, [uuidsText(above)]);
+    const disabled = await database.query<Row>(findDisabled, [uuidsText(above)]);
     if (disabled.length > 0) refuse('merchant_not_active', 'An organisation above is disabled.');
   }
 

@@ -59,13 +59,6 @@ export const resolveNames = {
     WHERE o.organization_id = $1 AND o.removed_at IS NULL`,
 } as const;
 
-/** $1 the organisations above one, of which hardly any has some. */
-export const findDisabled = {
-  name: 'provisioning-disabled-above',
-  text: `SELECT 1 FROM organizations WHERE organization_id = ANY ($1::uuid[])
-    AND status = 'Disabled' LIMIT 1`,
-} as const;
-
 /** $1 organisation, $2 contract; disabled and deleted ones too, for what was begun with them. */
 export const findContract = {
   name: 'provisioning-contract',
