@@ -200,23 +200,20 @@ export async function activationsThrough(
   return rows as LiveActivation[];
 }
 
-const subscriptionText = `SELECT s.subscription_id FROM service_package_items i
-  JOIN service_packages p
-    ON p.organization_id = i.organization_id AND p.package_id = i.package_id
-  JOIN service_subscriptions s
-    ON s.organization_id = i.organization_id AND s.package_id = i.package_id
-  WHERE i.organization_id = $1 AND i.service_id = $2`;
-
-/** Whether the organisation has the service. */
-export async function hasSubscription(
+/** Whether the organisation has the service, and keeps it until the transaction ends. */
+export async function holdSubscription(
   run: Run,
   organizationId: string,
   serviceId: string,
-  lock = '',
 ): Promise<boolean> {
-  return (await run(`${subscriptionText} ${lock}`, [organizationId, serviceId])).length > 0;
+  const rows = await run(
+    `SELECT s.subscription_id FROM service_package_items i
+     JOIN service_packages p
+       ON p.organization_id = i.organization_id AND p.package_id = i.package_id
+     JOIN service_subscriptions s
+       ON s.organization_id = i.organization_id AND s.package_id = i.package_id
+     WHERE i.organization_id = $1 AND i.service_id = $2 FOR SHARE OF p, s`,
+    [organizationId, serviceId],
+  );
+  return rows.length > 0;
 }
-
-/** Whether the organisation has the service, and keeps it until the transaction ends. */
-export const holdSubscription = (run: Run, organizationId: string, serviceId: string) =>
-  hasSubscription(run, organizationId, serviceId, 'FOR SHARE OF p, s');

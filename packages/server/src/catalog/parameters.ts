@@ -63,7 +63,9 @@ export function refuseFields(errors: readonly FieldError[]): never {
   return refuse(shown[0]?.code as ErrorCode, sentences.join(' '), { errors: shown });
 }
 
-const refuseField = (error: FieldError): never => refuseFields([error]);
+function refuseField(error: FieldError): never {
+  return refuseFields([error]);
+}
 
 /** Values and names that the client made are not repeated. */
 function faultOf(pointer: string, found: ErrorObject | undefined): FieldError {

@@ -2,11 +2,10 @@
 import { type ActivationLevel, refuse } from '@switchyard/contract';
 import type { Place } from '../activation-store.ts';
 import { type CatalogDeps, isUuid, refuseDevices, type Scope } from '../deps.ts';
-import { hasSubscription } from '../offer-store.ts';
 import { findPlace } from '../places.ts';
-import { findService } from '../service-store.ts';
 import type { Run } from '../sql.ts';
 import type { Releases } from './releases.ts';
+import { findInForce } from './store.ts';
 import type { Release } from './types.ts';
 
 export type EntityTarget = { readonly level: ActivationLevel; readonly entityId: string };
@@ -41,15 +40,16 @@ export function createFinder(
   return {
     place,
     async find(scope, target) {
-      const found = await place(scope, target);
       const { organizationId } = scope;
-      const service = isUuid(target.serviceId)
-        ? await findService(run, organizationId, target.serviceId)
-        : undefined;
+      const known = isUuid(target.serviceId);
+      const [found, service] = await Promise.all([
+        place(scope, target),
+        known ? findInForce(run, organizationId, target.serviceId) : undefined,
+      ]);
       if (service === undefined) return refuseUnknown();
+      if (service.release === 0) refuse('service_state', 'The service is not published.');
+      if (!service.is_subscribed) refuseUnsubscribed();
       const { service_id: serviceId, release } = service;
-      if (release === 0) refuse('service_state', 'The service is not published.');
-      if (!(await hasSubscription(run, organizationId, serviceId))) refuseUnsubscribed();
       const [inForce] = await releases([{ serviceId, release }]);
       return { place: found, release: inForce ?? refuseUnknown() };
     },

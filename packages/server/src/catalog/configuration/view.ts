@@ -12,6 +12,8 @@ const shownLevel = ({ level, entityId, version, values }: LevelValues) => ({
   isSet: values !== undefined,
 });
 
+const copied = ({ values, secrets }: Shown) => ({ values: { ...values }, secrets: [...secrets] });
+
 /** `levels` from the top down; the last one is the place's own, if it ever set something. */
 export function configurationView(
   judge: Judge,
@@ -24,11 +26,16 @@ export function configurationView(
     ({ level, entityId }) => level === place.level && entityId === place.entityId,
   );
   const { level, entityId } = place;
+  const { values, sources, secrets } = judge.explain(release, levels);
   return {
     ...{ serviceId: release.serviceId, name: release.name, release: release.release },
     ...{ level, entityId, version: own?.version ?? 0, isSet: own?.values !== undefined },
-    ...(own === undefined ? { values: {}, secrets: [] } : judge.shown(release, own)),
-    effective: judge.explain(release, levels),
+    ...(own === undefined ? { values: {}, secrets: [] } : copied(judge.shown(release, own))),
+    effective: {
+      values: { ...values },
+      sources: [...sources],
+      secrets: [...secrets],
+    },
     levels: levels.map(shownLevel),
     missing: [...judged.missing],
     invalid: [...judged.misfits],
@@ -41,7 +48,7 @@ export function versionView(row: VersionRow, current: number, shown?: Shown): Co
     release: row.release,
     isSet: row.own_values !== null,
     isCurrent: row.version === current,
-    ...(shown === undefined ? {} : shown),
+    ...(shown === undefined ? {} : copied(shown)),
     ...(row.restored_from === null ? {} : { restoredFrom: row.restored_from }),
     author: row.author,
     createdAt: timeOf(row.created_at),
