@@ -10,6 +10,7 @@ import { openApiDocument } from './generate/openapi.ts';
 import { permissionsDocument } from './generate/permissions.ts';
 import { settingsDocument } from './generate/settings.ts';
 import { statesTable } from './generate/states.ts';
+import { terminalParametersDocument } from './generate/terminal-parameters.ts';
 
 type Generated = { path: string; write: (present: string) => string | Promise<string> };
 
@@ -28,6 +29,7 @@ const documents: Generated[] = [
     write: async () => note + permissionsDocument(await openApi()),
   },
   { path: 'docs/reference/openapi.json', write: openApi },
+  { path: 'docs/reference/emv-terminal-parameters.json', write: terminalParametersDocument },
   {
     path: 'docs/concepts/states.md',
     write: (present) => replaceBlock(present, 'states', statesTable()),

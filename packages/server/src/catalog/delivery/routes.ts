@@ -61,6 +61,13 @@ function registerDevices(app: FastifyInstance, delivery: Delivery): void {
     body: DeviceAcknowledgement,
     response: { 200: AcknowledgedConfiguration },
     errors: ['device_not_found'],
+    examples: {
+      'In use': { version: '3q2-7wECAwQFBgcICQoLDA', applied: true },
+      'Not taken': {
+        ...{ version: '3q2-7wECAwQFBgcICQoLDA', applied: false },
+        reason: 'kernel 3 refused the keys',
+      },
+    },
     handler: ({ caller, body }) => delivery.acknowledge(scopeOf(caller), body),
   });
 
