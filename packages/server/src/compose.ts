@@ -191,6 +191,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
   const provisioning = createProvisioning({
     ...{ database, clock, ids, audit },
     userDomains: userDomainsOf(() => identity),
+    tills: () => identity.tills,
   });
   const identity: Identity = createIdentity({
     ...{ database, settings, clock, ids, log, masterKey, jobs, mail },

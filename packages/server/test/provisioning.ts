@@ -91,6 +91,13 @@ function createCallers(organizationId: string) {
 
 const baseUrl = 'https://localhost:8443';
 
+const nothing = async () => {};
+/** Nobody asks here for a token of a point of sale. */
+const noApplications = {
+  ...{ create: nothing, change: nothing, renewSecret: nothing, remove: nothing },
+  changed: () => {},
+};
+
 export async function openProvisioning(
   clock: Clock = { now: () => Date.now() },
 ): Promise<ProvisioningScene> {
@@ -98,7 +105,10 @@ export async function openProvisioning(
   const organizationId = systemIds.uuid();
   const otherOrganizationId = systemIds.uuid();
   const audit = testAudit(database, clock);
-  const provisioning = createProvisioning({ database, clock, ids: systemIds, audit });
+  const provisioning = createProvisioning({
+    ...{ database, clock, ids: systemIds, audit },
+    tills: () => noApplications,
+  });
   const callers = createCallers(organizationId);
   const { app, close } = await createHttp({
     settings: { host: 'localhost', port: 0, baseUrl, authUrl: baseUrl },

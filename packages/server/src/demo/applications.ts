@@ -2,6 +2,7 @@
 import { Refusal } from '@switchyard/contract';
 import type { Identity } from '../identity/index.ts';
 import type { Ids } from '../platform/index.ts';
+import type { PointsOfSale } from '../provisioning/index.ts';
 import {
   type DemoApplication,
   demoApplications,
@@ -17,6 +18,7 @@ type Deps = {
     Identity,
     'createUserDomain' | 'createApplication' | 'createPublicApplication' | 'renewSecret'
   >;
+  readonly pointsOfSale: Pick<PointsOfSale, 'createOnce' | 'renewSecret'>;
   readonly ids: Ids;
 };
 
@@ -51,13 +53,28 @@ function newApplicationOf(application: DemoApplication) {
   };
 }
 
+async function seedPointOfSale(
+  { pointsOfSale, ids }: Deps,
+  { name, storeId }: DemoApplication,
+  pointOfSaleId: string,
+  known: string | undefined,
+): Promise<string> {
+  const scope = { organizationId };
+  const clientSecret = known ?? ids.secret();
+  const input = { storeId, name };
+  if (await pointsOfSale.createOnce(scope, input, pointOfSaleId, clientSecret)) return clientSecret;
+  return known ?? (await pointsOfSale.renewSecret(scope, pointOfSaleId)).view.clientSecret;
+}
+
 /** Answers its secret, where it has one. */
 async function seedApplication(
-  { identity, ids }: Deps,
+  deps: Deps,
   application: DemoApplication,
   known: string | undefined,
 ): Promise<string | undefined> {
-  const { clientId, isPublic } = application;
+  const { clientId, isPublic, pointOfSaleId } = application;
+  if (pointOfSaleId !== undefined) return seedPointOfSale(deps, application, pointOfSaleId, known);
+  const { identity, ids } = deps;
   const wanted = newApplicationOf(application);
   try {
     if (isPublic) {

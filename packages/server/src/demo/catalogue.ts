@@ -1,5 +1,7 @@
 // What the demo environment holds: fixed identifiers, so that a second start finds the first one's.
 
+import { tillClientId } from '../provisioning/index.ts';
+
 export const demoUserDomainId = 'demo';
 
 /** Of version 7 in form, and recognisable at a glance in a log. */
@@ -159,6 +161,7 @@ export const demoMerchants: readonly [DemoMerchant, DemoMerchant] = [cafe, outfi
 
 /** The first store of the first merchant: where the demo's till stands. */
 const tillStore = { storeId: idOf(20), storeName: 'Saint-Martin' };
+const pointOfSaleId = idOf(60);
 
 export type DemoApplication = {
   /** Its name in demo.json. */
@@ -174,6 +177,8 @@ export type DemoApplication = {
     | 'provider';
   readonly clientId: string;
   readonly name: string;
+  /** Provisioning makes it, as the application of this point of sale. */
+  readonly pointOfSaleId?: string;
   /** Left out where it does nothing on its own. */
   readonly role?: string;
   /** Left out: client credentials. */
@@ -222,9 +227,9 @@ export const demoApplications: readonly DemoApplication[] = [
   },
   {
     key: 'pos',
-    clientId: 'demo-pos',
+    clientId: tillClientId(pointOfSaleId),
+    pointOfSaleId,
     name: 'Till at Saint-Martin',
-    role: 'PointOfSaleTerminal',
     merchantId: cafe.merchantId,
     storeId: tillStore.storeId,
     actsFor: tillStore.storeName,

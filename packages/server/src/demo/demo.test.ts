@@ -46,6 +46,7 @@ describe('the demo environment', () => {
       clock,
       ids: systemIds,
       audit: testAudit(database, clock),
+      tills: () => identity.tills,
     });
     catalog = createCatalog({
       ...{ database, clock, ids: systemIds, log, provisioning, baseUrl: authUrl },

@@ -101,11 +101,12 @@ export async function startDemo(deps: DemoDeps): Promise<Demo> {
   try {
     await seedProvisioning(house.provisioning, simulator.port);
     await seedServices(house.catalog);
-    const { identity } = house;
+    const { identity, provisioning } = house;
+    const { pointsOfSale } = provisioning;
     await seedDeviceCertificates({ certificates: identity.devices.certificates, clock }, dataDir);
     const known = readSecrets(dataDir);
     const secrets = {
-      applications: await seedApplications({ identity, ids }, known.applications),
+      applications: await seedApplications({ identity, pointsOfSale, ids }, known.applications),
       users: await seedUsers({ identity, ids, clock }, known.users),
     };
     writeFacts(dataDir, factsOf(settings, caFile, secrets));

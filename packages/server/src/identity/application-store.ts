@@ -139,6 +139,63 @@ async function runIn(trx: Kysely<unknown>, text: string, values: readonly unknow
   return rows[0] === undefined ? undefined : recordOf(rows[0]);
 }
 
+type Key = { readonly organizationId: string; readonly clientId: string };
+
+/** Nothing where the client id is, or ever was, taken within the organisation. */
+export async function insertApplication(
+  trx: Kysely<unknown>,
+  application: Application,
+  at: number,
+  tell: TellApplication,
+): Promise<ApplicationRecord | undefined> {
+  const made = await runIn(trx, insertText, [
+    application.organizationId,
+    application.clientId,
+    ...changeable(application),
+    application.serviceAccountId,
+    application.entityType,
+    application.entityId,
+    application.storeId ?? null,
+    isoTime(at),
+  ]);
+  if (made !== undefined) await tell(trx, { after: made });
+  return made;
+}
+
+/** `by` sees the row as nobody else can change it, and gives what it shall be; it may refuse. */
+export async function changeApplication(
+  trx: Kysely<unknown>,
+  { organizationId, clientId }: Key,
+  at: number,
+  by: (standing: ApplicationRecord) => Application,
+  tell: TellApplication,
+): Promise<ApplicationRecord | undefined> {
+  const key = [organizationId, clientId];
+  const standing = await runIn(trx, `${findText} FOR UPDATE`, key);
+  if (standing === undefined) return undefined;
+  const values = [...key, ...changeable(by(standing)), isoTime(at)];
+  const changed = await runIn(trx, replaceText, values);
+  if (changed !== undefined) await tell(trx, { before: standing, after: changed });
+  return changed;
+}
+
+/** Nobody finds it any more, and its secret is forgotten; `check` may refuse. */
+export async function removeApplication(
+  trx: Kysely<unknown>,
+  { organizationId, clientId }: Key,
+  at: number,
+  check: (standing: ApplicationRecord) => void,
+  tell: TellApplication,
+): Promise<ApplicationRecord | undefined> {
+  const key = [organizationId, clientId];
+  const standing = await runIn(trx, `${findText} FOR UPDATE`, key);
+  if (standing === undefined) return undefined;
+  check(standing);
+  const removed = await runIn(trx, removeText, [...key, isoTime(at)]);
+  await tell(trx, { before: standing });
+  return removed;
+}
+
 export function createApplicationStore(database: Database) {
   return {
     async find(organizationId: string, clientId: string): Promise<ApplicationRecord | undefined> {
@@ -173,28 +230,13 @@ export function createApplicationStore(database: Database) {
       return rows.map(recordOf);
     },
 
-    /** Nothing where the client id is, or ever was, taken within the organisation. */
     insert: (
       application: Application,
       at: number,
       tell: TellApplication,
     ): Promise<ApplicationRecord | undefined> =>
-      database.transaction(async (trx) => {
-        const made = await runIn(trx, insertText, [
-          application.organizationId,
-          application.clientId,
-          ...changeable(application),
-          application.serviceAccountId,
-          application.entityType,
-          application.entityId,
-          application.storeId ?? null,
-          isoTime(at),
-        ]);
-        if (made !== undefined) await tell(trx, { after: made });
-        return made;
-      }),
+      database.transaction((trx) => insertApplication(trx, application, at, tell)),
 
-    /** `by` sees the row as nobody else can change it, and gives what it shall be; it may refuse. */
     change: (
       organizationId: string,
       clientId: string,
@@ -202,17 +244,10 @@ export function createApplicationStore(database: Database) {
       by: (standing: ApplicationRecord) => Application,
       tell: TellApplication,
     ): Promise<ApplicationRecord | undefined> =>
-      database.transaction(async (trx) => {
-        const key = [organizationId, clientId];
-        const standing = await runIn(trx, `${findText} FOR UPDATE`, key);
-        if (standing === undefined) return undefined;
-        const values = [...key, ...changeable(by(standing)), isoTime(at)];
-        const changed = await runIn(trx, replaceText, values);
-        if (changed !== undefined) await tell(trx, { before: standing, after: changed });
-        return changed;
-      }),
+      database.transaction((trx) =>
+        changeApplication(trx, { organizationId, clientId }, at, by, tell),
+      ),
 
-    /** Nobody finds it any more, and its secret is forgotten; `check` may refuse. */
     remove: (
       organizationId: string,
       clientId: string,
@@ -220,14 +255,8 @@ export function createApplicationStore(database: Database) {
       check: (standing: ApplicationRecord) => void,
       tell: TellApplication,
     ): Promise<ApplicationRecord | undefined> =>
-      database.transaction(async (trx) => {
-        const key = [organizationId, clientId];
-        const standing = await runIn(trx, `${findText} FOR UPDATE`, key);
-        if (standing === undefined) return undefined;
-        check(standing);
-        const removed = await runIn(trx, removeText, [...key, isoTime(at)]);
-        await tell(trx, { before: standing });
-        return removed;
-      }),
+      database.transaction((trx) =>
+        removeApplication(trx, { organizationId, clientId }, at, check, tell),
+      ),
   };
 }

@@ -65,7 +65,8 @@ function rolesOf(names: readonly string[]) {
   return names.map((name) => roleNamed(name) ?? refuse('field_invalid', 'No such role.'));
 }
 
-function applicationFrom(wanted: NewPublicApplication, ids: Ids): Application {
+/** Refuses what no application can be. */
+export function applicationFrom(wanted: NewPublicApplication, ids: Ids): Application {
   const { clientId = ids.uuid(), accessTokenSeconds: seconds } = wanted;
   if (!clientIdPattern.test(clientId)) refuse('field_invalid', 'This client id cannot be used.');
   if (

@@ -41,6 +41,7 @@ import { createRevision } from './revision.ts';
 import type { Sessions } from './sessions.ts';
 import { createIdentityStore } from './store.ts';
 import { createSweep } from './sweep.ts';
+import { createTills, type Tills } from './tills.ts';
 import type { FindDevice } from './types.ts';
 import { createUserDomains, type NewUserDomain } from './user-domains.ts';
 import { createVerifyToken } from './verify-token.ts';
@@ -99,6 +100,8 @@ export type Identity = {
   readonly sessions: Sessions;
   /** Device certificates, and what the listeners need to know of them. */
   readonly devices: Pick<Devices, 'reader' | 'certificates' | 'authorities'>;
+  /** The applications of points of sale, which change together with what provisioning has of them. */
+  readonly tills: Tills;
   /** Rejects with a Refusal `token_invalid` or `token_expired`. */
   verifyToken(token: string, presented?: Presented): Promise<Caller>;
   /** The OAuth endpoints under /oauth2/v1 and /auth/realms. */
@@ -197,6 +200,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
     interactions,
     sessions,
     devices,
+    tills: createTills({ applications, clock, ids }),
     verifyToken,
     async register(app) {
       const findRealm = realms.find;

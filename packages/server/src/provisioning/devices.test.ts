@@ -117,18 +117,4 @@ describe('devices', () => {
     const answer = await scene.call('org', 'GET', '/physical-devices?serialNumber=%00');
     assertRefused(answer, 422, 'field_invalid', '?serialNumber');
   });
-
-  test('a serial number is held by one living device', async () => {
-    const { call, made } = scene;
-    const body = device();
-    const { physicalDeviceId } = await made('org', '/physical-devices', body);
-    const twin = await call('org', 'POST', '/physical-devices', { body });
-    assertRefused(twin, 409, 'already_exists', '/serialNumber');
-    assert.equal(
-      (await call('org', 'DELETE', `/physical-devices/${physicalDeviceId}`)).status,
-      204,
-    );
-    await made('org', '/physical-devices', body);
-    await made('other', '/physical-devices', body);
-  });
 });

@@ -17,16 +17,20 @@ import { createLogicalDevices, type LogicalDevices } from './logical-devices.ts'
 import { createMerchants } from './merchants.ts';
 import { createOrganizations, createOrganizationsBelow } from './organizations.ts';
 import { createPhysicalDevices } from './physical-devices.ts';
+import { createPointsOfSale, type PointsOfSale, type TillApplications } from './points-of-sale.ts';
 import type { AcquirerContract, Names, Resolved, Within } from './resolution.ts';
 import { createResolver } from './resolve.ts';
 import type { Resource, Deps as ResourceDeps } from './resource.ts';
 import { registerProvisioningRoutes } from './routes.ts';
+import { createSearch, type SearchProvisioned } from './search.ts';
+import { registerSearch } from './search-routes.ts';
 import { createStores } from './stores.ts';
 import { createTree, type StandingOrganization } from './tree.ts';
 import { noUserDomains, type UserDomains } from './user-domains.ts';
 
 export type { LinkToOpen } from './acquirer-links.ts';
 export type { FoundDevice } from './find-device.ts';
+export type { PointsOfSale } from './points-of-sale.ts';
 export type {
   AcquirerContract,
   CaptureMode,
@@ -36,7 +40,7 @@ export type {
   Within,
 } from './resolution.ts';
 export type { Resource, Versioned } from './resource.ts';
-export { tsnOf } from './rules.ts';
+export { tillClientId, tsnOf } from './rules.ts';
 export type { Scope } from './scope.ts';
 export type { StandingOrganization } from './tree.ts';
 export type { UserDomains } from './user-domains.ts';
@@ -46,6 +50,8 @@ export type ProvisioningDeps = {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly audit: Recorder;
+  /** Left out, no point of sale can be made: for tests of other things. */
+  readonly tills?: () => TillApplications;
   /** Left out, no organisation has a user domain: for tests of other things. */
   readonly userDomains?: UserDomains;
 };
@@ -82,9 +88,16 @@ export type Provisioning = {
   readonly stores: Resource<Store>;
   readonly logicalDevices: LogicalDevices;
   readonly physicalDevices: Resource<PhysicalDevice>;
+  readonly pointsOfSale: PointsOfSale;
+  /** Everything that is provisioned, of whatever type. */
+  readonly search: SearchProvisioned;
   readonly acquirerLinks: Resource<AcquirerLink>;
   readonly acquirerContracts: Resource<AcquirerContractView>;
 };
+
+function noTills(): never {
+  throw new Error('there is nobody who gives credentials to points of sale');
+}
 
 /** @example const provisioning = createProvisioning({ database, clock, ids, audit }); */
 export function createProvisioning(given: ProvisioningDeps): Provisioning {
@@ -108,14 +121,18 @@ export function createProvisioning(given: ProvisioningDeps): Provisioning {
     stores: createStores(deps),
     logicalDevices: createLogicalDevices(deps),
     physicalDevices: createPhysicalDevices(deps),
+    pointsOfSale: createPointsOfSale(deps, given.tills ?? noTills),
     acquirerLinks: createAcquirerLinks(deps),
     acquirerContracts: createAcquirerContracts(deps),
   };
+  const search = createSearch(database);
   return {
     ...resources,
+    search,
     register(app) {
       const organizations = createOrganizationsBelow(resources.organizations, userDomains);
       registerProvisioningRoutes(app, { ...resources, organizations });
+      registerSearch(app, search);
     },
     findOrganization: tree.find,
     ancestorsOf: tree.ancestorsOf,

@@ -6,7 +6,7 @@ import { createResource, type Deps, type Input, type Kind, type Resource } from 
 import { isCountry, isTimeZone } from './rules.ts';
 import type { Scope } from './scope.ts';
 import type { Row } from './store.ts';
-import { acquirerContracts, merchants, physicalDevices, stores } from './tables.ts';
+import { acquirerContracts, merchants, physicalDevices, pointsOfSale, stores } from './tables.ts';
 import { commonMembers, viewOf } from './view.ts';
 
 /** What the acquirer answers for: a merchant that changed it could undo the acquirer's decision. */
@@ -19,6 +19,7 @@ export const merchantKind: Kind<Merchant> = {
   filters: {},
   dependants: [
     { type: 'Store', table: stores, column: 'merchant_id' },
+    { type: 'PointOfSale', table: pointsOfSale, column: 'merchant_id' },
     { type: 'PhysicalDevice', table: physicalDevices, column: 'merchant_id' },
     { type: 'AcquirerContract', table: acquirerContracts, column: 'merchant_id' },
   ],

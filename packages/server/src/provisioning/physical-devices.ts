@@ -1,11 +1,13 @@
 // Physical devices: the hardware, in the organisation's stock or with a merchant.
 import type { PhysicalDevice } from '@switchyard/contract';
-import { refuseField } from './errors.ts';
+import type { Kysely } from 'kysely';
+import { refuseField, refuseTaken } from './errors.ts';
 import { requireMerchant } from './merchants.ts';
 import { createResource, type Deps, type Kind, type Resource } from './resource.ts';
 import { tsnOf } from './rules.ts';
-import type { Row } from './store.ts';
+import { type Row, runIn } from './store.ts';
 import { physicalDevices } from './tables.ts';
+import { claimTerminals, releaseTerminals, terminalKey } from './terminals.ts';
 import { commonMembers, viewOf } from './view.ts';
 
 function tsnOfRow(row: Row): string {
@@ -15,6 +17,16 @@ function tsnOfRow(row: Row): string {
     serialNumber: String(row['serial_number']),
   });
 }
+
+const ownerOf = (row: Row) => String(row['organization_id']);
+
+async function claim(trx: Kysely<unknown>, row: Row): Promise<void> {
+  const taken = await claimTerminals(runIn(trx), ownerOf(row), [row]);
+  if (taken.size > 0) refuseTaken('serialNumber');
+}
+
+const release = (trx: Kysely<unknown>, row: Row) =>
+  releaseTerminals(runIn(trx), ownerOf(row), [row]);
 
 export const physicalDeviceKind: Kind<PhysicalDevice> = {
   table: physicalDevices,
@@ -35,6 +47,15 @@ export const physicalDeviceKind: Kind<PhysicalDevice> = {
     }),
   },
   dependants: [],
+  beside: {
+    created: claim,
+    async replaced(trx, row, before) {
+      if (terminalKey(row) === terminalKey(before)) return;
+      await release(trx, before);
+      await claim(trx, row);
+    },
+    removed: release,
+  },
   toView: (row) =>
     viewOf(row, {
       physicalDeviceId: row['physical_device_id'],

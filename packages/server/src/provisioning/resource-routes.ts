@@ -30,8 +30,10 @@ export type ResourceRoutes<View> = {
   readonly input?: TObject;
   readonly replacement?: TObject;
   readonly view: TObject;
+  /** What the answer to its creation holds, where that tells something this once. */
+  readonly created?: TObject;
   readonly filters: TProperties;
-  readonly resource: Resource<View>;
+  readonly resource: Omit<Resource<View>, 'createOnce'>;
   /** The verbs that only a caller of the organisation may use. */
   readonly organizationOnly?: readonly ('create' | 'replace' | 'remove' | 'read')[];
   readonly createErrors?: readonly ErrorCode[];
@@ -129,7 +131,7 @@ function registerCreate<View>(
   routes: ResourceRoutes<View>,
   body: TObject,
 ): void {
-  const { singular, path, view, resource, createErrors = [] } = routes;
+  const { singular, path, view, created, resource, createErrors = [] } = routes;
   const scope = scoped(routes, 'create');
   route(app, {
     method: 'POST',
@@ -140,13 +142,14 @@ function registerCreate<View>(
     permission: 'prov.write',
     params: paramsOf(routes).collection,
     body,
-    response: { 201: view },
+    response: { 201: created ?? view },
     errors: createErrors,
     async handler(request, reply) {
       const within = await scope(request);
       const made = await resource.create(within, request.body as Input);
       const id = String((made.view as Input)[routes.idMember]);
       reply.code(201).header('location', `${request.url.split('?')[0]}/${id}`);
+      if (created !== undefined) reply.header('cache-control', 'no-store');
       return sendVersioned(reply, made);
     },
   });

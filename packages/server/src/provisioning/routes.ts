@@ -29,6 +29,8 @@ import { Type } from 'typebox';
 import { ifMatchOf, route } from '../http/index.ts';
 import { refuseUnknown } from './errors.ts';
 import type { LogicalDevices } from './logical-devices.ts';
+import type { PointsOfSale } from './points-of-sale.ts';
+import { registerPointsOfSale } from './points-of-sale-routes.ts';
 import type { Input, Resource } from './resource.ts';
 import { type Asked, registerResource, sendVersioned } from './resource-routes.ts';
 import { type Scope, scopeOf } from './scope.ts';
@@ -41,6 +43,7 @@ export type Resources = {
   readonly stores: Resource<Store>;
   readonly logicalDevices: LogicalDevices;
   readonly physicalDevices: Resource<PhysicalDevice>;
+  readonly pointsOfSale: PointsOfSale;
   readonly acquirerLinks: Resource<AcquirerLink>;
   readonly acquirerContracts: Resource<AcquirerContract>;
 };
@@ -49,6 +52,7 @@ export function registerProvisioningRoutes(app: FastifyInstance, resources: Reso
   registerMerchants(app, resources);
   registerDevices(app, resources);
   registerLinks(app, resources.logicalDevices);
+  registerPointsOfSale(app, resources.pointsOfSale);
   registerAcquirers(app, resources);
 }
 

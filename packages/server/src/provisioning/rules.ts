@@ -41,3 +41,8 @@ export function isUuid(text: string): boolean {
 export function tsnOf(device: { make: string; model: string; serialNumber: string }): string {
   return `${device.make}_${device.model}-${device.serialNumber}`;
 }
+
+/** The client id of a point of sale: whoever knows the one knows the other. */
+export function tillClientId(pointOfSaleId: string): string {
+  return `pos-${pointOfSaleId.toLowerCase()}`;
+}

@@ -3,7 +3,7 @@ import type { Store } from '@switchyard/contract';
 import { refuseField } from './errors.ts';
 import { refuseUnknownTimeZone, requireMerchant } from './merchants.ts';
 import { createResource, type Deps, type Kind, type Resource } from './resource.ts';
-import { logicalDevices, stores } from './tables.ts';
+import { logicalDevices, pointsOfSale, stores } from './tables.ts';
 import { commonMembers, viewOf } from './view.ts';
 
 export const storeKind: Kind<Store> = {
@@ -13,7 +13,10 @@ export const storeKind: Kind<Store> = {
   filters: {
     merchantId: (value) => ({ of: (placeholder) => `merchant_id = ${placeholder}`, value }),
   },
-  dependants: [{ type: 'LogicalDevice', table: logicalDevices, column: 'store_id' }],
+  dependants: [
+    { type: 'LogicalDevice', table: logicalDevices, column: 'store_id' },
+    { type: 'PointOfSale', table: pointsOfSale, column: 'store_id' },
+  ],
   toView: (row) =>
     viewOf(row, {
       storeId: row['store_id'],

@@ -14,6 +14,7 @@ import type { Applications } from '../applications.ts';
 import { type Asked, type RecordChange, telling } from '../changes.ts';
 import { isDeviceClientId } from '../devices/device-application.ts';
 import { hashSecret } from '../secrets.ts';
+import { isTillClientId } from '../tills.ts';
 import type { Application, ApplicationRecord } from '../types.ts';
 import { type Draft, draftFaults, draftOf, roleBeyond } from './rules.ts';
 
@@ -80,8 +81,8 @@ function demandRoles(caller: Caller, roles: readonly RoleName[]): void {
 
 /** Whoever made it first would say what the devices of the merchant may do. */
 function demandFreeName({ clientId = '' }: ApplicationInput): void {
-  if (!isDeviceClientId(clientId)) return;
-  const detail = 'is a name that the platform gives to the devices of a merchant';
+  if (!isDeviceClientId(clientId) && !isTillClientId(clientId)) return;
+  const detail = 'is a name that the platform gives to devices and points of sale';
   refuseFaults([{ pointer: '/clientId', code: 'field_invalid', detail }]);
 }
 
@@ -91,6 +92,15 @@ function demandRemovable({ clientId }: Application): void {
   refuse(
     'permission_denied',
     'The devices of a merchant act as this application. It can be disabled, and not be deleted.',
+  );
+}
+
+/** Two doors to one thing would contradict each other: what is disabled there would sell again here. */
+function demandOwnDoor({ clientId }: Application): void {
+  if (!isTillClientId(clientId)) return;
+  refuse(
+    'permission_denied',
+    'The application belongs to a point of sale. Change it at /provisioning/v2/points-of-sale.',
   );
 }
 
@@ -154,6 +164,7 @@ export function createApplicationManagement(deps: ManagementDeps) {
 
   function demandStanding(caller: Caller, standing: ApplicationRecord, ifMatch?: string): void {
     if (!sees(caller, standing)) refuseUnknown();
+    demandOwnDoor(standing);
     demandRoles(caller, standing.roles);
     demandVersion(ifMatch, standing.version);
   }

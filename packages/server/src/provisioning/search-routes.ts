@@ -1,0 +1,39 @@
+// Declares the route of the search over everything that is provisioned.
+import {
+  FoundItem,
+  type ProvisioningCriteria,
+  pageOf,
+  provisioningCriteria,
+} from '@switchyard/contract';
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import { openPage, pageQuery, route, sealPage } from '../http/index.ts';
+import { scopeOf } from './scope.ts';
+import { type SearchProvisioned, searchKeyForm } from './search.ts';
+
+const list = 'searchProvisioned';
+
+export function registerSearch(app: FastifyInstance, search: SearchProvisioned): void {
+  route(app, {
+    method: 'GET',
+    url: '/provisioning/v2/search',
+    operationId: list,
+    summary: 'Search everything that is provisioned',
+    description:
+      'Type by type; with `q` by name, else in the order of creation; stable while others are ' +
+      'added. One of `q`, `externalId`, `serialNumber`, `merchantId` and `storeId` is needed.',
+    tags: ['Provisioning'],
+    permission: 'prov.read',
+    query: Type.Object({ ...pageQuery, ...provisioningCriteria }, { additionalProperties: false }),
+    response: { 200: pageOf(FoundItem) },
+    errors: ['cursor_invalid'],
+    priority: 'list',
+    async handler(request) {
+      const { query } = request;
+      const page = openPage(query, list, searchKeyForm);
+      const criteria: ProvisioningCriteria = query;
+      const found = await search(scopeOf(request.caller, request.id), criteria, page);
+      return sealPage(found, query, list);
+    },
+  });
+}
