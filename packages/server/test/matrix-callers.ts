@@ -19,6 +19,8 @@ export type MatrixCaller = {
   /** What the table grants, and nothing that was read from the token. */
   readonly granted: ReadonlySet<Permission>;
   readonly isDevice: boolean;
+  /** Belongs to an organisation below the one that the others belong to. */
+  readonly isBelow?: boolean;
   /** The members of a payment that the token decides. */
   readonly fixed: ReadonlySet<string>;
   readonly token: string;
@@ -91,12 +93,31 @@ async function device(on: Scene): Promise<MatrixCaller> {
   return { name: 'a device', level: 'merchant', granted, isDevice: true, fixed, token };
 }
 
-export async function everybody({ on }: Tenant): Promise<readonly MatrixCaller[]> {
+/** Its own organisation has another above it, which it can neither see nor change. */
+async function administratorBelow({ on, below }: Tenant): Promise<MatrixCaller> {
+  const { organizationId = '', userDomainId = '' } = below;
+  const role = 'AcquirerAdministrator';
+  const { clientId, clientSecret } = await on.house.identity.createApplication({
+    ...{ organizationId, userDomainId, name: role, roles: [role] },
+    ...{ entityType: 'tenant', entityId: organizationId, securityFlows: ['ClientCredentials'] },
+  });
+  return {
+    ...{ name: `role ${role} of an organisation below`, level: 'tenant', isDevice: false },
+    granted: new Set<Permission>(rolePermissions[role]),
+    fixed: new Set(),
+    isBelow: true,
+    token: await on.client.token(userDomainId, clientId, clientSecret),
+  };
+}
+
+export async function everybody(ours: Tenant): Promise<readonly MatrixCaller[]> {
+  const { on } = ours;
   const clientId = await publicClient(on);
   return [
     ...(await Promise.all(groups.map((group) => personOf(on, group, clientId)))),
     ...(await Promise.all(roles.map((role) => tenantRole(on, role)))),
     ...(await Promise.all(merchantRoles.map((role) => merchantRole(on, role)))),
     await device(on),
+    await administratorBelow(ours),
   ];
 }

@@ -6,7 +6,7 @@ import { keyedSale } from './scene.ts';
 /** Open to anybody, by intent: a route that is public and not here fails the matrix. */
 export const openRoutes: ReadonlySet<string> = new Set([
   ...['getOpenApi', 'getDocs', 'getDocsAsset', 'getErrorPage', 'listErrorPages'],
-  ...['signUp', 'activateUser', 'confirmUserOtp', 'listAuditKeys'],
+  ...['signUp', 'activateUser', 'confirmUserOtp', 'listAuditKeys', 'listConfigurationKeys'],
 ]);
 
 /** Hidden pages lie below these, and have tests of their own. */
@@ -21,6 +21,7 @@ export const oauthPaths: readonly string[] = [
 
 /** A merchant's caller is refused with 403, whatever permissions it holds. */
 export const organizationOnly: ReadonlySet<string> = new Set([
+  ...['createOrganization', 'replaceOrganization', 'deleteOrganization'],
   ...['createMerchant', 'deleteMerchant'],
   ...['listAcquirerLinks', 'getAcquirerLink', 'createAcquirerLink'],
   ...['replaceAcquirerLink', 'deleteAcquirerLink'],
@@ -40,8 +41,26 @@ const configurations = [
 
 /** A device's caller is refused with 403. */
 export const notOfDevices: ReadonlySet<string> = new Set([
-  ...['listActivations', 'getActivation'],
+  ...['listActivations', 'getActivation', 'getDeviceDelivery', 'listDeliveries'],
   ...configurations,
+]);
+
+/** What a device asks for itself: to everybody else there is no such device. */
+export const ofDevices: ReadonlySet<string> = new Set([
+  ...['readDeviceConfiguration', 'acknowledgeDeviceConfiguration'],
+]);
+
+/** Nobody ends his own organisation; the one above does. */
+export const notOfItself: ReadonlySet<string> = new Set(['deleteOrganization']);
+
+/** Those of an organisation below are named by themselves, without acting in it. */
+export const seenFromAbove: ReadonlySet<string> = new Set([
+  ...['getOrganization', 'replaceOrganization', 'deleteOrganization'],
+]);
+
+/** What is arranged in an organisation from above by ?organizationId=; the rest by itself alone. */
+export const familiesFromAbove: ReadonlySet<string> = new Set([
+  ...['prov', 'um', 'app', 'sub', 'conf', 'svc', 'hook', 'audit', 'rep'],
 ]);
 
 /** What is published is there for everybody who may read at all, whosever it is. */

@@ -3,19 +3,24 @@ import type { RouteFacts } from '../src/http/index.ts';
 import type { MatrixCaller } from './matrix-callers.ts';
 import {
   bodies,
+  familiesFromAbove,
   namesSeller,
   nobodysOwn,
   notOfDevices,
+  notOfItself,
+  ofDevices,
   organizationLevel,
   organizationOnly,
   publishedToAll,
+  seenFromAbove,
   sharedInOrganization,
 } from './matrix-routes.ts';
 import type { Tenant, Things } from './matrix-world.ts';
 
 /**
  * Whose things the request names: `own` names nobody's in particular, `smuggled` puts a stranger's
- * behind a parent of one's own, `unknown` is nobody's at all.
+ * behind a parent of one's own, `unknown` is nobody's at all. `below` is asked by acting in the
+ * organisation below, `belowDirect` names its things as if they were one's own.
  */
 export type Whose =
   | 'own'
@@ -24,7 +29,9 @@ export type Whose =
   | 'neighbour'
   | 'stranger'
   | 'smuggled'
-  | 'unknown';
+  | 'unknown'
+  | 'below'
+  | 'belowDirect';
 
 export type Trial = {
   readonly facts: RouteFacts;
@@ -63,14 +70,14 @@ function filled(value: unknown, things: Things, name = ''): unknown {
     ]);
     return Object.fromEntries(members);
   }
-  return things[name] ?? value;
+  return tenantWide.has(name) ? value : (things[name] ?? value);
 }
 
 function namesIn(value: unknown, things: Things): string[] {
   if (Array.isArray(value)) return value.flatMap((item) => namesIn(item, things));
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value as Json).flatMap(([key, member]) =>
-    things[key] === undefined ? namesIn(member, things) : [key],
+    things[key] === undefined || tenantWide.has(key) ? namesIn(member, things) : [key],
   );
 }
 
@@ -128,20 +135,36 @@ export function trialsOf(facts: RouteFacts, example: unknown, world: World): Tri
     ...trial(facts, example, whose, things),
     last,
   });
+  /** Only what the organisation below has; the parameter where it may be used at all. */
+  const below = (all: readonly string[]): Trial[] => {
+    const things = ours.below;
+    const needed = [...all, ...parameters];
+    if (!isActedFromAbove(facts) || needed.some((name) => things[name] === undefined)) return [];
+    const direct = make('belowDirect', things);
+    const at = `?organizationId=${things['organizationId']}`;
+    const acting = { ...make('below', things), url: `${direct.url}${at}`, sent: direct.sent + at };
+    return needed.length === 0 ? [acting] : [acting, direct];
+  };
   if (last === undefined) {
     const isOfDomain = parameters.includes('userDomainId');
     const own = make('own', anyOf(ours));
-    return isOfDomain ? [own, make('stranger', anyOf(theirs))] : [own];
+    const strangers = isOfDomain ? [make('stranger', anyOf(theirs))] : [];
+    return [own, ...strangers, ...below(named)];
   }
   const smuggling = (name: string) =>
     make('smuggled', { ...anyOf(ours), [name]: anyOf(theirs)[name] ?? nobody });
-  const isBelow = parameters.length > 1;
+  const isNested = parameters.length > 1;
   return [
     ...levelsOf(named, ours).map((level) => make(level, thingsAt(level, ours))),
     ...(nobodysOwn.has(last) ? [] : [make('stranger', anyOf(theirs))]),
-    ...(isBelow ? named.filter((name) => !unsmuggled.has(name)).map(smuggling) : []),
+    ...(isNested ? named.filter((name) => !unsmuggled.has(name)).map(smuggling) : []),
     make('unknown', { ...anyOf(ours), [last]: nobody, entityId: nobody, scope: nobody }),
+    ...below(named),
   ];
+}
+
+function isActedFromAbove({ permission }: RouteFacts): boolean {
+  return [permission].flat().every((one) => familiesFromAbove.has(one.split('.', 1)[0] ?? ''));
 }
 
 function holds(caller: MatrixCaller, { permission }: RouteFacts): boolean {
@@ -156,18 +179,37 @@ function contradicts({ fixed }: MatrixCaller, { facts, whose, last = '' }: Trial
   return fixed.size > 0 && (whose === 'stranger' || whose === 'neighbour');
 }
 
+/** Of everything that the organisation above has, nothing is there. */
+function expectedBelow({ facts, whose, last }: Trial): Expected {
+  const { operationId } = facts;
+  if (whose === 'unknown') return 'notFound';
+  if (publishedToAll.has(operationId) || last === 'sequence') return 'allowed';
+  if (whose === 'own') return parametersOf(facts).length === 0 ? 'allowed' : 'notFound';
+  if (whose !== 'below' && whose !== 'belowDirect') return 'notFound';
+  return notOfItself.has(operationId) ? 'denied' : 'allowed';
+}
+
 /** From the table of permissions, the level of the caller, and whose the thing is. */
 export function expectedOf(caller: MatrixCaller, trial: Trial): Expected {
   const { facts, whose } = trial;
   const { operationId } = facts;
   if (!holds(caller, facts)) return 'denied';
   const isOfMerchant = caller.level === 'merchant';
+  // Asked before anything else: a token of a merchant stays there.
+  if (whose === 'below' && isOfMerchant) return 'notFound';
   if (isOfMerchant && organizationOnly.has(operationId)) return 'denied';
   if (caller.isDevice && notOfDevices.has(operationId)) return 'denied';
   if (contradicts(caller, trial)) return 'outOfScope';
+  if (ofDevices.has(operationId)) return caller.isDevice ? 'allowed' : 'notFound';
+  if (caller.isBelow === true) return expectedBelow(trial);
   if (whose === 'unknown') return 'notFound';
   if (publishedToAll.has(operationId)) return 'allowed';
   if (whose === 'stranger' || whose === 'smuggled') return 'notFound';
+  if (whose === 'below') return notOfItself.has(operationId) ? 'denied' : 'allowed';
+  if (whose === 'belowDirect') {
+    return !isOfMerchant && seenFromAbove.has(operationId) ? 'allowed' : 'notFound';
+  }
+  if (whose === 'organization' && notOfItself.has(operationId)) return 'denied';
   if (!isOfMerchant || whose === 'own' || whose === 'shop') return 'allowed';
   if (whose === 'organization' && organizationLevel.has(operationId)) return 'denied';
   const isShared = whose === 'organization' && sharedInOrganization.has(operationId);

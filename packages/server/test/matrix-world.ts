@@ -16,6 +16,8 @@ export type Tenant = {
   readonly organization: Things;
   readonly shop: Things;
   readonly neighbour: Things;
+  /** Of an organisation below this one, which has a user domain of its own. */
+  readonly below: Things;
 };
 
 const serviceBase = '/service-catalog/v1';
@@ -72,9 +74,8 @@ async function thingsOfShop(on: Scene, shop: Shop, serviceId: string): Promise<T
   const person = await createPerson(whereOf(on), { merchantId, group: 'org_operator' });
   const activation = { serviceId, level: 'Merchant', entityId: merchantId };
   const { activationId } = await made(on, `${serviceBase}/activations`, activation);
-  const till = await made(on, '/provisioning/v2/points-of-sale', { storeId, name: 'Till' });
   return {
-    ...{ merchantId, storeId, contractId, activationId, pointOfSaleId: till['pointOfSaleId'] },
+    ...{ merchantId, storeId, contractId, activationId },
     ...(await hardwareOf(on, shop)),
     ...(await paymentsOf(on, shop)),
     clientId: await applicationOf(on, merchantId),
@@ -119,7 +120,35 @@ async function thingsOfOrganization(on: Scene): Promise<Things> {
   };
 }
 
-/** An organisation with two merchants, and something of every kind at each of the three. */
+/** Made from above, in the organisation that the parameter names. */
+async function thingsBelow(on: Scene): Promise<Things> {
+  const userDomainId = `s${randomUUID().slice(0, 13)}`;
+  const wanted = { name: 'Below', userDomainId };
+  const { organizationId } = await made(on, '/provisioning/v2/organizations', wanted);
+  const makeThere = (path: string, body: unknown) =>
+    made(on, `${path}?organizationId=${organizationId}`, body);
+  const merchant = { name: 'M', country: 'FR', mcc: '5411', timeZone: 'Europe/Paris' };
+  const { merchantId } = await makeThere('/provisioning/v2/merchants', merchant);
+  const { storeId } = await makeThere('/provisioning/v2/stores', { merchantId, name: 'S' });
+  const device = { storeId, name: 'D' };
+  const { logicalDeviceId } = await makeThere('/provisioning/v2/logical-devices', device);
+  const users = `/user-management/v2/user-domains/${userDomainId}/users`;
+  const person = { username: 'ann', entityId: merchantId, scope: merchantId };
+  const { userId } = await makeThere(users, { ...person, email: 'ann@below.example' });
+  const { acquirerLinkId } = await makeThere('/provisioning/v2/acquirer-links', {
+    ...{ name: 'closed', host: '127.0.0.1', port: 9, tls: false },
+    ...{ institutionId: '123456', status: 'Disabled' },
+  });
+  const applications = `/application-management/v1/user-domains/${userDomainId}/applications`;
+  const { clientId } = await makeThere(applications, { name: 'A till', entityId: merchantId });
+  return {
+    ...{ organizationId, userDomainId, merchantId, storeId, logicalDeviceId, userId, clientId },
+    ...{ acquirerLinkId, acquirerLink: acquirerLinkId },
+    ...{ entityId: merchantId, scope: merchantId, physicalDeviceIds: organizationId },
+  };
+}
+
+/** An organisation with two merchants, one organisation below it, and something of every kind at each of the three. */
 export async function tenant(): Promise<Tenant> {
   const on = await scene();
   const organization = await thingsOfOrganization(on);
@@ -128,6 +157,7 @@ export async function tenant(): Promise<Tenant> {
     on,
     shared: { userDomainId: on.realm },
     organization,
+    below: await thingsBelow(on),
     shop: await thingsOfShop(on, on.shop, serviceId),
     neighbour: await thingsOfShop(on, on.otherShop, serviceId),
   };
