@@ -20,8 +20,8 @@ export type Ended = {
 export type RunOptions = {
   env?: Record<string, string>;
   stdin?: string;
-  /** Called with all that was said so far, each time that more is said. */
-  watch?: (said: string, child: ChildProcess) => void;
+  /** Called at once, for who wants to end it early. */
+  started?: (child: ChildProcess) => void;
 };
 
 export type CommandLine = {
@@ -51,9 +51,9 @@ export function runCommand(
       child[name].setEncoding('utf8');
       child[name].on('data', (text: string) => {
         said[name] += text;
-        options.watch?.(said.stdout + said.stderr, child);
       });
     }
+    options.started?.(child);
     child.on('error', reject);
     child.on('close', (code) =>
       resolve({

@@ -104,13 +104,21 @@ function indexOf(things: readonly Thing[]) {
   return { byKey, byId };
 }
 
+const twinsMost = 20;
+
+function* twinsOf(key: string): Generator<string> {
+  const base = key.replace(/~\d+$/, '');
+  yield base;
+  for (let count = 2; count <= twinsMost; count += 1) yield `${base}~${count}`;
+}
+
 /** By id first where the file has one, then by key among what stands below the same thing. */
 function match(wanted: Estate, present: Estate): Map<Thing, Thing> {
   const { byKey, byId } = indexOf(present.things);
   const matches = new Map<Thing, Thing>();
   const taken = new Set<Thing>();
   const note = (one: Thing, other: Thing | undefined) => {
-    if (other === undefined || taken.has(other)) return;
+    if (other === undefined || taken.has(other) || matches.has(one)) return;
     matches.set(one, other);
     taken.add(other);
   };
@@ -126,6 +134,12 @@ function match(wanted: Estate, present: Estate): Map<Thing, Thing> {
     for (const thing of things) {
       if (matches.has(thing) || !canMatch(thing)) continue;
       note(thing, byKey.get(parentOf(thing))?.get(`${name} ${thing.key}`));
+    }
+    for (const thing of things) {
+      if (matches.has(thing) || !canMatch(thing)) continue;
+      // The number of a twin changes when another one gets a name of its own.
+      const siblings = byKey.get(parentOf(thing));
+      for (const key of twinsOf(thing.key)) note(thing, siblings?.get(`${name} ${key}`));
     }
   }
   return matches;

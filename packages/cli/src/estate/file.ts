@@ -154,11 +154,17 @@ export function readEstate(file: string): Estate {
   };
   if (!isObject(value)) throw fileFault(file, [told([], 'is no estate: an object is expected')]);
   const [isGood, errors] = Schema.Errors(estateSchema(), value);
-  if (!isGood)
+  if (!isGood) {
     throw fileFault(
       file,
-      errors.map((error) => told(placeOf(error.instancePath), error.message)),
+      errors
+        .filter(({ keyword }) => keyword !== 'additionalProperties')
+        .map(({ keyword, instancePath, message }) =>
+          // A closed object says so of each member that it does not know.
+          told(placeOf(instancePath), keyword === 'boolean' ? 'is no known member' : message),
+        ),
     );
+  }
   const estate = estateOf(value as Members);
   const faults = [...meaningFaults(estate)].map(({ place, detail }) => told(place, detail));
   if (faults.length > 0) throw fileFault(file, faults);

@@ -1,0 +1,260 @@
+import assert from 'node:assert/strict';
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { commandLineOf } from './command-line.ts';
+import { estateNames, estateYaml, manyMerchants } from './estate-file.ts';
+import { type Scene, scene } from './scene.ts';
+
+type Line = Awaited<ReturnType<typeof commandLineOf>>;
+
+let on: Scene;
+let line: Line;
+before(async () => {
+  on = await scene();
+  line = await commandLineOf(on);
+});
+after(() => line.remove());
+
+const nothing = { created: 0, changed: 0, removed: 0, failures: [] };
+const countsOf = (json: Record<string, unknown>) => ({
+  created: json['created'],
+  changed: json['changed'],
+  removed: json['removed'],
+  failures: json['failures'],
+});
+
+describe('a whole estate from one file', () => {
+  const names = estateNames();
+  const yaml = estateYaml(names);
+
+  test('its secrets have to go somewhere, before anything is sent', async () => {
+    const ended = await line.run(['estate', 'import', line.file('e.yaml', yaml)]);
+    assert.equal(ended.code, 2, ended.stderr);
+    assert.match(ended.stderr, /3 of the things .* --secrets-out/);
+    const { json } = await line.run(['api', 'GET', '/provisioning/v2/merchants', '--json']);
+    assert.ok(!JSON.stringify(json()).includes('Butter'));
+  });
+
+  test('a dry run says what would be done, and does nothing', async () => {
+    const ended = await line.run(['estate', 'import', line.file('e.yaml', yaml), '--dry-run']);
+    assert.equal(ended.code, 0, ended.stderr);
+    assert.match(ended.stdout, /^\+ store bread\/martyrs$/m);
+    assert.match(ended.stdout, /^\+ merchant cake\n.*\n {4}name: Cake \\u\{9b\}31m & Co$/m);
+    assert.ok(!/[\u001b\u009b]/.test(ended.stdout));
+    assert.equal((await line.run(['estate', 'diff', 'e.yaml', '--exit-code'])).code, 8);
+  });
+
+  test('applied once it stands, applied twice it changes nothing', async () => {
+    const file = line.file('e.yaml', yaml);
+    const all = ['estate', 'import', file, '--secrets-out', 'secrets.jsonl', '--json'];
+    const first = await line.run(all);
+    assert.equal(first.code, 0, first.stdout + first.stderr);
+    assert.equal(first.json().created, 23);
+    assert.deepEqual(first.json().failures, []);
+    const second = await line.run(all);
+    assert.equal(second.code, 0, second.stderr);
+    assert.deepEqual(countsOf(second.json()), nothing);
+    // The scene made merchants and links of its own, which the file does not have.
+    const diff = await line.run(['estate', 'diff', file, '--json']);
+    const { create, change, changes } = diff.json();
+    assert.deepEqual([create, change], [0, 0], diff.stdout);
+    assert.ok(changes.every(({ action }: { action: string }) => action === 'remove'));
+  });
+
+  test('secrets are written once, for their owner alone, and never shown', async () => {
+    const file = join(line.folder, 'secrets.jsonl');
+    assert.equal(statSync(file).mode & 0o077, 0);
+    const secrets = readFileSync(file, 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map((row) => JSON.parse(row));
+    assert.deepEqual(secrets.map(({ thing }) => thing.split(' ')[0]).sort(), [
+      'application',
+      'pointOfSale',
+      'service',
+    ]);
+    const till = secrets.find(({ thing }) => thing.startsWith('pointOfSale'));
+    assert.match(await on.client.token(on.realm, till.clientId, till.clientSecret), /^ey/);
+  });
+
+  test('what is exported is the same each time, in both spellings, and no difference', async () => {
+    for (const name of ['one.yaml', 'two.yaml', 'three.json']) {
+      const ended = await line.run(['estate', 'export', '--out', name]);
+      assert.equal(ended.code, 0, ended.stderr);
+    }
+    const read = (name: string) => readFileSync(join(line.folder, name), 'utf8');
+    assert.equal(read('one.yaml'), read('two.yaml'));
+    assert.doesNotMatch(read('one.yaml'), /createdAt|updatedAt|clientSecret|password/);
+    for (const name of ['one.yaml', 'three.json']) {
+      const diff = await line.run(['estate', 'diff', name, '--exit-code']);
+      assert.equal(diff.code, 0, diff.stdout);
+    }
+    const part = await line.run(['estate', 'export', '--merchant', 'bread', '--json']);
+    const { only, merchants, users, services } = part.json();
+    assert.deepEqual(
+      [only, merchants.length, users.length, services],
+      [['bread'], 1, 1, undefined],
+    );
+  });
+
+  test('what changed is changed, what is gone is removed only with --prune and consent', async () => {
+    const changed = yaml
+      .replace('name: Rue des Martyrs', 'name: Rue Lepic')
+      .replace(`[AXIUM_DX8000-${names.mark}a]`, `[TETRA_LANE3000-${names.mark}c]`)
+      .replace(`, TETRA_LANE3000-${names.mark}c]`, ']')
+      .replace('values: { points: 3 }', 'values: { points: 4 }')
+      .replace('account: B-2', 'account: B-3')
+      .replace('status: deactivated', 'status: activated')
+      .replace(/ {2}- \{ externalId: cake.*\n/, '')
+      .replace(/ {8}pointsOfSale:\n.*\n/, '');
+    const file = line.file('changed.yaml', changed);
+    const kept = await line.run(['estate', 'import', file, '--json']);
+    assert.equal(kept.code, 0, kept.stdout + kept.stderr);
+    assert.deepEqual(countsOf(kept.json()), { ...nothing, changed: 6 });
+    const asked = await line.run(['estate', 'import', file, '--prune']);
+    assert.equal(asked.code, 2);
+    assert.match(asked.stderr, /--yes/);
+    const again = await line.run(['estate', 'import', file, '--json']);
+    assert.deepEqual(countsOf(again.json()), nothing);
+  });
+
+  test('pruned within one merchant: what the file does not have goes', async () => {
+    const scoped = `format: switchyard-estate/1
+only: [cake]
+merchants: [{ externalId: cake, name: Cake, country: FR, mcc: "5462", timeZone: Europe/Paris,
+  stores: [{ name: A }, { name: B, logicalDevices: [{ name: D }] }] }]
+`;
+    const file = line.file('cake.yaml', scoped);
+    const made = await line.run(['estate', 'import', file, '--json']);
+    assert.deepEqual(countsOf(made.json()), { ...nothing, created: 3, changed: 1 });
+    const second = ', { name: B, logicalDevices: [{ name: D }] }';
+    const less = line.file('less.yaml', scoped.replace(second, ''));
+    const pruned = await line.run(['estate', 'import', less, '--prune', '--yes', '--json']);
+    assert.equal(pruned.code, 0, pruned.stderr);
+    assert.deepEqual(countsOf(pruned.json()), { ...nothing, removed: 2 });
+  });
+});
+
+describe('what goes wrong', () => {
+  test('every fault of the file at once, with its line; nothing is sent', async () => {
+    const file = line.file(
+      'faulty.yaml',
+      `format: switchyard-estate/1
+merchants:
+  - name: A
+    country: France
+    mcc: 5462
+    timeZone: Europe/Paris
+    colour: red
+physicalDevices:
+  - { serialNumber: "1", make: AXIUM, model: DX8000, family: axium, merchant: nobody }
+`,
+    );
+    const schema = await line.run(['estate', 'import', file, '--json']);
+    assert.equal(schema.code, 2);
+    const lines = schema.json().error.faults.map((fault: { line: number }) => fault.line);
+    assert.deepEqual([...new Set(lines)].sort(), [4, 5, 7], schema.stderr);
+    const fixed = line.file(
+      'fixed.yaml',
+      readFileSync(file, 'utf8')
+        .replace('France', 'FR')
+        .replace('5462', '"5462"')
+        .replace(/.*red\n/, ''),
+    );
+    const names = await line.run(['estate', 'import', fixed]);
+    assert.equal(names.code, 2);
+    assert.match(names.stderr, /line 8: \/physicalDevices\/0\/merchant names a merchant “nobody”/);
+    for (const [text, said] of [
+      ['a: [1, 2', /line 1/],
+      ['format: switchyard-estate/1\nformat: x\n', /line 2/],
+      ['- 1', /no estate/],
+      [
+        'a: &a [x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]',
+        /cannot be read/,
+      ],
+    ] as const) {
+      const ended = await line.run(['estate', 'diff', line.file('odd.yaml', text)]);
+      assert.equal(ended.code, 2, text);
+      assert.match(ended.stderr, said);
+    }
+    assert.equal((await line.run(['estate', 'diff', 'nowhere.yaml'])).code, 2);
+  });
+
+  test('what the server refuses is named, the rest is done: 9', async () => {
+    const merchant = (key: string, country: string) => ({
+      externalId: key,
+      name: key,
+      country,
+      mcc: '5462',
+      timeZone: 'Europe/Paris',
+      stores: [{ name: 'S' }],
+    });
+    const merchants = [merchant('good', 'FR'), merchant('bad', 'XX')];
+    const file = line.file(
+      'part.json',
+      JSON.stringify({ format: 'switchyard-estate/1', merchants }),
+    );
+    const ended = await line.run(['estate', 'import', file, '--json']);
+    assert.equal(ended.code, 9, ended.stderr);
+    const { created, failures } = ended.json();
+    assert.equal(created, 2);
+    assert.deepEqual(
+      failures.map(({ thing, code }: Record<string, string>) => [thing, code]),
+      [
+        ['merchant bad', 'field_invalid'],
+        ['store bad/S', undefined],
+      ],
+    );
+    assert.match(failures[0].message, /\/country/);
+  });
+
+  test('killed in the middle it goes on, without a double or a hole', async () => {
+    const many = await commandLineOf(await scene());
+    try {
+      const file = many.file('many.json', manyMerchants(300));
+      const made = async () => {
+        const { stdout } = await many.run([
+          'api',
+          'GET',
+          '/provisioning/v2/merchants',
+          '--paginate',
+        ]);
+        const all = stdout
+          .trimEnd()
+          .split('\n')
+          .map((row) => JSON.parse(row).externalId);
+        return all.filter((key) => key !== undefined);
+      };
+      const seen = async (signal: 'SIGKILL' | 'SIGINT') => {
+        const before = (await made()).length;
+        const running = new AbortController();
+        const ended = many.run(['estate', 'import', file], {
+          started: (child) => {
+            void (async () => {
+              while (!running.signal.aborted && (await made()).length < before + 40);
+              child.kill(signal);
+            })();
+          },
+        });
+        const { code, stderr } = await ended;
+        running.abort();
+        return { code, stderr };
+      };
+      assert.equal((await seen('SIGKILL')).code, null);
+      const stopped = await seen('SIGINT');
+      assert.equal(stopped.code, 130, stopped.stderr);
+      assert.match(stopped.stderr, /goes on where this one ended/);
+      const rest = await many.run(['estate', 'import', file, '--json']);
+      assert.equal(rest.code, 0, rest.stderr);
+      const keys = await made();
+      assert.deepEqual([keys.length, new Set(keys).size], [300, 300]);
+      assert.deepEqual(
+        countsOf((await many.run(['estate', 'import', file, '--json'])).json()),
+        nothing,
+      );
+    } finally {
+      many.remove();
+    }
+  });
+});

@@ -1,0 +1,86 @@
+// An estate as somebody writes it by hand, with names that no other test uses.
+import { randomBytes, randomUUID } from 'node:crypto';
+
+export type EstateNames = { mark: string; head: string; host: string };
+
+export const estateNames = (): EstateNames => {
+  const mark = randomBytes(4).toString('hex');
+  return { mark, head: `T${mark.slice(0, 3).toUpperCase()}`, host: 'acquirer.example' };
+};
+
+/** Two merchants with all that can stand below them, people, tills, a service and its use. */
+export function estateYaml({ mark, head, host }: EstateNames): string {
+  return `format: switchyard-estate/1
+acquirerLinks:
+  - { externalId: link, name: link ${mark}, host: ${host}, port: 8583, institutionId: "100001", status: Disabled }
+merchants:
+  - externalId: bread
+    name: Bread & Butter
+    country: FR
+    mcc: "5462"
+    timeZone: Europe/Paris
+    address: { line1: 3 rue des Martyrs, city: Paris }
+    acquirerContracts:
+      - acquirerLink: link
+        acquirerMerchantId: "80000${mark.replace(/\D/g, '0')}"
+        terminalIdRange: { from: ${head}0001, to: ${head}0099 }
+        currencies: [EUR]
+        captureModes: [Immediate]
+    stores:
+      - externalId: martyrs
+        name: Rue des Martyrs
+        logicalDevices:
+          - { externalId: c1, name: Counter 1, physicalDevices: [AXIUM_DX8000-${mark}a] }
+          - { name: Counter 2, physicalDevices: [AXIUM_DX8000-${mark}b, TETRA_LANE3000-${mark}c] }
+        pointsOfSale:
+          - { externalId: till, name: Till }
+        activations:
+          - { service: Loyalty ${mark}, parameters: { account: B-2 } }
+        configurations:
+          - { service: Loyalty ${mark}, values: { points: 3 } }
+    activations:
+      - { service: Loyalty ${mark}, includesExisting: false, parameters: { account: B-1 } }
+  - { externalId: cake, name: "Cake \\x9b31m & Co", country: FR, mcc: "5462", timeZone: Europe/Paris }
+physicalDevices:
+  - { serialNumber: "${mark}a", make: AXIUM, model: DX8000, family: axium, merchant: bread }
+  - { serialNumber: "${mark}b", make: AXIUM, model: DX8000, family: axium, merchant: bread }
+  - { serialNumber: "${mark}c", make: TETRA, model: LANE3000, family: tetra, merchant: bread }
+  - { serialNumber: "${mark}d", make: TETRA, model: LANE3000, family: tetra }
+users:
+  - { username: ann-${mark}, email: ann@shop.example, merchant: bread, groups: [merchant_manager] }
+  - { username: bob-${mark}, email: bob@shop.example, groups: [org_custcare], status: deactivated }
+applications:
+  - { clientId: office-${mark}, name: Office, roles: [MerchantReadOnly], merchant: bread, store: martyrs }
+services:
+  - name: Loyalty ${mark}
+    domain: Loyalty
+    activationParameters:
+      type: object
+      properties: { account: { type: string, maxLength: 20 } }
+      additionalProperties: false
+    parameterSchema:
+      type: object
+      properties: { points: { type: integer, minimum: 0, maximum: 9 } }
+      additionalProperties: false
+packages:
+  - { name: Offer, services: [Loyalty ${mark}] }
+subscriptions:
+  - package: Offer
+activations:
+  - { service: Loyalty ${mark}, includesExisting: false, parameters: { account: B } }
+configurations:
+  - { service: Loyalty ${mark}, values: { points: 1 } }
+`;
+}
+
+/** Merchants alone, many of them. */
+export function manyMerchants(count: number): string {
+  const merchants = Array.from({ length: count }, (_, at) => ({
+    externalId: `m${String(at).padStart(4, '0')}`,
+    name: `Merchant ${at} ${randomUUID().slice(0, 4)}`,
+    country: 'FR',
+    mcc: '5462',
+    timeZone: 'Europe/Paris',
+  }));
+  return JSON.stringify({ format: 'switchyard-estate/1', merchants });
+}
