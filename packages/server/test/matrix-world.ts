@@ -74,8 +74,9 @@ async function thingsOfShop(on: Scene, shop: Shop, serviceId: string): Promise<T
   const person = await createPerson(whereOf(on), { merchantId, group: 'org_operator' });
   const activation = { serviceId, level: 'Merchant', entityId: merchantId };
   const { activationId } = await made(on, `${serviceBase}/activations`, activation);
+  const till = await made(on, '/provisioning/v2/points-of-sale', { storeId, name: 'Till' });
   return {
-    ...{ merchantId, storeId, contractId, activationId },
+    ...{ merchantId, storeId, contractId, activationId, pointOfSaleId: till['pointOfSaleId'] },
     ...(await hardwareOf(on, shop)),
     ...(await paymentsOf(on, shop)),
     clientId: await applicationOf(on, merchantId),
