@@ -140,7 +140,8 @@ test('a release that stored values do not fit is not delivered in silence', asyn
   assert.equal(after.values, undefined);
   assert.notEqual(after.version, before.version);
   assert.equal(after.misfits.length, 2);
-  // What stands above is not the store's to mend.
+  // What stands above is not the store's to mend, and hides nothing that is.
+  assert.equal((await scene.submit('org', store, { receipt: { copies: 9 } })).status, 422);
   assert.equal((await scene.submit('org', store, { receipt: { copies: 2 } })).status, 200);
   const old = await scene.call('org', 'POST', `${merchant}/versions/1/restore`);
   assert.equal(old.body['version'], 1);
@@ -151,6 +152,29 @@ test('a release that stored values do not fit is not delivered in silence', asyn
   });
   const refused = await scene.call('org', 'POST', `${merchant}/versions/1/restore`);
   assert.equal(refused.status, 422);
+});
+
+test('many misfits above hide none of the level that is written', async () => {
+  const place = await scene.newPlace();
+  const names = Array.from({ length: 30 }, (_, at) => `m${at}`);
+  const numbers = (maximum: number) => ({
+    type: 'object',
+    properties: Object.fromEntries(names.map((name) => [name, { type: 'integer', maximum }])),
+  });
+  const serviceId = await scene.configured({ domain: 'constructor', parameterSchema: numbers(9) });
+  const organization = scene.path('organizations', scene.organizationId, serviceId);
+  const values = Object.fromEntries(names.map((name) => [name, 9]));
+  await scene.done('org', 'POST', organization, { values });
+  const service = await scene.done('provider', 'GET', `/services/${serviceId}`);
+  await scene.done('provider', 'PUT', `/services/${serviceId}`, {
+    ...service,
+    parameterSchema: numbers(5),
+  });
+  await scene.done('provider', 'POST', `/services/${serviceId}/publish`);
+  const store = scene.path('stores', place.storeId, serviceId);
+  assert.equal((await scene.call('org', 'GET', store)).body['invalid'].length, 20);
+  assert.equal((await scene.submit('org', store, { m29: 6 })).status, 422);
+  assert.equal((await scene.submit('org', store, { m29: 5 })).status, 200);
 });
 
 test('each caller reaches its own entities and no others', async () => {

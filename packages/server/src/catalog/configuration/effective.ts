@@ -35,6 +35,8 @@ export type Explained = {
 };
 
 export type Judge = {
+  /** Every fault of what a level sets, whatever stands above it. */
+  own(release: Release, level: LevelValues): readonly Misfit[];
   /** Every fault of merged values: the schema's, and of the service's own rules. */
   effective(release: Release, levels: readonly LevelValues[]): Effective;
   /** Where the values come from; secrets are told apart. */
@@ -84,21 +86,30 @@ export function createJudge(parameters: Pick<Parameters, 'faultIn'>, rules: Valu
     return found;
   }
 
+  /** A domain may have any name, such as one of those that every object has. */
+  const ruleFaults = ({ domain }: Release, whole: Values): readonly FieldError[] =>
+    (Object.hasOwn(rules, domain) ? rules[domain]?.(whole) : undefined) ?? [];
+
   return {
+    own(release, level) {
+      const { whole } = wholeOf(level);
+      const unknown = ownMisfits(release.schema, whole, level.level);
+      return [...unknown, ...schemaFaults(release, whole)];
+    },
+
     effective(release, levels) {
       const lines = linesOf(release, levels);
       const whole = mergeAll(lines.map((line) => line.whole));
       const own = lines.flatMap(({ level, entityId, whole: values }) =>
         ownMisfits(release.schema, values, level).map((misfit) => ({ ...misfit, level, entityId })),
       );
-      const merged = [...schemaFaults(release, whole), ...(rules[release.domain]?.(whole) ?? [])]
-        // Members that are not known were told with their level.
-        .filter(({ code }) => code !== 'field_unknown')
-        .map((fault) => ({ ...fault, ...sourceOf(lines, settingAt(whole, fault.pointer)) }));
+      const merged = [...schemaFaults(release, whole), ...ruleFaults(release, whole)].map(
+        (fault) => ({ ...fault, ...sourceOf(lines, settingAt(whole, fault.pointer)) }),
+      );
       return {
         whole,
         missing: missingIn(release.schema, whole),
-        misfits: [...own, ...merged].slice(0, misfitsMax),
+        misfits: [...own, ...merged],
       };
     },
 

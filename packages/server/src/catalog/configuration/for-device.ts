@@ -5,6 +5,7 @@ import type { Clock } from '../../platform/index.ts';
 import type { Run } from '../sql.ts';
 import type { Standing } from '../standing.ts';
 import type { Judge } from './effective.ts';
+import { misfitsMax } from './own-rules.ts';
 import type { Releases } from './releases.ts';
 import type { SecretBox } from './secrets.ts';
 import { type ConfigurationRow, readDeviceLine } from './store.ts';
@@ -95,7 +96,7 @@ export function createForDevice(parts: Parts): ForDevice {
         ...{ serviceId, serviceName: name, domain, release: release.release },
         version: versionOf(serviceId, release.release, own),
         ...(faults.length === 0 ? { values: whole } : {}),
-        misfits: faults,
+        misfits: faults.slice(0, misfitsMax),
       };
     });
   }

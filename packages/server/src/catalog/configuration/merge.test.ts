@@ -152,6 +152,10 @@ test('a secret that is left out stays with its object, null takes it away', () =
   });
   const taken = splitSecrets(schema, { acquirer: { key: null } }, kept);
   assert.deepEqual(taken, { values: { acquirer: {} }, secrets: {} });
+  // The schema may say by now that it is no secret.
+  const open = { type: 'object', properties: { key: text } };
+  const shown = splitSecrets(open, { key: 'new' }, { '/key': 'old' });
+  assert.deepEqual(shown, { values: { key: 'new' }, secrets: {} });
   // What is no text is the schema's to refuse.
   const odd = splitSecrets(schema, { acquirer: { key: { a: 1 } } }, {});
   assert.deepEqual(odd.values, { acquirer: { key: { a: 1 } } });

@@ -4,7 +4,7 @@ import { refuse } from '@switchyard/contract';
 import { parametersLimitBytes as activationLimitBytes, refuseFields } from '../parameters.ts';
 import type { Effective } from './effective.ts';
 import { isObject, valueAt, without } from './merge.ts';
-import { secretsIn } from './own-rules.ts';
+import { misfitsMax, secretsIn } from './own-rules.ts';
 import type { LevelRef, LevelValues, Misfit, Secrets, Values } from './types.ts';
 
 /** Certificates and keys of schemes take more than the parameters of an activation. */
@@ -30,8 +30,10 @@ export function splitSecrets(schema: Values | undefined, given: Values, kept: Se
   // Of another type it is left where it is, and the schema refuses it.
   const told = found.filter(([, value]) => value === null || typeof value === 'string');
   const values = without(given, new Set(told.map(([pointer]) => pointer)));
-  const stay = Object.entries(kept).filter(([pointer]) =>
-    isObject(valueAt(values, parentOf(pointer))),
+  // What is sent in its place takes its place, where the schema says by now that it is no secret.
+  const stay = Object.entries(kept).filter(
+    ([pointer]) =>
+      isObject(valueAt(values, parentOf(pointer))) && valueAt(values, pointer) === undefined,
   );
   const secrets = new Map(stay);
   for (const [pointer, value] of told) {
@@ -56,6 +58,7 @@ const markOf = ({ pointer, code, detail }: Misfit) => JSON.stringify([pointer, c
  */
 export function demandFit(
   { level, entityId }: LevelRef,
+  own: readonly Misfit[],
   before: Effective,
   after: Effective,
 ): void {
@@ -70,10 +73,13 @@ export function demandFit(
           (pointer) => ({ pointer, code: 'field_required', detail: 'is set at no level' }) as const,
         )
       : [];
-  const all = [...faults, ...wanting];
+  const all = [...own, ...faults, ...wanting];
   if (all.length === 0) return;
+  const byPointer = new Map(all.map((each) => [each.pointer, each]));
   refuseFields(
-    all.map(({ pointer, code, detail }) => ({ pointer: `/values${pointer}`, code, detail })),
+    [...byPointer.values()]
+      .slice(0, misfitsMax)
+      .map(({ pointer, code, detail }) => ({ pointer: `/values${pointer}`, code, detail })),
   );
 }
 

@@ -87,7 +87,8 @@ export function createSubmissions(
       const next = isChanged ? { ...after, version: row.version + 1 } : standing;
       if (isChanged) {
         if (own.values !== undefined) {
-          demandFit(place, judge.effective(release, [...above, standing]), judged);
+          const before = judge.effective(release, [...above, standing]);
+          demandFit(place, judge.own(release, after), before, judged);
         }
         await keep(trx, by, { row, standing, next, found, change, now });
       }

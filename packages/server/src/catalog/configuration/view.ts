@@ -2,6 +2,7 @@
 import type { ConfigurationVersion, ServiceConfiguration } from '@switchyard/contract';
 import { isoTime } from '../../platform/index.ts';
 import type { Effective, Judge, Shown } from './effective.ts';
+import { misfitsMax } from './own-rules.ts';
 import type { ConfigurationRow, VersionRow } from './store.ts';
 import type { LevelRef, LevelValues, Release } from './types.ts';
 
@@ -38,7 +39,7 @@ export function configurationView(
     },
     levels: levels.map(shownLevel),
     missing: [...judged.missing],
-    invalid: [...judged.misfits],
+    invalid: judged.misfits.slice(0, misfitsMax),
   };
 }
 
