@@ -5,6 +5,7 @@ import type { FoundItem } from '@switchyard/contract';
 import {
   assertRefused,
   deviceBody,
+  merchantBody,
   openProvisioning,
   type ProvisioningScene,
   type Shop,
@@ -173,6 +174,26 @@ describe('the search', () => {
     }
     assert.deepEqual(await find(`merchantId=${one.merchantId}`, 'other'), []);
     assertRefused(await scene.call('nobody', 'GET', '/search?q=seen'), 403, 'permission_denied');
+  });
+
+  test('shows an organisation those below it, and answers in their name where it is asked to', async () => {
+    const { made } = scene;
+    const below = await made('org', '/organizations', { name: 'Branch of the search' });
+    const { organizationId = '' } = below;
+    const acting = `organizationId=${organizationId}`;
+    await made('org', `/merchants?${acting}`, merchantBody('Branch merchant'));
+    const [found, ...others] = await q('branch');
+    assert.deepEqual(
+      [found?.type, found?.organizationId, others],
+      ['Organization', organizationId, []],
+    );
+    assert.deepEqual(shown(await find(`q=branch&${acting}`)), [
+      'Organization Branch of the search',
+      'Merchant Branch merchant',
+    ]);
+    assert.deepEqual(await q('branch', 'other'), []);
+    const foreign = await scene.call('other', 'GET', `/search?q=branch&${acting}`);
+    assertRefused(foreign, 404, 'organization_not_found');
   });
 
   test('is paged over the types, and stable while others are added', async () => {
