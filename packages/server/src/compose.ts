@@ -189,7 +189,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
   const audit = createAudit({ database, clock, jobs, masterKey });
   const outbox = createOutbox({ database, log, metrics });
   const provisioning = createProvisioning({
-    ...{ database, clock, ids, audit },
+    ...{ database, clock, ids, audit, jobs },
     userDomains: userDomainsOf(() => identity),
     tills: () => identity.tills,
   });

@@ -14,6 +14,7 @@ export const noun = {
   device_not_found: 'device',
   organization_not_found: 'organisation',
   resource_not_found: 'resource',
+  batch_not_found: 'import',
 } as const satisfies Partial<Record<ErrorCode, string>>;
 
 export type NotFoundCode = keyof typeof noun;

@@ -9,9 +9,11 @@ import type {
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import type { Recorder } from '../audit/index.ts';
-import type { Clock, Database, Ids } from '../platform/index.ts';
+import type { Clock, Database, Ids, Jobs } from '../platform/index.ts';
 import { createAcquirerContracts } from './acquirer-contracts.ts';
 import { createAcquirerLinks, createLinkDirectory, type LinkToOpen } from './acquirer-links.ts';
+import { registerBulkRoutes } from './bulk/routes.ts';
+import { createBulk } from './bulk/run.ts';
 import { createDeviceFinder, type FoundDevice } from './find-device.ts';
 import { createLogicalDevices, type LogicalDevices } from './logical-devices.ts';
 import { createMerchants } from './merchants.ts';
@@ -50,6 +52,8 @@ export type ProvisioningDeps = {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly audit: Recorder;
+  /** Left out, the answers to imports are kept for ever: for tests of other things. */
+  readonly jobs?: Pick<Jobs, 'handle' | 'enqueue'>;
   /** Left out, no point of sale can be made: for tests of other things. */
   readonly tills?: () => TillApplications;
   /** Left out, no organisation has a user domain: for tests of other things. */
@@ -126,6 +130,7 @@ export function createProvisioning(given: ProvisioningDeps): Provisioning {
     acquirerContracts: createAcquirerContracts(deps),
   };
   const search = createSearch(database);
+  const bulk = createBulk({ database, clock, ids, audit, onWrite, jobs: given.jobs });
   return {
     ...resources,
     search,
@@ -133,6 +138,7 @@ export function createProvisioning(given: ProvisioningDeps): Provisioning {
       const organizations = createOrganizationsBelow(resources.organizations, userDomains);
       registerProvisioningRoutes(app, { ...resources, organizations });
       registerSearch(app, search);
+      registerBulkRoutes(app, { bulk, ids });
     },
     findOrganization: tree.find,
     ancestorsOf: tree.ancestorsOf,

@@ -11,11 +11,7 @@ import { commonMembers, viewOf } from './view.ts';
 
 const physicalRecords = createRecords(physicalDevices);
 
-export async function requireStore(
-  lookup: Lookup,
-  scope: Scope,
-  storeId: unknown,
-): Promise<Row> {
+export async function requireStore(lookup: Lookup, scope: Scope, storeId: unknown): Promise<Row> {
   return (await lookup.share(stores, scope, storeId)) ?? refuseUnknown('store_not_found');
 }
 

@@ -1,0 +1,36 @@
+// The lines of the answer: one for each line of the body, and the summary.
+import type { BulkResult, BulkSummary, Refusal } from '@switchyard/contract';
+import { errorOf } from './line.ts';
+import type { Counts } from './progress.ts';
+
+export const textOf = (results: readonly BulkResult[]): string =>
+  results.map((result) => `${JSON.stringify(result)}\n`).join('');
+
+export function countAll(counts: Counts, results: readonly BulkResult[]): Counts {
+  const sum = { ...counts };
+  for (const { status } of results) sum[status] += 1;
+  return sum;
+}
+
+export const totalOf = (counts: Counts): number =>
+  Object.values(counts).reduce((all, one) => all + one, 0);
+
+export type Ending = {
+  /** Of what was written; a trial leaves nothing that could be asked for. */
+  readonly bulkId?: string;
+  readonly dryRun: boolean;
+  readonly counts: Counts;
+  /** Why it stopped before its end. */
+  readonly refusal?: Refusal | undefined;
+};
+
+export function summaryOf({ counts, refusal, ...ending }: Ending): string {
+  const summary: BulkSummary['summary'] = {
+    ...ending,
+    state: refusal === undefined ? 'Completed' : 'Interrupted',
+    lines: totalOf(counts),
+    ...counts,
+    ...(refusal === undefined ? {} : { error: errorOf(refusal) }),
+  };
+  return `${JSON.stringify({ summary })}\n`;
+}

@@ -1,0 +1,96 @@
+// Judges the lines of a chunk in their order and writes what they changed, with no statement of their own.
+import { setImmediate as turn } from 'node:timers/promises';
+import { type BulkResult, Refusal } from '@switchyard/contract';
+import type { AuditEntry } from '../../audit/index.ts';
+import type { Ids } from '../../platform/index.ts';
+import type { Scope } from '../scope.ts';
+import type { Run } from '../store.ts';
+import { createDependants, NotCounted } from './dependants.ts';
+import { createJudge, type Judged } from './judge.ts';
+import { failedAnswer, type ReadLine } from './line.ts';
+import { createReader } from './reader.ts';
+import { NotRead, type Workspace, WriteFirst } from './workspace.ts';
+import { writeChanges } from './writer.ts';
+
+/** So many lines are one transaction: what a crash may cost, and how long others wait. */
+export const chunkLines = 500;
+/** Between so many lines others have their turn. */
+const linesPerTurn = 50;
+/** What a line may still ask for while it is judged; more is a fault of ours. */
+const retriesMax = 50;
+
+export type ChunkDeps = {
+  readonly run: Run;
+  readonly scope: Scope;
+  readonly workspace: Workspace;
+  readonly ids: Pick<Ids, 'uuid'>;
+  readonly now: string;
+  readonly isWriting: boolean;
+};
+
+export type JudgedChunk = { readonly results: BulkResult[]; readonly entries: AuditEntry[] };
+
+export async function judgeChunk(
+  deps: ChunkDeps,
+  lines: readonly ReadLine[],
+): Promise<JudgedChunk> {
+  const { run, scope, workspace, ids, now, isWriting } = deps;
+  const { organizationId } = scope;
+  const dependants = createDependants(workspace, chunkLines);
+  const reader = createReader({ run, scope, workspace, isLocking: isWriting });
+  const judge = createJudge({ workspace, dependants, scope, ids, now });
+  const good = lines.flatMap((one) => ('refusal' in one ? [] : [one]));
+
+  async function write(): Promise<void> {
+    if (isWriting) await writeChanges(run, workspace, { organizationId, now });
+    workspace.settle(isWriting);
+    if (isWriting) dependants.forget();
+  }
+
+  /** All that the chunk deletes at once, by kind. */
+  async function count(): Promise<void> {
+    const deleting = Map.groupBy(
+      good.filter(({ operation }) => operation === 'delete'),
+      ({ bulkKind }) => bulkKind,
+    );
+    for (const { kind } of deleting.keys()) {
+      const all = [...workspace.entriesOf(kind.table).keys()];
+      await dependants.read(run, organizationId, all, kind.dependants);
+    }
+  }
+
+  async function mend(error: unknown): Promise<void> {
+    if (error instanceof NotRead) await reader.read(error.wanted);
+    else if (error instanceof NotCounted) await count();
+    else if (error instanceof WriteFirst) await write();
+    else throw error;
+  }
+
+  async function judged(line: ReadLine): Promise<Judged> {
+    if ('refusal' in line) return { result: failedAnswer(line, line.refusal), entries: [] };
+    for (let tries = 0; tries < retriesMax; tries += 1) {
+      try {
+        return await judge(line);
+      } catch (error) {
+        if (error instanceof Refusal) {
+          return { result: failedAnswer(line, error), entries: [] };
+        }
+        await mend(error);
+      }
+    }
+    throw new Error(`line ${line.line} asks for more and more`);
+  }
+
+  await reader.readFor(good);
+  await count();
+  const results: BulkResult[] = [];
+  const entries: AuditEntry[] = [];
+  for (const [index, line] of lines.entries()) {
+    const one = await judged(line);
+    results.push(one.result);
+    entries.push(...one.entries);
+    if (index % linesPerTurn === linesPerTurn - 1) await turn();
+  }
+  await write();
+  return { results, entries };
+}

@@ -1,0 +1,73 @@
+// Commits a chunk: its changes, their audit and the import's progress together, or nothing of it.
+import { isoTime } from '../../platform/index.ts';
+import type { Scope } from '../scope.ts';
+import { runIn, runOn } from '../store.ts';
+import { type JudgedChunk, judgeChunk } from './chunk.ts';
+import type { BulkDeps } from './deps.ts';
+import type { ReadLine } from './line.ts';
+import { createWorkspace } from './workspace.ts';
+import { Overtaken } from './writer.ts';
+
+const uniqueViolation = '23505';
+/** Each time somebody else was faster and is seen the next time. */
+const overtakenMax = 5;
+
+const lockText = `SELECT 1 AS locked FROM organizations
+  WHERE organization_id = $1 FOR NO KEY UPDATE`;
+
+function isOvertaken(error: unknown): boolean {
+  if (error instanceof Overtaken) return true;
+  return error instanceof Error && 'code' in error && error.code === uniqueViolation;
+}
+
+export type Commit = ReturnType<typeof createCommit>;
+
+type Kept = (
+  trx: Parameters<Parameters<BulkDeps['database']['transaction']>[0]>[0],
+  judged: JudgedChunk,
+) => Promise<void>;
+
+export function createCommit({ database, clock, ids, audit, onWrite }: BulkDeps) {
+  /** Imports of one organisation take turns by the chunk: two never make the same thing twice. */
+  const once = (scope: Scope, lines: readonly ReadLine[], keep: Kept): Promise<JudgedChunk> =>
+    database.transaction(async (trx) => {
+      const run = runIn(trx);
+      await run(lockText, [scope.organizationId]);
+      const now = isoTime(clock.now());
+      const workspace = createWorkspace();
+      const judged = await judgeChunk({ run, scope, workspace, ids, now, isWriting: true }, lines);
+      await keep(trx, judged);
+      await audit.recordAll(trx, judged.entries);
+      return judged;
+    });
+
+  return {
+    async write(scope: Scope, lines: readonly ReadLine[], keep: Kept): Promise<JudgedChunk> {
+      for (let tries = 1; ; tries += 1) {
+        try {
+          const judged = await once(scope, lines, keep);
+          if (judged.entries.length > 0) onWrite(scope.organizationId);
+          return judged;
+        } catch (error) {
+          if (!isOvertaken(error) || tries === overtakenMax) throw error;
+        }
+      }
+    },
+
+    /** Judges without a trace; what earlier lines would have made stays in memory. */
+    createTrial(scope: Scope): (lines: readonly ReadLine[]) => Promise<JudgedChunk> {
+      const workspace = createWorkspace();
+      const run = runOn(database);
+      return async (lines) => {
+        const now = isoTime(clock.now());
+        const judging = { run, scope, workspace, ids, now, isWriting: false };
+        const { results, entries } = await judgeChunk(judging, lines);
+        // What was not made has no identifier.
+        const told = results.map(({ id, ...result }) =>
+          id === undefined || workspace.isMade(id) ? result : { ...result, id },
+        );
+        return { results: told, entries };
+      };
+    },
+  };
+}

@@ -1,0 +1,54 @@
+// Hardware and the place that a line puts it into.
+import { refuseField, refuseUnknown } from '../errors.ts';
+import type { Row } from '../store.ts';
+import { logicalDevices } from '../tables.ts';
+import { idKey } from './keys.ts';
+import { place } from './kinds.ts';
+import type { Line } from './line.ts';
+import type { Workspace } from './workspace.ts';
+
+/** More fill no place. */
+const hardwareMax = 2;
+
+const idsIn = (standing: Row) => standing['physical_device_ids'] as readonly string[];
+
+/**
+ * The place that the line names, with room for its device; nothing where the line names none, and
+ * the device then stays where it is.
+ */
+export function demandPlace(
+  { besides }: Line,
+  parents: ReadonlyMap<string, string>,
+  workspace: Workspace,
+  device: Row | undefined,
+): Row | undefined {
+  const id = parents.get(place.member);
+  if (id === undefined) return undefined;
+  const pointer = `/${place.external in besides ? place.external : place.member}`;
+  const [standing] = workspace.rows(logicalDevices, idKey(id), true);
+  if (standing === undefined) return refuseUnknown(place.notFound);
+  const linked = device?.['logical_device_id'] ?? null;
+  if (linked !== null && linked !== standing['logical_device_id']) {
+    refuseField(pointer, 'is not the logical device that it is linked to');
+  }
+  if (linked === null && idsIn(standing).length >= hardwareMax) {
+    refuseField(pointer, `holds ${hardwareMax} physical devices already`);
+  }
+  const merchantId = parents.get('merchantId');
+  if (merchantId !== undefined && merchantId !== standing['merchant_id']) {
+    refuseField(pointer, 'belongs to another merchant', 'entity_mismatch');
+  }
+  return standing;
+}
+
+/** The same row where the device is in it already. */
+export function placeWith(standing: Row, deviceId: string, now: string): Row {
+  const ids = idsIn(standing);
+  if (ids.includes(deviceId)) return standing;
+  return {
+    ...standing,
+    physical_device_ids: [...ids, deviceId].sort(),
+    version: Number(standing['version']) + 1,
+    updated_at: now,
+  };
+}

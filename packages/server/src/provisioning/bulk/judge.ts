@@ -1,0 +1,209 @@
+// Decides one line by the rules of the single routes, against the rows as the lines before it left them.
+import { isDeepStrictEqual } from 'node:util';
+import type { BulkResult } from '@switchyard/contract';
+import type { AuditEntry } from '../../audit/index.ts';
+import type { Ids } from '../../platform/index.ts';
+import {
+  refuseDependants,
+  refuseField,
+  refuseMerchantCaller,
+  refuseTaken,
+  refuseUnknown,
+} from '../errors.ts';
+import { logicalDeviceKind } from '../logical-devices.ts';
+import type { Lookup } from '../lookup.ts';
+import type { Input } from '../resource.ts';
+import { entryOf, newRow, replacedColumns } from '../row-changes.ts';
+import type { Scope } from '../scope.ts';
+import type { Row } from '../store.ts';
+import { logicalDevices } from '../tables.ts';
+import type { Counted } from './dependants.ts';
+import { demandPlace, placeWith } from './hardware.ts';
+import { idKey, type Key, ownKey, parentKey, type Within } from './keys.ts';
+import type { Parent } from './kinds.ts';
+import { checkInput, type Line } from './line.ts';
+import type { Workspace } from './workspace.ts';
+
+export type Judged = { readonly result: BulkResult; readonly entries: readonly AuditEntry[] };
+
+export type JudgeDeps = {
+  readonly workspace: Workspace;
+  readonly dependants: Counted;
+  readonly scope: Scope;
+  readonly ids: Pick<Ids, 'uuid'>;
+  readonly now: string;
+};
+
+/** The identifiers of a line's parents, by their members. */
+type Parents = ReadonlyMap<string, string>;
+
+/** One row, none, or a refusal where an external identifier says too little. */
+function onlyOne(rows: readonly Row[], member: string): Row | undefined {
+  if (rows.length <= 1) return rows[0];
+  return refuseField(
+    `/${member}`,
+    'is that of several: name the identifier, or the parent as well',
+  );
+}
+
+export type Judge = ReturnType<typeof createJudge>;
+
+export function createJudge({ workspace, dependants, scope, ids, now }: JudgeDeps) {
+  const lookup: Lookup = {
+    run: () => Promise.reject(new Error('a line of an import asks for no statement of its own')),
+    share: async (table, _scope, id) => workspace.rows(table, idKey(id), false)[0],
+  };
+
+  function parentsOf(line: Line): Parents {
+    const found = new Map<string, string>();
+    let within: Within | undefined;
+    for (const parent of line.bulkKind.parents) {
+      const key = parentKey(line, parent, within);
+      if (key === undefined) continue;
+      const id = key.by === 'id' ? key.id : idOfParent(parent, key);
+      within = { column: parent.column, id };
+      found.set(parent.member, id);
+    }
+    return found;
+  }
+
+  function idOfParent({ table, external, notFound }: Parent, key: Key): string {
+    const row = onlyOne(workspace.rows(table, key, false), external);
+    return row === undefined ? refuseUnknown(notFound) : String(row[table.id]);
+  }
+
+  function targetOf(line: Line, parents: Parents): Row | undefined {
+    const key = ownKey(line, parents);
+    if (key === undefined) {
+      return refuseField('/externalId', 'is required without an identifier', 'field_required');
+    }
+    return onlyOne(workspace.rows(line.bulkKind.kind.table, key, true), 'externalId');
+  }
+
+  /** The parents by their identifiers, as the single route wants them. */
+  function inputOf(
+    { bulkKind, data }: Line,
+    schema: 'input' | 'replacement',
+    parents: Parents,
+  ): Input {
+    const { properties } = bulkKind[schema];
+    const ofLine = bulkKind.besides.properties;
+    const named = [...parents].filter(([member]) => member in properties && !(member in ofLine));
+    return { ...Object.fromEntries(named), ...data };
+  }
+
+  /** Only the organisation makes and deletes what it answers for. */
+  function demandOrganization({ bulkKind }: Line, what: string): void {
+    if (bulkKind.organizationOnly !== true || scope.merchantId === undefined) return;
+    refuseMerchantCaller(`may ${what} this`);
+  }
+
+  function answer({ line, bulkKind }: Line, status: BulkResult['status'], row: Row): BulkResult {
+    const externalId = row['external_id'] ?? undefined;
+    return {
+      ...{ line, status, type: bulkKind.type, id: String(row[bulkKind.kind.table.id]) },
+      ...(externalId === undefined ? {} : { externalId: String(externalId) }),
+    };
+  }
+
+  /** The place as it is with the device in it, and what the audit hears of it. */
+  function fill(standing: Row | undefined, deviceId: string): AuditEntry[] {
+    if (standing === undefined) return [];
+    const id = String(standing[logicalDevices.id]);
+    const before = workspace.rows(logicalDevices, idKey(id), true)[0] as Row;
+    const after = placeWith(before, deviceId, now);
+    if (after === before) return [];
+    workspace.change(logicalDevices, id, after);
+    return [entryOf(logicalDeviceKind, scope, 'linked', { before, after })];
+  }
+
+  async function create(line: Line, parents: Parents): Promise<Judged> {
+    demandOrganization(line, 'create');
+    const { kind, isHardware } = line.bulkKind;
+    if (line.operation !== 'create') checkInput(line);
+    const asked = inputOf(line, 'input', parents);
+    const standing = demandPlace(line, parents, workspace, undefined);
+    const id = ids.uuid();
+    const input =
+      standing === undefined ? asked : { merchantId: standing['merchant_id'], ...asked };
+    const made = await newRow(kind, lookup, scope, input, { id, now });
+    const row = {
+      ...made,
+      ...(kind.table === logicalDevices ? { physical_device_ids: [] } : {}),
+      ...(isHardware === true
+        ? { logical_device_id: standing?.['logical_device_id'] ?? null }
+        : {}),
+    };
+    if (isHardware === true && !workspace.isFree(row)) refuseTaken('serialNumber');
+    workspace.make(kind.table, row);
+    const entries = [entryOf(kind, scope, 'created', { after: row }), ...fill(standing, id)];
+    return { result: answer(line, 'created', row), entries };
+  }
+
+  async function replace(line: Line, parents: Parents, before: Row): Promise<Judged> {
+    const { kind, isHardware } = line.bulkKind;
+    const id = String(before[kind.table.id]);
+    const asked = inputOf(line, 'replacement', parents);
+    const standing = demandPlace(line, parents, workspace, before);
+    const input =
+      standing === undefined ? asked : { merchantId: standing['merchant_id'], ...asked };
+    const columns = {
+      ...(await replacedColumns(kind, lookup, scope, input, before)),
+      ...(standing === undefined ? {} : { logical_device_id: standing['logical_device_id'] }),
+    };
+    const isSame = Object.entries(columns).every(([name, value]) =>
+      isDeepStrictEqual(before[name] ?? null, value ?? null),
+    );
+    if (isSame) return { result: answer(line, 'unchanged', before), entries: [] };
+    const after = {
+      ...{ ...before, ...columns },
+      version: Number(before['version']) + 1,
+      updated_at: now,
+    };
+    if (isHardware === true && !workspace.isFree(after)) refuseTaken('serialNumber');
+    workspace.change(kind.table, id, after);
+    const entries = [entryOf(kind, scope, 'updated', { before, after }), ...fill(standing, id)];
+    return { result: answer(line, 'replaced', after), entries };
+  }
+
+  function remove(line: Line, before: Row): Judged {
+    demandOrganization(line, 'remove');
+    const { kind, isHardware } = line.bulkKind;
+    const id = String(before[kind.table.id]);
+    const below = dependants.of(id, kind.dependants);
+    if (below.length > 0) refuseDependants(below);
+    workspace.change(kind.table, id, undefined);
+    if (isHardware === true) empty(before);
+    const entries = [entryOf(kind, scope, 'removed', { before })];
+    return { result: answer(line, 'deleted', before), entries };
+  }
+
+  /** A place shows living hardware alone; it is the same place without it. */
+  function empty(device: Row): void {
+    const id = device['logical_device_id'] ?? undefined;
+    const entry = workspace.entriesOf(logicalDevices).get(String(id));
+    if (entry?.row === undefined) return;
+    const left = (entry.row['physical_device_ids'] as string[]).filter(
+      (one) => one !== device['physical_device_id'],
+    );
+    const row = { ...entry.row, physical_device_ids: left };
+    // Not a change of the place: what is stored shows the same.
+    if (entry.stored === entry.row) entry.stored = row;
+    workspace.change(logicalDevices, entry.id, row);
+  }
+
+  /**
+   * Nothing has changed where it throws: a Refusal is the line's answer; after `NotRead`,
+   * `NotCounted` and `WriteFirst` the line is judged again.
+   */
+  return async function judge(line: Line): Promise<Judged> {
+    const parents = parentsOf(line);
+    if (line.operation === 'create') return create(line, parents);
+    const target = targetOf(line, parents);
+    if (target === undefined) {
+      const isNew = line.operation === 'upsert' && !(line.bulkKind.kind.idMember in line.data);
+      return isNew ? create(line, parents) : refuseUnknown(line.bulkKind.kind.notFound);
+    }
+    return line.operation === 'delete' ? remove(line, target) : replace(line, parents, target);
+  };
+}

@@ -1,0 +1,125 @@
+// What a line of an import can be about: the schemas and rules of the single routes, and the parents.
+import {
+  type BulkType,
+  bulkDeletions,
+  bulkParents,
+  LogicalDeviceInput,
+  LogicalDeviceReplacement,
+  MerchantInput,
+  MerchantReplacement,
+  PhysicalDeviceInput,
+  PhysicalDeviceReplacement,
+  StoreInput,
+  StoreReplacement,
+} from '@switchyard/contract';
+import type { TObject } from 'typebox';
+import { logicalDeviceKind } from '../logical-devices.ts';
+import { merchantKind } from '../merchants.ts';
+import { physicalDeviceKind } from '../physical-devices.ts';
+import type { Kind } from '../resource.ts';
+import type { Table } from '../store.ts';
+import { storeKind } from '../stores.ts';
+import { logicalDevices, merchants, stores } from '../tables.ts';
+
+/** Something above a line's thing, which the line names by either identifier. */
+export type Parent = {
+  readonly member: string;
+  readonly external: string;
+  readonly table: Table;
+  readonly notFound: 'merchant_not_found' | 'store_not_found' | 'device_not_found';
+  /** By which what is below it says whose it is. */
+  readonly column: string;
+};
+
+export type BulkKind = {
+  readonly type: BulkType;
+  readonly kind: Kind<object>;
+  readonly input: TObject;
+  readonly replacement: TObject;
+  readonly deletion: TObject;
+  /** What a line says besides: its parents by external identifiers, the place of hardware. */
+  readonly besides: TObject;
+  /** From the outside in; each narrows where the next one is looked for. */
+  readonly parents: readonly Parent[];
+  /** The parent within which the thing's own external identifier is looked for. */
+  readonly within?: Parent;
+  /** Only a caller of the organisation makes and deletes it. */
+  readonly organizationOnly?: true;
+  /** Hardware has a serial number, by which it is known too, and fills a place. */
+  readonly isHardware?: true;
+};
+
+const merchant: Parent = {
+  member: 'merchantId',
+  external: 'merchantExternalId',
+  table: merchants,
+  notFound: 'merchant_not_found',
+  column: 'merchant_id',
+};
+const store: Parent = {
+  member: 'storeId',
+  external: 'storeExternalId',
+  table: stores,
+  notFound: 'store_not_found',
+  column: 'store_id',
+};
+/** What a piece of hardware fills. */
+export const place: Parent = {
+  member: 'logicalDeviceId',
+  external: 'logicalDeviceExternalId',
+  table: logicalDevices,
+  notFound: 'device_not_found',
+  column: 'logical_device_id',
+};
+
+/** In the order in which rows are locked and written: parents first. */
+export const bulkKinds: readonly BulkKind[] = [
+  {
+    type: 'merchant',
+    kind: merchantKind,
+    input: MerchantInput,
+    replacement: MerchantReplacement,
+    deletion: bulkDeletions.merchant,
+    besides: bulkParents.merchant,
+    parents: [],
+    organizationOnly: true,
+  },
+  {
+    type: 'store',
+    kind: storeKind,
+    input: StoreInput,
+    replacement: StoreReplacement,
+    deletion: bulkDeletions.store,
+    besides: bulkParents.store,
+    parents: [merchant],
+    within: merchant,
+  },
+  {
+    type: 'logicalDevice',
+    kind: logicalDeviceKind,
+    input: LogicalDeviceInput,
+    replacement: LogicalDeviceReplacement,
+    deletion: bulkDeletions.logicalDevice,
+    besides: bulkParents.logicalDevice,
+    parents: [merchant, store],
+    within: store,
+  },
+  {
+    type: 'physicalDevice',
+    kind: physicalDeviceKind,
+    input: PhysicalDeviceInput,
+    replacement: PhysicalDeviceReplacement,
+    deletion: bulkDeletions.physicalDevice,
+    besides: bulkParents.physicalDevice,
+    parents: [merchant, store, place],
+    isHardware: true,
+  },
+];
+
+const byType = new Map<string, BulkKind>(bulkKinds.map((one) => [one.type, one]));
+
+export function bulkKindOf(type: string): BulkKind {
+  const found = byType.get(type);
+  if (found === undefined) throw new RangeError(`no import has lines of the type ${type}`);
+  return found;
+}

@@ -1,0 +1,155 @@
+// What a line says: its thing, what is to be done with it, and the members that single routes know.
+import {
+  BulkLine,
+  type BulkOperation,
+  type BulkResult,
+  bulkTypes,
+  Refusal,
+} from '@switchyard/contract';
+import type { TSchema } from 'typebox';
+import { createValidation } from '../../http/index.ts';
+import type { Input } from '../resource.ts';
+import { type BulkKind, bulkKindOf, bulkKinds, type Parent } from './kinds.ts';
+import type { SourceLine } from './source.ts';
+
+export type Line = {
+  readonly line: number;
+  readonly bulkKind: BulkKind;
+  readonly operation: BulkOperation;
+  /** The members of the single route. */
+  readonly data: Input;
+  /** Those of a line alone. */
+  readonly besides: Input;
+};
+
+/** A line that can be judged, or what is said of one that cannot. */
+export type ReadLine = Line | (Named & { readonly line: number; readonly refusal: Refusal });
+
+type Named = Pick<BulkResult, 'type' | 'externalId'>;
+
+type Check = (value: unknown) => void;
+
+const validation = createValidation();
+
+/** With the codes, pointers and sentences of a body. */
+function checkOf(schema: TSchema): Check {
+  const check = validation.compile({ schema, httpPart: 'body' });
+  return (value) => {
+    const verdict = check(value);
+    if (verdict !== true) throw verdict.error;
+  };
+}
+
+const checkLine = checkOf(BulkLine);
+
+const checks = new Map(
+  bulkKinds.map(({ type, input, replacement, deletion, besides }) => [
+    type,
+    {
+      besides: checkOf(besides),
+      input: checkOf(input),
+      replacement: checkOf(replacement),
+      deletion: checkOf(deletion),
+    },
+  ]),
+);
+
+/** Stands for a parent that is named by its external identifier, while the members are checked. */
+const anyId = '00000000-0000-7000-8000-000000000000';
+
+function checkData(line: Line, schema: 'input' | 'replacement' | 'deletion'): void {
+  const { bulkKind, data, besides } = line;
+  const { properties } = bulkKind[schema];
+  const named = bulkKind.parents
+    .filter(({ external, member }) => external in besides && member in properties)
+    .map(({ member }) => [member, anyId]);
+  checks.get(bulkKind.type)?.[schema]({ ...Object.fromEntries(named), ...data });
+}
+
+/** @throws Refusal as the single route would */
+export const checkInput = (line: Line): void => checkData(line, 'input');
+
+const schemas = {
+  create: 'input',
+  replace: 'replacement',
+  // What it can say to something that is there; where nothing is, it is checked once more.
+  upsert: 'replacement',
+  delete: 'deletion',
+} as const;
+
+/** Named both ways a parent could be two. */
+function refuseTwice(parents: readonly Parent[], data: Input, besides: Input): void {
+  for (const { external, member } of parents) {
+    if (!(external in besides && (member in data || member in besides))) continue;
+    const detail = `stands in place of ${member}: give one of the two`;
+    throw new Refusal('field_invalid', `${external} ${detail}.`, {
+      errors: [{ pointer: `/${external}`, code: 'field_invalid', detail }],
+    });
+  }
+}
+
+/** @throws Refusal for what can be seen without looking anything up */
+function lineOf(line: number, value: unknown): Line {
+  checkLine(value);
+  const { type, operation = 'upsert', data: all } = value as BulkLine;
+  const bulkKind = bulkKindOf(type);
+  const ofLine = Object.keys(bulkKind.besides.properties);
+  const isBeside = ([name]: [string, unknown]) => ofLine.includes(name);
+  const besides = Object.fromEntries(Object.entries(all).filter(isBeside));
+  const data = Object.fromEntries(Object.entries(all).filter((one) => !isBeside(one)));
+  const read: Line = { line, bulkKind, operation, data, besides };
+  checks.get(type)?.besides(besides);
+  refuseTwice(bulkKind.parents, data, besides);
+  checkData(read, schemas[operation]);
+  return read;
+}
+
+const showable = /^[^\p{Cc}]{1,64}$/u;
+
+/** What can be told of a line that is wrong, so that its owner finds it. */
+function namesIn(value: unknown): Named {
+  const { type, data } = Object(value) as { type?: unknown; data?: unknown };
+  const { externalId } = Object(data) as { externalId?: unknown };
+  const known = bulkTypes.find((one) => one === type);
+  const isShown = typeof externalId === 'string' && showable.test(externalId);
+  return {
+    ...(known === undefined ? {} : { type: known }),
+    ...(isShown ? { externalId } : {}),
+  };
+}
+
+export function readLine({ line, said }: SourceLine): ReadLine {
+  if ('refusal' in said) return { line, refusal: said.refusal };
+  try {
+    return lineOf(line, said.value);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return { line, refusal: error, ...namesIn(said.value) };
+  }
+}
+
+/** As a problem would tell it. */
+export function errorOf({
+  code,
+  detail,
+  errors,
+  extensions,
+}: Refusal): NonNullable<BulkResult['error']> {
+  const dependants = extensions?.['dependants'] as NonNullable<BulkResult['error']>['dependants'];
+  return {
+    ...{ code, detail },
+    ...(errors === undefined ? {} : { errors: [...errors] }),
+    ...(dependants === undefined ? {} : { dependants }),
+  };
+}
+
+export function failedAnswer(one: ReadLine, refusal: Refusal): BulkResult {
+  const { type, externalId } =
+    'refusal' in one ? one : { type: one.bulkKind.type, externalId: one.data['externalId'] };
+  return {
+    ...{ line: one.line, status: 'failed' },
+    ...(type === undefined ? {} : { type }),
+    ...(externalId === undefined ? {} : { externalId: String(externalId) }),
+    error: errorOf(refusal),
+  };
+}

@@ -1,0 +1,199 @@
+// How far an import is: a row of its own, changed in one commit with what its lines changed.
+import type { BulkImport, BulkResult } from '@switchyard/contract';
+import type { Kysely } from 'kysely';
+import { type Clock, type Database, isoTime } from '../../platform/index.ts';
+import { type Row, runIn, runOn } from '../store.ts';
+
+/** Whose import it is, and what its owner calls it. */
+export type ImportName = {
+  readonly organizationId: string;
+  readonly ownerId: string;
+  readonly bulkId: string;
+};
+
+export type Format = BulkImport['format'];
+export type Counts = Record<BulkResult['status'], number>;
+export type ImportError = NonNullable<BulkImport['error']>;
+
+/** Up to where the body was taken in. */
+export type Progress = {
+  readonly lines: number;
+  readonly bytes: number;
+  readonly hash: string;
+  readonly counts: Counts;
+};
+
+export type Held = Progress & {
+  readonly leaseId: string;
+  readonly format: Format;
+  readonly isCompleted: boolean;
+};
+
+/** How long the import of a process that died stays its own. */
+export const leaseMs = 15_000;
+
+export const noCounts: Counts = { created: 0, replaced: 0, unchanged: 0, deleted: 0, failed: 0 };
+
+/** Thrown where another process took the import over, since this one was silent for too long. */
+export class LeaseLost extends Error {
+  constructor() {
+    super('another process goes on with the import');
+    this.name = 'LeaseLost';
+  }
+}
+
+const columns = `bulk_id, format, lines, bytes, hash, counts, error, lease_id, leased_until,
+  created_at, updated_at, completed_at`;
+const named = 'organization_id = $1 AND owner_id = $2 AND bulk_id = $3';
+const valuesOf = ({ organizationId, ownerId, bulkId }: ImportName) => [
+  organizationId,
+  ownerId,
+  bulkId,
+];
+
+const beginText = `INSERT INTO bulk_imports AS i (organization_id, owner_id, bulk_id, format, lines,
+    bytes, hash, counts, lease_id, leased_until, created_at, updated_at)
+  VALUES ($1, $2, $3, $4, 0, 0, '', $5, $6, $7, $8, $8)
+  ON CONFLICT (organization_id, owner_id, bulk_id) DO UPDATE
+    SET lease_id = $6, leased_until = $7 WHERE i.leased_until <= $8
+  RETURNING ${columns}, (created_at = $8) AS is_new`;
+
+const advanceText = `UPDATE bulk_imports SET lines = $5, bytes = $6, hash = $7, counts = $8,
+    error = NULL, leased_until = $9, updated_at = $10, completed_at = $11
+  WHERE ${named} AND lease_id = $4 RETURNING bulk_id`;
+
+const keepText = `INSERT INTO bulk_answers (organization_id, owner_id, bulk_id, first_line, last_line,
+    answers) VALUES ($1, $2, $3, $4, $5, $6)`;
+
+const renewText = `UPDATE bulk_imports SET leased_until = $5 WHERE ${named} AND lease_id = $4`;
+
+const releaseText = `UPDATE bulk_imports SET leased_until = $5, error = coalesce($6, error)
+  WHERE ${named} AND lease_id = $4`;
+
+const progressOf = (row: Row): Progress => ({
+  lines: Number(row['lines']),
+  bytes: Number(row['bytes']),
+  hash: String(row['hash']),
+  counts: row['counts'] as Counts,
+});
+
+const timeOf = (value: unknown) => isoTime((value as Date).getTime());
+
+type Beginning = {
+  readonly format: Format;
+  readonly leaseId: string;
+  onNew(trx: Kysely<unknown>): Promise<void>;
+};
+
+/** What a chunk leaves: where it ended, and what was answered. */
+export type Chunk = Progress & {
+  readonly results: readonly BulkResult[];
+  readonly answers: string;
+  readonly isLast: boolean;
+};
+
+export type ImportProgress = ReturnType<typeof createProgress>;
+
+export function createProgress({ database, clock }: { database: Database; clock: Clock }) {
+  const leasedUntil = () => isoTime(clock.now() + leaseMs);
+
+  return {
+    /** Nothing where somebody works at it. `onNew` is in one commit with the row. */
+    begin: (name: ImportName, { format, leaseId, onNew }: Beginning): Promise<Held | undefined> =>
+      database.transaction(async (trx) => {
+        const now = isoTime(clock.now());
+        const [row] = await runIn(trx)(beginText, [
+          ...valuesOf(name),
+          ...[format, JSON.stringify(noCounts), leaseId, leasedUntil(), now],
+        ]);
+        if (row === undefined) return undefined;
+        if (row['is_new'] === true) await onNew(trx);
+        return {
+          ...progressOf(row),
+          leaseId,
+          format: row['format'] as Format,
+          isCompleted: row['completed_at'] !== null,
+        };
+      }),
+
+    /** @throws LeaseLost where the import is another process's by now */
+    async advance(trx: Kysely<unknown>, name: ImportName, leaseId: string, chunk: Chunk) {
+      const run = runIn(trx);
+      const now = isoTime(clock.now());
+      const { lines, bytes, hash, counts, results, answers, isLast } = chunk;
+      const advanced = await run(advanceText, [
+        ...valuesOf(name),
+        ...[leaseId, lines, bytes, hash, JSON.stringify(counts), leasedUntil(), now],
+        isLast ? now : null,
+      ]);
+      if (advanced.length === 0) throw new LeaseLost();
+      const [first, last] = [results.at(0), results.at(-1)];
+      if (first === undefined || last === undefined) return;
+      await run(keepText, [...valuesOf(name), first.line, last.line, answers]);
+    },
+
+    async renew(name: ImportName, leaseId: string): Promise<void> {
+      await database.query(renewText, [...valuesOf(name), leaseId, leasedUntil()]);
+    },
+
+    /** Somebody else may go on at once. */
+    async release(name: ImportName, leaseId: string, error?: ImportError): Promise<void> {
+      const told = error === undefined ? null : JSON.stringify(error);
+      await database.query(releaseText, [
+        ...valuesOf(name),
+        ...[leaseId, isoTime(clock.now()), told],
+      ]);
+    },
+
+    async find(name: ImportName): Promise<BulkImport | undefined> {
+      const [row] = await database.query<Row>(
+        `SELECT ${columns} FROM bulk_imports WHERE ${named}`,
+        valuesOf(name),
+      );
+      if (row === undefined) return undefined;
+      const { lines, bytes, counts } = progressOf(row);
+      const isHeld = (row['leased_until'] as Date).getTime() > clock.now();
+      const completedAt = row['completed_at'];
+      return {
+        bulkId: name.bulkId,
+        state: completedAt !== null ? 'Completed' : isHeld ? 'Running' : 'Interrupted',
+        format: row['format'] as Format,
+        ...{ lines, bytes, ...counts },
+        ...(row['error'] === null ? {} : { error: row['error'] as ImportError }),
+        createdAt: timeOf(row['created_at']),
+        updatedAt: timeOf(row['updated_at']),
+        ...(completedAt === null ? {} : { completedAt: timeOf(completedAt) }),
+      };
+    },
+
+    /** The answers of the chunks that reach behind a line, in order, a few chunks at a time. */
+    async answersAfter(name: ImportName, line: number, chunks: number): Promise<string[]> {
+      const rows = await runOn(database)(
+        `SELECT answers FROM bulk_answers WHERE ${named} AND last_line > $4
+         ORDER BY first_line LIMIT $5`,
+        [...valuesOf(name), line, chunks],
+      );
+      return rows.map((row) => String(row['answers']));
+    },
+
+    /** Forgets an import that nobody has touched since; tells when to look again where somebody has. */
+    async forget(name: ImportName, keptMs: number): Promise<number | undefined> {
+      const [row] = await database.query<Row>(
+        `SELECT updated_at, leased_until FROM bulk_imports WHERE ${named}`,
+        valuesOf(name),
+      );
+      if (row === undefined) return undefined;
+      const touched = Math.max(
+        (row['updated_at'] as Date).getTime(),
+        (row['leased_until'] as Date).getTime(),
+      );
+      if (touched + keptMs > clock.now()) return touched + keptMs;
+      await database.transaction(async (trx) => {
+        const run = runIn(trx);
+        await run(`DELETE FROM bulk_answers WHERE ${named}`, valuesOf(name));
+        await run(`DELETE FROM bulk_imports WHERE ${named}`, valuesOf(name));
+      });
+      return undefined;
+    },
+  };
+}

@@ -1,0 +1,185 @@
+// The addresses of bulk imports.
+import { Readable } from 'node:stream';
+import {
+  BulkAnswer,
+  BulkImport,
+  type BulkResult,
+  BulkResultPage,
+  bulkLimits,
+  ClientIdentifier,
+  refuse,
+} from '@switchyard/contract';
+import type { FastifyInstance } from 'fastify';
+import { type Static, Type } from 'typebox';
+import { idempotencyKeyHeader, openPage, pageQuery, route, sealPage } from '../../http/index.ts';
+import type { Ids } from '../../platform/index.ts';
+import { refuseUnknown } from '../errors.ts';
+import { type Scope, scopeOf } from '../scope.ts';
+import type { Format, ImportName } from './progress.ts';
+import type { Bulk } from './run.ts';
+
+const url = '/provisioning/v2/bulk';
+const tags = ['Provisioning'] as const;
+const closed = { additionalProperties: false };
+const jsonLines = ['application/jsonl', 'application/x-ndjson'];
+const csv = 'text/csv';
+/** A client that reads no answer before it has sent everything may be so far behind. */
+const answersAheadBytes = 8_388_608;
+const listName = 'listBulkResults';
+const lineForm = /^[1-9]\d{0,7}$/;
+/** The answers of one page lie in so many chunks at most. */
+const chunksPerPage = 3;
+
+const ofImport = Type.Object({ bulkId: ClientIdentifier });
+
+const examples = {
+  'application/jsonl': [
+    '{"type":"merchant","data":{"externalId":"M1","name":"Lumière","country":"FR","mcc":"5814","timeZone":"Europe/Paris"}}',
+    '{"type":"store","data":{"merchantExternalId":"M1","externalId":"S1","name":"Canal"}}',
+    '{"type":"logicalDevice","data":{"storeExternalId":"S1","externalId":"D1","name":"Counter 1"}}',
+    '{"type":"physicalDevice","data":{"logicalDeviceExternalId":"D1","serialNumber":"10000001","make":"AXIUM","model":"DX8000","family":"axium"}}',
+  ].join('\n'),
+  'text/csv': [
+    'type,merchantExternalId,externalId,name,country,mcc,timeZone,address.line1,address.city,labels.region',
+    'merchant,,M1,Lumière,FR,5814,Europe/Paris,12 quai de Valmy,Paris,north',
+    'store,M1,S1,Canal,,,,,,',
+  ].join('\n'),
+};
+
+const formatOf = (type = ''): Format =>
+  type.trim().toLowerCase().startsWith(csv) ? 'Csv' : 'JsonLines';
+
+/** The name of the import, from the header or the address; both must say the same. */
+function nameOf(header: unknown, inQuery: string | undefined): string | undefined {
+  if (header === undefined) return inQuery;
+  if (typeof header !== 'string' || !/^[A-Za-z0-9._:-]{1,64}$/.test(header)) {
+    return refuse('header_invalid', 'Idempotency-Key is 1 to 64 of A-Z a-z 0-9 . _ : -');
+  }
+  if (inQuery !== undefined && inQuery !== header) {
+    refuse('idempotency_key_mismatch', 'Idempotency-Key and bulkId differ.');
+  }
+  return header;
+}
+
+const importName = (scope: Scope, bulkId: string): ImportName => {
+  const { organizationId, merchantId: ownerId = organizationId } = scope;
+  return { organizationId, ownerId, bulkId };
+};
+
+function registerImport(app: FastifyInstance, bulk: Bulk, ids: Pick<Ids, 'uuid'>): void {
+  // The body goes to the handler as it comes.
+  app.addContentTypeParser([...jsonLines, csv], (_request, body, done) => done(null, body));
+  route(app, {
+    method: 'POST',
+    url,
+    operationId: 'importBulk',
+    summary: 'Import many things at once',
+    description:
+      'One thing a line, parents first; the answer has a line for each, and a summary. Chunks of lines are committed as they come. Sent again under the same name, the body is answered from what was stored as far as it went, and the rest goes on.',
+    tags,
+    permission: 'prov.write',
+    streams: [...jsonLines, csv],
+    bodyLimitBytes: bulkLimits.bytes,
+    examples,
+    headers: { [idempotencyKeyHeader]: 'Names the import; means the same as bulkId.' },
+    query: Type.Object(
+      {
+        bulkId: Type.Optional(ClientIdentifier),
+        dryRun: Type.Optional(
+          Type.Boolean({ default: false, description: 'Checks everything and writes nothing.' }),
+        ),
+      },
+      closed,
+    ),
+    produces: ['application/jsonl'],
+    response: { 200: BulkAnswer },
+    errors: [
+      'payload_too_large',
+      'unsupported_media_type',
+      'malformed_csv',
+      'header_invalid',
+      'idempotency_key_mismatch',
+      'client_id_reused',
+      'request_in_progress',
+    ],
+    faultOutcome: 'Unknown',
+    priority: 'list',
+    async handler(request, reply) {
+      const { query, headers, caller } = request;
+      const bulkId = nameOf(headers[idempotencyKeyHeader], query.bulkId) ?? ids.uuid();
+      const scope = scopeOf(caller, request.id);
+      const body = request.body as AsyncIterable<Buffer>;
+      const asked = { scope, body, bulkId, format: formatOf(headers['content-type']) };
+      const answers = query.dryRun === true ? bulk.try(asked) : bulk.run(asked);
+      // A fault before the first answer is a problem of its own; later ones stand in the summary.
+      const first = await answers.next();
+      const all = async function* () {
+        if (first.done !== true) yield first.value;
+        yield* answers;
+      };
+      reply.type('application/jsonl').header('cache-control', 'no-store');
+      if (query.dryRun !== true) reply.header('location', `${url}/${bulkId}`);
+      const ahead = { objectMode: false, highWaterMark: answersAheadBytes };
+      return reply.send(Readable.from(all(), ahead));
+    },
+  });
+}
+
+function registerReads(app: FastifyInstance, bulk: Bulk): void {
+  route(app, {
+    method: 'GET',
+    url: `${url}/:bulkId`,
+    operationId: 'getBulk',
+    summary: 'Read: import',
+    description: 'How far it is. What was answered is kept for 30 days.',
+    tags,
+    permission: 'prov.read',
+    params: ofImport,
+    response: { 200: BulkImport },
+    errors: ['batch_not_found'],
+    async handler({ caller, params, id }) {
+      const found = await bulk.find(importName(scopeOf(caller, id), params.bulkId));
+      return found ?? refuseUnknown('batch_not_found');
+    },
+  });
+
+  route(app, {
+    method: 'GET',
+    url: `${url}/:bulkId/results`,
+    operationId: listName,
+    summary: 'List: answer of an import',
+    description: 'In the order of the lines, as far as they are committed.',
+    tags,
+    permission: 'prov.read',
+    params: ofImport,
+    query: Type.Object(pageQuery, closed),
+    response: { 200: BulkResultPage },
+    errors: ['batch_not_found', 'cursor_invalid'],
+    priority: 'list',
+    async handler({ caller, params, query, id }) {
+      const name = importName(scopeOf(caller, id), params.bulkId);
+      if ((await bulk.find(name)) === undefined) refuseUnknown('batch_not_found');
+      const filters = { ...query, bulkId: params.bulkId };
+      const page = openPage(filters, listName, lineForm);
+      const after = Number(page.after ?? 0);
+      const chunks = await bulk.answersAfter(name, after, chunksPerPage);
+      const results = chunks
+        .flatMap((text) => text.trimEnd().split('\n'))
+        .map((text) => JSON.parse(text) as Static<typeof BulkResult>)
+        .filter(({ line }) => line > after);
+      const items = results.slice(0, page.limit);
+      const isMore = results.length > items.length || chunks.length === chunksPerPage;
+      const last = isMore ? items.at(-1)?.line : undefined;
+      const next = last === undefined ? undefined : String(last);
+      return sealPage({ items, next }, filters, listName);
+    },
+  });
+}
+
+export function registerBulkRoutes(
+  app: FastifyInstance,
+  { bulk, ids }: { bulk: Bulk; ids: Pick<Ids, 'uuid'> },
+): void {
+  registerImport(app, bulk, ids);
+  registerReads(app, bulk);
+}

@@ -1,0 +1,214 @@
+// The story of an import: begin or go on, a chunk at a time, and say at the end how it went.
+import { Refusal, refuse } from '@switchyard/contract';
+import { countAll, summaryOf, textOf, totalOf } from './answers.ts';
+import { type Batch, nextBatch, passTo, type Source } from './batch.ts';
+import { createCommit } from './commit.ts';
+import type { Asked, BulkDeps } from './deps.ts';
+import { errorOf } from './line.ts';
+import {
+  createProgress,
+  type Held,
+  type ImportError,
+  type ImportName,
+  LeaseLost,
+  leaseMs,
+  noCounts,
+  type Progress,
+} from './progress.ts';
+import { createTap, type Tap } from './source.ts';
+import { readSource } from './source-lines.ts';
+
+const renewalsPerLease = 3;
+/** Each holds a connection of the database for a part of its time. */
+const importsAtOnce = 4;
+const fullRetryMs = 2000;
+/** How long the answers to an import are kept after its last line. */
+export const keptMs = 30 * 86_400_000;
+const sweepKind = 'bulk-sweep';
+
+type Place = { readonly tap: Tap; readonly source: Source };
+
+function open({ body, format }: Asked): Place {
+  const tap = createTap(body);
+  return { tap, source: readSource(tap.bytes, format) };
+}
+
+function refuseOther(): never {
+  return refuse('client_id_reused', 'Another body was sent under this name; choose a new one.');
+}
+
+/** A fault that a client is told of at the end of its answer, since the beginning is on its way. */
+function tellable(error: unknown): Refusal {
+  if (error instanceof LeaseLost) {
+    return new Refusal('request_in_progress', 'Another process goes on with the import.');
+  }
+  if (error instanceof Refusal) return error;
+  throw error;
+}
+
+export type Bulk = ReturnType<typeof createBulk>;
+
+export function createBulk(deps: BulkDeps) {
+  const { ids, jobs, clock } = deps;
+  const progress = createProgress(deps);
+  const commit = createCommit(deps);
+  let running = 0;
+
+  jobs?.handle(sweepKind, async ({ organizationId, payload }) => {
+    const { ownerId, bulkId } = payload as { ownerId: string; bulkId: string };
+    const retryAt = await progress.forget({ organizationId, ownerId, bulkId }, keptMs);
+    return retryAt === undefined ? undefined : { retryAt, untried: true };
+  });
+
+  async function begin(name: ImportName, { format }: Asked): Promise<Held> {
+    const { organizationId, ownerId, bulkId } = name;
+    const held = await progress.begin(name, {
+      format,
+      leaseId: ids.uuid(),
+      onNew: async (trx) => {
+        const payload = { ownerId, bulkId };
+        const dueAt = clock.now() + keptMs;
+        await jobs?.enqueue({ organizationId, kind: sweepKind, payload, dueAt }, trx);
+      },
+    });
+    if (held !== undefined) return held;
+    return refuse('request_in_progress', 'An import of this name is running.', {
+      retryAfterMs: leaseMs,
+    });
+  }
+
+  /** What was taken in before has to come again, byte by byte. */
+  async function passOver({ source, tap }: Place, held: Held): Promise<void> {
+    if (!(await passTo(source, held.bytes))) refuseOther();
+    if (held.bytes > 0 && tap.hashTo(held.bytes) !== held.hash) refuseOther();
+    if (!held.isCompleted) return;
+    const { lines, refusal } = await nextBatch(source, held.bytes);
+    if (lines.length > 0 || refusal !== undefined) refuseOther();
+  }
+
+  /** One chunk at a time is in memory. */
+  async function* told(name: ImportName): AsyncGenerator<string> {
+    for (let line = 0; ; ) {
+      const [answers] = await progress.answersAfter(name, line, 1);
+      if (answers === undefined) return;
+      yield answers;
+      const last = answers.trimEnd().split('\n').at(-1) ?? '';
+      line = (JSON.parse(last) as { line: number }).line;
+    }
+  }
+
+  async function write(
+    { scope }: Asked,
+    { name, leaseId, tap }: { name: ImportName; leaseId: string; tap: Tap },
+    { batch, at }: { batch: Batch; at: Progress },
+  ): Promise<Progress & { answers: string }> {
+    const { lines, end: bytes, isLast } = batch;
+    const hash = lines.length === 0 ? at.hash : tap.hashTo(bytes);
+    let next = { ...at, bytes, hash, answers: '' };
+    await commit.write(scope, lines, async (trx, { results }) => {
+      const counts = countAll(at.counts, results);
+      next = { lines: totalOf(counts), bytes, hash, counts, answers: textOf(results) };
+      await progress.advance(trx, name, leaseId, { ...next, results, isLast });
+    });
+    return next;
+  }
+
+  /** Chunk after chunk; a fault after the first one is the summary's, since the answer has begun. */
+  async function* goOn(
+    asked: Asked,
+    { name, held, place }: { name: ImportName; held: Held; place: Place },
+  ): AsyncGenerator<string, Refusal | undefined> {
+    const { bulkId } = name;
+    const { tap, source } = place;
+    let at: Progress = held;
+    for (;;) {
+      let refusal: Refusal | undefined;
+      let answers = '';
+      let isLast = false;
+      try {
+        const batch = await nextBatch(source, at.bytes);
+        ({ refusal, isLast } = batch);
+        if (batch.lines.length > 0 || isLast) {
+          const written = await write(asked, { name, leaseId: held.leaseId, tap }, { batch, at });
+          ({ answers, ...at } = written);
+        }
+      } catch (error) {
+        refusal = tellable(error);
+      }
+      if (refusal !== undefined && totalOf(at.counts) === 0) throw refusal;
+      if (refusal === undefined && !isLast) yield answers;
+      else {
+        yield answers + summaryOf({ bulkId, dryRun: false, counts: at.counts, refusal });
+        return refusal;
+      }
+    }
+  }
+
+  async function* imported(asked: Asked): AsyncGenerator<string> {
+    const { scope, bulkId } = asked;
+    const { organizationId, merchantId: ownerId = organizationId } = scope;
+    const name: ImportName = { organizationId, ownerId, bulkId };
+    const held = await begin(name, asked);
+    // Where it fails, the next commit finds the lease gone.
+    const renewal = setInterval(
+      () => void progress.renew(name, held.leaseId).catch(() => {}),
+      leaseMs / renewalsPerLease,
+    );
+    let error: ImportError | undefined;
+    try {
+      if (held.format !== asked.format) refuseOther();
+      const place = open(asked);
+      await passOver(place, held);
+      yield* told(name);
+      if (held.isCompleted) yield summaryOf({ bulkId, dryRun: false, counts: held.counts });
+      else {
+        const refusal = yield* goOn(asked, { name, held, place });
+        if (refusal !== undefined) error = errorOf(refusal);
+      }
+    } finally {
+      clearInterval(renewal);
+      await progress.release(name, held.leaseId, error);
+    }
+  }
+
+  async function* tried(asked: Asked): AsyncGenerator<string> {
+    const { source } = open(asked);
+    const judge = commit.createTrial(asked.scope);
+    let counts = noCounts;
+    for (let end = 0; ; ) {
+      const batch = await nextBatch(source, end);
+      ({ end } = batch);
+      const { results } = await judge(batch.lines);
+      counts = countAll(counts, results);
+      const { refusal, isLast } = batch;
+      if (refusal !== undefined && totalOf(counts) === 0) throw refusal;
+      if (refusal === undefined && !isLast) yield textOf(results);
+      else {
+        yield textOf(results) + summaryOf({ dryRun: true, counts, refusal });
+        return;
+      }
+    }
+  }
+
+  async function* counted(answers: AsyncGenerator<string>): AsyncGenerator<string> {
+    if (running >= importsAtOnce) {
+      const detail = `The process works at ${importsAtOnce} imports already.`;
+      refuse('overloaded', detail, { retryAfterMs: fullRetryMs });
+    }
+    running += 1;
+    try {
+      yield* answers;
+    } finally {
+      running -= 1;
+    }
+  }
+
+  return {
+    /** The answer, some lines at a time; what it throws before the first of them is a refusal of all. */
+    run: (asked: Asked) => counted(imported(asked)),
+    /** Says what `run` would do, and does nothing. */
+    try: (asked: Asked) => counted(tried(asked)),
+    find: progress.find,
+    answersAfter: progress.answersAfter,
+  };
+}

@@ -1,0 +1,29 @@
+// Reads the body line by line, in whichever form it came, and counts how many there are.
+import { setImmediate as turn } from 'node:timers/promises';
+import { bulkLimits, Refusal } from '@switchyard/contract';
+import { readCsv } from './csv.ts';
+import { readJsonLines } from './json-lines.ts';
+import type { Format } from './progress.ts';
+import { type Bytes, SourceEnd, type SourceLine } from './source.ts';
+
+/** Between so many lines others have their turn. */
+const linesPerTurn = 100;
+
+const readers: Readonly<Record<Format, (bytes: Bytes) => AsyncGenerator<SourceLine>>> = {
+  JsonLines: readJsonLines,
+  Csv: readCsv,
+};
+
+/** @throws SourceEnd behind the last line that an import takes */
+export async function* readSource(bytes: Bytes, format: Format): AsyncGenerator<SourceLine> {
+  let count = 0;
+  for await (const line of readers[format](bytes)) {
+    count += 1;
+    if (count > bulkLimits.lines) {
+      const detail = `An import has at most ${bulkLimits.lines} lines; send those from line ${line.line} on as another one.`;
+      throw new SourceEnd(new Refusal('payload_too_large', detail));
+    }
+    yield line;
+    if (count % linesPerTurn === 0) await turn();
+  }
+}

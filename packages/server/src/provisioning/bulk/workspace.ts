@@ -1,0 +1,210 @@
+// The rows that lines speak of, as they stand after the lines before: read once, changed here, written at the end.
+import type { Row, Table } from '../store.ts';
+import { physicalDevices } from '../tables.ts';
+import { terminalKey } from '../terminals.ts';
+import { type Key, textOf, type Wanted } from './keys.ts';
+
+export type Entry = {
+  readonly id: string;
+  /** As the database has it, once what is here was written. */
+  stored: Row | undefined;
+  /** As it stands now; nothing where it was removed. */
+  row: Row | undefined;
+  /** Made by a line, so that the database knows of nothing below it. */
+  readonly isMade: boolean;
+};
+
+/** Thrown for what has not been read; whoever catches it reads that, and asks again. */
+export class NotRead extends Error {
+  readonly wanted: Wanted;
+
+  constructor(wanted: Wanted) {
+    super('a row has not been read');
+    this.name = 'NotRead';
+    this.wanted = wanted;
+  }
+}
+
+/** Thrown where rows have to be written before another one can take over what was theirs. */
+export class WriteFirst extends Error {
+  constructor() {
+    super('rows have to be written first');
+    this.name = 'WriteFirst';
+  }
+}
+
+const externalOf = (row: Row | undefined) => row?.['external_id'] ?? undefined;
+
+/** The rows of one table, found by identifier and by external identifier. */
+function createShelf() {
+  const entries = new Map<string, Entry>();
+  const byExternal = new Map<string, Set<string>>();
+
+  function index({ id, row }: Entry, before: Row | undefined): void {
+    const [was, is] = [externalOf(before), externalOf(row)];
+    if (was === is && (row === undefined) === (before === undefined)) return;
+    if (was !== undefined) byExternal.get(String(was))?.delete(id);
+    if (is === undefined) return;
+    const known = byExternal.get(String(is));
+    if (known === undefined) byExternal.set(String(is), new Set([id]));
+    else known.add(id);
+  }
+
+  return {
+    entries,
+    add(entry: Entry): void {
+      entries.set(entry.id, entry);
+      index(entry, undefined);
+    },
+    change(id: string, row: Row | undefined): void {
+      const entry = entries.get(id);
+      if (entry === undefined) throw new Error('a row that was never read is changed');
+      const before = entry.row;
+      entry.row = row;
+      index(entry, before);
+    },
+    withExternal: (externalId: string): Row[] =>
+      [...(byExternal.get(externalId) ?? [])]
+        .map((id) => entries.get(id)?.row)
+        .filter((row) => row !== undefined),
+  };
+}
+
+/** Which device has a serial number in the organisation, and which terminals are another's. */
+function createSerials(entries: ReadonlyMap<string, Entry>) {
+  /** As the database has them; null for one that nobody has. */
+  const stored = new Map<string, string | null>();
+  const now = new Map<string, string>();
+  const foreign = new Map<string, boolean>();
+  const serialOf = (row: Row | undefined) =>
+    row === undefined ? '' : String(row['serial_number']);
+
+  return {
+    stored,
+    foreign,
+    now,
+    /** The device that has it now, whether the caller can see that one or not. */
+    holder(serialNumber: string): string | undefined {
+      const known = now.get(serialNumber);
+      if (known !== undefined) return known;
+      const id = stored.get(serialNumber) ?? undefined;
+      if (id === undefined || !entries.has(id)) return id;
+      return serialOf(entries.get(id)?.row) === serialNumber ? id : undefined;
+    },
+    move(id: string, before: Row | undefined, after: Row | undefined): void {
+      if (before !== undefined && now.get(serialOf(before)) === id) now.delete(serialOf(before));
+      if (after !== undefined) now.set(serialOf(after), id);
+    },
+    /** The database takes the rows as they are now. */
+    settle({ id, stored: before, row }: Entry): void {
+      if (before !== undefined && stored.get(serialOf(before)) === id) {
+        stored.set(serialOf(before), null);
+      }
+      if (row !== undefined) stored.set(serialOf(row), id);
+    },
+  };
+}
+
+export type Workspace = ReturnType<typeof createWorkspace>;
+
+export function createWorkspace() {
+  const shelves = new Map<Table, ReturnType<typeof createShelf>>();
+  const shelfOf = (table: Table) => {
+    const known = shelves.get(table) ?? createShelf();
+    shelves.set(table, known);
+    return known;
+  };
+  const read = new Set<string>();
+  const serials = createSerials(shelfOf(physicalDevices).entries);
+
+  const mark = (table: Table, key: Key) => read.add(`${table.name} ${textOf(key)}`);
+
+  function isRead(table: Table, key: Key): boolean {
+    if (read.has(`${table.name} ${textOf(key)}`)) return true;
+    if (key.by === 'id') return shelfOf(table).entries.has(key.id);
+    return key.by === 'external' && key.within !== undefined && isMade(key.within.id);
+  }
+
+  const isMade = (id: string) =>
+    [...shelves.values()].some(({ entries }) => entries.get(id)?.isMade === true);
+
+  function known(table: Table, key: Key): Row[] {
+    const { entries, withExternal } = shelfOf(table);
+    if (key.by === 'external') {
+      const { within } = key;
+      const rows = withExternal(key.externalId);
+      return within === undefined ? rows : rows.filter((row) => row[within.column] === within.id);
+    }
+    const id = key.by === 'id' ? key.id : serials.holder(key.serialNumber);
+    const row = id === undefined ? undefined : entries.get(id)?.row;
+    return row === undefined ? [] : [row];
+  }
+
+  return {
+    mark,
+    isMade,
+    isRead,
+    serials,
+    entriesOf: (table: Table): ReadonlyMap<string, Entry> => shelfOf(table).entries,
+
+    /** The rows of a key as far as they were read. */
+    known,
+
+    /** @throws NotRead where nobody has looked yet */
+    rows(table: Table, key: Key, isTaken: boolean): Row[] {
+      if (!isRead(table, key)) throw new NotRead({ table, key, isTaken });
+      return known(table, key);
+    },
+
+    /** Rows of the database; those that are here already stay as they were made here. */
+    add(table: Table, rows: readonly Row[]): void {
+      for (const row of rows) {
+        const id = String(row[table.id]);
+        if (shelfOf(table).entries.has(id)) continue;
+        shelfOf(table).add({ id, stored: row, row, isMade: false });
+        if (table === physicalDevices) serials.now.set(String(row['serial_number']), id);
+      }
+    },
+
+    /** A row that a line made. */
+    make(table: Table, row: Row): void {
+      const id = String(row[table.id]);
+      shelfOf(table).add({ id, stored: undefined, row, isMade: true });
+      if (table === physicalDevices) serials.move(id, undefined, row);
+    },
+
+    /** A row that a line changed; nothing where it removed it. */
+    change(table: Table, id: string, row: Row | undefined): void {
+      const before = shelfOf(table).entries.get(id)?.row;
+      shelfOf(table).change(id, row);
+      if (table === physicalDevices) serials.move(id, before, row);
+    },
+
+    /** @returns whether the hardware is free to be this device's: nobody has its serial number */
+    isFree(row: Row): boolean {
+      const id = String(row[physicalDevices.id]);
+      const serialNumber = String(row['serial_number']);
+      const isForeign = serials.foreign.get(terminalKey(row));
+      const stored = serials.stored.get(serialNumber);
+      if (isForeign === undefined || stored === undefined) {
+        const key: Key = { by: 'serial', serialNumber };
+        throw new NotRead({ table: physicalDevices, key, isTaken: true, hardware: row });
+      }
+      const holder = serials.holder(serialNumber);
+      if (isForeign || (holder !== undefined && holder !== id)) return false;
+      // Its former holder has let go of it, and the database does not know yet.
+      if (stored !== null && stored !== id) throw new WriteFirst();
+      return true;
+    },
+
+    /** What is here has been written; or would have been, and the database is as it was. */
+    settle(isWritten: boolean): void {
+      for (const [table, { entries }] of shelves) {
+        for (const entry of entries.values()) {
+          if (table === physicalDevices && entry.stored !== entry.row) serials.settle(entry);
+          if (isWritten) entry.stored = entry.row;
+        }
+      }
+    },
+  };
+}

@@ -1,0 +1,102 @@
+// Writes what lines made of the rows: one statement for each table and kind of change.
+import { createRecords, type Row, type Run, type Table } from '../store.ts';
+import { physicalDevices } from '../tables.ts';
+import { claimTerminals, releaseTerminals, terminalKey } from '../terminals.ts';
+import { tables } from './keys.ts';
+import type { Entry, Workspace } from './workspace.ts';
+
+/** Thrown where somebody else was faster: the chunk is judged once more, and sees it. */
+export class Overtaken extends Error {
+  constructor() {
+    super('another writer took what a line asks for');
+    this.name = 'Overtaken';
+  }
+}
+
+type Change = { readonly before: Row; readonly after: Row };
+
+function changesIn(entries: ReadonlyMap<string, Entry>) {
+  const made: Row[] = [];
+  const changed: Change[] = [];
+  const removed: Row[] = [];
+  for (const { stored, row } of entries.values()) {
+    if (stored === row) continue;
+    if (stored === undefined) made.push(row as Row);
+    else if (row === undefined) removed.push(stored);
+    else changed.push({ before: stored, after: row });
+  }
+  return { made, changed, removed };
+}
+
+/** The members of the rows are the columns of the table, and take their types from it. */
+async function insertAll(run: Run, table: Table, rows: readonly Row[]): Promise<void> {
+  if (rows.length === 0) return;
+  const columns = createRecords(table).read.join(', ');
+  await run(
+    `INSERT INTO ${table.name} (${columns})
+     SELECT ${columns} FROM jsonb_populate_recordset(NULL::${table.name}, $1::jsonb)`,
+    [JSON.stringify(rows)],
+  );
+}
+
+async function updateAll(run: Run, table: Table, rows: readonly Row[]): Promise<void> {
+  if (rows.length === 0) return;
+  const columns = [...createRecords(table).written, 'version', 'updated_at'];
+  await run(
+    `UPDATE ${table.name} AS old SET ${columns.map((name) => `${name} = new.${name}`).join(', ')}
+     FROM jsonb_populate_recordset(NULL::${table.name}, $1::jsonb) AS new
+     WHERE old.organization_id = new.organization_id AND old.${table.id} = new.${table.id}`,
+    [JSON.stringify(rows)],
+  );
+}
+
+type Removal = { readonly organizationId: string; readonly now: string };
+
+async function removeAll(
+  run: Run,
+  table: Table,
+  rows: readonly Row[],
+  { organizationId, now }: Removal,
+): Promise<void> {
+  if (rows.length === 0) return;
+  const ids = rows.map((row) => row[table.id]);
+  await run(
+    `UPDATE ${table.name} SET removed_at = $3
+     WHERE organization_id = $1 AND ${table.id} = ANY($2::uuid[])`,
+    [organizationId, ids, now],
+  );
+}
+
+/** Which terminals stand in the organisation now. */
+async function moveTerminals(
+  run: Run,
+  organizationId: string,
+  { made, changed, removed }: ReturnType<typeof changesIn>,
+): Promise<void> {
+  const other = changed.filter(({ before, after }) => terminalKey(before) !== terminalKey(after));
+  const left = [...removed, ...other.map(({ before }) => before)];
+  const come = [...made, ...other.map(({ after }) => after)];
+  if (left.length > 0) await releaseTerminals(run, organizationId, left);
+  if (come.length === 0) return;
+  const taken = await claimTerminals(run, organizationId, come);
+  if (taken.size > 0) throw new Overtaken();
+}
+
+/** Parents first; a serial number that moves was written in two turns (see `isFree`). */
+export async function writeChanges(
+  run: Run,
+  workspace: Workspace,
+  removal: Removal,
+): Promise<void> {
+  for (const table of tables) {
+    const changes = changesIn(workspace.entriesOf(table));
+    await removeAll(run, table, changes.removed, removal);
+    await updateAll(
+      run,
+      table,
+      changes.changed.map(({ after }) => after),
+    );
+    await insertAll(run, table, changes.made);
+    if (table === physicalDevices) await moveTerminals(run, removal.organizationId, changes);
+  }
+}
