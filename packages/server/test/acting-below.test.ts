@@ -90,6 +90,32 @@ describe('acting in an organisation below', () => {
     }
   });
 
+  test('many that are made at once take turns, and one name goes to one of them', async () => {
+    const userDomainId = `s${randomUUID().slice(0, 13)}`;
+    const wanted = Array.from({ length: 24 }, (_, index) => ({
+      name: `At once ${index}`,
+      ...(index % 2 === 0 ? { userDomainId } : {}),
+    }));
+    const answers = await Promise.all(wanted.map((body) => call('POST', organizations, { body })));
+    const counted = Map.groupBy(answers, ({ status }) => status);
+    assert.deepEqual([counted.get(201)?.length, counted.get(409)?.length], [13, 11]);
+  });
+
+  test('one without a user domain has no users and no applications', async () => {
+    const { organizationId } = await made(organizations, { name: 'Without' });
+    const at = `?organizationId=${organizationId}`;
+    for (const domain of [on.realm, below.userDomainId, 'undefined', '%20']) {
+      for (const path of [usersOf(domain), appsOf(domain)]) {
+        assertRefused(await call('GET', `${path}${at}`), { code: 'resource_not_found' }, path);
+      }
+    }
+    for (const path of [usersOf(''), appsOf('')]) {
+      const answer = await call('GET', `${path}${at}`);
+      assert.ok([404, 422].includes(answer.status), answer.text);
+    }
+    assert.equal((await call('GET', `/provisioning/v2/merchants${at}`)).status, 200);
+  });
+
   test('provisioning: what is made there is there, for its own people too', async () => {
     const merchant = await made(`/provisioning/v2/merchants${below.at}`, merchantBody('Of below'));
     assert.equal(merchant.organizationId, below.organizationId);

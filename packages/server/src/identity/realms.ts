@@ -103,7 +103,7 @@ export function createRealms(deps: Deps) {
       if (!userDomainPattern.test(userDomainId)) {
         refuse('field_invalid', 'A user domain is 1 to 63 of a-z, 0-9 and inner hyphens.');
       }
-      const standing = await store.findDomain(userDomainId);
+      const standing = await store.findDomain(userDomainId, trx);
       if (standing?.organizationId === organizationId) return;
       const now = clock.now();
       const keys = await keyRing.make(organizationId, now);

@@ -1,5 +1,5 @@
 // The SQL of user domains and signing keys.
-import { type Kysely, sql } from 'kysely';
+import { CompiledQuery, type Kysely, sql } from 'kysely';
 import { type Database, isoTime } from '../platform/index.ts';
 import type { SealedKey, SigningAlgorithm, Status, UserDomain } from './types.ts';
 
@@ -45,6 +45,16 @@ function keyOf(row: KeyRow): SealedKey {
 }
 
 export function createIdentityStore(database: Database) {
+  /** Within a transaction by its own connection: a second one might never come. */
+  async function rowsOf<Row>(
+    text: string,
+    values: readonly unknown[],
+    trx: Kysely<unknown> | undefined,
+  ): Promise<Row[]> {
+    if (trx === undefined) return database.query<Row>(text, values);
+    return (await trx.executeQuery<Row>(CompiledQuery.raw(text, [...values]))).rows;
+  }
+
   const insertKeys = async (
     trx: Kysely<unknown>,
     organizationId: string,
@@ -60,29 +70,26 @@ export function createIdentityStore(database: Database) {
   };
 
   return {
-    async findDomain(userDomainId: string): Promise<UserDomain | undefined> {
-      const [row] = await database.query<DomainRow>(
-        'SELECT user_domain_id, organization_id, status FROM user_domains WHERE user_domain_id = $1',
-        [userDomainId],
-      );
+    async findDomain(userDomainId: string, trx?: Kysely<unknown>): Promise<UserDomain | undefined> {
+      const text =
+        'SELECT user_domain_id, organization_id, status FROM user_domains WHERE user_domain_id = $1';
+      const [row] = await rowsOf<DomainRow>(text, [userDomainId], trx);
       return row === undefined ? undefined : domainOf(row);
     },
 
-    async findDomainOf(organizationId: string): Promise<string | undefined> {
-      const [row] = await database.query<{ user_domain_id: string }>(
-        'SELECT user_domain_id FROM user_domains WHERE organization_id = $1',
-        [organizationId],
-      );
+    async findDomainOf(organizationId: string, trx?: Kysely<unknown>): Promise<string | undefined> {
+      const text = 'SELECT user_domain_id FROM user_domains WHERE organization_id = $1';
+      const [row] = await rowsOf<DomainRow>(text, [organizationId], trx);
       return row?.user_domain_id;
     },
 
     /** By organisation, of those that have one. */
     async findDomainsOf(organizationIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
-      const rows = await database.query<DomainRow>(
+      const found = await database.query<DomainRow>(
         'SELECT organization_id, user_domain_id FROM user_domains WHERE organization_id = ANY($1)',
         [organizationIds],
       );
-      return new Map(rows.map((row) => [row.organization_id, row.user_domain_id]));
+      return new Map(found.map((row) => [row.organization_id, row.user_domain_id]));
     },
 
     /** False where the name or the organisation has a domain already: then nothing was written. */
@@ -106,9 +113,9 @@ export function createIdentityStore(database: Database) {
 
     /** Tells its name, where there was one. */
     async closeDomain(organizationId: string, trx: Kysely<unknown>): Promise<string | undefined> {
-      const { rows } = await sql<DomainRow>`UPDATE user_domains SET status = 'Disabled'
+      const closed = await sql<DomainRow>`UPDATE user_domains SET status = 'Disabled'
         WHERE organization_id = ${organizationId} RETURNING user_domain_id`.execute(trx);
-      return rows[0]?.user_domain_id;
+      return closed.rows[0]?.user_domain_id;
     },
 
     async listKeys(organizationId: string, at: number): Promise<SealedKey[]> {

@@ -30,7 +30,7 @@ export function createUserDomains({ realms, rotation, store }: Deps) {
 
   return {
     create,
-    of: store.findDomainOf,
+    of: (organizationId: string) => store.findDomainOf(organizationId),
     ofAll: store.findDomainsOf,
 
     /** The one that stands already, or a new one under the first of the names that is free. */
@@ -39,7 +39,7 @@ export function createUserDomains({ realms, rotation, store }: Deps) {
       names: readonly string[],
       trx?: Kysely<unknown>,
     ): Promise<string> {
-      const standing = await store.findDomainOf(organizationId);
+      const standing = await store.findDomainOf(organizationId, trx);
       const free = names.filter((name) => !reservedDomainNames.has(name));
       for (const userDomainId of standing === undefined ? free : [standing]) {
         try {

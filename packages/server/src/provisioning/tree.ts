@@ -20,8 +20,6 @@ export type StandingOrganization = {
   readonly userDomainId?: string;
 };
 
-export type Tree = ReturnType<typeof createTree>;
-
 const standingText = `SELECT organization_id, ancestor_ids, status, approval_code_required
   FROM organizations WHERE organization_id = $1 AND removed_at IS NULL`;
 
