@@ -4,6 +4,7 @@ import { platformAuthor, type Recorder } from '../audit/index.ts';
 import type { Identity, User } from '../identity/index.ts';
 import type { Clock, Database, Ids, Jobs, Mail } from '../platform/index.ts';
 import type { Provisioning } from '../provisioning/index.ts';
+import { openConsole } from './console.ts';
 import { rejectionNote } from './letter.ts';
 import { domainNames, localeOf, usernameOf } from './rules.ts';
 import { createSignUpStore, type SignUpRecord } from './store.ts';
@@ -19,7 +20,10 @@ export type ApprovalDeps = {
   readonly mail: Pick<Mail, 'send'>;
   readonly audit: Pick<Recorder, 'record'>;
   readonly provisioning: Pick<Provisioning, 'organizations'>;
-  readonly identity: Pick<Identity, 'accounts' | 'userDomains' | 'userDomainOf' | 'isOperator'>;
+  readonly identity: Pick<
+    Identity,
+    'accounts' | 'userDomains' | 'userDomainOf' | 'isOperator' | 'createPublicApplication'
+  >;
 };
 
 export type Approval = ReturnType<typeof createApproval>;
@@ -61,6 +65,7 @@ export function createApproval(deps: ApprovalDeps) {
     await provisioning.organizations.createOnce({ organizationId }, organization, organizationId);
     const names = domainNames(signUp.organizationName, organizationId);
     const userDomainId = await identity.userDomains.open(organizationId, names);
+    await openConsole(identity, { organizationId, userDomainId });
     await inviteFirst(signUp, userDomainId);
     await database.transaction((trx) =>
       store.move(trx, organizationId, 'Approved', clock.now(), userDomainId),

@@ -7,6 +7,8 @@ import { createReceipts } from './receipt.ts';
 import { registerActivationRoutes, registerSignUpRoutes } from './routes.ts';
 import { createSignUps } from './sign-ups.ts';
 
+export { openConsole } from './console.ts';
+
 /** The pages are identity's, which has the furniture; what becomes of their form is decided here. */
 export type OnboardingDeps = ApprovalDeps & {
   readonly identity: Pick<Identity, 'registerFront'>;

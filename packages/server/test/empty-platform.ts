@@ -1,0 +1,136 @@
+// A platform as production has it: a process of its own, nothing seeded, its first operator made by command.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type AcquirerHost, startAcquirerHost } from '@switchyard/simulators';
+import { ensureCertificates, systemClock } from '../src/platform/index.ts';
+import { type Client, createClient } from './client.ts';
+import { testSchemaUrl } from './database.ts';
+import { type MailServer, openMailServer } from './mail-server.ts';
+import { until } from './scene.ts';
+import { freePorts } from './server-process.ts';
+
+const script = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+const main = script('../src/main.ts');
+const operatorTool = script('../../../tools/operator.ts');
+const startLimitMs = 60_000;
+const outputMax = 100_000;
+
+export type Operator = {
+  readonly organizationId: string;
+  readonly userDomainId: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+};
+
+export type EmptyPlatform = {
+  readonly baseUrl: string;
+  readonly caFile: string;
+  readonly client: Client;
+  readonly mail: MailServer;
+  readonly host: AcquirerHost;
+  readonly operator: Operator;
+  /** Runs the operator's command again. */
+  command(args: readonly string[]): Promise<Ran>;
+  close(): Promise<void>;
+};
+
+type Ran = { readonly status: number | null; readonly stdout: string; readonly stderr: string };
+type Variables = Readonly<Record<string, string>>;
+
+/** What the command line gives every command, and no settings of the caller's. */
+function inherited(): Variables {
+  const { PATH = '', NODE_COMPILE_CACHE: cache } = process.env;
+  return { PATH, ...(cache === undefined ? {} : { NODE_COMPILE_CACHE: cache }) };
+}
+
+function start(path: string, args: readonly string[], variables: Variables) {
+  const child = spawn(process.execPath, [path, ...args], {
+    env: { ...inherited(), ...variables },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const told = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].on('data', (chunk: Buffer) => {
+      told[name] = (told[name] + chunk.toString()).slice(-outputMax);
+    });
+  }
+  const ended = new Promise<Ran>((resolve) =>
+    child.once('close', (status) => resolve({ status, ...told })),
+  );
+  return { child, told, ended };
+}
+
+async function settingsIn(directory: string, mail: MailServer) {
+  const [port, devicePort, metricsPort] = (await freePorts(3)).map(String);
+  const settings = { dataDir: directory, host: '127.0.0.1' };
+  const tls = await ensureCertificates({
+    settings: { ...settings, tlsCertFile: undefined, tlsKeyFile: undefined },
+    clock: systemClock,
+  });
+  const files = {
+    cert: join(directory, 'tls/server.pem'),
+    key: join(directory, 'tls/server-key.pem'),
+  };
+  const variables: Variables = {
+    SWITCHYARD_ENVIRONMENT: 'production',
+    SWITCHYARD_REGION: 'eur',
+    SWITCHYARD_DATA_DIR: join(directory, 'data'),
+    SWITCHYARD_DATABASE_URL: await testSchemaUrl(),
+    SWITCHYARD_VAULT_KEY: randomBytes(32).toString('base64'),
+    SWITCHYARD_TLS_CERT_FILE: files.cert,
+    SWITCHYARD_TLS_KEY_FILE: files.key,
+    SWITCHYARD_SMTP_URL: mail.url,
+    SWITCHYARD_MAIL_FROM: 'Example Pay <no-reply@pay.example>',
+    SWITCHYARD_PORT: port ?? '',
+    SWITCHYARD_DEVICE_PORT: devicePort ?? '',
+    SWITCHYARD_METRICS_PORT: metricsPort ?? '',
+    SWITCHYARD_LOG_LEVEL: 'warn',
+  };
+  return {
+    variables,
+    ca: await readFile(tls.caFile, 'utf8'),
+    caFile: tls.caFile,
+    port,
+    metricsPort,
+  };
+}
+
+export async function openEmptyPlatform(): Promise<EmptyPlatform> {
+  const directory = await mkdtemp(join(tmpdir(), 'switchyard-empty-'));
+  const mail = await openMailServer();
+  const host = await startAcquirerHost({
+    ...{ host: '127.0.0.1', port: 0, ledgerDir: join(directory, 'acquirer') },
+    ...{ lateMs: 3000, slowMs: 500 },
+  });
+  const { variables, ca, caFile, port, metricsPort } = await settingsIn(directory, mail);
+  const command = (args: readonly string[]) => start(operatorTool, args, variables).ended;
+  const made = await command(['create', '--json']);
+  assert.equal(made.status, 0, made.stderr);
+  const server = start(main, [], variables);
+  const isReady = () =>
+    fetch(`http://127.0.0.1:${metricsPort}/readyz`).then(
+      ({ status }) => status === 200 || server.child.exitCode !== null || undefined,
+      () => server.child.exitCode !== null || undefined,
+    );
+  await until(isReady, 'the start', startLimitMs);
+  assert.equal(server.child.exitCode, null, server.told.stderr);
+  const baseUrl = `https://localhost:${port}`;
+  const client = createClient(baseUrl, ca);
+  return {
+    ...{ baseUrl, caFile, client, mail, host, command },
+    operator: JSON.parse(made.stdout) as Operator,
+    async close() {
+      client.close();
+      server.child.kill('SIGTERM');
+      await server.ended;
+      await host.stop();
+      await mail.close();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}

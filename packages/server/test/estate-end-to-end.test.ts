@@ -1,0 +1,180 @@
+// From an empty platform to a sale, by API alone: production as it is run, with its first operator made by command.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import type { Answer, Call } from './client.ts';
+import { type EmptyPlatform, openEmptyPlatform } from './empty-platform.ts';
+import { codeAt } from './people.ts';
+import { keyedSale, until } from './scene.ts';
+
+const password = 'nine tills under one long roof';
+const email = 'ann@banque.example';
+const stepMs = 30_000;
+
+describe('an estate from nothing', { timeout: 180_000 }, () => {
+  let on: EmptyPlatform;
+  let token: string;
+  before(async () => {
+    on = await openEmptyPlatform();
+  });
+  after(() => on.close());
+
+  const call = (method: string, path: string, options: Call = {}): Promise<Answer> =>
+    on.client.call(method, path, { token, ...options });
+
+  /** Asks for a success. */
+  async function done(method: string, path: string, body?: unknown): Promise<Answer['body']> {
+    const answer = await call(method, path, body === undefined ? {} : { body });
+    assert.ok(answer.status < 300, `${method} ${path}: ${answer.text}`);
+    return answer.body;
+  }
+  const made = (path: string, body: unknown = {}) => done('POST', path, body);
+
+  async function signIn(realm: string, username: string, totp: string): Promise<string> {
+    const form = {
+      ...{ grant_type: 'password', client_id: 'switchyard-cli' },
+      ...{ username, password, totp },
+    };
+    const { status, body, text } = await on.client.call('POST', `/oauth2/v1/${realm}/token`, {
+      raw: new URLSearchParams(form).toString(),
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    });
+    assert.equal(status, 200, text);
+    return body.access_token;
+  }
+
+  test('an organisation signs up, is approved by the operator, and its administrator comes in', async () => {
+    const { client, operator, mail } = on;
+    const signUps = '/onboarding/v1/sign-ups';
+    const person = { email, givenName: 'Ann', familyName: 'Carter', country: 'FR' };
+    const form = { organizationName: 'Banque du Nord', persona: 'Acquirer', ...person };
+    const received = await client.call('POST', signUps, { body: form });
+    assert.equal(received.status, 202, received.text);
+
+    token = await client.token(operator.userDomainId, operator.clientId, operator.clientSecret);
+    const { items } = await done('GET', `${signUps}?status=Pending`);
+    assert.deepEqual(
+      items.map((item: Record<string, string>) => item['email']),
+      [email],
+    );
+    await made(`${signUps}/${items[0].signUpId}/approve`);
+
+    const invitation = await mail.mailTo(email, /\/links\//);
+    const link = /\/links\/([\w-]{43})/.exec(invitation)?.[1];
+    const activation = `/onboarding/v1/activations/${link}`;
+    const { oneTimePassword, userDomainId, username } = await made(activation, { password });
+    const code = (later = 0) => codeAt(oneTimePassword.secret, Date.now() + later);
+    const { recoveryCodes } = await made(`${activation}/otp`, { code: code() });
+    assert.equal(recoveryCodes.length, 10);
+    // The code of now is used up: a phone that is half a minute fast is good as well.
+    token = await signIn(userDomainId, username, code(stepMs));
+    const own = await done('GET', '/provisioning/v2/organizations');
+    assert.deepEqual(
+      own.items.map((item: Record<string, string>) => item['name']),
+      ['Banque du Nord'],
+    );
+  });
+
+  let place: Record<'merchantId' | 'storeId' | 'logicalDeviceId', string>;
+  test('it brings in its estate: merchant, store, devices, the way to its acquirer', async () => {
+    const base = '/provisioning/v2';
+    const { merchantId } = await made(`${base}/merchants`, {
+      ...{ name: 'Café du Port', country: 'FR', mcc: '5814', timeZone: 'Europe/Paris' },
+    });
+    const { storeId } = await made(`${base}/stores`, { merchantId, name: 'Quai 3' });
+    const { logicalDeviceId } = await made(`${base}/logical-devices`, { storeId, name: 'Till 1' });
+    const hardware = { serialNumber: '70000001', make: 'AXIUM', model: 'DX8000', family: 'axium' };
+    const { physicalDeviceId } = await made(`${base}/physical-devices`, {
+      ...hardware,
+      merchantId,
+    });
+    const links = `${base}/logical-devices/${logicalDeviceId}/physical-devices`;
+    await done('PUT', links, { physicalDeviceIds: [physicalDeviceId] });
+    const { acquirerLinkId } = await made(`${base}/acquirer-links`, {
+      ...{ name: 'host', host: '127.0.0.1', port: on.host.port, tls: false },
+      institutionId: '123456',
+    });
+    await made(`${base}/merchants/${merchantId}/acquirer-contracts`, {
+      ...{ acquirerLink: acquirerLinkId, acquirerMerchantId: '100000000000001' },
+      terminalIdRange: { from: 'CAFE0001', to: 'CAFE0099' },
+      ...{ currencies: ['EUR'], captureModes: ['Immediate', 'Deferred'] },
+      ...{ defaultCaptureMode: 'Immediate', clearCardData: 'Allowed' },
+    });
+    place = { merchantId, storeId, logicalDeviceId };
+  });
+
+  test('it declares a service, subscribes to it, switches it on and configures it', async () => {
+    const base = '/service-catalog/v1';
+    const { serviceId } = await made(`${base}/services`, {
+      ...{ name: 'Receipts', domain: 'Printing' },
+      parameterSchema: {
+        type: 'object',
+        properties: { footer: { type: 'string' }, copies: { type: 'integer' } },
+      },
+      defaults: { footer: 'Thank you', copies: 1 },
+    });
+    await made(`${base}/services/${serviceId}/publish`);
+    const offer = { name: 'Basics', serviceIds: [serviceId] };
+    const { packageId } = await made(`${base}/packages`, offer);
+    await made(`${base}/subscriptions`, { packageId });
+    const { items } = await done('GET', '/provisioning/v2/organizations');
+    const entityId = items[0].organizationId;
+    const activation = { serviceId, level: 'Organization', entityId };
+    assert.equal((await made(`${base}/activations`, activation)).status, 'Active');
+    const at = (level: string, id: string) =>
+      `/configuration/v1/${level}/${id}/services/${serviceId}`;
+    await made(at('merchants', place.merchantId), { values: { footer: 'À bientôt' } });
+    const effective = await done('GET', at('logical-devices', place.logicalDeviceId));
+    assert.deepEqual(effective.effective.values, { footer: 'À bientôt', copies: 1 });
+  });
+
+  test('a till gets credentials, takes a sale with them, and reads it back', async () => {
+    const { client } = on;
+    const { storeId } = place;
+    const till = await made('/provisioning/v2/points-of-sale', { name: 'Till 1', storeId });
+    const { items } = await done('GET', '/provisioning/v2/organizations');
+    const realm = items[0].userDomainId;
+    const own = await client.token(realm, till.clientId, till.clientSecret);
+    const transactions = '/payment/v1/transactions';
+    await until(
+      async () => {
+        const path = `${transactions}/technical/isAvailable`;
+        return (
+          (await client.call('GET', path, { token: own })).body.available === true || undefined
+        );
+      },
+      'the link to sign on',
+      60_000,
+    );
+    const body = keyedSale({ clientTransactionId: randomUUID(), deviceId: place.logicalDeviceId });
+    const sale = await client.call('POST', `${transactions}/process`, { token: own, body });
+    assert.equal(sale.status, 200, sale.text);
+    assert.deepEqual([sale.body.state, sale.body.approved], ['Captured', true]);
+    const path = `${transactions}/${sale.body.transactionId}`;
+    const read = await client.call('GET', path, { token: own });
+    assert.deepEqual([read.body.state, read.body.capturedAmount], ['Captured', 1234]);
+  });
+
+  test('what was done is in the audit, and a platform has one operator', async () => {
+    const { items } = await done('GET', '/audit/v1/records?limit=200');
+    const actions = new Set(items.map((item: Record<string, string>) => item['action']));
+    for (const action of ['merchant.created', 'service.published', 'pointOfSale.created']) {
+      assert.ok(actions.has(action), `${action} in ${[...actions]}`);
+    }
+    assert.equal((await on.command(['destroy'])).status, 2);
+    const again = await on.command(['create']);
+    assert.equal(again.status, 1);
+    assert.match(again.stderr, /has an operator/);
+    const { client, operator } = on;
+    const renewed = await on.command(['renew-secret', '--json']);
+    assert.equal(renewed.status, 0, renewed.stderr);
+    const { clientSecret } = JSON.parse(renewed.stdout) as { clientSecret: string };
+    assert.notEqual(clientSecret, operator.clientSecret);
+    const isIn = () =>
+      client.token(operator.userDomainId, operator.clientId, clientSecret).then(
+        () => true,
+        () => undefined,
+      );
+    await until(isIn, 'the new secret');
+  });
+});

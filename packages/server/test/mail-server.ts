@@ -1,0 +1,61 @@
+// A mail server of one test: takes whatever is sent, and tells what came for whom.
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { until } from './scene.ts';
+
+export type MailServer = {
+  /** For the setting SMTP_URL. */
+  readonly url: string;
+  /** The first mail to an address that holds this, with its soft line breaks undone. */
+  mailTo(address: string, holds: RegExp): Promise<string>;
+  close(): Promise<void>;
+};
+
+export async function openMailServer(): Promise<MailServer> {
+  const mails: string[] = [];
+  const sockets = new Set<{ destroy(): void }>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => socket.destroy());
+    socket.write('220 test\r\n');
+    let mail: string[] | undefined;
+    let rest = '';
+    const answer = (line: string): string => {
+      if (mail === undefined) {
+        if (line === 'DATA') mail = [];
+        return line === 'DATA' ? '354 go on' : line === 'QUIT' ? '221 bye' : '250 ok';
+      }
+      if (line !== '.') {
+        mail.push(line);
+        return '';
+      }
+      mails.push(mail.join('\r\n'));
+      mail = undefined;
+      return '250 taken';
+    };
+    socket.on('data', (chunk) => {
+      const lines = (rest + chunk.toString()).split('\r\n');
+      rest = lines.pop() ?? '';
+      for (const said of lines.map(answer)) if (said !== '') socket.write(`${said}\r\n`);
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    mailTo: (address, holds) =>
+      until(
+        () =>
+          mails
+            .filter((mail) => mail.includes(`To: ${address}`))
+            .map((mail) => mail.replaceAll('=\r\n', ''))
+            .find((mail) => holds.test(mail)),
+        `mail to ${address}`,
+      ),
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
