@@ -226,10 +226,8 @@ export function createIdentity(deps: IdentityDeps): Identity {
       const made = { ...told, store: applicationStore, applications, places, allowsLoopback };
       registerApplicationRoutes(app, createApplicationManagement(made));
     },
-    createRealm: userDomains.create,
-    createUserDomain: userDomains.create,
+    ...{ createRealm: userDomains.create, createUserDomain: userDomains.create, userDomains },
     userDomainOf: userDomains.of,
-    userDomains,
     isOperator: (organizationId) => applicationStore.hasRole(organizationId, 'PlatformOperator'),
     rotateKeys: rotation.rotate,
     replaceKeysAtOnce: rotation.replaceAtOnce,
