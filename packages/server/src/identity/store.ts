@@ -46,7 +46,7 @@ function keyOf(row: KeyRow): SealedKey {
 
 export function createIdentityStore(database: Database) {
   /** Within a transaction by its own connection: a second one might never come. */
-  async function rowsOf<Row>(
+  async function rowsOf<Row extends object>(
     text: string,
     values: readonly unknown[],
     trx: Kysely<unknown> | undefined,
