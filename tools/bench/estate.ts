@@ -3,7 +3,7 @@ import type { Closers } from './closers.ts';
 import { createCaller } from './estate-ask.ts';
 import { configureEstate, createConfigurationAsker } from './estate-configuration.ts';
 import { createDeviceAsker, fetchDeviceTokens } from './estate-devices.ts';
-import { benchImport, type ImportFigures } from './estate-import.ts';
+import { benchImport, type ImportFigures, importMore } from './estate-import.ts';
 import { type Listing, walkListing } from './estate-listing.ts';
 import { idOf } from './estate-plan.ts';
 import {
@@ -187,16 +187,6 @@ export async function benchEstate(
     configuration: configured,
     imported,
     residentHighestMib: scene.memory.highest(),
-    ...(options.profile ? { profile: await profileSearch(scene, options) } : {}),
+    ...(options.profile ? { profile: await runProfiled(scene, () => importMore(scene)) } : {}),
   };
-}
-
-function profileSearch(scene: EstateScene, options: BenchOptions): Promise<Profile> {
-  const { asked, firstMs, server, readers } = scene;
-  const random = createRandom(options.seed);
-  const asker = createAsker({ authority: server.authority, asked, firstMs, random });
-  const load = { ratePerSecond: options.rate, seconds: options.seconds, random };
-  return runProfiled(scene, () =>
-    measure(scene, readers, load, () => asker.question('prefix-100')),
-  );
 }

@@ -59,8 +59,9 @@ npm run bench -- estate [options]    finding and listing devices among a million
   --organisations N organisations that they belong to                (2000)
   --rate N          questions a second to the estate                 (200)
   --no-starts       leave out the times of a first and second start
-  --profile         profile the server during the 70 % step, or
-                    while it gives the first kind of tokens
+  --profile         profile the server during the 70 % step, while
+                    it gives the first kind of tokens, or during
+                    one import more
   --seed N          of cards, arrivals and choices                   (a new one, printed)
   --keep            keep the folder with database and logs
   --json            print figures for machines on standard output
