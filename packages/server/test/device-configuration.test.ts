@@ -241,6 +241,46 @@ test('the fleet shows who is behind, and each caller its own', async () => {
   assert.equal((await one.ask('GET', deliveryOf(two))).status, 403);
 });
 
+test('of a large fleet a page looks at some, and the pages together find all', async () => {
+  const { storeId, merchantId } = await on.terminal();
+  const count = 10_001;
+  await on.database.query(
+    `INSERT INTO logical_devices
+     SELECT (jsonb_populate_record(l, jsonb_build_object(
+       'logical_device_id', gen_random_uuid(), 'external_id', NULL))).*
+     FROM logical_devices l, generate_series(2, $3)
+     WHERE organization_id = $1 AND store_id = $2`,
+    [on.organizationId, storeId, count],
+  );
+  const sizes: number[] = [];
+  const seen = new Set<string>();
+  for (const status of ['Applied', 'Pending']) {
+    let cursor = '';
+    do {
+      const query = `?merchantId=${merchantId}&status=${status}&limit=200${cursor}`;
+      const { body } = await on.api(`/configuration/v1/delivery${query}`, { token: on.token });
+      if (status === 'Applied') sizes.push(body.items.length);
+      for (const { logicalDeviceId } of body.items) seen.add(logicalDeviceId);
+      cursor = body.nextCursor === null ? '' : `&cursor=${body.nextCursor}`;
+    } while (cursor !== '');
+  }
+  assert.deepEqual(sizes, [0, 0, 0]);
+  assert.equal(seen.size, count);
+});
+
+test('documents of an older master key can still be checked', async () => {
+  const service = (await told(await on.terminal())).service;
+  const later = await openFleet();
+  try {
+    assert.equal((await later.verified(service))['serviceId'], serviceId);
+    const { body } = await later.api('/configuration/v1/keys');
+    const { body: before } = await on.api('/configuration/v1/keys');
+    assert.notEqual(body.keys[0].kid, before.keys[0].kid);
+  } finally {
+    await later.close();
+  }
+});
+
 test('a device of somebody else is unknown', async () => {
   const terminal = await on.terminal();
   const stranger = await openFleet();

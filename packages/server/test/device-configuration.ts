@@ -70,18 +70,29 @@ export async function openFleet(): Promise<FleetScene> {
   const { services, offers, activations } = catalog;
   const { organizationId, userDomainId, identity } = scene;
   const by = byPlatform(organizationId);
+  const declared: string[] = [];
+
+  /** What is made after an activation needs one of its own. */
+  async function activate({ merchantId, storeId }: Place, isNewMerchant: boolean): Promise<void> {
+    for (const serviceId of declared) {
+      if (isNewMerchant) {
+        await activations.activate(by, { serviceId, level: 'Merchant', entityId: merchantId });
+      }
+      await activations.activate(by, { serviceId, level: 'Store', entityId: storeId });
+    }
+  }
 
   return {
     ...scene,
     catalog,
     async service(declaration = receipts) {
-      const declared = await services.declare(by, declaration as typeof receipts);
-      const { serviceId } = declared.view;
+      const { serviceId } = (await services.declare(by, declaration as typeof receipts)).view;
       await services.publish(by, serviceId);
       const offer = await offers.createPackage(by, { name: 'Offer', serviceIds: [serviceId] });
       await offers.subscribe(by, offer.view.packageId);
       const level = { level: 'Organization', entityId: organizationId } as const;
       await activations.activate(by, { serviceId, ...level });
+      declared.push(serviceId);
       return serviceId;
     },
     async release(serviceId, declaration) {
@@ -90,6 +101,7 @@ export async function openFleet(): Promise<FleetScene> {
     },
     async terminal(merchantId) {
       const place = await scene.place(merchantId === undefined ? {} : { merchantId });
+      await activate(place, merchantId === undefined);
       const certificate = await scene.certify(place.physicalDeviceId);
       const credentials = await scene.credentials(certificate);
       const form = { grant_type: 'client_credentials', ...credentials };

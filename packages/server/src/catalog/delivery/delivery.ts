@@ -199,11 +199,8 @@ function createFleetSide(
       const { organizationId, merchantId = query.merchantId } = scope;
       if ((query.merchantId ?? merchantId) !== merchantId) return { items: [] };
       const wanted = { ...query, ...(merchantId === undefined ? {} : { merchantId }) };
-      const read = { ...page, limit: page.limit + 1 };
-      const rows = await listFleet(run, organizationId, wanted, read);
-      const shown = rows.slice(0, page.limit);
-      const next = rows.length > page.limit ? shown.at(-1)?.logical_device_id : undefined;
-      const items = shown.map((row) => ({
+      const { rows, next } = await listFleet(run, organizationId, wanted, page);
+      const items = rows.map((row) => ({
         ...{ logicalDeviceId: row.logical_device_id, storeId: row.store_id },
         ...{ merchantId: row.merchant_id, status: row.delivery_status, ...deliveryView(row) },
       }));

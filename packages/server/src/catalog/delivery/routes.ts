@@ -109,7 +109,9 @@ function registerFleet(app: FastifyInstance, delivery: Delivery): void {
     summary: 'List: delivery to devices',
     description:
       'The devices of the fleet by how far they have come. `Pending` finds those that are behind: ' +
-      'they never asked, have not said a word yet, or something above them changed since they asked.',
+      'they never asked, have not said a word yet, or something above them changed since they asked. ' +
+      'A page of a narrowed list may hold fewer items than `limit`, none too, while more follow: go ' +
+      'on until `nextCursor` is null.',
     tags,
     permission,
     query: Type.Object({ ...pageQuery, ...fleetFilters }, { additionalProperties: false }),

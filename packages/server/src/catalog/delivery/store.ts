@@ -117,7 +117,11 @@ const statusText = `CASE
     WHEN d.failed_version = d.told_version THEN 'Failed'
     ELSE 'Pending' END`;
 
-/** Devices that nobody can tell about, since they never asked, are pending; of one service, left out. */
+/**
+ * Devices that nobody can tell about, since they never asked, are pending; of one service, left out.
+ * At most $8 devices are looked at, so that a page costs little however few of a large fleet fit: the
+ * last one that was looked at comes along, where there may be more.
+ */
 const fleetText = `WITH RECURSIVE line AS (
     SELECT organization_id, parent_organization_id, 0 AS height
     FROM organizations WHERE organization_id = $1
@@ -125,32 +129,52 @@ const fleetText = `WITH RECURSIVE line AS (
     SELECT o.organization_id, o.parent_organization_id, line.height + 1
     FROM line JOIN organizations o ON o.organization_id = line.parent_organization_id
     WHERE line.height < ${ancestorsMax}
-  ), above AS (SELECT array_agg(organization_id) AS ids FROM line)
-  SELECT * FROM (
+  ), above AS (SELECT array_agg(organization_id) AS ids FROM line),
+  looked AS (
     SELECT l.logical_device_id, l.store_id, l.merchant_id, ${columns},
       ${statusText} AS delivery_status
     FROM logical_devices l CROSS JOIN above
     LEFT JOIN device_configurations d
       ON d.organization_id = $1 AND d.logical_device_id = l.logical_device_id
     WHERE l.organization_id = $1 AND l.removed_at IS NULL
-      AND ($2::uuid IS NULL OR d.told_services ? $2::text)
       AND ($3::uuid IS NULL OR l.merchant_id = $3) AND ($4::uuid IS NULL OR l.store_id = $4)
       AND ($6::uuid IS NULL OR l.logical_device_id > $6)
       AND ($5::text IS DISTINCT FROM 'Failed' OR d.failed_version IS NOT NULL)
-  ) fleet
-  WHERE $5::text IS NULL OR delivery_status = $5 ORDER BY logical_device_id LIMIT $7`;
+    ORDER BY l.logical_device_id LIMIT $8
+  ), fleet AS (
+    SELECT * FROM looked
+    WHERE ($5::text IS NULL OR delivery_status = $5)
+      AND ($2::uuid IS NULL OR told_services ? $2::text)
+    ORDER BY logical_device_id LIMIT $7
+  )
+  SELECT fleet.*, (SELECT logical_device_id FROM looked ORDER BY 1 OFFSET $8 - 1) AS looked_until
+  FROM (VALUES (1)) one LEFT JOIN fleet ON true ORDER BY fleet.logical_device_id`;
+
+/** More than this are looked at with the next page. */
+const lookedMax = 5_000;
+
+export type FleetPage = {
+  readonly rows: readonly FleetRow[];
+  /** Whether the page is full, or the last device that was looked at where more may follow. */
+  readonly next?: string;
+};
 
 export async function listFleet(
   run: Run,
   organizationId: string,
   { status, serviceId, merchantId, storeId }: FleetQuery,
-  page: { readonly limit: number; readonly after?: string },
-): Promise<FleetRow[]> {
-  const rows = await run(fleetText, [
+  { limit, after }: { readonly limit: number; readonly after?: string },
+): Promise<FleetPage> {
+  const isNarrowed = (status ?? serviceId) !== undefined;
+  const found = (await run(fleetText, [
     ...[organizationId, serviceId?.toLowerCase() ?? null, merchantId ?? null, storeId ?? null],
-    ...[status ?? null, page.after ?? null, page.limit],
-  ]);
-  return rows as FleetRow[];
+    ...[status ?? null, after ?? null, limit + 1, isNarrowed ? lookedMax : limit + 1],
+  ])) as (FleetRow & { looked_until: string | null })[];
+  const rows = found.filter((row) => row.logical_device_id !== null);
+  const shown = rows.slice(0, limit);
+  const next =
+    rows.length > limit ? shown.at(-1)?.logical_device_id : (found[0]?.looked_until ?? undefined);
+  return { rows: shown, ...(next === undefined ? {} : { next }) };
 }
 
 /** What is shown of a row, whatever stands beside it. */
