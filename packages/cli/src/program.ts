@@ -2,10 +2,16 @@
 import { readFileSync } from 'node:fs';
 import { Command, Option } from 'commander';
 import { addApiCommand } from './commands/api.ts';
+import { addAppCommands, addPosCommands } from './commands/apps.ts';
 import { addAuditCommands } from './commands/audit.ts';
+import { addConfigCommands } from './commands/config.ts';
+import { addDeviceCommands } from './commands/devices.ts';
 import { addEstateCommands } from './commands/estate.ts';
 import { addLoginCommands } from './commands/login.ts';
 import { wholeNumber } from './commands/options.ts';
+import { addSearchCommand } from './commands/search.ts';
+import { addServiceCommands } from './commands/services.ts';
+import { addUserCommands } from './commands/users.ts';
 import type { Runner } from './kit.ts';
 import type { World } from './world.ts';
 
@@ -40,6 +46,13 @@ export function createProgram(world: Pick<World, 'stdout' | 'stderr'>, runner: R
     .exitOverride();
   addLoginCommands(program, runner);
   addEstateCommands(program, runner);
+  addUserCommands(program, runner);
+  addAppCommands(program, runner);
+  addPosCommands(program, runner);
+  addDeviceCommands(program, runner);
+  addServiceCommands(program, runner);
+  addConfigCommands(program, runner);
+  addSearchCommand(program, runner);
   addAuditCommands(program, runner);
   addApiCommand(program, runner);
   return program;

@@ -1,0 +1,51 @@
+/** Finds things by name, external id or serial number. */
+import type { Command } from 'commander';
+import type { Runner } from '../kit.ts';
+import { column, showList } from './lists.ts';
+import { type ListOptions, listOptions } from './options.ts';
+
+type SearchOptions = ListOptions & {
+  readonly type?: string;
+  readonly externalId?: string;
+  readonly serial?: string;
+  readonly merchant?: string;
+  readonly store?: string;
+};
+
+export function addSearchCommand(program: Command, { act }: Runner): void {
+  listOptions(program.command('search [text]'))
+    .summary('find what is provisioned')
+    .description('Finds what is provisioned: by how its name begins, or by an identifier.')
+    .option(
+      '--type <type>',
+      'Organization, Merchant, Store, LogicalDevice, PhysicalDevice or PointOfSale',
+    )
+    .option('--external-id <id>', 'with this external id')
+    .option('--serial <number>', 'with this serial number')
+    .option('--merchant <id>', 'of this merchant')
+    .option('--store <id>', 'of this store')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ switchyard search caf\n  $ switchyard search --serial 10000001 --json',
+    )
+    .action(
+      act<SearchOptions>(async (kit, [q], options) => {
+        const {
+          type,
+          externalId,
+          serial: serialNumber,
+          merchant: merchantId,
+          store: storeId,
+        } = options;
+        const query = { q, type, externalId, serialNumber, merchantId, storeId };
+        await showList(kit, '/provisioning/v2/search', query, options, [
+          column('type'),
+          column('id', 'ID', true),
+          column('name'),
+          column('externalId', 'EXTERNAL ID'),
+          column('status'),
+        ]);
+        return undefined;
+      }),
+    );
+}
