@@ -14,6 +14,7 @@ export type Head = {
 };
 
 const redacted = '[redacted]';
+const ownMember = { enumerable: true, configurable: true, writable: true };
 const depthMax = 16;
 
 /** Whether there is one, and since when, may be told: `hasPassword`, `secretChangedAt`. */
@@ -27,19 +28,23 @@ function keepable(value: unknown, depth = 0): unknown {
   if (Array.isArray(value)) return value.map((item) => keepable(item ?? null, depth + 1));
   if (value instanceof Date) return value.toISOString();
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      .filter(([, member]) => member !== undefined)
-      .map(([name, member]) => [
-        name,
-        holdsSecret(name, member) ? redacted : keepable(member, depth + 1),
-      ]),
-  );
+  const kept: Record<string, unknown> = {};
+  for (const name of Object.keys(value)) {
+    const member = (value as Record<string, unknown>)[name];
+    if (member === undefined) continue;
+    const copy = holdsSecret(name, member) ? redacted : keepable(member, depth + 1);
+    if (name === '__proto__') Object.defineProperty(kept, name, { value: copy, ...ownMember });
+    else kept[name] = copy;
+  }
+  return kept;
 }
 
 const snapshotOf = (value: object) => keepable(value) as Record<string, unknown>;
 
-function chained(entry: AuditEntry, head: Head, now: number): AuditRecord {
+/** A record, and its text with the hash: spelt once for both, and kept as it is. */
+export type Chained = { readonly record: AuditRecord; readonly text: string };
+
+function chained(entry: AuditEntry, head: Head, now: number): Chained {
   const { organizationId, actor, action, entity, before, after, requestId } = entry;
   const content = {
     organizationId,
@@ -54,17 +59,23 @@ function chained(entry: AuditEntry, head: Head, now: number): AuditRecord {
     ...(requestId === undefined ? {} : { requestId }),
     previousHash: head.hash,
   };
-  return { ...content, hash: hash('sha256', auditRecordText(content), 'hex') };
+  const text = auditRecordText(content);
+  const digest = hash('sha256', text, 'hex');
+  return {
+    record: { ...content, hash: digest },
+    text: `${text.slice(0, -1)},"hash":"${digest}"}`,
+  };
 }
 
 /** The records of the entries, in their order, behind the end of the chain. */
-export function chainOf(entries: readonly AuditEntry[], head: Head, now: number): AuditRecord[] {
-  const records: AuditRecord[] = [];
+export function chainOf(entries: readonly AuditEntry[], head: Head, now: number): Chained[] {
+  const all: Chained[] = [];
   let end = head;
   for (const entry of entries) {
-    const record = chained(entry, end, now);
-    records.push(record);
+    const one = chained(entry, end, now);
+    const { record } = one;
+    all.push(one);
     end = { ...head, sequence: record.sequence, hash: record.hash, at: Date.parse(record.at) };
   }
-  return records;
+  return all;
 }

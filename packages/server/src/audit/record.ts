@@ -36,10 +36,11 @@ export function createRecorder({ clock, jobs }: RecorderDeps): Recorder {
     }
     const head = await lockHead(trx, organizationId);
     const now = clock.now();
-    const records = chainOf(entries, head, now);
-    const last = records.at(-1);
+    const chained = chainOf(entries, head, now);
+    const last = chained.at(-1)?.record;
     if (last === undefined) return;
-    await append(trx, organizationId, records, last);
+    const texts = chained.map(({ text }) => text);
+    await append(trx, organizationId, texts, last);
     const dueAt = nextCheckpoint(head, last.sequence, now);
     if (dueAt === undefined) return;
     await jobs.enqueue({ organizationId, kind: checkpointKind, payload: {}, dueAt }, trx);

@@ -81,10 +81,10 @@ const appendText = `WITH added AS (
 export async function append(
   trx: Kysely<unknown>,
   organizationId: string,
-  records: readonly AuditRecord[],
+  texts: readonly string[],
   last: AuditRecord,
 ): Promise<void> {
-  const values = [organizationId, JSON.stringify(records), last.sequence, last.hash, last.at];
+  const values = [organizationId, `[${texts.join(',')}]`, last.sequence, last.hash, last.at];
   await run(trx, appendText, values);
 }
 

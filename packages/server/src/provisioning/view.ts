@@ -4,9 +4,12 @@ import type { Row } from './store.ts';
 
 /** The columns of a row as they were named by hand; the schema of the answer is their type. */
 export function viewOf<View>(row: Row, members: Readonly<Record<string, unknown>>): View {
-  const all = { ...members, ...stamps(row) };
-  const present = Object.entries(all).filter(([, value]) => (value ?? undefined) !== undefined);
-  return Object.fromEntries(present) as View;
+  const all: Record<string, unknown> = { ...members, ...stamps(row) };
+  const view: Record<string, unknown> = {};
+  for (const name of Object.keys(all)) {
+    if ((all[name] ?? undefined) !== undefined) view[name] = all[name];
+  }
+  return view as View;
 }
 
 /** The members that every answer has beside its stamps. */

@@ -121,13 +121,19 @@ export function createBulk(deps: BulkDeps) {
     const { bulkId } = name;
     const { tap, source } = place;
     let at: Progress = held;
+    let coming = nextBatch(source, at.bytes);
     for (;;) {
       let refusal: Refusal | undefined;
       let answers = '';
       let isLast = false;
       try {
-        const batch = await nextBatch(source, at.bytes);
+        const batch = await coming;
         ({ refusal, isLast } = batch);
+        // The next lines are read while the database writes these; their fault is met in their turn.
+        if (refusal === undefined && !isLast) {
+          coming = nextBatch(source, batch.end);
+          coming.catch(() => {});
+        }
         if (batch.lines.length > 0 || isLast) {
           const written = await write(asked, { name, leaseId: held.leaseId, tap }, { batch, at });
           ({ answers, ...at } = written);

@@ -120,8 +120,8 @@ export function createWorkspace() {
   const mark = (table: Table, key: Key) => read.add(`${table.name} ${textOf(key)}`);
 
   function isRead(table: Table, key: Key): boolean {
+    if (key.by === 'id' && shelfOf(table).entries.has(key.id)) return true;
     if (read.has(`${table.name} ${textOf(key)}`)) return true;
-    if (key.by === 'id') return shelfOf(table).entries.has(key.id);
     return key.by === 'external' && key.within !== undefined && isMade(key.within.id);
   }
 
