@@ -31,7 +31,7 @@ export const roomTable: Record<string, string[]> = {
   catalog: ['provisioning', 'audit'],
   vault: [],
   acquiring: [],
-  payments: ['provisioning', 'acquiring', 'vault'],
+  payments: ['provisioning', 'acquiring', 'vault', 'audit'],
   demo: ['identity', 'provisioning', 'acquiring', 'catalog'],
 };
 

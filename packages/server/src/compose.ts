@@ -140,6 +140,7 @@ type CardRoomsDeps = {
   metrics: Metrics;
   jobs: Jobs;
   provisioning: Provisioning;
+  audit: Audit;
   masterKey: Buffer;
 };
 
@@ -205,7 +206,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
     baseUrl: settings.baseUrl,
   });
   const { vault, acquiring, payments } = createCardRooms(deps, {
-    ...{ database, clock, ids, log, metrics, jobs, provisioning, masterKey },
+    ...{ database, clock, ids, log, metrics, jobs, provisioning, audit, masterKey },
   });
   const http = await createHttp({
     settings,

@@ -3,6 +3,7 @@ import type { Acquiring } from '../acquiring/index.ts';
 import type { Clock, FailPoints, Ids, Jobs, Log, Metrics } from '../platform/index.ts';
 import type { Provisioning } from '../provisioning/index.ts';
 import type { Vault } from '../vault/index.ts';
+import type { Approvals } from './approvals/index.ts';
 import type { Running } from './running.ts';
 import type { Store } from './store.ts';
 
@@ -11,6 +12,7 @@ export type PaymentsDeps = {
   running: Running;
   acquiring: Acquiring;
   provisioning: Pick<Provisioning, 'resolve' | 'contract' | 'merchants' | 'stores'>;
+  approvals: Approvals;
   vault: Vault;
   jobs: Pick<Jobs, 'enqueue' | 'poke'>;
   clock: Clock;

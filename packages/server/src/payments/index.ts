@@ -1,7 +1,15 @@
 // The door to the card payments: sale, capture, refund, cancel, status, and what they leave to do.
 import type { FastifyInstance } from 'fastify';
 import type { LateAnswer } from '../acquiring/index.ts';
+import type { Recorder } from '../audit/index.ts';
 import type { Database, Jobs } from '../platform/index.ts';
+import type { Provisioning } from '../provisioning/index.ts';
+import {
+  createApprovalStore,
+  createApprovals,
+  createCodes,
+  registerApprovalCodes,
+} from './approvals/index.ts';
 import { createBatchStore } from './batch-store.ts';
 import { captureAllJob, workBatch } from './capture-all.ts';
 import type { PaymentsDeps } from './deps.ts';
@@ -30,26 +38,42 @@ export type Payments = {
   stop(): Promise<void>;
 };
 
-type Deps = Omit<PaymentsDeps, 'store' | 'running' | 'jobs'> & { database: Database; jobs: Jobs };
+type Deps = Omit<PaymentsDeps, 'store' | 'running' | 'jobs' | 'approvals' | 'provisioning'> & {
+  database: Database;
+  jobs: Jobs;
+  audit: Pick<Recorder, 'record'>;
+  provisioning: Provisioning;
+};
 
 /**
  * Builds the payments room.
  *
  * @example const payments = createPayments({ database, acquiring, provisioning, vault, jobs, … });
  */
-export function createPayments({ database, jobs, ...rest }: Deps): Payments {
+export function createPayments({ database, jobs, audit, ...rest }: Deps): Payments {
+  const approvalParts = {
+    ...rest,
+    store: createApprovalStore(database),
+    markOf: (organizationId: string, code: string) =>
+      rest.vault.digest(`approval|${organizationId}|${code}`),
+  };
   const deps = {
     ...rest,
     jobs,
     store: createStore({ database, ids: rest.ids }),
     running: createRunning(),
     batches: createBatchStore(database),
+    approvals: createApprovals(approvalParts),
   };
+  const codes = createCodes({ ...approvalParts, database, audit });
   const recovery = createRecovery(deps);
   jobs.handle(repeatJob, createRepeats(deps));
   jobs.handle(captureAllJob, (job) => workBatch(deps, job));
   return {
-    register: (app) => registerPaymentRoutes(app, deps),
+    register(app) {
+      registerPaymentRoutes(app, deps);
+      registerApprovalCodes(app, codes);
+    },
     start: () => recovery.start(),
     pressure: deps.store.pressure,
     unfinishedLinks: () => unfinishedLinks(database),

@@ -45,6 +45,8 @@ export type OperationDetails = {
   /** What the client sent, for telling a replay from another request. */
   request: Record<string, unknown>;
   actor?: string;
+  /** The approval code that approved it. */
+  approvalCodeId?: string;
   final?: boolean;
   /** What a final capture gives back of the hold, minor units; reserved together with it. */
   released?: number;

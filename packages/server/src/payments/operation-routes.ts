@@ -20,6 +20,7 @@ import {
   idempotencyHeaders,
   markReplay,
   OfMerchant,
+  ofApproval,
   ofState,
   ofTransaction,
   operationIdOf,
@@ -37,7 +38,7 @@ function answerOperation(reply: FastifyReply, { loaded, operation, replayed }: A
   return { ...viewTransaction(loaded), ...(shown === undefined ? {} : { operation: shown }) };
 }
 
-type Body = Omit<OperationCall, 'actor'>;
+type Body = Omit<OperationCall, 'actor' | 'approval'> & { approvalCode?: string };
 
 async function runOperation(
   deps: PaymentsDeps,
@@ -51,10 +52,13 @@ async function runOperation(
   reply: FastifyReply,
   verb: Verb,
 ) {
-  const { caller, params, query, body } = request;
+  const { caller, params, query } = request;
+  const { approvalCode, ...body } = request.body;
   const clientOperationId = operationIdOf(request.headers, body.clientOperationId);
   const loaded = await findTransaction(deps, caller, params.transactionId, query.merchantId);
-  const answer = await operate(deps, loaded, verb, { ...body, clientOperationId });
+  const by = caller.deviceId ?? caller.userId ?? caller.clientId;
+  const approval = { code: approvalCode, by };
+  const answer = await operate(deps, loaded, verb, { ...body, clientOperationId, approval });
   return answerOperation(reply, answer);
 }
 
@@ -81,6 +85,7 @@ export function registerOperations(app: FastifyInstance, deps: PaymentsDeps): vo
     errors: [
       ...common,
       ...ofState,
+      ...ofApproval,
       'nothing_to_capture',
       'capture_amount_exceeded',
       'multiple_capture_not_supported',
@@ -96,7 +101,14 @@ export function registerOperations(app: FastifyInstance, deps: PaymentsDeps): vo
     description: 'Asynchronous: 202 with a Pending operation where the answer is not final.',
     permission: 'pay.refund',
     body: RefundRequest,
-    errors: [...common, ...ofState, 'not_captured', 'already_refunded', 'refund_amount_exceeded'],
+    errors: [
+      ...common,
+      ...ofState,
+      ...ofApproval,
+      'not_captured',
+      'already_refunded',
+      'refund_amount_exceeded',
+    ],
     handler: (request, reply) =>
       runOperation(deps, { ...pick(request), body: request.body }, reply, 'Refund'),
   });
@@ -113,6 +125,7 @@ export function registerOperations(app: FastifyInstance, deps: PaymentsDeps): vo
     errors: [
       ...common,
       ...ofState,
+      ...ofApproval,
       'already_captured',
       'cancel_amount_exceeded',
       'partial_cancel_not_supported',

@@ -2,6 +2,7 @@
 import { refuse } from '@switchyard/contract';
 import type { AcquirerOutcome, AcquirerRequest } from '../acquiring/index.ts';
 import { isoTime } from '../platform/index.ts';
+import type { Approval, Approve } from './approvals/index.ts';
 import { duplicateWaitMs, graceMs, type PaymentsDeps } from './deps.ts';
 import {
   factsOf,
@@ -25,6 +26,8 @@ export type OperationCall = OperationRequest & {
   reversalReason?: string | undefined;
   /** Who did it, for what is done by web. */
   actor?: string;
+  /** Left out where no approval code applies. */
+  approval?: Approval;
 };
 
 export type OperationAnswer = {
@@ -54,7 +57,7 @@ export async function termsFor(deps: PaymentsDeps, loaded: LoadedTransaction): P
 }
 
 function requestOf(call: OperationCall): Record<string, unknown> {
-  const { clientOperationId: _id, actor: _actor, ...members } = call;
+  const { clientOperationId: _id, actor: _actor, approval: _approval, ...members } = call;
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }
 
@@ -110,7 +113,10 @@ export async function operate(
   if (known?.operation?.status === 'Failed') refuseNotSent();
   if (known !== undefined) return known;
   try {
-    const reservation = await reserve(deps, found, verb, call);
+    const reservation = await deps.approvals.approving(
+      { verb, approval: call.approval },
+      (approve) => reserve(deps, found, verb, call, approve),
+    );
     if (!reservation.send) return reservation.answer;
     return await finish(deps, reservation.answer);
   } catch (error) {
@@ -144,6 +150,7 @@ async function refuseOtherCancel(
   refuseReuse({ cancelReason: kind }, { cancelReason: verb }, 'clientOperationId');
 }
 
+type DecidedOperation = { amount: number; final: boolean; approvalCodeId: string | undefined };
 type Reservation = { send: boolean; answer: OperationAnswer };
 
 function reserve(
@@ -151,6 +158,7 @@ function reserve(
   found: LoadedTransaction,
   verb: Verb,
   call: OperationCall,
+  approve: Approve,
 ): Promise<Reservation> {
   const { organizationId, transactionId } = found.row;
   return deps.running.inTurn(transactionId, async () => {
@@ -165,8 +173,10 @@ function reserve(
       if (!reachable && verb !== 'Reverse') {
         refuse('acquirer_unavailable', 'The acquirer cannot be reached; nothing was sent.');
       }
+      const approvalCodeId = await approve(loaded, decision.amount);
       const waits = decision.queued || !reachable;
-      const step = await firstStep(deps, loaded, verb, call, { ...decision, waits });
+      const how = { ...decision, waits, approvalCodeId };
+      const step = await firstStep(deps, loaded, verb, call, how);
       const change = changeOf(loaded.row, step);
       if (!(await deps.store.commit(change))) continue;
       deps.running.changed(transactionId);
@@ -188,7 +198,7 @@ async function firstStep(
   loaded: LoadedTransaction,
   verb: Verb,
   call: OperationCall,
-  decision: { amount: number; queued: boolean; final: boolean; waits: boolean },
+  decision: DecidedOperation & { queued: boolean; waits: boolean },
 ): Promise<Step> {
   const at = deps.clock.now();
   const details = detailsOf(loaded, verb, call, decision);
@@ -244,7 +254,7 @@ function detailsOf(
   loaded: LoadedTransaction,
   verb: Verb,
   call: OperationCall,
-  decision: { amount: number; final: boolean },
+  decision: DecidedOperation,
 ): Omit<OperationDetails, 'reference'> {
   const { authorized, cancelled } = loaded.row.position;
   const released = Math.max(0, openAmount(loaded.row.position) - decision.amount);
@@ -253,6 +263,7 @@ function detailsOf(
   return {
     request: requestOf(call),
     ...(call.actor === undefined ? {} : { actor: call.actor }),
+    ...(decision.approvalCodeId === undefined ? {} : { approvalCodeId: decision.approvalCodeId }),
     ...(decision.final ? { final: true, ...(released > 0 ? { released } : {}) } : {}),
     ...(call.cancelReason === undefined ? {} : { cancelReason: call.cancelReason }),
     ...(call.reversalReason === undefined ? {} : { reversalReason: call.reversalReason }),

@@ -58,6 +58,13 @@ export const ofState: ErrorCode[] = [
   'currency_mismatch',
 ];
 
+/** Of what a supervisor may have to approve. */
+export const ofApproval: ErrorCode[] = [
+  'approval_code_required',
+  'approval_code_invalid',
+  'approval_code_locked',
+];
+
 /** For the document: the header means the same as the member of the body. */
 export const idempotencyHeaders = {
   [idempotencyKeyHeader]: 'Means the same as clientOperationId; both must agree.',

@@ -42,6 +42,7 @@ export function viewOperation(operation: StoredOperation, loaded: LoadedTransact
       ? {}
       : { clientOperationId: operation.clientOperationId }),
     ...(details.response === undefined ? {} : { response: viewResponse(details.response, false) }),
+    ...(details.approvalCodeId === undefined ? {} : { approvalCodeId: details.approvalCodeId }),
     ...(details.cancelReason === undefined ? {} : { cancelReason: details.cancelReason }),
     ...(details.reversalReason === undefined
       ? {}

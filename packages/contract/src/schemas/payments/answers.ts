@@ -51,6 +51,9 @@ export const Operation = Type.Object({
   currency: Currency,
   clientOperationId: Type.Optional(ClientIdentifier),
   response: Type.Optional(ResponseSummary),
+  approvalCodeId: Type.Optional(
+    Type.String({ format: 'uuid', description: 'The approval code that approved it.' }),
+  ),
   cancelReason: Type.Optional(wordOf(['Technical', 'Functional'])),
   reversalReason: Type.Optional(
     wordOf(['ChipDeclined', 'CardRemoved', 'Timeout', 'CustomerCancel']),

@@ -10,6 +10,7 @@ import {
   Uuid,
   wordOf,
 } from '../values.ts';
+import { ApprovalCodeText } from './approval-codes.ts';
 import { captureModes, entryModes, orderChannels } from './words.ts';
 
 const strict = { additionalProperties: false } as const;
@@ -233,6 +234,7 @@ const operationMembers = {
   amount: Type.Optional(Amount),
   currency: Type.Optional(Currency),
   clientOperationId: Type.Optional(ClientIdentifier),
+  approvalCode: Type.Optional(ApprovalCodeText),
 };
 
 /**

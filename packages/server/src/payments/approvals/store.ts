@@ -1,0 +1,156 @@
+// The SQL of approval codes: what is used up, and who has tried how often, each in one statement.
+import { CompiledQuery, type Kysely } from 'kysely';
+import type { Database } from '../../platform/index.ts';
+
+export type CodeRow = {
+  approval_code_id: string;
+  merchant_id: string | null;
+  store_id: string | null;
+  name: string;
+  one_time: boolean;
+  max_amount: number | null;
+  currency: string | null;
+  valid_until: Date | null;
+  uses: number;
+  last_used_at: Date | null;
+  created_by: string;
+  created_at: Date;
+  revoked_at: Date | null;
+};
+
+export type NewCode = Omit<CodeRow, 'uses' | 'last_used_at' | 'revoked_at' | 'valid_until'> & {
+  organization_id: string;
+  code_mark: string;
+  valid_until: string | null;
+};
+
+/** Where a code is to approve something, RFC 3339 and minor units. */
+export type Use = {
+  organizationId: string;
+  mark: string;
+  merchantId: string;
+  storeId: string | undefined;
+  amount: number;
+  currency: string;
+  at: string;
+};
+
+export type Wanted = {
+  organizationId: string;
+  merchantId: string | undefined;
+  /** Codes that were revoked too. */
+  revoked: boolean;
+  after: string | undefined;
+  limit: number;
+};
+
+const columns = `approval_code_id, merchant_id, store_id, name, one_time,
+  max_amount, currency, valid_until, uses, last_used_at, created_by, created_at, revoked_at`;
+
+const insertText = `INSERT INTO approval_codes (organization_id, approval_code_id, merchant_id,
+    store_id, name, code_mark, one_time, max_amount, currency, valid_until, created_by, created_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+  ON CONFLICT (organization_id, code_mark) DO NOTHING RETURNING ${columns}`;
+
+const revokeText = `UPDATE approval_codes SET revoked_at = $4
+  WHERE organization_id = $1 AND approval_code_id = $2 AND revoked_at IS NULL
+    AND merchant_id IS NOT DISTINCT FROM coalesce($3::uuid, merchant_id)
+  RETURNING ${columns}`;
+
+/** Every condition stands in the one statement: of two at once, a one-time code approves one. */
+const useText = `UPDATE approval_codes SET uses = uses + 1, last_used_at = $7
+  WHERE organization_id = $1 AND code_mark = $2 AND revoked_at IS NULL
+    AND (merchant_id IS NULL OR merchant_id = $3) AND (store_id IS NULL OR store_id = $4)
+    AND (max_amount IS NULL OR max_amount >= $5 AND currency = $6)
+    AND (valid_until IS NULL OR valid_until > $7) AND NOT (one_time AND uses > 0)
+  RETURNING approval_code_id`;
+
+const giveBackText = `UPDATE approval_codes SET uses = uses - 1
+  WHERE organization_id = $1 AND approval_code_id = $2 AND uses > 0`;
+
+/** A try counts before its code is looked at: many at once are no way around the limit. */
+const countText = `INSERT INTO approval_failures AS f
+    (organization_id, tried_by, failures, counted_until) VALUES ($1, $2, 1, $4)
+  ON CONFLICT (organization_id, tried_by) DO UPDATE SET
+    failures = CASE WHEN f.counted_until > $3 THEN f.failures + 1 ELSE 1 END,
+    counted_until = CASE WHEN f.counted_until > $3 THEN f.counted_until ELSE $4 END
+  RETURNING failures, counted_until`;
+
+const forgetText = 'DELETE FROM approval_failures WHERE organization_id = $1 AND tried_by = $2';
+
+const rowsIn = async (trx: Kysely<unknown>, text: string, values: unknown[]) =>
+  (await trx.executeQuery<CodeRow>(CompiledQuery.raw(text, values))).rows;
+
+/** @example const store = createApprovalStore(database); await store.use(wanted); */
+export function createApprovalStore(database: Database) {
+  return {
+    /** Nothing where the code was given out before. */
+    async insert(trx: Kysely<unknown>, code: NewCode): Promise<CodeRow | undefined> {
+      const [row] = await rowsIn(trx, insertText, [
+        ...[code.organization_id, code.approval_code_id, code.merchant_id, code.store_id],
+        ...[code.name, code.code_mark, code.one_time, code.max_amount, code.currency],
+        ...[code.valid_until, code.created_by, code.created_at],
+      ]);
+      return row;
+    },
+
+    async revoke(
+      trx: Kysely<unknown>,
+      code: { organizationId: string; approvalCodeId: string; merchantId: string | undefined },
+      at: string,
+    ): Promise<CodeRow | undefined> {
+      const { organizationId, approvalCodeId, merchantId = null } = code;
+      const [row] = await rowsIn(trx, revokeText, [organizationId, approvalCodeId, merchantId, at]);
+      return row;
+    },
+
+    /** The identifier of the code that approves; nothing where none does. */
+    async use(use: Use): Promise<string | undefined> {
+      const [row] = await database.query<{ approval_code_id: string }>(useText, [
+        ...[use.organizationId, use.mark, use.merchantId, use.storeId ?? null],
+        ...[use.amount, use.currency, use.at],
+      ]);
+      return row?.approval_code_id;
+    },
+
+    async giveBack(organizationId: string, approvalCodeId: string): Promise<void> {
+      await database.query(giveBackText, [organizationId, approvalCodeId]);
+    },
+
+    /** Counts one more try, within a span that ends at `until` or did begin before. */
+    async countTry(organizationId: string, by: string, now: string, until: string) {
+      const [row] = await database.query<{ failures: number; counted_until: Date }>(countText, [
+        ...[organizationId, by, now, until],
+      ]);
+      if (row === undefined) throw new Error('a try was not counted');
+      return { tries: row.failures, countedUntil: row.counted_until.getTime() };
+    },
+
+    async forgetTries(organizationId: string, by: string): Promise<void> {
+      await database.query(forgetText, [organizationId, by]);
+    },
+
+    async find(organizationId: string, id: string): Promise<CodeRow | undefined> {
+      const [row] = await database.query<CodeRow>(
+        `SELECT ${columns} FROM approval_codes
+         WHERE organization_id = $1 AND approval_code_id = $2`,
+        [organizationId, id],
+      );
+      return row;
+    },
+
+    /** In the order of making. */
+    list({ organizationId, merchantId, revoked, after, limit }: Wanted): Promise<CodeRow[]> {
+      return database.query<CodeRow>(
+        `SELECT ${columns} FROM approval_codes
+         WHERE organization_id = $1 AND ($2::uuid IS NULL OR merchant_id = $2)
+           AND ($3::boolean OR revoked_at IS NULL)
+           AND approval_code_id > coalesce($4, '00000000-0000-0000-0000-000000000000'::uuid)
+         ORDER BY approval_code_id LIMIT $5`,
+        [organizationId, merchantId ?? null, revoked, after ?? null, limit],
+      );
+    },
+  };
+}
+
+export type ApprovalStore = ReturnType<typeof createApprovalStore>;

@@ -1,0 +1,273 @@
+// Approval codes: a supervisor makes them, a terminal sends them with a refund or a cancel.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { test } from 'node:test';
+import { triesMax } from '../src/payments/approvals/approval.ts';
+import { testDatabase } from './database.ts';
+import { bookkeeping } from './invariants.ts';
+import { keyedSale, type Scene, type Shop } from './scene.ts';
+
+const { scene, agree } = bookkeeping();
+const sales = '/payment/v1/transactions';
+const codes = '/payment/v1/approval-codes';
+
+type Members = Record<string, unknown>;
+
+async function opened(required = true) {
+  const on = await scene();
+  if (required) {
+    const { organizationId, realm } = on;
+    const input = { name: realm, approvalCodeRequired: true };
+    await on.house.provisioning.organizations.replace({ organizationId }, organizationId, input);
+  }
+  const call = (method: string, path: string, body?: Members, token = on.shop.token) =>
+    on.client.call(method, path, { token, ...(body === undefined ? {} : { body }) });
+  const sold = async (members: Members = {}) =>
+    (await call('POST', `${sales}/process`, keyedSale(members))).body.transactionId as string;
+  const make = async (members: Members = {}, token?: string) => {
+    const answer = await call('POST', codes, { name: 'Shift lead', ...members }, token);
+    assert.equal(answer.status, 201, answer.text);
+    return answer.body as { approvalCodeId: string; code: string; status: string };
+  };
+  const refund = (id: string, members: Members = {}, token?: string) =>
+    call('POST', `${sales}/${id}/refund`, members, token);
+  return { ...on, call, sold, make, refund };
+}
+
+/** A till of the organisation, whose tries are counted apart. */
+const tillOf = (on: Scene, shop: Shop) =>
+  on.tokenFor({
+    name: 'another till',
+    entityType: 'merchant',
+    entityId: shop.merchantId,
+    merchantId: shop.merchantId,
+    roles: ['Merchant'],
+  });
+
+const wrongFor = (code: string) => String((Number(code) + 1) % 10 ** 8).padStart(8, '0');
+
+test('where it is required, refund and void need a code, and a reversal or a web refund does not', async () => {
+  const { call, sold, make, refund } = await opened();
+  const id = await sold();
+  const without = await refund(id);
+  assert.equal(without.status, 422);
+  assert.equal(without.body.code, 'approval_code_required');
+  assert.equal(without.body.outcome, 'NotProcessed');
+  assert.equal(without.body.errors[0].pointer, '/approvalCode');
+  const { code, approvalCodeId } = await make();
+  assert.match(code, /^\d{8}$/);
+  const done = await refund(id, { amount: 100, approvalCode: code });
+  assert.equal(done.status, 200, done.text);
+  assert.equal(done.body.operation.approvalCodeId, approvalCodeId);
+  assert.equal(done.body.refundedAmount, 100);
+  const web = await call('POST', `${sales}/${id}/refundbyweb`, { amount: 100 });
+  assert.equal(web.body.refundedAmount, 200, web.text);
+
+  const held = await sold({ captureMode: 'Deferred' });
+  const cancel = (members: Members) => call('POST', `${sales}/${held}/cancel`, members);
+  const refused = await cancel({ cancelReason: 'Functional', amount: 1 });
+  assert.equal(refused.body.code, 'approval_code_required');
+  const voided = await cancel({ cancelReason: 'Functional', amount: 1, approvalCode: code });
+  assert.equal(voided.body.cancelledAmount, 1, voided.text);
+  const reversed = await cancel({ cancelReason: 'Technical' });
+  assert.equal(reversed.status, 200, reversed.text);
+  const other = await sold({ captureMode: 'Deferred' });
+  const captured = await call('POST', `${sales}/${other}/capture`, {});
+  assert.equal(captured.body.state, 'Captured', 'a capture takes no money back');
+  const used = await call('GET', `${codes}/${approvalCodeId}`);
+  assert.equal(used.body.uses, 2);
+  assert.ok(used.body.lastUsedAt);
+});
+
+test('where it is not required, a code that is sent is checked all the same', async () => {
+  const { call, sold, make, refund } = await opened(false);
+  const id = await sold();
+  const { code } = await make();
+  assert.equal((await refund(id, { amount: 1 })).status, 200);
+  const wrong = await refund(id, { amount: 1, approvalCode: wrongFor(code) });
+  assert.equal(wrong.status, 422);
+  assert.equal(wrong.body.code, 'approval_code_invalid');
+  assert.ok(!wrong.text.includes(wrongFor(code)), 'a code is not told again');
+  const held = await sold({ captureMode: 'Deferred' });
+  const capture = await call('POST', `${sales}/${held}/capture`, { approvalCode: wrongFor(code) });
+  assert.equal(capture.body.code, 'approval_code_invalid');
+  const right = await call('POST', `${sales}/${held}/capture`, { approvalCode: code });
+  assert.equal(right.body.state, 'Captured', right.text);
+});
+
+test('a one-time code approves one of several refunds at once', async () => {
+  const { sold, make, refund, call } = await opened();
+  const id = await sold();
+  const { code, approvalCodeId } = await make({ oneTime: true });
+  const tokens = await Promise.all(Array.from({ length: triesMax }, () => sold()));
+  const all = await Promise.all(
+    [id, ...tokens].slice(0, triesMax).map((each) => refund(each, { approvalCode: code })),
+  );
+  assert.equal(all.filter(({ status }) => status === 200).length, 1);
+  for (const { status, body } of all) {
+    if (status !== 200) assert.match(body.code, /approval_code_(?:invalid|locked)/);
+  }
+  const { body } = await call('GET', `${codes}/${approvalCodeId}`);
+  assert.equal(body.status, 'Used');
+  assert.equal(body.uses, 1);
+});
+
+test('the same refund again is answered without a second use, and its code is not part of it', async () => {
+  const { sold, make, refund, call } = await opened();
+  const id = await sold();
+  const { code, approvalCodeId } = await make({ oneTime: true });
+  const body = { amount: 100, clientOperationId: randomUUID() };
+  const first = await refund(id, { ...body, approvalCode: code });
+  assert.equal(first.status, 200, first.text);
+  for (const again of [{ approvalCode: code }, {}]) {
+    const second = await refund(id, { ...body, ...again });
+    assert.equal(second.status, 200, second.text);
+    assert.equal(second.headers['idempotent-replayed'], 'true');
+  }
+  assert.equal((await call('GET', `${codes}/${approvalCodeId}`)).body.uses, 1);
+});
+
+test('what is refused for another reason leaves a one-time code to be used', async () => {
+  const { sold, make, refund, call } = await opened();
+  const id = await sold();
+  const { code, approvalCodeId } = await make({ oneTime: true });
+  const tooMuch = await refund(id, { amount: 99_999, approvalCode: code });
+  assert.equal(tooMuch.body.code, 'refund_amount_exceeded');
+  const held = await sold({ captureMode: 'Deferred' });
+  assert.equal((await refund(held, { approvalCode: code })).body.code, 'not_captured');
+  assert.equal((await call('GET', `${codes}/${approvalCodeId}`)).body.status, 'Active');
+  assert.equal((await refund(id, { approvalCode: code })).status, 200);
+});
+
+test('limits of amount, time, place, and revocation are all the same refusal', async () => {
+  const on = await opened();
+  const { sold, make, refund, call, shop, otherShop } = on;
+  const id = await sold();
+  const small = await make({ maxAmount: 100, currency: 'EUR' });
+  const dollars = await make({ maxAmount: 100_000, currency: 'USD' });
+  const elsewhere = await make({}, otherShop.token);
+  const revoked = await make();
+  assert.equal((await call('DELETE', `${codes}/${revoked.approvalCodeId}`)).body.status, 'Revoked');
+  assert.equal((await call('DELETE', `${codes}/${revoked.approvalCodeId}`)).status, 200);
+  for (const { code } of [small, dollars, elsewhere, revoked]) {
+    const token = await tillOf(on, shop);
+    const refused = await refund(id, { amount: 101, approvalCode: code }, token);
+    assert.equal(refused.body.code, 'approval_code_invalid');
+  }
+  const expired = await make({ validUntil: '2099-01-01T00:00:00.000Z' });
+  const database = await testDatabase();
+  await database.query(
+    'UPDATE approval_codes SET valid_until = now() WHERE approval_code_id = $1',
+    [expired.approvalCodeId],
+  );
+  const late = await refund(id, { amount: 1, approvalCode: expired.code });
+  assert.equal(late.body.code, 'approval_code_invalid');
+  const { status } = (await call('GET', `${codes}/${expired.approvalCodeId}`)).body;
+  assert.equal(status, 'Expired');
+  assert.equal((await refund(id, { amount: 100, approvalCode: small.code })).status, 200);
+});
+
+test('after a few wrong codes nobody finds one by trying, and other tills go on', async () => {
+  const on = await opened();
+  const { sold, make, refund, shop } = on;
+  const id = await sold();
+  const { code } = await make();
+  const tries = await Promise.all(
+    Array.from({ length: 40 }, () => refund(id, { amount: 1, approvalCode: wrongFor(code) })),
+  );
+  const told = (name: string) => tries.filter(({ body }) => body.code === name).length;
+  assert.equal(told('approval_code_invalid'), triesMax);
+  assert.equal(told('approval_code_locked'), 40 - triesMax);
+  const locked = await refund(id, { amount: 1, approvalCode: code });
+  assert.equal(locked.body.code, 'approval_code_locked');
+  assert.ok(locked.body.retryAfterMs > 0 && locked.body.retryAfterMs <= 900_000);
+  const other = await tillOf(on, shop);
+  assert.equal((await refund(id, { amount: 1, approvalCode: code }, other)).status, 200);
+  for (let right = 0; right < triesMax * 2; right += 1) {
+    assert.equal((await refund(id, { amount: 1, approvalCode: code }, other)).status, 200);
+  }
+});
+
+test('codes are listed without the code, page by page, each merchant its own', async () => {
+  const on = await opened(false);
+  const { make, call, otherShop, shop } = on;
+  const made = [await make(), await make(), await make()];
+  const first = await call('GET', `${codes}?limit=2`);
+  assert.equal(first.body.items.length, 2);
+  const next = await call('GET', `${codes}?limit=2&cursor=${first.body.nextCursor}`);
+  const ids = [...first.body.items, ...next.body.items].map(
+    (each: Members) => each['approvalCodeId'],
+  );
+  assert.deepEqual(
+    ids,
+    made.map(({ approvalCodeId }) => approvalCodeId),
+  );
+  assert.equal(next.body.nextCursor, null);
+  for (const { code } of made) assert.ok(!first.text.includes(code) && !next.text.includes(code));
+  const [{ approvalCodeId = '' } = {}] = made;
+  for (const method of ['GET', 'DELETE']) {
+    const foreign = await call(method, `${codes}/${approvalCodeId}`, undefined, otherShop.token);
+    assert.equal(foreign.status, 404);
+  }
+  assert.deepEqual((await call('GET', codes, undefined, otherShop.token)).body.items, []);
+  await call('DELETE', `${codes}/${approvalCodeId}`);
+  assert.equal((await call('GET', codes)).body.items.length, 2);
+  assert.equal((await call('GET', `${codes}?includeRevoked=true`)).body.items.length, 3);
+  const forOther = await call('POST', codes, { name: 'x', merchantId: otherShop.merchantId });
+  assert.equal(forOther.body.code, 'entity_out_of_scope');
+  const stranger = await call('POST', codes, { name: 'x', storeId: otherShop.storeId });
+  assert.equal(stranger.status, 404);
+  const readOnly = await on.tokenFor({
+    name: 'reader',
+    entityType: 'merchant',
+    entityId: shop.merchantId,
+    merchantId: shop.merchantId,
+    roles: ['MerchantReadOnly'],
+  });
+  assert.equal((await call('POST', codes, { name: 'x' }, readOnly)).status, 403);
+});
+
+test('the code stands in no table, and every change of one in the audit', async () => {
+  const { make, call, acquirerToken } = await opened(false);
+  const { code, approvalCodeId } = await make();
+  await call('DELETE', `${codes}/${approvalCodeId}`);
+  const database = await testDatabase();
+  const [row] = await database.query<{ text: string }>(
+    'SELECT approval_codes::text AS text FROM approval_codes WHERE approval_code_id = $1',
+    [approvalCodeId],
+  );
+  assert.ok(row !== undefined && !row.text.includes(code));
+  const path = `/audit/v1/records?entityId=${approvalCodeId}`;
+  const { body, text } = await call('GET', path, undefined, acquirerToken);
+  assert.deepEqual(
+    body.items.map((each: Members) => each['action']).sort(),
+    ['approvalCode.created', 'approvalCode.revoked'],
+  );
+  assert.ok(!text.includes(code));
+});
+
+test('what is no code, and what makes none, is refused by name', async () => {
+  const { call, sold, refund } = await opened(false);
+  const id = await sold();
+  for (const approvalCode of ['', '1234567', '123456789', 'abcdefgh', '1234567\n']) {
+    const { body } = await refund(id, { approvalCode });
+    assert.equal(body.code, 'approval_code_invalid', approvalCode);
+  }
+  const faults: [Members, string][] = [
+    [{}, '/name'],
+    [{ name: '' }, '/name'],
+    [{ name: 'x', maxAmount: 5 }, '/currency'],
+    [{ name: 'x', currency: 'EUR' }, '/maxAmount'],
+    [{ name: 'x', maxAmount: 5, currency: 'DEM' }, '/currency'],
+    [{ name: 'x', validUntil: '2020-01-01T00:00:00Z' }, '/validUntil'],
+    [{ name: 'x', code: '12345678' }, '/code'],
+  ];
+  for (const [body, pointer] of faults) {
+    const answer = await call('POST', codes, body);
+    assert.equal(answer.status, 422, answer.text);
+    assert.equal(answer.body.errors[0].pointer, pointer, answer.text);
+  }
+  assert.equal((await call('GET', `${codes}/${randomUUID()}`)).status, 404);
+});
+
+test('the books of both sides agree', agree);
