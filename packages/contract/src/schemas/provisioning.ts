@@ -288,7 +288,7 @@ const userDomainId = Type.String({
 
 const approvalCodeRequired = Type.Boolean({
   default: false,
-  description: 'Whether refunds and cancels are to need an approval code; not asked for yet.',
+  description: 'Whether refunds and cancels need an approval code.',
 });
 
 const organizationInput = {
