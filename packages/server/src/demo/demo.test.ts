@@ -151,6 +151,32 @@ describe('the demo environment', () => {
     }
   });
 
+  test('terminals inherit their parameters, but for what a merchant and a store set', async () => {
+    await startOnce();
+    const devices = demoMerchants.flatMap(({ stores }) => stores.flatMap((store) => store.devices));
+    const seen = await Promise.all(
+      devices.map(async ({ logicalDeviceId }) => {
+        const found = await catalog.configuration.forDevice(organizationId, logicalDeviceId);
+        const service = found.find(({ domain }) => domain === 'emvTerminalParameters');
+        assert.deepEqual(service?.misfits, []);
+        const { terminal, coBrandRules = [], caKeys = {} } = service?.values ?? {};
+        const { countryCode, terminalType } = Object(terminal);
+        return [
+          countryCode,
+          terminalType,
+          Object(coBrandRules).length,
+          Object.keys(Object(caKeys)).length,
+        ];
+      }),
+    );
+    assert.deepEqual(seen, [
+      ['250', '22', 2, 20],
+      ['250', '25', 2, 20],
+      ['528', '22', 0, 20],
+      ['528', '22', 0, 20],
+    ]);
+  });
+
   test('a service that somebody switched off stays off over a start', async () => {
     await startOnce();
     const [{ serviceId }] = demoServices;
