@@ -244,6 +244,18 @@ describe('acting in an organisation below', () => {
     assertRefused(foreign, { code: 'organization_not_found' });
   });
 
+  test('one that is moved away is out of reach at once', async () => {
+    const child = await makeBelow({ parentOrganizationId: below.organizationId });
+    const path = `/provisioning/v2/merchants${child.at}`;
+    assert.equal((await call('GET', path, { token: ownToken })).status, 200);
+    const body = { name: 'Moved', parentOrganizationId: on.organizationId };
+    const moved = await call('PUT', `${organizations}/${child.organizationId}`, { body });
+    assert.equal(moved.status, 200, moved.text);
+    const gone = await call('GET', path, { token: ownToken });
+    assertRefused(gone, { code: 'organization_not_found' });
+    assert.equal((await call('GET', path)).status, 200);
+  });
+
   test('a merchant stays where it is', async () => {
     const { token } = on.shop;
     const path = '/provisioning/v2/stores';
