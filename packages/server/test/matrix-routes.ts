@@ -108,6 +108,9 @@ export const bodies: Readonly<Record<string, (things: Things) => unknown>> = {
     ...{ name: 'closed', host: '127.0.0.1', port: 9, tls: false },
     ...{ institutionId: '123456', status: 'Disabled' },
   }),
+  // As text: its body is read line by line.
+  importBulk: () =>
+    JSON.stringify({ type: 'store', operation: 'delete', data: { externalId: 'x' } }),
   createAcquirerContract: contract,
   replaceAcquirerContract: contract,
   captureAll: ({ merchantId, storeId }) => ({ merchantId, storeId, dryRun: true }),

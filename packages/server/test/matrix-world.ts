@@ -99,6 +99,18 @@ async function signUpId(): Promise<string> {
   return id;
 }
 
+/** Of an import everybody sees his own alone. */
+async function bulkOf(on: Scene): Promise<string> {
+  const bulkId = `import-${randomUUID()}`;
+  const answer = await on.client.call('POST', `/provisioning/v2/bulk?bulkId=${bulkId}`, {
+    token: on.acquirerToken,
+    raw: JSON.stringify({ type: 'store', operation: 'delete', data: { externalId: 'none' } }),
+    headers: { 'content-type': 'application/jsonl' },
+  });
+  assert.equal(answer.status, 200, answer.text);
+  return bulkId;
+}
+
 async function thingsOfOrganization(on: Scene): Promise<Things> {
   const { organizationId, linkId: acquirerLinkId } = on;
   const person = await createPerson(whereOf(on), { group: 'org_custcare' });
@@ -118,6 +130,7 @@ async function thingsOfOrganization(on: Scene): Promise<Things> {
     scope: organizationId,
     ...(await configure(on, 'organizations', organizationId, serviceId)),
     sequence: '1',
+    bulkId: await bulkOf(on),
   };
 }
 
