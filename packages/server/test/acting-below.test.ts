@@ -211,6 +211,8 @@ describe('acting in an organisation below', () => {
     assert.equal(newest?.actor.organizationId, on.organizationId);
     const ours = await records(`?action=merchant.created&entityId=${newest?.entity.id}`);
     assert.deepEqual(ours, []);
+    const [domain] = await records(`${sub.at}&action=userDomain.created`);
+    assert.equal(domain?.entity.id, sub.userDomainId);
     const [making] = await records(`?action=organization.created&entityId=${sub.organizationId}`);
     assert.equal(making?.actor.organizationId, undefined);
     assert.equal(making?.entity.id, sub.organizationId);

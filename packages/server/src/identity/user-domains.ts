@@ -53,9 +53,10 @@ export function createUserDomains({ realms, rotation, store }: Deps) {
     },
 
     /** Nobody signs in to it any more; its name stays taken, so that no token comes alive again. */
-    async close(organizationId: string, trx: Kysely<unknown>): Promise<void> {
+    async close(organizationId: string, trx: Kysely<unknown>): Promise<string | undefined> {
       const userDomainId = await store.closeDomain(organizationId, trx);
       if (userDomainId !== undefined) realms.changed(userDomainId);
+      return userDomainId;
     },
 
     async changed(organizationId: string): Promise<void> {

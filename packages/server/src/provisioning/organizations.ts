@@ -1,9 +1,17 @@
 // Organisations: each is a tenant of its own, and those below it are looked after from above.
-import type { Organization } from '@switchyard/contract';
-import { refuse } from '@switchyard/contract';
+import { type Organization, refuse } from '@switchyard/contract';
+import type { Kysely } from 'kysely';
+import { platformAuthor } from '../audit/index.ts';
 import { refuseField, refuseUnknown } from './errors.ts';
 import type { Lookup } from './lookup.ts';
-import { createResource, type Deps, type Input, type Kind, type Resource } from './resource.ts';
+import {
+  type Beside,
+  createResource,
+  type Deps,
+  type Input,
+  type Kind,
+  type Resource,
+} from './resource.ts';
 import type { Scope } from './scope.ts';
 import { createRecords, type Row, type Run } from './store.ts';
 import { acquirerLinks, merchants, organizations, physicalDevices } from './tables.ts';
@@ -86,7 +94,31 @@ async function columnsOf(
   };
 }
 
-const kindOf = (userDomains: UserDomains): Kind<Organization> => ({
+/** The domain goes with its organisation, and is told in the book of that organisation. */
+function createDomains({ userDomains, audit }: Given): Beside {
+  const tell = (trx: Kysely<unknown>, row: Row, done: string, id: string, scope?: Scope) =>
+    audit.record(trx, {
+      ...(scope?.author ?? platformAuthor),
+      organizationId: idOf(row),
+      action: `userDomain.${done}`,
+      entity: { type: 'userDomain', id },
+    });
+
+  return {
+    async created(trx, row, input, scope) {
+      if (input['userDomainId'] === undefined) return;
+      const userDomainId = String(input['userDomainId']);
+      await openDomain(userDomains, idOf(row), userDomainId, trx);
+      await tell(trx, row, 'created', userDomainId, scope);
+    },
+    async removed(trx, row, scope) {
+      const userDomainId = await userDomains.close(idOf(row), trx);
+      if (userDomainId !== undefined) await tell(trx, row, 'closed', userDomainId, scope);
+    },
+  };
+}
+
+const kindOf = (given: Given): Kind<Organization> => ({
   table: organizations,
   notFound: 'organization_not_found',
   idMember: 'organizationId',
@@ -108,13 +140,7 @@ const kindOf = (userDomains: UserDomains): Kind<Organization> => ({
     { type: 'AcquirerLink', table: acquirerLinks, column: 'organization_id' },
   ],
   hold: (run, { organizationId }) => holdTree(run, organizationId),
-  beside: {
-    async created(trx, row, input) {
-      const wanted = input['userDomainId'];
-      if (wanted !== undefined) await openDomain(userDomains, idOf(row), String(wanted), trx);
-    },
-    removed: (trx, row) => userDomains.close(idOf(row), trx),
-  },
+  beside: createDomains(given),
   toView: (row) =>
     viewOf(row, {
       ...commonMembers(row),
@@ -127,7 +153,7 @@ const kindOf = (userDomains: UserDomains): Kind<Organization> => ({
 
 /** The platform makes those at the top; whoever comes by the API makes them below itself. */
 export function createOrganizations(given: Given): Resource<Organization> {
-  return createResource(given, kindOf(given.userDomains));
+  return createResource(given, kindOf(given));
 }
 
 /** As the API has them: with their user domains, and below the caller's own. */

@@ -39,9 +39,9 @@ export type Filter = (value: unknown) => Condition;
 
 /** What belongs to a thing elsewhere: changed in its transaction, after its row and before the audit. */
 export type Beside = {
-  created?(trx: Kysely<unknown>, row: Row, input: Input): Promise<void>;
+  created?(trx: Kysely<unknown>, row: Row, input: Input, scope?: Scope): Promise<void>;
   replaced?(trx: Kysely<unknown>, row: Row, before: Row): Promise<void>;
-  removed?(trx: Kysely<unknown>, row: Row): Promise<void>;
+  removed?(trx: Kysely<unknown>, row: Row, scope?: Scope): Promise<void>;
 };
 
 export type Kind<View> = {
@@ -156,7 +156,7 @@ export function createResource<View>(deps: Deps, kind: Kind<View>): Resource<Vie
     const made = { id, now: isoTime(clock.now()) };
     const row = await records.insert(run, await newRow(kind, lookupIn(run), scope, input, made));
     if (row === undefined) return undefined;
-    await kind.beside?.created?.(trx, row, input);
+    await kind.beside?.created?.(trx, row, input, scope);
     await tell(trx, scope, 'created', { after: row });
     return versioned(kind, row);
   }
@@ -213,7 +213,7 @@ export function createResource<View>(deps: Deps, kind: Kind<View>): Resource<Vie
         const dependants = await findDependants(run, organizationId, id, kind.dependants);
         if (dependants.length > 0) refuseDependants(dependants);
         await records.remove(run, organizationId, id, isoTime(clock.now()));
-        await kind.beside?.removed?.(trx, row);
+        await kind.beside?.removed?.(trx, row, scope);
         await tell(trx, scope, 'removed', { before: row });
       }),
 

@@ -11,14 +11,14 @@ export type UserDomains = {
   ofAll(organizationIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** Rejects with `already_exists` where the name is somebody's, or the platform's own. */
   open(organizationId: string, userDomainId: string, trx: Kysely<unknown>): Promise<void>;
-  /** Lets nobody in any more, under a name that stays taken. */
-  close(organizationId: string, trx: Kysely<unknown>): Promise<void>;
+  /** Lets nobody in any more, under a name that stays taken; tells it, where there was one. */
+  close(organizationId: string, trx: Kysely<unknown>): Promise<string | undefined>;
   /** Its rows were changed and committed: this process sees that at once. */
   changed(organizationId: string): Promise<void>;
 };
 
 const refuseAny = async (): Promise<void> => refuseTaken('userDomainId');
-const nothing = async (): Promise<void> => undefined;
+const nothing = async (): Promise<undefined> => undefined;
 
 /** Where identity is not there: nobody has a domain, and nobody gets one. */
 export const noUserDomains: UserDomains = {
