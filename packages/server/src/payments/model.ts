@@ -79,6 +79,8 @@ export type SaleFacts = {
   linkId: string;
   merchantNumber: string;
   merchantName: string;
+  /** In one line, of the store where it has one. */
+  merchantAddress?: string;
   mcc: string;
   timeZone: string;
   kind: Extract<AcquirerRequestKind, 'Authorization' | 'Sale'>;
@@ -131,9 +133,13 @@ export type Change = {
 };
 
 /** The event that told the first caller how the sale ended; what came late was told to nobody. */
-export function outcomeOf({ events }: LoadedTransaction): EventData | undefined {
-  return events.find(({ sequence, type }) => sequence > 1 && type !== 'transaction.late_response')
-    ?.data;
+export function outcomeOf(loaded: LoadedTransaction): EventData | undefined {
+  return outcomeEventOf(loaded)?.data;
+}
+
+/** The event that told it. */
+export function outcomeEventOf({ events }: LoadedTransaction): StoredEvent | undefined {
+  return events.find(({ sequence, type }) => sequence > 1 && type !== 'transaction.late_response');
 }
 
 /** The facts of the sale that the first event holds. */

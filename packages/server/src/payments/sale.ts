@@ -8,6 +8,7 @@ import { maybeServerId } from './find.ts';
 import { type PresentedCard, presentedCard } from './instrument.ts';
 import type { LoadedTransaction, SaleFacts, StoredEvent, TransactionRow } from './model.ts';
 import { mayHaveMoved } from './outcome.ts';
+import { addressLine } from './receipt.ts';
 import { replaySale, type SaleKey, saleKey } from './replay.ts';
 import { captureModeFor, checkFields, checkTimes, fingerprintOf } from './rules.ts';
 import { merchantOf, storeOf } from './scope.ts';
@@ -218,6 +219,8 @@ async function intentOf(
     reference,
     partialApproval: request.partialApproval ?? false,
   };
+  const address = addressLine((resolved.store ?? merchant).address);
+  if (address !== undefined) facts.merchantAddress = address;
   if (card.panSequence !== undefined) facts.panSequence = card.panSequence;
   if (card.chip !== undefined) facts.chip = card.chip;
   if (request.zipCode !== undefined) facts.addressAsked = true;

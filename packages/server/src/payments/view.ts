@@ -16,6 +16,7 @@ import {
   type StoredEvent,
   type StoredOperation,
 } from './model.ts';
+import { receiptOf } from './receipt.ts';
 import type { State } from './state.ts';
 
 type Response = { code?: string; reason?: string };
@@ -111,6 +112,7 @@ export function viewTransaction(loaded: LoadedTransaction): Transaction {
   const facts = factsOf(loaded);
   const answer = responseMembers(loaded);
   const action = terminalAction(row.state, answer.response?.retry);
+  const receipt = receiptOf(loaded);
   return {
     transactionId: row.transactionId,
     clientTransactionId: row.clientTransactionId,
@@ -133,6 +135,7 @@ export function viewTransaction(loaded: LoadedTransaction): Transaction {
     retrievalReferenceNumber: facts.reference.rrn,
     systemTraceAuditNumber: facts.reference.stan,
     ...(action === undefined ? {} : { terminalAction: action }),
+    ...(receipt === undefined ? {} : { receipt }),
     ...requestMembers(facts.request),
     operations: loaded.operations.map((each) => viewOperation(each, loaded)),
     createdAt: row.createdAt,
