@@ -55,7 +55,10 @@ async function paymentsOf(on: Scene, { token, storeId, deviceIds }: Shop): Promi
   const { transactionId } = await made(on, '/payment/v1/transactions/process', sale, token);
   const selection = { storeId, currency: 'JPY' };
   const all = await made(on, '/payment/v1/transactions/captureall', selection, token);
-  return { transactionId, batchId: all.batchId, deviceId, logicalDeviceId: deviceId };
+  const codes = '/payment/v1/approval-codes';
+  const { approvalCodeId } = await made(on, codes, { name: 'Shift lead' }, token);
+  const { batchId } = all;
+  return { transactionId, batchId, approvalCodeId, deviceId, logicalDeviceId: deviceId };
 }
 
 function whereOf({ house, organizationId, realm }: Scene) {
