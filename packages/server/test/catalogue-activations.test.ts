@@ -231,6 +231,40 @@ test('the provider is asked with the parameters, signed, and its answer is kept'
   assert.equal(provider.calls.length, 1);
 });
 
+test('a secret among the parameters reaches the provider and nobody else', async () => {
+  const secret = 'pk-5e1d77';
+  provider.script = answering(200, { status: 'Accepted' });
+  while ((await scene.work()).length > 0);
+  provider.calls.length = 0;
+  const key = { type: 'string', maxLength: 20, writeOnly: true };
+  const { serviceId } = await scene.subscribed({
+    spiUrl: provider.url,
+    activationParameters: {
+      type: 'object',
+      properties: { shop: { type: 'string', maxLength: 20 }, apiKey: key },
+      required: ['apiKey'],
+    },
+  });
+  const sent = { shop: '7', apiKey: secret };
+  const made = await activateAll(String(serviceId), { parameters: sent });
+  await scene.work();
+  assert.deepEqual(JSON.parse(provider.calls[0]?.body ?? '').data.parameters, sent);
+  const after = await read(made);
+  assert.deepEqual([after['parameters'], after['secrets']], [{ shop: '7' }, ['/apiKey']]);
+  const kept = await scene.database.query(
+    'SELECT * FROM service_activations WHERE organization_id = $1',
+    [scene.organizationId],
+  );
+  const records = await scene.done('org', 'GET', '/audit/v1/records?limit=200');
+  for (const told of [made, after, kept, records]) {
+    assert.doesNotMatch(JSON.stringify(told), new RegExp(secret));
+  }
+  // The same bytes for a provider that is told of the end.
+  await deactivate(String(serviceId), 'Organization', scene.organizationId);
+  await scene.work();
+  assert.deepEqual(JSON.parse(provider.calls.at(-1)?.body ?? '').data.parameters, sent);
+});
+
 test('parameters that do not fit never reach the provider', async () => {
   const { serviceId } = await asked(answering(200, { status: 'Accepted' }));
   const place = await newPlace();

@@ -179,6 +179,11 @@ export const ServiceActivation = closed(
       description: 'Whether what stood below when it became active is active too.',
     }),
     parameters,
+    secrets: Type.Optional(
+      Type.Array(Type.String({ examples: ['/apiKey'] }), {
+        description: 'Where the parameters hold secrets, as JSON Pointers; they are never shown.',
+      }),
+    ),
     providerParameters: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), {
         description: 'What the provider gave with its answer.',

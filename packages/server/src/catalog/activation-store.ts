@@ -19,6 +19,9 @@ export type ActivationRow = {
   includes_existing: boolean;
   covers_at: Date | null;
   parameters: Values;
+  /** Where the parameters have secrets, which are sealed apart. */
+  secret_pointers: readonly string[];
+  secrets_sealed: Buffer | null;
   provider_parameters: Values | null;
   reason: string | null;
   requested_at: Date;
@@ -36,8 +39,8 @@ export type Place = {
 };
 
 const columns = `organization_id, activation_id, service_id, level, entity_id, merchant_id, store_id,
-  status, release, handshake_id, includes_existing, covers_at, parameters, provider_parameters,
-  reason, requested_at, decided_at, created_at, updated_at`;
+  status, release, handshake_id, includes_existing, covers_at, parameters, secret_pointers,
+  secrets_sealed, provider_parameters, reason, requested_at, decided_at, created_at, updated_at`;
 
 /** A row to lock, whether somebody decided about the entity before or not. */
 export async function insertOnce(
@@ -132,13 +135,15 @@ export async function writeActivation(
   const [written] = await run(
     `UPDATE service_activations SET status = $3, release = $4, handshake_id = $5,
        includes_existing = $6, covers_at = $7, parameters = $8, provider_parameters = $9,
-       reason = $10, requested_at = $11, decided_at = $12, updated_at = $13
+       reason = $10, requested_at = $11, decided_at = $12, updated_at = $13,
+       secret_pointers = $14, secrets_sealed = $15
      WHERE organization_id = $1 AND activation_id = $2 RETURNING ${columns}`,
     [
       ...[row.organization_id, row.activation_id, row.status, row.release, row.handshake_id],
       ...[row.includes_existing, row.covers_at, JSON.stringify(row.parameters)],
       row.provider_parameters === null ? null : JSON.stringify(row.provider_parameters),
       ...[row.reason, row.requested_at, row.decided_at, now],
+      ...[JSON.stringify(row.secret_pointers), row.secrets_sealed],
     ],
   );
   if (written === undefined) throw new Error('a locked activation is gone');

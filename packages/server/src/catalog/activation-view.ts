@@ -18,6 +18,7 @@ export function activationView(row: ActivationRow): ServiceActivation {
     status: row.status,
     includesExisting: row.includes_existing,
     parameters: { ...row.parameters },
+    ...(row.secret_pointers.length === 0 ? {} : { secrets: [...row.secret_pointers] }),
     ...(row.provider_parameters === null
       ? {}
       : { providerParameters: { ...row.provider_parameters } }),
@@ -31,7 +32,7 @@ export function activationView(row: ActivationRow): ServiceActivation {
 
 /** Parameters may name accounts and keys of the provider's: the audit tells that they changed. */
 export function auditedActivation(row: ActivationRow): object {
-  const { parameters, providerParameters, ...view } = activationView(row);
+  const { parameters, providerParameters, secrets, ...view } = activationView(row);
   const names = Object.keys({ ...parameters, ...providerParameters });
-  return { ...view, parameterNames: names };
+  return { ...view, parameterNames: names, ...(secrets === undefined ? {} : { sealed: secrets }) };
 }

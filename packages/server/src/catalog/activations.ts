@@ -17,6 +17,7 @@ import {
   type Place,
 } from './activation-store.ts';
 import { activationView } from './activation-view.ts';
+import { splitSecrets } from './configuration/own-values.ts';
 import {
   type By,
   type CatalogDeps,
@@ -31,6 +32,7 @@ import { readParameters, readReason } from './handshake-answer.ts';
 import { holdSubscription } from './offer-store.ts';
 import type { ParameterSchema, Parameters } from './parameters.ts';
 import { findPlace } from './places.ts';
+import type { SecretBox } from './secret-box.ts';
 import { findService, type ServiceRow } from './service-store.ts';
 import type { Services } from './services.ts';
 import { type Run, runIn, runOn } from './sql.ts';
@@ -60,6 +62,7 @@ type Parts = {
   readonly services: Pick<Services, 'demandPublished'>;
   readonly parameters: Parameters;
   readonly handshake: Handshake;
+  readonly box: SecretBox;
   onChange(organizationId: string): void;
 };
 
@@ -85,7 +88,7 @@ function createSwitches(
   parts: Parts,
 ): Pick<Activations, 'activate' | 'deactivate'> {
   const { database, clock, ids, provisioning, jobs } = deps;
-  const { services, parameters, handshake, onChange } = parts;
+  const { services, parameters, handshake, box, onChange } = parts;
 
   async function lock(
     run: Run,
@@ -108,6 +111,7 @@ function createSwitches(
     const { published, release } = service;
     const schema = published?.['activationParameters'] as ParameterSchema | undefined;
     parameters.demandValues('/parameters', schema, `${service.service_id}:${release}`, values);
+    const own = splitSecrets(schema, values, {});
     const place = await findPlace(provisioning, by, input);
     const made = await database.transaction(async (trx) => {
       const run = runIn(trx);
@@ -120,7 +124,9 @@ function createSwitches(
         release,
         handshake_id: ids.uuid(),
         includes_existing: includesExisting,
-        parameters: values,
+        parameters: own.values ?? {},
+        secret_pointers: Object.keys(own.secrets),
+        secrets_sealed: box.close(row, own.secrets),
         requested_at: new Date(clock.now()),
       };
       const requested = await handshake.settle(trx, asked, { step: 'request' }, by.author);

@@ -9,8 +9,10 @@ import {
   writeActivation,
 } from './activation-store.ts';
 import { auditedActivation } from './activation-view.ts';
+import { withSecrets } from './configuration/merge.ts';
 import type { CatalogDeps } from './deps.ts';
 import { type ProviderAnswer, readAnswer } from './handshake-answer.ts';
+import type { SecretBox } from './secret-box.ts';
 import { findService, readSecret } from './service-store.ts';
 import type { SigningSecrets } from './signing-secrets.ts';
 import { runIn, runOn } from './sql.ts';
@@ -89,7 +91,7 @@ function createPlaces() {
 }
 
 /** The same bytes at each try: nothing in it changes until the provider has answered. */
-function messageOf(row: ActivationRow, type: string, baseUrl: string): string {
+function messageOf(row: ActivationRow, parameters: Values, type: string, baseUrl: string): string {
   const { organization_id: organizationId, activation_id: activationId } = row;
   const at = row.status === 'Inactive' ? (row.decided_at ?? row.requested_at) : row.requested_at;
   const path = `/service-catalog/v1/organizations/${organizationId}/activations/${activationId}`;
@@ -102,7 +104,7 @@ function messageOf(row: ActivationRow, type: string, baseUrl: string): string {
       ...{ level: row.level, entityId: row.entity_id },
       ...(row.merchant_id === null ? {} : { merchantId: row.merchant_id }),
       ...(row.store_id === null ? {} : { storeId: row.store_id }),
-      parameters: row.parameters,
+      parameters,
       answerUrl: `${baseUrl}${path}/answer`,
     },
   });
@@ -113,11 +115,14 @@ function settlementOf(answer: ProviderAnswer): Settlement {
   return answer.step === 'repeat' ? { step: 'refuse', reason: unreached } : answer;
 }
 
-/** @example const handshake = createHandshake(deps, { secrets, onChange }); */
-export function createHandshake(
-  deps: CatalogDeps,
-  { secrets, onChange }: { secrets: SigningSecrets; onChange(organizationId: string): void },
-): Handshake {
+type Parts = {
+  readonly secrets: SigningSecrets;
+  readonly box: SecretBox;
+  onChange(organizationId: string): void;
+};
+
+/** @example const handshake = createHandshake(deps, { secrets, box, onChange }); */
+export function createHandshake(deps: CatalogDeps, { secrets, box, onChange }: Parts): Handshake {
   const { database, clock, jobs, log, audit, calls, baseUrl } = deps;
   const delays = deps.retryDelaysMs ?? defaultRetryDelaysMs;
   const places = createPlaces();
@@ -129,7 +134,8 @@ export function createHandshake(
     const url = service?.published?.['spiUrl'];
     // The provider took its address back: nobody is left who could refuse.
     if (typeof url !== 'string' || secret === undefined) return { step: 'accept' };
-    const body = messageOf(row, type, baseUrl);
+    const parameters = withSecrets(row.parameters, box.open(row, row.secrets_sealed));
+    const body = messageOf(row, parameters, type, baseUrl);
     const keys = secrets.open(row.service_id, secret);
     const headers = webhookHeaders({ id, at: clock.now(), body, keys });
     return readAnswer(await calls.post(url, { headers, body }));

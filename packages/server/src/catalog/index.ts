@@ -13,6 +13,7 @@ import { createHandshake } from './handshake.ts';
 import { registerOffers } from './offer-routes.ts';
 import { createOffers, type Offers } from './offers.ts';
 import { createParameters } from './parameters.ts';
+import { createSecretBox } from './secret-box.ts';
 import { registerServices } from './service-routes.ts';
 import { createServices, type Services } from './services.ts';
 import { createSigningSecrets } from './signing-secrets.ts';
@@ -53,8 +54,10 @@ export function createCatalog(deps: CatalogDeps): Catalog {
     demandDefaults: createDefaultsCheck(parameters, deps.valueRules ?? {}),
   });
   const offers = createOffers(deps);
-  const handshake = createHandshake(deps, { secrets, onChange });
-  const activations = createActivations(deps, { services, parameters, handshake, onChange });
+  const box = createSecretBox(deps.masterKey, 'activation');
+  const handshake = createHandshake(deps, { secrets, box, onChange });
+  const parts = { services, parameters, handshake, box, onChange };
+  const activations = createActivations(deps, parts);
   return {
     services,
     offers,

@@ -145,16 +145,14 @@ const isInList = (pointer: string) =>
   pointer.replaceAll(/\/properties\/[^/]+/g, '').includes('/items');
 
 /** What is never shown again is a text of its own: of a list nobody could keep one item and not see it. */
-function secretFault(part: Part, pointer: string, allowsSecrets: boolean): SchemaFault | undefined {
+function secretFault(part: Part, pointer: string): SchemaFault | undefined {
   if (part['writeOnly'] !== true) return undefined;
-  const at = `${pointer}/writeOnly`;
-  if (!allowsSecrets) return { pointer: at, detail: 'is not for what the provider is sent' };
   if (part['type'] === 'string' && !isInList(pointer)) return undefined;
-  return { pointer: at, detail: 'is for texts outside lists' };
+  return { pointer: `${pointer}/writeOnly`, detail: 'is for texts outside lists' };
 }
 
 /** The first thing about a schema that is not allowed, with a pointer into it. */
-export function faultOfSchema(schema: Part, allowsSecrets = false): SchemaFault | undefined {
+export function faultOfSchema(schema: Part): SchemaFault | undefined {
   if (Buffer.byteLength(JSON.stringify(schema)) > schemaLimitBytes) {
     return { pointer: '', detail: `is longer than ${schemaLimitBytes} bytes` };
   }
@@ -168,7 +166,7 @@ export function faultOfSchema(schema: Part, allowsSecrets = false): SchemaFault 
     for (const [pointer, part] of layer) {
       const fault = ownFault(part);
       if (fault !== undefined) return { ...fault, pointer: `${pointer}${fault.pointer}` };
-      const secret = secretFault(part, pointer, allowsSecrets);
+      const secret = secretFault(part, pointer);
       if (secret !== undefined) return secret;
     }
     layer = layer.flatMap(([pointer, part]) =>

@@ -12,7 +12,7 @@ export type ParameterSchema = Readonly<Record<string, unknown>>;
 
 export type Parameters = {
   /** Refuses a schema that is not allowed, at the pointer of its member. */
-  demandSchema(pointer: string, schema: ParameterSchema | undefined, allowsSecrets?: boolean): void;
+  demandSchema(pointer: string, schema: ParameterSchema | undefined): void;
   /** Refuses values that do not fit; without a schema there are none. `name` is the schema's own. */
   demandValues(
     pointer: string,
@@ -87,9 +87,9 @@ export function createParameters(): Parameters {
     return isFit;
   }
   return {
-    demandSchema(pointer, schema, allowsSecrets = false) {
+    demandSchema(pointer, schema) {
       if (schema === undefined) return;
-      const fault = faultOfSchema(schema, allowsSecrets);
+      const fault = faultOfSchema(schema);
       if (fault !== undefined) {
         const { detail } = fault;
         refuseField({ pointer: `${pointer}${fault.pointer}`, code: 'field_invalid', detail });

@@ -67,7 +67,7 @@ export function createServices(
 
   function checked(input: ServiceInput): Declaration {
     parameters.demandSchema('/activationParameters', input.activationParameters);
-    parameters.demandSchema('/parameterSchema', input.parameterSchema, true);
+    parameters.demandSchema('/parameterSchema', input.parameterSchema);
     demandDefaults(input);
     const fault = input.spiUrl === undefined ? undefined : calls.faultOf(input.spiUrl);
     if (fault !== undefined) refuseField('/spiUrl', fault);

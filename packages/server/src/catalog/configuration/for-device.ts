@@ -2,12 +2,12 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../platform/index.ts';
+import type { SecretBox } from '../secret-box.ts';
 import type { Run } from '../sql.ts';
 import type { Standing } from '../standing.ts';
 import type { Judge } from './effective.ts';
 import { misfitsMax } from './own-rules.ts';
 import type { Releases } from './releases.ts';
-import type { SecretBox } from './secrets.ts';
 import { type ConfigurationRow, readDeviceLine } from './store.ts';
 import type { LevelValues, Misfit, Values } from './types.ts';
 

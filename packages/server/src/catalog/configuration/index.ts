@@ -1,6 +1,7 @@
 // Puts the configuration together: what levels set, and what devices get of it.
 import type { CatalogDeps } from '../deps.ts';
 import type { Parameters } from '../parameters.ts';
+import { createSecretBox } from '../secret-box.ts';
 import { runOn } from '../sql.ts';
 import type { Standing } from '../standing.ts';
 import { createJudge } from './effective.ts';
@@ -8,7 +9,6 @@ import { createFinder } from './find.ts';
 import { createForDevice, type ForDevice } from './for-device.ts';
 import { createReads, type Reads } from './read.ts';
 import { createReleases } from './releases.ts';
-import { createSecretBox } from './secrets.ts';
 import { createSubmissions, type Submissions } from './submit.ts';
 
 export type { DeviceConfiguration } from './for-device.ts';
@@ -25,7 +25,7 @@ export function createConfiguration(
   const releases = createReleases(run);
   const finder = createFinder(deps.provisioning, run, releases);
   const judge = createJudge(parameters, deps.valueRules ?? {});
-  const box = createSecretBox(deps.masterKey);
+  const box = createSecretBox(deps.masterKey, 'configuration');
   const parts = { run, clock: deps.clock, standing, releases, finder, judge, box };
   const devices = createForDevice(parts);
   const submissions = createSubmissions(deps, {

@@ -7,12 +7,12 @@ import type {
 import type { FoundPage, PageRequest } from '../../http/index.ts';
 import { isoTime } from '../../platform/index.ts';
 import type { Scope } from '../deps.ts';
+import type { SecretBox } from '../secret-box.ts';
 import type { Run } from '../sql.ts';
 import type { Judge } from './effective.ts';
 import type { EntityTarget, Finder, Target } from './find.ts';
 import { levelOf } from './for-device.ts';
 import { refuseVersion } from './own-values.ts';
-import type { SecretBox } from './secrets.ts';
 import { findVersion, listConfigurable, listVersions, readLine, type VersionRow } from './store.ts';
 import type { LevelRef, Release } from './types.ts';
 import { configurationView, versionView } from './view.ts';

@@ -5,6 +5,7 @@ import { demandVersion } from '../../http/index.ts';
 import { isoTime } from '../../platform/index.ts';
 import type { By, CatalogDeps } from '../deps.ts';
 import { holdSubscription } from '../offer-store.ts';
+import type { SecretBox } from '../secret-box.ts';
 import { type Run, runIn } from '../sql.ts';
 import type { Judge } from './effective.ts';
 import { type Finder, type Found, refuseUnsubscribed, type Target } from './find.ts';
@@ -17,7 +18,6 @@ import {
   refuseVersion,
   splitSecrets,
 } from './own-values.ts';
-import type { SecretBox } from './secrets.ts';
 import {
   type ConfigurationRow,
   findVersion,

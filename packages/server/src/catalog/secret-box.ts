@@ -1,6 +1,6 @@
-// Seals the secret values of a level, so that only the service at a device ever sees them again.
-import { deriveKey, openSealed, seal } from '../../platform/index.ts';
-import type { Secrets } from './types.ts';
+// Seals the secret values of a row, so that only whom they are for ever sees them again.
+import { deriveKey, openSealed, seal } from '../platform/index.ts';
+import type { Secrets } from './configuration/types.ts';
 
 /** The row that they belong to. */
 export type SecretPlace = {
@@ -14,12 +14,14 @@ export type SecretBox = {
   open(place: SecretPlace, sealed: Buffer | null): Secrets;
 };
 
-const placeText = (place: SecretPlace) =>
-  `configuration ${place.organization_id} ${place.entity_id} ${place.service_id}`;
-
-/** @example const box = createSecretBox(masterKey); */
-export function createSecretBox(masterKey: Buffer): SecretBox {
-  const key = deriveKey(masterKey, 'configuration secrets');
+/** @example const box = createSecretBox(masterKey, 'configuration'); box.close(row, secrets); */
+export function createSecretBox(
+  masterKey: Buffer,
+  purpose: 'configuration' | 'activation',
+): SecretBox {
+  const key = deriveKey(masterKey, `${purpose} secrets`);
+  const placeText = (place: SecretPlace) =>
+    `${purpose} ${place.organization_id} ${place.entity_id} ${place.service_id}`;
   return {
     close(place, secrets) {
       if (Object.keys(secrets).length === 0) return null;
