@@ -20,13 +20,14 @@ const organizations = 60;
 const organizationId = '00000000-0000-7000-8000-000000000007';
 const page = { limit: 50 };
 
-type Asked = { text: string; values: readonly unknown[] };
+type Asked = { text: string; values: readonly unknown[]; isPrepared?: true };
 
 describe('the plans of search and lists', () => {
   let scratch: Database;
   let schemaUrl: string;
   let provisioning: Provisioning;
   const asked: Asked[] = [];
+  const names = new Set<string>();
 
   before(async () => {
     schemaUrl = await testSchemaUrl();
@@ -38,6 +39,11 @@ describe('the plans of search and lists', () => {
       query(text, values = []) {
         asked.push({ text, values });
         return scratch.query(text, values);
+      },
+      prepared(statement, values) {
+        asked.push({ text: statement.text, values, isPrepared: true });
+        names.add(statement.name);
+        return scratch.prepared(statement, values);
       },
     };
     const parts = { database: noting, clock: systemClock, ids: systemIds };
@@ -78,23 +84,31 @@ describe('the plans of search and lists', () => {
   const search = (criteria: Record<string, string>) =>
     provisioning.search({ organizationId }, criteria, page);
 
+  /** Of what is prepared, the plan that serves whatever is asked; of the rest, the one of this question. */
+  async function plansOf({ text, values, isPrepared }: Asked): Promise<string[]> {
+    const own = await scratch.query(`EXPLAIN ${text}`, values);
+    const plans = [own.map((row) => String(row['QUERY PLAN']))];
+    if (isPrepared) plans.push(await scratch.explain(text));
+    return plans.map((lines) => lines.join('\n'));
+  }
+
   async function assertIndexed(): Promise<number> {
     let accesses = 0;
     for (const [name, ask] of Object.entries(questions)) {
       asked.length = 0;
       const { items } = await ask();
       assert.ok(items.length > 0, name);
-      for (const { text, values } of asked) {
-        const rows = await scratch.query(`EXPLAIN ${text}`, values);
-        const lines = rows.map((row) => String(row['QUERY PLAN']));
-        const told = `${name}:\n${lines.join('\n')}`;
-        assert.doesNotMatch(told, /Seq Scan on (?!organizations)/, told);
-        const conditions = lines.filter((line) => /Index Cond:/.test(line));
-        assert.ok(conditions.length > 0, told);
-        for (const condition of conditions) {
-          assert.match(condition, /organization_id|ancestor_ids/, told);
+      for (const one of asked) {
+        for (const plan of await plansOf(one)) {
+          const told = `${name}:\n${plan}`;
+          assert.doesNotMatch(told, /Seq Scan on (?!organizations)/, told);
+          const conditions = plan.split('\n').filter((line) => /Index Cond:/.test(line));
+          assert.ok(conditions.length > 0, told);
+          for (const condition of conditions) {
+            assert.match(condition, /organization_id|ancestor_ids/, told);
+          }
+          accesses += conditions.length;
         }
-        accesses += conditions.length;
       }
     }
     return accesses;
@@ -112,13 +126,38 @@ describe('the plans of search and lists', () => {
 
   test('a beginning of a name is a range of the index, not a filter', async () => {
     asked.length = 0;
-    await search({ q: 'name 67', type: 'PhysicalDevice' });
-    const [{ text = '', values = [] } = {}] = asked;
-    const rows = await scratch.query(`EXPLAIN ${text}`, values);
-    const plan = rows.map((row) => String(row['QUERY PLAN'])).join('\n');
-    assert.match(plan, /physical_devices_name/);
-    assert.match(plan, /Index Cond: .*organization_id.*lower\(name\).*>=.*lower\(name\).*</, plan);
-    assert.match(plan, /physical_devices_external/);
+    await search({ q: 'name 67' });
+    const [one] = asked;
+    assert.ok(one?.isPrepared);
+    for (const plan of await plansOf(one)) {
+      assert.match(plan, /physical_devices_name/);
+      assert.match(
+        plan,
+        /Index Cond: .*organization_id.*lower\(name\).*>=.*lower\(name\).*</,
+        plan,
+      );
+      assert.match(plan, /physical_devices_external/);
+    }
+  });
+
+  test('few texts are prepared: as many as there are forms of what is looked for', async () => {
+    names.clear();
+    for (const merchant of [{}, { merchantId: idOf('m', 67) }]) {
+      for (const q of ['a', 'b%', '67', 'AXIUM_DX8000-67', idOf('l', 67), `pos-${idOf('t', 67)}`]) {
+        for (const limit of [1, 50, 200]) {
+          await provisioning.search({ organizationId, ...merchant }, { q }, { limit });
+        }
+      }
+    }
+    assert.equal(names.size, 2 * 5, [...names].join(' '));
+    for (const externalId of ['x67', 'x68']) await search({ externalId });
+    assert.equal(names.size, 2 * 5 + 1);
+    names.clear();
+    await search({ q: 'a', status: 'Enabled' });
+    await search({ q: 'a', type: 'Store' });
+    await search({ q: 'a', externalId: 'x67' });
+    await search({ q: 'a', storeId: idOf('s', 67) });
+    assert.equal(names.size, 0);
   });
 });
 

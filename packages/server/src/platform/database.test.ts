@@ -52,6 +52,23 @@ describe('database', () => {
     assert.match(plan.join('\n'), /Index Cond: \(\(organization_id = \$1\) AND \(job_id = \$2\)\)/);
   });
 
+  test('a prepared statement is kept by its name, and plans as the others do', async () => {
+    const database = openDatabase({ url: await testDatabaseUrl(), log, connections: 1 });
+    try {
+      const text = "SELECT $1::int AS n, current_setting('enable_seqscan') AS seqscan";
+      const statement = { name: 'test-prepared', text };
+      for (const n of [1, 2]) {
+        assert.deepEqual(await database.prepared(statement, [n]), [{ n, seqscan: 'on' }]);
+      }
+      const kept = await database.query('SELECT name FROM pg_prepared_statements');
+      assert.deepEqual(kept, [{ name: 'test-prepared' }]);
+      const name = 'x'.repeat(64);
+      await assert.rejects(database.prepared({ name, text }, [1]), RangeError);
+    } finally {
+      await database.close();
+    }
+  });
+
   test('without prepared statements and options it works all the same', async () => {
     const database = openDatabase({ url: await testDatabaseUrl(), log, preparedStatements: false });
     try {
@@ -60,6 +77,7 @@ describe('database', () => {
         text: 'SELECT count(*) AS n FROM pg_prepared_statements',
       };
       assert.deepEqual(await database.hot(statement, []), [{ n: 0 }]);
+      assert.deepEqual(await database.prepared(statement, []), [{ n: 0 }]);
       assert.ok(await database.healthy());
     } finally {
       await database.close();

@@ -44,6 +44,11 @@ export type Database = {
   kysely: Kysely<unknown>;
   /** One statement on the general pool. The caller names the type of its rows and vouches for it. */
   query<Of extends object = Row>(text: string, values?: readonly unknown[]): Promise<Of[]>;
+  /** As `query`, by a name: for the few texts that are costlier to plan than to do. */
+  prepared<Of extends object = Row>(
+    statement: HotStatement,
+    values: readonly unknown[],
+  ): Promise<Of[]>;
   /** One named prepared statement on the hot pool; a name belongs to one text for ever. */
   hot<Of extends object = Row>(statement: HotStatement, values: readonly unknown[]): Promise<Of[]>;
   /** Begins again on 40001 and 40P01, so `fn` has no effects but those of `trx`, and no network call. */
@@ -84,8 +89,13 @@ export function openDatabase(options: DatabaseOptions): Database {
   return {
     kysely,
     query: (text, values = []) => retrying(log, () => run(general, { text, values: [...values] })),
+    prepared: ({ name, text }, values) =>
+      retrying(log, () => {
+        const named = preparedStatements ? { name: checkedName(name) } : {};
+        return run(general, { ...named, text, values: [...values] });
+      }),
     async hot<Of extends object>({ name, text }: HotStatement, values: readonly unknown[]) {
-      if (name.length > statementNameMax) throw new RangeError(`statement name too long: ${name}`);
+      checkedName(name);
       const pool = hotPool.opened() ?? (await hotPool.open());
       const rows = await retrying(log, () =>
         preparedStatements ? pool.run({ name, text }, values) : pool.plain(text, values),
@@ -116,6 +126,11 @@ export function openDatabase(options: DatabaseOptions): Database {
       await Promise.all([general.end(), hotPool.opened()?.end()]);
     },
   };
+}
+
+function checkedName(name: string): string {
+  if (name.length > statementNameMax) throw new RangeError(`statement name too long: ${name}`);
+  return name;
 }
 
 function openHotPool(options: DatabaseOptions, planner: Record<string, string>): HotPool {

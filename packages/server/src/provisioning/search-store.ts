@@ -1,7 +1,9 @@
 // The SQL of the search: one statement over every table, each asked by its own indexes.
+import { createHash } from 'node:crypto';
 import type { FoundType } from '@switchyard/contract';
+import type { Database } from '../platform/index.ts';
 import type { Scope } from './scope.ts';
-import { nameBegins, place, type Row, type Run, type Table, within } from './store.ts';
+import { nameBegins, place, type Row, type Table, within } from './store.ts';
 import {
   logicalDevices,
   merchants,
@@ -143,7 +145,7 @@ function textOf(
         : `${id} > ${last}`,
     );
   }
-  const order = `ORDER BY ${byName ? `${sortName}, ` : ''}${id} LIMIT ${limit}`;
+  const order = `ORDER BY ${byName ? `${sortName}, ` : ''}${id} LIMIT ${place(values, limit)}`;
   const ways = search.wanted === undefined ? ['TRUE'] : meanings(search.wanted, type, values);
   const found = ways.map(
     (way) => `(SELECT ${selected(rank, of)} FROM ${of.table.name}
@@ -152,9 +154,21 @@ function textOf(
   return found.join(' UNION ');
 }
 
+/**
+ * Whether it is what nearly everybody asks: one text in everything, from the beginning on. There are
+ * few statements of that kind, and planning one costs several times what it does.
+ */
+function isCommon(search: Search, scope: Scope, { after }: Page): boolean {
+  const { types, wanted, externalId, ...criteria } = search;
+  const isOne = (wanted === undefined) !== (externalId === undefined);
+  const isBare = Object.values(criteria).every((value) => value === undefined);
+  const isFirst = after === undefined && scope.storeId === undefined;
+  return isOne && isBare && isFirst && types.length > 1;
+}
+
 /** Type by type, in the order of their ranks. */
-export function searchRows(
-  run: Run,
+export async function searchRows(
+  database: Database,
   scope: Scope,
   search: Search,
   ranks: readonly FoundType[],
@@ -166,10 +180,11 @@ export function searchRows(
     .map((type, rank) => [rank, type] as const)
     .filter(([rank, type]) => rank >= first && search.types.includes(type))
     .map((ranked) => `SELECT * FROM (${textOf(search, scope, ranked, page, values)}) one`);
-  if (parts.length === 0) return Promise.resolve([]);
+  if (parts.length === 0) return [];
   const order = search.wanted === undefined ? 'rank, id' : 'rank, sort_name, id';
-  return run(
-    `SELECT * FROM (${parts.join(' UNION ALL ')}) found ORDER BY ${order} LIMIT ${page.limit}`,
-    values,
-  );
+  const text = `SELECT * FROM (${parts.join(' UNION ALL ')}) found
+    ORDER BY ${order} LIMIT ${place(values, page.limit)}`;
+  if (!isCommon(search, scope, page)) return database.query<Row>(text, values);
+  const name = `provisioning-search-${createHash('sha256').update(text).digest('hex').slice(0, 16)}`;
+  return database.prepared<Row>({ name, text }, values);
 }

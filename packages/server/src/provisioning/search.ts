@@ -12,7 +12,7 @@ import { readName } from './find-device.ts';
 import { isUuid, tsnOf } from './rules.ts';
 import type { Scope } from './scope.ts';
 import { canHold, type Mark, type Search, searchRows, type Wanted } from './search-store.ts';
-import { type Row, runOn } from './store.ts';
+import type { Row } from './store.ts';
 
 const base = '/provisioning/v2';
 
@@ -106,7 +106,7 @@ export type SearchProvisioned = (
 export function createSearch(database: Database): SearchProvisioned {
   return async (scope, criteria, { limit, after }) => {
     demandCriterion(criteria);
-    const rows = await searchRows(runOn(database), scope, searchOf(criteria, scope), foundTypes, {
+    const rows = await searchRows(database, scope, searchOf(criteria, scope), foundTypes, {
       limit: limit + 1,
       after: after === undefined ? undefined : readKey(after),
     });
