@@ -16,6 +16,7 @@ import {
   createSigningKey,
   type Database,
   isoTime,
+  scrubText,
 } from '../../platform/index.ts';
 import type { FoundDevice, Provisioning } from '../../provisioning/index.ts';
 import type { ForDevice } from '../configuration/for-device.ts';
@@ -161,8 +162,11 @@ function createDeviceSide(
       const meant = isCurrent ? found.current.versions : versions;
       if (meant === undefined) return refuseField('/version', 'was not told to this device');
       const now = isoTime(clock.now());
-      await noteSaid(run, { organizationId, logicalDeviceId }, said, { versions: meant, now });
-      return { ...said, logicalDeviceId, acknowledgedAt: now };
+      // A device that is in trouble may write anything into its reason.
+      const reason = said.reason === undefined ? {} : { reason: scrubText(said.reason) };
+      const kept = { ...said, ...reason };
+      await noteSaid(run, { organizationId, logicalDeviceId }, kept, { versions: meant, now });
+      return { ...kept, logicalDeviceId, acknowledgedAt: now };
     },
 
     async keys() {
