@@ -19,7 +19,7 @@ import { createLog, type Database, systemIds } from '../src/platform/index.ts';
 import { createProvisioning, type Provisioning } from '../src/provisioning/index.ts';
 import { testAudit } from './audit.ts';
 import { testDatabase } from './database.ts';
-import { type MovableClock, movableClock } from './identity.ts';
+import { type MovableClock, movableClock, sharedStrength } from './identity.ts';
 import { merchantBody } from './provisioning.ts';
 
 export { makeCertificate };
@@ -187,6 +187,7 @@ export async function openDevices(
     ids: systemIds,
     log,
     masterKey,
+    passwordStrength: sharedStrength,
     ...(options.tokenLimits === undefined ? {} : { tokenLimits: options.tokenLimits }),
     findDevice: provisioning.findDevice,
     findHardware: async (scope, id) => (await provisioning.physicalDevices.get(scope, id)).view,

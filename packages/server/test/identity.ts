@@ -1,6 +1,7 @@
 // A realm with one application over a real database, for the tests of identity and of its users.
 import { randomBytes, randomUUID } from 'node:crypto';
 import Fastify, { type FastifyInstance } from 'fastify';
+import { createPasswordStrength } from '../src/identity/accounts/password-strength.ts';
 import {
   createIdentity,
   type FindDevice,
@@ -63,6 +64,10 @@ export type TestRealmDeps = {
   openApp?(identity: Identity): Promise<FastifyInstance>;
 };
 
+const strength = createPasswordStrength();
+/** Of all realms of the process: the word lists take a second of a core to be loaded. */
+export const sharedStrength = { ...strength, close: async () => {} };
+
 /** The limits of production, which no test should meet by accident, lie well above a test's calls. */
 export async function openTestRealm(deps: TestRealmDeps): Promise<TestRealm> {
   const { database, clock, masterKey = randomBytes(32), tokenLimits } = deps;
@@ -79,6 +84,7 @@ export async function openTestRealm(deps: TestRealmDeps): Promise<TestRealm> {
     log,
     masterKey,
     findDevice: deps.findDevice ?? (async () => undefined),
+    passwordStrength: sharedStrength,
     ...(tokenLimits === undefined ? {} : { tokenLimits }),
     ...(deps.attemptLimits === undefined ? {} : { attemptLimits: deps.attemptLimits }),
     ...(deps.jobs === undefined ? {} : { jobs: deps.jobs }),

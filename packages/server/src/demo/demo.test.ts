@@ -8,7 +8,7 @@ import Fastify from 'fastify';
 import { decodeJwt } from 'jose';
 import { testAudit } from '../../test/audit.ts';
 import { testDatabase } from '../../test/database.ts';
-import { movableClock } from '../../test/identity.ts';
+import { movableClock, sharedStrength } from '../../test/identity.ts';
 import { byPlatform, type Catalog, createCatalog } from '../catalog/index.ts';
 import { createIdentity, type Identity } from '../identity/index.ts';
 import { createLog, createOutgoingCalls, type Database, systemIds } from '../platform/index.ts';
@@ -62,6 +62,7 @@ describe('the demo environment', () => {
       ids: systemIds,
       log,
       masterKey: randomBytes(32),
+      passwordStrength: sharedStrength,
       findDevice: provisioning.findDevice,
       findHardware: async (within, id) => (await provisioning.physicalDevices.get(within, id)).view,
       nameMerchant: async (organization, id) =>

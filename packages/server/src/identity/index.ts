@@ -5,6 +5,7 @@ import type { Caller, Presented } from '../http/index.ts';
 import type { Clock, Database, Environment, Ids, Jobs, Log, Mail } from '../platform/index.ts';
 import type { AttemptLimits } from './accounts/attempt-limits.ts';
 import { type Accounts, createAccounts } from './accounts/index.ts';
+import type { PasswordStrength } from './accounts/password-strength.ts';
 import { createApplicationManagement, type Places } from './application-management/operations.ts';
 import { registerApplicationRoutes } from './application-management/routes.ts';
 import { createApplicationStore } from './application-store.ts';
@@ -28,12 +29,7 @@ import { createFlows, registerFlows } from './flows.ts';
 import type { Interactions } from './interactions.ts';
 import { createKeyRotation, type KeyFacts } from './key-rotation.ts';
 import { createOrigins } from './origins.ts';
-import {
-  createPageFrame,
-  createPages,
-  type PageSettings,
-  type TakeSignUp,
-} from './pages/index.ts';
+import { createPageFrame, createPages, type PageSettings, type TakeSignUp } from './pages/index.ts';
 import { createRateLimits, defaultTokenLimits, type TokenLimits } from './rate-limits.ts';
 import { createKeyRing } from './realm-keys.ts';
 import { createRealms } from './realms.ts';
@@ -79,6 +75,8 @@ export type IdentityDeps = {
   readonly masterKey: Buffer;
   readonly tokenLimits?: TokenLimits;
   readonly attemptLimits?: AttemptLimits;
+  /** Left out: word lists of its own, which several in one process may share. */
+  readonly passwordStrength?: PasswordStrength;
   /** Left out, signing keys rotate by command alone, and nobody can be sent mail. */
   readonly jobs?: Pick<Jobs, 'handle' | 'enqueue' | 'poke'>;
   readonly mail?: Pick<Mail, 'send'>;
@@ -164,6 +162,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
   const accounts = createAccounts({
     ...{ database, clock, ids, log, masterKey, revision, authUrl },
     ...{ jobs: deps.jobs, mail: deps.mail, limits: deps.attemptLimits, environment },
+    strength: deps.passwordStrength,
     endSessions: (organizationId, userId, exceptSessionId) =>
       flows.sessions.endAll(organizationId, userId, exceptSessionId),
   });
