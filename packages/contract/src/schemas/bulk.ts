@@ -26,6 +26,7 @@ export const bulkLimits = {
  * const type: BulkType = 'store';
  */
 export const bulkTypes = ['merchant', 'store', 'logicalDevice', 'physicalDevice'] as const;
+/** What {@link bulkTypes} lists. */
 export type BulkType = (typeof bulkTypes)[number];
 
 /**
@@ -35,6 +36,7 @@ export type BulkType = (typeof bulkTypes)[number];
  * const operation: BulkOperation = 'upsert';
  */
 export const bulkOperations = ['upsert', 'create', 'replace', 'delete'] as const;
+/** What {@link bulkOperations} lists. */
 export type BulkOperation = (typeof bulkOperations)[number];
 
 /**

@@ -20,8 +20,6 @@ function isOvertaken(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === uniqueViolation;
 }
 
-export type Commit = ReturnType<typeof createCommit>;
-
 type Kept = (
   trx: Parameters<Parameters<BulkDeps['database']['transaction']>[0]>[0],
   judged: JudgedChunk,

@@ -46,8 +46,6 @@ function onlyOne(rows: readonly Row[], member: string): Row | undefined {
   );
 }
 
-export type Judge = ReturnType<typeof createJudge>;
-
 export function createJudge({ workspace, dependants, scope, ids, now }: JudgeDeps) {
   const lookup: Lookup = {
     run: () => Promise.reject(new Error('a line of an import asks for no statement of its own')),

@@ -92,8 +92,6 @@ export type Chunk = Progress & {
   readonly isLast: boolean;
 };
 
-export type ImportProgress = ReturnType<typeof createProgress>;
-
 export function createProgress({ database, clock }: { database: Database; clock: Clock }) {
   const leasedUntil = () => isoTime(clock.now() + leaseMs);
 

@@ -20,8 +20,6 @@ export type ReaderDeps = {
   readonly isLocking: boolean;
 };
 
-export type Reader = ReturnType<typeof createReader>;
-
 export function createReader({ run, scope, workspace, isLocking }: ReaderDeps) {
   /** By external identifier alone, a few of each. */
   async function findAnywhere(table: Table, keys: readonly External[]): Promise<Row[]> {
