@@ -106,7 +106,12 @@ async function exportEstate(kit: Kit, { out, merchant, skip }: ExportOptions): P
 
 /** Kinds that the file does not speak of need not be read. */
 function unspoken(wanted: Estate): ReadonlySet<KindName> {
-  const all = (estate: Estate): KindName[] => [...estate.managed, ...estate.below.flatMap(all)];
+  const all = ({ managed, things, below }: Estate): KindName[] => [
+    ...managed,
+    // Below a merchant alone, such as its configuration: no list at the top speaks of them.
+    ...new Set(things.map(({ kind }) => kind)),
+    ...below.flatMap(all),
+  ];
   const spoken = new Set(all(wanted));
   // Named by others, so they are read for their keys.
   const needed: KindName[] = [
