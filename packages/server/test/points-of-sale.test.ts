@@ -232,6 +232,22 @@ describe('points of sale', () => {
     }
   });
 
+  test('one that is made while its store is deleted is never left alone', async () => {
+    const { organizationId, shop, house } = on;
+    const { merchantId } = shop;
+    for (let round = 0; round < 5; round += 1) {
+      const wanted = { merchantId, name: `Race ${round}` };
+      const { view } = await house.provisioning.stores.create({ organizationId }, wanted);
+      const { storeId } = view;
+      const [created, deleted] = await Promise.all([
+        call('POST', base, { body: { storeId, name: 'Late' } }),
+        call('DELETE', `/provisioning/v2/stores/${storeId}`),
+      ]);
+      const both = [created.status, deleted.status].join(' ');
+      assert.ok(['201 409', '404 204'].includes(both), both);
+    }
+  });
+
   test('are applications that application management shows, and does not change', async () => {
     const till = await made();
     const applications = `/application-management/v1/user-domains/${on.realm}/applications`;
