@@ -5,6 +5,7 @@ import { fail } from '../faults.ts';
 import { demandSafe } from '../http/transport.ts';
 import type { Kit, Runner } from '../kit.ts';
 import { askSecret } from '../screen/prompt.ts';
+import { signInByPassword } from '../session/password-sign-in.ts';
 import {
   demandProfileName,
   demoProfile,
@@ -26,11 +27,14 @@ type LoginOptions = {
   readonly demo?: string | true;
   readonly application: string;
   readonly web?: boolean;
+  readonly username?: string;
   readonly redirectUri: string;
   readonly as?: string;
 };
 
 const demoFolder = '.switchyard';
+/** Made with each user domain, for people who use this command. */
+const ownApplication = 'switchyard-cli';
 
 function addressOf(text: string): string {
   try {
@@ -44,7 +48,7 @@ function addressOf(text: string): string {
 }
 
 async function secretFor({ world }: Kit, options: LoginOptions): Promise<Secret> {
-  if (options.web) return { kind: 'Web' };
+  if (options.web || options.username !== undefined) return { kind: 'Person' };
   if (options.clientSecretFile !== undefined)
     return { kind: 'File', file: resolve(options.clientSecretFile) };
   const given = world.env['SWITCHYARD_CLI_CLIENT_SECRET'];
@@ -58,9 +62,11 @@ async function profileFrom(kit: Kit, options: LoginOptions): Promise<Profile> {
       options.demo === true ? (kit.world.env['SWITCHYARD_DATA_DIR'] ?? demoFolder) : options.demo;
     return demoProfile(resolve(folder, 'demo.json'), options.application);
   }
-  const missing = (['url', 'userDomain', 'clientId'] as const).filter(
-    (name) => options[name] === undefined,
-  );
+  const isPerson = options.web || options.username !== undefined;
+  const needed = isPerson
+    ? (['url', 'userDomain'] as const)
+    : (['url', 'userDomain', 'clientId'] as const);
+  const missing = needed.filter((name) => options[name] === undefined);
   if (missing.length > 0) {
     const names = missing.map(
       (name) => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`,
@@ -76,7 +82,7 @@ async function profileFrom(kit: Kit, options: LoginOptions): Promise<Profile> {
     url,
     authUrl: options.authUrl === undefined ? url : addressOf(options.authUrl),
     userDomainId: options.userDomain ?? '',
-    clientId: options.clientId ?? '',
+    clientId: options.clientId ?? ownApplication,
     ...(options.caFile === undefined ? {} : { caFile: resolve(options.caFile) }),
     secret: await secretFor(kit, options),
   };
@@ -98,7 +104,8 @@ async function login(kit: Kit, options: LoginOptions): Promise<undefined> {
   const name = demandProfileName(options.as ?? kit.globals.profile ?? 'default');
   const profile = await profileFrom(kit, options);
   const session = kit.sessionOf(name, profile);
-  if (profile.secret.kind === 'Web') await signInByWeb(kit, profile, options.redirectUri);
+  if (options.username !== undefined) await signInByPassword(kit, profile, options.username);
+  else if (profile.secret.kind === 'Person') await signInByWeb(kit, profile, options.redirectUri);
   // Whoever is not let in is not kept either.
   const who = await identityOf(session);
   openProfiles(kit.world).keep(name, profile);
@@ -114,7 +121,7 @@ function addLogin(program: Command, { act }: Runner): void {
     .command('login')
     .summary('sign in, and keep it as a profile')
     .description(
-      'Signs in and keeps it as a profile, for you alone. Without --web an application signs in for itself, with its client id and secret; the secret is asked for without being shown, read from a file, or taken from SWITCHYARD_CLI_CLIENT_SECRET.',
+      'Signs in and keeps it as a profile, for you alone. Without --web and --username an application signs in for itself, with its client id and secret; the secret is asked for without being shown, read from a file, or taken from SWITCHYARD_CLI_CLIENT_SECRET. People sign in by the application switchyard-cli, unless --client-id names another one.',
     )
     .option('--url <address>', 'the platform')
     .option('--auth-url <address>', 'the authorization server, where it has an address of its own')
@@ -130,6 +137,11 @@ function addLogin(program: Command, { act }: Runner): void {
     )
     .option('--application <name>', 'which application of the demo environment', 'acquirer')
     .option('--web', 'as a person, with the browser')
+    .addOption(
+      new Option('--username <name>', 'as a person, with a password and a one-time code').conflicts(
+        ['web', 'demo'],
+      ),
+    )
     .option(
       '--redirect-uri <address>',
       'where the browser comes back to',
@@ -142,7 +154,7 @@ function addLogin(program: Command, { act }: Runner): void {
 Examples:
   $ switchyard login --demo
   $ switchyard login --url https://pay.example --user-domain northgate --client-id estate
-  $ switchyard login --web --url https://pay.example --user-domain northgate --client-id portal --as me`,
+  $ switchyard login --web --url https://pay.example --user-domain northgate --as me`,
     )
     .action(act<LoginOptions>((kit, _args, options) => login(kit, options)));
 }

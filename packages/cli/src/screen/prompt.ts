@@ -7,34 +7,52 @@ const lineMax = 8192;
 const ctrlC = 3;
 const ctrlD = 4;
 const backspaces = [8, 127];
-const lineEnds = [10, 13];
+const lineFeed = 10;
+const carriageReturn = 13;
 
 /** One line from a terminal, not shown; from a pipe its first line. */
-export async function askSecret({ stdin, stderr }: World, question: string): Promise<string> {
+export async function askSecret(world: World, question: string): Promise<string> {
+  const [answer = ''] = await askSecrets(world, [question]);
+  return answer;
+}
+
+/** Lines from a terminal, not shown; from a pipe its first lines. */
+export async function askSecrets(
+  { stdin, stderr }: World,
+  questions: readonly string[],
+): Promise<string[]> {
   const isHidden = stdin.isTTY === true && stdin.setRawMode !== undefined;
-  if (isHidden) stderr.write(question);
+  const ask = (at: number) => {
+    if (isHidden) stderr.write(questions[at] ?? '');
+  };
+  const answers: string[] = [];
+  let bytes: number[] = [];
+  let before = 0;
   stdin.setRawMode?.(isHidden);
+  ask(0);
   try {
-    return await readLine(stdin);
+    for await (const part of stdin as AsyncIterable<Buffer>) {
+      for (const byte of part) {
+        if (byte === ctrlC) throw new CommandFault('interrupted', 'Interrupted.');
+        const isSecondHalf = byte === lineFeed && before === carriageReturn;
+        before = byte;
+        if (isSecondHalf) continue;
+        if ([lineFeed, carriageReturn, ctrlD].includes(byte)) {
+          answers.push(Buffer.from(bytes).toString('utf8'));
+          bytes = [];
+          if (isHidden) stderr.write('\n');
+          if (answers.length === questions.length) return answers;
+          ask(answers.length);
+        } else if (backspaces.includes(byte)) bytes.pop();
+        else bytes.push(byte);
+        if (bytes.length > lineMax) fail('usage', 'That is too long for a secret.');
+      }
+    }
+    return bytes.length === 0 ? answers : [...answers, Buffer.from(bytes).toString('utf8')];
   } finally {
     stdin.setRawMode?.(false);
     stdin.pause();
-    if (isHidden) stderr.write('\n');
   }
-}
-
-async function readLine(stdin: World['stdin']): Promise<string> {
-  const bytes: number[] = [];
-  for await (const part of stdin as AsyncIterable<Buffer>) {
-    for (const byte of part) {
-      if (byte === ctrlC) throw new CommandFault('interrupted', 'Interrupted.');
-      if (lineEnds.includes(byte) || byte === ctrlD) return Buffer.from(bytes).toString('utf8');
-      if (backspaces.includes(byte)) bytes.pop();
-      else bytes.push(byte);
-      if (bytes.length > lineMax) fail('usage', 'That is too long for a secret.');
-    }
-  }
-  return Buffer.from(bytes).toString('utf8');
 }
 
 /** Without a terminal nobody can answer: the option has to be there. */

@@ -10,8 +10,8 @@ export type Secret =
   | { readonly kind: 'Stored'; readonly value: string }
   | { readonly kind: 'File'; readonly file: string }
   | { readonly kind: 'Demo'; readonly file: string; readonly application: string }
-  /** Somebody signed in with a browser: the refresh token lies with the other tokens. */
-  | { readonly kind: 'Web' };
+  /** Somebody signed in: the refresh token lies with the other tokens. */
+  | { readonly kind: 'Person' };
 
 export type Profile = {
   readonly url: string;
@@ -120,7 +120,7 @@ function demoFacts(file: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** The secret itself; undefined where somebody signed in with a browser. */
+/** The secret itself; undefined where a person signed in. */
 export function secretOf({ secret }: Profile): string | undefined {
   switch (secret.kind) {
     case 'Stored':
@@ -136,7 +136,7 @@ export function secretOf({ secret }: Profile): string | undefined {
         ? found
         : fail('notSignedIn', `${file} has no secret of ${application} any more.`);
     }
-    case 'Web':
+    case 'Person':
       return undefined;
   }
 }

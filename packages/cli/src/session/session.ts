@@ -122,7 +122,7 @@ function createTokens(
       if (kept !== undefined && kept.accessToken !== before && kept.expiresAt > clock.now())
         return kept.accessToken;
       if (kept?.refreshToken === undefined)
-        return fail('notSignedIn', 'Nobody is signed in.', 'Sign in again: switchyard login --web');
+        return fail('notSignedIn', 'Nobody is signed in.', 'Sign in again: switchyard login');
       const granted = await requestToken(
         transport,
         profile,
