@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Scene } from './scene.ts';
+import { fromOutside } from './server-process.ts';
 
 const bin = fileURLToPath(new URL('../../cli/bin/switchyard.cjs', import.meta.url));
 const endsWithinMs = 60_000;
@@ -42,7 +43,7 @@ export function runCommand(
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [bin, ...args], {
       cwd,
-      env: { PATH: process.env['PATH'] ?? '', ...env, ...options.env },
+      env: { ...fromOutside(), ...env, ...options.env },
       stdio: ['pipe', 'pipe', 'pipe'],
       timeout: endsWithinMs,
     });

@@ -50,7 +50,7 @@ const lookEveryMs = 25;
 const outputMax = 200_000;
 
 /** What `tools/run.cjs` gives every command, and nothing else of the caller's: no settings of his. */
-function fromOutside(): Record<string, string> {
+export function fromOutside(): Record<string, string> {
   const { PATH = '', NODE_COMPILE_CACHE: cache } = process.env;
   return cache === undefined ? { PATH } : { PATH, NODE_COMPILE_CACHE: cache };
 }
