@@ -3,7 +3,7 @@ import { type DeviceServices, refuse } from '@switchyard/contract';
 import { LRUCache } from 'lru-cache';
 import { readStanding, type StandingRow } from './activation-store.ts';
 import { type CatalogDeps, isUuid, type Scope } from './deps.ts';
-import { runOn } from './sql.ts';
+import { runPrepared } from './sql.ts';
 import { type LevelFacts, standingOf } from './state.ts';
 
 const rememberedMax = 10_000;
@@ -72,7 +72,7 @@ function levelsOf(row: StandingRow, organizationId: string, logicalDeviceId: str
 export function createStanding(
   deps: Pick<CatalogDeps, 'database' | 'clock' | 'provisioning'>,
 ): Standing {
-  const run = runOn(deps.database);
+  const run = runPrepared(deps.database);
   const remembered = new LRUCache<string, { until: number; found: Promise<ActiveService[]> }>({
     max: rememberedMax,
   });

@@ -2,7 +2,7 @@
 import type { CatalogDeps } from '../deps.ts';
 import type { Parameters } from '../parameters.ts';
 import { createSecretBox } from '../secret-box.ts';
-import { runOn } from '../sql.ts';
+import { runPrepared } from '../sql.ts';
 import type { Standing } from '../standing.ts';
 import { createJudge } from './effective.ts';
 import { createFinder } from './find.ts';
@@ -21,7 +21,7 @@ export function createConfiguration(
   deps: CatalogDeps,
   { parameters, standing }: { parameters: Parameters; standing: Standing },
 ): Configuration {
-  const run = runOn(deps.database);
+  const run = runPrepared(deps.database);
   const releases = createReleases(run);
   const finder = createFinder(deps.provisioning, run, releases);
   const judge = createJudge(parameters, deps.valueRules ?? {});
