@@ -8,7 +8,12 @@ import type { Standing } from '../standing.ts';
 import type { Judge } from './effective.ts';
 import { misfitsMax } from './own-rules.ts';
 import type { Releases } from './releases.ts';
-import { type ConfigurationRow, readDeviceLine } from './store.ts';
+import {
+  type ConfigurationRow,
+  readDeviceLine,
+  readDeviceVersions,
+  type SetVersion,
+} from './store.ts';
 import type { LevelValues, Misfit, Values } from './types.ts';
 
 const rememberedMaxBytes = 32 * 1024 * 1024;
@@ -40,6 +45,11 @@ export type ForDevice = {
     organizationId: string,
     logicalDeviceId: string,
   ): Promise<readonly DeviceConfiguration[]>;
+  /** Versions alone, for whoever may hold the values already: as of now, and cheap. */
+  versionsFor(
+    organizationId: string,
+    logicalDeviceId: string,
+  ): Promise<readonly Pick<DeviceConfiguration, 'serviceId' | 'domain' | 'version'>[]>;
   /** After a change of one organisation; without one, of what every organisation may see. */
   forget(organizationId?: string): void;
 };
@@ -60,7 +70,7 @@ export const levelOf = (box: SecretBox, row: ConfigurationRow): LevelValues => (
 });
 
 /** Of the names of what goes into the values: they need not be built to know that they changed. */
-function versionOf(serviceId: string, release: number, rows: readonly ConfigurationRow[]): string {
+function versionOf(serviceId: string, release: number, rows: readonly SetVersion[]): string {
   const levels = rows.map(({ entity_id, version }) => [entity_id, version]);
   const text = JSON.stringify([serviceId, release, levels]);
   return createHash('sha256').update(text).digest('base64url').slice(0, versionChars);
@@ -119,6 +129,16 @@ export function createForDevice(parts: Parts): ForDevice {
       } finally {
         if (underway.get(key) === loading) underway.delete(key);
       }
+    },
+    async versionsFor(organizationId, logicalDeviceId) {
+      const [active, rows] = await Promise.all([
+        standing.activeServices(organizationId, logicalDeviceId),
+        readDeviceVersions(run, organizationId, logicalDeviceId),
+      ]);
+      return active.map(({ serviceId, domain, release }) => {
+        const own = rows.filter((row) => row.service_id === serviceId);
+        return { serviceId, domain, version: versionOf(serviceId, release, own) };
+      });
     },
     forget(organizationId) {
       changes += 1;

@@ -39,11 +39,11 @@ const line = `line AS (
   WHERE l.height < ${4 + ancestorsMax}
 )`;
 
-const configured = `SELECT ${columns} FROM places p
+const configured = `FROM places p
   JOIN service_configurations c
     ON c.organization_id = p.organization_id AND c.entity_id = p.entity_id AND c.version > 0`;
 
-const deviceText = `WITH RECURSIVE ${line}, places AS (
+const deviceText = (selected: string) => `WITH RECURSIVE ${line}, places AS (
     SELECT organization_id, organization_id AS entity_id, height FROM line
     UNION ALL
     SELECT $1::uuid, e.entity_id, e.height FROM logical_devices d
@@ -51,7 +51,9 @@ const deviceText = `WITH RECURSIVE ${line}, places AS (
       (VALUES (d.merchant_id, 3), (d.store_id, 2), (d.logical_device_id, 1)) e (entity_id, height)
     WHERE d.organization_id = $1 AND d.logical_device_id = $2 AND d.removed_at IS NULL
   )
-  ${configured} ORDER BY c.service_id, p.height DESC`;
+  SELECT ${selected} ${configured} ORDER BY c.service_id, p.height DESC`;
+const deviceLine = deviceText(columns);
+const deviceVersions = deviceText('c.service_id, c.entity_id, c.version');
 
 /** All that is set at any level above a device and at it, of every service: from the top down. */
 export async function readDeviceLine(
@@ -59,8 +61,20 @@ export async function readDeviceLine(
   organizationId: string,
   logicalDeviceId: string,
 ): Promise<ConfigurationRow[]> {
-  const rows = await run(deviceText, [organizationId, logicalDeviceId]);
+  const rows = await run(deviceLine, [organizationId, logicalDeviceId]);
   return rows as ConfigurationRow[];
+}
+
+export type SetVersion = Pick<ConfigurationRow, 'service_id' | 'entity_id' | 'version'>;
+
+/** The same, without what is set. */
+export async function readDeviceVersions(
+  run: Run,
+  organizationId: string,
+  logicalDeviceId: string,
+): Promise<SetVersion[]> {
+  const rows = await run(deviceVersions, [organizationId, logicalDeviceId]);
+  return rows as SetVersion[];
 }
 
 const placeText = `WITH RECURSIVE ${line}, places AS (
@@ -68,7 +82,7 @@ const placeText = `WITH RECURSIVE ${line}, places AS (
     UNION ALL
     SELECT $1::uuid, e.entity_id, 4 - e.depth FROM unnest($2::uuid[]) WITH ORDINALITY e (entity_id, depth)
   )
-  ${configured} AND c.service_id = $3 ORDER BY p.height DESC`;
+  SELECT ${columns} ${configured} AND c.service_id = $3 ORDER BY p.height DESC`;
 
 /** The entities from the top down, below the organisation. */
 const entitiesOf = ({ level, entityId, merchantId, storeId }: Place): string[] => {

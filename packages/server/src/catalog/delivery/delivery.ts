@@ -35,7 +35,7 @@ import {
   olderKeys,
   type Told,
 } from './store.ts';
-import { createFindWanted, type FindWanted, type Found } from './wanted.ts';
+import { createWantedFinder, type Found, type Known, type WantedFinder } from './wanted.ts';
 
 /** A device that asks again and again is written down this often, and whenever it is told otherwise. */
 const askedEveryMs = 10 * 60_000;
@@ -47,15 +47,15 @@ export type DeliveryDeps = {
   /** 32 bytes; the key that signs is derived from it. */
   readonly masterKey: Buffer;
   readonly provisioning: Pick<Provisioning, 'findDevice' | 'merchants' | 'logicalDevices'>;
-  readonly configuration: Pick<ForDevice, 'forDevice'>;
+  readonly configuration: Pick<ForDevice, 'forDevice' | 'versionsFor'>;
 };
 
 export type Delivery = {
-  /** The version alone; the document is put together for whoever does not hold it. */
-  read(scope: Scope): Promise<{
-    version: string;
-    document(): Promise<DeviceConfigurationDocument>;
-  }>;
+  /** The version, and the document for whoever does not hold that. */
+  read(
+    scope: Scope,
+    holds: (version: string) => boolean,
+  ): Promise<{ version: string; document?: DeviceConfigurationDocument }>;
   acknowledge(scope: Scope, said: DeviceAcknowledgement): Promise<AcknowledgedConfiguration>;
   get(scope: Scope, logicalDeviceId: string): Promise<DeviceDelivery>;
   list(scope: Scope, query: FleetQuery, page: PageRequest): Promise<FoundPage<FleetDelivery>>;
@@ -79,15 +79,15 @@ function servicesOf({ services, current }: Found, row: DeliveryRow | undefined) 
   });
 }
 
-/** @example const delivery = createDelivery(deps); const { version } = await delivery.read(scope); */
+/** @example const delivery = createDelivery(deps); const { version } = await delivery.read(scope, () => false); */
 export function createDelivery(deps: DeliveryDeps): Delivery {
-  const findWanted = createFindWanted(deps);
-  return { ...createDeviceSide(deps, findWanted), ...createFleetSide(deps, findWanted) };
+  const wanted = createWantedFinder(deps);
+  return { ...createDeviceSide(deps, wanted), ...createFleetSide(deps, wanted) };
 }
 
 function createDeviceSide(
   deps: DeliveryDeps,
-  findWanted: FindWanted,
+  wanted: WantedFinder,
 ): Pick<Delivery, 'read' | 'acknowledge' | 'keys'> {
   const { database, clock, provisioning } = deps;
   const run = runOn(database);
@@ -122,7 +122,7 @@ function createDeviceSide(
     return refuse('device_not_found', 'The token belongs to no device that is enabled.');
   }
 
-  async function note(organizationId: string, device: FoundDevice, found: Found): Promise<void> {
+  async function note(organizationId: string, device: FoundDevice, found: Known): Promise<void> {
     const { logicalDeviceId } = device;
     const name = `${organizationId}|${logicalDeviceId}`;
     const now = clock.now();
@@ -133,18 +133,21 @@ function createDeviceSide(
   }
 
   return {
-    async read(scope) {
+    async read(scope, holds) {
+      const { organizationId } = scope;
       const device = await own(scope);
-      const found = await findWanted(scope.organizationId, device);
-      await note(scope.organizationId, device, found);
+      const known = await wanted.known(organizationId, device);
+      if (known !== undefined && holds(known.current.version)) {
+        await note(organizationId, device, known);
+        return { version: known.current.version };
+      }
+      const found = await wanted.find(organizationId, device);
+      await note(organizationId, device, found);
       const { services, current } = found;
-      return {
-        version: current.version,
-        async document() {
-          await keep();
-          return documentOf(key, device.logicalDeviceId, services, current);
-        },
-      };
+      if (holds(current.version)) return { version: current.version };
+      await keep();
+      const document = documentOf(key, device.logicalDeviceId, services, current);
+      return { version: current.version, document };
     },
 
     async acknowledge(scope, said) {
@@ -154,7 +157,7 @@ function createDeviceSide(
       }
       const device = await own(scope);
       const { logicalDeviceId } = device;
-      const found = await findWanted(organizationId, device);
+      const found = await wanted.find(organizationId, device);
       const isCurrent = said.version === found.current.version;
       if (isCurrent) await note(organizationId, device, found);
       const row = isCurrent ? undefined : await findDelivery(run, organizationId, logicalDeviceId);
@@ -175,10 +178,7 @@ function createDeviceSide(
   };
 }
 
-function createFleetSide(
-  deps: DeliveryDeps,
-  findWanted: FindWanted,
-): Pick<Delivery, 'get' | 'list'> {
+function createFleetSide(deps: DeliveryDeps, wanted: WantedFinder): Pick<Delivery, 'get' | 'list'> {
   const { database, provisioning } = deps;
   const run = runOn(database);
 
@@ -188,7 +188,7 @@ function createFleetSide(
       if (!isUuid(id)) refuse('device_not_found', 'No device in your scope has this identifier.');
       const { view } = await provisioning.logicalDevices.get(scope, id);
       const { logicalDeviceId } = view;
-      const found = await findWanted(scope.organizationId, view);
+      const found = await wanted.find(scope.organizationId, view);
       const row = await findDelivery(run, scope.organizationId, logicalDeviceId);
       const { version } = found.current;
       return {
@@ -202,8 +202,8 @@ function createFleetSide(
       refuseDevices(scope);
       const { organizationId, merchantId = query.merchantId } = scope;
       if ((query.merchantId ?? merchantId) !== merchantId) return { items: [] };
-      const wanted = { ...query, ...(merchantId === undefined ? {} : { merchantId }) };
-      const { rows, next } = await listFleet(run, organizationId, wanted, page);
+      const narrowed = { ...query, ...(merchantId === undefined ? {} : { merchantId }) };
+      const { rows, next } = await listFleet(run, organizationId, narrowed, page);
       const items = rows.map((row) => ({
         ...{ logicalDeviceId: row.logical_device_id, storeId: row.store_id },
         ...{ merchantId: row.merchant_id, status: row.delivery_status, ...deliveryView(row) },

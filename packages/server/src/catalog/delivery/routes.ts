@@ -39,12 +39,12 @@ function registerDevices(app: FastifyInstance, delivery: Delivery): void {
     errors: ['device_not_found'],
     priority: 'list',
     async handler({ caller, headers }, reply) {
-      const { version, document } = await delivery.read(scopeOf(caller));
-      const tag = `"${version}"`;
+      const held = headers['if-none-match'];
+      const holds = (version: string) => isHeld(held, `"${version}"`);
+      const { version, document } = await delivery.read(scopeOf(caller), holds);
       // Values may hold secrets.
-      reply.headers({ etag: tag, 'cache-control': 'no-store' });
-      if (isHeld(headers['if-none-match'], tag)) return reply.code(304).send();
-      return document();
+      reply.headers({ etag: `"${version}"`, 'cache-control': 'no-store' });
+      return document ?? reply.code(304).send();
     },
   });
 

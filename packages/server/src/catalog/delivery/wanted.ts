@@ -12,22 +12,26 @@ const merchantsMax = 10_000;
 /** How long a merchant's other category may stay unseen. */
 const merchantMs = 5_000;
 
-export type Found = {
-  readonly services: readonly Wanted[];
+export type Known = {
   readonly current: Current;
   /** The names of all that the version comes from: while they stay, so does the version. */
   readonly basis: string;
 };
 
-export type FindWanted = (
-  organizationId: string,
-  device: { readonly logicalDeviceId: string; readonly merchantId: string },
-) => Promise<Found>;
+export type Found = Known & { readonly services: readonly Wanted[] };
+
+type Device = { readonly logicalDeviceId: string; readonly merchantId: string };
+
+export type WantedFinder = {
+  /** The version, without a look at the values; undefined where only they can tell. */
+  known(organizationId: string, device: Device): Promise<Known | undefined>;
+  find(organizationId: string, device: Device): Promise<Found>;
+};
 
 export type WantedDeps = {
   readonly clock: Clock;
   readonly provisioning: Pick<Provisioning, 'merchants'>;
-  readonly configuration: Pick<ForDevice, 'forDevice'>;
+  readonly configuration: Pick<ForDevice, 'forDevice' | 'versionsFor'>;
 };
 
 function createCategories({ clock, provisioning }: WantedDeps) {
@@ -46,29 +50,45 @@ function createCategories({ clock, provisioning }: WantedDeps) {
  * The version is that of the values themselves. It is taken once for each set of names of what they
  * come from, so a device that asks again costs no look at its values.
  *
- * @example const findWanted = createFindWanted({ clock, provisioning, configuration });
+ * @example const { known, find } = createWantedFinder({ clock, provisioning, configuration });
  */
-export function createFindWanted(deps: WantedDeps): FindWanted {
+export function createWantedFinder(deps: WantedDeps): WantedFinder {
   const { configuration } = deps;
   const categoryOf = createCategories(deps);
-  const remembered = new LRUCache<string, { basis: string; current: Current }>({
-    max: rememberedMax,
-  });
+  const remembered = new LRUCache<string, Known>({ max: rememberedMax });
+  type Named = { readonly serviceId: string; readonly domain: string; readonly version: string };
 
-  return async (organizationId, { logicalDeviceId, merchantId }) => {
-    const found = await configuration.forDevice(organizationId, logicalDeviceId);
-    const isEmv = found.some(({ domain }) => domain === terminalParameterDomain);
+  async function namesOf(organizationId: string, { merchantId }: Device, named: readonly Named[]) {
+    const isEmv = named.some(({ domain }) => domain === terminalParameterDomain);
     const mcc = isEmv ? await categoryOf(organizationId, merchantId) : '';
-    const services = found.map(({ serviceId, serviceName: name, domain, values }): Wanted => {
-      if (values === undefined) return { serviceId, name };
-      const whole = domain === terminalParameterDomain ? withMerchantCategory(values, mcc) : values;
-      return { serviceId, name, values: whole };
-    });
-    const basis = [mcc, ...found.map(({ serviceId, version }) => `${serviceId}:${version}`)].join();
-    const key = `${organizationId}|${logicalDeviceId}`;
-    const kept = remembered.get(key);
-    const current = kept?.basis === basis ? kept.current : currentOf(logicalDeviceId, services);
-    if (kept?.basis !== basis) remembered.set(key, { basis, current });
-    return { services, current, basis };
+    const basis = [mcc, ...named.map(({ serviceId, version }) => `${serviceId}:${version}`)].join();
+    return { mcc, basis };
+  }
+
+  return {
+    async known(organizationId, device) {
+      const kept = remembered.get(`${organizationId}|${device.logicalDeviceId}`);
+      if (kept === undefined) return undefined;
+      const named = await configuration.versionsFor(organizationId, device.logicalDeviceId);
+      const { basis } = await namesOf(organizationId, device, named);
+      return kept.basis === basis ? kept : undefined;
+    },
+
+    async find(organizationId, device) {
+      const { logicalDeviceId } = device;
+      const found = await configuration.forDevice(organizationId, logicalDeviceId);
+      const { mcc, basis } = await namesOf(organizationId, device, found);
+      const services = found.map(({ serviceId, serviceName: name, domain, values }): Wanted => {
+        if (values === undefined) return { serviceId, name };
+        const isEmv = domain === terminalParameterDomain;
+        return { serviceId, name, values: isEmv ? withMerchantCategory(values, mcc) : values };
+      });
+      const key = `${organizationId}|${logicalDeviceId}`;
+      const kept = remembered.get(key);
+      if (kept?.basis === basis) return { ...kept, services };
+      const known = { basis, current: currentOf(logicalDeviceId, services) };
+      remembered.set(key, known);
+      return { ...known, services };
+    },
   };
 }
