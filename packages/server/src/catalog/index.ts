@@ -19,7 +19,6 @@ import { createServices, type Services } from './services.ts';
 import { createSigningSecrets } from './signing-secrets.ts';
 import { createStanding, type Standing } from './standing.ts';
 
-export type { Configuration, DeviceConfiguration } from './configuration/index.ts';
 export type { By, CatalogDeps } from './deps.ts';
 export { emvValueRules } from './emv-parameters.ts';
 export type { ActiveService } from './standing.ts';

@@ -11,9 +11,6 @@ import { createReads, type Reads } from './read.ts';
 import { createReleases } from './releases.ts';
 import { createSubmissions, type Submissions } from './submit.ts';
 
-export type { DeviceConfiguration } from './for-device.ts';
-export type { Misfit, ValueRules } from './types.ts';
-
 export type Configuration = ForDevice & Reads & Submissions;
 
 /** @example const configuration = createConfiguration(deps, { parameters, standing }); */
