@@ -104,7 +104,7 @@ export function aesTransactionKey(initialKey: Uint8Array, ksn: KeySerialNumber):
   const algorithm = algorithmOf(initialKey);
   const place = Buffer.from(ksn.bytes.subarray(4, 12));
   let counted = 0;
-  let key = Buffer.from(initialKey);
+  let key: Buffer = Buffer.from(initialKey);
   for (let bit = 0x8000_0000; bit !== 0; bit >>>= 1) {
     if ((ksn.counter & bit) === 0) continue;
     counted = (counted | bit) >>> 0;

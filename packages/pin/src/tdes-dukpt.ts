@@ -70,7 +70,7 @@ export function tdesTransactionKey(initialKey: Uint8Array, ksn: KeySerialNumber)
   const register = Buffer.from(ksn.bytes.subarray(2, 10));
   const fixed = (register.readUInt32BE(4) & ~0x1f_ffff) >>> 0;
   let counted = 0;
-  let key = Buffer.from(initialKey);
+  let key: Buffer = Buffer.from(initialKey);
   for (let bit = highestCounterBit; bit !== 0; bit >>>= 1) {
     if ((ksn.counter & bit) === 0) continue;
     counted |= bit;

@@ -239,10 +239,10 @@ test('the code stands in no table, and every change of one in the audit', async 
   assert.ok(row !== undefined && !row.text.includes(code));
   const path = `/audit/v1/records?entityId=${approvalCodeId}`;
   const { body, text } = await call('GET', path, undefined, acquirerToken);
-  assert.deepEqual(
-    body.items.map((each: Members) => each['action']).sort(),
-    ['approvalCode.created', 'approvalCode.revoked'],
-  );
+  assert.deepEqual(body.items.map((each: Members) => each['action']).sort(), [
+    'approvalCode.created',
+    'approvalCode.revoked',
+  ]);
   assert.ok(!text.includes(code));
 });
 

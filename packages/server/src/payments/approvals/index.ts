@@ -1,5 +1,5 @@
 // The door of the approvals: codes of supervisors, and what they approve.
 export { type Approval, type Approvals, type Approve, createApprovals } from './approval.ts';
-export { type Codes, createCodes } from './codes.ts';
+export { createCodes } from './codes.ts';
 export { registerApprovalCodes } from './routes.ts';
 export { createApprovalStore } from './store.ts';
