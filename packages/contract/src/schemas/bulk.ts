@@ -25,7 +25,13 @@ export const bulkLimits = {
  * @example
  * const type: BulkType = 'store';
  */
-export const bulkTypes = ['merchant', 'store', 'logicalDevice', 'physicalDevice'] as const;
+export const bulkTypes = [
+  'merchant',
+  'store',
+  'logicalDevice',
+  'physicalDevice',
+  'pointOfSale',
+] as const;
 /** What {@link bulkTypes} lists. */
 export type BulkType = (typeof bulkTypes)[number];
 
@@ -94,6 +100,10 @@ export const bulkParents = {
     },
     'The parents of a physical device, and the place that it fills.',
   ),
+  pointOfSale: closed(
+    { merchantExternalId: external, storeExternalId: external },
+    'The parents of a point of sale.',
+  ),
 } as const;
 
 /**
@@ -114,6 +124,7 @@ export const bulkDeletions = {
     },
     'The device that is deleted.',
   ),
+  pointOfSale: closed({ pointOfSaleId: which, externalId }, 'The point of sale that is deleted.'),
 } as const;
 
 const dependant = closed(
@@ -161,6 +172,14 @@ export const BulkResult = closed(
     type: Type.Optional(wordOf(bulkTypes)),
     id: Type.Optional(Uuid),
     externalId: Type.Optional(shortText(64, 'The identifier in the system of the organisation.')),
+    clientId: Type.Optional(
+      Type.String({ description: 'As which a point of sale gets its tokens.' }),
+    ),
+    clientSecret: Type.Optional(
+      Type.String({
+        description: 'Of a point of sale that was made: told this once, and not kept.',
+      }),
+    ),
     error: Type.Optional(BulkError),
   },
   'The answer to one line of an import.',

@@ -119,18 +119,19 @@ export function createProvisioning(given: ProvisioningDeps): Provisioning {
   };
   const deps: ResourceDeps = { database, clock, ids, audit, onWrite };
   const organizationDeps = { ...deps, onWrite: onOrganizationWrite, userDomains };
+  const tills = given.tills ?? noTills;
   const resources = {
     organizations: createOrganizations(organizationDeps),
     merchants: createMerchants(deps),
     stores: createStores(deps),
     logicalDevices: createLogicalDevices(deps),
     physicalDevices: createPhysicalDevices(deps),
-    pointsOfSale: createPointsOfSale(deps, given.tills ?? noTills),
+    pointsOfSale: createPointsOfSale(deps, tills),
     acquirerLinks: createAcquirerLinks(deps),
     acquirerContracts: createAcquirerContracts(deps),
   };
   const search = createSearch(database);
-  const bulk = createBulk({ database, clock, ids, audit, onWrite, jobs: given.jobs });
+  const bulk = createBulk({ database, clock, ids, audit, onWrite, tills, jobs: given.jobs });
   return {
     ...resources,
     search,

@@ -6,6 +6,10 @@ import type { Counts } from './progress.ts';
 export const textOf = (results: readonly BulkResult[]): string =>
   results.map((result) => `${JSON.stringify(result)}\n`).join('');
 
+/** What may be kept: the secrets of points of sale are told once. */
+export const keptText = (results: readonly BulkResult[]): string =>
+  textOf(results.map(({ clientSecret: _secret, ...result }) => result));
+
 export function countAll(counts: Counts, results: readonly BulkResult[]): Counts {
   const sum = { ...counts };
   for (const { status } of results) sum[status] += 1;

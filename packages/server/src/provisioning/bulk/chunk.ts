@@ -10,7 +10,7 @@ import { createJudge, type Judged } from './judge.ts';
 import { failedAnswer, type ReadLine } from './line.ts';
 import { createReader } from './reader.ts';
 import { NotRead, type Workspace, WriteFirst } from './workspace.ts';
-import { writeChanges } from './writer.ts';
+import { type Beside, writeChanges } from './writer.ts';
 
 /** So many lines are one transaction: what a crash may cost, and how long others wait. */
 export const chunkLines = 500;
@@ -23,9 +23,11 @@ export type ChunkDeps = {
   readonly run: Run;
   readonly scope: Scope;
   readonly workspace: Workspace;
-  readonly ids: Pick<Ids, 'uuid'>;
+  readonly ids: Pick<Ids, 'uuid' | 'secret'>;
   readonly now: string;
   readonly isWriting: boolean;
+  /** What belongs to the rows elsewhere; asked after they were written. */
+  readonly beside?: Beside;
 };
 
 export type JudgedChunk = { readonly results: BulkResult[]; readonly entries: AuditEntry[] };
@@ -34,7 +36,7 @@ export async function judgeChunk(
   deps: ChunkDeps,
   lines: readonly ReadLine[],
 ): Promise<JudgedChunk> {
-  const { run, scope, workspace, ids, now, isWriting } = deps;
+  const { run, scope, workspace, ids, now, isWriting, beside } = deps;
   const { organizationId } = scope;
   const dependants = createDependants(workspace, chunkLines);
   const reader = createReader({ run, scope, workspace, isLocking: isWriting });
@@ -42,7 +44,7 @@ export async function judgeChunk(
   const good = lines.flatMap((one) => ('refusal' in one ? [] : [one]));
 
   async function write(): Promise<void> {
-    if (isWriting) await writeChanges(run, workspace, { organizationId, now });
+    if (isWriting) await writeChanges(run, workspace, { organizationId, now, beside });
     workspace.settle(isWriting);
     if (isWriting) dependants.forget();
   }

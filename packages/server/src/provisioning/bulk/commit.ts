@@ -3,6 +3,7 @@ import { isoTime } from '../../platform/index.ts';
 import type { Scope } from '../scope.ts';
 import { runIn, runOn } from '../store.ts';
 import { type JudgedChunk, judgeChunk } from './chunk.ts';
+import { createCredentials } from './credentials.ts';
 import type { BulkDeps } from './deps.ts';
 import type { ReadLine } from './line.ts';
 import { createWorkspace } from './workspace.ts';
@@ -25,7 +26,9 @@ type Kept = (
   judged: JudgedChunk,
 ) => Promise<void>;
 
-export function createCommit({ database, clock, ids, audit, onWrite }: BulkDeps) {
+export function createCommit({ database, clock, ids, audit, onWrite, tills }: BulkDeps) {
+  const credentials = createCredentials(tills);
+
   /** Imports of one organisation take turns by the chunk: two never make the same thing twice. */
   const once = (scope: Scope, lines: readonly ReadLine[], keep: Kept): Promise<JudgedChunk> =>
     database.transaction(async (trx) => {
@@ -33,7 +36,11 @@ export function createCommit({ database, clock, ids, audit, onWrite }: BulkDeps)
       await run(lockText, [scope.organizationId]);
       const now = isoTime(clock.now());
       const workspace = createWorkspace();
-      const judged = await judgeChunk({ run, scope, workspace, ids, now, isWriting: true }, lines);
+      const beside = credentials.within(trx, workspace);
+      const judged = await judgeChunk(
+        { run, scope, workspace, ids, now, isWriting: true, beside },
+        lines,
+      );
       await keep(trx, judged);
       await audit.recordAll(trx, judged.entries);
       return judged;
@@ -45,6 +52,7 @@ export function createCommit({ database, clock, ids, audit, onWrite }: BulkDeps)
         try {
           const judged = await once(scope, lines, keep);
           if (judged.entries.length > 0) onWrite(scope.organizationId);
+          credentials.committed(scope.organizationId, judged.results);
           return judged;
         } catch (error) {
           if (!isOvertaken(error) || tries === overtakenMax) throw error;
@@ -60,8 +68,8 @@ export function createCommit({ database, clock, ids, audit, onWrite }: BulkDeps)
         const now = isoTime(clock.now());
         const judging = { run, scope, workspace, ids, now, isWriting: false };
         const { results, entries } = await judgeChunk(judging, lines);
-        // What was not made has no identifier.
-        const told = results.map(({ id, ...result }) =>
+        // What was not made has no identifier, and no credentials.
+        const told = results.map(({ id, clientId: _client, clientSecret: _secret, ...result }) =>
           id === undefined || workspace.isMade(id) ? result : { ...result, id },
         );
         return { results: told, entries };

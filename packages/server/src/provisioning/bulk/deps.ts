@@ -1,6 +1,7 @@
 // What an import needs, and what it was asked for.
 import type { Recorder } from '../../audit/index.ts';
 import type { Clock, Database, Ids, Jobs } from '../../platform/index.ts';
+import type { TillApplications } from '../points-of-sale.ts';
 import type { Scope } from '../scope.ts';
 import type { Format } from './progress.ts';
 
@@ -9,6 +10,8 @@ export type BulkDeps = {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly audit: Pick<Recorder, 'recordAll'>;
+  /** Who gives credentials to points of sale. */
+  readonly tills: () => TillApplications;
   /** Left out, what was answered is kept for ever: for tests of other things. */
   readonly jobs?: Pick<Jobs, 'handle' | 'enqueue'> | undefined;
   /** Called after each committed chunk. */

@@ -14,9 +14,10 @@ import { logicalDeviceKind } from '../logical-devices.ts';
 import type { Lookup } from '../lookup.ts';
 import type { Input } from '../resource.ts';
 import { entryOf, newRow, replacedColumns } from '../row-changes.ts';
+import { tillClientId } from '../rules.ts';
 import type { Scope } from '../scope.ts';
 import type { Row } from '../store.ts';
-import { logicalDevices } from '../tables.ts';
+import { logicalDevices, pointsOfSale } from '../tables.ts';
 import type { Counted } from './dependants.ts';
 import { demandPlace, placeWith } from './hardware.ts';
 import { idKey, type Key, ownKey, parentKey, type Within } from './keys.ts';
@@ -30,7 +31,7 @@ export type JudgeDeps = {
   readonly workspace: Workspace;
   readonly dependants: Counted;
   readonly scope: Scope;
-  readonly ids: Pick<Ids, 'uuid'>;
+  readonly ids: Pick<Ids, 'uuid' | 'secret'>;
   readonly now: string;
 };
 
@@ -115,6 +116,14 @@ export function createJudge({ workspace, dependants, scope, ids, now }: JudgeDep
     return [entryOf(logicalDeviceKind, scope, 'linked', { before, after })];
   }
 
+  /** A point of sale has a secret from now on, which this answer tells. */
+  function credentialsOf({ bulkKind }: Line, id: string) {
+    if (bulkKind.kind.table !== pointsOfSale) return {};
+    const clientSecret = ids.secret();
+    workspace.secrets.set(id, clientSecret);
+    return { clientId: tillClientId(id), clientSecret };
+  }
+
   async function create(line: Line, parents: Parents): Promise<Judged> {
     demandOrganization(line, 'create');
     const { kind, isHardware } = line.bulkKind;
@@ -135,7 +144,7 @@ export function createJudge({ workspace, dependants, scope, ids, now }: JudgeDep
     if (isHardware === true && !workspace.isFree(row)) refuseTaken('serialNumber');
     workspace.make(kind.table, row);
     const entries = [entryOf(kind, scope, 'created', { after: row }), ...fill(standing, id)];
-    return { result: answer(line, 'created', row), entries };
+    return { result: { ...answer(line, 'created', row), ...credentialsOf(line, id) }, entries };
   }
 
   async function replace(line: Line, parents: Parents, before: Row): Promise<Judged> {

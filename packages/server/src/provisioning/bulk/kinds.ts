@@ -9,6 +9,8 @@ import {
   MerchantReplacement,
   PhysicalDeviceInput,
   PhysicalDeviceReplacement,
+  PointOfSaleInput,
+  PointOfSaleReplacement,
   StoreInput,
   StoreReplacement,
 } from '@switchyard/contract';
@@ -16,6 +18,7 @@ import type { TObject } from 'typebox';
 import { logicalDeviceKind } from '../logical-devices.ts';
 import { merchantKind } from '../merchants.ts';
 import { physicalDeviceKind } from '../physical-devices.ts';
+import { pointOfSaleKind } from '../points-of-sale.ts';
 import type { Kind } from '../resource.ts';
 import type { Table } from '../store.ts';
 import { storeKind } from '../stores.ts';
@@ -72,6 +75,11 @@ export const place: Parent = {
   column: 'logical_device_id',
 };
 
+/** Credentials are written beside the rows (see `credentials.ts`), and are no matter of judgement. */
+function notHere(): never {
+  throw new Error('whoever judges a line makes no credentials');
+}
+
 /** In the order in which rows are locked and written: parents first. */
 export const bulkKinds: readonly BulkKind[] = [
   {
@@ -113,6 +121,16 @@ export const bulkKinds: readonly BulkKind[] = [
     besides: bulkParents.physicalDevice,
     parents: [merchant, store, place],
     isHardware: true,
+  },
+  {
+    type: 'pointOfSale',
+    kind: pointOfSaleKind(notHere),
+    input: PointOfSaleInput,
+    replacement: PointOfSaleReplacement,
+    deletion: bulkDeletions.pointOfSale,
+    besides: bulkParents.pointOfSale,
+    parents: [merchant, store],
+    within: store,
   },
 ];
 

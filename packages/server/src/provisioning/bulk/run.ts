@@ -1,6 +1,6 @@
 // The story of an import: begin or go on, a chunk at a time, and say at the end how it went.
 import { Refusal, refuse } from '@switchyard/contract';
-import { countAll, summaryOf, textOf, totalOf } from './answers.ts';
+import { countAll, keptText, summaryOf, textOf, totalOf } from './answers.ts';
 import { type Batch, nextBatch, passTo, type Source } from './batch.ts';
 import { createCommit } from './commit.ts';
 import type { Asked, BulkDeps } from './deps.ts';
@@ -108,7 +108,8 @@ export function createBulk(deps: BulkDeps) {
     await commit.write(scope, lines, async (trx, { results }) => {
       const counts = countAll(at.counts, results);
       next = { lines: totalOf(counts), bytes, hash, counts, answers: textOf(results) };
-      await progress.advance(trx, name, leaseId, { ...next, results, isLast });
+      const kept = { ...next, answers: keptText(results) };
+      await progress.advance(trx, name, leaseId, { ...kept, results, isLast });
     });
     return next;
   }

@@ -143,6 +143,8 @@ export function createWorkspace() {
   return {
     mark,
     isMade,
+    /** Of points of sale that lines made: told once, and kept nowhere. */
+    secrets: new Map<string, string>(),
     isRead,
     serials,
     entriesOf: (table: Table): ReadonlyMap<string, Entry> => shelfOf(table).entries,

@@ -15,7 +15,16 @@ export class Overtaken extends Error {
 
 type Change = { readonly before: Row; readonly after: Row };
 
-function changesIn(entries: ReadonlyMap<string, Entry>) {
+/** The rows of one table, as they are now and as they were. */
+export type Changes = {
+  readonly made: readonly Row[];
+  readonly changed: readonly Change[];
+  readonly removed: readonly Row[];
+};
+
+export type Beside = (table: Table, changes: Changes) => Promise<void>;
+
+function changesIn(entries: ReadonlyMap<string, Entry>): Changes {
   const made: Row[] = [];
   const changed: Change[] = [];
   const removed: Row[] = [];
@@ -52,6 +61,8 @@ async function updateAll(run: Run, table: Table, rows: readonly Row[]): Promise<
 
 type Removal = { readonly organizationId: string; readonly now: string };
 
+type Writing = Removal & { readonly beside?: Beside | undefined };
+
 async function removeAll(
   run: Run,
   table: Table,
@@ -71,7 +82,7 @@ async function removeAll(
 async function moveTerminals(
   run: Run,
   organizationId: string,
-  { made, changed, removed }: ReturnType<typeof changesIn>,
+  { made, changed, removed }: Changes,
 ): Promise<void> {
   const other = changed.filter(({ before, after }) => terminalKey(before) !== terminalKey(after));
   const left = [...removed, ...other.map(({ before }) => before)];
@@ -86,7 +97,7 @@ async function moveTerminals(
 export async function writeChanges(
   run: Run,
   workspace: Workspace,
-  removal: Removal,
+  { beside, ...removal }: Writing,
 ): Promise<void> {
   for (const table of tables) {
     const changes = changesIn(workspace.entriesOf(table));
@@ -98,5 +109,6 @@ export async function writeChanges(
     );
     await insertAll(run, table, changes.made);
     if (table === physicalDevices) await moveTerminals(run, removal.organizationId, changes);
+    await beside?.(table, changes);
   }
 }

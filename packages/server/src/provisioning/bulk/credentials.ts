@@ -1,0 +1,36 @@
+// The credentials of points of sale that lines make, change and remove: in one commit with their rows.
+import type { BulkResult } from '@switchyard/contract';
+import type { Kysely } from 'kysely';
+import { pointOfSaleKind, type TillApplications } from '../points-of-sale.ts';
+import { tillClientId } from '../rules.ts';
+import { pointsOfSale } from '../tables.ts';
+import type { Workspace } from './workspace.ts';
+import type { Beside } from './writer.ts';
+
+export function createCredentials(tills: () => TillApplications) {
+  const { beside = {} } = pointOfSaleKind(tills);
+
+  return {
+    /** One after the other: each is an application of its own, with a hash of its secret. */
+    within:
+      (trx: Kysely<unknown>, { secrets }: Workspace): Beside =>
+      async (table, { made, changed, removed }) => {
+        if (table !== pointsOfSale) return;
+        for (const row of made) {
+          const clientSecret = secrets.get(String(row[pointsOfSale.id]));
+          await beside.created?.(trx, row, { clientSecret });
+        }
+        for (const { before, after } of changed) await beside.replaced?.(trx, after, before);
+        for (const row of removed) await beside.removed?.(trx, row);
+      },
+
+    /** Until the commit others would read the old rows again. */
+    committed(organizationId: string, results: readonly BulkResult[]): void {
+      for (const { type, status, id } of results) {
+        if (type !== 'pointOfSale' || id === undefined) continue;
+        if (status !== 'replaced' && status !== 'deleted') continue;
+        tills().changed({ organizationId, clientId: tillClientId(id) });
+      }
+    },
+  };
+}
