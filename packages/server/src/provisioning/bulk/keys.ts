@@ -74,7 +74,7 @@ export type FindKnown = (table: Table, key: Key) => string | undefined;
 
 /** One line's wish in one table; a parent that is found nowhere may be made by a line before it. */
 function wantedBy(line: Line, table: Table, find: FindKnown): Wanted | undefined {
-  const { parents, kind } = line.bulkKind;
+  const { parents, kind, within: ownWithin } = line.bulkKind;
   const parentIds = new Map<string, string>();
   let within: Within | undefined;
   for (const parent of parents) {
@@ -82,6 +82,8 @@ function wantedBy(line: Line, table: Table, find: FindKnown): Wanted | undefined
     if (key === undefined) continue;
     if (parent.table === table) return { table, key, isTaken: table === place.table };
     const id = key.by === 'id' ? key.id : find(parent.table, key);
+    // What is looked for below nothing can be looked for before its place was made.
+    if (id === undefined && ownWithin === undefined) break;
     if (id === undefined) return undefined;
     within = { column: parent.column, id };
     parentIds.set(parent.member, id);
