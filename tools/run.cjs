@@ -1,15 +1,20 @@
 // Starts every command of this repository: installs the locked packages where they are lacking,
-// finds Node 24, and runs the target under it. Plain JavaScript for any Node since 14, because
-// this is the one file that a machine's own Node has to understand.
+// finds Node 24, and runs the target under it. Plain JavaScript for any Node since 14: this and
+// packages/cli/bin are all that a machine's own Node has to understand.
 'use strict';
 
-const { spawn, spawnSync } = require('node:child_process');
+const { spawnSync } = require('node:child_process');
 const crypto = require('node:crypto');
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
+const {
+  bundledNode,
+  isNewEnough,
+  nodeMajor,
+  runUnder,
+} = require('../packages/cli/bin/node-24.cjs');
 
-const nodeMajor = 24;
 const npmMajor = 7;
 // Everything, whatever the caller's own npm settings leave out; and no warnings that the machine's
 // Node is old, since the packages never run under it.
@@ -206,9 +211,9 @@ function setUp() {
 }
 
 function findNode() {
-  if (parseInt(process.versions.node, 10) >= nodeMajor) return process.execPath;
-  const bundled = path.join(modules, `node-${process.platform}-${process.arch}`, 'bin', 'node');
-  if (fs.existsSync(bundled)) return bundled;
+  if (isNewEnough()) return process.execPath;
+  const bundled = bundledNode(root);
+  if (bundled !== undefined) return bundled;
   throw new SetupFault(
     `Switchyard needs Node.js ${nodeMajor}; this is ${process.versions.node} on ${process.platform}-${process.arch}, ` +
       `for which no copy is bundled. Install Node.js ${nodeMajor} from https://nodejs.org and start again.`,
@@ -247,19 +252,9 @@ function run(target, args) {
   const script = path.join(root, target.script);
   if (!fs.existsSync(script)) throw new SetupFault(`${target.script} is missing.`);
   const all = [...flagsFor(target), script, ...(target.args || []), ...args];
-  const child = spawn(node, all, { stdio: 'inherit', env: environmentFor(node) });
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
-    // A terminal sends Ctrl-C to the child as well: passing it on would count it twice.
-    process.on(signal, () => (signal === 'SIGINT' && process.stdin.isTTY) || child.kill(signal));
-  }
-  child.on('error', (fault) =>
+  runUnder(node, all, environmentFor(node), (fault) =>
     end(new SetupFault(`${node} could not be started: ${fault.message}`)),
   );
-  child.on('exit', (code, signal) => {
-    if (signal === null) process.exit(code);
-    process.removeAllListeners(signal);
-    process.kill(process.pid, signal);
-  });
 }
 
 function usage() {

@@ -1,9 +1,11 @@
 // docs/reference/cli.md: every command with its options, as the command itself tells them; and how it ends.
-import type { Command, Option } from 'commander';
 import { estateSchema } from '../../packages/cli/src/estate/schema.ts';
 import { type ExitName, exitCodes, exitMeanings } from '../../packages/cli/src/exit-codes.ts';
 import { createProgram } from '../../packages/cli/src/program.ts';
 import { code, table } from './markdown.ts';
+
+type Command = ReturnType<typeof createProgram>;
+type Option = Command['options'][number];
 
 const opening = `# The command line
 

@@ -162,26 +162,7 @@ function addOffers(services: Command, { act }: Runner): void {
     );
 }
 
-export function addServiceCommands(program: Command, runner: Runner): void {
-  const { act } = runner;
-  const services = program
-    .command('services')
-    .summary('the service catalogue')
-    .description('Services: declared, subscribed to, switched on and off.');
-  addOffers(services, runner);
-  services
-    .command('subscribe <services...>')
-    .description(
-      'Subscribes the organisation to a package, by its id, or to a new one of these services.',
-    )
-    .option('--package <name>', 'the name of the new package')
-    .addHelpText(
-      'after',
-      '\nExample:\n  $ switchyard services subscribe "Loyalty points" --package Loyalty',
-    )
-    .action(
-      act<{ package?: string }>((kit, names, options) => subscribe(kit, names, options.package)),
-    );
+function addSwitches(services: Command, { act }: Runner): void {
   placeOptions(services.command('activate <service>'))
     .description('Switches a service on: for the organisation, or at the level that is named.')
     .option('--parameters <json>', 'parameters: JSON, or @file')
@@ -216,6 +197,29 @@ export function addServiceCommands(program: Command, runner: Runner): void {
         return undefined;
       }),
     );
+}
+
+export function addServiceCommands(program: Command, runner: Runner): void {
+  const { act } = runner;
+  const services = program
+    .command('services')
+    .summary('the service catalogue')
+    .description('Services: declared, subscribed to, switched on and off.');
+  addOffers(services, runner);
+  services
+    .command('subscribe <services...>')
+    .description(
+      'Subscribes the organisation to a package, by its id, or to a new one of these services.',
+    )
+    .option('--package <name>', 'the name of the new package')
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ switchyard services subscribe "Loyalty points" --package Loyalty',
+    )
+    .action(
+      act<{ package?: string }>((kit, names, options) => subscribe(kit, names, options.package)),
+    );
+  addSwitches(services, runner);
   services
     .command('status <device>')
     .description('How the services stand at a logical device, level by level.')

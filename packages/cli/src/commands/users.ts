@@ -29,6 +29,12 @@ export async function userDomainOf(kit: Kit): Promise<string> {
   return userDomainId ?? fail('notFound', 'That organisation has no user domain of its own.');
 }
 
+/** Without the identifier of the entity, which is the same in all of them. */
+const groupNames = (groups: unknown): string[] =>
+  (Array.isArray(groups) ? groups : []).map((group) =>
+    String(group).replace(/^[0-9a-f-]{36}_/, ''),
+  );
+
 const usersPath = async (kit: Kit) =>
   `/user-management/v2/user-domains/${await userDomainOf(kit)}/users`;
 
@@ -73,7 +79,7 @@ function addReads(users: Command, { act }: Runner): void {
           column('username'),
           column('email'),
           column('status'),
-          column('groups'),
+          { title: 'GROUPS', of: ({ groups }) => groupNames(groups) },
         ]);
         return undefined;
       }),

@@ -1,6 +1,6 @@
 /** Where the things of each kind live at the server, and how its words become those of the file. */
 import { kindOf } from './kinds.ts';
-import { isObject, type Json, type KindName, type Members, type Thing } from './model.ts';
+import type { Json, KindName, Members, Thing } from './model.ts';
 
 export type View = Readonly<Record<string, Json>>;
 
@@ -225,5 +225,3 @@ export function isMadeByPlatform(
     /^device-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(clientId)
   );
 }
-
-export const isView = (value: unknown): value is View => isObject(value);
