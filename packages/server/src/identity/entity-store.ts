@@ -136,12 +136,20 @@ export function createEntityStore(database: Database) {
     async destroyOfAccount(
       organizationId: string,
       accountId: string,
-      which: { readonly uid?: string | undefined; readonly exceptUid?: string | undefined } = {},
+      which: {
+        readonly uid?: string | undefined;
+        readonly exceptUid?: string | undefined;
+        readonly exceptModel?: string | undefined;
+      } = {},
     ): Promise<void> {
       await database.query(
         `DELETE FROM oidc_entities WHERE organization_id = $1 AND account_id = $2
-           AND ($3::text IS NULL OR uid = $3) AND ($4::text IS NULL OR uid IS DISTINCT FROM $4)`,
-        [organizationId, accountId, which.uid ?? null, which.exceptUid ?? null],
+           AND ($3::text IS NULL OR uid = $3) AND ($4::text IS NULL OR uid IS DISTINCT FROM $4)
+           AND ($5::text IS NULL OR model <> $5)`,
+        [
+          ...[organizationId, accountId, which.uid ?? null, which.exceptUid ?? null],
+          which.exceptModel ?? null,
+        ],
       );
     },
 

@@ -163,8 +163,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
     ...{ database, clock, ids, log, masterKey, revision, authUrl },
     ...{ jobs: deps.jobs, mail: deps.mail, limits: deps.attemptLimits, environment },
     strength: deps.passwordStrength,
-    endSessions: (organizationId, userId, exceptSessionId) =>
-      flows.sessions.endAll(organizationId, userId, exceptSessionId),
+    endSessions: (...which) => flows.sessions.endAll(...which),
   });
   const findUser = accounts.find;
   const verifyToken = createVerifyToken({ realms, applications, findUser, clock, revision });

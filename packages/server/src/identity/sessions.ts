@@ -89,6 +89,9 @@ function directFacts(family: Family, kind: SessionFacts['kind']): SessionFacts {
   };
 }
 
+/** Between two pages of a sign-in that is not over. */
+export const pageStepModel = 'PageStep';
+
 export function createSessions({ entities, families, clock, providerOf, findUser }: Deps) {
   async function endFamilies(organizationId: string, ending: Ending): Promise<void> {
     await families.end(organizationId, ending);
@@ -104,8 +107,12 @@ export function createSessions({ entities, families, clock, providerOf, findUser
     organizationId: string,
     userId: string,
     exceptSessionId?: string,
+    keepsUnfinished = false,
   ): Promise<void> {
-    await entities.destroyOfAccount(organizationId, userId, { exceptUid: exceptSessionId });
+    await entities.destroyOfAccount(organizationId, userId, {
+      exceptUid: exceptSessionId,
+      exceptModel: keepsUnfinished ? pageStepModel : undefined,
+    });
     await endFamilies(organizationId, { userId, exceptSessionId });
   }
 

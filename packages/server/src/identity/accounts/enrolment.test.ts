@@ -44,6 +44,7 @@ describe('enrolment', () => {
     const done = await scene.accounts.confirmOtp(user, code, origin);
     assert.equal(new Set(done?.recoveryCodes).size, 10);
     assert.equal((await find(user))?.secondFactor, 'On');
+    assert.equal(scene.ended.at(-1), user.userId, 'who came in by the password alone is out');
     assert.equal((await scene.attempt(user, { otp: code })).ok, false, 'the code is spent');
     scene.clock.advance(30_000);
     assert.ok((await scene.attempt(user, { otp: codeOf(secret, now()) })).ok);

@@ -10,7 +10,7 @@ import type { OneTimePasswords } from './one-time-passwords.ts';
 import type { Post } from './post.ts';
 import type { SignIns } from './sign-ins.ts';
 import type { UserStore } from './store.ts';
-import type { Origin, User } from './types.ts';
+import type { EndSessions, Origin, User } from './types.ts';
 
 /** A secret that was shown and never confirmed is forgotten. */
 const pendingMs = 3_600_000;
@@ -25,6 +25,7 @@ type Deps = {
   readonly signIns: SignIns;
   readonly post: Post;
   changed(organizationId: string, userId: string): void;
+  endSessions: EndSessions;
 };
 
 export function createEnrolment(deps: Deps) {
@@ -57,11 +58,15 @@ export function createEnrolment(deps: Deps) {
       return shown(user, secret);
     },
 
-    /** The codes are shown this once. Undefined: the code is wrong, or nothing was begun. */
+    /**
+     * The codes are shown this once. Whoever came in before, with less than is asked for from now on, is
+     * signed out; but not the session that sets it up. Undefined: the code is wrong, or nothing was begun.
+     */
     async confirm(
       user: User,
       code: string,
       origin: Origin,
+      keptSessionId?: string,
     ): Promise<{ recoveryCodes: string[] } | undefined> {
       const at = clock.now();
       const pending = await store.pending(user, at - pendingMs);
@@ -92,6 +97,7 @@ export function createEnrolment(deps: Deps) {
       if (!isConfirmed) return undefined;
       post.poke();
       deps.changed(user.organizationId, user.userId);
+      await deps.endSessions(user.organizationId, user.userId, keptSessionId, true);
       return { recoveryCodes };
     },
 

@@ -25,7 +25,7 @@ import { createSignIn } from './sign-in.ts';
 import { createSignInStore } from './sign-in-store.ts';
 import { createSignIns } from './sign-ins.ts';
 import { createUserStore, replacePassword, type UserStore } from './store.ts';
-import type { NewUser, User, Within } from './types.ts';
+import type { EndSessions, NewUser, User, Within } from './types.ts';
 import { createUpkeep } from './upkeep.ts';
 
 export type { Accounts } from './accounts.ts';
@@ -61,7 +61,7 @@ export type AccountsDeps = {
   readonly jobs?: Pick<Jobs, 'handle' | 'enqueue' | 'poke'> | undefined;
   readonly mail?: Pick<Mail, 'send'> | undefined;
   /** Ends the user's sessions and refresh families, but that of `exceptSessionId`. */
-  endSessions(organizationId: string, userId: string, exceptSessionId?: string): Promise<void>;
+  endSessions: EndSessions;
   readonly limits?: AttemptLimits | undefined;
   /** Left out: argon2id; a test may count. */
   readonly passwords?: Passwords | undefined;
@@ -105,10 +105,11 @@ export function createAccounts(deps: AccountsDeps): Accounts {
     await deps.endSessions(organizationId, userId);
   }
 
-  const enrolment = createEnrolment({ ...made, oneTimePasswords, signIns });
+  const { endSessions } = deps;
+  const enrolment = createEnrolment({ ...made, oneTimePasswords, signIns, endSessions });
   const passkeys = createPasskeys({ ...made, settle: signIn.settlePasskey });
   const links = createLinks({ ...made, jobs, limits, newHash, ended });
-  const upkeep = createUpkeep({ ...made, links, endSessions: deps.endSessions });
+  const upkeep = createUpkeep({ ...made, links, endSessions });
   const create = createMaking({ ...made, environment, oneTimePasswords, newHash });
 
   return {

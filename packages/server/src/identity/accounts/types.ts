@@ -58,6 +58,14 @@ export type User = {
   readonly updatedAt: number;
 };
 
+/** All of a user, or all but one; sign-ins that are not over yet go too, unless they are to be kept. */
+export type EndSessions = (
+  organizationId: string,
+  userId: string,
+  exceptSessionId?: string,
+  keepsUnfinished?: boolean,
+) => Promise<void>;
+
 /** Where an attempt comes from; for the limits and the audit. */
 export type Origin = {
   readonly address: string;

@@ -38,6 +38,7 @@ export function createAccountChanges(deps: Deps) {
       place: visit.place,
       base: visit.base,
       isRequired: false,
+      keptSessionId: visit.session.sessionId,
       userId: visit.user.userId,
       done: async ({ methods }) =>
         account.saved(visit, methods.includes('otp') ? 'codes' : 'recovery'),

@@ -170,11 +170,14 @@ describe('the account page', () => {
     const person = await createPerson(pages.realm);
     const [browser, account] = await signIn(person);
     assert.match(account.text, /Set up one-time codes first/, 'passkeys come after');
+    const [byPassword] = await signIn(person);
     const page = await unlock(browser, person, 'one-time-code');
     const [, key = ''] = /<code class="key">([^<]+)</.exec(page.text) ?? [];
     const otpSecret = key.replaceAll(' ', '');
     const shown = await submit(browser, page, { code: codeOf({ otpSecret }) });
     assert.match(shown.text, /Save your recovery codes/);
+    const both = await Promise.all([byPassword, browser].map(isSignedIn));
+    assert.deepEqual(both, [false, true], 'a password alone is no longer enough');
     const on = await followed(browser, await submit(browser, shown, { saved: 'yes' }));
     assert.match(on.text, /One-time codes are set up/);
     assert.match(on.text, /aria-label="Replace one-time codes"/);

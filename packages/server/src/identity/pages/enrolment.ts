@@ -15,6 +15,8 @@ export type EnrolmentFlow = {
   readonly place: string;
   readonly base: string;
   readonly isRequired: boolean;
+  /** Left out where nobody is signed in yet: every session ends then. */
+  readonly keptSessionId?: string | undefined;
   readonly leadsTo?: string | undefined;
   /** After the recovery codes are saved. */
   done(step: Step): Promise<FastifyReply>;
@@ -90,7 +92,7 @@ export function createEnrolment({ accounts, visits, answers, steps }: Deps) {
       if (step?.name !== 'enrol') return answers.goTo(visit, base);
       const user = await demandUser(flow, step);
       const code = (visit.request.body['code'] ?? '').replaceAll(/\s/g, '');
-      const confirmed = await accounts.confirmOtp(user, code, originOf(visit));
+      const confirmed = await accounts.confirmOtp(user, code, originOf(visit), flow.keptSessionId);
       if (confirmed === undefined) return showSecret(flow, step, true);
       await steps.put(at, { ...step, name: 'save', methods: [...step.methods, 'otp'] });
       return showCodes(flow, confirmed.recoveryCodes);

@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto';
 import type { Clock } from '../../platform/index.ts';
 import type { Accounts, Method, User } from '../accounts/index.ts';
 import type { EntityStore } from '../entity-store.ts';
+import { pageStepModel as model } from '../sessions.ts';
 import { isStanding } from '../standing.ts';
 import { PageFault } from './faults.ts';
 
@@ -22,7 +23,6 @@ export type Step = {
 
 /** Long enough to install an application on a phone. */
 export const stepSeconds = 900;
-const model = 'PageStep';
 
 /** The organisation, the browser, and the flow or session in it. */
 export type StepPlace = {
