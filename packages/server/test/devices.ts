@@ -13,6 +13,7 @@ import {
   createIdentity,
   deviceListener,
   type Identity,
+  type RecordChange,
   type TokenLimits,
 } from '../src/identity/index.ts';
 import { createLog, type Database, systemIds } from '../src/platform/index.ts';
@@ -157,6 +158,7 @@ export async function openDevices(
     authorityFile?: string;
     trustedProxy?: readonly string[];
     tokenLimits?: TokenLimits;
+    recordChange?: RecordChange;
     /** Opens further rooms, behind the same listeners. */
     register?: (
       app: FastifyInstance,
@@ -189,6 +191,7 @@ export async function openDevices(
     masterKey,
     passwordStrength: sharedStrength,
     ...(options.tokenLimits === undefined ? {} : { tokenLimits: options.tokenLimits }),
+    ...(options.recordChange === undefined ? {} : { recordChange: options.recordChange }),
     findDevice: provisioning.findDevice,
     findHardware: async (scope, id) => (await provisioning.physicalDevices.get(scope, id)).view,
     nameMerchant: async (organization, id) =>

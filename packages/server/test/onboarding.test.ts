@@ -101,6 +101,12 @@ describe('onboarding', () => {
     const user = await on.house.identity.accounts.find(body.organizationId, body.userId);
     assert.deepEqual(user?.groups, [`${body.organizationId}_org_admin`]);
     assert.deepEqual([user?.secondFactor, user?.emailVerified], ['On', true]);
+    const records = await (await testDatabase()).query<{ action: string }>(
+      'SELECT action FROM audit_records WHERE organization_id = $1 ORDER BY sequence',
+      [body.organizationId],
+    );
+    const actions = records.map(({ action }) => action);
+    assert.deepEqual(actions.slice(-2), ['userDomain.created', 'user.created']);
     const done = await until(async () => {
       const now = await read(signUpId);
       return now.status === 'Approved' ? now : undefined;

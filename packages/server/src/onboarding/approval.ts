@@ -46,8 +46,19 @@ export function createApproval(deps: ApprovalDeps) {
       groups: [`${organizationId}_org_admin`],
       secondFactor: 'Required' as const,
     };
-    await accounts.invite(wanted, (trx, { after }) => tellOf(trx, after));
+    await accounts.invite(wanted, async (trx, { after }) => {
+      await tellDomain(trx, organizationId, userDomainId);
+      await tellOf(trx, after);
+    });
   }
+
+  const tellDomain = (trx: Kysely<unknown>, organizationId: string, id: string): Promise<void> =>
+    audit.record(trx, {
+      ...platformAuthor,
+      organizationId,
+      action: 'userDomain.created',
+      entity: { type: 'userDomain', id },
+    });
 
   const tellOf = (trx: Kysely<unknown>, user: User): Promise<void> =>
     audit.record(trx, {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type Answer, type DeviceScene, openDevices, type Shown } from '../../../test/devices.ts';
+import type { Change } from '../changes.ts';
 
 const path = '/oauth2-mtls/v1/merchants-credentials';
 
@@ -10,8 +11,10 @@ function assertRefused({ status, body }: Answer, expected: number, code: string)
 
 describe('merchants-credentials', () => {
   let scene: DeviceScene;
+  const changes: Change[] = [];
   before(async () => {
-    scene = await openDevices();
+    const recordChange = async (_trx: unknown, change: Change) => void changes.push(change);
+    scene = await openDevices({ recordChange });
   });
   after(() => scene.close());
 
@@ -43,6 +46,20 @@ describe('merchants-credentials', () => {
       });
       assert.match(clientSecret, /^[A-Za-z0-9_-]{43}$/);
     }
+  });
+
+  it('tells the audit that a secret was made, and not which', async () => {
+    const place = await scene.place();
+    const shown = await scene.certify(place.physicalDeviceId);
+    const { body } = await ask(shown);
+    const [told, ...others] = changes.filter(
+      ({ action, entity }) =>
+        action === 'deviceCertificate.secretMade' && entity.id === shown.thumbprint,
+    );
+    assert.deepEqual(others, []);
+    assert.deepEqual(told?.after, { clientId: `device-${place.merchantId}` });
+    assert.equal(told?.entity.merchantId, place.merchantId);
+    assert.equal(JSON.stringify(changes).includes(body[0].clientSecret), false);
   });
 
   it('of many calls at once two secrets are left, and the last one answers', async () => {

@@ -76,6 +76,7 @@ export function createDevices(deps: DevicesDeps): Devices {
     judge: createCertificateJudge({ authorities, store, clock, revision }),
     clock,
   });
+  const { recordChange = recordNothing } = deps;
   const certificates = createDeviceCertificates({
     authorities,
     store,
@@ -85,9 +86,9 @@ export function createDevices(deps: DevicesDeps): Devices {
     log: deps.log,
     revision,
     certificateDays: settings.deviceCertificateDays ?? certificateDaysDefault,
-    recordChange: deps.recordChange ?? recordNothing,
+    recordChange,
   });
-  const secrets = createDeviceSecrets({ database, clock, ids });
+  const secrets = createDeviceSecrets({ database, clock, ids, recordChange });
   const findPresented = createFindPresented({ findDevice, findHardware });
   const credentials = createDeviceCredentials({
     applications,

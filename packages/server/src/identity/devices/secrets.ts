@@ -2,21 +2,28 @@
 import { refuse } from '@switchyard/contract';
 import { sql } from 'kysely';
 import { type Clock, type Database, type Ids, isoTime } from '../../platform/index.ts';
+import type { RecordChange } from '../changes.ts';
 import { hashSecret } from '../secrets.ts';
 import type { PresentedDevice } from './presented.ts';
 
 /** So long a secret lives on beside the next one: another call of the device may still carry it. */
 const overlapMs = 600_000;
 
-type Deps = { readonly database: Database; readonly clock: Clock; readonly ids: Ids };
+type Deps = {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly recordChange: RecordChange;
+};
 type Bound = Pick<PresentedDevice, 'organizationId' | 'thumbprint'>;
+type Placed = Bound & Pick<PresentedDevice, 'place'>;
 
 export type DeviceSecrets = ReturnType<typeof createDeviceSecrets>;
 
-export function createDeviceSecrets({ database, clock, ids }: Deps) {
+export function createDeviceSecrets({ database, clock, ids, recordChange }: Deps) {
   return {
     /** Of any number of calls at once the last two secrets are alive, as if they came in a row. */
-    async mint({ organizationId, thumbprint }: Bound, clientId: string): Promise<string> {
+    async mint({ organizationId, thumbprint, place }: Placed, clientId: string): Promise<string> {
       const secret = ids.secret();
       const now = clock.now();
       const isMinted = await database.transaction(async (trx) => {
@@ -36,6 +43,13 @@ export function createDeviceSecrets({ database, clock, ids }: Deps) {
             (organization_id, client_id, secret_hash, thumbprint, created_at)
           VALUES (${organizationId}, ${clientId}, ${hashSecret(secret)}, ${thumbprint},
             ${isoTime(now)})`.execute(trx);
+        const { merchantId } = place;
+        await recordChange(trx, {
+          organizationId,
+          action: 'deviceCertificate.secretMade',
+          entity: { type: 'deviceCertificate', id: thumbprint, merchantId },
+          after: { clientId },
+        });
         return true;
       });
       return isMinted
