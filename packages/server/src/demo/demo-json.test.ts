@@ -60,6 +60,8 @@ describe('demo.json', () => {
     assert.equal(facts.userDomainId, 'demo');
     assert.equal(facts.mailDir, '/srv/pay/.switchyard/mail');
     assert.equal(facts.metricsUrl, 'http://127.0.0.1:9464');
+    assert.equal(facts.portalUrl, 'https://localhost:8443/portal');
+    assert.equal(facts.providerPortalUrl, 'https://localhost:8443/provider-portal');
     assert.ok(facts.merchants.length >= 2);
     assert.ok(facts.merchants.every(({ stores }) => stores.length >= 2));
     assert.ok(facts.devices.length >= 4);

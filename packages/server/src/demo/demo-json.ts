@@ -41,6 +41,9 @@ export type DemoFacts = {
   readonly baseUrl: string;
   readonly authUrl: string;
   readonly deviceAuthUrl: string;
+  /** Of an acquirer and of a service provider. */
+  readonly portalUrl: string;
+  readonly providerPortalUrl: string;
   readonly metricsUrl: string;
   readonly caFile?: string;
   /** Where mail lands that nobody sends. */
@@ -173,6 +176,8 @@ export function factsOf(
     baseUrl,
     authUrl,
     deviceAuthUrl,
+    portalUrl: `${baseUrl}/portal`,
+    providerPortalUrl: `${baseUrl}/provider-portal`,
     metricsUrl: `http://${metricsHost}:${metricsPort}`,
     ...(caFile === undefined ? {} : { caFile }),
     mailDir: mailDirOf(addresses),
