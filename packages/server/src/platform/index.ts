@@ -36,13 +36,13 @@ export { createMail, type Mail, type MailDeps, type MailMessage } from './mail.t
 export { mailDirOf } from './mail-catcher.ts';
 export { createMetrics, type Metrics } from './metrics.ts';
 export { type MigrateDeps, migrate } from './migrations.ts';
-export { nearestName } from './nearest-name.ts';
 export {
   createMonitoring,
   type Monitoring,
   type MonitoringOptions,
   type ReadinessCheck,
 } from './monitoring.ts';
+export { nearestName } from './nearest-name.ts';
 export {
   createOutbox,
   type Outbox,
