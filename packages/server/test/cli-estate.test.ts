@@ -136,6 +136,41 @@ merchants: [{ externalId: cake, name: Cake, country: FR, mcc: "5462", timeZone: 
   });
 });
 
+test('organisations below, with people in domains of their own', async () => {
+  const { mark } = estateNames();
+  const shop = 'name: Shop, country: FR, mcc: "5462", timeZone: Europe/Paris';
+  const file = line.file(
+    'below.yaml',
+    `format: switchyard-estate/1
+organizations:
+  - organization: { externalId: west, name: West, userDomainId: west-${mark} }
+    merchants: [{ externalId: m, ${shop}, stores: [{ name: S }] }]
+    users: [{ username: wendy, email: wendy@shop.example, merchant: m, groups: [merchant_manager] }]
+    organizations:
+      - { organization: { name: Deep }, merchants: [{ ${shop} }] }
+`,
+  );
+  const made = await line.run(['estate', 'import', file, '--json']);
+  assert.equal(made.code, 0, made.stdout + made.stderr);
+  assert.deepEqual(countsOf(made.json()), { ...nothing, created: 6 });
+  const again = await line.run(['estate', 'import', file, '--json']);
+  assert.deepEqual(countsOf(again.json()), nothing);
+  const found = await line.run(['api', 'GET', '/provisioning/v2/organizations', '--paginate']);
+  const all = found.stdout
+    .trimEnd()
+    .split('\n')
+    .map((row) => JSON.parse(row));
+  const { organizationId } = all.find(({ externalId }) => externalId === 'west');
+  const people = await line.run(['users', 'list', '--organization', organizationId, '--json']);
+  assert.deepEqual(
+    people.json().items.map(({ username }: { username: string }) => username),
+    ['wendy'],
+  );
+  await line.run(['estate', 'export', '--out', 'all.yaml']);
+  const diff = await line.run(['estate', 'diff', 'all.yaml', '--exit-code']);
+  assert.equal(diff.code, 0, diff.stdout);
+});
+
 describe('what goes wrong', () => {
   test('every fault of the file at once, with its line; nothing is sent', async () => {
     const file = line.file(

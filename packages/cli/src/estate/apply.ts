@@ -47,6 +47,12 @@ function failureOf({ action, thing }: Change, error: CommandFault): Failure {
   return { thing: nameOf(thing), action, message, ...(typeof code === 'string' ? { code } : {}) };
 }
 
+/** An organisation below has people where it has a user domain of its own. */
+function domainOf({ organization, present }: Plan): string | undefined {
+  const { userDomainId } = { ...present?.organization.members, ...organization.members };
+  return typeof userDomainId === 'string' ? userDomainId : undefined;
+}
+
 /** Ids of wanted things: those that are there, and those that were made a moment ago. */
 function createIds({ wanted, present, matches }: Plan) {
   const ids = new Map<string, string>();
@@ -165,7 +171,7 @@ export async function applyPlan(
     for (const below of each.below) {
       const id = await organization(below, reader);
       if (id === undefined) continue;
-      const userDomainId = below.present === undefined ? undefined : at.userDomainId;
+      const userDomainId = domainOf(below);
       await apply(below, api.within(id), { organizationId: id, userDomainId });
     }
   }
