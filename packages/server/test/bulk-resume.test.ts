@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { bulkLimits } from '@switchyard/contract';
+import { pause } from '../src/platform/index.ts';
 import { type BulkScene, jsonLines, merchantLine, openBulk, placeLine, storeLine } from './bulk.ts';
 import { eventually } from './eventually.ts';
 import { assertRefused } from './provisioning.ts';
@@ -104,6 +105,26 @@ describe('a bulk import that is sent again', () => {
     );
     assert.deepEqual(resumed.summary?.created, lines.length);
     assert.equal(await countOf('c'), 1300);
+  });
+
+  test('whoever hangs up at any moment leaves its name free', async () => {
+    const lines = estate('i', 1100);
+    for (const afterMs of [0, 5, 20, 60, 120]) {
+      const { request, answered } = scene.open({ key: 'i' });
+      const broken = answered.catch(() => undefined);
+      request.end(jsonLines(lines));
+      await pause(afterMs);
+      request.destroy();
+      await broken;
+      // Sooner than a lease would end by itself.
+      await eventually('the name to be free', async () => {
+        const { status, body } = await scene.call('org', 'GET', '/bulk/i');
+        return status === 404 || body['state'] !== 'Running';
+      });
+    }
+    const done = await scene.lines(lines, { key: 'i' });
+    assert.equal(done.summary?.created, lines.length, done.text.slice(0, 300));
+    assert.equal(await countOf('i'), 1100);
   });
 
   test('two at once under one name: one of them runs', async () => {

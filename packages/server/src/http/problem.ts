@@ -28,6 +28,8 @@ const transportRefusals: Record<string, () => Refusal> = {
   FST_ERR_MAX_PARAM_LENGTH: () =>
     new Refusal('uri_too_long', 'A part of the path is longer than the limit.'),
   ECONNRESET: () => new Refusal('request_malformed', 'The body ended early.'),
+  ERR_STREAM_PREMATURE_CLOSE: () =>
+    new Refusal('request_malformed', 'The connection closed before the answer was through.'),
 };
 
 /** Nothing for a fault of ours, which the caller learns nothing about. */

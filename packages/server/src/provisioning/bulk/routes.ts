@@ -16,6 +16,7 @@ import type { Ids } from '../../platform/index.ts';
 import { refuseUnknown } from '../errors.ts';
 import { type Scope, scopeOf } from '../scope.ts';
 import type { Format, ImportName } from './progress.ts';
+import { readAhead } from './read-ahead.ts';
 import type { Bulk } from './run.ts';
 
 const url = '/provisioning/v2/bulk';
@@ -108,11 +109,14 @@ function registerImport(app: FastifyInstance, bulk: Bulk, ids: Pick<Ids, 'uuid'>
       const { query, headers, caller } = request;
       const bulkId = nameOf(headers[idempotencyKeyHeader], query.bulkId) ?? ids.uuid();
       const scope = scopeOf(caller, request.id);
-      const body = request.body as AsyncIterable<Buffer>;
+      const { bytes: body, close } = readAhead(request.body as Readable);
       const asked = { scope, body, bulkId, format: formatOf(headers['content-type']) };
       const answers = query.dryRun === true ? bulk.try(asked) : bulk.run(asked);
       // A fault before the first answer is a problem of its own; later ones stand in the summary.
-      const first = await answers.next();
+      const first = await answers.next().catch((error: unknown) => {
+        close();
+        throw error;
+      });
       const all = async function* () {
         if (first.done !== true) yield first.value;
         yield* answers;
@@ -120,7 +124,13 @@ function registerImport(app: FastifyInstance, bulk: Bulk, ids: Pick<Ids, 'uuid'>
       reply.type('application/jsonl').header('cache-control', 'no-store');
       if (query.dryRun !== true) reply.header('location', `${url}/${bulkId}`);
       const ahead = { objectMode: false, highWaterMark: answersAheadBytes };
-      return reply.send(Readable.from(all(), ahead));
+      const stream = Readable.from(all(), ahead);
+      // Also where nobody is left to read the first answer: the import lets go of its name.
+      stream.once('close', () => {
+        close();
+        answers.return(undefined).catch(() => {});
+      });
+      return reply.send(stream);
     },
   });
 }

@@ -174,7 +174,8 @@ export function createBulk(deps: BulkDeps) {
       }
     } finally {
       clearInterval(renewal);
-      await progress.release(name, held.leaseId, error);
+      // Where the database is gone, the lease ends by itself, and the answer has said why.
+      await progress.release(name, held.leaseId, error).catch(() => {});
     }
   }
 
