@@ -113,6 +113,9 @@ test('what the chip signed is compared with the sale', () => {
   const differs = (changes: Record<string, string>) =>
     checkChipData(parseChipData(blob(changes)), sale);
   assert.deepEqual(differs({ '9F02': '000000001235' }), ['emv_amount_mismatch']);
+  assert.deepEqual(differs({ '9F03': '000000000100' }), ['emv_other_amount_mismatch']);
+  const withCash = parseChipData(blob({ '9F03': '000000000100' }));
+  assert.deepEqual(checkChipData(withCash, { ...sale, otherAmount: 100 }), []);
   assert.deepEqual(differs({ '5F2A': '0840' }), ['emv_currency_mismatch']);
   assert.deepEqual(differs({ '5A': '5555555555554444' }), ['emv_pan_mismatch']);
   assert.deepEqual(differs({ '5F24': '290131' }), ['emv_expiry_mismatch']);

@@ -33,6 +33,7 @@ export type ChipReceipt = {
  */
 export type ChipMismatch =
   | 'emv_amount_mismatch'
+  | 'emv_other_amount_mismatch'
   | 'emv_currency_mismatch'
   | 'emv_pan_mismatch'
   | 'emv_expiry_mismatch';
@@ -228,11 +229,18 @@ export function parseChipData(hex: string): ChipData {
  */
 export function checkChipData(
   chip: ChipData,
-  sale: { readonly amount: number; readonly currencyNumeric: string },
+  sale: {
+    readonly amount: number;
+    readonly currencyNumeric: string;
+    readonly otherAmount?: number;
+  },
 ): ChipMismatch[] {
   const mismatches: ChipMismatch[] = [];
   if (chip.amount !== undefined && chip.amount !== sale.amount) {
     mismatches.push('emv_amount_mismatch');
+  }
+  if (chip.otherAmount !== undefined && chip.otherAmount !== (sale.otherAmount ?? 0)) {
+    mismatches.push('emv_other_amount_mismatch');
   }
   if (chip.currency !== undefined && chip.currency !== sale.currencyNumeric) {
     mismatches.push('emv_currency_mismatch');

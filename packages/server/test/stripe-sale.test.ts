@@ -82,4 +82,18 @@ test('a swiped sale is captured, refunded and reversed like any other', async ()
   assert.equal(taken.state, 'Reversed', JSON.stringify(taken));
 });
 
+test('tip and cashback are part of the amount, and a sale with cash is reversed as one', async () => {
+  const { client, shop } = await scene();
+  const call = (at: string, body: Record<string, unknown>) =>
+    client.call('POST', `${path}/${at}`, { token: shop.token, body });
+  const swiped = stripe('MagStripe', track('101'));
+  const amounts = { tip: 100, cashback: 1000 };
+  const sale = await call('process', { ...swiped, amounts, captureMode: 'Deferred' });
+  assert.equal(sale.body.authorizedAmount, 1234, sale.text);
+  const again = await call('process', { ...swiped, amounts: { tip: 101 } });
+  assert.equal(again.body.code, 'client_id_reused');
+  const reversed = await call(`${sale.body.transactionId}/cancel`, { cancelReason: 'Technical' });
+  assert.equal(reversed.body.state, 'Reversed', reversed.text);
+});
+
 test('the books of both sides agree', agree);

@@ -40,6 +40,8 @@ export type AcquirerRequest = {
   /** Minor units. */
   amount: number;
   currency: string;
+  /** Parts of the amount, of a follower those of its sale, minor units. */
+  amounts?: { tip?: number; cashback?: number };
   entryMode: EntryMode;
   card: { pan: string /** YYMM */; expiry: string };
   /** Sent to the acquirer and forgotten: neither stored nor repeated. */

@@ -75,6 +75,7 @@ function fromChip(emvData: string, request: ProcessRequest): PresentedCard {
     const [mismatch] = checkChipData(chip, {
       amount: request.amount,
       currencyNumeric: numericOf(request.currency),
+      otherAmount: request.amounts?.cashback ?? 0,
     });
     if (mismatch !== undefined) {
       refuse('emv_data_mismatch', `The chip data does not agree with the request: ${mismatch}.`, {

@@ -1,6 +1,7 @@
 // The records of the payments room as the code holds them: plain data, no behaviour.
 import type { CaptureMode, EntryMode } from '@switchyard/contract';
 import type { AcquirerReference, AcquirerRequestKind } from '../acquiring/index.ts';
+import type { AmountParts } from './amount-parts.ts';
 import type { Changes, Position, State } from './state.ts';
 
 /** One row of `transactions`: what changes, and what is needed to judge. */
@@ -89,6 +90,8 @@ export type SaleFacts = {
   partialApproval: boolean;
   /** Chip data that a receipt prints. */
   chip?: Record<string, string>;
+  /** Parts of the amount that the issuer was told. */
+  amounts?: AmountParts;
   /** Address verification was asked for. */
   addressAsked?: true;
 };

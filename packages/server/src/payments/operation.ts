@@ -325,6 +325,7 @@ export async function sendOperation(
     entryMode: facts.entryMode,
     card,
     original: facts.reference,
+    ...(facts.amounts?.cashback === undefined ? {} : { amounts: facts.amounts }),
     ...(authorizationCode === undefined ? {} : { authorizationCode }),
     ...(operation.details.final === true ? { final: true } : {}),
     ...(operation.details.remainingAmount === undefined

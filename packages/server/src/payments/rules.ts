@@ -1,6 +1,7 @@
 // The rules a request must pass before anything is stored; pure: values in, a refusal or facts out.
 import { type ErrorCode, type ProcessRequest, refuse } from '@switchyard/contract';
 import { isActiveCurrency } from '@switchyard/money';
+import { checkAmountParts } from './amount-parts.ts';
 import { holdsCardNumber } from './free-text.ts';
 import type { LoadedTransaction, OperationKind, TransactionRow } from './model.ts';
 import { isShared, judge, type Terms, type Verb } from './state.ts';
@@ -26,6 +27,7 @@ export function checkFields(request: ProcessRequest): void {
     });
   }
   checkRemoteOrder(request);
+  checkAmountParts(request);
   refuseCardNumbers(request);
 }
 

@@ -223,6 +223,7 @@ async function intentOf(
   if (address !== undefined) facts.merchantAddress = address;
   if (card.panSequence !== undefined) facts.panSequence = card.panSequence;
   if (card.chip !== undefined) facts.chip = card.chip;
+  if (request.amounts !== undefined) facts.amounts = request.amounts;
   if (request.zipCode !== undefined) facts.addressAsked = true;
   const row = newRow(deps, caller, request, resolved);
   const event: StoredEvent = {

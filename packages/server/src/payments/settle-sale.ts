@@ -95,6 +95,7 @@ function send(deps: PaymentsDeps, intent: Intent): Promise<AcquirerOutcome> {
       ...(card.chipData === undefined ? {} : { chipData: card.chipData }),
       ...(request.orderChannel === undefined ? {} : { isRemoteOrder: true }),
       ...(addressCheck === undefined ? {} : { addressCheck }),
+      ...(facts.amounts === undefined ? {} : { amounts: facts.amounts }),
     },
     () => deps.failPoints.hit('after-send'),
   );

@@ -151,6 +151,24 @@ export const Instrument = Type.Object(
 export type Instrument = Static<typeof Instrument>;
 
 /**
+ * Parts of the amount of a sale, in its minor units.
+ *
+ * @example
+ * const amounts: AmountParts = { tip: 200 };
+ */
+export const AmountParts = Type.Object(
+  { tip: Type.Optional(Amount), cashback: Type.Optional(Amount) },
+  {
+    ...strict,
+    minProperties: 1,
+    description:
+      'Parts of amount, which holds them: a tip, and cash that is handed out. Of a chip sale, cashback is tag 9F03.',
+  },
+);
+/** What the schema {@link AmountParts} describes. */
+export type AmountParts = Static<typeof AmountParts>;
+
+/**
  * The order that is paid.
  *
  * @example
@@ -198,6 +216,7 @@ export const ProcessRequest = Type.Object(
         description: 'Deferred authorises alone; the default is that of the acquirer contract.',
       }),
     ),
+    amounts: Type.Optional(AmountParts),
     partialApproval: Type.Optional(
       Type.Boolean({ description: 'Whether an approval of a smaller amount is accepted.' }),
     ),

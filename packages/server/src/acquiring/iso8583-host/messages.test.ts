@@ -117,3 +117,16 @@ test('the letter of an address is taken, and no other text', () => {
     assert.equal(letter(de48), undefined, de48);
   }
 });
+
+test('tip and cashback are told apart, and the followers of cash keep its processing code', () => {
+  const amounts = { tip: 100, cashback: 2000 };
+  const { fields } = toMessage({ ...sale, amount: 5000, amounts }, '123456');
+  assert.equal(fields[3], '090000');
+  assert.equal(fields[54], '0040978D0000000020000044978D000000000100');
+  const reversal = toMessage({ ...sale, kind: 'Reversal', amounts }, '123456').fields;
+  assert.deepEqual([reversal[3], reversal[54]], ['090000', undefined]);
+  const refund = toMessage({ ...sale, kind: 'Refund', amounts }, '123456').fields;
+  assert.equal(refund[3], '200000');
+  const tipped = toMessage({ ...sale, amounts: { tip: 100 } }, '123456').fields;
+  assert.deepEqual([tipped[3], tipped[54]], ['000000', '0044978D000000000100']);
+});

@@ -33,6 +33,31 @@ const processingCodes: Readonly<Record<AcquirerRequestKind, string>> = {
   Reversal: '000000',
 };
 
+const amountField = (minor: number) => String(minor).padStart(12, '0');
+
+/** Goods and cash: its followers keep the code of the sale. */
+const cashbackCode = '090000';
+
+function processingCodeOf({ kind, amounts }: AcquirerRequest): string {
+  return amounts?.cashback !== undefined && kind !== 'Refund'
+    ? cashbackCode
+    : processingCodes[kind];
+}
+
+/** Amount types of DE54, under the default account. */
+const amountTypes = { cashback: '40', tip: '44' } as const;
+
+/** DE54: account and amount type, currency, sign, twelve digits, for each part. */
+function additionalAmounts({ kind, amounts, currency }: AcquirerRequest): string | undefined {
+  if (amounts === undefined || (kind !== 'Sale' && kind !== 'Authorization')) return undefined;
+  const parts = (['cashback', 'tip'] as const).flatMap((name) => {
+    const minor = amounts[name];
+    if (minor === undefined) return [];
+    return [`00${amountTypes[name]}${numericOf(currency)}D${amountField(minor)}`];
+  });
+  return parts.join('');
+}
+
 /** DE22, first two digits; the third says that the terminal can take a PIN. */
 const entryModes: Readonly<Record<EntryMode, string>> = {
   ContactChip: '051',
@@ -49,8 +74,6 @@ const remoteOrderMode = '012';
 const conditionNormal = '00';
 const conditionMoreToCome = '06';
 const conditionRemoteOrder = '08';
-
-const amountField = (minor: number) => String(minor).padStart(12, '0');
 
 /** DE90: what the original was, its message type, trace, time and institutions. */
 export function originalData(original: AcquirerReference, institutionId: string): string {
@@ -81,7 +104,7 @@ export function toMessage(request: AcquirerRequest, institutionId: string): Mess
   const { reference, sensitive } = request;
   const fields: Message['fields'] = {
     2: request.card.pan,
-    3: processingCodes[request.kind],
+    3: processingCodeOf(request),
     4: amountField(request.amount),
     7: reference.transmittedAt,
     11: reference.stan,
@@ -102,6 +125,8 @@ export function toMessage(request: AcquirerRequest, institutionId: string): Mess
   if (request.authorizationCode !== undefined) fields[38] = request.authorizationCode;
   const inPrivate = privateData(request);
   if (inPrivate !== '') fields[48] = inPrivate;
+  const parts = additionalAmounts(request);
+  if (parts !== undefined) fields[54] = parts;
   if (request.chipData !== undefined) fields[55] = request.chipData;
   if (request.original !== undefined) fields[90] = originalData(request.original, institutionId);
   if (request.remainingAmount !== undefined) {

@@ -1,0 +1,25 @@
+// Tip and cashback: parts of the amount of a sale, which the issuer is told apart.
+import { type ProcessRequest, refuse } from '@switchyard/contract';
+
+/** Minor units; what is missing is not part of the amount. */
+export type AmountParts = { readonly tip?: number; readonly cashback?: number };
+
+/** The parts are within the amount, and something is left that was bought. @throws Refusal amount_invalid */
+export function checkAmountParts({ amount, amounts, entryMode, orderChannel }: ProcessRequest) {
+  if (amounts === undefined) return;
+  const { tip = 0, cashback = 0 } = amounts;
+  if (tip + cashback >= amount) {
+    refuse('amount_invalid', 'amount holds tip and cashback, and is more than both.', {
+      errors: [
+        { pointer: '/amounts', code: 'amount_invalid', detail: 'Together less than amount.' },
+      ],
+    });
+  }
+  if (cashback > 0 && (entryMode === 'Keyed' || orderChannel !== undefined)) {
+    refuse('entry_mode_invalid', 'Cash is handed out only where the card was read.', {
+      errors: [
+        { pointer: '/entryMode', code: 'entry_mode_invalid', detail: 'Not Keyed, with cashback.' },
+      ],
+    });
+  }
+}
