@@ -1,7 +1,8 @@
 // Adds changes to the chain of their organisation, within the transaction that makes them.
+import { setImmediate as turn } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import type { Clock, Jobs } from '../platform/index.ts';
-import { chainOf, type Head } from './chain.ts';
+import { type Chained, chainOf, type Head } from './chain.ts';
 import { append, lockHead } from './store.ts';
 import type { AuditEntry, Recorder } from './types.ts';
 
@@ -9,6 +10,8 @@ import type { AuditEntry, Recorder } from './types.ts';
 const entriesMax = 10_000;
 /** So many records, or so much time, lie between two checkpoints at most. */
 const recordsPerCheckpoint = 1_000;
+/** Between so many records of one call others have their turn. */
+const recordsPerTurn = 100;
 const checkpointAfterMs = 3_600_000;
 export const checkpointKind = 'audit-checkpoint';
 
@@ -16,6 +19,21 @@ export type RecorderDeps = {
   readonly clock: Clock;
   readonly jobs: Pick<Jobs, 'handle' | 'enqueue'>;
 };
+
+async function chainAll(entries: readonly AuditEntry[], head: Head, now: number) {
+  const all: Chained[] = [];
+  let end = head;
+  for (let from = 0; from < entries.length; from += recordsPerTurn) {
+    if (from > 0) await turn();
+    const part = chainOf(entries.slice(from, from + recordsPerTurn), end, now);
+    const last = part.at(-1)?.record;
+    if (last !== undefined) {
+      end = { ...end, sequence: last.sequence, hash: last.hash, at: Date.parse(last.at) };
+    }
+    all.push(...part);
+  }
+  return all;
+}
 
 /** @example const { record } = createRecorder({ clock, jobs }); */
 export function createRecorder({ clock, jobs }: RecorderDeps): Recorder {
@@ -36,7 +54,7 @@ export function createRecorder({ clock, jobs }: RecorderDeps): Recorder {
     }
     const head = await lockHead(trx, organizationId);
     const now = clock.now();
-    const chained = chainOf(entries, head, now);
+    const chained = await chainAll(entries, head, now);
     const last = chained.at(-1)?.record;
     if (last === undefined) return;
     const texts = chained.map(({ text }) => text);
