@@ -25,9 +25,13 @@ export type Client = {
   close(): void;
 };
 
-/** A client of one server, trusting one certificate authority. */
-export function createClient(baseUrl: string, ca: string): Client {
-  const agent = new Agent({ ca, keepAlive: true, maxSockets: 256 });
+/** A client of one server, trusting one certificate authority; a device shows a certificate too. */
+export function createClient(
+  baseUrl: string,
+  ca: string,
+  shown: { readonly cert?: string; readonly key?: string } = {},
+): Client {
+  const agent = new Agent({ ca, keepAlive: true, maxSockets: 256, ...shown });
 
   function call(method: string, path: string, options: Call = {}): Promise<Answer> {
     const body =

@@ -31,6 +31,8 @@ export type EmptyPlatform = {
   readonly baseUrl: string;
   readonly caFile: string;
   readonly client: Client;
+  /** A device at its own listener and at the API, by its certificate. */
+  asDevice(shown: { cert: string; key: string }): { security: Client; api: Client };
   readonly mail: MailServer;
   readonly host: AcquirerHost;
   readonly operator: Operator;
@@ -89,15 +91,12 @@ async function settingsIn(directory: string, mail: MailServer) {
     SWITCHYARD_PORT: port ?? '',
     SWITCHYARD_DEVICE_PORT: devicePort ?? '',
     SWITCHYARD_METRICS_PORT: metricsPort ?? '',
+    // Devices come to the API with their certificates.
+    SWITCHYARD_CLIENT_CERTIFICATES: 'on',
     SWITCHYARD_LOG_LEVEL: 'warn',
   };
-  return {
-    variables,
-    ca: await readFile(tls.caFile, 'utf8'),
-    caFile: tls.caFile,
-    port,
-    metricsPort,
-  };
+  const ca = await readFile(tls.caFile, 'utf8');
+  return { variables, ca, caFile: tls.caFile, port, devicePort, metricsPort };
 }
 
 export async function openEmptyPlatform(): Promise<EmptyPlatform> {
@@ -107,10 +106,11 @@ export async function openEmptyPlatform(): Promise<EmptyPlatform> {
     ...{ host: '127.0.0.1', port: 0, ledgerDir: join(directory, 'acquirer') },
     ...{ lateMs: 3000, slowMs: 500 },
   });
-  const { variables, ca, caFile, port, metricsPort } = await settingsIn(directory, mail);
+  const made = await settingsIn(directory, mail);
+  const { variables, ca, caFile, port, devicePort, metricsPort } = made;
   const command = (args: readonly string[]) => start(operatorTool, args, variables).ended;
-  const made = await command(['create', '--json']);
-  assert.equal(made.status, 0, made.stderr);
+  const created = await command(['create', '--json']);
+  assert.equal(created.status, 0, created.stderr);
   const server = start(main, [], variables);
   const isReady = () =>
     fetch(`http://127.0.0.1:${metricsPort}/readyz`).then(
@@ -123,7 +123,11 @@ export async function openEmptyPlatform(): Promise<EmptyPlatform> {
   const client = createClient(baseUrl, ca);
   return {
     ...{ baseUrl, caFile, client, mail, host, command },
-    operator: JSON.parse(made.stdout) as Operator,
+    asDevice: (shown) => ({
+      security: createClient(`https://localhost:${devicePort}`, ca, shown),
+      api: createClient(baseUrl, ca, shown),
+    }),
+    operator: JSON.parse(created.stdout) as Operator,
     async close() {
       client.close();
       server.child.kill('SIGTERM');

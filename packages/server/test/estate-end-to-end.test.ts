@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import type { Answer, Call } from './client.ts';
+import { makeRequest } from './devices.ts';
 import { type EmptyPlatform, openEmptyPlatform } from './empty-platform.ts';
 import { codeAt } from './people.ts';
 import { keyedSale, until } from './scene.ts';
@@ -75,7 +76,7 @@ describe('an estate from nothing', { timeout: 180_000 }, () => {
     );
   });
 
-  let place: Record<'merchantId' | 'storeId' | 'logicalDeviceId', string>;
+  let place: Record<'merchantId' | 'storeId' | 'logicalDeviceId' | 'physicalDeviceId', string>;
   test('it brings in its estate: merchant, store, devices, the way to its acquirer', async () => {
     const base = '/provisioning/v2';
     const { merchantId } = await made(`${base}/merchants`, {
@@ -100,7 +101,7 @@ describe('an estate from nothing', { timeout: 180_000 }, () => {
       ...{ currencies: ['EUR'], captureModes: ['Immediate', 'Deferred'] },
       ...{ defaultCaptureMode: 'Immediate', clearCardData: 'Allowed' },
     });
-    place = { merchantId, storeId, logicalDeviceId };
+    place = { merchantId, storeId, logicalDeviceId, physicalDeviceId };
   });
 
   test('it declares a service, subscribes to it, switches it on and configures it', async () => {
@@ -126,6 +127,38 @@ describe('an estate from nothing', { timeout: 180_000 }, () => {
     await made(at('merchants', place.merchantId), { values: { footer: 'À bientôt' } });
     const effective = await done('GET', at('logical-devices', place.logicalDeviceId));
     assert.deepEqual(effective.effective.values, { footer: 'À bientôt', copies: 1 });
+  });
+
+  test('its terminal proves itself, reads its configuration and says that it is in use', async () => {
+    const { key, csr } = await makeRequest();
+    const certificates = `/provisioning/v2/physical-devices/${place.physicalDeviceId}/certificates`;
+    const { certificateChain: cert } = await made(certificates, { certificateRequest: csr });
+    const { security, api } = on.asDevice({ cert, key });
+    try {
+      const known = await security.call('GET', '/oauth2-mtls/v1/merchants-credentials');
+      const [{ clientId, clientSecret }] = known.body;
+      const granted = await security.call('POST', '/oauth2-mtls/v1/token', {
+        raw: new URLSearchParams({
+          ...{ grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret },
+        }).toString(),
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      });
+      assert.equal(granted.status, 200, granted.text);
+      const own = { token: granted.body.access_token };
+      const base = '/configuration/v1/device';
+      const { body, headers, text } = await api.call('GET', base, own);
+      assert.equal(body?.services?.[0]?.values?.footer, 'À bientôt', text);
+      const held = { 'if-none-match': String(headers['etag']) };
+      assert.equal((await api.call('GET', base, { ...own, headers: held })).status, 304);
+      const word = { version: body.version, applied: true };
+      const told = await api.call('POST', `${base}/acknowledgements`, { ...own, body: word });
+      assert.ok(told.status < 300, told.text);
+    } finally {
+      security.close();
+      api.close();
+    }
+    const path = `/configuration/v1/logical-devices/${place.logicalDeviceId}/delivery`;
+    assert.equal((await done('GET', path)).status, 'Applied');
   });
 
   test('a till gets credentials, takes a sale with them, and reads it back', async () => {
