@@ -200,6 +200,22 @@ describe('a custom token', () => {
     assert.equal(sale.status, 403, 'who may not sell does not by a device');
   });
 
+  test('tells no more of its user than the token may, and ends with the sign-in that gave that', async () => {
+    const form = { ...passwordForm(manager, clientId), scope: 'openid' };
+    const { body: parent } = await tokenEndpoint(form);
+    const { body } = await custom(wanted(terminal.tsn), parent.access_token);
+    assert.equal(body.scope, 'openid auth');
+    assert.equal('email' in decodeJwt(body.id_token), false);
+    const database = await testDatabase();
+    const soon = new Date(Date.now() + 600_000).toISOString();
+    await database.query(
+      'UPDATE token_families SET ends_at = $3 WHERE organization_id = $1 AND family_id = $2',
+      [on.organizationId, parent.session_state, soon],
+    );
+    const { body: short } = await custom(wanted(terminal.tsn), parent.access_token);
+    assert.ok(short.expires_in <= 600 && short.refresh_expires_in <= 600, JSON.stringify(short));
+  });
+
   test('is carried on by its refresh token at the realm, device and all', async () => {
     const first = await deviceToken();
     const form = { grant_type: 'refresh_token', client_id: clientId };

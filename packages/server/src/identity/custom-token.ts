@@ -34,6 +34,8 @@ type Merchant = {
   readonly application: Application;
   readonly user: User;
   readonly signIn: Family;
+  /** Of the token itself, which may have less than the sign-in it comes from. */
+  readonly scope: string;
 };
 type Form = Readonly<Record<string, string>>;
 type CustomTokenRequest = FastifyRequest<{ Params: { realm: string }; Body: Form | undefined }>;
@@ -81,6 +83,15 @@ function readForm(form: Form) {
   return { deviceId, methods: methodsOf(method ?? 'api') };
 }
 
+/** What the device is comes with each; of the user no more is told than the token may tell. */
+function scopeWithin(held: string): string {
+  const all = new Set(held.split(' '));
+  return deviceScope
+    .split(' ')
+    .filter((name) => name === 'auth' || all.has(name))
+    .join(' ');
+}
+
 export function createCustomToken(deps: CustomTokenDeps) {
   const { findRealm, verifyToken, findApplication, findUser, findDevice, families } = deps;
 
@@ -107,11 +118,11 @@ export function createCustomToken(deps: CustomTokenDeps) {
     if (caller.deviceId !== undefined) throw notMerchant();
     const user = await findUser(organizationId, caller.subject);
     if (user?.entityType !== 'merchant') throw notMerchant();
-    const { sid } = decodeJwt<{ sid?: string }>(token);
+    const { sid, scope = '' } = decodeJwt<{ sid?: string; scope?: string }>(token);
     const signIn = sid === undefined ? undefined : await families.find(organizationId, sid);
     const application = await findApplication(organizationId, caller.clientId);
     if (signIn === undefined || application === undefined) throw invalidToken();
-    return { realm, user, signIn, application };
+    return { realm, user, signIn, application, scope };
   }
 
   /** Unknown, another merchant's, and one beyond the application's store are the same to everybody. */
@@ -137,9 +148,10 @@ export function createCustomToken(deps: CustomTokenDeps) {
         kind: 'CustomToken',
         application,
         user,
-        scope: deviceScope,
+        scope: scopeWithin(merchant.scope),
         methods: signIn.facts.methods,
         authenticatedAt: signIn.facts.authenticatedAt,
+        notAfter: signIn.endsAt,
         device: {
           type: 'PublicDevice',
           id: deviceId,

@@ -21,7 +21,10 @@ export type NewFamily = Pick<
   | 'kind'
   | 'facts'
   | 'accessMs'
->;
+> & {
+  /** Epoch milliseconds: of what it comes from, which it does not outlive. */
+  readonly notAfter?: number | undefined;
+};
 
 export type Families = ReturnType<typeof createFamilies>;
 
@@ -38,17 +41,18 @@ const lifetimeOf = (kind: Family['kind']) =>
   kind === 'AuthorizationCode' ? browserLifetime : directLifetime;
 
 export function createFamilies({ store, clock, ids, log, revoke }: Deps) {
-  function made(wanted: NewFamily): Family {
+  function made({ notAfter = Number.MAX_SAFE_INTEGER, ...wanted }: NewFamily): Family {
     const now = clock.now();
     const { idleMs, longestMs } = lifetimeOf(wanted.kind);
     // What a browser began ends with its sign-in, however late the code was asked for.
-    const endsAt = Math.min(now, wanted.facts.authenticatedAt) + longestMs;
+    const longest = Math.min(now, wanted.facts.authenticatedAt) + longestMs;
+    const endsAt = Math.min(longest, notAfter);
     return {
       ...wanted,
       tokenId: ids.uuidV4(),
       createdAt: now,
       refreshedAt: now,
-      accessExpiresAt: now + wanted.accessMs,
+      accessExpiresAt: Math.min(now + wanted.accessMs, notAfter),
       expiresAt: Math.min(now + idleMs, endsAt),
       endsAt,
       idleMs,

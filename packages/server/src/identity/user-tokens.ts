@@ -30,6 +30,8 @@ export type NewSignIn = {
   readonly device?: DeviceFacts | undefined;
   /** Thumbprint of the certificate that the tokens are bound to (RFC 8705). */
   readonly certificate?: string | undefined;
+  /** Epoch milliseconds: nothing of it lives longer. */
+  readonly notAfter?: number | undefined;
 };
 
 export type TokenResponse = {
@@ -133,6 +135,7 @@ export function createUserTokens({ families, ids }: Deps) {
       kind,
       facts,
       accessMs: accessMsOf(signIn),
+      notAfter: signIn.notAfter,
     };
   }
 
