@@ -3,7 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { commandLineOf } from './command-line.ts';
-import { estateNames, estateYaml, manyMerchants } from './estate-file.ts';
+import { estateNames, estateYaml, manyLinks } from './estate-file.ts';
 import { type Scene, scene } from './scene.ts';
 
 type Line = Awaited<ReturnType<typeof commandLineOf>>;
@@ -244,22 +244,47 @@ physicalDevices:
     assert.match(failures[0].message, /\/country/);
   });
 
+  test('many new things go together, and are told of as if they had gone alone', async () => {
+    const merchants = Array.from({ length: 40 }, (_, at) => ({
+      externalId: `many-${at}`,
+      name: `Many ${at}`,
+      country: at === 7 ? 'XX' : 'FR',
+      mcc: '5462',
+      timeZone: 'Europe/Paris',
+      stores: [{ externalId: 's', name: 'S' }],
+    }));
+    const format = 'switchyard-estate/1';
+    const file = line.file('many.json', JSON.stringify({ format, merchants }));
+    const ended = await line.run(['estate', 'import', file, '--json']);
+    assert.equal(ended.code, 9, ended.stderr);
+    const { created, failures } = ended.json();
+    assert.equal(created, 78);
+    assert.deepEqual(
+      failures.map(({ thing, code }: Record<string, string>) => [thing, code]),
+      [
+        ['merchant many-7', 'field_invalid'],
+        ['store many-7/s', undefined],
+      ],
+    );
+    assert.match(failures[0].message, /; \/country {2}/);
+    const { change, create } = (await line.run(['estate', 'diff', file, '--json'])).json();
+    assert.deepEqual([create, change], [2, 0]);
+  });
+
   test('killed in the middle it goes on, without a double or a hole', async () => {
-    const many = await commandLineOf(await scene());
+    const own = await scene();
+    const many = await commandLineOf(own);
     try {
-      const file = many.file('many.json', manyMerchants(300));
+      const file = many.file('many.json', manyLinks(300));
       const made = async () => {
-        const { stdout } = await many.run([
-          'api',
-          'GET',
-          '/provisioning/v2/merchants',
-          '--paginate',
-        ]);
-        const all = stdout
-          .trimEnd()
-          .split('\n')
-          .map((row) => JSON.parse(row).externalId);
-        return all.filter((key) => key !== undefined);
+        const keys: string[] = [];
+        for (let cursor = ''; ; ) {
+          const path = `/provisioning/v2/acquirer-links?limit=200${cursor}`;
+          const { body } = await own.client.call('GET', path, { token: own.acquirerToken });
+          for (const { externalId } of body.items) if (externalId) keys.push(externalId);
+          if (body.nextCursor === null) return keys;
+          cursor = `&cursor=${body.nextCursor}`;
+        }
       };
       const seen = async (signal: 'SIGKILL' | 'SIGINT') => {
         const before = (await made()).length;

@@ -73,14 +73,15 @@ configurations:
 `;
 }
 
-/** Merchants alone, many of them. */
-export function manyMerchants(count: number): string {
-  const merchants = Array.from({ length: count }, (_, at) => ({
-    externalId: `m${String(at).padStart(4, '0')}`,
-    name: `Merchant ${at} ${randomUUID().slice(0, 4)}`,
-    country: 'FR',
-    mcc: '5462',
-    timeZone: 'Europe/Paris',
+/** Links to acquirers alone, many of them, which nobody opens; each is made by a request of its own. */
+export function manyLinks(count: number): string {
+  const acquirerLinks = Array.from({ length: count }, (_, at) => ({
+    externalId: `l${String(at).padStart(4, '0')}`,
+    name: `Link ${at} ${randomUUID().slice(0, 4)}`,
+    host: 'acquirer.example',
+    port: 8583,
+    institutionId: '100001',
+    status: 'Disabled',
   }));
-  return JSON.stringify({ format: 'switchyard-estate/1', merchants });
+  return JSON.stringify({ format: 'switchyard-estate/1', acquirerLinks });
 }

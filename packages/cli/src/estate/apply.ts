@@ -1,6 +1,7 @@
 /** Does what a plan says, in the order in which things depend on each other; faults are collected. */
 import { CommandFault } from '../faults.ts';
 import type { Api } from '../http/api.ts';
+import { chunksOf, isWorthBulk, makeMany } from './bulk.ts';
 import type { Change, Plan } from './compare.ts';
 import { isForeign } from './file.ts';
 import { kinds } from './kinds.ts';
@@ -73,10 +74,14 @@ function createIds({ wanted, present, matches }: Plan) {
   return { idOf, put, of: (thing: Thing) => ids.get(`${thing.kind} ${pathOf(thing)}`) };
 }
 
+const isNumbered = ({ key }: Thing): boolean => /~\d+$/.test(key);
+
 /** Those with a number in their key come one after the other, so that the numbers stay theirs. */
 function inTurns(changes: readonly Change[]): [Change[], Change[]] {
-  const numbered = (change: Change) => /~\d+$/.test(change.thing.key);
-  return [changes.filter((change) => !numbered(change)), changes.filter(numbered)];
+  return [
+    changes.filter(({ thing }) => !isNumbered(thing)),
+    changes.filter(({ thing }) => isNumbered(thing)),
+  ];
 }
 
 /** The steps of one organisation. */
@@ -147,6 +152,34 @@ export async function applyPlan(
     return made;
   }
 
+  /** Many new things of one kind at once; what is told of each counts as if it had been asked for alone. */
+  async function inBulk(step: readonly Change[], reader: Api, writer: Writer): Promise<void> {
+    for (const chunk of chunksOf(step)) {
+      if (options.stopping.aborted) throw new CommandFault('interrupted', 'Interrupted.');
+      const byThing = new Map(chunk.map((change) => [change.thing, change]));
+      const made = await makeMany(reader, [...byThing.keys()], writer.bodyOf);
+      await atOnce(made, options.stopping, async ({ thing, id, fault }) => {
+        const change = byThing.get(thing) as Change;
+        await attempt(change, async () => {
+          if (id === undefined) throw fault;
+          await writer.made(thing, id);
+        });
+      });
+    }
+  }
+
+  async function take(step: readonly Change[], reader: Api, writer: Writer): Promise<void> {
+    if (step.some(({ thing }) => isNumbered(thing))) {
+      for (const change of step) await attempt(change, () => one(writer, change));
+      return;
+    }
+    const fresh = step.filter(({ action }) => action === 'create');
+    const isBulk = fresh.length > 0 && isWorthBulk((fresh[0] as Change).thing.kind, fresh.length);
+    if (isBulk) await inBulk(fresh, reader, writer);
+    const rest = isBulk ? step.filter(({ action }) => action !== 'create') : step;
+    await atOnce(rest, options.stopping, (change) => attempt(change, () => one(writer, change)));
+  }
+
   async function apply(each: Plan, reader: Api, at: Home): Promise<void> {
     outcome.unchanged += each.unchanged;
     const ids = createIds(each);
@@ -160,14 +193,7 @@ export async function applyPlan(
         if (!(error instanceof CommandFault) || ends.includes(error.exit)) throw error;
       }
     });
-    for (const step of steps) {
-      const isNumbered = step.some(({ thing }) => /~\d+$/.test(thing.key));
-      if (!isNumbered)
-        await atOnce(step, options.stopping, (change) =>
-          attempt(change, () => one(writer, change)),
-        );
-      else for (const change of step) await attempt(change, () => one(writer, change));
-    }
+    for (const step of steps) await take(step, reader, writer);
     for (const below of each.below) {
       const id = await organization(below, reader);
       if (id === undefined) continue;

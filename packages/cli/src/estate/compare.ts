@@ -104,6 +104,7 @@ function indexOf(things: readonly Thing[]) {
   return { byKey, byId };
 }
 
+const isNamed = ({ members }: Thing): boolean => members['externalId'] !== undefined;
 const twinsMost = 20;
 
 function* twinsOf(key: string): Generator<string> {
@@ -136,10 +137,13 @@ function match(wanted: Estate, present: Estate): Map<Thing, Thing> {
       note(thing, byKey.get(parentOf(thing))?.get(`${name} ${thing.key}`));
     }
     for (const thing of things) {
-      if (matches.has(thing) || !canMatch(thing)) continue;
+      if (matches.has(thing) || !canMatch(thing) || isNamed(thing)) continue;
       // The number of a twin changes when another one gets a name of its own.
       const siblings = byKey.get(parentOf(thing));
-      for (const key of twinsOf(thing.key)) note(thing, siblings?.get(`${name} ${key}`));
+      for (const key of twinsOf(thing.key)) {
+        const twin = siblings?.get(`${name} ${key}`);
+        if (twin !== undefined && !isNamed(twin)) note(thing, twin);
+      }
     }
   }
   return matches;

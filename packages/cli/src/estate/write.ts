@@ -22,6 +22,10 @@ type Deps = {
 
 export type Writer = {
   create(thing: Thing): Promise<void>;
+  /** What a POST of it would send. */
+  bodyOf(thing: Thing): Body;
+  /** It was made with others, and has this id; what a route of its own sets follows. */
+  made(thing: Thing, id: string): Promise<void>;
   change(change: Change): Promise<void>;
   remove(thing: Thing): Promise<void>;
   /** Takes hardware away that another device, or nobody, will have. */
@@ -114,19 +118,27 @@ export function createWriter({ api, home, ids, secrets, ownClientId }: Deps): Wr
     await api.call('DELETE', configurationPath(thing), { etag });
   }
 
+  const newBodyOf = (thing: Thing): Body => bodyOf(thing, home, ids.idOf, parentIdOf(thing));
+
+  /** Nobody has seen a version of it yet. */
+  async function linkNew(thing: Thing): Promise<void> {
+    const links = listOf(thing.members['physicalDevices']);
+    if (links.length === 0) return;
+    const physicalDeviceIds = links.map((key) => ids.idOf('physicalDevice', key));
+    await api.call('PUT', `${idPath(thing)}/physical-devices`, { body: { physicalDeviceIds } });
+  }
+
   async function create(thing: Thing): Promise<void> {
     if (thing.kind === 'activation') return activate(thing, false);
     if (thing.kind === 'configuration') return configure(thing);
-    const body = bodyOf(thing, home, ids.idOf, parentIdOf(thing));
+    const body = newBodyOf(thing);
     const { body: told } = await api.call<Body>('POST', pathOf(thing), { body });
     secrets.keep(thing, told);
     ids.put(thing, String(told[routeOf(thing.kind).idMember]));
     if (thing.kind === 'user' && thing.members['status'] === 'deactivated')
       await setStatus(thing, 'deactivated');
     if (thing.kind === 'service') await publish(thing, undefined);
-    const links = listOf(thing.members['physicalDevices']);
-    if (links.length > 0) await link(thing, links);
-    return undefined;
+    return linkNew(thing);
   }
 
   async function change({ thing, present, members }: Change): Promise<void> {
@@ -178,6 +190,11 @@ export function createWriter({ api, home, ids, secrets, ownClientId }: Deps): Wr
 
   return {
     create,
+    bodyOf: newBodyOf,
+    async made(thing, id) {
+      ids.put(thing, id);
+      await linkNew(thing);
+    },
     change,
     remove,
     async unlink({ action, thing, present }) {
