@@ -371,4 +371,48 @@ describe('a bulk import', () => {
       ],
     );
   });
+
+  test('a terminal of another organisation is taken, until that one lets go of it', async () => {
+    const body = deviceBody();
+    const foreign = await scene.made('other', '/physical-devices', body);
+    const lines = [{ type: 'physicalDevice', data: body }];
+    const taken = await scene.lines(lines);
+    assert.equal(taken.results[0]?.error?.code, 'already_exists', taken.text);
+    assert.equal(taken.results[0]?.error?.errors?.[0]?.pointer, '/serialNumber');
+    await scene.call('other', 'DELETE', `/physical-devices/${foreign['physicalDeviceId']}`);
+    const freed = await scene.lines(lines);
+    assert.deepEqual(statuses(freed), ['created'], freed.text);
+    const removing = { operation: 'delete', data: { serialNumber: body.serialNumber } };
+    await scene.lines([{ type: 'physicalDevice', ...removing }]);
+    await scene.made('other', '/physical-devices', body);
+  });
+
+  test('of an import and single requests for the same hardware each piece goes to one', async () => {
+    const bodies = Array.from({ length: 120 }, deviceBody);
+    const half = bodies.filter((_body, index) => index % 2 === 0);
+    const [imported, ...singles] = await Promise.all([
+      scene.lines(bodies.map((data) => ({ type: 'physicalDevice', operation: 'create', data }))),
+      ...half.map((body) => scene.call('org', 'POST', '/physical-devices', { body })),
+    ]);
+    assert.equal(imported.summary?.state, 'Completed', imported.text.slice(-500));
+    const byImport = new Map(
+      bodies.map((body, index) => [body.serialNumber, imported.results[index]]),
+    );
+    for (const [index, { serialNumber }] of half.entries()) {
+      const { status, error } = byImport.get(serialNumber) ?? {};
+      const single = singles[index];
+      assert.ok(single);
+      const told = [error?.code ?? status, single.body['code'] ?? single.status];
+      const outcomes = [`created,already_exists`, `already_exists,201`];
+      assert.ok(outcomes.includes(told.join()), `${serialNumber}: ${told}`);
+    }
+    for (const { serialNumber } of bodies) {
+      const found = await scene.call(
+        'org',
+        'GET',
+        `/physical-devices?serialNumber=${serialNumber}`,
+      );
+      assert.equal((found.body['items'] as unknown[]).length, 1);
+    }
+  });
 });
