@@ -242,6 +242,8 @@ describe('http', () => {
         ['limit=0', '?limit field_invalid'],
         ['limit=201', '?limit field_invalid'],
         ['limit=x', '?limit field_invalid'],
+        ['limit=1e400', '?limit field_invalid'],
+        ['limit=-1e400', '?limit field_invalid'],
         ['limit=1&limit=2', '?limit field_invalid'],
         ['page=2', '?page field_unknown'],
         ['cursor=', '?cursor cursor_invalid'],

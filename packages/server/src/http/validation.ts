@@ -12,7 +12,13 @@ export const diagnosisLimit = 2000;
 
 const strict: Options = { strict: true, removeAdditional: false, messages: false };
 /** Text is all that an address can carry, so numbers and booleans are read out of it. */
-const fromText: Options = { ...strict, coerceTypes: true, useDefaults: true };
+const fromText: Options = {
+  ...strict,
+  coerceTypes: true,
+  useDefaults: true,
+  // `1e400` is read as Infinity, and strictness would leave that out of what limits demand.
+  strictNumbers: false,
+};
 
 type Check = (value: unknown) => true | { error: Refusal };
 
