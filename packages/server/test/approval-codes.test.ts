@@ -188,6 +188,20 @@ test('after a few wrong codes nobody finds one by trying, and other tills go on'
   }
 });
 
+test('a code that is right opens no way to try others', async () => {
+  const { sold, make, refund } = await opened();
+  const id = await sold();
+  const small = await make({ maxAmount: 1, currency: 'EUR' });
+  const answers: string[] = [];
+  for (let round = 0; round < triesMax + 1; round += 1) {
+    const wrong = await refund(id, { amount: 900, approvalCode: wrongFor(small.code) });
+    answers.push(wrong.body.code);
+    await refund(id, { amount: 1, approvalCode: small.code });
+  }
+  assert.deepEqual(answers.slice(0, triesMax), Array(triesMax).fill('approval_code_invalid'));
+  assert.equal(answers.at(-1), 'approval_code_locked');
+});
+
 test('codes are listed without the code, page by page, each merchant its own', async () => {
   const on = await opened(false);
   const { make, call, otherShop, shop } = on;

@@ -77,7 +77,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
         ...at('approval_code_invalid', 'Unknown, used, expired, or of another place or amount.'),
       });
     }
-    await store.forgetTries(organizationId, by);
+    await store.takeBackTry(organizationId, by);
     return used;
   }
 

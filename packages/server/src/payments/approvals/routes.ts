@@ -35,7 +35,8 @@ export function registerApprovalCodes(app: FastifyInstance, codes: Codes): void 
     errors: [...scoped, 'merchant_not_found', 'store_not_found', 'currency_unknown'],
     async handler(request, reply) {
       const made = await codes.create(request, request.body);
-      reply.code(201).header('location', `${base}/${made.approvalCodeId}`);
+      const location = `${base}/${made.approvalCodeId}`;
+      reply.code(201).headers({ location, 'cache-control': 'no-store' });
       return made;
     },
   });

@@ -76,7 +76,8 @@ const countText = `INSERT INTO approval_failures AS f
     counted_until = CASE WHEN f.counted_until > $3 THEN f.counted_until ELSE $4 END
   RETURNING failures, counted_until`;
 
-const forgetText = 'DELETE FROM approval_failures WHERE organization_id = $1 AND tried_by = $2';
+const takeBackText = `UPDATE approval_failures SET failures = greatest(failures - 1, 0)
+  WHERE organization_id = $1 AND tried_by = $2`;
 
 const rowsIn = async (trx: Kysely<unknown>, text: string, values: unknown[]) =>
   (await trx.executeQuery<CodeRow>(CompiledQuery.raw(text, values))).rows;
@@ -126,8 +127,9 @@ export function createApprovalStore(database: Database) {
       return { tries: row.failures, countedUntil: row.counted_until.getTime() };
     },
 
-    async forgetTries(organizationId: string, by: string): Promise<void> {
-      await database.query(forgetText, [organizationId, by]);
+    /** A right code was no try. Wrong ones stay: who knows one code must not find others by it. */
+    async takeBackTry(organizationId: string, by: string): Promise<void> {
+      await database.query(takeBackText, [organizationId, by]);
     },
 
     async find(organizationId: string, id: string): Promise<CodeRow | undefined> {
