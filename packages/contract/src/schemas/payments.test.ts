@@ -72,14 +72,29 @@ test('words are words for the compiler, too', () => {
 const accepts = (schema: keyof typeof requests, value: unknown) =>
   Compile(requests[schema]).Check(value);
 
-test('a sale is accepted with each instrument, and with exactly one', () => {
+test('a sale is accepted with each instrument, and not without one', () => {
   assert.ok(accepts('ProcessRequest', sale));
   const chip = { ...sale, entryMode: 'ContactChip', instrument: { emvData: '9F2701805A00' } };
   assert.ok(accepts('ProcessRequest', chip));
   assert.ok(accepts('ProcessRequest', { ...sale, instrument: { token: 'abc_DEF-1' } }));
   assert.ok(!accepts('ProcessRequest', { ...sale, instrument: {} }));
-  const both = { ...sale.instrument, token: 'abc' };
-  assert.ok(!accepts('ProcessRequest', { ...sale, instrument: both }));
+  for (const track2 of [
+    '4111111111111111=30121010000',
+    ';4111111111111111=30121010000?',
+    '4111111111111111D30121010F',
+  ]) {
+    assert.ok(accepts('ProcessRequest', { ...sale, instrument: { track2 } }), track2);
+  }
+  for (const track2 of ['', '4111111111111111', `4111111111111111=3012${'1'.repeat(40)}`]) {
+    assert.ok(!accepts('ProcessRequest', { ...sale, instrument: { track2 } }), track2);
+  }
+  const remote = { orderChannel: 'MailOrder', zipCode: 'SW1A 2AA' };
+  for (const houseNumber of ['1', '10b', '10 bis', 'A12/3']) {
+    assert.ok(accepts('ProcessRequest', { ...sale, ...remote, houseNumber }), houseNumber);
+  }
+  for (const houseNumber of ['', 'one', '1 ', '12345678901', '1_']) {
+    assert.ok(!accepts('ProcessRequest', { ...sale, ...remote, houseNumber }), houseNumber);
+  }
 });
 
 test('amounts are integers from 1 to twelve digits', () => {

@@ -235,7 +235,7 @@ export const ProcessRequest = Type.Object(
     ),
     houseNumber: Type.Optional(
       Type.String({
-        pattern: '^(?=.*[0-9])[A-Za-z0-9](?:[A-Za-z0-9 /-]{0,8}[A-Za-z0-9])?$',
+        pattern: '^[A-Za-z]{0,2}[0-9](?:[A-Za-z0-9 /-]{0,6}[A-Za-z0-9])?$',
         description: 'The house number of the cardholder, for address verification.',
         examples: ['10'],
       }),
