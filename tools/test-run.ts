@@ -66,7 +66,7 @@ export async function runBatches(
   const lanes = Math.min(lanesMost, Math.max(lanesLeast, availableParallelism()));
   await Promise.all(Array.from({ length: lanes }, (_, at) => lane(at % 2 === 0)));
   clearTimeout(limit);
-  for (const file of waiting.flat()) all.faults.push({ where: file, text: 'was never begun' });
+  for (const batch of waiting) all.faults.push({ where: nameOf(batch), text: 'was never begun' });
   return all;
 }
 
@@ -137,17 +137,23 @@ function printLines(from: Readable, to: NodeJS.WriteStream): void {
   from.on('end', () => rest !== '' && to.write(`${rest}\n`));
 }
 
+const nameOf = (batch: readonly string[]) => `${batch[0]} (${batch.length} files)`;
+
 /**
  * A file whose tests were never reached ends as well as one whose tests passed.
  *
- * @param text the results as the process wrote them; empty where it could not
+ * @param written the results as the process wrote them; empty where it could not
  */
-export function judge(text: string, files: readonly string[], { code, stopped }: Ending): TestRun {
-  if (text === '') {
-    const where = `${files[0]} (${files.length} files)`;
-    return { totals: {}, tests: 0, faults: [{ where, text: stopped ?? howItEnded(code) }] };
+export function judge(
+  written: string,
+  files: readonly string[],
+  { code, stopped }: Ending,
+): TestRun {
+  if (written === '') {
+    const text = stopped ?? howItEnded(code);
+    return { totals: {}, tests: 0, faults: [{ where: nameOf(files), text }] };
   }
-  const { tests, totals, failures, files: ran } = JSON.parse(text) as Results;
+  const { tests, totals, failures, files: ran } = JSON.parse(written) as Results;
   const faults = failures.map(({ file, line, name }) => ({
     where: `${relative(root, file)}:${line}`,
     text: name,
@@ -157,7 +163,7 @@ export function judge(text: string, files: readonly string[], { code, stopped }:
     faults.push({ where: file, text: 'not one test of this file ran' });
   }
   if (code !== 0 && faults.length === 0) {
-    faults.push({ where: `${files[0]} (${files.length} files)`, text: `node ended with ${code}` });
+    faults.push({ where: nameOf(files), text: `node ended with ${code}` });
   }
   return { totals, tests, faults };
 }

@@ -128,6 +128,35 @@ async function fillTables(deps: Deps, estate: Omit<EstateToFill, 'onProgress'>, 
   return (performance.now() - began) / 1000;
 }
 
+type Members = {
+  members: (Member & { number: number; devices: number })[];
+  keepers: DeviceKeepers;
+  empty: Member;
+};
+
+/** Who asks, and who brings more in: before the server starts. */
+async function admitAll(
+  deps: Deps,
+  of: { organizationIds: readonly string[]; counts: readonly number[]; firstMs: number },
+): Promise<Members> {
+  const { organizationIds, counts, firstMs } = of;
+  const identity = openIdentity(deps);
+  const members: Members['members'] = [];
+  for (const number of askedNumbers(counts.length)) {
+    const member = await admit(identity, organizationIds[number] ?? '', `estate-${number}`);
+    members.push({ ...member, number, devices: counts[number] ?? 0 });
+  }
+  const [largest] = members;
+  if (largest === undefined) throw new Error('there is no organisation');
+  const keepers = await makeKeepers(identity, { ...largest, firstMs });
+  const organizationId = systemIds.uuid();
+  const { organizations } = openProvisioning(deps);
+  await organizations.create({ organizationId }, { name: 'Import' }, organizationId);
+  const empty = await admit(identity, organizationId, 'estate-import');
+  await identity.close();
+  return { members, keepers, empty };
+}
+
 /** Everything listens on loopback alone, and is gone when the closers have run. */
 export async function openEstateScene(
   closers: Closers,
@@ -148,24 +177,7 @@ export async function openEstateScene(
   const modelId = await makeModel(deps);
   const fillSeconds = await fillTables(deps, { modelId, organizationIds, counts, firstMs }, say);
   say(`${options.devices.toLocaleString('en')} devices filled in ${fillSeconds.toFixed(0)} s`);
-
-  const identity = openIdentity(deps);
-  const members: (Member & { number: number; devices: number })[] = [];
-  for (const number of askedNumbers(options.organizations)) {
-    const member = await admit(identity, organizationIds[number] ?? '', `estate-${number}`);
-    members.push({ ...member, number, devices: counts[number] ?? 0 });
-  }
-  const [largest] = members;
-  if (largest === undefined) throw new Error('there is no organisation');
-  const keepers = await makeKeepers(identity, { ...largest, firstMs });
-  const emptyId = systemIds.uuid();
-  await openProvisioning(deps).organizations.create(
-    { organizationId: emptyId },
-    { name: 'Import' },
-    emptyId,
-  );
-  const empty = await admit(identity, emptyId, 'estate-import');
-  await identity.close();
+  const { members, keepers, empty } = await admitAll(deps, { organizationIds, counts, firstMs });
 
   const server = await startServer(closers, {
     dataDir,
@@ -175,14 +187,12 @@ export async function openEstateScene(
       ? { flags: ['--import', profilerScript], variables: { BENCH_PROFILE: profileOf(folder) } }
       : {}),
   });
+  const memory = watchMemory(closers, server.pid);
   const ca = readFileSync(server.caFile, 'utf8');
   const target = { host: '127.0.0.1', port: server.port, ca };
   const readers = await openExchange(target, options.connections);
   const writers = await openExchange(target, writersCount);
-  closers.add(async () => {
-    readers.close();
-    writers.close();
-  });
+  closers.add(async () => [readers, writers].map((exchange) => exchange.close()));
   const tokenOf = ({ realm, credentials }: Member) =>
     fetchToken(writers, server.authority, realm, credentials);
   const asked: Asked[] = [];
@@ -192,18 +202,8 @@ export async function openEstateScene(
     asked.push({ organizationId, number, devices, token: await tokenOf(member) });
   }
   return {
-    folder,
-    database,
-    postgres,
-    server,
-    ca,
-    memory: watchMemory(closers, server.pid),
-    asked,
-    empty: { organizationId: emptyId, token: await tokenOf(empty) },
-    keepers,
-    firstMs,
-    fillSeconds,
-    readers,
-    writers,
+    ...{ folder, database, postgres, server, ca, memory, asked, keepers, firstMs, fillSeconds },
+    empty: { organizationId: empty.organizationId, token: await tokenOf(empty) },
+    ...{ readers, writers },
   };
 }
