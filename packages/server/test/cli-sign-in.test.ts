@@ -74,6 +74,30 @@ describe('signing in', () => {
     assert.notEqual(JSON.parse(readFileSync(file, 'utf8')).accessToken, 'e30.e30.e30');
   });
 
+  test('with the file of the demo, and with a file that holds the secret', async () => {
+    const own = fresh();
+    const { baseUrl, authUrl } = on.settings;
+    const { clientId, clientSecret } = line;
+    const applications = { office: { clientId, clientSecret }, page: { clientId: 'p' } };
+    const caFile = own.file('ca.pem', on.ca);
+    const facts = { baseUrl, authUrl, caFile, userDomainId: on.realm, applications };
+    own.file('demo.json', JSON.stringify(facts));
+    const demo = ['login', '--demo', own.folder, '--application'];
+    assert.equal((await own.run([...demo, 'office'])).code, 0);
+    assert.equal((await own.run(['whoami', '--json'])).json().clientId, clientId);
+    const page = await own.run([...demo, 'page']);
+    assert.equal(page.code, 2);
+    assert.match(page.stderr, /It has: office/);
+    const login = ['login', '--url', baseUrl, '--user-domain', on.realm, '--client-id', clientId];
+    const secret = ['--client-secret-file', own.file('secret', `${clientSecret}\n`)];
+    const kept = await own.run([...login, ...secret, '--ca-file', caFile, '--as', 'file']);
+    assert.equal(kept.code, 0, kept.stderr);
+    const profiles = readFileSync(join(own.folder, 'home', 'profiles.json'), 'utf8');
+    assert.ok(!profiles.includes(clientSecret));
+    assert.equal((await own.run(['profiles', 'use', 'default'])).code, 0);
+    assert.equal((await own.run(['whoami', '--json'])).json().profile, 'default');
+  });
+
   test('a wrong secret, a wrong domain: 3, and nothing is kept', async () => {
     const own = fresh();
     const base = ['login', '--url', on.settings.baseUrl, '--client-id', line.clientId];

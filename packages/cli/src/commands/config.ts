@@ -28,16 +28,17 @@ async function get(kit: Kit, service: string, place: Place): Promise<undefined> 
   const { body } = await kit.api().call<Row>('GET', await configPath(kit, service, place));
   const effective = membersOf(body['effective']);
   const sources = Array.isArray(effective['sources']) ? effective['sources'].map(membersOf) : [];
-  kit.screen.result(body, () =>
-    kit.screen.table(
+  kit.screen.result(body, () => {
+    if (sources.length === 0) return 'No level sets anything.\n';
+    return kit.screen.table(
       [
         { title: 'VALUE', of: ({ pointer }) => pointer },
         { title: 'IS', of: ({ pointer }) => cellOf(at(effective['values'], String(pointer))) },
         { title: 'FROM', of: ({ level }) => level, whole: true },
       ],
       sources,
-    ),
-  );
+    );
+  });
   return undefined;
 }
 

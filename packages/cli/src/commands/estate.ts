@@ -87,6 +87,9 @@ function writeWhole(file: string, text: string): void {
   }
 }
 
+const thingsIn = ({ things, below }: Estate): number =>
+  below.reduce((sum, each) => sum + thingsIn(each), things.length);
+
 async function exportEstate(kit: Kit, { out, merchant, skip }: ExportOptions): Promise<undefined> {
   const estate = await readServer(kit, await homeOf(kit), skippedKinds(skip), merchant);
   const isJson = out === undefined ? kit.screen.json : out.endsWith('.json');
@@ -96,7 +99,7 @@ async function exportEstate(kit: Kit, { out, merchant, skip }: ExportOptions): P
     return undefined;
   }
   writeWhole(out, text);
-  const things = estate.things.length;
+  const things = thingsIn(estate);
   kit.screen.result(
     { file: out, things, organizationsBelow: estate.below.length },
     () => `${things} things in ${out}\n`,
