@@ -183,11 +183,13 @@ describe('resolving the names of a sale', () => {
     let best = Number.POSITIVE_INFINITY;
     for (let round = 0; round < 10; round += 1) {
       const rounds = 2000;
-      const from = process.hrtime.bigint();
+      // Of the processor: on a busy machine the clock tells of others.
+      const from = process.cpuUsage();
       for (let n = 0; n < rounds; n += 1) await resolve(names, within);
-      best = Math.min(best, Number(process.hrtime.bigint() - from) / rounds);
+      const { user, system } = process.cpuUsage(from);
+      best = Math.min(best, (user + system) / rounds);
     }
-    assert.ok(best < 5000, `${best} ns`);
+    assert.ok(best < 5, `${best} µs`);
   });
 
   /** The indexes by which each table may be read, and how many columns their conditions name. */
