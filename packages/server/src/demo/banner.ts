@@ -57,12 +57,11 @@ function addressLines(facts: DemoFacts, places: BannerPlaces): Line[] {
   ];
 }
 
+/** A secret has a line of its own: beside a long client id there is no room for it. */
 function applicationLines(facts: DemoFacts): Line[] {
-  return demoApplications.map(({ key, clientId, actsFor }) => [
-    key,
-    clientId,
-    facts.applications[key]?.clientSecret ?? '(none: public)',
-    actsFor,
+  return demoApplications.flatMap(({ key, clientId, actsFor }) => [
+    [key, clientId, actsFor],
+    ['', facts.applications[key]?.clientSecret ?? '(none: public)'],
   ]);
 }
 
@@ -136,7 +135,10 @@ export function renderBanner(facts: DemoFacts, places: BannerPlaces, style: Bann
     '',
     bold('Switchyard is ready: the demo environment, with a simulated acquirer and no real money.'),
     ...section('Addresses', columns(addressLines(facts, places))),
-    ...section('Applications (client id, client secret)', columns(applicationLines(facts))),
+    ...section(
+      'Applications (client id, and its client secret below)',
+      columns(applicationLines(facts)),
+    ),
     ...section(
       `Users of the domain ${facts.userDomainId} (password, one-time password of now, group)`,
       columns(userLines(facts, style.at)),
