@@ -226,6 +226,7 @@ async function importEstate(
       secrets,
       stopping: kit.world.stopping,
       ownClientId: kit.session().profile.clientId,
+      ownSubject: (await kit.session().claims()).subject,
       step: (done) => progress.step(done, total),
     });
     progress.end();

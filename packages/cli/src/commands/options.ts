@@ -35,7 +35,7 @@ export function listOptions(command: Command): Command {
     .option('--all', 'all of them, however many');
 }
 
-/** A value of the command line: JSON, or `@file` (`.yaml` too), or `-` for standard input. */
+/** A value of the command line: JSON, or `@file` with JSON or YAML. */
 export function jsonValue(text: string, what: string): unknown {
   const source = text.startsWith('@') ? readNamed(text.slice(1)) : text;
   try {

@@ -34,6 +34,7 @@ export type ApplyOptions = {
   readonly stopping: AbortSignal;
   /** Of the one who does it: nobody takes the ground from under himself. */
   readonly ownClientId: string;
+  readonly ownSubject: string | undefined;
   step(done: number): void;
 };
 

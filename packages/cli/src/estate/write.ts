@@ -18,6 +18,7 @@ type Deps = {
   readonly ids: Ids;
   readonly secrets: Secrets;
   readonly ownClientId: string;
+  readonly ownSubject: string | undefined;
 };
 
 export type Writer = {
@@ -43,8 +44,10 @@ const apart: Readonly<Partial<Record<KindName, string>>> = {
 
 const listOf = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);
 
-/** @example const writer = createWriter({ api, home, ids, secrets, ownClientId }); */
-export function createWriter({ api, home, ids, secrets, ownClientId }: Deps): Writer {
+/** @example const writer = createWriter({ api, home, ids, ...options }); */
+export function createWriter(deps: Deps): Writer {
+  const { api, home, ids, secrets, ownClientId, ownSubject } = deps;
+
   function parentIdOf({ parent }: Thing): string | undefined {
     if (parent === undefined) return undefined;
     return (
@@ -170,6 +173,7 @@ export function createWriter({ api, home, ids, secrets, ownClientId }: Deps): Wr
     if (kind === 'application' && thing.key === ownClientId) {
       fail('refused', 'It is the application that you are signed in as.');
     }
+    if (kind === 'user' && thing.id === ownSubject) fail('refused', 'It is yourself.');
     if (kind === 'user') return setStatus(thing, 'deactivated');
     if (kind === 'configuration') return unset(thing);
     if (kind === 'activation')
