@@ -5,6 +5,7 @@ import { refuseField } from './errors.ts';
 import { createResource, type Deps, type Kind, type Resource } from './resource.ts';
 import { listLinksToOpen, runOn } from './store.ts';
 import { acquirerContracts, acquirerLinks } from './tables.ts';
+import { holdOrganization } from './tree.ts';
 import { commonMembers, viewOf } from './view.ts';
 
 const kind: Kind<AcquirerLink> = {
@@ -12,6 +13,7 @@ const kind: Kind<AcquirerLink> = {
   notFound: 'resource_not_found',
   idMember: 'acquirerLinkId',
   filters: {},
+  hold: (run, { organizationId }) => holdOrganization(run, organizationId),
   dependants: [{ type: 'AcquirerContract', table: acquirerContracts, column: 'acquirer_link_id' }],
   toView: (row) =>
     viewOf(row, {

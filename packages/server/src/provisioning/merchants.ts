@@ -7,6 +7,7 @@ import { isCountry, isTimeZone } from './rules.ts';
 import type { Scope } from './scope.ts';
 import type { Row } from './store.ts';
 import { acquirerContracts, merchants, physicalDevices, pointsOfSale, stores } from './tables.ts';
+import { holdOrganization } from './tree.ts';
 import { commonMembers, viewOf } from './view.ts';
 
 /** What the acquirer answers for: a merchant that changed it could undo the acquirer's decision. */
@@ -17,6 +18,7 @@ export const merchantKind: Kind<Merchant> = {
   notFound: 'merchant_not_found',
   idMember: 'merchantId',
   filters: {},
+  hold: (run, { organizationId }) => holdOrganization(run, organizationId),
   dependants: [
     { type: 'Store', table: stores, column: 'merchant_id' },
     { type: 'PointOfSale', table: pointsOfSale, column: 'merchant_id' },

@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import {
   type Answer,
   assertRefused,
+  deviceBody,
   merchantBody,
   openProvisioning,
   type ProvisioningScene,
@@ -192,6 +193,22 @@ describe('organisations below', () => {
     assert.equal((await call('org', 'DELETE', `${path}/${id}`)).status, 204);
     const late = await call('org', 'POST', `/merchants${at}`, { body: merchantBody('Late') });
     assertRefused(late, 404, 'organization_not_found');
+  });
+
+  test('nothing is made in one while it is removed', async () => {
+    const { call } = scene;
+    for (let round = 0; round < 5; round += 1) {
+      const id = await below('Going');
+      const at = `?organizationId=${id}`;
+      const [removed, ...made] = await Promise.all([
+        call('org', 'DELETE', `${path}/${id}`),
+        call('org', 'POST', `/merchants${at}`, { body: merchantBody('Late') }),
+        call('org', 'POST', `/physical-devices${at}`, { body: deviceBody() }),
+      ]);
+      const kept = made.some(({ status }) => status === 201);
+      assert.equal(removed.status, kept ? 409 : 204, JSON.stringify(made));
+      for (const { status } of made) assert.equal(status, kept ? 201 : 404);
+    }
   });
 
   test('a merchant has no part in it, and readers read', async () => {

@@ -8,6 +8,7 @@ import { tsnOf } from './rules.ts';
 import { type Row, runIn } from './store.ts';
 import { physicalDevices } from './tables.ts';
 import { claimTerminals, releaseTerminals, terminalKey } from './terminals.ts';
+import { holdOrganization } from './tree.ts';
 import { commonMembers, viewOf } from './view.ts';
 
 function tsnOfRow(row: Row): string {
@@ -47,6 +48,7 @@ export const physicalDeviceKind: Kind<PhysicalDevice> = {
     }),
   },
   dependants: [],
+  hold: (run, { organizationId }) => holdOrganization(run, organizationId),
   beside: {
     created: claim,
     async replaced(trx, row, before) {

@@ -1,5 +1,6 @@
 // Where organisations stand above and below each other, from memory where a moment ago is enough.
 import type { Clock, Database } from '../platform/index.ts';
+import { refuseUnknown } from './errors.ts';
 import { createMemory } from './memory.ts';
 import { isUuid } from './rules.ts';
 import type { Row, Run } from './store.ts';
@@ -75,6 +76,19 @@ export async function holdTree(run: Run, organizationId: string): Promise<void> 
      FOR NO KEY UPDATE`,
     [organizationId],
   );
+}
+
+/**
+ * What is made right below an organisation keeps it from being removed meanwhile. Where that came
+ * first, nobody would ever find what was made.
+ */
+export async function holdOrganization(run: Run, organizationId: string): Promise<void> {
+  const held = await run(
+    `SELECT 1 AS held FROM organizations
+     WHERE organization_id = $1 AND removed_at IS NULL FOR KEY SHARE`,
+    [organizationId],
+  );
+  if (held.length === 0) refuseUnknown('organization_not_found');
 }
 
 /** How many levels there are below an organisation. */

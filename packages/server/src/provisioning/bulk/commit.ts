@@ -1,5 +1,6 @@
 // Commits a chunk: its changes, their audit and the import's progress together, or nothing of it.
 import { isoTime } from '../../platform/index.ts';
+import { refuseUnknown } from '../errors.ts';
 import type { Scope } from '../scope.ts';
 import { runIn, runOn } from '../store.ts';
 import { type JudgedChunk, judgeChunk } from './chunk.ts';
@@ -14,7 +15,7 @@ const uniqueViolation = '23505';
 const overtakenMax = 5;
 
 const lockText = `SELECT 1 AS locked FROM organizations
-  WHERE organization_id = $1 FOR NO KEY UPDATE`;
+  WHERE organization_id = $1 AND removed_at IS NULL FOR NO KEY UPDATE`;
 
 function isOvertaken(error: unknown): boolean {
   if (error instanceof Overtaken) return true;
@@ -33,7 +34,8 @@ export function createCommit({ database, clock, ids, audit, onWrite, tills }: Bu
   const once = (scope: Scope, lines: readonly ReadLine[], keep: Kept): Promise<JudgedChunk> =>
     database.transaction(async (trx) => {
       const run = runIn(trx);
-      await run(lockText, [scope.organizationId]);
+      const held = await run(lockText, [scope.organizationId]);
+      if (held.length === 0) refuseUnknown('organization_not_found');
       const now = isoTime(clock.now());
       const workspace = createWorkspace();
       const beside = credentials.within(trx, workspace);
