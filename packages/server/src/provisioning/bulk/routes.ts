@@ -26,6 +26,8 @@ const jsonLines = ['application/jsonl', 'application/x-ndjson'];
 const csv = 'text/csv';
 /** A client that reads no answer before it has sent everything may be so far behind. */
 const answersAheadBytes = 8_388_608;
+/** A client that for so long neither sends nor reads anything is gone, and its import is let go of. */
+const silentMs = 60_000;
 const listName = 'listBulkResults';
 const lineForm = /^[1-9]\d{0,7}$/;
 /** The answers of one page lie in so many chunks at most. */
@@ -125,6 +127,7 @@ function registerImport(app: FastifyInstance, bulk: Bulk, ids: Pick<Ids, 'uuid'>
       if (query.dryRun !== true) reply.header('location', `${url}/${bulkId}`);
       const ahead = { objectMode: false, highWaterMark: answersAheadBytes };
       const stream = Readable.from(all(), ahead);
+      reply.raw.setTimeout(silentMs);
       // Also where nobody is left to read the first answer: the import lets go of its name.
       stream.once('close', () => {
         close();

@@ -5,6 +5,7 @@ import { type Batch, nextBatch, passTo, type Source } from './batch.ts';
 import { createCommit } from './commit.ts';
 import type { Asked, BulkDeps } from './deps.ts';
 import { errorOf } from './line.ts';
+import { createPlaces } from './places.ts';
 import {
   createProgress,
   type Held,
@@ -19,9 +20,6 @@ import { createTap, type Tap } from './source.ts';
 import { readSource } from './source-lines.ts';
 
 const renewalsPerLease = 3;
-/** Each holds a connection of the database for a part of its time. */
-const importsAtOnce = 4;
-const fullRetryMs = 2000;
 /** How long the answers to an import are kept after its last line. */
 export const keptMs = 30 * 86_400_000;
 const sweepKind = 'bulk-sweep';
@@ -52,7 +50,7 @@ export function createBulk(deps: BulkDeps) {
   const { ids, jobs, clock } = deps;
   const progress = createProgress(deps);
   const commit = createCommit(deps);
-  let running = 0;
+  const places = createPlaces();
 
   jobs?.handle(sweepKind, async ({ organizationId, payload }) => {
     const { ownerId, bulkId } = payload as { ownerId: string; bulkId: string };
@@ -105,12 +103,14 @@ export function createBulk(deps: BulkDeps) {
     const { lines, end: bytes, isLast } = batch;
     const hash = lines.length === 0 ? at.hash : tap.hashTo(bytes);
     let next = { ...at, bytes, hash, answers: '' };
-    await commit.write(scope, lines, async (trx, { results }) => {
-      const counts = countAll(at.counts, results);
-      next = { lines: totalOf(counts), bytes, hash, counts, answers: textOf(results) };
-      const kept = { ...next, answers: keptText(results) };
-      await progress.advance(trx, name, leaseId, { ...kept, results, isLast });
-    });
+    const written = () =>
+      commit.write(scope, lines, async (trx, { results }) => {
+        const counts = countAll(at.counts, results);
+        next = { lines: totalOf(counts), bytes, hash, counts, answers: textOf(results) };
+        const kept = { ...next, answers: keptText(results) };
+        await progress.advance(trx, name, leaseId, { ...kept, results, isLast });
+      });
+    await places.work(written);
     return next;
   }
 
@@ -186,7 +186,7 @@ export function createBulk(deps: BulkDeps) {
     for (let end = 0; ; ) {
       const batch = await nextBatch(source, end);
       ({ end } = batch);
-      const { results } = await judge(batch.lines);
+      const { results } = await places.work(() => judge(batch.lines));
       counts = countAll(counts, results);
       const { refusal, isLast } = batch;
       if (refusal !== undefined && totalOf(counts) === 0) throw refusal;
@@ -198,24 +198,11 @@ export function createBulk(deps: BulkDeps) {
     }
   }
 
-  async function* counted(answers: AsyncGenerator<string>): AsyncGenerator<string> {
-    if (running >= importsAtOnce) {
-      const detail = `The process works at ${importsAtOnce} imports already.`;
-      refuse('overloaded', detail, { retryAfterMs: fullRetryMs });
-    }
-    running += 1;
-    try {
-      yield* answers;
-    } finally {
-      running -= 1;
-    }
-  }
-
   return {
     /** The answer, some lines at a time; what it throws before the first of them is a refusal of all. */
-    run: (asked: Asked) => counted(imported(asked)),
+    run: (asked: Asked) => places.open(asked.scope, imported(asked)),
     /** Says what `run` would do, and does nothing. */
-    try: (asked: Asked) => counted(tried(asked)),
+    try: (asked: Asked) => places.open(asked.scope, tried(asked)),
     find: progress.find,
     answersAfter: progress.answersAfter,
   };
