@@ -8,6 +8,7 @@ import {
   createMonitoring,
   type Database,
   ensureCertificates,
+  explainPortInUse,
   type Lifecycle,
   type Log,
   openDatabase,
@@ -31,7 +32,7 @@ export async function startPlatform(settings: Settings): Promise<void> {
     await bringUp({ settings, log, lifecycle });
   } catch (error) {
     await lifecycle.stop('the start failed');
-    throw error;
+    throw explainPortInUse(error, settings);
   }
 }
 

@@ -46,6 +46,7 @@ function addressLines(facts: DemoFacts, places: BannerPlaces): Line[] {
     ['API and security', facts.baseUrl],
     ...(facts.authUrl === facts.baseUrl ? [] : [['Security', facts.authUrl]]),
     ['Reference', `${facts.baseUrl}/docs`],
+    ['Sign-up', `${facts.authUrl}/sign-up`],
     ['Devices (mutual TLS)', facts.deviceAuthUrl],
     ['Acquirer simulator', `127.0.0.1:${places.acquirerPort}, ledger in ${places.ledgerDir}`],
     ['Metrics and health', `${facts.metricsUrl}/metrics`],

@@ -55,6 +55,7 @@ export {
   createOutgoingCalls,
   type OutgoingCalls,
 } from './outgoing-calls.ts';
+export { explainPortInUse } from './port-in-use.ts';
 export { safeInteger } from './postgres-types.ts';
 export { isSecretMember, scrubText } from './redaction.ts';
 export { openSealed, seal } from './seal.ts';
