@@ -56,7 +56,8 @@ describe('the listeners of a house', () => {
     const spot = { storeId: store.storeId, name: 'Till' };
     const { view: place } = await provisioning.logicalDevices.create(scope, spot);
     const { view: hardware } = await provisioning.physicalDevices.create(scope, {
-      serialNumber: '1',
+      // One terminal stands in one organisation of the platform.
+      serialNumber: organizationId.slice(-12),
       make: 'AXIUM',
       model: 'DX8000',
       family: 'axium',
