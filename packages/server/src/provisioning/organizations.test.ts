@@ -176,6 +176,22 @@ describe('organisations below', () => {
     assert.deepEqual([renamed.status, renamed.body['status']], [200, 'Disabled']);
   });
 
+  test('what is to be approved in it, those above alone let go again', async () => {
+    const own = await below('Approved');
+    const token = tokenOf(own);
+    const asked = (answer: Answer) => [answer.status, answer.body['approvalCodeRequired']];
+    const strict = { name: 'Approved', approvalCodeRequired: true };
+    assert.deepEqual(asked(await put(token, own, strict)), [200, true]);
+    assert.deepEqual(asked(await put(token, own, { name: 'Renamed' })), [200, true]);
+    const freed = { name: 'Renamed', approvalCodeRequired: false };
+    assertRefused(await put(token, own, freed), 422, 'field_read_only', '/approvalCodeRequired');
+    assert.deepEqual(asked(await put('org', own, freed)), [200, false]);
+    const ownTop = await put('org', scene.organizationId, { ...strict, name: 'Top' });
+    assert.deepEqual(asked(ownTop), [200, true]);
+    const atTop = await put('org', scene.organizationId, { ...freed, name: 'Top' });
+    assert.deepEqual(asked(atTop), [200, false]);
+  });
+
   test('one with anything in it stays, and the answer names what', async () => {
     const { call, made } = scene;
     const id = await below('Full');

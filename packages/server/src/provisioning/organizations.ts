@@ -54,7 +54,14 @@ function refuseOwnChanges(input: Input, current: Row): void {
   if (status !== undefined && status !== current['status']) {
     refuseField('/status', detail, 'field_read_only');
   }
+  if (isHeld(current) && input['approvalCodeRequired'] === false) {
+    refuseField('/approvalCodeRequired', detail, 'field_read_only');
+  }
 }
+
+/** Whether it needs approval codes because somebody above may have said so. */
+const isHeld = (current: Row): boolean =>
+  parentOf(current) !== undefined && current['approval_code_required'] === true;
 
 /** The columns of a place below an organisation that the caller sees. */
 async function placeColumns(
@@ -88,7 +95,7 @@ async function columnsOf(
   const parentId = wantedParent(input, current);
   const place = parentId === undefined ? {} : await placeColumns(run, scope, parentId, current);
   return {
-    approval_code_required: input['approvalCodeRequired'] ?? false,
+    approval_code_required: input['approvalCodeRequired'] ?? (isOwn && isHeld(current)),
     ...place,
     ...(isOwn ? { status: current['status'] } : {}),
   };
