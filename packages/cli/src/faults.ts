@@ -32,3 +32,15 @@ export class CommandFault extends Error {
 export function fail(exit: ExitName, message: string, ...more: string[]): never {
   throw new CommandFault(exit, message, { more });
 }
+
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  EACCES: 'it is closed to you',
+  EISDIR: 'it is a folder',
+};
+
+/** Why a file cannot be read, in words where there are some. */
+export function reasonOf(error: unknown): string {
+  const { code = 'unknown' } = error as NodeJS.ErrnoException;
+  return reasons[code] ?? code;
+}

@@ -43,6 +43,7 @@ export function createProgram(world: Pick<World, 'stdout' | 'stderr'>, runner: R
     })
     .configureHelp({ showGlobalOptions: false })
     .helpCommand(false)
+    .showHelpAfterError('  With --help it tells what it takes.')
     .exitOverride();
   addLoginCommands(program, runner);
   addEstateCommands(program, runner);

@@ -13,7 +13,7 @@ import {
 } from '@switchyard/contract';
 import { type Command, Option } from 'commander';
 import type { ExitName } from '../exit-codes.ts';
-import { CommandFault, fail } from '../faults.ts';
+import { CommandFault, fail, reasonOf } from '../faults.ts';
 import { membersOf } from '../http/problem.ts';
 import type { Kit, Runner } from '../kit.ts';
 import { readNamed } from '../session/files.ts';
@@ -151,7 +151,7 @@ async function* fileRecords(file: string): AsyncGenerator<AuditRecord> {
     for await (const line of linesOf(stream)) yield parseLine(line, file);
   } catch (error) {
     if (error instanceof CommandFault) throw error;
-    fail('usage', `${file} cannot be read: ${(error as NodeJS.ErrnoException).code}.`);
+    fail('usage', `${file} cannot be read: ${reasonOf(error)}.`);
   }
 }
 

@@ -32,7 +32,7 @@ async function get(kit: Kit, service: string, place: Place): Promise<undefined> 
     if (sources.length === 0) return 'No level sets anything.\n';
     return kit.screen.table(
       [
-        { title: 'VALUE', of: ({ pointer }) => pointer },
+        { title: 'VALUE', of: ({ pointer }) => pointer, keepsEnd: true },
         { title: 'IS', of: ({ pointer }) => cellOf(at(effective['values'], String(pointer))) },
         { title: 'FROM', of: ({ level }) => level, whole: true },
       ],

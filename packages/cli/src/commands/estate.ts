@@ -164,9 +164,10 @@ async function diffEstate(
 function demandPlaceForSecrets(plan: Plan, { secretsOut, showSecrets }: ImportOptions): void {
   const count = secretive(plan).length;
   if (count === 0 || secretsOut !== undefined || showSecrets) return;
+  const [have, go] = count === 1 ? ['has a secret', 'it goes'] : ['have secrets', 'they go'];
   fail(
     'usage',
-    `${count} of the things to be made have secrets that are told once: say where they go with --secrets-out.`,
+    `${count} of the things to be made ${have}, told once: say where ${go} with --secrets-out.`,
     '--show-secrets prints them on stderr instead.',
   );
 }

@@ -221,10 +221,12 @@ export function addLoginCommands(program: Command, runner: Runner): void {
   addLogin(program, runner);
   program
     .command('logout')
+    .summary('forget the profile and its tokens')
     .description('Forgets the profile and its tokens.')
     .action(act((kit) => logout(kit)));
   program
     .command('whoami')
+    .summary('tell who is signed in')
     .description('Tells who is signed in, where, and what he may do.')
     .action(
       act(async (kit) => {

@@ -1,5 +1,6 @@
 /** Finds things by name, external id or serial number. */
 import type { Command } from 'commander';
+import { fail } from '../faults.ts';
 import type { Runner } from '../kit.ts';
 import { column, showList } from './lists.ts';
 import { type ListOptions, listOptions } from './options.ts';
@@ -38,6 +39,8 @@ export function addSearchCommand(program: Command, { act }: Runner): void {
           store: storeId,
         } = options;
         const query = { q, type, externalId, serialNumber, merchantId, storeId };
+        if ([q, externalId, serialNumber, merchantId, storeId].every((one) => one === undefined))
+          fail('usage', 'Say what is looked for: the beginning of a name, or an option.');
         await showList(kit, '/provisioning/v2/search', query, options, [
           column('type'),
           column('id', 'ID', true),

@@ -2,7 +2,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import Schema from 'typebox/schema';
 import { isNode, LineCounter, parseDocument, stringify } from 'yaml';
-import { CommandFault, fail } from '../faults.ts';
+import { CommandFault, fail, reasonOf } from '../faults.ts';
 import { documentOf, estateOf } from './document.ts';
 import { kindOf } from './kinds.ts';
 import { type Estate, isObject, type Json, type Members, nameOf, type Thing } from './model.ts';
@@ -145,7 +145,7 @@ export function readEstate(file: string): Estate {
   } catch (error) {
     if (error instanceof CommandFault) throw error;
     if (error instanceof TypeError) return fail('usage', `${file} is not UTF-8.`);
-    return fail('usage', `${file} cannot be read: ${(error as NodeJS.ErrnoException).code}.`);
+    return fail('usage', `${file} cannot be read: ${reasonOf(error)}.`);
   }
   const { value, lineOf } = parse(file, text);
   const told = (place: Place, detail: string): FileFault => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cutTo, jsonText, visible, widthOf } from './escape.ts';
+import { cutInFront, cutTo, jsonText, visible, widthOf } from './escape.ts';
 import { createPaint } from './paint.ts';
 import { tableText } from './table.ts';
 
@@ -24,6 +24,7 @@ test('wide characters and marks take the cells that a terminal gives them', () =
   assert.equal(widthOf('e\u0301'), 1);
   assert.equal(cutTo('株式会社', 5), '株式…');
   assert.equal(cutTo('short', 5), 'short');
+  assert.equal(cutInFront('/terminal/countryCode', 12), '…countryCode');
 });
 
 test('a table fits a narrow terminal, and cuts no identifier', () => {
@@ -39,4 +40,15 @@ test('a table fits a narrow terminal, and cuts no identifier', () => {
   );
   assert.match(text, /01990000-0000-7000-8000-000000000010 {2}A name th…/);
   assert.match(tableText(columns, rows, createPaint(false), undefined), /on and on\n$/);
+});
+
+test('what has to be cut is taken from the widest columns alike', () => {
+  const columns = [
+    { title: 'VALUE', of: () => `/applications/${'0'.repeat(40)}`, keepsEnd: true },
+    { title: 'IS', of: () => 'F'.repeat(500) },
+    { title: 'FROM', of: () => 'Merchant', whole: true },
+  ];
+  const [, row = ''] = tableText(columns, [{}], createPaint(false), 80).split('\n');
+  assert.equal(widthOf(row), 80);
+  assert.match(row, /^…0{33} {2}F{33}… {2}Merchant$/);
 });

@@ -50,3 +50,9 @@ export function cutTo(text: string, cells: number): string {
   }
   return `${kept}…`;
 }
+
+/** The same, with the end kept. */
+export function cutInFront(text: string, cells: number): string {
+  const turned = [...text].reverse().join('');
+  return [...cutTo(turned, cells)].reverse().join('');
+}

@@ -1,5 +1,5 @@
 /** Tables for people: aligned, and cut to the width of the terminal. */
-import { cutTo, visible, widthOf } from './escape.ts';
+import { cutInFront, cutTo, visible, widthOf } from './escape.ts';
 import type { Paint } from './paint.ts';
 
 export type Column<Row> = {
@@ -7,6 +7,8 @@ export type Column<Row> = {
   readonly of: (row: Row) => unknown;
   /** Identifiers are never cut: half of one is of no use. */
   readonly whole?: boolean;
+  /** The end tells more than the beginning, as of a path: it is cut in front. */
+  readonly keepsEnd?: boolean;
 };
 
 const gap = 2;
@@ -20,17 +22,20 @@ export function cellOf(value: unknown): string {
   return visible(typeof value === 'object' ? JSON.stringify(value) : String(value));
 }
 
-/** Takes from the widest columns that may be cut, until the row fits. */
+/** Takes from the widest columns that may be cut, a cell at a time, until the row fits. */
 function fit(widths: number[], whole: readonly boolean[], room: number): void {
-  const total = () => widths.reduce((sum, width) => sum + width, 0) + gap * (widths.length - 1);
-  while (total() > room) {
+  widths.forEach((width, at) => {
+    if (!whole[at]) widths[at] = Math.min(width, room);
+  });
+  let over = widths.reduce((sum, width) => sum + width, 0) + gap * (widths.length - 1) - room;
+  for (; over > 0; over -= 1) {
     let widest = -1;
     widths.forEach((width, at) => {
       if (whole[at] || width <= columnLeast) return;
       if (widest < 0 || width > (widths[widest] ?? 0)) widest = at;
     });
     if (widest < 0) return;
-    widths[widest] = Math.max(columnLeast, (widths[widest] ?? 0) - Math.max(1, total() - room));
+    widths[widest] = (widths[widest] ?? 0) - 1;
   }
 }
 
@@ -54,7 +59,8 @@ export function tableText<Row>(
   const lineOf = (row: readonly string[]) =>
     row
       .map((cell, at) => {
-        const cut = cutTo(cell, widths[at] ?? 0);
+        const shorten = columns[at]?.keepsEnd ? cutInFront : cutTo;
+        const cut = shorten(cell, widths[at] ?? 0);
         return at === row.length - 1
           ? cut
           : cut + ' '.repeat((widths[at] ?? 0) - widthOf(cut) + gap);

@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { fail } from '../faults.ts';
+import { fail, reasonOf } from '../faults.ts';
 import type { World } from '../world.ts';
 
 const ownerOnly = 0o600;
@@ -60,6 +60,6 @@ export function readNamed(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    return fail('usage', `${file} cannot be read: ${(error as NodeJS.ErrnoException).code}.`);
+    return fail('usage', `${file} cannot be read: ${reasonOf(error)}.`);
   }
 }
