@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Refusal } from '@switchyard/contract';
 import type { FastifyReply } from 'fastify';
-import { addressKey, createRateLimits } from './rate-limits.ts';
+import { addressKey, createRateLimits, defaultRatePolicies } from './rate-limits.ts';
 import { createSample } from './server.fixture.ts';
 
 /** The two headers are all that a limit does to a reply. */
@@ -79,6 +79,14 @@ describe('rate limits', () => {
     assert.equal(addressKey('2001:db8::'), '2001:db8:0:0');
     assert.equal(addressKey('::ffff:192.0.2.1'), '::ffff:192.0.2.1');
     assert.equal(addressKey('192.0.2.1'), '192.0.2.1');
+  });
+
+  it('gives each client, store and device 5,000 payments a second at least', () => {
+    const { limit, storeLimit, deviceLimit, windowSeconds } = defaultRatePolicies.payments;
+    for (const each of [limit, storeLimit, deviceLimit]) assert.ok(each / windowSeconds >= 5000);
+    const take = createRateLimits().policy('payments');
+    const { reply } = createReply();
+    for (let call = 0; call < 5000; call += 1) take({ clientId: 'busy' }, reply);
   });
 
   it('knows its policies by name alone', () => {
