@@ -17,13 +17,14 @@ type Deps = { readonly visits: Visits; readonly answers: Answers; readonly take:
 
 export type Front = ReturnType<typeof createFront>;
 
+/** In the order of the form: so its faults are told, and the first of them is where one types. */
 const names = [
   'organizationName',
   'persona',
+  'country',
   'givenName',
   'familyName',
   'email',
-  'country',
 ] as const;
 
 /** For programs: where everything is found. */
