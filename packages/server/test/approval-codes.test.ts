@@ -241,6 +241,34 @@ test('codes are listed without the code, page by page, each merchant its own', a
   assert.equal((await call('POST', codes, { name: 'x' }, readOnly)).status, 403);
 });
 
+test('whoever acts for one store has its codes alone', async () => {
+  const on = await opened(false);
+  const { make, call, shop } = on;
+  const { merchantId, storeId } = shop;
+  const own = await make({ storeId });
+  const whole = await make();
+  const token = await on.tokenFor({
+    name: 'back office of a store',
+    entityType: 'merchant',
+    entityId: merchantId,
+    ...{ merchantId, storeId },
+    roles: ['Merchant'],
+  });
+  const { items } = (await call('GET', codes, undefined, token)).body;
+  assert.deepEqual(
+    items.map((each: Members) => each['approvalCodeId']),
+    [own.approvalCodeId],
+  );
+  for (const method of ['GET', 'DELETE']) {
+    const answer = await call(method, `${codes}/${whole.approvalCodeId}`, undefined, token);
+    assert.equal(answer.body.code, 'resource_not_found', answer.text);
+  }
+  assert.equal(
+    (await call('DELETE', `${codes}/${own.approvalCodeId}`, undefined, token)).status,
+    200,
+  );
+});
+
 test('the code stands in no table, and every change of one in the audit', async () => {
   const { make, call, acquirerToken } = await opened(false);
   const { code, approvalCodeId } = await make();

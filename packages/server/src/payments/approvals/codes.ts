@@ -89,6 +89,12 @@ function refuseUnknown(): never {
   return refuse('resource_not_found', 'No approval code in your scope has this identifier.');
 }
 
+/** Whoever acts for one store has to do with what is that store's alone. */
+function sees(caller: Caller, row: CodeRow): boolean {
+  const { merchantId = row.merchant_id, storeId = row.store_id } = caller;
+  return merchantId === row.merchant_id && storeId === row.store_id;
+}
+
 /** @example const codes = createCodes(deps); const { code } = await codes.create(asked, { name: 'Shift lead' }); */
 export function createCodes(deps: CodesDeps): Codes {
   const { database, store, audit, clock, ids } = deps;
@@ -144,8 +150,7 @@ export function createCodes(deps: CodesDeps): Codes {
 
     async get(caller, approvalCodeId) {
       const row = await store.find(caller.organizationId, approvalCodeId);
-      const merchantId = merchantOf(caller, undefined);
-      if (row === undefined || (merchantId ?? row.merchant_id) !== row.merchant_id) refuseUnknown();
+      if (row === undefined || !sees(caller, row)) refuseUnknown();
       return viewCode(row, clock.now());
     },
 
@@ -153,6 +158,7 @@ export function createCodes(deps: CodesDeps): Codes {
       const rows = await store.list({
         organizationId: caller.organizationId,
         merchantId: merchantOf(caller, query.merchantId),
+        storeId: caller.storeId,
         revoked: query.includeRevoked ?? false,
         after,
         limit: limit + 1,

@@ -38,6 +38,7 @@ export type Use = {
 export type Wanted = {
   organizationId: string;
   merchantId: string | undefined;
+  storeId: string | undefined;
   /** Codes that were revoked too. */
   revoked: boolean;
   after: string | undefined;
@@ -142,14 +143,16 @@ export function createApprovalStore(database: Database) {
     },
 
     /** In the order of making. */
-    list({ organizationId, merchantId, revoked, after, limit }: Wanted): Promise<CodeRow[]> {
+    list({ organizationId, merchantId, storeId, ...wanted }: Wanted): Promise<CodeRow[]> {
+      const { revoked, after, limit } = wanted;
       return database.query<CodeRow>(
         `SELECT ${columns} FROM approval_codes
          WHERE organization_id = $1 AND ($2::uuid IS NULL OR merchant_id = $2)
            AND ($3::boolean OR revoked_at IS NULL)
            AND approval_code_id > coalesce($4, '00000000-0000-0000-0000-000000000000'::uuid)
+           AND ($6::uuid IS NULL OR store_id = $6)
          ORDER BY approval_code_id LIMIT $5`,
-        [organizationId, merchantId ?? null, revoked, after ?? null, limit],
+        [organizationId, merchantId ?? null, revoked, after ?? null, limit, storeId ?? null],
       );
     },
   };
