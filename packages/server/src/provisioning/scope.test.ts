@@ -81,4 +81,27 @@ describe('who sees and changes what', () => {
     const cheaper = await call(one.token, 'PUT', path, { body: { ...rest, mcc: '8398' } });
     assertRefused(cheaper, 422, 'field_read_only', '/mcc');
   });
+
+  test('whoever acts for one store has to do with that store alone', async () => {
+    const { call, made, shop, organizationId } = scene;
+    const { token, merchantId, storeId } = await shop('two-stores');
+    const { storeId: other = '' } = await made(token, '/stores', { name: 'The other' });
+    const place = { storeId: other, name: 'Till' };
+    const { logicalDeviceId = '' } = await made(token, '/logical-devices', place);
+    const own = { organizationId, merchantId, storeId };
+    scene.addCaller('one-store', { ...own, entityType: 'merchant', entityId: merchantId });
+    for (const [path, code] of [
+      [`/stores/${other}`, 'store_not_found'],
+      [`/logical-devices/${logicalDeviceId}`, 'device_not_found'],
+    ] as const) {
+      assertRefused(await call('one-store', 'GET', path), 404, code);
+      assertRefused(await call('one-store', 'DELETE', path), 404, code);
+    }
+    const elsewhere = await call('one-store', 'POST', '/logical-devices', { body: place });
+    assertRefused(elsewhere, 404, 'store_not_found');
+    const here = { storeId, name: 'Till' };
+    assert.equal((await call('one-store', 'POST', '/logical-devices', { body: here })).status, 201);
+    const list = (await call('one-store', 'GET', '/stores')).body['items'] as unknown[];
+    assert.equal(list.length, 1);
+  });
 });

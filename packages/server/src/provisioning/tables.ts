@@ -21,6 +21,7 @@ export const stores: Table = {
   name: 'stores',
   id: 'store_id',
   merchantColumn: 'merchant_id',
+  storeColumn: 'store_id',
   columns: ['merchant_id', 'address', 'time_zone'],
   uniques: {},
 };
@@ -29,6 +30,7 @@ export const logicalDevices: Table = {
   name: 'logical_devices',
   id: 'logical_device_id',
   merchantColumn: 'merchant_id',
+  storeColumn: 'store_id',
   columns: ['merchant_id', 'store_id'],
   extra: `(SELECT coalesce(jsonb_agg(p.physical_device_id ORDER BY p.physical_device_id), '[]')
      FROM physical_devices p WHERE p.organization_id = logical_devices.organization_id
