@@ -1,7 +1,7 @@
 // Keeps demo.json: what somebody needs to try the demo environment, readable for its owner alone.
 import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { mailDirOf, type Settings } from '../platform/index.ts';
+import { isAlive, mailDirOf, type Settings } from '../platform/index.ts';
 import { tsnOf } from '../provisioning/index.ts';
 import type { Secrets } from './applications.ts';
 import {
@@ -113,16 +113,20 @@ export function readSecrets(dataDir: string): DemoSecrets {
   return { applications, users };
 }
 
-/** Where a platform on this directory tells of its health, if it ever told. */
+/**
+ * Where a platform on this directory tells of its health; nowhere where the process that wrote so has
+ * ended, since another demo may have taken its ports.
+ */
 export function readMetricsUrl(dataDir: string): string | undefined {
-  const { metricsUrl } = readMembers(dataDir);
+  const { metricsUrl, processId } = readMembers(dataDir);
+  if (typeof processId === 'number' && !isAlive(processId)) return undefined;
   return typeof metricsUrl === 'string' ? metricsUrl : undefined;
 }
 
 /** Under another name first: whoever reads it meanwhile never sees half of it. */
 export function writeFacts(dataDir: string, facts: DemoFacts): void {
   const file = demoFileIn(dataDir);
-  const text = `${JSON.stringify(facts, undefined, 2)}\n`;
+  const text = `${JSON.stringify({ ...facts, processId: process.pid }, undefined, 2)}\n`;
   mkdirSync(dataDir, { recursive: true });
   if (readText(file) !== text) {
     const unfinished = `${file}.${process.pid}`;

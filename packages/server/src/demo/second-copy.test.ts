@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { readMetricsUrl } from './demo-json.ts';
 import { type DemoDeps, startDemo } from './index.ts';
 
 test('a second copy on the directory of a living one is told so, and touches nothing', async () => {
@@ -16,6 +18,13 @@ test('a second copy on the directory of a living one is told so, and touches not
     await writeFile(join(dataDir, 'demo.json'), JSON.stringify({ metricsUrl }));
     const deps = { settings: { dataDir, acquirerPort: 0 } } as unknown as DemoDeps;
     await assert.rejects(startDemo(deps), /is running on .* already/);
+    const write = (processId: number) =>
+      writeFile(join(dataDir, 'demo.json'), JSON.stringify({ metricsUrl, processId }));
+    await write(process.pid);
+    await assert.rejects(startDemo(deps), /is running on .* already/);
+    const { pid: ended } = spawnSync(process.execPath, ['--version']);
+    await write(ended);
+    assert.equal(readMetricsUrl(dataDir), undefined, 'another demo has the port by now');
   } finally {
     health.closeAllConnections();
     await new Promise((resolve) => health.close(resolve));

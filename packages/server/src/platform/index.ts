@@ -56,6 +56,7 @@ export {
   type OutgoingCalls,
 } from './outgoing-calls.ts';
 export { explainPortInUse } from './port-in-use.ts';
+export { isAlive } from './postgres-home.ts';
 export { safeInteger } from './postgres-types.ts';
 export { isSecretMember, scrubText } from './redaction.ts';
 export { openSealed, seal } from './seal.ts';
