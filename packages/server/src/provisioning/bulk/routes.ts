@@ -111,6 +111,7 @@ function registerImport(app: FastifyInstance, bulk: Bulk, ids: Pick<Ids, 'uuid'>
       const { query, headers, caller } = request;
       const bulkId = nameOf(headers[idempotencyKeyHeader], query.bulkId) ?? ids.uuid();
       const scope = scopeOf(caller, request.id);
+      reply.raw.setTimeout(silentMs);
       const { bytes: body, close } = readAhead(request.body as Readable);
       const asked = { scope, body, bulkId, format: formatOf(headers['content-type']) };
       const answers = query.dryRun === true ? bulk.try(asked) : bulk.run(asked);
@@ -127,7 +128,6 @@ function registerImport(app: FastifyInstance, bulk: Bulk, ids: Pick<Ids, 'uuid'>
       if (query.dryRun !== true) reply.header('location', `${url}/${bulkId}`);
       const ahead = { objectMode: false, highWaterMark: answersAheadBytes };
       const stream = Readable.from(all(), ahead);
-      reply.raw.setTimeout(silentMs);
       // Also where nobody is left to read the first answer: the import lets go of its name.
       stream.once('close', () => {
         close();
