@@ -93,6 +93,7 @@ test('the same order is answered again; another address under its name is anothe
   const other = await send({ zipCode: '75002' });
   assert.equal(other.status, 422);
   assert.equal(other.body.code, 'client_id_reused');
+  assert.equal(other.body.errors[0].pointer, '/zipCode');
   assert.ok(!other.text.includes('7500'), 'values are not told');
 });
 

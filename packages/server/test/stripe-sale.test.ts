@@ -90,6 +90,9 @@ test('tip and cashback are part of the amount, and a sale with cash is reversed 
   const amounts = { tip: 100, cashback: 1000 };
   const sale = await call('process', { ...swiped, amounts, captureMode: 'Deferred' });
   assert.equal(sale.body.authorizedAmount, 1234, sale.text);
+  const inPart = await call('process', { ...swiped, amounts, partialApproval: true });
+  assert.equal(inPart.status, 422);
+  assert.equal(inPart.body.errors[0].pointer, '/partialApproval');
   const again = await call('process', { ...swiped, amounts: { tip: 101 } });
   assert.equal(again.body.code, 'client_id_reused');
   const reversed = await call(`${sale.body.transactionId}/cancel`, { cancelReason: 'Technical' });

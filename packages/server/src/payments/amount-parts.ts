@@ -5,13 +5,21 @@ import { type ProcessRequest, refuse } from '@switchyard/contract';
 export type AmountParts = { readonly tip?: number; readonly cashback?: number };
 
 /** The parts are within the amount, and something is left that was bought. @throws Refusal amount_invalid */
-export function checkAmountParts({ amount, amounts, entryMode, orderChannel }: ProcessRequest) {
+export function checkAmountParts(request: ProcessRequest) {
+  const { amount, amounts, entryMode, orderChannel } = request;
   if (amounts === undefined) return;
   const { tip = 0, cashback = 0 } = amounts;
   if (tip + cashback >= amount) {
     refuse('amount_invalid', 'amount holds tip and cashback, and is more than both.', {
       errors: [
         { pointer: '/amounts', code: 'amount_invalid', detail: 'Together less than amount.' },
+      ],
+    });
+  }
+  if (cashback > 0 && request.partialApproval === true) {
+    refuse('field_invalid', 'Cash cannot be a part of what is approved in part.', {
+      errors: [
+        { pointer: '/partialApproval', code: 'field_invalid', detail: 'Not with cashback.' },
       ],
     });
   }

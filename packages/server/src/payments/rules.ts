@@ -160,7 +160,9 @@ export function fingerprintOf(
     card: string;
     holder?: string;
     /** Of a mail or telephone order. */
-    contact?: string;
+    address?: string;
+    zipCode?: string;
+    houseNumber?: string;
   },
 ): Record<string, unknown> {
   const {
@@ -175,8 +177,9 @@ export function fingerprintOf(
     ...members,
     storeId: keyed.storeId,
     deviceId: keyed.deviceId,
-    instrument: keyed.holder === undefined ? keyed.card : `${keyed.card}|${keyed.holder}`,
-    ...(keyed.contact === undefined ? {} : { contact: keyed.contact }),
+    instrument: [keyed.card, keyed.holder, keyed.address].filter(Boolean).join('|'),
+    ...(keyed.zipCode === undefined ? {} : { zipCode: keyed.zipCode }),
+    ...(keyed.houseNumber === undefined ? {} : { houseNumber: keyed.houseNumber }),
   };
 }
 

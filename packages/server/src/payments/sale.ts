@@ -102,15 +102,17 @@ function fingerprintFor(
 ): Record<string, unknown> {
   const holder = request.instrument.card?.holderName;
   const { zipCode, houseNumber } = request;
-  const { email, phone } = request.instrument.address ?? {};
-  const contact = [zipCode, houseNumber, email, phone];
-  const hasContact = contact.some((part) => part !== undefined);
+  const { address } = request.instrument;
   return fingerprintOf(request, {
     storeId: names.storeId,
     deviceId: names.deviceId,
     card: mark.slice(0, markDigits),
     ...(holder === undefined ? {} : { holder: deps.vault.digest(holder) }),
-    ...(hasContact ? { contact: deps.vault.digest(JSON.stringify(contact)) } : {}),
+    ...(address === undefined
+      ? {}
+      : { address: deps.vault.digest(JSON.stringify([address.email, address.phone])) }),
+    ...(zipCode === undefined ? {} : { zipCode: deps.vault.digest(zipCode) }),
+    ...(houseNumber === undefined ? {} : { houseNumber: deps.vault.digest(houseNumber) }),
   });
 }
 
