@@ -1,15 +1,9 @@
 // Makes the seat of the platform: the operator's organisation, its user domain and its application, each once.
 import { randomUUID } from 'node:crypto';
-import { join } from 'node:path';
 import { composeHouse, type House, prepareDatabase } from '../../packages/server/src/compose.ts';
 import { openConsole } from '../../packages/server/src/onboarding/index.ts';
-import {
-  createLog,
-  type Database,
-  openDatabase,
-  readSettings,
-  startEmbeddedPostgres,
-} from '../../packages/server/src/platform/index.ts';
+import { type Database, readSettings } from '../../packages/server/src/platform/index.ts';
+import { withDatabase } from '../with-database.ts';
 
 export type Wanted = {
   readonly command: 'create' | 'renew-secret';
@@ -41,19 +35,7 @@ export type Open = { readonly house: House; readonly database: Database };
 /** Works beside a running platform, and before its first start: the schema is brought up to date. */
 export async function withPlatform<T>(work: (open: Open) => Promise<T>): Promise<T> {
   const settings = readSettings(process.env);
-  const { databaseUrl, dataDir, postgresBinDir: binDir } = settings;
-  const log = createLog({ logLevel: 'warn', instanceName: 'operator' }, process.stderr);
-  const postgres =
-    databaseUrl === undefined
-      ? await startEmbeddedPostgres({ dataDir: join(dataDir, 'postgres'), binDir, log })
-      : undefined;
-  const database = openDatabase({
-    url: databaseUrl ?? postgres?.url ?? '',
-    log,
-    connections: 2,
-    preparedStatements: settings.preparedStatements === 'on',
-  });
-  try {
+  return withDatabase(settings, { name: 'operator', connections: 2 }, async ({ database, log }) => {
     await prepareDatabase({ database, log });
     // Never started: what is ordered here, such as a mail, a running platform does.
     const house = await composeHouse({ settings, database, log });
@@ -62,10 +44,7 @@ export async function withPlatform<T>(work: (open: Open) => Promise<T>): Promise
     } finally {
       await house.stop();
     }
-  } finally {
-    await database.close();
-    await postgres?.stop();
-  }
+  });
 }
 
 async function standingOf(database: Database): Promise<Standing | undefined> {

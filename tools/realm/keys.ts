@@ -9,15 +9,13 @@ import {
 } from '../../packages/server/src/identity/index.ts';
 import {
   createJobs,
-  createLog,
   createMetrics,
   isoTime,
-  openDatabase,
   readSettings,
-  startEmbeddedPostgres,
   systemClock,
   systemIds,
 } from '../../packages/server/src/platform/index.ts';
+import { withDatabase } from '../with-database.ts';
 
 export type Wanted = {
   command: 'keys' | 'rotate-keys';
@@ -39,35 +37,24 @@ function demandPlatform(): void {
 export async function withIdentity(work: (identity: Identity) => Promise<void>): Promise<void> {
   demandPlatform();
   const settings = readSettings(process.env);
-  const { vaultKey: masterKey, databaseUrl, dataDir, postgresBinDir: binDir } = settings;
+  const { vaultKey: masterKey } = settings;
   if (masterKey === undefined) throw new Error('SWITCHYARD_VAULT_KEY must be set');
-  const log = createLog({ logLevel: 'warn', instanceName: 'realm' }, process.stderr);
-  const postgres =
-    databaseUrl === undefined
-      ? await startEmbeddedPostgres({ dataDir: join(dataDir, 'postgres'), binDir, log })
-      : undefined;
-  const database = openDatabase({
-    url: databaseUrl ?? postgres?.url ?? '',
-    log,
-    connections: 1,
-    preparedStatements: settings.preparedStatements === 'on',
+  await withDatabase(settings, { name: 'realm', connections: 1 }, async ({ database, log }) => {
+    const parts = { database, clock: systemClock, ids: systemIds, log };
+    // Not started: whatever is ordered here, a platform does.
+    const jobs = createJobs({ ...parts, metrics: createMetrics({ processMetrics: false }) });
+    const audit = createAudit({ database, clock: systemClock, masterKey, jobs });
+    const identity = createIdentity({
+      ...{ ...parts, settings, masterKey },
+      findDevice: async () => undefined,
+      recordChange: audit.recordChange,
+    });
+    try {
+      await work(identity);
+    } finally {
+      await identity.close();
+    }
   });
-  const parts = { database, clock: systemClock, ids: systemIds, log };
-  // Not started: whatever is ordered here, a platform does.
-  const jobs = createJobs({ ...parts, metrics: createMetrics({ processMetrics: false }) });
-  const audit = createAudit({ database, clock: systemClock, masterKey, jobs });
-  const identity = createIdentity({
-    ...{ ...parts, settings, masterKey },
-    findDevice: async () => undefined,
-    recordChange: audit.recordChange,
-  });
-  try {
-    await work(identity);
-  } finally {
-    await identity.close();
-    await database.close();
-    await postgres?.stop();
-  }
 }
 
 function printKeys(keys: readonly KeyFacts[], json: boolean): void {
