@@ -30,9 +30,9 @@ export const roomTable: Record<string, string[]> = {
   users: ['identity', 'provisioning', 'audit'],
   catalog: ['provisioning', 'audit'],
   vault: [],
-  acquiring: [],
+  acquiring: ['vault'],
   payments: ['provisioning', 'acquiring', 'vault', 'audit'],
-  demo: ['identity', 'provisioning', 'acquiring', 'catalog'],
+  demo: ['identity', 'provisioning', 'acquiring', 'catalog', 'vault'],
 };
 
 const groundTable: Record<string, string[]> = { platform: [], http: ['platform'] };

@@ -12,6 +12,23 @@ import {
   seal,
 } from '../platform/index.ts';
 
+export {
+  type DataRequest,
+  type DukptScheme,
+  type Hsm,
+  HsmError,
+  type HsmErrorCode,
+  type KeyAlgorithm,
+  type KeyFacts,
+  type KeyImport,
+  type KeyUsage,
+  type MacAlgorithm,
+  type MacRequest,
+  type OutPinFormat,
+  type PinFormat,
+  type PinTranslationRequest,
+} from './hsm/types.ts';
+
 export type Card = { pan: string /** YYMM */; expiry: string };
 
 /**
