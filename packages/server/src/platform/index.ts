@@ -58,6 +58,7 @@ export {
 export { explainPortInUse } from './port-in-use.ts';
 export { isAlive } from './postgres-home.ts';
 export { safeInteger } from './postgres-types.ts';
+export { createPreparedRun } from './prepared-run.ts';
 export { isSecretMember, scrubText } from './redaction.ts';
 export { openSealed, seal } from './seal.ts';
 export {

@@ -2,7 +2,13 @@
 import type { Kysely } from 'kysely';
 import type { Recorder } from '../audit/index.ts';
 import { demandVersion } from '../http/index.ts';
-import { type Clock, type Database, type Ids, isoTime } from '../platform/index.ts';
+import {
+  type Clock,
+  createPreparedRun,
+  type Database,
+  type Ids,
+  isoTime,
+} from '../platform/index.ts';
 import { type DependantKind, findDependants } from './dependants.ts';
 import { type NotFoundCode, refuseDependants, refuseTaken, refuseUnknown } from './errors.ts';
 import { type Lookup, lookupIn } from './lookup.ts';
@@ -116,6 +122,8 @@ async function translated<Result>(table: Table, write: () => Promise<Result>): P
 /** @example const stores = createResource(deps, storeKind); */
 export function createResource<View>(deps: Deps, kind: Kind<View>): Resource<View> {
   const { database, clock, ids, audit } = deps;
+  /** By identifier there are few texts: one for each table and kind of scope. */
+  const findRun = createPreparedRun(database, 'provisioning');
   const records = createRecords(kind.table);
   const tell = async (trx: Kysely<unknown>, scope: Scope, done: string, changed: Changed) => {
     const entry = entryOf(kind, scope, done, changed);
@@ -197,7 +205,7 @@ export function createResource<View>(deps: Deps, kind: Kind<View>): Resource<Vie
     },
 
     async get(scope, id) {
-      const row = isUuid(id) ? await records.find(runOn(database), scope, id) : undefined;
+      const row = isUuid(id) ? await records.find(findRun, scope, id) : undefined;
       return row === undefined ? refuseUnknown(kind.notFound) : versioned(kind, row);
     },
 

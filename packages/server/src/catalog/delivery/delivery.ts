@@ -21,7 +21,7 @@ import {
 import type { FoundDevice, Provisioning } from '../../provisioning/index.ts';
 import type { ForDevice } from '../configuration/for-device.ts';
 import { isUuid, refuseDevices, refuseField, type Scope } from '../deps.ts';
-import { runOn } from '../sql.ts';
+import { runOn, runPrepared } from '../sql.ts';
 import { documentOf } from './document.ts';
 import {
   type DeliveryRow,
@@ -90,7 +90,7 @@ function createDeviceSide(
   wanted: WantedFinder,
 ): Pick<Delivery, 'read' | 'acknowledge' | 'keys'> {
   const { database, clock, provisioning } = deps;
-  const run = runOn(database);
+  const run = runPrepared(database);
   const key = createSigningKey(deps.masterKey, 'device configuration');
   const asked = new LRUCache<string, { basis: string; at: number }>({ max: askedMax });
   const told = createGroupCommit<Told, void>({
