@@ -22,7 +22,7 @@ export type ChipReceipt = {
   terminalVerificationResults?: string;
   transactionStatusInformation?: string;
   authorizationResponseCode?: string;
-  cardholderVerification?: 'PinVerified' | 'Signature' | 'None';
+  cardholderVerification?: 'PinVerified' | 'Signature' | 'OnDevice' | 'None';
 };
 
 /**
@@ -35,6 +35,7 @@ export type ChipMismatch =
   | 'emv_amount_mismatch'
   | 'emv_other_amount_mismatch'
   | 'emv_currency_mismatch'
+  | 'emv_interface_mismatch'
   | 'emv_pan_mismatch'
   | 'emv_expiry_mismatch';
 
@@ -57,6 +58,10 @@ export type ChipData = {
   /** The objects that go into data element 55: canonical BER-TLV, upper-case hexadecimal. */
   readonly forDe55: string;
   readonly receipt: ChipReceipt;
+  /** A device that taps has verified its holder itself; without meaning for a contact chip. */
+  readonly verifiedOnDevice: boolean;
+  /** Objects that only a contactless reader makes. */
+  readonly isContactless: boolean;
   /** Tag 9F02, in minor units. */
   readonly amount?: number;
   /** Tag 9F03, in minor units. */
@@ -98,6 +103,17 @@ function expiryIn(leaves: Leaves): string | undefined {
   return digits?.slice(0, 4);
 }
 
+/** YYMMDD of tag 9A: a day of the calendar. */
+function dateIn(leaves: Leaves): string | undefined {
+  const digits = digitsIn(leaves, '9A');
+  if (digits === undefined) return undefined;
+  const text = `20${digits.slice(0, 2)}-${digits.slice(2, 4)}-${digits.slice(4)}`;
+  const time = Date.parse(`${text}T00:00:00Z`);
+  const isDay = !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
+  if (!isDay) throw new EmvError('object_invalid', { tag: '9A' });
+  return digits;
+}
+
 function trackIn(leaves: Leaves) {
   const hex = hexIn(leaves, '57');
   if (hex === undefined) return undefined;
@@ -115,9 +131,28 @@ function printable(hex: string | undefined): string | undefined {
   return redactPans(text.replace(/[^\x20-\x7e]/g, '').trim());
 }
 
+/** Byte 3 of the results: the method that byte 1 names has failed. */
+const failedVerification = '01';
+
+/** Byte 1 of tag 9F34, without the bit that says what follows where it fails. */
+const methodOf = (results: string) => Number.parseInt(results.slice(0, 2), 16) & 0x3f;
+
+/** Plaintext PIN checked by the chip: no tap can do that, so there it means the device itself. */
+const onDeviceMethod = 0x01;
+/** Byte 2, bit 8 of the card transaction qualifiers. */
+const onDeviceQualifier = 0x0080;
+
+function isOnDevice(leaves: Leaves): boolean {
+  const results = hexIn(leaves, '9F34');
+  if (results !== undefined && methodOf(results) === onDeviceMethod) return true;
+  const qualifiers = hexIn(leaves, '9F6C');
+  return (Number.parseInt(qualifiers ?? '0', 16) & onDeviceQualifier) !== 0;
+}
+
 function verificationOf(results: string | undefined): ChipReceipt['cardholderVerification'] {
   if (results === undefined) return undefined;
-  const method = Number.parseInt(results.slice(0, 2), 16) & 0x3f;
+  if (results.slice(4) === failedVerification) return 'None';
+  const method = methodOf(results);
   if (method === 0x03 || method === 0x05 || method === 0x1e) return 'Signature';
   if (method === 0x01 || method === 0x02 || method === 0x04) return 'PinVerified';
   return 'None';
@@ -202,6 +237,8 @@ export function parseChipData(hex: string): ChipData {
     expiry,
     forDe55: de55Of(leaves),
     receipt: receiptOf(leaves),
+    verifiedOnDevice: isOnDevice(leaves),
+    isContactless: placeOf(leaves, '9F66') !== undefined,
     missing: alwaysTags.filter((tag) => placeOf(leaves, tag) === undefined),
     contradictions,
     ...withoutUndefined({
@@ -211,7 +248,51 @@ export function parseChipData(hex: string): ChipData {
       amount: amount === undefined ? undefined : Number(amount),
       otherAmount: otherAmount === undefined ? undefined : Number(otherAmount),
       currency: digitsIn(leaves, '5F2A')?.slice(1),
-      date: digitsIn(leaves, '9A'),
+      date: dateIn(leaves),
+      cryptogramKind: cryptogramKindOf(hexIn(leaves, '9F27')),
+    }),
+  };
+}
+
+/**
+ * What a chip said when the issuer's answer had come to it. It may name the card or leave it out.
+ *
+ * @example
+ * const { cryptogramKind }: ChipOutcome = parseChipOutcome(emvData); // 'AAC': the chip declined
+ */
+export type ChipOutcome = {
+  readonly pan?: string;
+  /** YYMM. */
+  readonly expiry?: string;
+  /** The objects name two cards, or two dates of expiry. */
+  readonly contradicts: boolean;
+  /** The objects that go into data element 55: canonical BER-TLV, upper-case hexadecimal. */
+  readonly forDe55: string;
+  readonly cryptogramKind?: 'AAC' | 'TC' | 'ARQC';
+};
+
+/**
+ * Reads the data of a chip after the second cryptogram.
+ *
+ * Source: EMV 4.4 Book 3, 10.11 (completion).
+ *
+ * @param hex - BER-TLV in hexadecimal, at most 4096 bytes
+ * @returns the card where it is named, and the objects for data element 55
+ * @throws EmvError with a code of `emvErrorCodes`; never with a value
+ * @example
+ * parseChipOutcome('9F270100').cryptogramKind; // 'AAC'
+ */
+export function parseChipOutcome(hex: string): ChipOutcome {
+  const leaves = readLeaves(hex);
+  const track = trackIn(leaves);
+  const pan = panIn(leaves) ?? track?.pan;
+  const expiry = expiryIn(leaves) ?? track?.expiry;
+  return {
+    contradicts: track !== undefined && (track.pan !== pan || track.expiry !== expiry),
+    forDe55: de55Of(leaves),
+    ...withoutUndefined({
+      pan,
+      expiry,
       cryptogramKind: cryptogramKindOf(hexIn(leaves, '9F27')),
     }),
   };
@@ -233,6 +314,8 @@ export function checkChipData(
     readonly amount: number;
     readonly currencyNumeric: string;
     readonly otherAmount?: number;
+    /** The chip was read by contact. */
+    readonly isContact?: boolean;
   },
 ): ChipMismatch[] {
   const mismatches: ChipMismatch[] = [];
@@ -245,5 +328,6 @@ export function checkChipData(
   if (chip.currency !== undefined && chip.currency !== sale.currencyNumeric) {
     mismatches.push('emv_currency_mismatch');
   }
+  if (sale.isContact === true && chip.isContactless) mismatches.push('emv_interface_mismatch');
   return [...mismatches, ...chip.contradictions];
 }

@@ -70,6 +70,17 @@ test('the longest prefix names the scheme', () => {
   assert.equal(schemeOf('6062821111111111'), 'Hipercard');
   assert.equal(schemeOf('2200001111111111'), 'Mir');
   assert.equal(schemeOf('9792001111111111'), 'Troy');
+  assert.equal(schemeOf('6510321111111111'), 'Discover');
+  assert.equal(schemeOf('6516521111111111'), 'Elo');
+  assert.equal(schemeOf('4011781111111111'), 'Elo');
+  assert.equal(schemeOf('6373742311111111'), 'Hiper');
+  assert.equal(schemeOf('5078651111111111'), 'Verve');
+  assert.equal(schemeOf('5078011111111111'), 'Meeza');
+  assert.equal(schemeOf('5888451111111111'), 'Mada');
+  assert.equal(schemeOf('4405331111111111'), 'Mada');
+  assert.equal(schemeOf('6522001111111111'), 'RuPay');
+  assert.equal(schemeOf('8171999927660000'), 'UnionPay');
+  assert.equal(schemeOf('5019717010103742'), 'Dankort');
   assert.equal(schemeOf('411111111111111'), 'Unknown');
   assert.equal(schemeOf(''), 'Unknown');
   assert.equal(schemeOf('not a number'), 'Unknown');

@@ -94,6 +94,7 @@ export const tagTable: Readonly<Record<string, TagFacts>> = {
   '9F11': receipt('Issuer code table index', 1),
   '9F06': receipt('Application identifier of the terminal', 5, 16),
   '9B': receipt('Transaction status information', 2),
+  '9F6C': receipt('Card transaction qualifiers', 2),
 };
 
 /**
