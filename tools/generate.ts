@@ -3,6 +3,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { root } from './gates.ts';
+import { acquirerSpiDocument } from './generate/acquirer-spi.ts';
 import { commandLineDocument, estateSchemaDocument } from './generate/command-line.ts';
 import { errorsDocument } from './generate/errors.ts';
 import { eventsDocument } from './generate/events.ts';
@@ -30,6 +31,7 @@ const documents: Generated[] = [
     write: async () => note + permissionsDocument(await openApi()),
   },
   { path: 'docs/reference/openapi.json', write: openApi },
+  { path: 'docs/reference/acquirer-spi.json', write: acquirerSpiDocument },
   { path: 'docs/reference/cli.md', write: () => note + commandLineDocument() },
   { path: 'docs/reference/estate.schema.json', write: estateSchemaDocument },
   { path: 'docs/reference/emv-terminal-parameters.json', write: terminalParametersDocument },

@@ -1,6 +1,7 @@
 /** The whole command line, put together from its groups. */
 import { readFileSync } from 'node:fs';
 import { Command, Option } from 'commander';
+import { addAcquirerCommands } from './commands/acquirer.ts';
 import { addApiCommand } from './commands/api.ts';
 import { addAppCommands, addPosCommands } from './commands/apps.ts';
 import { addAuditCommands } from './commands/audit.ts';
@@ -55,6 +56,7 @@ export function createProgram(world: Pick<World, 'stdout' | 'stderr'>, runner: R
   addConfigCommands(program, runner);
   addSearchCommand(program, runner);
   addAuditCommands(program, runner);
+  addAcquirerCommands(program, runner);
   addApiCommand(program, runner);
   return program;
 }

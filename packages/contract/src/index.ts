@@ -1,4 +1,6 @@
 /** The contract between Switchyard and its clients: codes, permissions and schemas. */
+export * from './acquirer-spi/messages.ts';
+export * from './acquirer-spi/signatures.ts';
 export * from './address-verification.ts';
 export * from './audit-chain.ts';
 export * from './audit-verifier.ts';

@@ -1,2 +1,3 @@
 // The door of the package.
 export * from './acquirer-host/index.ts';
+export * from './http-acquirer/index.ts';

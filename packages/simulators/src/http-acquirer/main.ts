@@ -1,0 +1,105 @@
+// The reference acquirer as a process: runs until it is told to stop. Its ledger is read as the host's.
+import { parseArgs } from 'node:util';
+import { startHttpAcquirer } from './server.ts';
+import { ownKey } from './signatures.ts';
+
+const usage = `http-acquirer: a reference acquirer that speaks the HTTP/JSON acquirer SPI
+
+  http-acquirer key --data DIR
+      Prints its public key, which an acquirer link holds; makes it where there is none.
+
+  http-acquirer serve --data DIR --platform-key X [--platform-key X] [--host ADDRESS] [--port N]
+                      [--path PREFIX] [--late-ms N] [--slow-ms N]
+      Runs until SIGINT or SIGTERM.
+      --data          where the ledger and the signing key are kept
+      --platform-key  the x of a public key of the platform; may be given several times
+      --host          address to listen on             (127.0.0.1)
+      --port          port to listen on, 0 for any     (8584)
+      --path          what stands before the addresses of the SPI
+      --late-ms       when the answer of rule 9092 comes (35000)
+      --slow-ms       when the answer of rule 9098 comes (8000)
+
+Exit codes: 0 done, 1 failed, 2 wrong usage.
+`;
+
+const FAILED = 1;
+const WRONG_USAGE = 2;
+
+class UsageFault extends Error {}
+
+function whole(value: string, name: string, max: number): number {
+  const number = Number(value);
+  if (!/^[0-9]{1,9}$/.test(value) || number > max) {
+    throw new UsageFault(`--${name} must be a whole number up to ${max}`);
+  }
+  return number;
+}
+
+const options = {
+  data: { type: 'string' },
+  host: { type: 'string', default: '127.0.0.1' },
+  port: { type: 'string', default: '8584' },
+  path: { type: 'string', default: '' },
+  'platform-key': { type: 'string', multiple: true, default: [] as string[] },
+  'late-ms': { type: 'string', default: '35000' },
+  'slow-ms': { type: 'string', default: '8000' },
+  help: { type: 'boolean', short: 'h', default: false },
+} as const;
+
+function parse(args: string[]) {
+  try {
+    return parseArgs({ args, options, allowPositionals: true });
+  } catch (error) {
+    throw new UsageFault(error instanceof Error ? error.message : String(error));
+  }
+}
+
+type Values = ReturnType<typeof parse>['values'];
+
+const keyPattern = /^[A-Za-z0-9_-]{43}$/;
+
+async function serve(values: Values, ledgerDir: string): Promise<void> {
+  const platformKeys = values['platform-key'];
+  if (platformKeys.length === 0) throw new UsageFault('--platform-key is missing');
+  if (!platformKeys.every((x) => keyPattern.test(x))) {
+    throw new UsageFault('--platform-key is the x of an Ed25519 key, 43 characters');
+  }
+  const acquirer = await startHttpAcquirer({
+    host: values.host,
+    port: whole(values.port, 'port', 65_535),
+    path: values.path,
+    ledgerDir,
+    platformKeys,
+    lateMs: whole(values['late-ms'], 'late-ms', 86_400_000),
+    slowMs: whole(values['slow-ms'], 'slow-ms', 86_400_000),
+  });
+  process.stdout.write(`listening on http://${values.host}:${acquirer.port}${values.path}\n`);
+  process.stdout.write(`public key ${acquirer.publicKey}\n`);
+  await new Promise<void>((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
+  });
+  await acquirer.stop();
+}
+
+async function run(args: string[]): Promise<void> {
+  const { values, positionals } = parse(args);
+  const [command, ...rest] = positionals;
+  if (values.help) {
+    process.stdout.write(usage);
+    return;
+  }
+  if (rest.length > 0) throw new UsageFault(`unexpected: ${rest.join(' ')}`);
+  if (command !== 'serve' && command !== 'key') throw new UsageFault('serve or key?');
+  if (values.data === undefined) throw new UsageFault('--data is missing');
+  if (command === 'key') process.stdout.write(`${ownKey(values.data).x}\n`);
+  else await serve(values, values.data);
+}
+
+try {
+  await run(process.argv.slice(2));
+} catch (error) {
+  const wrongUsage = error instanceof UsageFault;
+  const message = error instanceof Error ? error.message : String(error);
+  process.stderr.write(wrongUsage ? `${message}\n\n${usage}` : `http-acquirer: ${message}\n`);
+  process.exitCode = wrongUsage ? WRONG_USAGE : FAILED;
+}

@@ -1,0 +1,270 @@
+// The HTTP server of the reference acquirer: signatures checked, messages decided, answers signed.
+import { hash } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { type SpiAnswer, type SpiPath, spiRequests } from '@switchyard/contract';
+import { Compile } from 'typebox/compile';
+import { type Clock, systemClock } from '../acquirer-host/clock.ts';
+import { createGenerations } from '../acquirer-host/generations.ts';
+import { type LedgerSnapshot, openLedger } from '../acquirer-host/ledger.ts';
+import { createDesk, type Decided, type SpiCall } from './decide.ts';
+import { createRequestCheck, ownKey, signedHeaders } from './signatures.ts';
+
+/** How to start an {@link HttpAcquirer}. */
+export type HttpAcquirerOptions = {
+  /** Address to listen on. */
+  host: string;
+  /** Port to listen on; 0 takes a free one. */
+  port: number;
+  /** Directory of the ledger and the signing key; made where missing. One acquirer each. */
+  ledgerDir: string;
+  /** The platform's public keys: the `x` of each. */
+  platformKeys: readonly string[];
+  /** When the answer of rule 9092 comes, milliseconds: later than the other side waits. */
+  lateMs: number;
+  /** When the answers of rules 9097 and 9098 come: sooner than the other side gives up. */
+  slowMs: number;
+  /** What stands before the addresses of the SPI. */
+  path?: string;
+  clock?: Clock;
+};
+
+/** An acquirer that listens. */
+export type HttpAcquirer = {
+  /** The port it listens on. */
+  port: number;
+  /** Its public key: the `x` of an Ed25519 key. */
+  publicKey: string;
+  /** What it holds now. */
+  ledger(): LedgerSnapshot;
+  /** Says of itself whether it takes payments; it does from the start. */
+  setReady(isReady: boolean): void;
+  /** Cuts all connections, closes the ledger and frees the port. */
+  stop(): Promise<void>;
+};
+
+const bodyBytesMax = 65_536;
+/** Messages whose content is remembered, so that another one under the same name is refused. */
+const fingerprintsMax = 50_000;
+const delayedMax = 10_000;
+const connectionsMax = 1024;
+
+const checks = new Map(
+  Object.entries(spiRequests).map(([path, schema]) => [path, Compile(schema)]),
+);
+
+type Reply = { status: number; body: object };
+
+async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > bodyBytesMax) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function parsed(body: Buffer): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(body.toString('utf8'));
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function notProcessed(status: number, message: unknown, detail: string): Reply {
+  const named = (message as { messageId?: unknown } | undefined)?.messageId;
+  const messageId = typeof named === 'string' ? named : 'unknown';
+  return { status, body: { messageId, outcome: 'NotProcessed', detail } satisfies SpiAnswer };
+}
+
+/** All of a message but what a repeat of it may change. */
+function fingerprintOf(path: string, message: Record<string, unknown>): string {
+  const { repeat: _repeat, sentAt: _sentAt, ...rest } = message;
+  const members = Object.entries(rest).sort(([a], [b]) => (a < b ? -1 : 1));
+  return hash('sha256', path + JSON.stringify(members), 'base64');
+}
+
+function listen(server: Server, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      const address = server.address();
+      resolve(typeof address === 'object' && address !== null ? address.port : port);
+    });
+  });
+}
+
+/** What the acquirer says to a message that is signed well. */
+function createCounter(options: HttpAcquirerOptions, clock: Clock) {
+  const ledger = openLedger({ directory: options.ledgerDir });
+  const desk = createDesk({ ledger, clock });
+  const fingerprints = createGenerations<string>();
+  const asked = createGenerations<{ amount: number; currency: string }>();
+  const pendingUntil = new Map<string, number>();
+  let isReady = true;
+  let remembered = 0;
+
+  function remember(path: string, message: Record<string, unknown>, messageId: string): boolean {
+    const mine = fingerprintOf(path, message);
+    const known = fingerprints.get(messageId);
+    if (known !== undefined) return known === mine;
+    remembered += 1;
+    if (remembered >= fingerprintsMax) {
+      fingerprints.turn();
+      asked.turn();
+      remembered = 0;
+    }
+    fingerprints.set(messageId, mine);
+    const { amount, currency } = message;
+    asked.set(messageId, { amount: Number(amount), currency: String(currency) });
+    return true;
+  }
+
+  const isPending = (messageId: string): boolean => {
+    const until = pendingUntil.get(messageId);
+    if (until === undefined) return false;
+    if (clock.now() < until) return true;
+    pendingUntil.delete(messageId);
+    return false;
+  };
+
+  function enquire(messageId: string): Reply {
+    if (isPending(messageId)) return { status: 200, body: { messageId, outcome: 'Pending' } };
+    const answer = desk.find(messageId, asked.get(messageId));
+    if (answer !== undefined) return { status: 200, body: answer };
+    return { status: 404, body: { messageId, outcome: 'NotFound' } satisfies SpiAnswer };
+  }
+
+  function settle({ answer, delivery }: Decided): Reply & { delivery: Decided['delivery'] } {
+    ledger.flush();
+    if (delivery === 'pending' && pendingUntil.size < delayedMax) {
+      pendingUntil.set(answer.messageId, clock.now() + options.slowMs);
+    }
+    if (!isPending(answer.messageId)) return { status: 200, body: answer, delivery };
+    const body = { messageId: answer.messageId, outcome: 'Pending' } satisfies SpiAnswer;
+    return { status: 202, body, delivery: 'once' };
+  }
+
+  return {
+    ledger,
+    setReady: (value: boolean) => {
+      isReady = value;
+    },
+    say(path: string, body: Buffer): Reply & { delivery: Decided['delivery'] } {
+      const once = (reply: Reply) => ({ ...reply, delivery: 'once' as const });
+      const message = parsed(body);
+      const check = checks.get(path as SpiPath);
+      if (check === undefined) return once(notProcessed(404, message, 'no such address'));
+      if (message === undefined) return once(notProcessed(400, message, 'this is no JSON object'));
+      if (!check.Check(message)) {
+        const [error] = check.Errors(message);
+        const where = error === undefined ? '' : ` at ${error.instancePath}`;
+        return once(notProcessed(400, message, `the message is malformed${where}`));
+      }
+      if (path === '/v1/echo') {
+        return once({ status: 200, body: { status: isReady ? 'Ready' : 'Closed' } });
+      }
+      const messageId = String(message['messageId']);
+      if (path === '/v1/enquiries') return once(enquire(messageId));
+      if (!isReady) return once(notProcessed(503, message, 'no payments are taken now'));
+      if (!remember(path, message, messageId)) {
+        return once(notProcessed(409, message, 'this messageId stands for another message'));
+      }
+      return settle(desk.decide({ path, message } as unknown as SpiCall));
+    },
+  };
+}
+
+/**
+ * Starts a reference acquirer of the HTTP/JSON acquirer SPI. Amounts and cards ask for answers as
+ * they do at the acquirer host; 9097 is pending for `slowMs`.
+ *
+ * @param options address, directory, the platform's keys, delays in milliseconds
+ * @throws Error when the port is taken or the ledger cannot be read
+ * @example
+ * ```ts
+ * const acquirer = await startHttpAcquirer({
+ *   host: '127.0.0.1', port: 0, ledgerDir, platformKeys: [x], lateMs: 35_000, slowMs: 8_000,
+ * });
+ * acquirer.publicKey; // what the platform checks its answers with
+ * await acquirer.stop();
+ * ```
+ */
+export async function startHttpAcquirer(options: HttpAcquirerOptions): Promise<HttpAcquirer> {
+  const { clock = systemClock, path: prefix = '' } = options;
+  const own = ownKey(options.ledgerDir);
+  const check = createRequestCheck(options.platformKeys);
+  const counter = createCounter(options, clock);
+  const timers = new Set<NodeJS.Timeout>();
+
+  function write(response: ServerResponse, reply: Reply, signature: string, garbled: boolean) {
+    const body = JSON.stringify(reply.body);
+    const { status } = reply;
+    const headers = signedHeaders(own, {
+      ...{ status, body, now: clock.now() },
+      requestSignature: signature,
+    });
+    const sent = garbled ? body.replace('"', "'") : body;
+    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(sent);
+  }
+
+  function later(delayMs: number, act: () => void): void {
+    if (timers.size >= delayedMax) return;
+    const timer = setTimeout(() => {
+      timers.delete(timer);
+      act();
+    }, delayMs);
+    timers.add(timer);
+  }
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await readBody(request);
+    const { method = '', url = '', headers } = request;
+    if (body === undefined) {
+      response.writeHead(413).end();
+      return;
+    }
+    const verdict = check({ method, path: url, headers, body }, clock.now());
+    if (!verdict.isGenuine || !url.startsWith(prefix)) {
+      const detail = verdict.isGenuine ? 'no such address' : verdict.detail;
+      const reply = notProcessed(verdict.isGenuine ? 404 : 401, undefined, detail);
+      response.writeHead(reply.status, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(reply.body));
+      return;
+    }
+    const { delivery, ...reply } = counter.say(url.slice(prefix.length), body);
+    const tell = () => write(response, reply, verdict.signature, delivery === 'garbled');
+    if (delivery === 'late' || delivery === 'slow') {
+      later(delivery === 'late' ? options.lateMs : options.slowMs, tell);
+    } else if (delivery === 'close') request.socket.destroy();
+    else if (delivery !== 'never') tell();
+  }
+
+  const server = createServer((request, response) => {
+    // What breaks off on the way was not a message; a ledger that cannot be written answers nothing.
+    serve(request, response).catch(() => request.socket.destroy());
+  });
+  server.maxConnections = connectionsMax;
+
+  async function stop(): Promise<void> {
+    for (const timer of timers) clearTimeout(timer);
+    const closed = new Promise((resolve) => server.close(resolve));
+    server.closeAllConnections();
+    await closed;
+    counter.ledger.close();
+  }
+
+  try {
+    const port = await listen(server, options.host, options.port);
+    const { ledger, setReady } = counter;
+    return { port, publicKey: own.x, ledger: ledger.snapshot, setReady, stop };
+  } catch (error) {
+    counter.ledger.close();
+    throw error;
+  }
+}

@@ -1,0 +1,135 @@
+// The reference acquirer's side of the signatures: checks requests, signs answers.
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  hash,
+  type KeyObject,
+  sign,
+  verify,
+} from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  coversSpiComponents,
+  isFreshSpiSignature,
+  readSpiSignature,
+  spiAnswerComponents,
+  spiContentDigest,
+  spiRequestComponents,
+  spiSignatureBase,
+  spiSignatureInput,
+  spiSignatureLabel,
+} from '@switchyard/contract';
+
+/** The name of a key: the thumbprint of RFC 7638. */
+export function keyIdOf(x: string): string {
+  return hash('sha256', JSON.stringify({ crv: 'Ed25519', kty: 'OKP', x }), 'base64url');
+}
+
+export function publicKeyOf(x: string): KeyObject {
+  return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
+}
+
+const keyFile = 'signing-key.pem';
+const OWNER_ONLY = 0o600;
+
+export type OwnKey = { x: string; keyId: string; privateKey: KeyObject };
+
+/** The key in a directory, made where there is none. */
+export function ownKey(directory: string): OwnKey {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const path = join(directory, keyFile);
+  if (!existsSync(path)) {
+    const { privateKey } = generateKeyPairSync('ed25519');
+    const pem = privateKey.export({ type: 'pkcs8', format: 'pem' });
+    writeFileSync(path, pem, { mode: OWNER_ONLY, flag: 'wx' });
+  }
+  const privateKey = createPrivateKey(readFileSync(path));
+  const { x = '' } = createPublicKey(privateKey).export({ format: 'jwk' });
+  return { x, keyId: keyIdOf(x), privateKey };
+}
+
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+const textOf = (headers: Headers, name: string): string | undefined => {
+  const value = headers[name];
+  return typeof value === 'string' ? value : undefined;
+};
+
+/** Random texts of requests, remembered for as long as their signatures are fresh. */
+const noncesMax = 200_000;
+const nonceMs = 600_000;
+
+export type Received = { method: string; path: string; headers: Headers; body: Buffer };
+
+export type Verdict = { isGenuine: true; signature: string } | { isGenuine: false; detail: string };
+
+/** @example const check = createRequestCheck([platformKeyX]); */
+export function createRequestCheck(platformKeys: readonly string[]) {
+  const keys = new Map(platformKeys.map((x) => [keyIdOf(x), publicKeyOf(x)]));
+  let young = new Set<string>();
+  let elder = new Set<string>();
+  let turnedAt = 0;
+
+  function isReplayed(nonce: string, now: number): boolean {
+    if (now - turnedAt > nonceMs || young.size >= noncesMax) {
+      elder = young;
+      young = new Set();
+      turnedAt = now;
+    }
+    if (young.has(nonce) || elder.has(nonce)) return true;
+    young.add(nonce);
+    return false;
+  }
+
+  return ({ method, path, headers, body }: Received, now: number): Verdict => {
+    const refused = (detail: string): Verdict => ({ isGenuine: false, detail });
+    const signature = readSpiSignature({
+      signatureInput: textOf(headers, 'signature-input'),
+      signature: textOf(headers, 'signature'),
+    });
+    if (signature === undefined) return refused('there is no signature of the SPI');
+    const digest = spiContentDigest(hash('sha256', body, 'base64'));
+    if (textOf(headers, 'content-digest') !== digest) return refused('the digest does not fit');
+    const wanted = coversSpiComponents(signature, spiRequestComponents);
+    if (!wanted) return refused('the signature does not cover method, path and body');
+    const key = keys.get(signature.keyId);
+    if (key === undefined) return refused('the key is not known');
+    if (!isFreshSpiSignature(signature, now)) return refused('the signature is too old or too new');
+    const base = spiSignatureBase(signature.input, {
+      '"@method"': method,
+      '"@path"': path,
+      '"content-digest"': digest,
+    });
+    const bytes = Buffer.from(signature.signature, 'base64');
+    if (base === undefined || !verify(null, Buffer.from(base), key, bytes)) {
+      return refused('the signature does not fit');
+    }
+    if (signature.nonce === undefined) return refused('there is no nonce');
+    if (isReplayed(signature.nonce, now)) return refused('this very request was here before');
+    return { isGenuine: true, signature: `:${signature.signature}:` };
+  };
+}
+
+/** The headers that sign an answer to a request. */
+export function signedHeaders(
+  own: OwnKey,
+  answer: { status: number; body: string; requestSignature: string; now: number },
+): Record<string, string> {
+  const digest = spiContentDigest(hash('sha256', answer.body, 'base64'));
+  const created = Math.floor(answer.now / 1000);
+  const input = spiSignatureInput(spiAnswerComponents, { created, keyId: own.keyId });
+  const base = spiSignatureBase(input, {
+    '"@status"': String(answer.status),
+    '"content-digest"': digest,
+    [spiAnswerComponents[2]]: answer.requestSignature,
+  });
+  if (base === undefined) throw new Error('an answer names a component without a value');
+  const signature = sign(null, Buffer.from(base), own.privateKey).toString('base64');
+  return {
+    'content-digest': digest,
+    'signature-input': `${spiSignatureLabel}=${input}`,
+    signature: `${spiSignatureLabel}=:${signature}:`,
+  };
+}

@@ -1,0 +1,136 @@
+// docs/reference/acquirer-spi.json: what an acquirer's server has to answer, as OpenAPI 3.1.
+import {
+  SpiAnswer,
+  SpiCapture,
+  SpiEcho,
+  SpiEchoAnswer,
+  SpiEnquiry,
+  type SpiPath,
+  SpiPayment,
+  SpiRefund,
+  SpiReversal,
+  spiAnswerComponents,
+  spiClockToleranceSeconds,
+  spiRequestComponents,
+} from '@switchyard/contract';
+
+const schemas = {
+  SpiPayment,
+  SpiCapture,
+  SpiRefund,
+  SpiReversal,
+  SpiEnquiry,
+  SpiEcho,
+  SpiAnswer,
+  SpiEchoAnswer,
+};
+
+type Named = keyof typeof schemas;
+
+const description = `What the platform asks of an acquirer that speaks HTTP and JSON. The acquirer
+runs the server; the platform calls it. How to attach one: docs/how-to/attach-an-http-acquirer.md.
+
+**Signatures.** Each request and each answer carries one HTTP Message Signature (RFC 9421) with the
+label \`spi\`, Ed25519, and a Content-Digest (RFC 9530, sha-256). A request covers
+${spiRequestComponents.map((each) => `\`${each}\``).join(', ')} and has the parameters created,
+keyid, nonce and alg; an answer covers ${spiAnswerComponents.map((each) => `\`${each}\``).join(', ')},
+the last being the signature of its request. \`keyid\` is the thumbprint of the public key (RFC 7638).
+A signature that was made more than ${spiClockToleranceSeconds} seconds away from now, or whose nonce was
+seen within that time, is refused with 401.
+
+**Once.** \`messageId\` names a message for ever. The same message again, whether \`repeat\` says so
+or not, has the same answer and no second effect, also while the first is still under way. Another
+message under the same name is refused with 409. \`repeat\` and \`sentAt\` do not make another one.
+
+**Unknown.** The platform waits for a while that both sides know (10 seconds unless agreed
+otherwise), asks by enquiry where the connection broke, and then reverses. A reversal is repeated
+until it is approved. One that names a payment which never came is declined with 25; if the payment
+comes after all, it is a payment like any other, and the platform reverses it again.
+
+**Members.** Whatever a side does not know in what the other says, it ignores.`;
+
+const summaries: Readonly<Record<SpiPath, { summary: string; takes: Named; id: string }>> = {
+  '/v1/payments': { summary: 'A hold, or money at once', takes: 'SpiPayment', id: 'pay' },
+  '/v1/captures': { summary: 'Takes money out of a hold', takes: 'SpiCapture', id: 'capture' },
+  '/v1/refunds': { summary: 'Gives captured money back', takes: 'SpiRefund', id: 'refund' },
+  '/v1/reversals': { summary: 'Takes a payment back', takes: 'SpiReversal', id: 'reverse' },
+  '/v1/enquiries': {
+    summary: 'What became of a message',
+    takes: 'SpiEnquiry',
+    id: 'enquire',
+  },
+  '/v1/echo': { summary: 'Whether payments are taken', takes: 'SpiEcho', id: 'echo' },
+};
+
+const reference = (name: Named) => ({ $ref: `#/components/schemas/${name}` });
+
+const headerOf = (name: string, described: string) => ({
+  name,
+  in: 'header',
+  required: true,
+  description: described,
+  schema: { type: 'string' },
+});
+
+const signatureHeaders = [
+  headerOf('Content-Digest', 'sha-256 of the body (RFC 9530).'),
+  headerOf('Signature-Input', 'What is covered, and the parameters (RFC 9421).'),
+  headerOf('Signature', 'The signature (RFC 9421).'),
+];
+
+const answered = (text: string, name: Named) => ({
+  description: text,
+  content: { 'application/json': { schema: reference(name) } },
+});
+
+function responsesOf(path: SpiPath) {
+  const refused = {
+    '400': answered('No message of the SPI; nothing was processed.', 'SpiAnswer'),
+    '401': { description: 'The signature is not accepted; nothing was processed.' },
+  };
+  if (path === '/v1/echo')
+    return { '200': answered('How it stands.', 'SpiEchoAnswer'), ...refused };
+  if (path === '/v1/enquiries') {
+    return {
+      '200': answered('What became of it, as it was first answered; or Pending.', 'SpiAnswer'),
+      ...refused,
+      '404': answered('NotFound: no such message came.', 'SpiAnswer'),
+    };
+  }
+  return {
+    '200': answered('Approved or Declined.', 'SpiAnswer'),
+    '202': answered('Pending: the platform asks by enquiry.', 'SpiAnswer'),
+    ...refused,
+    '409': answered('The messageId stands for another message.', 'SpiAnswer'),
+    '503': answered('NotProcessed: nothing is taken now; it may be sent again.', 'SpiAnswer'),
+  };
+}
+
+export function acquirerSpiDocument(): string {
+  const paths = Object.fromEntries(
+    (Object.keys(summaries) as SpiPath[]).map((path) => {
+      const { summary, takes, id } = summaries[path];
+      const content = { 'application/json': { schema: reference(takes) } };
+      return [
+        path,
+        {
+          post: {
+            operationId: id,
+            summary,
+            parameters: signatureHeaders,
+            requestBody: { required: true, content },
+            responses: responsesOf(path),
+          },
+        },
+      ];
+    }),
+  );
+  const document = {
+    openapi: '3.1.0',
+    info: { title: 'Acquirer SPI', version: '1.0.0', description },
+    servers: [{ url: 'https://acquirer.example', description: 'The acquirer’s server.' }],
+    paths,
+    components: { schemas },
+  };
+  return `${JSON.stringify(document, undefined, 2)}\n`;
+}
