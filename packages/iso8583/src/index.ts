@@ -7,6 +7,10 @@ export { iso1987Ascii, iso1987Binary, iso1987BinaryEmv } from './dialects/iso198
 export { iso1993Ascii } from './dialects/iso1993.ts';
 export { Iso8583Error, type Iso8583ErrorCode, iso8583ErrorCodes } from './errors.ts';
 export { encodeFrame, type Frame, type FrameFormat } from './frame.ts';
+export { builtInHostNames, builtInHosts } from './hosts/built-in.ts';
+export { compileHost, type Host, type Opened, type Unsealed } from './hosts/compile.ts';
+export { HostTableError, readHostTable } from './hosts/read.ts';
+export type { HostTable, MacPlace, NetworkFunction, ResponseCodes } from './hosts/table.ts';
 export type { Fields, Message } from './message.ts';
 export type {
   Charset,

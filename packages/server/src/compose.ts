@@ -1,6 +1,7 @@
 // The plan of the house: builds each room and hands it what it needs; nothing is started here.
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createAcquiring } from './acquiring/index.ts';
+import { createAcquiring, createHosts, type Hosts } from './acquiring/index.ts';
 import { type Audit, createAudit } from './audit/index.ts';
 import { type Catalog, createCatalog, emvValueRules } from './catalog/index.ts';
 import { createHttp, type Http, type HttpDeps } from './http/index.ts';
@@ -140,17 +141,18 @@ type CardRoomsDeps = {
   metrics: Metrics;
   jobs: Jobs;
   provisioning: Provisioning;
+  hosts: Hosts;
   audit: Audit;
   masterKey: Buffer;
 };
 
 /** The rooms that see cards; acquiring and payments call each other. */
 function createCardRooms({ settings }: HouseDeps, given: CardRoomsDeps) {
-  const { masterKey, ...parts } = given;
+  const { masterKey, hosts, ...parts } = given;
   const { database, clock, ids, log, metrics, provisioning } = parts;
   const vault = createVault({ database, clock, ids, masterKey });
   const acquiring = createAcquiring({
-    ...{ database, clock, log, metrics },
+    ...{ hosts, database, clock, log, metrics },
     timeoutMs: settings.acquirerTimeoutMs,
     loadLinks: provisioning.linksToOpen,
     unfinishedLinks: () => payments.unfinishedLinks(),
@@ -189,8 +191,11 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
   const mail = createMail({ settings, clock, ids });
   const audit = createAudit({ database, clock, jobs, masterKey });
   const outbox = createOutbox({ database, log, metrics });
+  const hostTables = settings.dialectsDir ?? join(settings.dataDir, 'dialects');
+  const hosts = createHosts({ directory: hostTables, clock, log });
   const provisioning = createProvisioning({
     ...{ database, clock, ids, audit, jobs },
+    dialects: hosts.names,
     userDomains: userDomainsOf(() => identity),
     tills: () => identity.tills,
   });
@@ -206,7 +211,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
     baseUrl: settings.baseUrl,
   });
   const { vault, acquiring, payments } = createCardRooms(deps, {
-    ...{ database, clock, ids, log, metrics, jobs, provisioning, audit, masterKey },
+    ...{ database, clock, ids, log, metrics, jobs, provisioning, hosts, audit, masterKey },
   });
   const http = await createHttp({
     settings,

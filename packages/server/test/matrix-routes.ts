@@ -23,7 +23,7 @@ export const oauthPaths: readonly string[] = [
 export const organizationOnly: ReadonlySet<string> = new Set([
   ...['createOrganization', 'replaceOrganization', 'deleteOrganization'],
   ...['createMerchant', 'deleteMerchant'],
-  ...['listAcquirerLinks', 'getAcquirerLink', 'createAcquirerLink'],
+  ...['listAcquirerLinks', 'getAcquirerLink', 'createAcquirerLink', 'listAcquirerLinkStates'],
   ...['replaceAcquirerLink', 'deleteAcquirerLink'],
   ...['createAcquirerContract', 'replaceAcquirerContract', 'deleteAcquirerContract'],
   ...['declareService', 'replaceService', 'publishService', 'retireService', 'deleteService'],

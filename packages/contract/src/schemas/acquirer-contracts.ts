@@ -23,6 +23,61 @@ const adapter = Type.Enum(['Iso8583Host'], {
   description: 'How the acquirer is spoken to.',
 });
 
+const keyRef = Type.String({
+  pattern: '^[\\x21-\\x7e]{1,1024}$',
+  description: 'The name of a key in the hardware security module, or what it gave for one.',
+  examples: ['acquirer-zpk'],
+});
+
+const zonePinKey = closed(
+  {
+    keyRef,
+    format: Type.Enum(['ISO0', 'ISO3', 'ISO4'], {
+      description: 'The PIN block format that the acquirer takes (ISO 9564-1).',
+    }),
+    keyIndex: Type.Optional(
+      Type.String({ pattern: '^[0-9]{2}$', description: 'Tells the acquirer which of its keys.' }),
+    ),
+  },
+  'The zone PIN key shared with the acquirer; without it the link takes no online PIN.',
+);
+
+const keyOfLink = (description: string) => closed({ keyRef }, description);
+
+/** How the host of a link is spoken to; what differs between hosts stands in the table `dialect`. */
+const hostMembers = {
+  dialect: Type.Optional(
+    Type.String({
+      pattern: '^[a-z0-9][a-z0-9-]{0,39}$',
+      default: 'iso1987-binary',
+      description:
+        'The table of the host: `iso1987-binary`, `iso1987-ascii`, `iso1993-ascii`, or one of your own.',
+    }),
+  ),
+  connections: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 16,
+      default: 1,
+      description: 'How many connections carry the messages.',
+    }),
+  ),
+  tpdu: Type.Optional(
+    Type.String({
+      pattern: '^[0-9A-F]{10}$',
+      description: 'The TPDU in front of each message, in hex; the one of the table when left out.',
+      examples: ['6000010000'],
+    }),
+  ),
+  zonePinKey: Type.Optional(zonePinKey),
+  macKey: Type.Optional(
+    keyOfLink('The key of message authentication; needed where the table says so.'),
+  ),
+  zoneMasterKey: Type.Optional(
+    keyOfLink('New keys that the acquirer sends come encrypted under this one.'),
+  ),
+};
+
 const acquirerLinkInput = {
   ...commonInput,
   adapter: Type.Optional(adapter),
@@ -40,6 +95,7 @@ const acquirerLinkInput = {
     description: 'The acquiring institution identification code (DE32).',
     examples: ['100001'],
   }),
+  ...hostMembers,
 };
 
 /**
@@ -77,10 +133,58 @@ export const AcquirerLink = closed(
     ...commonAnswer,
     adapter,
     tls: Type.Boolean(),
+    dialect: Type.String(),
+    connections: Type.Integer(),
   },
   'An acquirer link: where and how an acquirer is reached.',
 );
 export type AcquirerLink = Static<typeof AcquirerLink>;
+
+/**
+ * How the acquirer links stand, and what waits for each: `GET /payment/v1/acquirer-links`.
+ *
+ * @example
+ * const { items } = (await response.json()) as AcquirerLinkStates;
+ * for (const { name, alarm } of items) if (alarm) page(name);
+ */
+export const AcquirerLinkStates = closed(
+  {
+    items: Type.Array(
+      closed(
+        {
+          acquirerLinkId,
+          name: commonInput.name,
+          available: Type.Boolean({ description: 'Whether a payment can be sent now.' }),
+          connections: Type.Optional(
+            closed(
+              { wanted: Type.Integer(), signedOn: Type.Integer() },
+              'The connections of this process; left out by adapters that keep none.',
+            ),
+          ),
+          queue: closed(
+            {
+              length: Type.Integer({ minimum: 0 }),
+              oldestAt: Type.Optional(Type.String({ format: 'date-time' })),
+              attempts: Type.Integer({
+                minimum: 0,
+                description: 'The most tries that one of the messages has behind it.',
+              }),
+              alarms: Type.Integer({
+                minimum: 0,
+                description: 'Messages with so many tries that a person should look.',
+              }),
+            },
+            'Messages that wait to be sent or to be answered.',
+          ),
+          alarm: Type.Boolean(),
+        },
+        'One link.',
+      ),
+    ),
+  },
+  'The acquirer links of an organisation that are open.',
+);
+export type AcquirerLinkStates = Static<typeof AcquirerLinkStates>;
 
 const terminalId = Type.String({
   pattern: '^[A-Z0-9]{8}$',

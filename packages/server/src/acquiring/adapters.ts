@@ -1,7 +1,51 @@
-// One line for each kind of acquirer: forgetting it does not compile.
+// Opens a link in the way of its adapter.
+import type { Clock, Log } from '../platform/index.ts';
+import type { Hsm } from '../vault/index.ts';
+import type { KnownHost } from './hosts.ts';
+import { connectHttpJson, type LinkSigners } from './http-json/index.ts';
 import { connectIso8583Host } from './iso8583-host/index.ts';
-import type { AcquirerLink } from './types.ts';
+import type { LinkKeys } from './received-keys.ts';
+import type {
+  AcquirerConnection,
+  AcquirerLink,
+  HttpJsonLink,
+  Iso8583HostLink,
+  LateAnswer,
+} from './types.ts';
 
-export const adapters = {
-  'iso8583-host': connectIso8583Host,
-} as const satisfies Record<AcquirerLink['adapter'], unknown>;
+export type AdapterDeps = {
+  link: AcquirerLink;
+  timeoutMs: number;
+  clock: Clock;
+  log: Log;
+  hsm?: Hsm | undefined;
+  keys: LinkKeys;
+  signers?: LinkSigners | undefined;
+  findHost(link: Iso8583HostLink): KnownHost;
+  onLateAnswer: (late: LateAnswer) => void;
+  onState?: (available: boolean) => void;
+};
+
+function connectHost(deps: AdapterDeps, link: Iso8583HostLink): AcquirerConnection {
+  const { host } = deps.findHost(link);
+  return connectIso8583Host({ ...deps, link, host, keys: deps.keys.ring(link) });
+}
+
+function connectHttp(deps: AdapterDeps, link: HttpJsonLink): AcquirerConnection {
+  const { organizationId, linkId, settings } = link;
+  const { keyVersion } = settings;
+  const signer = deps.signers?.signer({ organizationId, linkId, keyVersion });
+  if (signer === undefined) throw new Error('there is no key to sign with');
+  return connectHttpJson({ ...deps, link, signer });
+}
+
+/** Opens a link in the way of its adapter. */
+export function connectAcquirer(deps: AdapterDeps): AcquirerConnection {
+  const { link } = deps;
+  switch (link.adapter) {
+    case 'iso8583-host':
+      return connectHost(deps, link);
+    case 'http-json':
+      return connectHttp(deps, link);
+  }
+}

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, describe, test } from 'node:test';
 import { testDatabase } from '../../test/database.ts';
 import { eventually } from '../../test/eventually.ts';
@@ -11,7 +13,8 @@ import {
   startScriptedHost,
 } from '../../test/scripted-host.ts';
 import { createLog, createMetrics, systemClock } from '../platform/index.ts';
-import { type AcquirerLink, type AcquirerRequest, createAcquiring } from './index.ts';
+import { type AcquirerRequest, createAcquiring, createHosts } from './index.ts';
+import type { Iso8583HostLink } from './types.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 const organizationId = randomUUID();
@@ -27,7 +30,7 @@ async function startHost(): Promise<ScriptedHost> {
   return host;
 }
 
-function linkTo(settings: Partial<AcquirerLink['settings']>, name = 'north'): AcquirerLink {
+function linkTo(settings: Partial<Iso8583HostLink['settings']>, name = 'north'): Iso8583HostLink {
   const rest = { host: '127.0.0.1', port: 1, tls: false, institutionId: '1001' };
   return {
     organizationId,
@@ -68,9 +71,10 @@ function saleOn(linkId: string): AcquirerRequest {
 }
 
 /** `links` may be changed by the test; the next look sees it. */
-async function setUp(links: AcquirerLink[], unfinished: AcquirerLink[] = []) {
+async function setUp(links: Iso8583HostLink[], unfinished: Iso8583HostLink[] = []) {
   const metrics = createMetrics();
   const acquiring = createAcquiring({
+    hosts: createHosts({ directory: join(tmpdir(), randomUUID()), clock: systemClock, log }),
     database: await testDatabase(),
     clock: systemClock,
     log,
@@ -127,7 +131,7 @@ describe('acquirer links', () => {
       const asked = host.asked.find(({ message }) => message.mti === '0200');
       if (asked !== undefined) approve(asked);
     };
-    const change = async (changed: Partial<AcquirerLink>) => {
+    const change = async (changed: Partial<Iso8583HostLink>) => {
       links[0] = { ...(links[0] ?? linkTo({})), ...changed };
       await acquiring.openLinks();
     };

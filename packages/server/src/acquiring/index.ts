@@ -1,7 +1,11 @@
 // The door to the acquirers: numbers messages, sends them, and says which links can be reached.
 import type { Clock, Database, Log, Metrics } from '../platform/index.ts';
+import type { Hsm } from '../vault/index.ts';
+import type { Hosts } from './hosts.ts';
+import type { LinkSigners } from './http-json/index.ts';
 import { messageTypeOf } from './iso8583-host/messages.ts';
-import { createLinks } from './links.ts';
+import { createLinks, type OpenLink } from './links.ts';
+import { createLinkKeys } from './received-keys.ts';
 import { createReferences, type TerminalRange } from './references.ts';
 import type {
   AcquirerLink,
@@ -10,16 +14,22 @@ import type {
   AcquirerRequest,
   AcquirerRequestKind,
   LateAnswer,
+  ZonePinKey,
 } from './types.ts';
 
+export { createHosts, type Hosts } from './hosts.ts';
+export { createLinkSigners, type LinkSigners } from './http-json/index.ts';
+export type { OpenLink } from './links.ts';
 export type {
   AcquirerLink,
   AcquirerOutcome,
   AcquirerReference,
   AcquirerRequest,
   AcquirerRequestKind,
+  AcquirerReversalReason,
   EntryMode,
   LateAnswer,
+  ZonePinKey,
 } from './types.ts';
 
 export type LinkAvailability = { name: string; available: boolean };
@@ -31,6 +41,10 @@ export type Acquiring = {
   openLinks(): Promise<void>;
   available(linkId: string): boolean;
   availability(organizationId: string): LinkAvailability[];
+  /** The links of an organisation that are open here. */
+  openOf(organizationId: string): OpenLink[];
+  /** The key and format of online PINs for a link; undefined where it takes none. */
+  zonePinKey(linkId: string): ZonePinKey | undefined;
   nextReference(request: {
     organizationId: string;
     contractId: string;
@@ -40,12 +54,19 @@ export type Acquiring = {
     range?: TerminalRange;
     kind: AcquirerRequestKind;
     timeZone: string;
+    /** Epoch ms of what was done before now, such as an offline sale. */
+    doneAt?: number;
   }): Promise<AcquirerReference>;
   send(request: AcquirerRequest, onSent?: () => void): Promise<AcquirerOutcome>;
   close(): Promise<void>;
 };
 
 type Deps = {
+  hosts: Hosts;
+  /** Left out, no link authenticates messages or takes a PIN. */
+  hsm?: Hsm | undefined;
+  /** Left out, no acquirer that speaks HTTP can be attached. */
+  signers?: LinkSigners | undefined;
   database: Database;
   clock: Clock;
   log: Log;
@@ -59,10 +80,11 @@ type Deps = {
 
 const lookForLinksEveryMs = 10_000;
 
-/** @example const acquiring = createAcquiring({ database, clock, log, metrics, timeoutMs, loadLinks, onLateAnswer }); */
+/** @example const acquiring = createAcquiring({ hosts, hsm, database, clock, log, metrics, timeoutMs, loadLinks, onLateAnswer }); */
 export function createAcquiring(deps: Deps): Acquiring {
   const references = createReferences({ database: deps.database, clock: deps.clock });
-  const links = createLinks(deps);
+  const { database, clock, log, hsm } = deps;
+  const links = createLinks({ ...deps, keys: createLinkKeys({ database, clock, log, hsm }) });
   const seconds = deps.metrics.histogram({
     name: 'switchyard_acquirer_seconds',
     help: 'Time that acquirers take to answer',
@@ -94,6 +116,8 @@ export function createAcquiring(deps: Deps): Acquiring {
     openLinks: links.look,
     available: (linkId) => links.connection(linkId)?.available() ?? false,
     availability: links.availability,
+    openOf: links.open,
+    zonePinKey: (linkId) => links.connection(linkId)?.zonePinKey?.(),
     nextReference: ({ kind, ...request }) =>
       references.next({ ...request, mti: messageTypeOf(kind) }),
     async send(request, onSent) {

@@ -1,18 +1,36 @@
 // Keeps the links open that are configured: opens new ones, replaces changed ones, drains old ones.
 import type { Clock, Log, Metrics } from '../platform/index.ts';
-import { adapters } from './adapters.ts';
-import type { AcquirerConnection, AcquirerLink, LateAnswer } from './types.ts';
+import type { Hsm } from '../vault/index.ts';
+import { connectAcquirer } from './adapters.ts';
+import type { Hosts, KnownHost } from './hosts.ts';
+import type { LinkSigners } from './http-json/index.ts';
+import type { LinkKeys } from './received-keys.ts';
+import type { AcquirerConnection, AcquirerLink, Iso8583HostLink, LateAnswer } from './types.ts';
 
 export type Links = {
   /** Makes what is open what is configured now. */
   look(): Promise<void>;
   connection(linkId: string): AcquirerConnection | undefined;
   availability(organizationId: string): { name: string; available: boolean }[];
+  /** The links of an organisation that are open, with what carries them. */
+  open(organizationId: string): OpenLink[];
   /** Drains and closes all, those that were replaced too. */
   close(): Promise<void>;
 };
 
+export type OpenLink = {
+  linkId: string;
+  name: string;
+  available: boolean;
+  /** Left out by what keeps none. */
+  connections?: { wanted: number; signedOn: number };
+};
+
 export type LinksDeps = {
+  hosts: Hosts;
+  keys: LinkKeys;
+  signers?: LinkSigners | undefined;
+  hsm?: Hsm | undefined;
   clock: Clock;
   log: Log;
   metrics: Metrics;
@@ -31,8 +49,22 @@ type Open = Connected & {
   successor?: Connected;
 };
 
-/** The name is not part of it: what is only renamed stays connected. */
-const fingerprintOf = ({ adapter, settings }: AcquirerLink) => JSON.stringify([adapter, settings]);
+const defaultHost = 'iso1987-binary';
+
+const findHost = (hosts: Hosts, { settings }: Iso8583HostLink): KnownHost => {
+  const name = settings.dialect ?? defaultHost;
+  const known = hosts.find(name);
+  if (known === undefined) throw new Error(`there is no table ${name}`);
+  return known;
+};
+
+/** The name is not part of it: what is only renamed stays connected. The table that it is spoken by is. */
+function fingerprintOf(hosts: Hosts, link: AcquirerLink): string {
+  const { adapter, settings } = link;
+  const name = link.adapter === 'iso8583-host' ? link.settings.dialect : undefined;
+  const edition = name === undefined ? undefined : hosts.find(name)?.edition;
+  return JSON.stringify([adapter, settings, edition]);
+}
 
 // Names are an organisation's own: two may have a link of the same name.
 const labelsOf = ({ linkId, name }: AcquirerLink) => ({ link: linkId, name });
@@ -78,8 +110,12 @@ export function createLinks(deps: LinksDeps): Links {
   // The links of all organisations are opened together: a faulty one must not cost the others.
   function connect(link: AcquirerLink, fingerprint: string): Connected | undefined {
     try {
-      const connection = adapters[link.adapter]({
+      const connection = connectAcquirer({
         link,
+        hsm: deps.hsm,
+        keys: deps.keys,
+        signers: deps.signers,
+        findHost: (of) => findHost(deps.hosts, of),
         timeoutMs: deps.timeoutMs,
         clock: deps.clock,
         log: deps.log.child({ link: link.name }),
@@ -100,7 +136,7 @@ export function createLinks(deps: LinksDeps): Links {
 
   function configure(link: AcquirerLink): void {
     const { linkId } = link;
-    const fingerprint = fingerprintOf(link);
+    const fingerprint = fingerprintOf(deps.hosts, link);
     const entry = open.get(linkId);
     const newest = entry?.successor ?? entry;
     if (entry !== undefined) rename(entry, link);
@@ -137,6 +173,8 @@ export function createLinks(deps: LinksDeps): Links {
   }
 
   async function lookOnce(): Promise<void> {
+    deps.hosts.names();
+    await deps.keys.look();
     const configured = await wanted();
     if (closed) return;
     const keep = new Set(configured.map((link) => link.linkId));
@@ -161,6 +199,17 @@ export function createLinks(deps: LinksDeps): Links {
       [...open.values()]
         .filter(({ link }) => link.organizationId === organizationId)
         .map(({ link, connection }) => ({ name: link.name, available: connection.available() })),
+    open: (organizationId) =>
+      [...open.values()]
+        .filter(({ link }) => link.organizationId === organizationId)
+        .map(({ link, connection }) => ({
+          linkId: link.linkId,
+          name: link.name,
+          available: connection.available(),
+          ...(connection.connections === undefined
+            ? {}
+            : { connections: connection.connections() }),
+        })),
     async close() {
       closed = true;
       for (const [linkId, entry] of open) drop(linkId, entry);

@@ -94,10 +94,12 @@ export function referenceAt(of: {
   mti: string;
   timeZone: string;
   now: number;
+  /** When it was done, where that is not now. */
+  doneAt?: number | undefined;
 }): AcquirerReference {
   const stan = stanOf(of.trace);
   const { transmittedAt, yearDayHour } = utcAt(of.now);
-  const local = localAt(of.now, of.timeZone);
+  const local = localAt(of.doneAt ?? of.now, of.timeZone);
   return {
     mti: of.mti,
     terminalId: of.terminalId,

@@ -20,6 +20,8 @@ export type References = {
     range?: TerminalRange;
     mti: string;
     timeZone: string;
+    /** Epoch ms of what was done before now; it gives the local time. */
+    doneAt?: number | undefined;
   }): Promise<AcquirerReference>;
 };
 
@@ -172,9 +174,9 @@ export function createReferences(deps: { database: Database; clock: Clock }): Re
         }
         // Ahead of need, so that no sale waits; who needs it after all meets the failure himself.
         if (terminal.end - terminal.next === refillBelow) fetched(key, request).catch(() => {});
-        const { mti, timeZone } = request;
+        const { mti, timeZone, doneAt } = request;
         const { terminalId } = terminal;
-        return referenceAt({ trace, terminalId, mti, timeZone, now: clock.now() });
+        return referenceAt({ trace, terminalId, mti, timeZone, now: clock.now(), doneAt });
       }
     },
   };

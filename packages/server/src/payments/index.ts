@@ -14,6 +14,8 @@ import { createBatchStore } from './batch-store.ts';
 import { captureAllJob, workBatch } from './capture-all.ts';
 import type { PaymentsDeps } from './deps.ts';
 import { recordLateAnswer } from './late-answer.ts';
+import { createLanes, measureLanes } from './link-queue.ts';
+import { registerLinks } from './link-routes.ts';
 import { createRepeats } from './pending.ts';
 import { createRecovery } from './recovery.ts';
 import { repeatJob } from './reversal.ts';
@@ -67,11 +69,14 @@ export function createPayments({ database, jobs, audit, ...rest }: Deps): Paymen
   };
   const codes = createCodes({ ...approvalParts, database, audit });
   const recovery = createRecovery(deps);
-  jobs.handle(repeatJob, createRepeats(deps));
+  const lanes = createLanes({ database });
+  measureLanes(lanes, deps);
+  jobs.handle(repeatJob, createRepeats(deps, lanes));
   jobs.handle(captureAllJob, (job) => workBatch(deps, job));
   return {
     register(app) {
       registerPaymentRoutes(app, deps);
+      registerLinks(app, { ...deps, lanes });
       registerApprovalCodes(app, codes);
     },
     start: () => recovery.start(),

@@ -53,6 +53,8 @@ export type OperationDetails = {
   released?: number;
   cancelReason?: 'Technical' | 'Functional';
   reversalReason?: string;
+  /** Why the platform itself takes a sale back. */
+  cause?: string;
   /** What stays authorised after a partial cancel. */
   remainingAmount?: number;
   response?: { code?: string; reason?: string };
@@ -124,6 +126,8 @@ export type JobRequest = {
   payload: Record<string, unknown>;
   /** RFC 3339. */
   dueAt: string;
+  /** The acquirer link whose messages leave in order. */
+  lane?: string;
 };
 
 /** One step of a transaction: new amounts, one event, perhaps an operation and a job: one commit. */

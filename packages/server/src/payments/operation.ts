@@ -14,6 +14,7 @@ import {
 } from './model.ts';
 import { mayHaveMoved } from './outcome.ts';
 import { nextReferenceFor, repeatJobFor, reversalStep } from './reversal.ts';
+import { acquirerReason } from './reversal-reason.ts';
 import { decide, type OperationRequest, operationOf, refuseReuse } from './rules.ts';
 import { settledStep } from './settled.ts';
 import { type Changes, openAmount, overCaptureOf, type Terms, type Verb } from './state.ts';
@@ -305,6 +306,7 @@ export async function sendOperation(
   loaded: LoadedTransaction,
   operation: StoredOperation,
   repeat: boolean,
+  onSent?: () => void,
 ): Promise<AcquirerOutcome> {
   const { row } = loaded;
   const facts = factsOf(loaded);
@@ -332,7 +334,11 @@ export async function sendOperation(
       ? {}
       : { remainingAmount: operation.details.remainingAmount }),
   };
-  return deps.acquiring.send(request, () => deps.failPoints.hit('after-send'));
+  if (request.kind === 'Reversal') request.reversalReason = acquirerReason(operation);
+  return deps.acquiring.send(request, () => {
+    onSent?.();
+    deps.failPoints.hit('after-send');
+  });
 }
 
 /** Makes an operation's outcome durable, whatever else has happened to the transaction meanwhile. */
@@ -388,6 +394,9 @@ export function pendingStep(
     changes: {},
     data: { amount: operation.amount, reason: 'Unanswered' },
     operation: { ...operation, status: 'Pending', updatedAt: isoTime(at) },
-    job: repeatJobFor(deps, loaded.row.transactionId, operation.number, at, { sent: true }),
+    job: repeatJobFor(deps, loaded.row.transactionId, operation.number, at, {
+      sent: true,
+      lane: factsOf(loaded).linkId,
+    }),
   };
 }

@@ -1,16 +1,17 @@
 // Sends unanswered operations again, with the same reference, until the acquirer has answered.
 import type { AcquirerOutcome } from '../acquiring/index.ts';
-import type { Job, Later } from '../platform/index.ts';
+import { type Job, jittered, type Later } from '../platform/index.ts';
 import type { PaymentsDeps } from './deps.ts';
-import { factsOf, type LoadedTransaction } from './model.ts';
+import { alarmAfter, type Lanes, unanswered } from './link-queue.ts';
+import { factsOf, type LoadedTransaction, type StoredOperation } from './model.ts';
 import { sendOperation, settleOperation } from './operation.ts';
 import { createRepeatPlaces } from './repeat-places.ts';
+import { createTurns } from './turns.ts';
+
+export { alarmAfter } from './link-queue.ts';
 
 /** Waits between repeats, ms; the last one goes on for ever. */
 const repeatAfterMs = [1000, 2000, 5000, 10_000, 30_000, 60_000, 300_000] as const;
-
-/** Repeats after which a person should look; counted, logged, and gone on with. */
-export const alarmAfter = 6;
 
 export function repeatDelayMs(attempts: number): number {
   return repeatAfterMs[Math.min(attempts, repeatAfterMs.length - 1)] ?? 300_000;
@@ -22,25 +23,56 @@ type Payload = { transactionId: string; number: number; sent?: boolean };
 const noLinkRetryMs = 2000;
 const noPlaceRetryMs = 1000;
 
-/** @example jobs.handle(repeatJob, createRepeats(deps)); */
-export function createRepeats(deps: PaymentsDeps): (job: Job) => Promise<Later | undefined> {
+const heldRetryMs = 2000;
+
+/** Between half of it and all: what failed together must not come back together. */
+const later = (deps: PaymentsDeps, ms: number): number => deps.clock.now() + jittered(ms);
+
+/** What it is no use to send yet counts as no try: only what may have left goes out as a repeat. */
+const notYet = (deps: PaymentsDeps, ms: number): Later => ({
+  retryAt: later(deps, ms),
+  untried: true,
+});
+
+/** Of one original strictly one after another, whoever has had no answer. */
+const isBehind = ({ operations }: LoadedTransaction, { number }: StoredOperation): boolean =>
+  operations.some(
+    (each) => each.number < number && (each.status === 'Pending' || each.status === 'Sent'),
+  );
+
+/** @example jobs.handle(repeatJob, createRepeats(deps, lanes)); */
+export function createRepeats(
+  deps: PaymentsDeps,
+  lanes: Pick<Lanes, 'isHeld'>,
+): (job: Job) => Promise<Later | undefined> {
   const places = createRepeatPlaces();
-  return async (job) => {
+  const turns = createTurns();
+
+  async function repeat(job: Job, turn: ReturnType<typeof turns.take>): Promise<Later | undefined> {
     const { transactionId, number } = job.payload as Payload;
     const loaded = await deps.store.findById(job.organizationId, transactionId);
     const operation = loaded?.operations.find((each) => each.number === number);
     if (loaded === undefined || operation?.status !== 'Pending') return undefined;
     const { linkId } = factsOf(loaded);
-    // It must not count as a try: only what may have been sent goes out as a repeat.
-    if (!places.take(linkId)) {
-      return { retryAt: deps.clock.now() + noPlaceRetryMs, untried: true };
-    }
+    if (isBehind(loaded, operation) || (await lanes.isHeld(job))) return notYet(deps, heldRetryMs);
+    if (!places.take(linkId)) return notYet(deps, noPlaceRetryMs);
     let outcome: AcquirerOutcome | undefined;
     try {
-      outcome = await sendOperation(deps, loaded, operation, mayHaveLeft(job));
+      await turn.mine;
+      outcome = await sendOperation(deps, loaded, operation, mayHaveLeft(job), turn.pass);
       return await settleRepeat(deps, job, loaded, outcome);
     } finally {
       places.release(linkId, isAnswered(outcome));
+    }
+  }
+
+  return async (job) => {
+    // Taken before anything is waited for: jobs are begun in their order.
+    const turn = turns.take(job.lane ?? job.jobId);
+    try {
+      return await repeat(job, turn);
+    } finally {
+      turn.pass();
     }
   };
 }
@@ -70,7 +102,7 @@ async function settleRepeat(
   if (now?.status !== 'Pending') return undefined;
   // What did not leave was no try: the next one is not a repeat because of it.
   if (outcome.outcome === 'NotSent') {
-    return { retryAt: deps.clock.now() + noLinkRetryMs, untried: true };
+    return notYet(deps, noLinkRetryMs);
   }
   if (job.attempts + 1 === alarmAfter) {
     deps.log.error(
@@ -78,5 +110,6 @@ async function settleRepeat(
       'an operation has no answer from the acquirer after many tries',
     );
   }
-  return { retryAt: deps.clock.now() + repeatDelayMs(job.attempts) };
+  const retryAt = later(deps, repeatDelayMs(job.attempts));
+  return outcome.outcome === 'Unknown' ? { retryAt, note: unanswered } : { retryAt };
 }

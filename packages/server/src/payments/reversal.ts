@@ -33,7 +33,7 @@ export function repeatJobFor(
   transactionId: string,
   number: number,
   dueAt: number,
-  { sent = false } = {},
+  { sent = false, lane }: { sent?: boolean; lane?: string } = {},
 ): JobRequest {
   return {
     jobId: deps.ids.uuid(),
@@ -41,6 +41,7 @@ export function repeatJobFor(
     // What may have been sent before travels with the repeat digit from the first job on.
     payload: { transactionId, number, ...(sent ? { sent } : {}) },
     dueAt: isoTime(dueAt),
+    ...(lane === undefined ? {} : { lane }),
   };
 }
 
@@ -77,7 +78,7 @@ export async function reversalStep(
     status: 'Pending',
     amount: of.amount ?? row.amount,
     clientOperationId: of.clientOperationId,
-    details: { request: {}, cancelReason: 'Technical', ...of.details, reference },
+    details: { request: {}, cancelReason: 'Technical', cause: of.reason, ...of.details, reference },
     deadline: of.at + deps.acquirerTimeoutMs + graceMs,
     createdAt: at,
     updatedAt: at,
@@ -89,7 +90,7 @@ export async function reversalStep(
     changes: { phase: 'Reversing' },
     data: { reason: of.reason, ...(of.response === undefined ? {} : { response: of.response }) },
     operation,
-    job: repeatJobFor(deps, row.transactionId, number, dueAt),
+    job: repeatJobFor(deps, row.transactionId, number, dueAt, { lane: factsOf(loaded).linkId }),
   };
 }
 

@@ -90,7 +90,7 @@ export const commitOperation = {
     SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(${rowOfChange},
       merchant_id uuid, number integer, operation_id uuid, kind text, status text, amount bigint,
       client_operation_id text, details jsonb, allowed_ms integer, made_at timestamptz,
-      job_id uuid, job_kind text, payload jsonb, due_at timestamptz)
+      job_id uuid, job_kind text, payload jsonb, due_at timestamptz, lane uuid)
   ), ${applyChange}, op AS (
     INSERT INTO operations (organization_id, transaction_id, number, operation_id, merchant_id,
       kind, status, amount, client_operation_id, details, deadline, created_at, updated_at)
@@ -100,8 +100,8 @@ export const commitOperation = {
     ON CONFLICT (organization_id, transaction_id, number) DO UPDATE
       SET status = excluded.status, amount = excluded.amount, details = excluded.details, updated_at = excluded.updated_at
   ), jb AS (
-    INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, attempts, created_at)
-    SELECT organization_id, job_id, job_kind, payload, due_at, 0, at
+    INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, attempts, created_at, lane)
+    SELECT organization_id, job_id, job_kind, payload, due_at, 0, at, lane
     FROM tx WHERE job_id IS NOT NULL
   )
   SELECT i FROM tx`,
@@ -145,7 +145,13 @@ export function commitRow(change: Change, i: number, outboxId: string): Record<s
         }),
     ...(job === undefined
       ? {}
-      : { job_id: job.jobId, job_kind: job.kind, payload: job.payload, due_at: job.dueAt }),
+      : {
+          job_id: job.jobId,
+          job_kind: job.kind,
+          payload: job.payload,
+          due_at: job.dueAt,
+          lane: job.lane,
+        }),
   };
 }
 

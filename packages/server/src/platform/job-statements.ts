@@ -6,8 +6,8 @@ const held =
   'j.organization_id = r.organization_id AND j.job_id = r.job_id AND j.lease_token = r.lease_token';
 
 export const enqueueText = `INSERT INTO jobs
-  (organization_id, job_id, kind, payload, due_at, attempts, created_at)
-  VALUES ($1, $2, $3, $4, $5, 0, $6) ON CONFLICT (organization_id, job_id) DO NOTHING`;
+  (organization_id, job_id, kind, payload, due_at, attempts, created_at, lane)
+  VALUES ($1, $2, $3, $4, $5, 0, $6, $7) ON CONFLICT (organization_id, job_id) DO NOTHING`;
 
 /** Moving due_at to the end of the lease hides the job from others, and shows it again if we die. */
 export function claimText(kinds: number): string {
@@ -19,13 +19,16 @@ export function claimText(kinds: number): string {
       )
       UPDATE jobs AS j SET lease_token = $3, lease_until = $4, due_at = $4, attempts = j.attempts + 1
       FROM due WHERE j.organization_id = due.organization_id AND j.job_id = due.job_id
-      RETURNING j.organization_id, j.job_id, j.kind, j.payload, j.attempts, due.due_at`;
+      RETURNING j.organization_id, j.job_id, j.kind, j.payload, j.lane, j.attempts,
+        due.due_at`;
 }
 
 export const finishText = `DELETE FROM jobs AS j USING jsonb_to_recordset($1::jsonb) AS r(${batchRow})
     WHERE ${held} RETURNING j.job_id`;
 
-export const postponeText = `UPDATE jobs AS j SET due_at = r.due_at, last_error = r.last_error,
+// A look that was no try leaves what was said of the last one.
+export const postponeText = `UPDATE jobs AS j SET due_at = r.due_at,
+      last_error = CASE WHEN r.untried = 1 THEN j.last_error ELSE r.last_error END,
       lease_token = NULL, lease_until = NULL, attempts = j.attempts - r.untried
     FROM jsonb_to_recordset($1::jsonb)
       AS r(${batchRow}, due_at timestamptz, last_error text, untried integer)

@@ -34,6 +34,8 @@ export type Job = {
   jobId: string;
   kind: string;
   payload: Record<string, unknown>;
+  /** Undefined where its order does not matter. */
+  lane?: string;
   /** Tries before this one. */
   attempts: number;
   /** When it was to be done, epoch milliseconds. */
@@ -46,12 +48,17 @@ export type NewJob = {
   jobId?: string;
   kind: string;
   payload: Record<string, unknown>;
+  /** A UUID: jobs of one lane are begun in the order in which they were made, where both are due. */
+  lane?: string;
   /** Epoch milliseconds; now where absent. */
   dueAt?: number;
 };
 
-/** Looks again at `retryAt`, epoch milliseconds; `untried` where this look counts as no try. */
-export type Later = { retryAt: number; untried?: true };
+/**
+ * Looks again at `retryAt`, epoch milliseconds; `untried` where this look counts as no try. `note`
+ * says why a try did not end the job.
+ */
+export type Later = { retryAt: number; untried?: true; note?: string };
 
 /**
  * Resolves when done, or with the time of the next look. A throw brings the job back with
@@ -90,12 +97,13 @@ type ClaimedRow = {
   job_id: string;
   kind: string;
   payload: Record<string, unknown>;
+  lane: string | null;
   attempts: number;
   due_at: Date;
 };
 type Held = { organization_id: string; job_id: string; lease_token: string };
 type Postponed = Held & { due_at: string; last_error: string | null; untried: 0 | 1 };
-type Ended = { retryAt?: number; untried?: true; failure?: string };
+type Ended = { retryAt?: number; untried?: true; note?: string; failure?: string };
 
 /** @example const jobs = createJobs({ database, clock, ids, log, metrics }); jobs.start(); */
 export function createJobs(deps: JobsDeps): Jobs {
@@ -125,7 +133,7 @@ export function createJobs(deps: JobsDeps): Jobs {
       ...[isoTime(now), free, token, isoTime(now + leaseMs)],
       ...handlers.keys(),
     ]);
-    for (const row of rows) begin(row, token);
+    for (const row of rows.sort(inOrder)) begin(row, token);
     return rows.length === free;
   }
 
@@ -144,14 +152,14 @@ export function createJobs(deps: JobsDeps): Jobs {
   }
 
   async function perform(row: ClaimedRow, held: Held): Promise<void> {
-    const { retryAt, untried, failure } = await attempt(row);
+    const { retryAt, untried, note, failure } = await attempt(row);
     const kept =
       retryAt === undefined
         ? await finishes.submit(held)
         : await postponements.submit({
             ...held,
             due_at: isoTime(retryAt),
-            last_error: failure ?? null,
+            last_error: failure ?? note ?? null,
             untried: untried === true ? 1 : 0,
           });
     if (!kept) log.warn({ kind: row.kind, jobId: row.job_id }, 'a job outlived its lease');
@@ -191,11 +199,11 @@ export function createJobs(deps: JobsDeps): Jobs {
     handle(kind, handler) {
       handlers.set(kind, handler);
     },
-    async enqueue({ organizationId, jobId = ids.uuid(), kind, payload, dueAt }, trx) {
+    async enqueue({ organizationId, jobId = ids.uuid(), kind, payload, lane, dueAt }, trx) {
       const now = clock.now();
       const values = [
         ...[organizationId, jobId, kind, JSON.stringify(payload)],
-        ...[isoTime(dueAt ?? now), isoTime(now)],
+        ...[isoTime(dueAt ?? now), isoTime(now), lane ?? null],
       ];
       if (trx !== undefined) {
         await trx.executeQuery(CompiledQuery.raw(enqueueText, values));
@@ -257,12 +265,19 @@ function heldRows<Row extends Held>(name: string, database: Database, text: stri
   });
 }
 
+/** As they were to be done; identifiers grow with the time of making. */
+function inOrder(one: ClaimedRow, other: ClaimedRow): number {
+  const apart = one.due_at.getTime() - other.due_at.getTime();
+  return apart !== 0 ? apart : one.job_id < other.job_id ? -1 : 1;
+}
+
 function toJob(row: ClaimedRow): Job {
   return {
     organizationId: row.organization_id,
     jobId: row.job_id,
     kind: row.kind,
     payload: row.payload,
+    ...(row.lane === null ? {} : { lane: row.lane }),
     attempts: row.attempts - 1,
     dueAt: row.due_at.getTime(),
   };

@@ -104,6 +104,12 @@ export const settingsTable = {
     '.switchyard',
     'Directory of the embedded database, demo keys, mail, and the simulator’s ledger; relative to the current directory.',
   ),
+  dialectsDir: optional(
+    'DIALECTS_DIR',
+    filePath,
+    'Directory of the tables of acquirers’ hosts, `{name}.json` each, beside those that are built in.',
+    { defaultDescription: '`{DATA_DIR}/dialects`' },
+  ),
   databaseUrl: optional(
     'DATABASE_URL',
     secretUrl('postgresql', 'postgres'),

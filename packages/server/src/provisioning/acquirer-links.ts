@@ -2,13 +2,47 @@
 import type { AcquirerLink } from '@switchyard/contract';
 import { type Database, isLoopbackHost } from '../platform/index.ts';
 import { refuseField } from './errors.ts';
-import { createResource, type Deps, type Kind, type Resource } from './resource.ts';
-import { listLinksToOpen, runOn } from './store.ts';
+import {
+  httpColumn,
+  httpMembers,
+  httpSettings,
+  isHttp,
+  type LinkSigningKeys,
+} from './http-links.ts';
+import { createResource, type Deps, type Input, type Kind, type Resource } from './resource.ts';
+import { listLinksToOpen, type Row, runOn } from './store.ts';
 import { acquirerContracts, acquirerLinks } from './tables.ts';
 import { holdOrganization } from './tree.ts';
 import { commonMembers, viewOf } from './view.ts';
 
-const kind: Kind<AcquirerLink> = {
+const defaultDialect = 'iso1987-binary';
+
+/** Keys are kept as they were named: what they are is between the module and the acquirer. */
+function hostColumns(input: Input, dialects: readonly string[]): Row {
+  const dialect = String(input['dialect'] ?? defaultDialect);
+  if (!dialects.includes(dialect)) {
+    refuseField('/dialect', `is none of ${dialects.join(', ')}`);
+  }
+  return {
+    dialect,
+    connections: input['connections'] ?? 1,
+    tpdu: input['tpdu'] ?? null,
+    zone_pin_key: input['zonePinKey'] ?? null,
+    mac_key: input['macKey'] ?? null,
+    zone_master_key: input['zoneMasterKey'] ?? null,
+  };
+}
+
+const hostMembers = (row: Row) => ({
+  dialect: row['dialect'],
+  connections: row['connections'],
+  tpdu: row['tpdu'],
+  zonePinKey: row['zone_pin_key'],
+  macKey: row['mac_key'],
+  zoneMasterKey: row['zone_master_key'],
+});
+
+const kindWith = ({ dialects, signingKeys }: LinkFacts): Kind<AcquirerLink> => ({
   table: acquirerLinks,
   notFound: 'resource_not_found',
   idMember: 'acquirerLinkId',
@@ -24,6 +58,7 @@ const kind: Kind<AcquirerLink> = {
       port: row['port'],
       tls: row['tls'],
       institutionId: row['institution_id'],
+      ...(isHttp(row) ? httpMembers(row, signingKeys) : hostMembers(row)),
     }),
   async columns(_run, _scope, input) {
     const tls = input['tls'] ?? true;
@@ -36,40 +71,102 @@ const kind: Kind<AcquirerLink> = {
       port: input['port'],
       tls,
       institution_id: input['institutionId'],
+      ...hostColumns(input, dialects()),
+      http_json: httpColumn(input),
     };
   },
-  readOnly: () => ({}),
+  readOnly: (row) => (isHttp(row) ? { signingKeys: httpMembers(row, signingKeys).signingKeys } : {}),
+});
+
+export type LinkFacts = {
+  /** The names of the hosts' tables that this platform has. */
+  readonly dialects: () => readonly string[];
+  /** Left out, no link shows the keys that the platform signs with. */
+  readonly signingKeys?: LinkSigningKeys | undefined;
 };
 
-export const createAcquirerLinks = (deps: Deps): Resource<AcquirerLink> =>
-  createResource(deps, kind);
+export const createAcquirerLinks = (deps: Deps, facts: LinkFacts): Resource<AcquirerLink> =>
+  createResource(deps, kindWith(facts));
 
-/** What the acquiring room opens a connection with. */
-export type LinkToOpen = {
+type OpenedBy<Adapter extends string, Settings> = {
   organizationId: string;
   linkId: string;
   name: string;
-  adapter: 'iso8583-host';
-  settings: { host: string; port: number; tls: boolean; institutionId: string };
+  adapter: Adapter;
+  settings: { host: string; port: number; tls: boolean; institutionId: string } & Settings;
 };
+
+type PinKey = { keyRef: string; format: 0 | 3 | 4; keyIndex?: string };
+
+type HttpLinkToOpen = OpenedBy<
+  'http-json',
+  { path?: string; acquirerKeys: string[]; keyVersion: number; zonePinKey?: PinKey }
+>;
+
+type HostLinkToOpen = OpenedBy<
+  'iso8583-host',
+  {
+    dialect: string;
+    connections: number;
+    tpdu?: string;
+    zonePinKey?: PinKey;
+    macKey?: { keyRef: string };
+    zoneMasterKey?: { keyRef: string };
+  }
+>;
+
+/** What the acquiring room opens a connection with. */
+export type LinkToOpen = HostLinkToOpen | HttpLinkToOpen;
+
+const formats = { ISO0: 0, ISO3: 3, ISO4: 4 } as const;
+
+type StoredKey = { keyRef: string };
+type StoredPinKey = StoredKey & { format: keyof typeof formats; keyIndex?: string };
+
+function pinKeyOf(row: Row): { zonePinKey?: PinKey } {
+  const pin = row['zone_pin_key'] as StoredPinKey | null;
+  return pin === null ? {} : { zonePinKey: { ...pin, format: formats[pin.format] } };
+}
+
+function keysOf(row: Row) {
+  const mac = row['mac_key'] as StoredKey | null;
+  const master = row['zone_master_key'] as StoredKey | null;
+  return {
+    ...pinKeyOf(row),
+    ...(mac === null ? {} : { macKey: mac }),
+    ...(master === null ? {} : { zoneMasterKey: master }),
+  };
+}
+
+function toOpen(row: Row): LinkToOpen {
+  const link = {
+    organizationId: String(row['organization_id']),
+    linkId: String(row['acquirer_link_id']),
+    name: String(row['name']),
+  };
+  const place = {
+    host: String(row['host']),
+    port: Number(row['port']),
+    tls: row['tls'] === true,
+    institutionId: String(row['institution_id']),
+  };
+  if (isHttp(row)) {
+    const settings = { ...place, ...httpSettings(row), ...pinKeyOf(row) };
+    return { ...link, adapter: 'http-json', settings };
+  }
+  const settings = {
+    ...place,
+    dialect: String(row['dialect']),
+    connections: Number(row['connections']),
+    ...(row['tpdu'] === null ? {} : { tpdu: String(row['tpdu']) }),
+    ...keysOf(row),
+  };
+  return { ...link, adapter: 'iso8583-host', settings };
+}
 
 /** Reads the links of all organisations, which no caller from outside can. */
 export function createLinkDirectory(
   database: Database,
 ): (also?: readonly string[]) => Promise<LinkToOpen[]> {
-  return async (also = []) => {
-    const rows = await listLinksToOpen(runOn(database), also);
-    return rows.map((row) => ({
-      organizationId: String(row['organization_id']),
-      linkId: String(row['acquirer_link_id']),
-      name: String(row['name']),
-      adapter: 'iso8583-host',
-      settings: {
-        host: String(row['host']),
-        port: Number(row['port']),
-        tls: row['tls'] === true,
-        institutionId: String(row['institution_id']),
-      },
-    }));
-  };
+  return async (also = []) => (await listLinksToOpen(runOn(database), also)).map(toOpen);
 }

@@ -7,6 +7,7 @@ import type {
   PhysicalDevice,
   Store,
 } from '@switchyard/contract';
+import { builtInHostNames } from '@switchyard/iso8583';
 import type { FastifyInstance } from 'fastify';
 import type { Recorder } from '../audit/index.ts';
 import type { Clock, Database, Ids, Jobs } from '../platform/index.ts';
@@ -56,6 +57,8 @@ export type ProvisioningDeps = {
   readonly jobs?: Pick<Jobs, 'handle' | 'enqueue'>;
   /** Left out, no point of sale can be made: for tests of other things. */
   readonly tills?: () => TillApplications;
+  /** The names of the hosts' tables; left out, those that are built in. */
+  readonly dialects?: () => readonly string[];
   /** Left out, no organisation has a user domain: for tests of other things. */
   readonly userDomains?: UserDomains;
 };
@@ -127,7 +130,7 @@ export function createProvisioning(given: ProvisioningDeps): Provisioning {
     logicalDevices: createLogicalDevices(deps),
     physicalDevices: createPhysicalDevices(deps),
     pointsOfSale: createPointsOfSale(deps, tills),
-    acquirerLinks: createAcquirerLinks(deps),
+    acquirerLinks: createAcquirerLinks(deps, given.dialects ?? (() => builtInHostNames)),
     acquirerContracts: createAcquirerContracts(deps),
   };
   const search = createSearch(database);

@@ -59,7 +59,19 @@ export const pointsOfSale: Table = {
 export const acquirerLinks: Table = {
   name: 'acquirer_links',
   id: 'acquirer_link_id',
-  columns: ['adapter', 'host', 'port', 'tls', 'institution_id'],
+  columns: [
+    'adapter',
+    'host',
+    'port',
+    'tls',
+    'institution_id',
+    'dialect',
+    'connections',
+    'tpdu',
+    'zone_pin_key',
+    'mac_key',
+    'zone_master_key',
+  ],
   uniques: { acquirer_links_name: 'name' },
 };
 

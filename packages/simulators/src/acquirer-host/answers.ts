@@ -3,7 +3,7 @@ import type { Message } from '@switchyard/iso8583';
 import { addressResult } from './address.ts';
 import type { Answered } from './book.ts';
 
-const ECHOED = [3, 4, 7, 11, 12, 13, 32, 37, 41, 42, 49, 70] as const;
+const ECHOED = [3, 4, 7, 11, 12, 13, 32, 37, 41, 42, 49, 70, 95] as const;
 const PARTIALLY_APPROVED = '10';
 const AMOUNT_DIGITS = 12;
 

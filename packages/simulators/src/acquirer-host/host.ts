@@ -4,7 +4,8 @@ import { decidedAnswer, isAnswer, plainAnswer } from './answers.ts';
 import { type Answered, effectOf, type Original } from './book.ts';
 import type { Clock } from './clock.ts';
 import type { Ledger } from './ledger.ts';
-import { type FinancialRequest, parseRequest } from './request.ts';
+import { pinVerdict } from './pin-check.ts';
+import { type FinancialRequest, type OriginalTime, parseRequest } from './request.ts';
 import {
   amountRule,
   approvedAmount,
@@ -22,11 +23,14 @@ export type Decision = { answer: Message; delivery: Delivery };
 export type Host = {
   /** Decides and records; `undefined` where there is nothing to say. Flush before answering. */
   decide(message: Message, session: Session): Decision | undefined;
+  /** Captures by a line of a clearing file; gives the response code, the same one for a repeat. */
+  capture(request: FinancialRequest): string;
 };
 
 const SIGN_ON = '001';
 const SIGN_OFF = '002';
 const ECHO = '301';
+const KEY_REQUEST = '161';
 
 const APPROVED = '00';
 const INVALID_MERCHANT = '03';
@@ -49,7 +53,19 @@ type Outcome = {
   approval: string;
 };
 
-export function createHost({ ledger, clock }: { ledger: Ledger; clock: Clock }): Host {
+export type HostDeps = {
+  ledger: Ledger;
+  clock: Clock;
+  /** By which of its times an original is named. */
+  originalBy?: OriginalTime;
+  /** The zone PIN keys that are good now; none where no PIN can be checked. */
+  pinKeys?: () => readonly Buffer[];
+  /** Whether it can give new keys to whoever asks. */
+  givesKeys?: boolean;
+};
+
+export function createHost(deps: HostDeps): Host {
+  const { ledger, clock, originalBy, pinKeys, givesKeys = false } = deps;
   const reversalAttempts = new Map<string, number>();
 
   function record(request: FinancialRequest, outcome: Outcome, delivery: Delivery): void {
@@ -82,7 +98,7 @@ export function createHost({ ledger, clock }: { ledger: Ledger; clock: Clock }):
   function authorise(request: FinancialRequest, kind: 'hold' | 'sale', code: string): Outcome {
     const { key, terminal, merchant, currency, rrn, pan, amount } = request;
     const approved = approvedAmount(code, amount);
-    const approval = approves(code) ? ledger.nextApproval() : '';
+    const approval = approves(code) ? (request.approvedOffline ?? ledger.nextApproval()) : '';
     const captured = kind === 'sale' ? approved : 0;
     const facts = { key, kind, terminal, merchant, currency, rrn, pan, code, approval };
     const after: Original = { ...facts, approved, held: approved, captured, refunded: 0 };
@@ -92,6 +108,10 @@ export function createHost({ ledger, clock }: { ledger: Ledger; clock: Clock }):
   function first(message: Message, request: FinancialRequest, kind: 'hold' | 'sale'): Decision {
     if (!ledger.admits(request)) {
       return { answer: plainAnswer(message, INVALID_MERCHANT), delivery: 'once' };
+    }
+    const refused = pinRefusal(message, pinKeys?.() ?? []);
+    if (refused !== undefined) {
+      return settle(message, request, authorise(request, kind, refused), 'once');
     }
     // An authorisation of nothing verifies the card; a sale of nothing is a mistake.
     const rule =
@@ -173,11 +193,11 @@ export function createHost({ ledger, clock }: { ledger: Ledger; clock: Clock }):
 
   function decide(message: Message, session: Session): Decision | undefined {
     if (isAnswer(message.mti)) return undefined;
-    if (message.mti.startsWith('08')) return network(message, session);
+    if (message.mti.startsWith('08')) return network(message, session, givesKeys);
     if (!session.signedOn) {
       return { answer: plainAnswer(message, NOT_SIGNED_ON), delivery: 'once' };
     }
-    const request = parseRequest(message);
+    const request = parseRequest(message, originalBy);
     if ('fault' in request) {
       return { answer: plainAnswer(message, request.fault), delivery: 'once' };
     }
@@ -191,7 +211,27 @@ export function createHost({ ledger, clock }: { ledger: Ledger; clock: Clock }):
       : onOriginal(message, request);
   }
 
-  return { decide };
+  function capture(request: FinancialRequest): string {
+    const answered = ledger.answered(request.key, request.repeat);
+    if (answered !== undefined) return answered.code;
+    const original = ledger.original(request.originalKeys, request) ?? ledger.original([], request);
+    if (original === undefined) return NOT_FOUND;
+    const { answer } = follow({ mti: '0220', fields: {} }, request, original);
+    return answer.fields[39] ?? MALFUNCTION;
+  }
+
+  return { decide, capture };
+}
+
+/** The code for a PIN that is not right, under each of the keys that may be in use. */
+function pinRefusal({ fields }: Message, keys: readonly Buffer[]): string | undefined {
+  const { 52: de52, 53: de53 = '' } = fields;
+  if (de52 === undefined) return undefined;
+  const pan = fields[2] ?? fields[35]?.split('=')[0] ?? '';
+  const verdicts = (keys.length === 0 ? [undefined] : keys).map((key) =>
+    pinVerdict({ de52, de53, pan, key }),
+  );
+  return verdicts.includes(undefined) ? undefined : verdicts[0];
 }
 
 /** The last capture lets the rest of the hold go. */
@@ -213,11 +253,12 @@ function refusalOf(
   return amount > left ? ABOVE_THE_LIMIT : undefined;
 }
 
-function network(message: Message, session: Session): Decision {
+function network(message: Message, session: Session, givesKeys: boolean): Decision {
   const code = message.fields[70];
   if (code === SIGN_ON) session.signedOn = true;
   if (code === SIGN_OFF) session.signedOn = false;
-  const understood = code === SIGN_ON || code === SIGN_OFF || code === ECHO;
+  const known = givesKeys ? [SIGN_ON, SIGN_OFF, ECHO, KEY_REQUEST] : [SIGN_ON, SIGN_OFF, ECHO];
+  const understood = known.includes(code ?? '');
   return {
     answer: plainAnswer(message, understood ? APPROVED : INVALID_TRANSACTION),
     delivery: 'once',

@@ -1,10 +1,13 @@
 // The acquirer host as a process: `serve` runs it, `ledger` prints what it holds.
+import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { builtInHosts, type HostTable, readHostTable } from '@switchyard/iso8583';
 import { readLedger } from './audit.ts';
+import type { HostKey, HostKeys } from './keys.ts';
 import { printLedger } from './print.ts';
 import { startAcquirerHost } from './server.ts';
 
-const usage = `acquirer-host: a simulated acquirer that speaks ISO 8583:1987 over TCP
+const usage = `acquirer-host: a simulated acquirer that speaks ISO 8583 over TCP
 
   acquirer-host serve --data DIR [--host ADDRESS] [--port N] [--late-ms N] [--slow-ms N]
       Runs until SIGINT or SIGTERM.
@@ -13,6 +16,11 @@ const usage = `acquirer-host: a simulated acquirer that speaks ISO 8583:1987 ove
       --port      port to listen on, 0 for any     (8583)
       --late-ms   when the answer of rule 9092 comes (35000)
       --slow-ms   when the answer of rule 9098 comes (8000)
+      --segment   entries of a file of the ledger; those of two are in memory (10000)
+      --dialect   how it speaks: ${Object.keys(builtInHosts).join(', ')},
+                  or the file of a table           (iso1987-binary)
+      --zone-pin-key, --mac-key, --zone-master-key
+                  keys shared with the other side, tdes:HEX or aes:HEX
 
   acquirer-host ledger --data DIR [--last N] [--json]
       Prints the ledger, also while the host runs.
@@ -41,6 +49,11 @@ const options = {
   port: { type: 'string', default: '8583' },
   'late-ms': { type: 'string', default: '35000' },
   'slow-ms': { type: 'string', default: '8000' },
+  segment: { type: 'string', default: '10000' },
+  dialect: { type: 'string', default: 'iso1987-binary' },
+  'zone-pin-key': { type: 'string' },
+  'mac-key': { type: 'string' },
+  'zone-master-key': { type: 'string' },
   last: { type: 'string', default: '50' },
   json: { type: 'boolean', default: false },
   help: { type: 'boolean', short: 'h', default: false },
@@ -56,6 +69,40 @@ function parse(args: string[]) {
 
 type Values = ReturnType<typeof parse>['values'];
 
+/** A table that is built in, or one in a file. */
+function tableOf(name: string): HostTable {
+  if (name in builtInHosts) return builtInHosts[name as keyof typeof builtInHosts];
+  let text: string;
+  try {
+    text = readFileSync(name, 'utf8');
+  } catch {
+    throw new UsageFault(`--dialect: ${name} is neither built in nor a file that can be read`);
+  }
+  try {
+    return readHostTable(JSON.parse(text));
+  } catch (error) {
+    throw new UsageFault(`${name}: ${error instanceof Error ? error.message : 'is no table'}`);
+  }
+}
+
+const keyPattern = /^(tdes|aes):((?:[0-9A-Fa-f]{32}|[0-9A-Fa-f]{48}|[0-9A-Fa-f]{64}))$/;
+
+function keyOf(text: string, name: string): HostKey {
+  const [, algorithm, key] = keyPattern.exec(text) ?? [];
+  // Its value is never repeated.
+  if (key === undefined) throw new UsageFault(`--${name} must be tdes:HEX or aes:HEX`);
+  return { algorithm: algorithm === 'aes' ? 'Aes' : 'Tdes', key: Buffer.from(key, 'hex') };
+}
+
+function keysOf(values: Values): HostKeys {
+  const { 'zone-pin-key': pin, 'mac-key': mac, 'zone-master-key': master } = values;
+  return {
+    ...(pin === undefined ? {} : { zonePin: keyOf(pin, 'zone-pin-key') }),
+    ...(mac === undefined ? {} : { mac: keyOf(mac, 'mac-key') }),
+    ...(master === undefined ? {} : { zoneMaster: keyOf(master, 'zone-master-key') }),
+  };
+}
+
 async function serve(values: Values, ledgerDir: string): Promise<void> {
   const host = await startAcquirerHost({
     host: values.host,
@@ -63,6 +110,9 @@ async function serve(values: Values, ledgerDir: string): Promise<void> {
     ledgerDir,
     lateMs: whole(values['late-ms'], 'late-ms', 86_400_000),
     slowMs: whole(values['slow-ms'], 'slow-ms', 86_400_000),
+    segmentEntries: Math.max(1, whole(values.segment, 'segment', 100_000_000)),
+    dialect: tableOf(values.dialect),
+    keys: keysOf(values),
     log: { info() {}, warn: (_facts, message) => process.stderr.write(`${message}\n`) },
   });
   process.stdout.write(`listening on ${values.host}:${host.port}\n`);

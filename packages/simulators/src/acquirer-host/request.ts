@@ -18,6 +18,8 @@ export type FinancialRequest = {
   rrn: string;
   /** Masked. */
   pan: string;
+  /** The approval code (DE38) that chip or terminal gave for a sale made offline. */
+  approvedOffline?: string;
   /** Keys under which the original may stand; empty without DE90. */
   originalKeys: string[];
   /** A capture that is the last one (DE25 00; 06 says that more will come): the rest is let go. */
@@ -37,7 +39,7 @@ const DEBITS = new Set(['00', '01', '09']);
 const REFUND = '20';
 const AMOUNT_DIGITS = 12;
 const NOTHING_MORE_TO_COME = '00';
-const ORIGINAL_CLASSES = ['010', '020'] as const;
+const ORIGINAL_CLASSES = ['010', '020', '022'] as const;
 
 /** `040` and `042` both are reversals, of one class: a request may be repeated as an advice. */
 const classes: Readonly<Record<string, string>> = {
@@ -48,8 +50,13 @@ const classes: Readonly<Record<string, string>> = {
   '042': '042',
 };
 
-function kindOf(messageClass: string, processingCode: string): EntryKind | undefined {
-  const kind = processingCode.slice(0, 2);
+/** An advice of a sale that the terminal approved alone says so (DE39); a capture has no code of its own. */
+function isOfflineSale(messageClass: string, { fields }: Message): boolean {
+  return messageClass === '022' && fields[39] !== undefined && fields[90] === undefined;
+}
+
+function kindOf(messageClass: string, message: Message): EntryKind | undefined {
+  const kind = (message.fields[3] ?? '').slice(0, 2);
   switch (messageClass) {
     case '010':
       return DEBITS.has(kind) ? 'hold' : undefined;
@@ -57,6 +64,7 @@ function kindOf(messageClass: string, processingCode: string): EntryKind | undef
       if (kind === REFUND) return 'refund';
       return DEBITS.has(kind) ? 'sale' : undefined;
     case '022':
+      if (isOfflineSale(messageClass, message)) return DEBITS.has(kind) ? 'sale' : undefined;
       return 'capture';
     default:
       return 'reversal';
@@ -65,6 +73,13 @@ function kindOf(messageClass: string, processingCode: string): EntryKind | undef
 
 function keyOf(messageClass: string, place: string, trace: string, sent: string): string {
   return `${messageClass}.${place}.${trace}.${sent}`;
+}
+
+/** By which of its times a later message names this one. */
+export type OriginalTime = 'Transmission' | 'Local';
+
+function sentAt(fields: Message['fields'], by: OriginalTime): string {
+  return by === 'Local' ? (fields[13] ?? '') + (fields[12] ?? '') : (fields[7] ?? '');
 }
 
 /** DE90: message type 4, trace number 6, transmission time 10, two institutions of 11. */
@@ -83,12 +98,15 @@ function panOf({ fields }: Message): string {
 }
 
 /** Takes a request apart, or names the response code (DE39) of what is wrong with it. */
-export function parseRequest(message: Message): FinancialRequest | Fault {
+export function parseRequest(
+  message: Message,
+  originalBy: OriginalTime = 'Transmission',
+): FinancialRequest | Fault {
   const { mti, fields } = message;
   const messageClass = classes[mti.slice(0, 3)];
   if (messageClass === undefined) return INVALID_TRANSACTION;
   for (const field of REQUIRED) if (fields[field] === undefined) return FORMAT_ERROR;
-  const kind = kindOf(messageClass, fields[3] ?? '');
+  const kind = kindOf(messageClass, message);
   if (kind === undefined) return fields[3] === undefined ? FORMAT_ERROR : INVALID_TRANSACTION;
   const pan = panOf(message);
   if ((kind === 'hold' || kind === 'sale') && pan === '') return FORMAT_ERROR;
@@ -99,7 +117,7 @@ export function parseRequest(message: Message): FinancialRequest | Fault {
   const place = `${merchant}.${terminal}`;
   return {
     kind,
-    key: keyOf(messageClass, place, fields[11] ?? '', fields[7] ?? ''),
+    key: keyOf(messageClass, place, fields[11] ?? '', sentAt(fields, originalBy)),
     repeat: Number(mti.slice(3)) % 2 === 1,
     terminal,
     merchant,
@@ -110,5 +128,6 @@ export function parseRequest(message: Message): FinancialRequest | Fault {
     originalKeys: originalKeysOf(place, fields[90]),
     final: kind === 'capture' && fields[25] === NOTHING_MORE_TO_COME,
     remaining: replacement === undefined ? undefined : Number(replacement),
+    ...(isOfflineSale(messageClass, message) ? { approvedOffline: fields[38] ?? '' } : {}),
   };
 }

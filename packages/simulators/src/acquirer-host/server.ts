@@ -1,17 +1,21 @@
 // The TCP server of the acquirer host: frames in, decisions, frames out.
 import { createServer, type Server, type Socket } from 'node:net';
+import { join } from 'node:path';
 import {
-  compileDialect,
-  createDeframer,
-  type Dialect,
-  encodeFrame,
-  type FrameFormat,
-  iso1987BinaryEmv,
+  builtInHosts,
+  compileHost,
+  type Frame,
+  type HostTable,
+  type Message,
 } from '@switchyard/iso8583';
+import { createClearingDesk } from './clearing.ts';
+import { openClearingBox } from './clearing-box.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { createHost, type Decision, type Session } from './host.ts';
+import { type HostKeys, type KeyUse, openKeyRing } from './keys.ts';
 import { type LedgerSnapshot, openLedger } from './ledger.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
+import { createWire, type Wire } from './wire.ts';
 
 /** Where the host tells of connections and faults; a pino logger fits. */
 export type HostLog = {
@@ -31,6 +35,12 @@ export type AcquirerHostOptions = {
   lateMs: number;
   /** When the answer of rule 9098 comes, in milliseconds: sooner than the other side gives up. */
   slowMs: number;
+  /** Entries of a file of the ledger; those of two are in memory. 10,000 where left out. */
+  segmentEntries?: number;
+  /** The way in which it speaks; 1987, packed, DE55 in bytes where left out. */
+  dialect?: HostTable;
+  /** For PINs, for message authentication, and for giving new ones. */
+  keys?: HostKeys;
   log?: HostLog;
   clock?: Clock;
 };
@@ -41,12 +51,14 @@ export type AcquirerHost = {
   port: number;
   /** What it holds now. */
   ledger(): LedgerSnapshot;
+  /** Takes a clearing file, captures by its lines, each once, and gives its acknowledgement. */
+  clear(file: string): string;
+  /** Offers a new key to whoever is signed on; it is used once the other side has taken it. */
+  changeKey(use: KeyUse): void;
   /** Cuts all connections, closes the ledger and frees the port. */
   stop(): Promise<void>;
 };
 
-const FRAMING: FrameFormat = { length: 'binary2' };
-const frameBytesMax = 8192;
 const connectionsMax = 1024;
 /** Answers that wait for their time; beyond this number they are never sent. */
 const delayedMax = 10_000;
@@ -59,19 +71,18 @@ function garble(frame: Buffer): Buffer {
   return frame.map((byte, at) => (at < garbledFrom ? byte : byte ^ 0xff)) as Buffer;
 }
 
+/** A connection of the other side. */
+type Peer = { socket: Socket; wire: Wire; session: Session; name: string };
+
 type Post = {
-  send(socket: Socket, decision: Decision): void;
+  /** Answers a request; `tpdu` is what it came with. */
+  send(peer: Peer, decision: Decision, tpdu: Buffer): void;
   stop(): void;
 };
 
 /** Sends each answer in the way that its rule wants. */
-function createPost(deps: {
-  outbox: Outbox;
-  dialect: Dialect;
-  lateMs: number;
-  slowMs: number;
-}): Post {
-  const { outbox, dialect } = deps;
+function createPost(deps: { outbox: Outbox; lateMs: number; slowMs: number }): Post {
+  const { outbox } = deps;
   const timers = new Set<NodeJS.Timeout>();
 
   function later(socket: Socket, frame: Buffer, delayMs: number): void {
@@ -84,9 +95,9 @@ function createPost(deps: {
   }
 
   return {
-    send(socket, { answer, delivery }) {
-      const bytes = dialect.encode(answer);
-      const frame = encodeFrame(FRAMING, delivery === 'garbled' ? garble(bytes) : bytes);
+    send({ socket, wire }, { answer, delivery }, tpdu) {
+      const bytes = wire.write(answer);
+      const frame = wire.frame(delivery === 'garbled' ? garble(bytes) : bytes, tpdu);
       if (delivery === 'late' || delivery === 'slow') {
         later(socket, frame, delivery === 'late' ? deps.lateMs : deps.slowMs);
       }
@@ -115,9 +126,43 @@ function listen(server: Server, host: string, port: number): Promise<number> {
   });
 }
 
+const KEY_REQUEST = '161';
+const KEY_CHANGE = '101';
+const APPROVED = '00';
+const uses = ['P', 'M'] as const;
+
+/** Gives new keys to the other side, and waits to be told that they were taken. */
+function createKeyOffers(deps: {
+  ring: ReturnType<typeof openKeyRing>;
+  outbox: Outbox;
+  clock: Clock;
+}) {
+  const { ring, outbox, clock } = deps;
+  const waiting = new Map<string, KeyUse>();
+  let trace = 0;
+
+  return {
+    offer({ socket, wire }: Peer, use: KeyUse): void {
+      const key = ring.offer(use);
+      if (key === undefined) return;
+      trace += 1;
+      const number = `9${String(trace).padStart(5, '0')}`;
+      const sent = new Date(clock.now()).toISOString().slice(5, 19).replace(/\D/g, '');
+      waiting.set(number, use);
+      const fields = { 7: sent, 11: number, 48: key, 70: KEY_CHANGE };
+      outbox.send(socket, wire.frame(wire.write({ mti: '0800', fields }), Buffer.alloc(0)));
+    },
+    heard({ fields }: Message): void {
+      const use = waiting.get(fields[11] ?? '');
+      if (use === undefined) return;
+      waiting.delete(fields[11] ?? '');
+      if (fields[39] === APPROVED) ring.taken(use);
+    },
+  };
+}
+
 /**
- * Starts an acquirer host: ISO 8583:1987, packed, DE55 in bytes, behind a length of two bytes.
- * It answers as soon as an entry is handed to the operating system, without any delay but those
+ * Starts an acquirer host: ISO 8583 in the way of a table, 1987 packed where none is given. It answers as soon as an entry is handed to the operating system, without any delay but those
  * that an amount asks for. A connection that sends what is no frame or no message is cut.
  *
  * @param options address, ledger directory, delays in milliseconds
@@ -133,32 +178,54 @@ function listen(server: Server, host: string, port: number): Promise<number> {
  */
 export async function startAcquirerHost(options: AcquirerHostOptions): Promise<AcquirerHost> {
   const { clock = systemClock, log = silent } = options;
-  const ledger = openLedger({ directory: options.ledgerDir });
-  const host = createHost({ ledger, clock });
-  const dialect = compileDialect(iso1987BinaryEmv);
+  const { segmentEntries } = options;
+  const ledger = openLedger({
+    directory: options.ledgerDir,
+    ...(segmentEntries === undefined ? {} : { segmentEntries }),
+  });
+  const table: HostTable = options.dialect ?? builtInHosts['iso1987-binary'];
+  const spoken = compileHost(table, { now: () => clock.now() });
+  const { keys = {}, ledgerDir: directory } = options;
+  const ring = openKeyRing({ directory, keys, mac: table.mac });
+  const originalBy = table.originalData.time;
+  const givesKeys = keys.zoneMaster !== undefined;
+  const pinKeys = () => ring.of('P');
+  const host = createHost({ ledger, clock, originalBy, pinKeys, givesKeys });
   const onFault = (error: unknown) => log.warn({ err: error }, 'the ledger cannot be written');
   const outbox = createOutbox({ flush: ledger.flush, onFault });
-  const post = createPost({ outbox, dialect, lateMs: options.lateMs, slowMs: options.slowMs });
-  const sockets = new Set<Socket>();
+  const { capture } = host;
+  const desk = createClearingDesk({ directory, capture, flush: ledger.flush });
+  const box = openClearingBox({
+    directory: join(directory, 'clearing'),
+    desk,
+    onFault: (error, file) => log.warn({ err: error, file }, 'not a clearing file'),
+  });
+  const post = createPost({ outbox, lateMs: options.lateMs, slowMs: options.slowMs });
+  const offers = createKeyOffers({ ring, outbox, clock });
+  const peers = new Set<Peer>();
 
-  function receive(socket: Socket, session: Session, payload: Buffer): void {
+  function receive(peer: Peer, { payload, tpdu }: Frame): void {
     // An empty frame is a heartbeat.
     if (payload.length === 0) return;
-    const decision = host.decide(dialect.decode(payload), session);
-    if (decision !== undefined) post.send(socket, decision);
+    const message = peer.wire.read(payload);
+    offers.heard(message);
+    const decision = host.decide(message, peer.session);
+    if (decision !== undefined) post.send(peer, decision, tpdu);
+    if (message.fields[70] !== KEY_REQUEST) return;
+    for (const use of uses) if (use === 'P' || table.mac !== undefined) offers.offer(peer, use);
   }
 
   const server = createServer({ noDelay: true }, (socket) => {
-    const session: Session = { signedOn: false };
-    const deframer = createDeframer(FRAMING, { maxBytes: frameBytesMax });
-    const peer = `${socket.remoteAddress}:${socket.remotePort}`;
-    sockets.add(socket);
-    log.info({ peer }, 'connected');
+    const name = `${socket.remoteAddress}:${socket.remotePort}`;
+    const wire = createWire({ host: spoken, ring });
+    const peer: Peer = { socket, wire, session: { signedOn: false }, name };
+    peers.add(peer);
+    log.info({ peer: name }, 'connected');
     socket.on('data', (chunk) => {
       try {
-        for (const { payload } of deframer.push(chunk)) receive(socket, session, payload);
+        for (const frame of wire.push(chunk)) receive(peer, frame);
       } catch (error) {
-        log.warn({ peer, err: error }, 'not a message: the connection is cut');
+        log.warn({ peer: name, err: error }, 'not a message: the connection is cut');
         outbox.cut(socket);
         socket.pause();
       }
@@ -166,24 +233,30 @@ export async function startAcquirerHost(options: AcquirerHostOptions): Promise<A
     // A reset is followed by `close`.
     socket.on('error', () => {});
     socket.on('close', () => {
-      sockets.delete(socket);
-      log.info({ peer }, 'disconnected');
+      peers.delete(peer);
+      log.info({ peer: name }, 'disconnected');
     });
   });
   server.maxConnections = connectionsMax;
 
   async function stop(): Promise<void> {
+    box.stop();
     post.stop();
     outbox.drain();
-    for (const socket of sockets) socket.destroy();
+    for (const { socket } of peers) socket.destroy();
     await new Promise((resolve) => server.close(resolve));
     ledger.close();
   }
 
   try {
     const port = await listen(server, options.host, options.port);
-    return { port, ledger: ledger.snapshot, stop };
+    const changeKey = (use: KeyUse) => {
+      const signedOn = [...peers].find(({ session }) => session.signedOn);
+      if (signedOn !== undefined) offers.offer(signedOn, use);
+    };
+    return { port, ledger: ledger.snapshot, clear: desk.take, changeKey, stop };
   } catch (error) {
+    box.stop();
     ledger.close();
     throw error;
   }

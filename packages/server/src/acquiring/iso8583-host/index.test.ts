@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { builtInHosts, compileHost } from '@switchyard/iso8583';
 import { eventually } from '../../../test/eventually.ts';
 import {
   type Asked,
@@ -42,6 +43,7 @@ test('the right answer after a wrong one is a late answer', async () => {
   const settings = { host: '127.0.0.1', port: host.port, institutionId: '1001' };
   const connection = connectIso8583Host({
     link: { organizationId, linkId, name: 'north', adapter: 'iso8583-host', settings },
+    host: compileHost(builtInHosts['iso1987-binary'], { now: Date.now }),
     timeoutMs: 1000,
     clock: systemClock,
     log: createLog({ logLevel: 'silent', instanceName: 'test' }),

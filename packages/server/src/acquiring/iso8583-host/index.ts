@@ -1,19 +1,26 @@
-// The adapter for hosts that speak ISO 8583:1987 over TCP.
-import { compileDialect, iso1987BinaryEmv, type Message } from '@switchyard/iso8583';
+// The adapter for hosts that speak ISO 8583 over TCP, each in the way of its table.
+import type { Host, Message } from '@switchyard/iso8583';
 import { LRUCache } from 'lru-cache';
 import { type Clock, isLoopbackHost, type Log } from '../../platform/index.ts';
+import type { Hsm } from '../../vault/index.ts';
+import type { KeyRing } from '../received-keys.ts';
 import type {
   AcquirerConnection,
-  AcquirerLink,
   AcquirerOutcome,
   AcquirerRequest,
+  Iso8583HostLink,
   LateAnswer,
 } from '../types.ts';
 import { type Exchange, openLink } from './link.ts';
 import { correlationKey, outcomeOf, toMessage } from './messages.ts';
 
-type Deps = {
-  link: AcquirerLink;
+export type Iso8583HostDeps = {
+  link: Iso8583HostLink;
+  /** The host's table, compiled. */
+  host: Host;
+  /** Left out where the host wants no authentication and takes no PIN. */
+  hsm?: Hsm | undefined;
+  keys?: KeyRing | undefined;
   timeoutMs: number;
   clock: Clock;
   log: Log;
@@ -21,16 +28,15 @@ type Deps = {
   onState?: (available: boolean) => void;
 };
 
-const dialect = compileDialect(iso1987BinaryEmv);
 const forgottenMax = 10_000;
 
 /**
  * Connects to a host and keeps the connection.
  *
  * @throws Error where the link leaves loopback without TLS.
- * @example const connection = connectIso8583Host({ link, timeoutMs: 10_000, clock, log, onLateAnswer });
+ * @example const connection = connectIso8583Host({ link, host, timeoutMs: 10_000, clock, log, onLateAnswer });
  */
-export function connectIso8583Host(deps: Deps): AcquirerConnection {
+export function connectIso8583Host(deps: Iso8583HostDeps): AcquirerConnection {
   const { settings } = deps.link;
   if (settings.tls !== true && !isLoopbackHost(settings.host)) {
     throw new Error(`The acquirer link ${deps.link.name} leaves loopback and needs TLS.`);
@@ -42,7 +48,11 @@ export function connectIso8583Host(deps: Deps): AcquirerConnection {
     host: settings.host,
     port: settings.port,
     tls: settings.tls === true,
-    dialect,
+    spoken: deps.host,
+    tpdu: settings.tpdu,
+    connections: settings.connections,
+    hsm: deps.hsm,
+    keys: deps.keys,
     clock: deps.clock,
     log: deps.log,
     ...(deps.onState === undefined ? {} : { onState: deps.onState }),
@@ -66,10 +76,14 @@ export function connectIso8583Host(deps: Deps): AcquirerConnection {
     }
   }
 
+  const { time: originalTime } = deps.host.table.originalData;
+
   return {
     available: link.available,
+    connections: () => ({ wanted: settings.connections ?? 1, signedOn: link.signedOn() }),
+    zonePinKey: () => (deps.hsm === undefined ? undefined : deps.keys?.pinKey()),
     async send(request, onSent) {
-      const message = toMessage(request, settings.institutionId);
+      const message = toMessage(request, settings.institutionId, originalTime);
       const exchange = await link.exchange(message, deps.timeoutMs, onSent);
       const outcome = toOutcome(request, message, exchange);
       // Also after an answer that answers something else: the right one may still be on its way.

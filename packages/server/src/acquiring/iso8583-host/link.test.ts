@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, test } from 'node:test';
-import { compileDialect, iso1987BinaryEmv, type Message } from '@switchyard/iso8583';
+import { builtInHosts, compileHost, type Message } from '@switchyard/iso8583';
 import { eventually } from '../../../test/eventually.ts';
 import {
   type Asked,
@@ -14,7 +14,7 @@ import {
 import { createLog, systemClock } from '../../platform/index.ts';
 import { type HostLink, openLink } from './link.ts';
 
-const dialect = compileDialect(iso1987BinaryEmv);
+const spoken = compileHost(builtInHosts['iso1987-binary'], { now: Date.now });
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 const longMs = 10_000;
 const closers: (() => Promise<void>)[] = [];
@@ -33,7 +33,7 @@ async function setUp(options: Options = {}, script = approve) {
     host: '127.0.0.1',
     port: host.port,
     tls: false,
-    dialect,
+    spoken,
     clock: systemClock,
     log,
     onUnmatched: (answer) => late.push(answer),

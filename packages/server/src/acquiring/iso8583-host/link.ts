@@ -1,36 +1,37 @@
-// Keeps one signed-on connection to a host: multiplexing, time-outs, echo, reconnect with back-off.
-import { connect as connectTcp, type Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
-import {
-  createDeframer,
-  type Dialect,
-  encodeFrame,
-  type FrameFormat,
-  type Message,
-} from '@switchyard/iso8583';
+// Keeps a link to a host: several connections, questions matched with answers, the host's own requests.
+import type { Host, Message } from '@switchyard/iso8583';
 import type { Clock, Log } from '../../platform/index.ts';
 import { createInFlight, isoTime } from '../../platform/index.ts';
+import type { Hsm } from '../../vault/index.ts';
 import { stanOf } from '../numbering.ts';
-import { correlationKey, isRequest, networkAnswer, networkMessage } from './messages.ts';
+import type { KeyRing } from '../received-keys.ts';
+import { correlationKey } from './messages.ts';
+import { isKeyChange, isRequest, keyChangeIn, networkAnswer, networkMessage } from './network.ts';
+import { type Exchange, type Seat, takeSeat } from './seat.ts';
+import { createWire, MacFault } from './wire.ts';
 
-export type Exchange =
-  | { result: 'Answered'; answer: Message }
-  | { result: 'NotSent'; reason: string }
-  | { result: 'Timeout' }
-  | { result: 'ConnectionLost' };
+export type { Exchange } from './seat.ts';
 
 export type HostLink = {
   available(): boolean;
+  /** How many connections are signed on. */
+  signedOn(): number;
   exchange(message: Message, timeoutMs: number, onSent?: () => void): Promise<Exchange>;
   /** Takes no more, waits up to `withinMs` for what is in flight, signs off and hangs up. */
   close(withinMs: number): Promise<void>;
 };
 
-type Options = {
+export type LinkOptions = {
   host: string;
   port: number;
   tls: boolean;
-  dialect: Dialect;
+  /** How the host is spoken to. */
+  spoken: Host;
+  tpdu?: string | undefined;
+  /** How many connections; one where left out. */
+  connections?: number | undefined;
+  hsm?: Pick<Hsm, 'mac'> | undefined;
+  keys?: KeyRing | undefined;
   clock: Clock;
   log: Log;
   /** Called for each answer that nobody waits for any more. */
@@ -41,42 +42,52 @@ type Options = {
   backOffMs?: readonly number[];
 };
 
-type Waiting = { settle: (exchange: Exchange) => void; timer: NodeJS.Timeout };
+type Waiting = {
+  settle: (exchange: Exchange) => void;
+  timer: NodeJS.Timeout;
+  seat: Seat;
+  bytes: Buffer;
+  onSent: (() => void) | undefined;
+  /** Bytes of it may be with the host. */
+  left: boolean;
+  /** Of this connection alone, such as a sign-on. */
+  network: boolean;
+};
 
-const frameFormat: FrameFormat = { length: 'binary2' };
-const frameBytesMax = 8192;
 const backOffDefaultMs = [1000, 2000, 5000, 10_000, 30_000, 60_000] as const;
-const signOnTimeoutMs = 5000;
-const signOffTimeoutMs = 500;
 const echoDefaultMs = 60_000;
-const missedEchoesMax = 2;
 const waitingMax = 20_000;
-/** What a host may leave unread of our answers to its own requests, before it counts as lost. */
-const unreadBytesMax = 1_048_576;
-const connectTimeoutMs = 5000;
+const keyTimeoutMs = 5000;
+const keyRefused = '96';
+const notSignedOn: Exchange = { result: 'NotSent', reason: 'not signed on' };
 
-/** @example const link = openLink({ host, port, tls: false, dialect, clock, log, onUnmatched }); */
-export function openLink(options: Options): HostLink {
-  const { dialect, clock, log, backOffMs = backOffDefaultMs } = options;
+/** @example const link = openLink({ host, port, tls: false, spoken, clock, log, onUnmatched }); */
+export function openLink(options: LinkOptions): HostLink {
+  const { clock, log, keys, backOffMs = backOffDefaultMs } = options;
+  const wire = createWire({
+    host: options.spoken,
+    tpdu: options.tpdu,
+    hsm: options.hsm,
+    macKeys: () => keys?.macKeys() ?? [],
+  });
   const waiting = createInFlight<Waiting>();
-  let socket: Socket | undefined;
-  let signedOn = false;
+  const seats: Seat[] = [];
+  let next = 0;
   let closed = false;
-  let failures = 0;
+  let wasAvailable = false;
   let networkTrace = 0;
-  let missedEchoes = 0;
-  let reconnectTimer: NodeJS.Timeout | undefined;
-  let echoTimer: NodeJS.Timeout | undefined;
-  let busySinceEcho = false;
   let whenIdle: (() => void) | undefined;
 
-  function setSignedOn(value: boolean): void {
-    if (signedOn === value) return;
-    signedOn = value;
-    options.onState?.(value);
+  const isAvailable = () => !closed && wire.hasKeys() && seats.some((seat) => seat.isSignedOn());
+
+  function tell(): void {
+    const available = isAvailable();
+    if (available === wasAvailable) return;
+    wasAvailable = available;
+    options.onState?.(available);
   }
 
-  function trace(): { stan: string; transmittedAt: string } {
+  function nextTrace(): { stan: string; transmittedAt: string } {
     networkTrace += 1;
     const transmittedAt = isoTime(clock.now()).slice(5, 19).replace(/\D/g, '');
     return { stan: stanOf(networkTrace), transmittedAt };
@@ -89,139 +100,135 @@ export function openLink(options: Options): HostLink {
     if (waiting.size() === 0) whenIdle?.();
   }
 
-  function receive(bytes: Buffer): void {
-    busySinceEcho = true;
-    let answer: Message;
+  /** In turn, past those that are not signed on. */
+  function freeSeat(): Seat | undefined {
+    for (let tried = 0; tried < seats.length; tried += 1) {
+      const seat = seats[next % seats.length];
+      next += 1;
+      if (seat?.isSignedOn()) return seat;
+    }
+    return undefined;
+  }
+
+  function receive(seat: Seat, payload: Buffer): void {
+    seat.heard();
     try {
-      answer = dialect.decode(bytes);
+      const message = wire.read(payload);
+      if (message instanceof Promise) message.then((read) => take(seat, read)).catch(skip);
+      else take(seat, message);
     } catch (error) {
-      // The waiting request times out and is reversed; the stream itself is still framed.
-      log.warn({ err: error }, 'the host sent a message that cannot be read');
+      skip(error);
+    }
+  }
+
+  // The waiting request times out and is reversed; the stream itself is still framed.
+  function skip(error: unknown): void {
+    log.warn({ err: error }, 'the host sent a message that cannot be read');
+  }
+
+  function take(seat: Seat, message: Message): void {
+    if (isRequest(message)) {
+      void acknowledge(seat, message);
       return;
     }
-    if (isRequest(answer)) {
-      acknowledge(answer);
-      return;
-    }
-    const key = correlationKey(answer);
+    const key = correlationKey(message);
     const entry = waiting.get(key);
-    if (entry === undefined) {
-      options.onUnmatched(answer);
-      return;
+    if (entry === undefined) options.onUnmatched(message);
+    else settle(key, entry, { result: 'Answered', answer: message });
+  }
+
+  // Hosts ask too whether anybody is there, and bring keys; no other request of theirs is served.
+  async function acknowledge(seat: Seat, request: Message): Promise<void> {
+    try {
+      const taken = !isKeyChange(request) || (await takeKey(request));
+      const answer = networkAnswer(request, taken ? undefined : keyRefused);
+      if (answer !== undefined) seat.connection.push({ bytes: await wire.write(answer) });
+    } catch (error) {
+      log.warn({ err: error }, 'a request of the host cannot be answered');
     }
-    settle(key, entry, { result: 'Answered', answer });
   }
 
-  // Hosts ask too whether anybody is there; nothing else of theirs is a request that we serve.
-  function acknowledge(request: Message): void {
-    const answer = networkAnswer(request);
-    if (answer === undefined || socket === undefined) return;
-    // A host that asks without end and never reads would have us keep every answer in memory.
-    if (socket.writableLength > unreadBytesMax) {
-      lose(socket, 'the host does not read our answers');
-      return;
+  async function takeKey(message: Message): Promise<boolean> {
+    const change = keyChangeIn(message);
+    const taken = change !== undefined && (await keys?.take(change)) === true;
+    tell();
+    return taken;
+  }
+
+  // What had not left yet is safe to send elsewhere; of all else nobody knows.
+  function lost(seat: Seat): void {
+    for (const [key, entry] of waiting.entries()) {
+      if (entry.seat !== seat) continue;
+      const other = entry.left || entry.network || closed ? undefined : freeSeat();
+      if (other !== undefined) push(other, entry);
+      else if (entry.left || entry.network) settle(key, entry, { result: 'ConnectionLost' });
+      else settle(key, entry, notSignedOn);
     }
-    gather(socket);
-    socket.write(encodeFrame(frameFormat, dialect.encode(answer)));
   }
 
-  function lose(from: Socket, why: string): void {
-    if (socket !== from) return;
-    socket = undefined;
-    setSignedOn(false);
-    clearInterval(echoTimer);
-    from.destroy();
-    for (const [key, entry] of waiting.entries()) settle(key, entry, { result: 'ConnectionLost' });
-    if (closed) return;
-    const base = backOffMs[Math.min(failures, backOffMs.length - 1)] ?? 60_000;
-    failures += 1;
-    log.warn({ why, retryInMs: base }, 'the link to the host is down');
-    // A tenth of jitter from the clock keeps many processes from knocking at once.
-    reconnectTimer = setTimeout(open, base + (clock.now() % 100) * (base / 1000));
-  }
-
-  // What one turn of the event loop sends leaves in one system call.
-  function gather(to: Socket): void {
-    if (to.writableCorked > 0) return;
-    to.cork();
-    process.nextTick(() => to.uncork());
+  function push(seat: Seat, entry: Waiting): void {
+    entry.seat = seat;
+    seat.connection.push({
+      bytes: entry.bytes,
+      leaving() {
+        entry.left = true;
+      },
+      sent: entry.onSent,
+    });
   }
 
   function transmit(
-    to: Socket,
+    seat: Seat,
     message: Message,
-    timeoutMs: number,
-    onSent?: () => void,
+    bytes: Buffer,
+    how: { timeoutMs: number; onSent?: (() => void) | undefined; network: boolean },
   ): Promise<Exchange> {
     const key = correlationKey(message);
     if (waiting.get(key) !== undefined)
       return Promise.resolve({ result: 'NotSent', reason: 'duplicate trace' });
     if (waiting.size() >= waitingMax) return Promise.resolve({ result: 'NotSent', reason: 'busy' });
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => settle(key, entry, { result: 'Timeout' }), how.timeoutMs);
+      const { onSent, network } = how;
+      const entry: Waiting = { settle: resolve, timer, seat, bytes, onSent, left: false, network };
+      waiting.set(key, entry);
+      push(seat, entry);
+    });
+  }
+
+  function unwritable(error: unknown): Exchange {
+    const reason = error instanceof MacFault ? 'no authentication' : 'not encodable';
+    log.error({ err: error }, 'a message could not be encoded');
+    return { result: 'NotSent', reason };
+  }
+
+  async function ask(seat: Seat, message: Message, timeoutMs: number): Promise<Exchange> {
     let bytes: Buffer;
     try {
-      bytes = encodeFrame(frameFormat, dialect.encode(message));
+      bytes = await wire.write(message);
     } catch (error) {
-      log.error({ err: error }, 'a message could not be encoded');
-      return Promise.resolve({ result: 'NotSent', reason: 'not encodable' });
+      return unwritable(error);
     }
-    return new Promise((resolve) => {
-      const timer = setTimeout(() => settle(key, entry, { result: 'Timeout' }), timeoutMs);
-      const entry: Waiting = { settle: resolve, timer };
-      waiting.set(key, entry);
-      gather(to);
-      to.write(bytes, onSent && (() => onSent()));
-    });
+    return transmit(seat, message, bytes, { timeoutMs, network: true });
   }
 
-  async function signOn(to: Socket): Promise<void> {
-    const exchange = await transmit(to, networkMessage('signOn', trace()), signOnTimeoutMs);
-    // Lost while the answer was on its way to us: another socket has begun, or nothing shall.
-    if (socket !== to) return;
-    if (exchange.result === 'Answered' && exchange.answer.fields[39] === '00') {
-      failures = 0;
-      missedEchoes = 0;
-      setSignedOn(true);
-      const everyMs = options.echoEveryMs ?? echoDefaultMs;
-      echoTimer = setInterval(() => void echo(to, everyMs), everyMs);
-      log.info({ host: options.host, port: options.port }, 'signed on at the host');
-      return;
-    }
-    lose(to, 'sign-on was not answered');
+  function sendPayment(
+    message: Message,
+    bytes: Buffer,
+    timeoutMs: number,
+    onSent: (() => void) | undefined,
+  ): Promise<Exchange> {
+    const seat = closed ? undefined : freeSeat();
+    if (seat === undefined) return Promise.resolve(notSignedOn);
+    return transmit(seat, message, bytes, { timeoutMs, onSent, network: false });
   }
 
-  async function echo(to: Socket, everyMs: number): Promise<void> {
-    if (busySinceEcho) {
-      busySinceEcho = false;
-      return;
-    }
-    const exchange = await transmit(to, networkMessage('echo', trace()), Math.min(everyMs, 5000));
-    busySinceEcho = false;
-    missedEchoes = exchange.result === 'Answered' ? 0 : missedEchoes + 1;
-    if (missedEchoes >= missedEchoesMax) lose(to, 'the host does not answer echoes');
-  }
-
-  function open(): void {
-    const { host, port } = options;
-    const next = options.tls
-      ? connectTls({ host, port, servername: host, minVersion: 'TLSv1.2' })
-      : connectTcp({ host, port });
-    socket = next;
-    next.setNoDelay(true);
-    next.setTimeout(connectTimeoutMs, () => lose(next, 'connecting took too long'));
-    next.once(options.tls ? 'secureConnect' : 'connect', () => {
-      next.setTimeout(0);
-      void signOn(next);
-    });
-    const deframer = createDeframer(frameFormat, { maxBytes: frameBytesMax });
-    next.on('data', (chunk: Buffer) => {
-      try {
-        for (const { payload } of deframer.push(chunk)) if (payload.length > 0) receive(payload);
-      } catch (error) {
-        lose(next, error instanceof Error ? error.message : 'the stream cannot be framed');
-      }
-    });
-    next.on('error', (error) => lose(next, error.message));
-    next.on('close', () => lose(next, 'the host closed the connection'));
+  // A host that may send keys, and has sent none, is asked for them; it may not know the question.
+  async function askForKeys(seat: Seat): Promise<void> {
+    if (keys?.wantsKeys() !== true) return;
+    const exchange = await ask(seat, networkMessage('keyRequest', nextTrace()), keyTimeoutMs);
+    if (exchange.result !== 'Answered') return;
+    if (keyChangeIn(exchange.answer) !== undefined) await takeKey(exchange.answer);
   }
 
   function idle(withinMs: number): Promise<void> {
@@ -235,26 +242,39 @@ export function openLink(options: Options): HostLink {
     });
   }
 
-  open();
+  for (let count = 0; count < (options.connections ?? 1); count += 1) {
+    const { host, port, tls } = options;
+    const seat = takeSeat({
+      ...{ host, port, tls, wire, backOffMs, clock, log, nextTrace, ask },
+      echoEveryMs: options.echoEveryMs ?? echoDefaultMs,
+      onPayload: receive,
+      onLost: lost,
+      onChange: tell,
+      onSignedOn: (one) => void askForKeys(one).catch(skip),
+    });
+    seats.push(seat);
+  }
 
   return {
-    available: () => signedOn && !closed,
+    available: isAvailable,
+    signedOn: () => seats.filter((seat) => seat.isSignedOn()).length,
     exchange(message, timeoutMs, onSent) {
-      const to = socket;
-      if (to === undefined || !signedOn || closed || to.writable === false) {
-        return Promise.resolve({ result: 'NotSent', reason: 'not signed on' });
+      if (!isAvailable()) return Promise.resolve(notSignedOn);
+      try {
+        const bytes = wire.write(message);
+        if (!(bytes instanceof Promise)) return sendPayment(message, bytes, timeoutMs, onSent);
+        return bytes.then((sealed) => sendPayment(message, sealed, timeoutMs, onSent), unwritable);
+      } catch (error) {
+        return Promise.resolve(unwritable(error));
       }
-      return transmit(to, message, timeoutMs, onSent);
     },
     async close(withinMs) {
+      const anybody = seats.some((seat) => seat.isSignedOn());
       closed = true;
-      clearTimeout(reconnectTimer);
-      clearInterval(echoTimer);
-      if (signedOn) await idle(withinMs);
-      const last = socket;
-      if (last === undefined) return;
-      if (signedOn) await transmit(last, networkMessage('signOff', trace()), signOffTimeoutMs);
-      lose(last, 'closing');
+      if (anybody) await idle(withinMs);
+      await Promise.all(seats.map((seat) => seat.signOff()));
+      for (const seat of seats) seat.end();
+      tell();
     },
   };
 }

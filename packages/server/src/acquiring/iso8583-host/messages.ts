@@ -5,9 +5,11 @@ import type { Message } from '@switchyard/iso8583';
 import { alphaOf, numericOf } from '@switchyard/money';
 import type {
   AcquirerOutcome,
+  AcquirerPin,
   AcquirerReference,
   AcquirerRequest,
   AcquirerRequestKind,
+  AcquirerReversalReason,
   EntryMode,
 } from '../types.ts';
 import { readSubelement, subelement } from './private-data.ts';
@@ -15,6 +17,7 @@ import { readSubelement, subelement } from './private-data.ts';
 const messageTypes: Readonly<Record<AcquirerRequestKind, string>> = {
   Authorization: '0100',
   Sale: '0200',
+  OfflineSale: '0220',
   Capture: '0220',
   Refund: '0200',
   Reversal: '0420',
@@ -28,6 +31,7 @@ export function messageTypeOf(kind: AcquirerRequestKind): string {
 const processingCodes: Readonly<Record<AcquirerRequestKind, string>> = {
   Authorization: '000000',
   Sale: '000000',
+  OfflineSale: '000000',
   Capture: '000000',
   Refund: '200000',
   Reversal: '000000',
@@ -47,9 +51,14 @@ function processingCodeOf({ kind, amounts }: AcquirerRequest): string {
 /** Amount types of DE54, under the default account. */
 const amountTypes = { cashback: '40', tip: '44' } as const;
 
+/** Begins a transaction at the host; what follows names it. */
+function isFirst(kind: AcquirerRequestKind): boolean {
+  return kind === 'Sale' || kind === 'Authorization' || kind === 'OfflineSale';
+}
+
 /** DE54: account and amount type, currency, sign, twelve digits, for each part. */
 function additionalAmounts({ kind, amounts, currency }: AcquirerRequest): string | undefined {
-  if (amounts === undefined || (kind !== 'Sale' && kind !== 'Authorization')) return undefined;
+  if (amounts === undefined || !isFirst(kind)) return undefined;
   const parts = (['cashback', 'tip'] as const).flatMap((name) => {
     const minor = amounts[name];
     if (minor === undefined) return [];
@@ -74,18 +83,44 @@ const remoteOrderMode = '012';
 const conditionNormal = '00';
 const conditionMoreToCome = '06';
 const conditionRemoteOrder = '08';
+/** Nothing is asked for but whether the card is good. */
+const conditionVerification = '51';
+
+/** Which of its times names an original at the host. */
+export type OriginalTime = 'Transmission' | 'Local';
 
 /** DE90: what the original was, its message type, trace, time and institutions. */
-export function originalData(original: AcquirerReference, institutionId: string): string {
+export function originalData(
+  original: AcquirerReference,
+  institutionId: string,
+  by: OriginalTime = 'Transmission',
+): string {
   const institution = institutionId.padStart(11, '0');
-  return original.mti + original.stan + original.transmittedAt + institution + '0'.repeat(11);
+  const { transmittedAt, localDate, localTime } = original;
+  const sent = by === 'Local' ? localDate + localTime : transmittedAt;
+  return original.mti + original.stan + sent + institution + '0'.repeat(11);
 }
+
+/** DE25 of a reversal, in the words of 1993: four digits, which a table turns into the host's own. */
+const reversalReasons: Readonly<Record<AcquirerReversalReason, string>> = {
+  CustomerCancel: '4000',
+  CardRemoved: '4004',
+  InvalidResponse: '4020',
+  Timeout: '4021',
+  Suspect: '4007',
+  ChipDeclined: '4351',
+};
+
+/** DE53: the format of the PIN block and the index of its key, two digits each. */
+const securityControl = ({ format, keyIndex = '00' }: AcquirerPin) =>
+  `0${format}${keyIndex}`.padEnd(16, '0');
 
 function repeated(mti: string): string {
   return mti.slice(0, 3) + String(Number(mti.slice(3)) + 1);
 }
 
-function conditionOf({ kind, final, isRemoteOrder }: AcquirerRequest): string {
+function conditionOf({ kind, amount, final, isRemoteOrder }: AcquirerRequest): string {
+  if (kind === 'Authorization' && amount === 0) return conditionVerification;
   if (kind === 'Capture' && final !== true) return conditionMoreToCome;
   return isRemoteOrder === true ? conditionRemoteOrder : conditionNormal;
 }
@@ -99,8 +134,15 @@ function privateData({ sensitive, addressCheck }: AcquirerRequest): string {
   return subelement('82', address) + subelement('92', sensitive?.securityCode);
 }
 
+const approvalCodeLength = 6;
+const approvedOffline = '00';
+
 /** The request as a message. Sensitive members go into the bytes and nowhere else. */
-export function toMessage(request: AcquirerRequest, institutionId: string): Message {
+export function toMessage(
+  request: AcquirerRequest,
+  institutionId: string,
+  originalTime?: OriginalTime,
+): Message {
   const { reference, sensitive } = request;
   const fields: Message['fields'] = {
     2: request.card.pan,
@@ -121,14 +163,27 @@ export function toMessage(request: AcquirerRequest, institutionId: string): Mess
     49: numericOf(request.currency),
   };
   if (request.panSequence !== undefined) fields[23] = request.panSequence.padStart(3, '0');
+  if (request.kind === 'Reversal' && request.reversalReason !== undefined) {
+    fields[25] = reversalReasons[request.reversalReason];
+  }
   if (sensitive?.track2 !== undefined) fields[35] = sensitive.track2;
-  if (request.authorizationCode !== undefined) fields[38] = request.authorizationCode;
+  if (sensitive?.pin !== undefined) {
+    fields[52] = sensitive.pin.block;
+    fields[53] = securityControl(sensitive.pin);
+  }
+  if (request.authorizationCode !== undefined) {
+    fields[38] = request.authorizationCode.padEnd(approvalCodeLength, ' ');
+  }
+  // An advice that says how the terminal has decided: by it the host tells it from a capture.
+  if (request.kind === 'OfflineSale') fields[39] = approvedOffline;
   const inPrivate = privateData(request);
   if (inPrivate !== '') fields[48] = inPrivate;
   const parts = additionalAmounts(request);
   if (parts !== undefined) fields[54] = parts;
   if (request.chipData !== undefined) fields[55] = request.chipData;
-  if (request.original !== undefined) fields[90] = originalData(request.original, institutionId);
+  if (request.original !== undefined) {
+    fields[90] = originalData(request.original, institutionId, originalTime);
+  }
   if (request.remainingAmount !== undefined) {
     fields[95] = amountField(request.remainingAmount).padEnd(42, '0');
   }
@@ -194,13 +249,14 @@ export function outcomeOf(request: Message, answer: Message, currency: string): 
     ...chipAnswer(answer.fields[55], request.fields[2]),
     ...addressAnswer(answer.fields[48]),
   };
-  const approved = responseCodeFacts(code).approved;
+  const asked = Number(request.fields[4]);
+  const approved = responseCodeFacts(code, { zeroAmount: asked === 0 }).approved;
   if (!approved) return { outcome: 'Declined', responseCode: code, ...beside };
   // A part that is not named could be any part.
   if (code === partialCode && answer.fields[4] === undefined) return invalid;
-  const asked = Number(request.fields[4]);
   const amount = Number(answer.fields[4] ?? asked);
-  if (!Number.isSafeInteger(amount) || amount > asked || amount <= 0) return invalid;
+  if (!Number.isSafeInteger(amount) || amount > asked || amount < 0) return invalid;
+  if (amount === 0 && asked > 0) return invalid;
   if (amount !== asked && code !== partialCode) return invalid;
   const authorizationCode = answer.fields[38];
   return {
@@ -213,34 +269,3 @@ export function outcomeOf(request: Message, answer: Message, currency: string): 
 }
 
 const invalid: AcquirerOutcome = { outcome: 'Unknown', reason: 'InvalidResponse' };
-
-const networkCodes = { signOn: '001', signOff: '002', echo: '301' } as const;
-
-/** A network management request (0800), correlated by trace alone under an empty terminal. */
-export function networkMessage(
-  kind: keyof typeof networkCodes,
-  trace: { stan: string; transmittedAt: string },
-): Message {
-  return {
-    mti: '0800',
-    fields: { 7: trace.transmittedAt, 11: trace.stan, 70: networkCodes[kind] },
-  };
-}
-
-/** A request or an advice, not an answer: the function digit of its type is even. */
-export function isRequest(message: Message): boolean {
-  return Number(message.mti[2]) % 2 === 0;
-}
-
-const networkEchoed = [7, 11, 12, 13, 32, 33, 53, 70] as const;
-
-/** The answer to a host's own network request, an echo above all; undefined for any other. */
-export function networkAnswer(request: Message): Message | undefined {
-  if (request.mti !== '0800') return undefined;
-  const fields: Message['fields'] = { 39: '00' };
-  for (const field of networkEchoed) {
-    const value = request.fields[field];
-    if (value !== undefined) fields[field] = value;
-  }
-  return { mti: '0810', fields };
-}

@@ -1,0 +1,167 @@
+// The hosts that need no table of one's own: 1987 packed and in characters, 1993 with action codes.
+
+import { variable } from '../dialects/field-lines.ts';
+import { iso1987Ascii, iso1987BinaryEmv } from '../dialects/iso1987.ts';
+import { iso1993Ascii } from '../dialects/iso1993.ts';
+import type { DialectTable } from '../table.ts';
+import type { HostTable } from './table.ts';
+
+/** How it is done in 1987, and the canonical way of everything. */
+const iso1987 = {
+  version: '0',
+  localTime: 'TimeAndDate',
+  pan: 'Always',
+  originalData: {
+    field: 90,
+    layout: 'type:4 stan:6 sent:10 institution:11 zeros:11',
+    time: 'Transmission',
+  },
+  replacement: { field: 95, layout: 'remaining:12 zeros:30', amountIs: 'Reversed' },
+  network: {
+    field: 70,
+    codes: { signOn: '001', signOff: '002', echo: '301', keyChange: '101', keyRequest: '161' },
+  },
+  keyChange: { field: 48, layout: 'usage:1 algorithm:1 index:2 check:6 wrapped:*' },
+  securityControl: 'format:2 index:2 zeros:12',
+} as const;
+
+/** Text in the days before EMV; hosts of today want bytes. */
+const asciiWithChip: DialectTable = {
+  ...iso1987Ascii,
+  name: 'ISO 8583:1987 ASCII with chip data',
+  fields: {
+    ...iso1987Ascii.fields,
+    55: { ...variable('LLL', 'tlv', 255, 'Integrated circuit card data'), encoding: 'raw' },
+  },
+};
+
+const actionCodes = {
+  '000': '00',
+  '001': '08',
+  '002': '10',
+  '003': '11',
+  '100': '05',
+  '101': '54',
+  '102': '59',
+  '103': '60',
+  '104': '62',
+  '105': '66',
+  '106': '75',
+  '107': '01',
+  '109': '03',
+  '110': '13',
+  '111': '14',
+  '112': '52',
+  '114': '53',
+  '115': '40',
+  '116': '51',
+  '117': '55',
+  '118': '56',
+  '119': '57',
+  '120': '58',
+  '121': '61',
+  '122': '63',
+  '123': '65',
+  '200': '04',
+  '208': '41',
+  '209': '43',
+  '902': '12',
+  '904': '30',
+  '906': '90',
+  '907': '91',
+  '908': '92',
+  '909': '96',
+  '911': '68',
+  '913': '94',
+  '914': '25',
+} as const;
+
+/** ISO 8583:1993, A.3: capabilities, presence, how the card was read, how the holder was proved. */
+const posDataCodes = {
+  '051': '510101511344',
+  '071': 'A10101A11344',
+  '901': '510101211344',
+  '911': 'A10101B11344',
+  '801': '510101911344',
+  '011': '510101611344',
+  '012': '600120600340',
+} as const;
+
+/**
+ * The hosts that are built in, by name.
+ *
+ * @example
+ * ```ts
+ * const host = compileHost(builtInHosts['iso1987-binary'], { now: Date.now });
+ * ```
+ */
+export const builtInHosts = {
+  'iso1987-binary': {
+    ...iso1987,
+    name: 'iso1987-binary',
+    messages: iso1987BinaryEmv,
+    framing: { length: 'binary2' },
+  },
+  'iso1987-ascii': {
+    ...iso1987,
+    name: 'iso1987-ascii',
+    messages: asciiWithChip,
+    framing: { length: 'ascii4' },
+  },
+  'iso1993-ascii': {
+    ...iso1987,
+    name: 'iso1993-ascii',
+    messages: iso1993Ascii,
+    framing: { length: 'binary2' },
+    version: '1',
+    localTime: 'DateTime',
+    pan: 'WithoutTrack2',
+    functionCodes: {
+      '0100': '100',
+      '0200': '200',
+      '0220': '201',
+      '0420': '400',
+      '0420 partial': '401',
+    },
+    entryModes: posDataCodes,
+    // 1800 to 1999 are for private use.
+    conditions: { '00': '1800', '06': '1806', '08': '1808', '51': '1851' },
+    reversalReasons: {
+      field: 25,
+      codes: {
+        '4000': '4000',
+        '4004': '4004',
+        '4007': '4007',
+        '4020': '4020',
+        '4021': '4021',
+        '4351': '4351',
+      },
+      otherwise: '4000',
+    },
+    responseCodes: {
+      financial: actionCodes,
+      reversal: { '400': '00' },
+      network: { '800': '00' },
+    },
+    originalData: {
+      field: 56,
+      layout: 'type:4 stan:6 sent:12 institution:LL',
+      time: 'Local',
+    },
+    replacement: { field: 30, layout: 'before:12 zeros:12', amountIs: 'Remaining' },
+    network: {
+      field: 24,
+      codes: { signOn: '801', signOff: '802', echo: '831', keyChange: '811', keyRequest: '812' },
+    },
+  },
+} as const satisfies { readonly [name: string]: HostTable };
+
+/**
+ * The names of the hosts that are built in.
+ *
+ * @example
+ * ```ts
+ * builtInHostNames.includes('iso1987-ascii'); // true
+ * ```
+ */
+export const builtInHostNames: readonly string[] = Object.keys(builtInHosts);

@@ -1,0 +1,238 @@
+// Hosts as data: what each table makes of the canonical messages, and back.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Message } from '../message.ts';
+import { builtInHostNames, builtInHosts } from './built-in.ts';
+import { compileHost } from './compile.ts';
+import { HostTableError, readHostTable } from './read.ts';
+import type { HostTable } from './table.ts';
+
+const now = () => Date.UTC(2026, 10, 22, 2, 0, 0);
+const hostOf = (table: HostTable) => compileHost(table, { now });
+const builtIn = (name: keyof typeof builtInHosts) => hostOf(builtInHosts[name]);
+
+const sale: Message = {
+  mti: '0200',
+  fields: {
+    2: '4111111111111111',
+    3: '000000',
+    4: '000000001234',
+    7: '1122020000',
+    11: '000001',
+    12: '030000',
+    13: '1122',
+    14: '3012',
+    18: '5411',
+    22: '051',
+    23: '001',
+    25: '00',
+    32: '123456',
+    37: '632602000001',
+    41: 'TERM0001',
+    42: 'M00000000000001',
+    49: '978',
+    52: '0123456789ABCDEF',
+    53: '0001000000000000',
+    55: '9F2608AABBCCDD11223344',
+  },
+};
+
+const reversal: Message = {
+  mti: '0420',
+  fields: {
+    2: '4111111111111111',
+    3: '000000',
+    4: '000000000234',
+    7: '1122020005',
+    11: '000002',
+    12: '030005',
+    13: '1122',
+    25: '4021',
+    32: '123456',
+    41: 'TERM0001',
+    42: 'M00000000000001',
+    49: '978',
+    90: '0200000001112203000000000123456'.padEnd(42, '0'),
+    95: '000000001000'.padEnd(42, '0'),
+  },
+};
+
+const echoed = (host: ReturnType<typeof hostOf>, message: Message) =>
+  host.decode(host.encode(message));
+
+describe('every built-in host', () => {
+  for (const name of builtInHostNames as (keyof typeof builtInHosts)[]) {
+    it(`${name} gives back what it was given`, () => {
+      const host = builtIn(name);
+      assert.deepEqual(echoed(host, sale), sale);
+      const network = { mti: '0800', fields: { 7: '1122020000', 11: '000001', 70: '301' } };
+      assert.deepEqual(echoed(host, network), network);
+      const key = `PT01A1B2C3${'0123456789ABCDEF'.repeat(2)}`;
+      const change = { mti: '0800', fields: { 7: '1122020000', 11: '000002', 48: key, 70: '101' } };
+      assert.deepEqual(echoed(host, change), change);
+      const answer = { mti: '0210', fields: { 4: '000000001234', 11: '000001', 39: '51' } };
+      assert.deepEqual(echoed(host, answer), answer);
+    });
+  }
+
+  it('of 1987 has no words for a reason, and one of 1993 has', () => {
+    const fields = { ...reversal.fields, 25: '00' };
+    for (const name of ['iso1987-binary', 'iso1987-ascii'] as const) {
+      assert.deepEqual(echoed(builtIn(name), reversal), { mti: '0420', fields });
+    }
+    assert.deepEqual(echoed(builtIn('iso1993-ascii'), reversal), reversal);
+  });
+});
+
+describe('1993', () => {
+  const { messages } = builtInHosts['iso1993-ascii'];
+  const wire = hostOf({ ...builtInHosts['iso1987-ascii'], messages, version: '1' });
+  /** As it stands on the wire: read by the fields alone, without any meaning. */
+  const rawOf = (message: Message) => {
+    const raw = wire.decode(builtIn('iso1993-ascii').encode(message));
+    return { ...raw.fields };
+  };
+
+  it('has one field for date and time, function codes and codes of its own for the rest', () => {
+    const raw = rawOf(sale);
+    assert.equal(raw[12], '261122030000');
+    assert.equal(raw[13], undefined);
+    assert.equal(raw[24], '200');
+    assert.equal(raw[22], '510101511344');
+    const answer = rawOf({ mti: '0210', fields: { 11: '000001', 39: '00' } });
+    assert.equal(answer[39], '000');
+    const refused = rawOf({ mti: '0210', fields: { 11: '000001', 39: '51' } });
+    assert.equal(refused[39], '116');
+    const taken = rawOf({ mti: '0430', fields: { 11: '000001', 39: '00' } });
+    assert.equal(taken[39], '400');
+  });
+
+  it('names the original in DE56, what was and what remains in DE30 and 4, and why in DE25', () => {
+    const raw = rawOf(reversal);
+    assert.equal(raw[56], '120000000126112203000006123456');
+    assert.equal(raw[90], undefined);
+    assert.deepEqual([raw[4], raw[30]], ['000000001000', '000000001234'.padEnd(24, '0')]);
+    assert.deepEqual([raw[24], raw[25]], ['401', '4021']);
+  });
+
+  it('gives a date of December the year that is over', () => {
+    const january = compileHost(builtInHosts['iso1993-ascii'], {
+      now: () => Date.UTC(2027, 0, 1, 0, 30),
+    });
+    const late = { mti: '0200', fields: { 11: '000001', 12: '235900', 13: '1231' } };
+    const raw = wire.decode(january.encode(late));
+    assert.equal(raw.fields[12], '261231235900');
+    const early = { mti: '0200', fields: { 11: '000001', 12: '003000', 13: '0102' } };
+    assert.equal(wire.decode(january.encode(early)).fields[12], '270102003000');
+  });
+});
+
+describe('message authentication', () => {
+  const mac = { algorithm: 'AesCmac', messages: 'Financial' } as const;
+  const code = Buffer.from('A1A2A3A4A5A6A7A8FFFF', 'hex');
+
+  it('stands last, and covers what is before it', () => {
+    const table = {
+      ...builtInHosts['iso1987-binary'],
+      mac: { ...mac, place: 'Last', over: 'BeforeField' },
+    } as const;
+    const host = hostOf(table);
+    for (const message of [sale, { mti: '0420', fields: { ...reversal.fields, 25: '00' } }]) {
+      const { over, seal } = host.unsealed(message);
+      const bytes = seal(code);
+      assert.equal(bytes.subarray(-8).toString('hex'), 'a1a2a3a4a5a6a7a8');
+      assert.deepEqual(bytes.subarray(0, -8), over);
+      const opened = host.opened(bytes);
+      assert.deepEqual(opened.message, message);
+      assert.deepEqual(opened.over, over);
+      assert.equal(opened.code?.toString('hex'), 'a1a2a3a4a5a6a7a8');
+    }
+    assert.equal(host.wantsMac('0200'), true);
+    assert.equal(host.wantsMac('0800'), false);
+    assert.equal(host.opened(host.encode(sale)).code, undefined);
+  });
+
+  it('stands in DE64 of a longer message, and covers all with zeros in its place', () => {
+    const table = {
+      ...builtInHosts['iso1987-ascii'],
+      mac: { ...mac, place: 64, over: 'WholeMessage' },
+    } as const;
+    const host = hostOf(table);
+    const plain = { mti: '0420', fields: { ...reversal.fields, 25: '00' } };
+    const { over, seal } = host.unsealed(plain);
+    const bytes = seal(code);
+    assert.equal(bytes.length, over.length);
+    assert.ok(over.includes('0'.repeat(16)));
+    assert.ok(bytes.includes('A1A2A3A4A5A6A7A8'));
+    const opened = host.opened(bytes);
+    assert.deepEqual(opened.over, over);
+    assert.deepEqual(opened.message, plain);
+  });
+});
+
+describe('a table in JSON', () => {
+  it('says what differs from its base, and no more', () => {
+    const table = readHostTable({
+      name: 'toy',
+      base: 'iso1987-binary',
+      framing: { length: 'bcd2', inclusive: true, tpduBytes: 5, tpdu: '6000010000' },
+      messages: {
+        bitmap: 'hex',
+        fields: { '55': null, '60': { content: 'n', size: 'fixed', max: 4 } },
+      },
+      reversalReasons: { field: 60, codes: { '4021': '0068' }, otherwise: '0017' },
+      constants: { '24': '001' },
+      omit: [18],
+      network: { codes: { echo: '303' } },
+    });
+    assert.equal(table.messages.bitmap, 'hex');
+    assert.equal(table.messages.fields[55], undefined);
+    assert.equal(table.messages.fields[60]?.name, 'Reserved, private');
+    assert.deepEqual(table.framing, {
+      length: 'bcd2',
+      inclusive: true,
+      tpduBytes: 5,
+      tpdu: '6000010000',
+    });
+    assert.equal(table.network.codes.echo, '303');
+    assert.equal(table.network.codes.signOn, '001');
+    const host = hostOf(table);
+    assert.deepEqual(echoed(host, reversal), reversal);
+    const other = { mti: '0420', fields: { 11: '000001', 25: '4351' } };
+    assert.deepEqual(echoed(host, other).fields, { 11: '000001', 25: '00', 60: '0017' });
+  });
+
+  it('is refused with the place of its fault', () => {
+    const base = { name: 'toy', base: 'iso1987-binary' };
+    const faults: [unknown, string][] = [
+      [{ base: 'iso1987-binary' }, '/name'],
+      [{ name: 'toy' }, '/base'],
+      [{ ...base, name: 'Toy' }, '/name'],
+      [{ ...base, base: 'iso2003' }, '/base'],
+      [{ ...base, colour: 'red' }, '/colour'],
+      [{ ...base, messages: { bitmap: 'octal' } }, '/messages/bitmap'],
+      [{ ...base, messages: { fields: { '65': { max: 1 } } } }, '/messages/fields/65'],
+      [{ ...base, messages: { fields: { '200': { max: 1 } } } }, '/messages/fields/200'],
+      [
+        { ...base, messages: { fields: { '4': { content: 'ans', encoding: 'bcd' } } } },
+        '/messages/fields/4',
+      ],
+      [{ ...base, framing: { tpduBytes: 5 } }, '/framing'],
+      [{ ...base, originalData: { layout: 'type:4 colour:3' } }, '/originalData/layout'],
+      [{ ...base, originalData: { layout: 'type:* stan:6' } }, '/originalData/layout'],
+      [{ ...base, mac: { algorithm: 'AesCmac' } }, '/mac/place'],
+      [{ ...base, omit: [1] }, '/omit/0'],
+      [[], ''],
+      ['toy', ''],
+    ];
+    for (const [document, pointer] of faults) {
+      assert.throws(
+        () => readHostTable(document),
+        (error) => error instanceof HostTableError && error.pointer === pointer,
+        JSON.stringify(document),
+      );
+    }
+    const early = { algorithm: 'AesCmac', place: 64, over: 'BeforeField', messages: 'All' };
+    assert.throws(() => readHostTable({ ...base, mac: early }), /\/mac\/over must be WholeMessage/);
+  });
+});

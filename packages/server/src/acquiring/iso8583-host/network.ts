@@ -1,0 +1,59 @@
+// The messages about the line itself, canonical: sign-on, echo, and new keys.
+import type { Message } from '@switchyard/iso8583';
+import type { KeyChange } from '../received-keys.ts';
+
+const networkCodes = { signOn: '001', signOff: '002', echo: '301', keyRequest: '161' } as const;
+const keyChangeCode = '101';
+const keyField = 48;
+
+export type NetworkRequest = keyof typeof networkCodes;
+
+/** A network management request (0800), correlated by trace alone under an empty terminal. */
+export function networkMessage(
+  kind: NetworkRequest,
+  trace: { stan: string; transmittedAt: string },
+): Message {
+  return {
+    mti: '0800',
+    fields: { 7: trace.transmittedAt, 11: trace.stan, 70: networkCodes[kind] },
+  };
+}
+
+/** A request or an advice, not an answer: the function digit of its type is even. */
+export function isRequest(message: Message): boolean {
+  return Number(message.mti[2]) % 2 === 0;
+}
+
+const networkEchoed = [7, 11, 12, 13, 32, 33, 53, 70] as const;
+
+/** The answer to a host's own network request, an echo above all; undefined for any other. */
+export function networkAnswer(request: Message, code = '00'): Message | undefined {
+  if (request.mti !== '0800') return undefined;
+  const fields: Message['fields'] = { 39: code };
+  for (const field of networkEchoed) {
+    const value = request.fields[field];
+    if (value !== undefined) fields[field] = value;
+  }
+  return { mti: '0810', fields };
+}
+
+/** Whether a host's request brings a new key. */
+export function isKeyChange(request: Message): boolean {
+  return request.mti === '0800' && request.fields[70] === keyChangeCode;
+}
+
+const keyPattern = /^([PM])([TA])([0-9]{2})([0-9A-F]{6})([0-9A-F]{32,128})$/;
+
+/** The key that a message brings; undefined where it brings none, or it is not written as one. */
+export function keyChangeIn({ fields }: Message): KeyChange | undefined {
+  const [, use, algorithm, keyIndex = '', checkValue = '', wrapped = ''] =
+    keyPattern.exec((fields[keyField] ?? '').toUpperCase()) ?? [];
+  if (use === undefined) return undefined;
+  return {
+    use: use === 'P' ? 'ZonePin' : 'Mac',
+    algorithm: algorithm === 'T' ? 'Tdes' : 'Aes',
+    keyIndex,
+    checkValue,
+    wrapped,
+  };
+}

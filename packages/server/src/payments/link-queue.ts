@@ -1,0 +1,93 @@
+// What waits for each acquirer link: whether a message may go yet, and how the queues stand.
+import type { Clock, Database, Job, Metrics } from '../platform/index.ts';
+
+/** Said of a try that the acquirer left without an answer: nothing behind it may overtake it. */
+export const unanswered = 'Unanswered';
+
+/** Tries after which a person should look; counted, shown, logged, and gone on with. */
+export const alarmAfter = 6;
+
+export type Queue = {
+  linkId: string;
+  length: number;
+  /** RFC 3339: since when the oldest message waits. */
+  oldestAt: string;
+  /** The most tries that one of them has behind it. */
+  attempts: number;
+  /** Messages with so many tries that a person should look. */
+  alarms: number;
+};
+
+export type Lanes = {
+  /** Whether an older message of the link is without an answer: then this one waits behind it. */
+  isHeld(job: Job): Promise<boolean>;
+  /** The queues that are not empty, of one organisation or of all. */
+  queues(organizationId?: string): Promise<Queue[]>;
+};
+
+// One that had no answer for long enough to alarm somebody lets the others past: it may be the message
+// that the host cannot bear.
+const selectStopped = `SELECT 1 FROM jobs
+  WHERE organization_id = $1 AND lane = $2 AND job_id < $3 AND last_error = '${unanswered}'
+    AND attempts <= ${alarmAfter} LIMIT 1`;
+
+const selectQueues = `SELECT lane, count(*)::int AS length, min(created_at) AS oldest_at,
+    max(attempts)::int AS attempts,
+    (count(*) FILTER (WHERE attempts >= ${alarmAfter}))::int AS alarms
+  FROM jobs WHERE lane IS NOT NULL AND ($1::uuid IS NULL OR organization_id = $1)
+  GROUP BY organization_id, lane`;
+
+type Row = { lane: string; length: number; oldest_at: Date; attempts: number; alarms: number };
+
+/** @example const lanes = createLanes({ database }); if (await lanes.isHeld(job)) … */
+export function createLanes({ database }: { database: Database }): Lanes {
+  return {
+    async isHeld({ organizationId, lane, jobId }) {
+      if (lane === undefined) return false;
+      return (await database.query(selectStopped, [organizationId, lane, jobId])).length > 0;
+    },
+    async queues(organizationId) {
+      const rows = await database.query<Row>(selectQueues, [organizationId ?? null]);
+      return rows.map(({ lane, length, oldest_at: oldestAt, attempts, alarms }) => ({
+        linkId: lane,
+        length,
+        oldestAt: oldestAt.toISOString(),
+        attempts,
+        alarms,
+      }));
+    },
+  };
+}
+
+const gauges = {
+  length: 'Messages that wait for an acquirer link, to be sent or to be answered',
+  oldest_seconds: 'How long the oldest of them has waited',
+  attempts: 'The most tries that one of them has behind it',
+  alarms: 'Those with so many tries that a person should look',
+} as const;
+
+/** Tells of the queues when somebody asks, so that they cost nothing in between. */
+export function measureLanes(lanes: Lanes, deps: { metrics: Metrics; clock: Clock }): void {
+  const { metrics, clock } = deps;
+  const made = Object.entries(gauges).map(([name, help]) =>
+    metrics.gauge({ name: `switchyard_acquirer_queue_${name}`, help, labelNames: ['link'] }),
+  );
+  const [length, oldest, attempts, alarms] = made;
+  metrics.gauge({
+    name: 'switchyard_acquirer_queues',
+    help: 'Acquirer links that messages wait for',
+    async collect() {
+      const queues = await lanes.queues().catch(() => undefined);
+      if (queues === undefined) return;
+      for (const gauge of made) gauge.reset();
+      for (const queue of queues) {
+        const link = { link: queue.linkId };
+        length?.set(link, queue.length);
+        oldest?.set(link, Math.max(0, clock.now() - Date.parse(queue.oldestAt)) / 1000);
+        attempts?.set(link, queue.attempts);
+        alarms?.set(link, queue.alarms);
+      }
+      this.set(queues.length);
+    },
+  });
+}
