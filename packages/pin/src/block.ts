@@ -49,9 +49,19 @@ function shortPanField(pan: string | undefined): Buffer {
   return Buffer.from(`0000${twelve}`, 'hex');
 }
 
+/**
+ * How format 4 takes the card number in: all of it, as ISO 9564-1 says, or the twelve digits left of
+ * the check digit, as some modules and terminals do. Both sides of a block have to mean the same.
+ *
+ * @example
+ * const rule: Format4Pan = 'Full';
+ */
+export type Format4Pan = 'Full' | 'TwelveDigits';
+
 /** How many digits there are beyond twelve, then all of them (ISO 9564-1 9.4.3). */
-function longPanField(pan: string | undefined): Buffer {
-  const digits = readPan(pan).padStart(12, '0');
+function longPanField(pan: string | undefined, rule: Format4Pan): Buffer {
+  const all = readPan(pan);
+  const digits = (rule === 'Full' ? all : all.slice(0, -1).slice(-12)).padStart(12, '0');
   return Buffer.from(`${digits.length - 12}${digits}`.padEnd(32, '0'), 'hex');
 }
 
@@ -161,6 +171,7 @@ export function readPinBlock(format: PinBlockFormat, block: Uint8Array, pan?: st
  * @param key - 16 or 24 bytes for TDES; 16, 24 or 32 for AES
  * @param clear - what {@link buildPinBlock} made
  * @param pan - the card number, which format 4 binds here
+ * @param format4Pan - how much of it
  * @throws PinError `key_invalid`, `pan_invalid`
  * @example
  * sealPinBlock('ISO4', pinKey, buildPinBlock('ISO4', [1, 2, 3, 4]), '4111111111111111');
@@ -170,9 +181,10 @@ export function sealPinBlock(
   key: Uint8Array,
   clear: Uint8Array,
   pan?: string,
+  format4Pan: Format4Pan = 'Full',
 ): Buffer {
   if (format !== 'ISO4') return tdesEncrypt(key, clear);
-  return aesEncrypt(key, xor(aesEncrypt(key, clear), longPanField(pan)));
+  return aesEncrypt(key, xor(aesEncrypt(key, clear), longPanField(pan, format4Pan)));
 }
 
 /**
@@ -182,6 +194,7 @@ export function sealPinBlock(
  * @param key - 16 or 24 bytes for TDES; 16, 24 or 32 for AES
  * @param sealed - 8 bytes, of format 4 16
  * @param pan - the card number, which format 4 binds here
+ * @param format4Pan - how much of it
  * @throws PinError `pin_block_invalid`: another length; `key_invalid`, `pan_invalid`
  * @example
  * readPinBlock('ISO4', openPinBlock('ISO4', pinKey, sealed, pan));
@@ -191,9 +204,10 @@ export function openPinBlock(
   key: Uint8Array,
   sealed: Uint8Array,
   pan?: string,
+  format4Pan: Format4Pan = 'Full',
 ): Buffer {
   if (sealed.length !== (format === 'ISO4' ? 16 : 8)) throw new PinError('pin_block_invalid');
   if (format !== 'ISO4') return tdesDecrypt(key, sealed);
-  const mixed = xor(aesDecrypt(key, sealed), longPanField(pan));
+  const mixed = xor(aesDecrypt(key, sealed), longPanField(pan, format4Pan));
   return aesDecrypt(key, mixed);
 }

@@ -32,6 +32,34 @@ export const aesEncrypt = (key: Uint8Array, data: Uint8Array): Buffer =>
 export const aesDecrypt = (key: Uint8Array, data: Uint8Array): Buffer =>
   run(createDecipheriv, aesNames[key.length], key, data);
 
+const blockBytes = { tdes: 8, aes: 16 } as const;
+const cbc = (name: string | undefined): string | undefined => name?.replace(/ecb$/, 'cbc');
+
+/** CBC with an initialisation vector of zeros: what is encrypted once under a key of its own. */
+function runCbc(
+  make: typeof createCipheriv | typeof createDecipheriv,
+  algorithm: keyof typeof blockBytes,
+  key: Uint8Array,
+  data: Uint8Array,
+): Buffer {
+  const names = algorithm === 'tdes' ? tdesNames : aesNames;
+  const name = cbc(names[key.length]);
+  if (name === undefined) throw new PinError('key_invalid');
+  return make(name, key, Buffer.alloc(blockBytes[algorithm])).setAutoPadding(false).update(data);
+}
+
+export const encryptCbc = (
+  algorithm: keyof typeof blockBytes,
+  key: Uint8Array,
+  data: Uint8Array,
+): Buffer => runCbc(createCipheriv, algorithm, key, data);
+
+export const decryptCbc = (
+  algorithm: keyof typeof blockBytes,
+  key: Uint8Array,
+  data: Uint8Array,
+): Buffer => runCbc(createDecipheriv, algorithm, key, data);
+
 /** Single DES, which OpenSSL 3 has no name for: TDES with one key three times is the same. */
 export function desEncrypt(key: Uint8Array, data: Uint8Array): Buffer {
   const tripled = Buffer.concat([key, key, key]);

@@ -8,6 +8,7 @@
  * - `pan_invalid`: the format binds the card number, and there is none of 8 to 19 digits
  * - `pin_invalid`: a PIN to encode is not 4 to 12 digits
  * - `pin_block_invalid`: the block does not open to a PIN; why is not told (PCI PIN, an oracle else)
+ * - `data_invalid`: what is to be encrypted or decrypted is not made of whole blocks
  * - `format_not_allowed`: PCI PIN Security 3.1, requirement 3-3, or the cipher forbids the change
  *
  * @example
@@ -19,6 +20,7 @@ export const pinErrorCodes = [
   'pan_invalid',
   'pin_invalid',
   'pin_block_invalid',
+  'data_invalid',
   'format_not_allowed',
 ] as const;
 

@@ -31,6 +31,27 @@ const tdesKsn = 'FFFF9876543210E00001';
 const aesKsn = '123456789012345600000001';
 
 describe('PIN blocks', () => {
+  it('of format 4 differ by how much of a card number of 19 digits they take in', () => {
+    const pan = '6212345678901234563';
+    const key = keyFor('ISO4');
+    const clear = buildPinBlock('ISO4', [1, 2, 3, 4]);
+    const full = sealPinBlock('ISO4', key, clear, pan);
+    const twelve = sealPinBlock('ISO4', key, clear, pan, 'TwelveDigits');
+    assert.notDeepEqual(full, twelve);
+    // The twelve digits left of the check digit, as a card number of twelve, are the same block.
+    assert.deepEqual(sealPinBlock('ISO4', key, clear, '567890123456'), twelve);
+    assert.deepEqual(
+      [...readPinBlock('ISO4', openPinBlock('ISO4', key, full, pan), pan)],
+      [1, 2, 3, 4],
+    );
+    const opened = openPinBlock('ISO4', key, twelve, pan, 'TwelveDigits');
+    assert.deepEqual([...readPinBlock('ISO4', opened, pan)], [1, 2, 3, 4]);
+    assert.throws(
+      () => readPinBlock('ISO4', openPinBlock('ISO4', key, twelve, pan), pan),
+      refused('pin_block_invalid'),
+    );
+  });
+
   it('give back what was put in, in every format, for PANs of 8 to 19 digits', () => {
     fc.assert(
       fc.property(formats, pins, pans, (format, pin, pan) => {

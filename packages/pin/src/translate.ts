@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { aesWorkingKey } from './aes-dukpt.ts';
 import {
   buildPinBlock,
+  type Format4Pan,
   openPinBlock,
   type PinBlockFormat,
   type RandomBytes,
@@ -39,6 +40,8 @@ export type PinTranslation = {
   /** The acquirer's format and zone key. */
   readonly to: { readonly format: PinBlockFormat; readonly key: Uint8Array };
   readonly random?: RandomBytes;
+  /** How format 4 takes the card number in, on both sides; all of it where nothing is said. */
+  readonly format4Pan?: Format4Pan;
 };
 
 /**
@@ -93,15 +96,15 @@ function withOpeningKey<Result>(
  * });
  */
 export function translatePin(request: PinTranslation): Buffer {
-  const { format, pan, to, random = randomBytes } = request;
+  const { format, pan, to, random = randomBytes, format4Pan = 'Full' } = request;
   if (!mayTranslate(format, to.format)) throw new PinError('format_not_allowed');
   return withOpeningKey(request, (key) => {
-    const opened = openPinBlock(format, key, request.block, pan);
+    const opened = openPinBlock(format, key, request.block, pan, format4Pan);
     try {
       const digits = readPinBlock(format, opened, pan);
       const clear = buildPinBlock(to.format, digits, pan, random);
       digits.fill(0);
-      const sealed = sealPinBlock(to.format, to.key, clear, pan);
+      const sealed = sealPinBlock(to.format, to.key, clear, pan, format4Pan);
       clear.fill(0);
       return sealed;
     } finally {

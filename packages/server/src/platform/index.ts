@@ -1,5 +1,7 @@
 // The door of the platform: what every room may use and no room may change.
 
+export { type AwsClient, type AwsResult, createAwsClient } from './aws-client.ts';
+export { type AwsCredentials, type AwsRequest, type AwsScope, signAws } from './aws-signature.ts';
 export { ensureCertificates, type ListenerCertificate } from './certificates.ts';
 export { type Clock, isoTime, pause, systemClock } from './clock.ts';
 export {

@@ -12,6 +12,7 @@ import {
   smtpServer,
   text,
 } from './setting-values.ts';
+import { hsmSettings } from './settings-hsm.ts';
 import { vaultKeyReader } from './vault-key.ts';
 
 export const settingPrefix = 'SWITCHYARD_';
@@ -204,6 +205,7 @@ export const settingsTable = {
     'The master key from which the keys of stored card data and secrets are derived.',
     { secret: true, defaultDescription: 'made in `DATA_DIR` in `demo` and `test`' },
   ),
+  ...hsmSettings,
   smtpUrl: optional(
     'SMTP_URL',
     smtpServer,

@@ -3,6 +3,7 @@ import { accessSync, constants, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { nearestName } from './nearest-name.ts';
 import { ValueFault } from './setting-values.ts';
+import { hsmProductionRules, hsmRules } from './settings-hsm.ts';
 import { type Environment, type Setting, settingPrefix, settingsTable } from './settings-table.ts';
 import { demoVaultKey, storedVaultKey } from './vault-key.ts';
 
@@ -18,6 +19,7 @@ type Derived =
   | 'authUrl'
   | 'deviceAuthUrl'
   | 'vaultKey'
+  | 'hsm'
   | 'clientCertificates';
 
 export type Settings = Readonly<
@@ -27,6 +29,7 @@ export type Settings = Readonly<
     authUrl: string;
     deviceAuthUrl: string;
     vaultKey: Buffer | undefined;
+    hsm: 'none' | 'software' | 'aws' | 'payshield';
     clientCertificates: 'on' | 'off';
   }
 >;
@@ -69,6 +72,7 @@ export function readSettings(env: Variables): Settings {
     authUrl: values.authUrl ?? baseUrl,
     deviceAuthUrl: values.deviceAuthUrl ?? `https://localhost:${values.devicePort}`,
     vaultKey: values.vaultKey?.key ?? madeVaultKey(values.environment, dataDir),
+    hsm: values.hsm ?? (values.environment === 'production' ? 'none' : 'software'),
     clientCertificates:
       values.clientCertificates ?? (values.environment === 'production' ? 'off' : 'on'),
   };
@@ -167,6 +171,11 @@ const rules: readonly Rule[] = [
   ({ tlsCertFile }) => unreadable('TLS_CERT_FILE', tlsCertFile),
   ({ tlsKeyFile }) => unreadable('TLS_KEY_FILE', tlsKeyFile),
   ({ deviceCaFile }) => unreadable('DEVICE_CA_FILE', deviceCaFile),
+  ({ hsmKeysFile }) => unreadable('HSM_KEYS_FILE', hsmKeysFile),
+  ({ hsmTlsCaFile }) => unreadable('HSM_TLS_CA_FILE', hsmTlsCaFile),
+  ({ hsmTlsCertFile }) => unreadable('HSM_TLS_CERT_FILE', hsmTlsCertFile),
+  ({ hsmTlsKeyFile }) => unreadable('HSM_TLS_KEY_FILE', hsmTlsKeyFile),
+  ...hsmRules,
 ];
 
 const productionRules: readonly Rule[] = [
@@ -190,6 +199,7 @@ const productionRules: readonly Rule[] = [
     vaultKey !== undefined &&
     (vaultKey.demo || storedVaultKey(dataDir)?.key.equals(vaultKey.key) === true) &&
     'SWITCHYARD_VAULT_KEY is a demo key',
+  ...hsmProductionRules,
 ];
 
 /** Rules between settings, and where each may be set. */

@@ -12,6 +12,8 @@ import {
   seal,
 } from '../platform/index.ts';
 
+export { createHsm } from './hsm/create.ts';
+export { type DemoKeyName, type DemoKeys, demoKeys } from './hsm/demo-keys.ts';
 export {
   type DataRequest,
   type DukptScheme,
@@ -24,6 +26,7 @@ export {
   type KeyUsage,
   type MacAlgorithm,
   type MacRequest,
+  type OpenableHsm,
   type OutPinFormat,
   type PinFormat,
   type PinTranslationRequest,

@@ -7,11 +7,17 @@ export type PinFormat = 0 | 1 | 3 | 4;
 /** What an acquirer is sent: format 1 does not bind the card number, so nothing becomes it. */
 export type OutPinFormat = Exclude<PinFormat, 1>;
 
-export type PinTranslationRequest = {
-  scheme: DukptScheme;
-  /** The base derivation key by name; left out: the one whose devices this serial number is of. */
-  keyId?: string;
-  ksn: string;
+type BlockUnderKey =
+  | {
+      scheme: DukptScheme;
+      /** The base derivation key by name; left out: the one whose devices this serial number is of. */
+      keyId?: string;
+      ksn: string;
+    }
+  /** A key that a terminal, or another zone, shares with us. */
+  | { scheme: 'TerminalKey' | 'ZoneKey'; keyId: string };
+
+export type PinTranslationRequest = BlockUnderKey & {
   inFormat: PinFormat;
   /** Hexadecimal. */
   pinBlock: string;
@@ -23,7 +29,8 @@ export type PinTranslationRequest = {
 
 export type DataRequest = {
   scheme: DukptScheme;
-  keyId: string;
+  /** As of a PIN block: left out, the one whose devices the serial number is of. */
+  keyId?: string;
   ksn: string;
   /** Hexadecimal, whole blocks. */
   data: string;
@@ -34,7 +41,14 @@ export type MacRequest = { keyRef: string; algorithm: MacAlgorithm; data: Buffer
 
 export type KeyAlgorithm = 'Tdes' | 'Aes';
 /** One key has one purpose. */
-export type KeyUsage = 'BaseDerivation' | 'KeyEncryption' | 'ZonePin' | 'Mac';
+export const keyUsages = [
+  'BaseDerivation',
+  'KeyEncryption',
+  'TerminalPin',
+  'ZonePin',
+  'Mac',
+] as const;
+export type KeyUsage = (typeof keyUsages)[number];
 
 export type KeyImport = {
   wrappingKeyRef: string;
@@ -66,6 +80,9 @@ export type Hsm = {
   close(): Promise<void>;
 };
 
+/** An HSM before it is used: `start` compares the check values of its keys, and refuses a wrong one. */
+export type OpenableHsm = Hsm & { start(): Promise<void> };
+
 /**
  * - `PinBlockInvalid`: the block does not open to a PIN; why is never told
  * - `KsnInvalid`: no serial number, or one of no device that is known here
@@ -94,10 +111,7 @@ export class HsmError extends Error {
   readonly code: HsmErrorCode;
 
   constructor(code: HsmErrorCode, detail?: string, cause?: unknown) {
-    super(
-      detail === undefined ? code : `${code}: ${detail}`,
-      cause === undefined ? {} : { cause },
-    );
+    super(detail === undefined ? code : `${code}: ${detail}`, cause === undefined ? {} : { cause });
     this.code = code;
   }
 }

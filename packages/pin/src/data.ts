@@ -1,0 +1,64 @@
+/** Card data under a one-time key: DUKPT keys for data, CBC with an initialisation vector of zeros. */
+import { aesWorkingKey } from './aes-dukpt.ts';
+import { decryptCbc, encryptCbc } from './ciphers.ts';
+import { PinError } from './errors.ts';
+import { readKsn } from './ksn.ts';
+import { tdesWorkingKey } from './tdes-dukpt.ts';
+
+/**
+ * Data of one transaction and what its key comes from.
+ *
+ * @example
+ * const request: DukptData = { baseKey, ksn: 'FFFF9876543210E00001', data };
+ */
+export type DukptData = {
+  readonly baseKey: Uint8Array;
+  readonly ksn: string;
+  /** Whole blocks: of 8 bytes under TDES, of 16 under AES. */
+  readonly data: Uint8Array;
+};
+
+/** The key of the way from the terminal: a host that answers uses another (X9.24-1:2009 A.4.1). */
+function withDataKey<Result>(
+  { baseKey, ksn: text, data }: DukptData,
+  use: (algorithm: 'tdes' | 'aes', key: Uint8Array) => Result,
+): Result {
+  const ksn = readKsn(text);
+  const algorithm = ksn.scheme === 'DukptTdes' ? 'tdes' : 'aes';
+  if (data.length === 0 || data.length % (algorithm === 'tdes' ? 8 : 16) !== 0) {
+    throw new PinError('data_invalid');
+  }
+  const key =
+    algorithm === 'tdes'
+      ? tdesWorkingKey(baseKey, ksn, 'dataRequest')
+      : aesWorkingKey(baseKey, ksn, 'dataEncrypt');
+  try {
+    return use(algorithm, key);
+  } finally {
+    key.fill(0);
+  }
+}
+
+/**
+ * Encrypts data as a terminal does.
+ *
+ * @throws PinError `data_invalid`: no whole blocks; `ksn_invalid`, `key_invalid`
+ * @example
+ * encryptDukptData({ baseKey, ksn: 'FFFF9876543210E00001', data: padded });
+ */
+export function encryptDukptData(request: DukptData): Buffer {
+  return withDataKey(request, (algorithm, key) => encryptCbc(algorithm, key, request.data));
+}
+
+/**
+ * Decrypts what a terminal encrypted. Nothing tells whether the key was the right one: the caller
+ * looks at what comes out.
+ *
+ * @returns the clear bytes with their fill, for the caller to overwrite
+ * @throws PinError `data_invalid`: no whole blocks; `ksn_invalid`, `key_invalid`
+ * @example
+ * const clear = decryptDukptData({ baseKey, ksn: 'FFFF9876543210E00001', data });
+ */
+export function decryptDukptData(request: DukptData): Buffer {
+  return withDataKey(request, (algorithm, key) => decryptCbc(algorithm, key, request.data));
+}

@@ -1,0 +1,18 @@
+// Stands where no module is attached: whatever needs a key is refused, and everything else goes on.
+import { HsmError, type OpenableHsm } from './types.ts';
+
+export function createAbsentHsm(): OpenableHsm {
+  const refuse = async (): Promise<never> => {
+    throw new HsmError('HsmUnavailable', 'no HSM is attached');
+  };
+  return {
+    start: async () => {},
+    translatePin: refuse,
+    decryptData: refuse,
+    mac: refuse,
+    importKey: refuse,
+    checkKey: refuse,
+    health: async () => 'down',
+    close: async () => {},
+  };
+}

@@ -1,0 +1,227 @@
+// The module as a service: AWS Payment Cryptography, its data plane for PINs, its control plane for keys.
+import type { AwsClient, AwsResult, Log } from '../../platform/index.ts';
+import { awsDerivationOf, awsFactsOf } from './aws-words.ts';
+import type { KeyEntry, KeyTable } from './key-table.ts';
+import {
+  demandCheckValue,
+  demandData,
+  demandHex,
+  demandKey,
+  demandTranslation,
+  openingKeyOf,
+} from './request-rules.ts';
+import {
+  HsmError,
+  type HsmErrorCode,
+  type KeyFacts,
+  type KeyUsage,
+  type OpenableHsm,
+  type OutPinFormat,
+  type PinFormat,
+  type PinTranslationRequest,
+} from './types.ts';
+import { createVerifiedKeys } from './verified-keys.ts';
+
+export type AwsHsmDeps = {
+  readonly table: KeyTable;
+  readonly log: Log;
+  /** `dataplane.payment-cryptography`. */
+  readonly data: AwsClient;
+  /** `controlplane.payment-cryptography`. */
+  readonly control: AwsClient;
+  /** How the PIN pads take the card number into format 4; the service takes twelve digits. */
+  readonly format4Pan: 'full' | 'twelve';
+};
+
+type Answer = Readonly<Record<string, unknown>>;
+
+const macLengths = { AesCmac: 16, Iso9797Alg3: 8 } as const;
+const macNames = { AesCmac: 'CMAC', Iso9797Alg3: 'ISO9797_ALGORITHM3' } as const;
+const macAlgorithmOf = { AesCmac: 'Aes', Iso9797Alg3: 'Tdes' } as const;
+const desBlock = 8;
+/** A key block of TR-31: its version, then its length in decimals. */
+const tr31Form = /^[A-D]\d{4}[0-9A-Z]{8,4000}$/;
+const arnForm = /^arn:aws[a-z-]*:payment-cryptography:[a-z0-9-]+:\d{12}:key\/[0-9a-zA-Z]{16,64}$/;
+const blockForm = /^(?:[0-9A-F]{16}|[0-9A-F]{32})$/;
+const hexForm = /^(?:[0-9A-F]{2})+$/i;
+
+/** Exceptions that mean the same whatever was asked; the rest is what the request was wrong about. */
+const refusals: Readonly<Record<string, HsmErrorCode>> = {
+  ResourceNotFoundException: 'KeyNotFound',
+  ThrottlingException: 'HsmBusy',
+  ServiceQuotaExceededException: 'HsmBusy',
+  ConflictException: 'HsmBusy',
+};
+
+/** @throws HsmError */
+function answerOf(result: AwsResult, invalid: HsmErrorCode): Answer {
+  if (result.lost !== undefined) throw new HsmError('HsmUnavailable', result.lost);
+  if (result.refused === undefined) return result.answer;
+  const code =
+    result.refused === 'ValidationException' ? invalid : (refusals[result.refused] ?? undefined);
+  // Its message may repeat what was sent: the name of the exception is told, and no more.
+  throw new HsmError(code ?? 'HsmUnavailable', result.refused);
+}
+
+function textIn(answer: Answer, member: string, form: RegExp): string {
+  const value = answer[member];
+  if (typeof value === 'string' && form.test(value)) return value;
+  throw new HsmError('HsmUnavailable', `an answer without ${member}`);
+}
+
+const isoFormatOf = (format: PinFormat, pan: string): Answer => ({
+  [`IsoFormat${format}`]: format === 1 ? {} : { PrimaryAccountNumber: pan },
+});
+
+function translationBody(
+  request: PinTranslationRequest,
+  from: { entry: KeyEntry; ksn?: string },
+  outReference: string,
+): object {
+  const { inFormat, outFormat, pan, pinBlock } = request;
+  const { entry, ksn } = from;
+  return {
+    EncryptedPinBlock: pinBlock.toUpperCase(),
+    IncomingKeyIdentifier: entry.reference,
+    OutgoingKeyIdentifier: outReference,
+    IncomingTranslationAttributes: isoFormatOf(inFormat, pan),
+    OutgoingTranslationAttributes: isoFormatOf(outFormat, pan),
+    ...(ksn === undefined
+      ? {}
+      : {
+          IncomingDukptAttributes: {
+            KeySerialNumber: ksn,
+            DukptKeyDerivationType: awsDerivationOf(entry),
+            DukptKeyVariant: 'REQUEST',
+          },
+        }),
+  };
+}
+
+/** Zeros fill the last block: padding method 1, which the retail MAC of a link has. */
+function macData(data: Buffer, algorithm: keyof typeof macNames): string {
+  const short = algorithm === 'Iso9797Alg3' ? (desBlock - (data.length % desBlock)) % desBlock : 0;
+  return data.toString('hex').toUpperCase() + '00'.repeat(short);
+}
+
+/** @example const hsm = createAwsHsm({ table, log, data, control, format4Pan: 'full' }); */
+export function createAwsHsm(deps: AwsHsmDeps): OpenableHsm {
+  const { table, data, control, format4Pan } = deps;
+
+  async function askFacts(reference: string): Promise<KeyFacts> {
+    const headers = {
+      'content-type': 'application/x-amz-json-1.0',
+      'x-amz-target': 'PaymentCryptographyControlPlane.GetKey',
+    };
+    const result = await control.call({ path: '/', headers, body: { KeyIdentifier: reference } });
+    return awsFactsOf(answerOf(result, 'KeyNotFound')['Key']);
+  }
+
+  const ask = (entry: KeyEntry): Promise<KeyFacts> => askFacts(entry.reference);
+  const keys = createVerifiedKeys({ table, log: deps.log, ask });
+  /** Of keys that were imported: they stand in no table, and never change. */
+  const imported = new Map<string, KeyFacts>();
+
+  /** The name of a key of the table, or the ARN that an import answered. */
+  async function resolve(ref: string, usage: KeyUsage) {
+    if (!arnForm.test(ref)) {
+      const entry = demandKey(table, ref, usage);
+      await keys.demand(entry);
+      return entry;
+    }
+    const facts = imported.get(ref) ?? (await askFacts(ref));
+    imported.set(ref, facts);
+    if (facts.usage !== usage) throw new HsmError('KeyUsage');
+    return { reference: ref, algorithm: facts.algorithm };
+  }
+
+  function demandFormat4(...formats: readonly (PinFormat | OutPinFormat)[]): void {
+    if (format4Pan === 'twelve' || !formats.includes(4)) return;
+    throw new HsmError('Unsupported', 'format 4 with the whole card number');
+  }
+
+  return {
+    start: keys.start,
+    async translatePin(request) {
+      const from = openingKeyOf(table, request);
+      await keys.demand(from.entry);
+      const zone = await resolve(request.outKeyRef, 'ZonePin');
+      demandTranslation(request, from.entry, zone);
+      demandFormat4(request.inFormat, request.outFormat);
+      const body = translationBody(request, from, zone.reference);
+      const answer = answerOf(
+        await data.call({ path: '/pindata/translate', body }),
+        'PinBlockInvalid',
+      );
+      return { pinBlock: textIn(answer, 'PinBlock', blockForm), outFormat: request.outFormat };
+    },
+    async decryptData(request) {
+      const { entry, ksn = '' } = openingKeyOf(table, request);
+      await keys.demand(entry);
+      const bytes = demandData(request);
+      const body = {
+        CipherText: bytes.toString('hex').toUpperCase(),
+        DecryptionAttributes: {
+          Dukpt: {
+            KeySerialNumber: ksn,
+            Mode: 'CBC',
+            DukptKeyDerivationType: awsDerivationOf(entry),
+            DukptKeyVariant: 'REQUEST',
+            InitializationVector: '00'.repeat(request.scheme === 'DukptTdes' ? 8 : 16),
+          },
+        },
+      };
+      const path = `/keys/${encodeURIComponent(entry.reference)}/decrypt`;
+      const answer = answerOf(await data.call({ path, body }), 'DataInvalid');
+      return Buffer.from(textIn(answer, 'PlainText', hexForm), 'hex');
+    },
+    async mac({ keyRef, algorithm, data: message }) {
+      const key = await resolve(keyRef, 'Mac');
+      if (key.algorithm !== macAlgorithmOf[algorithm]) throw new HsmError('KeyUsage');
+      const body = {
+        KeyIdentifier: key.reference,
+        MessageData: macData(message, algorithm),
+        GenerationAttributes: { Algorithm: macNames[algorithm] },
+        MacLength: macLengths[algorithm],
+      };
+      const answer = answerOf(await data.call({ path: '/mac/generate', body }), 'DataInvalid');
+      return Buffer.from(textIn(answer, 'Mac', hexForm), 'hex');
+    },
+    async importKey({ wrappingKeyRef, wrapped, checkValue, usage, algorithm }) {
+      const wrapping = demandKey(table, wrappingKeyRef, 'KeyEncryption');
+      await keys.demand(wrapping);
+      const block = demandHex(wrapped, 'DataInvalid').toString('latin1');
+      // The service takes key blocks alone, not keys that are merely encrypted.
+      if (!tr31Form.test(block)) throw new HsmError('Unsupported', 'a key that is no TR-31 block');
+      const headers = {
+        'content-type': 'application/x-amz-json-1.0',
+        'x-amz-target': 'PaymentCryptographyControlPlane.ImportKey',
+      };
+      const body = {
+        KeyMaterial: {
+          Tr31KeyBlock: { WrappedKeyBlock: block, WrappingKeyIdentifier: wrapping.reference },
+        },
+        KeyCheckValueAlgorithm: algorithm === 'Aes' ? 'CMAC' : 'ANSI_X9_24',
+      };
+      const answer = answerOf(await control.call({ path: '/', headers, body }), 'DataInvalid');
+      const key = (answer['Key'] ?? {}) as Answer;
+      const facts = awsFactsOf(key);
+      if (facts.usage !== usage || facts.algorithm !== algorithm) throw new HsmError('KeyUsage');
+      demandCheckValue(checkValue, facts.checkValue);
+      const keyRef = textIn(key, 'KeyArn', arnForm);
+      imported.set(keyRef, facts);
+      return { keyRef, checkValue: facts.checkValue };
+    },
+    checkKey: (keyRef) => askFacts(table.named(keyRef)?.reference ?? keyRef),
+    async health() {
+      const [first] = table.entries;
+      if (first === undefined) return 'up';
+      const facts = await ask(first).catch(() => undefined);
+      return facts === undefined ? 'down' : 'up';
+    },
+    async close() {
+      data.close();
+      control.close();
+    },
+  };
+}

@@ -1,0 +1,137 @@
+// Makes the module that the settings name, with its table of keys, behind the guard.
+import { readFileSync } from 'node:fs';
+import {
+  type Clock,
+  createAwsClient,
+  type Log,
+  type Metrics,
+  type Settings,
+} from '../../platform/index.ts';
+import { createAbsentHsm } from './absent.ts';
+import { createAwsHsm } from './aws.ts';
+import { demoEntries } from './demo-keys.ts';
+import { guardHsm } from './guard.ts';
+import { KeyTableFault, keyTableOf, loadKeyTable } from './key-table.ts';
+import { createPayShieldHsm } from './payshield.ts';
+import { createPayShieldLink } from './payshield-link.ts';
+import { createSoftwareHsm } from './software.ts';
+import {
+  softwareKeysFileIn,
+  softwareMasterKey,
+  softwareMasterKeyFileIn,
+  storedEntries,
+} from './software-keys.ts';
+import type { OpenableHsm } from './types.ts';
+
+export type HsmSettings = Pick<
+  Settings,
+  | 'environment'
+  | 'dataDir'
+  | 'hsm'
+  | 'hsmKeysFile'
+  | 'hsmTimeoutMs'
+  | 'hsmInFlight'
+  | 'hsmPinBlockPan'
+  | 'hsmAddresses'
+  | 'hsmHeaderLength'
+  | 'hsmTlsCaFile'
+  | 'hsmTlsCertFile'
+  | 'hsmTlsKeyFile'
+  | 'hsmAwsDataUrl'
+  | 'hsmAwsControlUrl'
+  | 'awsRegion'
+  | 'awsAccessKeyId'
+  | 'awsSecretAccessKey'
+  | 'awsSessionToken'
+>;
+
+export type HsmDeps = {
+  readonly settings: HsmSettings;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+};
+
+const awsService = 'payment-cryptography';
+/** The settings were read with these rules; whoever hands in others by code is told so. */
+const missing = (name: string): never => {
+  throw new KeyTableFault(`SWITCHYARD_${name} must be set`);
+};
+
+const tableOf = ({ hsmKeysFile }: HsmSettings) =>
+  loadKeyTable(hsmKeysFile ?? missing('HSM_KEYS_FILE'));
+
+const readIf = (file: string | undefined): Buffer | undefined =>
+  file === undefined ? undefined : readFileSync(file);
+
+function softwareOf({ settings }: HsmDeps): OpenableHsm {
+  // The settings refuse it as well: a clear PIN has no business in this process there.
+  if (settings.environment === 'production') {
+    throw new KeyTableFault('the software HSM is for demo and test');
+  }
+  const { dataDir, hsmPinBlockPan } = settings;
+  const masterKey = softwareMasterKey(softwareMasterKeyFileIn(dataDir));
+  const file = softwareKeysFileIn(dataDir);
+  const table = keyTableOf([...demoEntries(masterKey), ...storedEntries(file)], file);
+  const format4Pan = hsmPinBlockPan === 'full' ? 'Full' : 'TwelveDigits';
+  return createSoftwareHsm({ table, masterKey, format4Pan });
+}
+
+function awsOf({ settings, log, clock }: HsmDeps): OpenableHsm {
+  const { hsmTimeoutMs: timeoutMs, hsmInFlight: connections } = settings;
+  const region = settings.awsRegion ?? missing('AWS_REGION');
+  const credentials = {
+    accessKeyId: settings.awsAccessKeyId ?? missing('AWS_ACCESS_KEY_ID'),
+    secretAccessKey: settings.awsSecretAccessKey ?? missing('AWS_SECRET_ACCESS_KEY'),
+    sessionToken: settings.awsSessionToken,
+  };
+  const connect = (plane: 'data' | 'control', given: string | undefined) =>
+    createAwsClient({
+      ...{ service: awsService, region, credentials, clock, timeoutMs, connections },
+      endpoint: given ?? `https://${plane}plane.${awsService}.${region}.amazonaws.com`,
+    });
+  return createAwsHsm({
+    table: tableOf(settings),
+    log,
+    data: connect('data', settings.hsmAwsDataUrl),
+    control: connect('control', settings.hsmAwsControlUrl),
+    format4Pan: settings.hsmPinBlockPan,
+  });
+}
+
+function payShieldOf({ settings, log }: HsmDeps): OpenableHsm {
+  const ca = readIf(settings.hsmTlsCaFile);
+  const cert = readIf(settings.hsmTlsCertFile);
+  const key = readIf(settings.hsmTlsKeyFile);
+  const link = createPayShieldLink({
+    addresses: settings.hsmAddresses ?? missing('HSM_ADDRESSES'),
+    headerLength: settings.hsmHeaderLength,
+    timeoutMs: settings.hsmTimeoutMs,
+    connections: settings.hsmInFlight,
+    tls: {
+      ...(ca === undefined ? {} : { ca }),
+      ...(cert === undefined ? {} : { cert }),
+      ...(key === undefined ? {} : { key }),
+    },
+  });
+  return createPayShieldHsm({ table: tableOf(settings), log, link });
+}
+
+const makers = {
+  none: createAbsentHsm,
+  software: softwareOf,
+  aws: awsOf,
+  payshield: payShieldOf,
+} as const satisfies Readonly<Record<Settings['hsm'], (deps: HsmDeps) => OpenableHsm>>;
+
+/**
+ * Makes the module of the settings; `start` compares the check values of its keys.
+ *
+ * @throws KeyTableFault where its table of keys cannot be used
+ * @example const hsm = createHsm({ settings, log, metrics, clock }); await hsm.start();
+ */
+export function createHsm(deps: HsmDeps): OpenableHsm {
+  const { settings, metrics, clock } = deps;
+  const { hsmInFlight: inFlight, hsmTimeoutMs: timeoutMs } = settings;
+  return guardHsm(makers[settings.hsm](deps), { metrics, clock, inFlight, timeoutMs });
+}

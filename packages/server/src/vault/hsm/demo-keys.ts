@@ -1,0 +1,95 @@
+// The keys of the demo: devices, zones and the acquirer's host know them, all derived from one master key.
+import { hash } from 'node:crypto';
+import { deriveKey } from '../../platform/index.ts';
+import type { KeyEntry } from './key-table.ts';
+import { sealedEntry, softwareMasterKey, softwareMasterKeyFileIn } from './software-keys.ts';
+import type { DukptScheme, KeyAlgorithm, KeyUsage } from './types.ts';
+
+type DemoKey = {
+  readonly usage: KeyUsage;
+  readonly algorithm: KeyAlgorithm;
+  readonly devices?: readonly string[];
+};
+
+/** `SY` and `SYAE` in ASCII: no device outside the demo has such a serial number. */
+const deviceBeginning = { DukptTdes: 'FFFF5359', DukptAes: '53594145' } as const;
+
+const demoKeyTable = {
+  'demo-bdk-tdes': {
+    usage: 'BaseDerivation',
+    algorithm: 'Tdes',
+    devices: [deviceBeginning.DukptTdes],
+  },
+  'demo-bdk-aes': {
+    usage: 'BaseDerivation',
+    algorithm: 'Aes',
+    devices: [deviceBeginning.DukptAes],
+  },
+  'demo-zmk': { usage: 'KeyEncryption', algorithm: 'Tdes' },
+  'demo-zmk-aes': { usage: 'KeyEncryption', algorithm: 'Aes' },
+  'demo-tpk': { usage: 'TerminalPin', algorithm: 'Tdes' },
+  'demo-zpk': { usage: 'ZonePin', algorithm: 'Tdes' },
+  'demo-zpk-aes': { usage: 'ZonePin', algorithm: 'Aes' },
+  'demo-mac': { usage: 'Mac', algorithm: 'Tdes' },
+  'demo-mac-aes': { usage: 'Mac', algorithm: 'Aes' },
+} as const satisfies Readonly<Record<string, DemoKey>>;
+
+export type DemoKeyName = keyof typeof demoKeyTable;
+
+const keyBytes = 16;
+
+/** DES reads seven bits of each byte; the eighth makes the number of ones odd. */
+function withOddParity(key: Buffer): Buffer {
+  for (let at = 0; at < key.length; at += 1) {
+    const seven = (key[at] ?? 0) & 0xfe;
+    let ones = 0;
+    for (let rest = seven; rest !== 0; rest &= rest - 1) ones += 1;
+    key[at] = seven | ((ones + 1) % 2);
+  }
+  return key;
+}
+
+function keyNamed(master: Buffer, name: DemoKeyName): Buffer {
+  const key = deriveKey(master, `hsm-${name}`).subarray(0, keyBytes);
+  return demoKeyTable[name].algorithm === 'Tdes' ? withOddParity(key) : key;
+}
+
+const names = Object.keys(demoKeyTable) as DemoKeyName[];
+
+export const demoEntries = (master: Buffer): readonly KeyEntry[] =>
+  names.map((name) => sealedEntry(master, keyNamed(master, name), { name, ...demoKeyTable[name] }));
+
+export type DemoKeys = {
+  key(name: DemoKeyName): Buffer;
+  /** What a device of this serial number is loaded with, and the first serial number that it uses. */
+  deviceKey(
+    serialNumber: string,
+    scheme: DukptScheme,
+  ): { baseDerivationKey: string; ksn: string; keyId: DemoKeyName };
+};
+
+/** Twenty-four bits of it stand for the device: numbers of the demo are few and differ. */
+function serialDigits(serialNumber: string): string {
+  return hash('sha256', serialNumber).slice(0, 6).toUpperCase();
+}
+
+/**
+ * The keys of the demo in the clear, for its devices and for the host on the other side of its link.
+ *
+ * @example const { baseDerivationKey, ksn } = demoKeys(dataDir).deviceKey('10000001', 'DukptTdes');
+ */
+export function demoKeys(dataDir: string): DemoKeys {
+  const master = softwareMasterKey(softwareMasterKeyFileIn(dataDir));
+  return {
+    key: (name) => keyNamed(master, name),
+    deviceKey(serialNumber, scheme) {
+      const keyId = scheme === 'DukptTdes' ? 'demo-bdk-tdes' : 'demo-bdk-aes';
+      const beginning = deviceBeginning[scheme] + serialDigits(serialNumber);
+      return {
+        baseDerivationKey: keyNamed(master, keyId).toString('hex').toUpperCase(),
+        ksn: beginning + (scheme === 'DukptTdes' ? '000001' : '0000000001'),
+        keyId,
+      };
+    },
+  };
+}

@@ -1,0 +1,136 @@
+// Stands before every module: so much at once and no more, each within its time, all of it measured.
+import type { Clock, Metrics } from '../../platform/index.ts';
+import { HsmError, type OpenableHsm } from './types.ts';
+
+export type GuardDeps = {
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+  /** What the module is asked at one time. */
+  readonly inFlight: number;
+  /** For one request, the wait for its turn in it. */
+  readonly timeoutMs: number;
+};
+
+/** So many wait for their turn, for each that is served; the next is told that the module is busy. */
+const waitingPerTurn = 4;
+const healthLimitMs = 1000;
+const buckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+const healthValues = { up: 1, degraded: 0.5, down: 0 } as const;
+
+type Operation = 'translatePin' | 'decryptData' | 'mac' | 'importKey' | 'checkKey';
+
+function measurements(metrics: Metrics, hsm: OpenableHsm, waiting: () => number) {
+  const durations = metrics.histogram<'operation' | 'outcome'>({
+    name: 'switchyard_hsm_seconds',
+    help: 'How long the hardware security module took, by operation and outcome',
+    labelNames: ['operation', 'outcome'],
+    buckets,
+  });
+  metrics.gauge({
+    name: 'switchyard_hsm_waiting',
+    help: 'Requests that wait for their turn at the hardware security module',
+    collect() {
+      this.set(waiting());
+    },
+  });
+  metrics.gauge({
+    name: 'switchyard_hsm_up',
+    help: '1 where the hardware security module answers, 0.5 where a part of it does, 0 where none does',
+    async collect() {
+      this.set(healthValues[await within(hsm.health(), healthLimitMs, 'down')]);
+    },
+  });
+  return durations;
+}
+
+/** What comes too late has come to nothing: somebody who waits is answered all the same. */
+async function within<Result>(
+  work: Promise<Result>,
+  limitMs: number,
+  late: Result,
+): Promise<Result> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<Result>((resolve) => {
+    timer = setTimeout(() => resolve(late), limitMs);
+  });
+  try {
+    return await Promise.race([work, limit]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+type Turns = { take(): Promise<void>; give(): void; waiting(): number };
+
+function createTurns({ inFlight, timeoutMs }: GuardDeps): Turns {
+  const waitingMax = inFlight * waitingPerTurn;
+  const queue = new Set<() => void>();
+  let running = 0;
+  return {
+    waiting: () => queue.size,
+    async take() {
+      if (running < inFlight) {
+        running += 1;
+        return;
+      }
+      if (queue.size >= waitingMax) throw new HsmError('HsmBusy');
+      await new Promise<void>((resolve, reject) => {
+        const timer = setTimeout(() => {
+          queue.delete(go);
+          reject(new HsmError('HsmBusy'));
+        }, timeoutMs);
+        const go = (): void => {
+          clearTimeout(timer);
+          resolve();
+        };
+        queue.add(go);
+      });
+    },
+    give() {
+      const [next] = queue;
+      if (next === undefined) {
+        running -= 1;
+        return;
+      }
+      // The turn goes on to the next one, and the count stays.
+      queue.delete(next);
+      next();
+    },
+  };
+}
+
+/** @example const hsm = guardHsm(createSoftwareHsm(deps), { metrics, clock, inFlight: 64, timeoutMs: 2000 }); */
+export function guardHsm(hsm: OpenableHsm, deps: GuardDeps): OpenableHsm {
+  const { metrics, clock } = deps;
+  const turns = createTurns(deps);
+  const durations = measurements(metrics, hsm, turns.waiting);
+
+  async function run<Result>(operation: Operation, work: () => Promise<Result>): Promise<Result> {
+    const startedAt = clock.now();
+    let outcome = 'Done';
+    try {
+      await turns.take();
+      try {
+        return await work();
+      } finally {
+        turns.give();
+      }
+    } catch (error) {
+      outcome = error instanceof HsmError ? error.code : 'Fault';
+      throw error;
+    } finally {
+      durations.observe({ operation, outcome }, (clock.now() - startedAt) / 1000);
+    }
+  }
+
+  return {
+    start: hsm.start,
+    translatePin: (request) => run('translatePin', () => hsm.translatePin(request)),
+    decryptData: (request) => run('decryptData', () => hsm.decryptData(request)),
+    mac: (request) => run('mac', () => hsm.mac(request)),
+    importKey: (request) => run('importKey', () => hsm.importKey(request)),
+    checkKey: (keyRef) => run('checkKey', () => hsm.checkKey(keyRef)),
+    health: () => hsm.health(),
+    close: () => hsm.close(),
+  };
+}

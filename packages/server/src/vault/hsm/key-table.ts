@@ -1,0 +1,145 @@
+// Reads the table of the keys that lie in a module: names, purposes and check values, never a key in clear.
+import { readFileSync } from 'node:fs';
+import { type KeyAlgorithm, type KeyUsage, keyUsages } from './types.ts';
+
+export type KeyEntry = {
+  /** What settings, links and devices call it. */
+  readonly name: string;
+  readonly usage: KeyUsage;
+  readonly algorithm: KeyAlgorithm;
+  /** Six hexadecimal digits in upper case. */
+  readonly checkValue: string;
+  /** How the module knows it: an ARN, a key under its local master key, a sealed key. */
+  readonly reference: string;
+  /** Of a base derivation key: how the serial numbers of its devices begin, without the counter. */
+  readonly devices: readonly string[];
+  /** Of a base derivation key in a payShield: how a serial number is divided. */
+  readonly ksnDescriptor?: string;
+  /** Of a base derivation key in AWS: what it derives, such as AES_128. */
+  readonly derivation?: string;
+};
+
+export type KeyTable = {
+  readonly entries: readonly KeyEntry[];
+  named(name: string): KeyEntry | undefined;
+  /** The base derivation key of a device; of several the one with the longest beginning. */
+  ofDevice(device: string): KeyEntry | undefined;
+};
+
+/** The operator can mend it: the message says where, and shows nothing of a key. */
+export class KeyTableFault extends Error {
+  override name = 'KeyTableFault';
+}
+
+const entriesMax = 10_000;
+const nameForm = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+const checkValueForm = /^[0-9A-F]{6}$/;
+const deviceForm = /^[0-9A-F]{4,20}$/;
+const referenceForm = /^[\x21-\x7e]{1,2048}$/;
+const ksnDescriptorForm = /^[0-9A-F]{3}$/;
+const derivationForm = /^(?:TDES_2KEY|TDES_3KEY|AES_128|AES_192|AES_256)$/;
+
+const known = new Set([
+  'name',
+  'usage',
+  'algorithm',
+  'checkValue',
+  'reference',
+  'devices',
+  'ksnDescriptor',
+  'derivation',
+]);
+
+type Members = Readonly<Record<string, unknown>>;
+
+const isText = (value: unknown, form: RegExp): value is string =>
+  typeof value === 'string' && form.test(value);
+
+const isDevices = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((each) => isText(each, deviceForm));
+
+/** Every rule of one entry: what is wrong, in words that follow the number of the entry. */
+function* faultsOf(entry: Members): Generator<string> {
+  const { name, usage, algorithm, checkValue, reference, devices } = entry;
+  for (const member of Object.keys(entry)) if (!known.has(member)) yield `has a member ${member}`;
+  if (!isText(name, nameForm)) yield 'needs a name of letters, digits, dots, _ and -';
+  if (!keyUsages.some((each) => each === usage)) yield `needs a usage: ${keyUsages.join(', ')}`;
+  if (algorithm !== 'Tdes' && algorithm !== 'Aes') yield 'needs an algorithm: Tdes or Aes';
+  if (!isText(checkValue, checkValueForm)) yield 'needs a checkValue of six hexadecimal digits';
+  if (!isText(reference, referenceForm)) yield 'needs a reference';
+  if (devices !== undefined && !isDevices(devices)) {
+    yield 'names devices by the beginnings of their serial numbers, 4 to 20 hexadecimal digits';
+  }
+  if (isDevices(devices) && devices.length > 0 && usage !== 'BaseDerivation')
+    yield 'has devices, and derives no keys';
+  if (entry['ksnDescriptor'] !== undefined && !isText(entry['ksnDescriptor'], ksnDescriptorForm)) {
+    yield 'has a ksnDescriptor that is not three hexadecimal digits';
+  }
+  if (entry['derivation'] !== undefined && !isText(entry['derivation'], derivationForm)) {
+    yield 'has an unknown derivation';
+  }
+}
+
+const membersOf = (value: unknown): Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : {};
+
+/** @throws KeyTableFault naming every fault */
+export function readKeyTable(text: string, where: string): KeyTable {
+  let all: unknown;
+  try {
+    all = JSON.parse(text);
+  } catch {
+    throw new KeyTableFault(`${where} is no JSON`);
+  }
+  const keys = membersOf(all)['keys'];
+  if (!Array.isArray(keys) || keys.length > entriesMax) {
+    throw new KeyTableFault(`${where} holds no list "keys" of at most ${entriesMax}`);
+  }
+  const faults = keys.flatMap((entry, index) =>
+    [...faultsOf(membersOf(entry))].map((fault) => `key ${index + 1} ${fault}`),
+  );
+  if (faults.length > 0) throw new KeyTableFault(`${where}: ${faults.join('; ')}`);
+  return keyTableOf(
+    keys.map((entry) => ({ devices: [], ...(entry as Omit<KeyEntry, 'devices'>) })),
+    where,
+  );
+}
+
+/** @throws KeyTableFault where a name or the beginning of serial numbers stands twice */
+export function keyTableOf(entries: readonly KeyEntry[], where: string): KeyTable {
+  const byName = new Map<string, KeyEntry>();
+  const byDevice = new Map<string, KeyEntry>();
+  for (const entry of entries) {
+    if (byName.has(entry.name)) throw new KeyTableFault(`${where} names ${entry.name} twice`);
+    byName.set(entry.name, entry);
+    for (const beginning of entry.devices) {
+      if (byDevice.has(beginning)) {
+        throw new KeyTableFault(`${where} gives the devices ${beginning} two keys`);
+      }
+      byDevice.set(beginning, entry);
+    }
+  }
+  return {
+    entries,
+    named: (name) => byName.get(name),
+    ofDevice(device) {
+      for (let length = device.length; length > 0; length -= 1) {
+        const entry = byDevice.get(device.slice(0, length));
+        if (entry !== undefined) return entry;
+      }
+      return undefined;
+    },
+  };
+}
+
+/** @throws KeyTableFault */
+export function loadKeyTable(file: string): KeyTable {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    const why = (error as NodeJS.ErrnoException).code ?? String(error);
+    throw new KeyTableFault(`${file} cannot be read (${why})`);
+  }
+  return readKeyTable(text, file);
+}

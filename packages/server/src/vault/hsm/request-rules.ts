@@ -1,0 +1,120 @@
+// What is asked of a module, judged before it is asked: forms, pairings, and the PCI table of formats.
+import { mayTranslate, type PinBlockFormat, PinError, readKsn } from '@switchyard/pin';
+import type { KeyEntry, KeyTable } from './key-table.ts';
+import {
+  type DataRequest,
+  HsmError,
+  type KeyUsage,
+  type PinFormat,
+  type PinTranslationRequest,
+} from './types.ts';
+
+const hexForm = /^(?:[0-9A-F]{2})+$/i;
+const panForm = /^[0-9]{12,19}$/;
+const dataBytesMax = 4096;
+const leastCheckDigits = 4;
+
+export const blockFormatOf = (format: PinFormat): PinBlockFormat => `ISO${format}`;
+
+/** The twelve digits left of the check digit. */
+export const twelveDigitsOf = (pan: string): string => pan.slice(0, -1).slice(-12);
+
+export function demandHex(text: string, code: 'PinBlockInvalid' | 'DataInvalid'): Buffer {
+  if (!hexForm.test(text)) throw new HsmError(code);
+  return Buffer.from(text, 'hex');
+}
+
+/** @throws HsmError `KsnInvalid` where it is none of this scheme */
+function demandKsn(ksn: string, scheme: string): { text: string; device: string } {
+  try {
+    const { scheme: own, device, bytes } = readKsn(ksn);
+    if (own !== scheme) throw new HsmError('KsnInvalid');
+    return { text: Buffer.from(bytes).toString('hex').toUpperCase(), device };
+  } catch (error) {
+    if (error instanceof PinError) throw new HsmError('KsnInvalid');
+    throw error;
+  }
+}
+
+/** @throws HsmError `KeyNotFound`, `KeyUsage` */
+export function demandKey(table: KeyTable, name: string, usage: KeyUsage): KeyEntry {
+  const entry = table.named(name);
+  if (entry === undefined) throw new HsmError('KeyNotFound');
+  if (entry.usage !== usage) throw new HsmError('KeyUsage');
+  return entry;
+}
+
+export type OpeningKey = { readonly entry: KeyEntry /** Of DUKPT. */; readonly ksn?: string };
+
+const baseAlgorithm = { DukptTdes: 'Tdes', DukptAes: 'Aes' } as const;
+
+type Request = PinTranslationRequest | DataRequest;
+
+const isDukpt = (request: Request): request is Extract<Request, { ksn: string }> =>
+  request.scheme === 'DukptTdes' || request.scheme === 'DukptAes';
+
+/** The key under which the request's block or data lies. */
+export function openingKeyOf(table: KeyTable, request: Request): OpeningKey {
+  if (!isDukpt(request)) {
+    const usage = request.scheme === 'ZoneKey' ? 'ZonePin' : 'TerminalPin';
+    return { entry: demandKey(table, request.keyId, usage) };
+  }
+  const { text, device } = demandKsn(request.ksn, request.scheme);
+  const entry =
+    request.keyId === undefined
+      ? table.ofDevice(device)
+      : demandKey(table, request.keyId, 'BaseDerivation');
+  // A device that nobody gave a key: its serial number is as good as none.
+  if (entry === undefined) throw new HsmError('KsnInvalid');
+  if (entry.algorithm !== baseAlgorithm[request.scheme]) throw new HsmError('KsnInvalid');
+  return { entry, ksn: text };
+}
+
+/** Format 4 is made for AES and the others for TDES; mixtures are not built. */
+const fitsAlgorithm = (format: PinFormat, { algorithm }: Pick<KeyEntry, 'algorithm'>): boolean =>
+  (format === 4) === (algorithm === 'Aes');
+
+/**
+ * The formats against PCI PIN Security 3.1, requirement 3-3, and against the keys; the shape of
+ * block and card number.
+ *
+ * @returns the encrypted block
+ * @throws HsmError `FormatNotAllowed`, `PanMismatch`, `PinBlockInvalid`
+ */
+export function demandTranslation(
+  request: PinTranslationRequest,
+  opening: Pick<KeyEntry, 'algorithm'>,
+  sealing: Pick<KeyEntry, 'algorithm'>,
+): Buffer {
+  const { inFormat, outFormat, pan, pinBlock } = request;
+  if (!mayTranslate(blockFormatOf(inFormat), blockFormatOf(outFormat))) {
+    throw new HsmError('FormatNotAllowed');
+  }
+  if (!fitsAlgorithm(inFormat, opening) || !fitsAlgorithm(outFormat, sealing)) {
+    throw new HsmError('FormatNotAllowed');
+  }
+  if (!panForm.test(pan)) throw new HsmError('PanMismatch');
+  const block = demandHex(pinBlock, 'PinBlockInvalid');
+  if (block.length !== (inFormat === 4 ? 16 : 8)) throw new HsmError('PinBlockInvalid');
+  return block;
+}
+
+/** @throws HsmError `DataInvalid` */
+export function demandData({ data, scheme }: DataRequest): Buffer {
+  const bytes = demandHex(data, 'DataInvalid');
+  const blockBytes = scheme === 'DukptTdes' ? 8 : 16;
+  if (bytes.length % blockBytes !== 0 || bytes.length > dataBytesMax) {
+    throw new HsmError('DataInvalid');
+  }
+  return bytes;
+}
+
+/** @throws HsmError `DataInvalid` where the sender names another check value */
+export function demandCheckValue(told: string | undefined, own: string): void {
+  if (told === undefined) return;
+  // Hosts send four, six or sixteen digits of the same value.
+  const digits = Math.min(told.length, own.length);
+  if (digits < leastCheckDigits || told.toUpperCase().slice(0, digits) !== own.slice(0, digits)) {
+    throw new HsmError('DataInvalid', 'the check value is another');
+  }
+}

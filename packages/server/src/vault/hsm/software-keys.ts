@@ -1,0 +1,121 @@
+// Keeps the keys of the software module: each sealed under a local master key, bound to name and purpose.
+import { randomBytes } from 'node:crypto';
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { keyCheckValue } from '@switchyard/pin';
+import { openSealed, seal } from '../../platform/index.ts';
+import { type KeyEntry, KeyTableFault, loadKeyTable } from './key-table.ts';
+import { HsmError, type KeyAlgorithm, type KeyUsage } from './types.ts';
+
+const masterBytes = 32;
+const directory = 'hsm';
+const keyLengths = { Tdes: [16, 24], Aes: [16, 24, 32] } as const;
+
+export const softwareDirectoryIn = (dataDir: string): string => join(dataDir, directory);
+export const softwareMasterKeyFileIn = (dataDir: string): string =>
+  join(dataDir, directory, 'master.key');
+export const softwareKeysFileIn = (dataDir: string): string =>
+  join(dataDir, directory, 'keys.json');
+
+/** Written whole under another name first; of two starts at once the first one's stays. */
+function writeOnce(file: string, text: string): void {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o711 });
+  const draft = `${file}.${process.pid}.new`;
+  writeFileSync(draft, text, { mode: 0o600, flush: true });
+  try {
+    linkSync(draft, file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+/**
+ * The local master key of the software module, made on first use. It is read by processes that hold
+ * card data, and by nobody else.
+ *
+ * @throws KeyTableFault where the file is not 32 bytes in base64
+ */
+export function softwareMasterKey(file: string): Buffer {
+  if (!existsSync(file)) writeOnce(file, `${randomBytes(masterBytes).toString('base64')}\n`);
+  const key = Buffer.from(readFileSync(file, 'utf8').trim(), 'base64');
+  if (key.length !== masterBytes) throw new KeyTableFault(`${file} is not 32 bytes in base64`);
+  return key;
+}
+
+type Purpose = { readonly usage: KeyUsage; readonly algorithm: KeyAlgorithm };
+
+/** A key of the table is bound to its name too: put under another name, its seal is broken. */
+const placeOf = ({ usage, algorithm }: Purpose, name: string): string =>
+  `hsm-key|${usage}|${algorithm}|${name}`;
+
+const sealedText = (master: Buffer, key: Buffer, purpose: Purpose, name: string): string =>
+  seal(master, key, placeOf(purpose, name)).toString('base64url');
+
+function openedKey(master: Buffer, text: string, purpose: Purpose, name: string): Buffer {
+  try {
+    return openSealed(master, Buffer.from(text, 'base64url'), placeOf(purpose, name));
+  } catch (error) {
+    throw new HsmError('KeyNotFound', 'its seal is broken', error);
+  }
+}
+
+/** @throws HsmError `DataInvalid` where its algorithm knows no key of this length */
+export function demandKeyLength(key: Uint8Array, algorithm: KeyAlgorithm): void {
+  const fits = keyLengths[algorithm].some((length) => length === key.length);
+  if (!fits) throw new HsmError('DataInvalid', 'no key has this length');
+}
+
+/** The line of a key for the file of keys. */
+export function sealedEntry(
+  master: Buffer,
+  key: Buffer,
+  facts: Purpose & { readonly name: string; readonly devices?: readonly string[] },
+): KeyEntry {
+  const { name, usage, algorithm, devices = [] } = facts;
+  demandKeyLength(key, algorithm);
+  const checkValue = keyCheckValue(key, algorithm);
+  const reference = sealedText(master, key, facts, name);
+  return { name, usage, algorithm, checkValue, reference, devices };
+}
+
+/** @throws HsmError `KeyNotFound` where the seal is broken */
+export const keyOfEntry = (master: Buffer, entry: KeyEntry): Buffer =>
+  openedKey(master, entry.reference, entry, entry.name);
+
+const refForm = /^sealed:([A-Za-z]{1,20})\.(Tdes|Aes)\.([A-Za-z0-9_-]{1,400})$/;
+
+/** The text that `importKey` answers: the key itself, sealed. */
+export const sealedRef = (master: Buffer, key: Buffer, purpose: Purpose): string =>
+  `sealed:${purpose.usage}.${purpose.algorithm}.${sealedText(master, key, purpose, '')}`;
+
+/** What such a text holds; nothing where it is the name of a key. */
+export function openRef(master: Buffer, ref: string): (Purpose & { key: Buffer }) | undefined {
+  const [, usage, algorithm, sealed] = refForm.exec(ref) ?? [];
+  if (usage === undefined || algorithm === undefined || sealed === undefined) return undefined;
+  // The seal is bound to both words: others do not open it.
+  const purpose = { usage: usage as KeyUsage, algorithm: algorithm as KeyAlgorithm };
+  return { ...purpose, key: openedKey(master, sealed, purpose, '') };
+}
+
+/** The keys that were brought in by hand; none where there is no file. */
+export const storedEntries = (file: string): readonly KeyEntry[] =>
+  existsSync(file) ? loadKeyTable(file).entries : [];
+
+/** Renamed into place: a killed command leaves the old file or the new one. */
+export function storeEntries(file: string, entries: readonly KeyEntry[]): void {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o711 });
+  const draft = `${file}.${process.pid}.new`;
+  const text = `${JSON.stringify({ keys: entries }, undefined, 2)}\n`;
+  writeFileSync(draft, text, { mode: 0o600, flush: true });
+  renameSync(draft, file);
+}

@@ -1,0 +1,327 @@
+// The software module: what it does, what it refuses, and that nobody puts another key in a key's place.
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { aesCmac, retailMac, wrapKey } from '@switchyard/pin';
+import {
+  aesKsn,
+  blockUnder,
+  hex,
+  keyBytes,
+  longPan,
+  pan,
+  pinIn,
+  type TestKeyName,
+  tdesKsn,
+  terminalBlock,
+  terminalData,
+  testKeys,
+} from '../../../test/hsm-keys.ts';
+import { demoEntries, demoKeys } from './demo-keys.ts';
+import { type KeyEntry, KeyTableFault, keyTableOf, readKeyTable } from './key-table.ts';
+import { createSoftwareHsm } from './software.ts';
+import {
+  sealedEntry,
+  softwareMasterKey,
+  softwareMasterKeyFileIn,
+  storedEntries,
+  storeEntries,
+} from './software-keys.ts';
+import { HsmError, type PinFormat, type PinTranslationRequest } from './types.ts';
+
+const master = Buffer.alloc(32, 'a local master key of the tests!');
+const devices: Record<string, string[]> = { 'bdk-tdes': ['FFFF9876'], 'bdk-aes': ['12345678'] };
+
+function entry(name: TestKeyName): KeyEntry {
+  const [usage, algorithm] = testKeys[name];
+  const facts = { name, usage, algorithm, devices: devices[name] ?? [] };
+  return sealedEntry(master, keyBytes(name), facts);
+}
+
+const entries = (Object.keys(testKeys) as TestKeyName[]).map(entry);
+const table = keyTableOf(entries, 'the table of the tests');
+const hsm = createSoftwareHsm({ table, masterKey: master });
+after(() => hsm.close());
+
+const refused = (code: string) => (error: unknown) => {
+  assert.ok(error instanceof HsmError, String(error));
+  assert.equal(error.code, code);
+  // A message never repeats what was asked.
+  assert.doesNotMatch(error.message, /\d{4}/);
+  return true;
+};
+
+const ask = (given: Partial<PinTranslationRequest> & object) =>
+  hsm.translatePin({
+    scheme: 'DukptTdes',
+    ksn: tdesKsn,
+    inFormat: 0,
+    pinBlock: terminalBlock('ISO0', tdesKsn),
+    pan,
+    outKeyRef: 'zpk',
+    outFormat: 0,
+    ...given,
+  } as PinTranslationRequest);
+
+describe('the software HSM', () => {
+  it('translates what terminals send into the zone of the acquirer', async () => {
+    const cases = [
+      [tdesKsn, 'DukptTdes', 0, 'zpk', 0],
+      [tdesKsn, 'DukptTdes', 0, 'zpk', 3],
+      [tdesKsn, 'DukptTdes', 1, 'zpk', 0],
+      [tdesKsn, 'DukptTdes', 3, 'zpk', 0],
+      [tdesKsn, 'DukptTdes', 0, 'zpk-aes', 4],
+      [tdesKsn, 'DukptTdes', 1, 'zpk-aes', 4],
+      [aesKsn, 'DukptAes', 4, 'zpk-aes', 4],
+      [aesKsn, 'DukptAes', 4, 'zpk', 0],
+      [aesKsn, 'DukptAes', 4, 'zpk', 3],
+    ] as const;
+    for (const [ksn, scheme, inFormat, outKeyRef, outFormat] of cases) {
+      const pinBlock = terminalBlock(`ISO${inFormat}`, ksn, '123456');
+      const answer = await ask({ scheme, ksn, inFormat, pinBlock, outKeyRef, outFormat });
+      assert.equal(answer.outFormat, outFormat);
+      assert.equal(pinIn(answer.pinBlock, outKeyRef, `ISO${outFormat}`), '123456');
+    }
+  });
+
+  it('translates between zones, and from the key that a terminal shares with us', async () => {
+    const zone = { scheme: 'ZoneKey', keyId: 'zpk-other' } as const;
+    const one = await ask({ ...zone, pinBlock: blockUnder('zpk-other', 'ISO0', '98765') });
+    assert.equal(pinIn(one.pinBlock, 'zpk', 'ISO0'), '98765');
+    const terminal = { scheme: 'TerminalKey', keyId: 'tpk' } as const;
+    const other = await ask({ ...terminal, pinBlock: blockUnder('tpk', 'ISO0') });
+    assert.equal(pinIn(other.pinBlock, 'zpk', 'ISO0'), '1234');
+    await assert.rejects(ask({ ...terminal, keyId: 'zpk' }), refused('KeyUsage'));
+  });
+
+  it('takes in a card number of 19 digits, all of it or twelve digits', async () => {
+    const request = { scheme: 'DukptAes', ksn: aesKsn, inFormat: 4, pan: longPan } as const;
+    const pinBlock = terminalBlock('ISO4', aesKsn, '1234', longPan);
+    const { pinBlock: out } = await ask({ ...request, pinBlock, outKeyRef: 'zpk' });
+    assert.equal(pinIn(out, 'zpk', 'ISO0', longPan), '1234');
+    const legacy = createSoftwareHsm({ table, masterKey: master, format4Pan: 'TwelveDigits' });
+    const asked = { ...request, pinBlock, outKeyRef: 'zpk', outFormat: 0 } as const;
+    await assert.rejects(legacy.translatePin(asked), refused('PinBlockInvalid'));
+    await legacy.close();
+  });
+
+  it('keeps to the table of PCI PIN 3-3 and to the ciphers of the formats', async () => {
+    const mixed: [PinFormat, string, 0 | 3 | 4][] = [
+      [0, 'zpk', 4],
+      [0, 'zpk-aes', 0],
+      [0, 'zpk-aes', 3],
+      [4, 'zpk', 0],
+    ];
+    for (const [inFormat, outKeyRef, outFormat] of mixed) {
+      await assert.rejects(ask({ inFormat, outKeyRef, outFormat }), refused('FormatNotAllowed'));
+    }
+    // Format 1 binds no card number: the type forbids it, and so does the module.
+    const toFormat1 = { outFormat: 1 as unknown as 0 };
+    await assert.rejects(ask(toFormat1), refused('FormatNotAllowed'));
+    const aes = { scheme: 'DukptAes', ksn: aesKsn, inFormat: 0 } as const;
+    await assert.rejects(ask(aes), refused('FormatNotAllowed'));
+  });
+
+  it('gives one and the same refusal for every bad block', async () => {
+    const other = terminalBlock('ISO0', 'FFFF9876543210E00002');
+    for (const pinBlock of [
+      other,
+      '00'.repeat(8),
+      '',
+      'zz'.repeat(8),
+      '00'.repeat(16),
+      '0'.repeat(15),
+    ]) {
+      await assert.rejects(ask({ pinBlock }), (error: unknown) => {
+        assert.ok(error instanceof HsmError);
+        assert.equal(error.message, 'PinBlockInvalid');
+        return true;
+      });
+    }
+    await assert.rejects(ask({ pan: '4012345678917' }), refused('PinBlockInvalid'));
+    await assert.rejects(ask({ pan: '' }), refused('PanMismatch'));
+  });
+
+  it('knows its devices, and the counters that no device produces', async () => {
+    const unknown = [
+      'FFFF1111543210E00001',
+      'FFFF9876543210E00000',
+      'FFFF9876543210FFF801',
+      'FFFF',
+    ];
+    for (const ksn of unknown) await assert.rejects(ask({ ksn }), refused('KsnInvalid'));
+    await assert.rejects(ask({ ksn: aesKsn }), refused('KsnInvalid'));
+    await assert.rejects(ask({ keyId: 'bdk-aes' }), refused('KsnInvalid'));
+    await assert.rejects(ask({ keyId: 'none' }), refused('KeyNotFound'));
+    await assert.rejects(ask({ keyId: 'zpk' }), refused('KeyUsage'));
+    await assert.rejects(ask({ outKeyRef: 'none' }), refused('KeyNotFound'));
+    await assert.rejects(ask({ outKeyRef: 'mac' }), refused('KeyUsage'));
+    assert.equal(pinIn((await ask({ keyId: 'bdk-tdes' })).pinBlock, 'zpk', 'ISO0'), '1234');
+    // Sixteen digits: terminals that leave the leading FFFF away.
+    const { pinBlock } = await ask({ ksn: tdesKsn.slice(4) });
+    assert.equal(pinIn(pinBlock, 'zpk', 'ISO0'), '1234');
+  });
+
+  it('decrypts what a device encrypted, and nothing that is not whole', async () => {
+    const clear = Buffer.from(';4012345678909=28121011000000000?'.padEnd(48, '\0'));
+    for (const [ksn, scheme, keyId] of [
+      [tdesKsn, 'DukptTdes', 'bdk-tdes'],
+      [aesKsn, 'DukptAes', 'bdk-aes'],
+    ] as const) {
+      const data = terminalData(ksn, clear);
+      assert.deepEqual(await hsm.decryptData({ scheme, keyId, ksn, data }), clear);
+      const bad = ['', 'xx', data.slice(2), '00'.repeat(5000)];
+      for (const each of bad) {
+        const request = { scheme, keyId, ksn, data: each } as const;
+        await assert.rejects(hsm.decryptData(request), refused('DataInvalid'));
+      }
+      const zone = { scheme, keyId: 'zpk', ksn, data } as const;
+      await assert.rejects(hsm.decryptData(zone), refused('KeyUsage'));
+    }
+  });
+
+  it('makes MACs with keys for MACs', async () => {
+    const data = Buffer.from('a message of a link');
+    const retail = await hsm.mac({ keyRef: 'mac', algorithm: 'Iso9797Alg3', data });
+    assert.deepEqual(retail, retailMac(keyBytes('mac'), data));
+    const cmac = await hsm.mac({ keyRef: 'mac-aes', algorithm: 'AesCmac', data });
+    assert.deepEqual(cmac, aesCmac(keyBytes('mac-aes'), data));
+    const wrong = [
+      ['zpk', 'Iso9797Alg3'],
+      ['mac', 'AesCmac'],
+      ['mac-aes', 'Iso9797Alg3'],
+    ] as const;
+    for (const [keyRef, algorithm] of wrong) {
+      await assert.rejects(hsm.mac({ keyRef, algorithm, data }), refused('KeyUsage'));
+    }
+  });
+
+  it('imports a zone key under its master key, as text that can be stored', async () => {
+    const wrapped = hex(wrapKey(keyBytes('zmk'), keyBytes('zpk-other'), 'Tdes'));
+    const request = {
+      wrappingKeyRef: 'zmk',
+      wrapped,
+      usage: 'ZonePin',
+      algorithm: 'Tdes',
+    } as const;
+    const checkValue = entry('zpk-other').checkValue;
+    const imported = await hsm.importKey({ ...request, checkValue });
+    assert.equal(imported.checkValue, checkValue);
+    assert.ok(!imported.keyRef.includes(hex(keyBytes('zpk-other'))));
+    const facts = await hsm.checkKey(imported.keyRef);
+    assert.deepEqual(facts, { checkValue, usage: 'ZonePin', algorithm: 'Tdes' });
+    const { pinBlock } = await ask({ outKeyRef: imported.keyRef });
+    assert.equal(pinIn(pinBlock, 'zpk-other', 'ISO0'), '1234');
+    await assert.rejects(
+      hsm.mac({ keyRef: imported.keyRef, algorithm: 'Iso9797Alg3', data: Buffer.alloc(8) }),
+      refused('KeyUsage'),
+    );
+    // The words of the text are sealed with the key: it is not made a key for something else.
+    const turned = imported.keyRef.replace('ZonePin', 'Mac');
+    await assert.rejects(hsm.checkKey(turned), refused('KeyNotFound'));
+    for (const wrong of ['000000', '00']) {
+      await assert.rejects(
+        hsm.importKey({ ...request, checkValue: wrong }),
+        refused('DataInvalid'),
+      );
+    }
+    await assert.rejects(hsm.importKey({ ...request, wrapped: '0011' }), refused('DataInvalid'));
+    const zone = hsm.importKey({ ...request, wrappingKeyRef: 'zpk' });
+    await assert.rejects(zone, refused('KeyUsage'));
+  });
+});
+
+describe('the table of keys', () => {
+  it('does not take a key whose seal or check value is another', () => {
+    const zpk = entry('zpk');
+    const open = (changed: KeyEntry) =>
+      createSoftwareHsm({ table: keyTableOf([changed], 'it'), masterKey: master });
+    const substituted = { ...zpk, reference: entry('zpk-other').reference };
+    assert.throws(() => open(substituted), KeyTableFault);
+    assert.throws(() => open({ ...zpk, usage: 'Mac' }), KeyTableFault);
+    assert.throws(() => open({ ...zpk, name: 'zpk-2' }), KeyTableFault);
+    assert.throws(() => open({ ...zpk, checkValue: '000000' }), /another check value/);
+    const elsewhere = { table: keyTableOf([zpk], 'it'), masterKey: Buffer.alloc(32, 7) };
+    assert.throws(() => createSoftwareHsm(elsewhere), KeyTableFault);
+  });
+
+  it('names every fault of its file, and no key', () => {
+    const line = {
+      name: 'a',
+      usage: 'ZonePin',
+      algorithm: 'Tdes',
+      checkValue: '0A1B2C',
+      reference: 'r',
+    };
+    const text = (...keys: object[]) => JSON.stringify({ keys });
+    assert.equal(readKeyTable(text(line), 'it').named('a')?.checkValue, '0A1B2C');
+    const wrong = {
+      ...line,
+      usage: 'Pin',
+      algorithm: 'Des',
+      checkValue: '0a',
+      secret: 1,
+      devices: ['FFFF'],
+    };
+    assert.throws(
+      () => readKeyTable(text(line, wrong), 'it'),
+      /key 2 has a member secret; key 2 needs a usage.*; key 2 needs an algorithm.*; key 2 needs a checkValue.*; key 2 has devices/,
+    );
+    assert.throws(() => readKeyTable(text(line, line), 'it'), /names a twice/);
+    const base = { ...line, usage: 'BaseDerivation', devices: ['FFFF98'] };
+    const twice = text(base, { ...base, name: 'b' });
+    assert.throws(() => readKeyTable(twice, 'it'), /gives the devices FFFF98 two keys/);
+    const nested = text(base, { ...base, name: 'b', devices: ['FFFF9876'] });
+    const longest = readKeyTable(nested, 'it');
+    assert.equal(longest.ofDevice('FFFF9876543210E00000')?.name, 'b');
+    assert.equal(longest.ofDevice('FFFF9811543210E00000')?.name, 'a');
+    assert.equal(longest.ofDevice('FFFF1111543210E00000'), undefined);
+    for (const bad of ['', '[]', '{"keys":{}}']) {
+      assert.throws(() => readKeyTable(bad, 'it'), KeyTableFault);
+    }
+  });
+});
+
+describe('the files of the software HSM', () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'switchyard-hsm-'));
+  after(() => rmSync(dataDir, { recursive: true, force: true }));
+
+  it('are for their owner alone, and hold no key in the clear', () => {
+    const file = softwareMasterKeyFileIn(dataDir);
+    const made = softwareMasterKey(file);
+    assert.deepEqual(softwareMasterKey(file), made);
+    assert.equal(statSync(file).mode & 0o777, 0o600);
+    const keys = join(dataDir, 'keys.json');
+    assert.deepEqual(storedEntries(keys), []);
+    storeEntries(keys, entries);
+    assert.equal(statSync(keys).mode & 0o777, 0o600);
+    assert.deepEqual(storedEntries(keys), entries);
+    const text = readFileSync(keys, 'utf8').toUpperCase();
+    for (const name of Object.keys(testKeys) as TestKeyName[]) {
+      assert.ok(!text.includes(hex(keyBytes(name))));
+    }
+    writeFileSync(join(dataDir, 'short.key'), 'AAAA');
+    assert.throws(() => softwareMasterKey(join(dataDir, 'short.key')), KeyTableFault);
+  });
+
+  it('give the demo its keys, the same at every start', async () => {
+    const keys = demoKeys(dataDir);
+    const made = softwareMasterKey(softwareMasterKeyFileIn(dataDir));
+    const demoTable = keyTableOf(demoEntries(made), 'the demo');
+    const demo = createSoftwareHsm({ table: demoTable, masterKey: made });
+    for (const { name } of demoTable.entries) {
+      assert.deepEqual(keys.key(name as 'demo-zpk'), demoKeys(dataDir).key(name as 'demo-zpk'));
+    }
+    for (const scheme of ['DukptTdes', 'DukptAes'] as const) {
+      const one = keys.deviceKey('10000001', scheme);
+      assert.notEqual(one.ksn, keys.deviceKey('10000002', scheme).ksn);
+      assert.equal(one.ksn.length, scheme === 'DukptTdes' ? 20 : 24);
+      const entryHere = demoTable.ofDevice(one.ksn);
+      assert.equal(entryHere?.name, one.keyId);
+      assert.equal(one.baseDerivationKey, hex(keys.key(one.keyId)));
+    }
+    await demo.close();
+  });
+});

@@ -1,0 +1,189 @@
+// The software module, for demo and test alone: keys and clear PINs pass through this process.
+import { timingSafeEqual } from 'node:crypto';
+import {
+  aesCmac,
+  decryptDukptData,
+  type Format4Pan,
+  keyCheckValue,
+  PinError,
+  type PinErrorCode,
+  type PinKey,
+  retailMac,
+  translatePin,
+  unwrapKey,
+} from '@switchyard/pin';
+import { LRUCache } from 'lru-cache';
+import { type KeyEntry, type KeyTable, KeyTableFault } from './key-table.ts';
+import {
+  blockFormatOf,
+  demandCheckValue,
+  demandData,
+  demandHex,
+  demandKey,
+  demandTranslation,
+  openingKeyOf,
+} from './request-rules.ts';
+import { demandKeyLength, keyOfEntry, openRef, sealedRef } from './software-keys.ts';
+import {
+  HsmError,
+  type HsmErrorCode,
+  type KeyAlgorithm,
+  type KeyFacts,
+  type KeyUsage,
+  type MacAlgorithm,
+  type OpenableHsm,
+} from './types.ts';
+
+export type SoftwareHsmDeps = {
+  readonly table: KeyTable;
+  /** Under which the keys of the table are sealed. */
+  readonly masterKey: Buffer;
+  readonly format4Pan?: Format4Pan;
+};
+
+/** Zone keys that came over a link and are in use; more of them are opened again. */
+const openedRefsMax = 1000;
+
+const codes: Readonly<Record<PinErrorCode, HsmErrorCode>> = {
+  key_invalid: 'KeyUsage',
+  ksn_invalid: 'KsnInvalid',
+  pan_invalid: 'PanMismatch',
+  pin_invalid: 'PinBlockInvalid',
+  pin_block_invalid: 'PinBlockInvalid',
+  data_invalid: 'DataInvalid',
+  format_not_allowed: 'FormatNotAllowed',
+};
+
+/** What goes wrong in the arithmetic, in the words of the port. */
+async function inWordsOfThePort<Result>(work: () => Result): Promise<Result> {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof PinError) throw new HsmError(codes[error.code]);
+    throw error;
+  }
+}
+
+const macAlgorithmOf = { AesCmac: 'Aes', Iso9797Alg3: 'Tdes' } as const;
+const macs = { AesCmac: aesCmac, Iso9797Alg3: retailMac } as const satisfies Readonly<
+  Record<MacAlgorithm, unknown>
+>;
+
+/** The sender's key or bytes are wrong, and not one of ours. */
+function unwrapped(wrapping: Buffer, bytes: Buffer, algorithm: KeyAlgorithm): Buffer {
+  try {
+    return unwrapKey(wrapping, bytes, algorithm);
+  } catch (error) {
+    if (error instanceof PinError) throw new HsmError('DataInvalid', 'it does not unwrap');
+    throw error;
+  }
+}
+
+type HeldKey = Omit<KeyFacts, 'checkValue'> & { readonly key: Buffer };
+
+/** Equal, however long the comparison takes: a check value is no secret, and a habit is one. */
+const isSame = (one: string, other: string): boolean =>
+  one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other));
+
+function openTable(table: KeyTable, masterKey: Buffer): ReadonlyMap<string, HeldKey> {
+  return new Map(
+    table.entries.map((entry: KeyEntry) => {
+      const { usage, algorithm, name } = entry;
+      let key: Buffer;
+      try {
+        key = keyOfEntry(masterKey, entry);
+      } catch (error) {
+        throw new KeyTableFault(`the key ${name} is not ours: its seal is broken`, {
+          cause: error,
+        });
+      }
+      if (!isSame(keyCheckValue(key, algorithm), entry.checkValue)) {
+        throw new KeyTableFault(`the key ${name} has another check value than its entry`);
+      }
+      return [name, { usage, algorithm, key }];
+    }),
+  );
+}
+
+/**
+ * @throws KeyTableFault where a key does not open, or has another check value than its entry
+ * @example const hsm = createSoftwareHsm({ table, masterKey });
+ */
+export function createSoftwareHsm(deps: SoftwareHsmDeps): OpenableHsm {
+  const { table, masterKey, format4Pan = 'Full' } = deps;
+  const held = openTable(table, masterKey);
+  const opened = new LRUCache<string, HeldKey>({
+    max: openedRefsMax,
+    dispose: ({ key }) => void key.fill(0),
+  });
+
+  function find(ref: string): HeldKey {
+    const standing = held.get(ref) ?? opened.get(ref);
+    if (standing !== undefined) return standing;
+    const found = openRef(masterKey, ref);
+    if (found === undefined) throw new HsmError('KeyNotFound');
+    opened.set(ref, found);
+    return found;
+  }
+
+  function demand(ref: string, usage: KeyUsage): HeldKey {
+    const found = find(ref);
+    if (found.usage !== usage) throw new HsmError('KeyUsage');
+    return found;
+  }
+
+  const keyOf = ({ name }: KeyEntry): Buffer => find(name).key;
+
+  return {
+    // The check values were compared while it was made: it has its keys at hand.
+    start: async () => {},
+    translatePin: (request) =>
+      inWordsOfThePort(() => {
+        const { entry, ksn } = openingKeyOf(table, request);
+        const zone = demand(request.outKeyRef, 'ZonePin');
+        const block = demandTranslation(request, entry, zone);
+        const { inFormat, outFormat, pan } = request;
+        const under: PinKey =
+          ksn === undefined
+            ? { scheme: 'Zone', key: keyOf(entry) }
+            : { scheme: 'Dukpt', baseKey: keyOf(entry), ksn };
+        const to = { format: blockFormatOf(outFormat), key: zone.key };
+        const format = blockFormatOf(inFormat);
+        const sealed = translatePin({ block, format, under, pan, to, format4Pan });
+        return { pinBlock: sealed.toString('hex').toUpperCase(), outFormat };
+      }),
+    decryptData: (request) =>
+      inWordsOfThePort(() => {
+        const { entry, ksn = '' } = openingKeyOf(table, request);
+        return decryptDukptData({ baseKey: keyOf(entry), ksn, data: demandData(request) });
+      }),
+    mac: ({ keyRef, algorithm, data }) =>
+      inWordsOfThePort(() => {
+        const held = demand(keyRef, 'Mac');
+        if (held.algorithm !== macAlgorithmOf[algorithm]) throw new HsmError('KeyUsage');
+        return macs[algorithm](held.key, data);
+      }),
+    importKey: ({ wrappingKeyRef, wrapped, checkValue, usage, algorithm }) =>
+      inWordsOfThePort(() => {
+        const wrapping = demandKey(table, wrappingKeyRef, 'KeyEncryption');
+        const bytes = demandHex(wrapped, 'DataInvalid');
+        const key = unwrapped(keyOf(wrapping), bytes, wrapping.algorithm);
+        demandKeyLength(key, algorithm);
+        const own = keyCheckValue(key, algorithm);
+        demandCheckValue(checkValue, own);
+        const keyRef = sealedRef(masterKey, key, { usage, algorithm });
+        key.fill(0);
+        return { keyRef, checkValue: own };
+      }),
+    checkKey: (keyRef) =>
+      inWordsOfThePort(() => {
+        const { key, usage, algorithm } = find(keyRef);
+        return { checkValue: keyCheckValue(key, algorithm), usage, algorithm };
+      }),
+    health: async () => 'up',
+    async close() {
+      opened.clear();
+      for (const { key } of held.values()) key.fill(0);
+    },
+  };
+}
