@@ -1,4 +1,4 @@
-/** Faults of chip and track data: a closed list of codes, and never a value. */
+/** Faults of chip and track data and of codes: a closed list of codes, and never a value. */
 
 /**
  * The codes of {@link EmvError}.
@@ -18,6 +18,13 @@ export const emvErrorCodes = [
   'pan_missing',
   'expiry_missing',
   'track_invalid',
+  'code_too_long',
+  'code_format_unknown',
+  'code_truncated',
+  'code_object_invalid',
+  'code_object_repeated',
+  'code_object_missing',
+  'code_check_sum_wrong',
 ] as const;
 
 /**

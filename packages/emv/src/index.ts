@@ -1,8 +1,11 @@
-/** Chip data, tracks and card numbers: reading, checking, masking. */
+/** Chip data, tracks, card numbers and payment codes: reading, checking, masking. */
 export * from './chip.ts';
 export * from './errors.ts';
 export * from './issuer-response.ts';
 export * from './pan.ts';
+export * from './qr/check-sum.ts';
+export * from './qr/consumer-code.ts';
+export * from './qr/merchant-code.ts';
 export * from './schemes.ts';
 export * from './tags.ts';
 export { caKeyCheckSum } from './terminal-parameters/ca-key.ts';
