@@ -35,7 +35,7 @@ import {
 import { createProvisioning, type Provisioning, type UserDomains } from './provisioning/index.ts';
 import { registerReferenceRoutes } from './reference/index.ts';
 import { registerUsers } from './users/index.ts';
-import { createVault } from './vault/index.ts';
+import { createHsm, createVault } from './vault/index.ts';
 
 type DeviceLookups = Pick<IdentityDeps, 'findDevice' | 'findHardware' | 'nameMerchant'>;
 
@@ -151,19 +151,20 @@ function createCardRooms({ settings }: HouseDeps, given: CardRoomsDeps) {
   const { masterKey, hosts, ...parts } = given;
   const { database, clock, ids, log, metrics, provisioning } = parts;
   const vault = createVault({ database, clock, ids, masterKey });
+  const hsm = createHsm({ settings, log, metrics, clock });
   const acquiring = createAcquiring({
-    ...{ hosts, database, clock, log, metrics },
+    ...{ hosts, database, clock, log, metrics, hsm },
     timeoutMs: settings.acquirerTimeoutMs,
     loadLinks: provisioning.linksToOpen,
     unfinishedLinks: () => payments.unfinishedLinks(),
     onLateAnswer: (late) => payments.lateAnswer(late),
   });
   const payments: Payments = createPayments({
-    ...{ ...parts, acquiring, vault },
+    ...{ ...parts, acquiring, vault, hsm },
     failPoints: createFailPoints(settings.failPoint),
     acquirerTimeoutMs: settings.acquirerTimeoutMs,
   });
-  return { vault, acquiring, payments };
+  return { vault, hsm, acquiring, payments };
 }
 
 /** Who manages people, and how organisations and their first users come in. */
@@ -210,7 +211,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
     valueRules: emvValueRules({ allowsTestKeys: settings.environment !== 'production' }),
     baseUrl: settings.baseUrl,
   });
-  const { vault, acquiring, payments } = createCardRooms(deps, {
+  const { vault, hsm, acquiring, payments } = createCardRooms(deps, {
     ...{ database, clock, ids, log, metrics, jobs, provisioning, hosts, audit, masterKey },
   });
   const http = await createHttp({
@@ -249,6 +250,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
     openLinks: acquiring.openLinks,
     async start() {
       await mail.open();
+      await hsm.start();
       await acquiring.start();
       payments.start();
       jobs.start();
@@ -261,6 +263,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
       await payments.stop();
       await jobs.stop();
       await acquiring.close();
+      await hsm.close();
       await outbox.stop();
       await vault.drain();
       await identity.close();
