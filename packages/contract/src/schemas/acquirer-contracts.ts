@@ -4,6 +4,7 @@
  * Source of the numbers: ISO 8583:1987, data elements 18, 32, 41 and 42.
  */
 import { type Static, Type } from 'typebox';
+import { httpJson, signingKeys } from './acquirer-http.ts';
 import {
   closed,
   commonAnswer,
@@ -18,7 +19,7 @@ const merchantId = identifier('The merchant.');
 const acquirerLinkId = identifier('The acquirer link.');
 const contractId = identifier('The acquirer contract.');
 
-const adapter = Type.Enum(['Iso8583Host'], {
+const adapter = Type.Enum(['Iso8583Host', 'HttpJson'], {
   default: 'Iso8583Host',
   description: 'How the acquirer is spoken to.',
 });
@@ -96,6 +97,7 @@ const acquirerLinkInput = {
     examples: ['100001'],
   }),
   ...hostMembers,
+  httpJson: Type.Optional(httpJson),
 };
 
 /**
@@ -115,7 +117,7 @@ export type AcquirerLinkInput = Static<typeof AcquirerLinkInput>;
  */
 export const AcquirerLinkReplacement = replacement(
   acquirerLinkInput,
-  { acquirerLinkId },
+  { acquirerLinkId, signingKeys },
   'An acquirer link as it is replaced.',
 );
 
@@ -133,8 +135,7 @@ export const AcquirerLink = closed(
     ...commonAnswer,
     adapter,
     tls: Type.Boolean(),
-    dialect: Type.String(),
-    connections: Type.Integer(),
+    signingKeys: Type.Optional(signingKeys),
   },
   'An acquirer link: where and how an acquirer is reached.',
 );

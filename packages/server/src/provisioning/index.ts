@@ -16,6 +16,7 @@ import { createAcquirerLinks, createLinkDirectory, type LinkToOpen } from './acq
 import { registerBulkRoutes } from './bulk/routes.ts';
 import { createBulk } from './bulk/run.ts';
 import { createDeviceFinder, type FoundDevice } from './find-device.ts';
+import type { LinkSigningKeys } from './http-links.ts';
 import { createLogicalDevices, type LogicalDevices } from './logical-devices.ts';
 import { createMerchants } from './merchants.ts';
 import { createOrganizations, createOrganizationsBelow } from './organizations.ts';
@@ -59,6 +60,8 @@ export type ProvisioningDeps = {
   readonly tills?: () => TillApplications;
   /** The names of the hosts' tables; left out, those that are built in. */
   readonly dialects?: () => readonly string[];
+  /** Left out, no acquirer link shows the keys that the platform signs with. */
+  readonly signingKeys?: LinkSigningKeys;
   /** Left out, no organisation has a user domain: for tests of other things. */
   readonly userDomains?: UserDomains;
 };
@@ -130,7 +133,10 @@ export function createProvisioning(given: ProvisioningDeps): Provisioning {
     logicalDevices: createLogicalDevices(deps),
     physicalDevices: createPhysicalDevices(deps),
     pointsOfSale: createPointsOfSale(deps, tills),
-    acquirerLinks: createAcquirerLinks(deps, given.dialects ?? (() => builtInHostNames)),
+    acquirerLinks: createAcquirerLinks(deps, {
+      dialects: given.dialects ?? (() => builtInHostNames),
+      signingKeys: given.signingKeys,
+    }),
     acquirerContracts: createAcquirerContracts(deps),
   };
   const search = createSearch(database);

@@ -71,6 +71,7 @@ export const acquirerLinks: Table = {
     'zone_pin_key',
     'mac_key',
     'zone_master_key',
+    'http_json',
   ],
   uniques: { acquirer_links_name: 'name' },
 };

@@ -1,0 +1,151 @@
+// One call to an HTTP/JSON acquirer, with exact knowledge of whether any of it may have left.
+import { type ClientRequest, type IncomingMessage, Agent as PlainAgent, request } from 'node:http';
+import { request as requestTls, Agent as TlsAgent } from 'node:https';
+import type { Socket } from 'node:net';
+import type { ReceivedAnswer } from './signatures.ts';
+
+export type CallResult =
+  | { result: 'Answered'; answer: ReceivedAnswer }
+  | { result: 'NotSent'; reason: string }
+  | { result: 'Timeout' }
+  | { result: 'ConnectionLost' };
+
+export type Call = {
+  path: string;
+  headers: Readonly<Record<string, string>>;
+  body: string;
+  timeoutMs: number;
+  /** Called once the bytes are with the system. */
+  onSent?: (() => void) | undefined;
+  /** Gets an answer that came after its time, as long as somebody still listens for it. */
+  onLate?: ((answer: ReceivedAnswer) => void) | undefined;
+};
+
+export type Calls = { post(call: Call): Promise<CallResult>; close(): void };
+
+type Options = { host: string; port: number; tls: boolean; lateMs: number };
+
+const connectionsMax = 64;
+const freeConnectionsMax = 16;
+/** Below the five seconds after which many servers hang up: the first to hang up is never wrong. */
+const idleMs = 4000;
+/** Who does not take a connection in this time is not there; nothing was sent. */
+const connectTimeoutMs = 3000;
+const answerBytesMax = 65_536;
+/** Late answers that are listened for at a time. */
+const lateMax = 1000;
+
+async function read(incoming: IncomingMessage): Promise<ReceivedAnswer> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of incoming as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > answerBytesMax) throw new Error('the answer is too long');
+    chunks.push(chunk);
+  }
+  const body = Buffer.concat(chunks);
+  return { status: incoming.statusCode ?? 0, headers: incoming.headers, body };
+}
+
+/** Calls back once bytes can leave: on a connection that is kept open that is at once. */
+function whenOpen(socket: Socket, tls: boolean, isReused: boolean, opened: () => void): void {
+  if (isReused) opened();
+  else socket.once(tls ? 'secureConnect' : 'connect', opened);
+}
+
+/** @example const calls = createCalls({ host, port, tls: true, lateMs: 10_000 }); */
+export function createCalls(options: Options): Calls {
+  const { host, port, tls } = options;
+  const pool = {
+    keepAlive: true,
+    maxSockets: connectionsMax,
+    maxFreeSockets: freeConnectionsMax,
+    timeout: idleMs,
+  };
+  const agent = tls ? new TlsAgent({ ...pool, minVersion: 'TLSv1.2' }) : new PlainAgent(pool);
+  const late = new Set<ClientRequest>();
+
+  function listenOn(sent: ClientRequest): void {
+    if (late.size >= lateMax) {
+      sent.destroy();
+      return;
+    }
+    late.add(sent);
+    const timer = setTimeout(() => sent.destroy(), options.lateMs);
+    sent.once('close', () => {
+      clearTimeout(timer);
+      late.delete(sent);
+    });
+  }
+
+  function post(call: Call): Promise<CallResult> {
+    const { promise, resolve } = Promise.withResolvers<CallResult>();
+    let hasLeft = false;
+    let isDone = false;
+    const sent = (tls ? requestTls : request)({
+      ...{ host, port, agent, method: 'POST', path: call.path },
+      headers: {
+        'content-type': 'application/json',
+        'content-length': String(Buffer.byteLength(call.body)),
+        accept: 'application/json',
+        ...call.headers,
+      },
+    });
+
+    function settle(result: CallResult): void {
+      if (isDone) return;
+      isDone = true;
+      clearTimeout(timer);
+      clearTimeout(connecting);
+      resolve(result);
+    }
+
+    function giveUp(reason: string): void {
+      if (hasLeft) return;
+      settle({ result: 'NotSent', reason });
+      sent.destroy();
+    }
+
+    const connecting = setTimeout(
+      () => giveUp('no connection'),
+      Math.min(connectTimeoutMs, call.timeoutMs),
+    );
+    const timer = setTimeout(() => {
+      giveUp('no connection');
+      if (isDone) return;
+      settle({ result: 'Timeout' });
+      if (call.onLate === undefined) sent.destroy();
+      else listenOn(sent);
+    }, call.timeoutMs);
+
+    sent.on('socket', (socket) => {
+      whenOpen(socket, tls, sent.reusedSocket, () => {
+        hasLeft = true;
+        clearTimeout(connecting);
+      });
+    });
+    sent.on('response', (incoming) => {
+      read(incoming).then(
+        (answer) => {
+          if (isDone) call.onLate?.(answer);
+          else settle({ result: 'Answered', answer });
+        },
+        () => settle({ result: 'ConnectionLost' }),
+      );
+    });
+    sent.on('error', (error) => {
+      if (hasLeft) settle({ result: 'ConnectionLost' });
+      else settle({ result: 'NotSent', reason: error.message });
+    });
+    sent.end(call.body, call.onSent);
+    return promise;
+  }
+
+  return {
+    post,
+    close() {
+      for (const each of late) each.destroy();
+      agent.destroy();
+    },
+  };
+}

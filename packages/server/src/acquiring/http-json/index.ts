@@ -1,0 +1,166 @@
+// The adapter for acquirers that speak HTTP and JSON after the published acquirer SPI (ADR 0033).
+import { randomBytes } from 'node:crypto';
+import { type Clock, isLoopbackHost, isoTime, type Log, pause } from '../../platform/index.ts';
+import type {
+  AcquirerConnection,
+  AcquirerOutcome,
+  AcquirerRequest,
+  HttpJsonLink,
+  LateAnswer,
+} from '../types.ts';
+import { createCalls } from './calls.ts';
+import { type Asked, createExchange, type Exchange } from './exchange.ts';
+import { type GenuineAnswer, type SpiMessage, spiOutcomeOf, toSpiMessage } from './messages.ts';
+import { createReadiness } from './readiness.ts';
+import { createAnswerVerifier, type LinkSigner } from './signatures.ts';
+
+export { createLinkSigners, type LinkSigners } from './link-signers.ts';
+
+type Deps = {
+  link: HttpJsonLink;
+  signer: LinkSigner;
+  timeoutMs: number;
+  clock: Clock;
+  log: Log;
+  onLateAnswer: (late: LateAnswer) => void;
+  onState?: ((available: boolean) => void) | undefined;
+};
+
+/** Messages under way at a time; what comes beyond is told that nothing was sent. */
+const inFlightMax = 5000;
+const enquireEveryMs = 250;
+/** Less time than this is not worth a question. */
+const enquiryLeastMs = 100;
+const echoTimeoutMs = 5000;
+const nonceBytes = 16;
+const drainLookMs = 20;
+
+/** Asks what became of a message until it is known or time is up; undefined where it stays unknown. */
+async function enquire(
+  exchange: Exchange,
+  clock: Clock,
+  asked: SpiMessage,
+  until: number,
+): Promise<AcquirerOutcome | undefined> {
+  const { messageId } = asked;
+  for (;;) {
+    const timeoutMs = until - clock.now();
+    if (timeoutMs < enquiryLeastMs) return undefined;
+    const found = await exchange.ask('/v1/enquiries', { messageId }, { timeoutMs });
+    if (found.result === 'Answered') {
+      // It may still be on its way there: only a reversal makes sure.
+      if (found.genuine.answer.outcome === 'NotFound') return undefined;
+      const outcome = spiOutcomeOf(asked, found.genuine);
+      if (outcome !== 'Pending' && outcome.outcome !== 'NotSent') return outcome;
+    }
+    await pause(Math.min(enquireEveryMs, Math.max(0, until - clock.now())));
+  }
+}
+
+/** Only what says something about the payment is told of, and a decline that comes late does too. */
+function lateCode(asked: SpiMessage, late: GenuineAnswer): string | undefined {
+  const outcome = spiOutcomeOf(asked, late);
+  if (outcome === 'Pending') return undefined;
+  return 'responseCode' in outcome ? outcome.responseCode : undefined;
+}
+
+/**
+ * Attaches an acquirer that speaks HTTP and JSON.
+ *
+ * @throws Error where the link leaves loopback without TLS, or one of its keys is none
+ * @example const connection = connectHttpJson({ link, signer, timeoutMs: 10_000, clock, log, onLateAnswer });
+ */
+export function connectHttpJson(deps: Deps): AcquirerConnection {
+  const { clock, log, timeoutMs } = deps;
+  const { settings, name } = deps.link;
+  const tls = settings.tls === true;
+  if (!tls && !isLoopbackHost(settings.host)) {
+    throw new Error(`The acquirer link ${name} leaves loopback and needs TLS.`);
+  }
+  const calls = createCalls({ host: settings.host, port: settings.port, tls, lateMs: timeoutMs });
+  const exchange = createExchange({
+    ...{ calls, clock, signer: deps.signer },
+    verifier: createAnswerVerifier(settings.acquirerKeys),
+    nonce: () => randomBytes(nonceBytes).toString('base64url'),
+    prefix: settings.path ?? '',
+  });
+  const readiness = createReadiness({
+    echo: () => exchange.echo(isoTime(clock.now()), Math.min(timeoutMs, echoTimeoutMs)),
+    onChange(isReady) {
+      if (isReady) log.info({ host: settings.host, port: settings.port }, 'the acquirer is ready');
+      else log.warn({ host: settings.host, port: settings.port }, 'the acquirer is away');
+      deps.onState?.(isReady && !isClosed);
+    },
+  });
+  let inFlight = 0;
+  let isClosed = false;
+
+  async function outcomeOf(
+    message: SpiMessage,
+    asked: Asked,
+    until: number,
+  ): Promise<AcquirerOutcome> {
+    switch (asked.result) {
+      case 'NotSent':
+        readiness.lost();
+        return { outcome: 'NotSent', reason: asked.reason };
+      case 'Timeout':
+        readiness.doubt();
+        return { outcome: 'Unknown', reason: 'Timeout' };
+      case 'NotGenuine':
+        log.warn({ messageId: message.messageId }, 'an answer is not what the acquirer signs');
+        return { outcome: 'Unknown', reason: 'InvalidResponse' };
+      case 'ConnectionLost': {
+        readiness.doubt();
+        const found = await enquire(exchange, clock, message, until);
+        return found ?? { outcome: 'Unknown', reason: 'ConnectionLost' };
+      }
+      case 'Answered': {
+        readiness.seen();
+        const outcome = spiOutcomeOf(message, asked.genuine);
+        if (outcome !== 'Pending') return outcome;
+        const found = await enquire(exchange, clock, message, until);
+        return found ?? { outcome: 'Unknown', reason: 'Timeout' };
+      }
+    }
+  }
+
+  async function send(request: AcquirerRequest, onSent?: () => void): Promise<AcquirerOutcome> {
+    const until = clock.now() + timeoutMs;
+    const sentAt = isoTime(clock.now());
+    const { path, message } = toSpiMessage(request, settings.institutionId, sentAt);
+    const { organizationId, transactionId, kind } = request;
+    const asked = await exchange.ask(path, message, {
+      timeoutMs,
+      onSent,
+      onLate(late) {
+        const responseCode = lateCode(message, late);
+        if (responseCode === undefined) return;
+        deps.onLateAnswer({ organizationId, transactionId, kind, responseCode });
+      },
+    });
+    return outcomeOf(message, asked, until);
+  }
+
+  return {
+    available: () => readiness.isReady() && !isClosed,
+    zonePinKey: () => settings.zonePinKey,
+    async send(request, onSent) {
+      if (isClosed || !readiness.isReady()) return { outcome: 'NotSent', reason: 'not ready' };
+      if (inFlight >= inFlightMax) return { outcome: 'NotSent', reason: 'busy' };
+      inFlight += 1;
+      try {
+        return await send(request, onSent);
+      } finally {
+        inFlight -= 1;
+      }
+    },
+    async close() {
+      isClosed = true;
+      readiness.stop();
+      const until = clock.now() + timeoutMs;
+      while (inFlight > 0 && clock.now() < until) await pause(drainLookMs);
+      calls.close();
+    },
+  };
+}

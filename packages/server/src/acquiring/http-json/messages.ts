@@ -1,0 +1,184 @@
+// Turns a request into a message of the acquirer SPI and its answer into an outcome; no network here.
+import {
+  responseCodeFacts,
+  type SpiAnswer,
+  type SpiCapture,
+  type SpiPath,
+  type SpiPayment,
+  type SpiRefund,
+  type SpiReversal,
+} from '@switchyard/contract';
+import type {
+  AcquirerOutcome,
+  AcquirerReference,
+  AcquirerRequest,
+  AcquirerRequestKind,
+} from '../types.ts';
+
+export type SpiMessage = SpiPayment | SpiCapture | SpiRefund | SpiReversal;
+
+const paths: Readonly<Record<AcquirerRequestKind, SpiPath>> = {
+  Authorization: '/v1/payments',
+  Sale: '/v1/payments',
+  OfflineSale: '/v1/payments',
+  Capture: '/v1/captures',
+  Refund: '/v1/refunds',
+  Reversal: '/v1/reversals',
+};
+
+/** One transaction uses one terminal, whose reference numbers count up: together they are unique. */
+const messageIdOf = (transactionId: string, { rrn }: AcquirerReference) =>
+  `${transactionId}-${rrn}`;
+
+function headOf(request: AcquirerRequest, institutionId: string, sentAt: string) {
+  const { reference, transactionId } = request;
+  return {
+    messageId: messageIdOf(transactionId, reference),
+    repeat: request.repeat,
+    transactionId,
+    sentAt,
+    institutionId,
+    merchantId: request.merchantNumber,
+    mcc: request.mcc,
+    terminalId: reference.terminalId,
+    traceNumber: reference.stan,
+    retrievalReference: reference.rrn,
+    localTime: reference.localTime,
+    localDate: reference.localDate,
+    amount: request.amount,
+    currency: request.currency,
+  };
+}
+
+function cardOf({ card, panSequence, sensitive }: AcquirerRequest): SpiPayment['card'] {
+  return {
+    number: card.pan,
+    expiry: card.expiry,
+    ...(panSequence === undefined ? {} : { sequence: panSequence }),
+    ...(sensitive?.track2 === undefined ? {} : { track2: sensitive.track2 }),
+    ...(sensitive?.securityCode === undefined ? {} : { securityCode: sensitive.securityCode }),
+  };
+}
+
+function offlineOf({ authorizedAt, authorizationCode }: AcquirerRequest) {
+  if (authorizedAt === undefined) return {};
+  const code = authorizationCode === undefined ? {} : { authorizationCode };
+  return { offline: { authorizedAt, ...code } };
+}
+
+function paymentMembers(request: AcquirerRequest, kind: SpiPayment['kind']) {
+  const { chipData, amounts, addressCheck, sensitive } = request;
+  return {
+    kind,
+    entryMode: request.entryMode,
+    isRemoteOrder: request.isRemoteOrder ?? false,
+    card: cardOf(request),
+    ...offlineOf(request),
+    ...(sensitive?.pin === undefined ? {} : { pin: sensitive.pin }),
+    ...(chipData === undefined ? {} : { chipData }),
+    ...(amounts === undefined ? {} : { amounts }),
+    ...(addressCheck === undefined ? {} : { addressCheck }),
+  };
+}
+
+function followMembers({ transactionId, original, authorizationCode }: AcquirerRequest) {
+  if (original === undefined) throw new Error('what follows a sale names it');
+  return {
+    original: messageIdOf(transactionId, original),
+    ...(authorizationCode === undefined ? {} : { authorizationCode }),
+  };
+}
+
+function reversalMembers({ remainingAmount, reversalReason, chipData }: AcquirerRequest) {
+  return {
+    ...(remainingAmount === undefined ? {} : { remainingAmount }),
+    ...(reversalReason === undefined ? {} : { reason: reversalReason }),
+    ...(chipData === undefined ? {} : { chipData }),
+  };
+}
+
+/** Where a request goes and what is said there; card data goes with a payment alone. */
+export function toSpiMessage(
+  request: AcquirerRequest,
+  institutionId: string,
+  sentAt: string,
+): { path: SpiPath; message: SpiMessage } {
+  const head = headOf(request, institutionId, sentAt);
+  const path = paths[request.kind];
+  switch (request.kind) {
+    case 'Authorization':
+    case 'Sale':
+    case 'OfflineSale':
+      return { path, message: { ...head, ...paymentMembers(request, request.kind) } };
+    case 'Capture': {
+      const final = request.final ?? false;
+      return { path, message: { ...head, ...followMembers(request), final } };
+    }
+    case 'Refund':
+      return { path, message: { ...head, ...followMembers(request) } };
+    case 'Reversal': {
+      return { path, message: { ...head, ...followMembers(request), ...reversalMembers(request) } };
+    }
+  }
+}
+
+/** An answer whose signature is good; what it says is still to be judged. */
+export type GenuineAnswer = { status: number; answer: SpiAnswer };
+
+const partialCode = '10';
+const formatError = '30';
+const overloaded: ReadonlySet<number> = new Set([429, 503]);
+const invalid: AcquirerOutcome = { outcome: 'Unknown', reason: 'InvalidResponse' };
+
+function besideOf({ issuerData, addressResult }: SpiAnswer, cardNumber: string | undefined) {
+  // A host may echo card data; what repeats the number is left out.
+  const isClean = issuerData !== undefined && !(cardNumber && issuerData.includes(cardNumber));
+  return {
+    ...(isClean ? { issuerData } : {}),
+    ...(addressResult === undefined ? {} : { addressResult }),
+  };
+}
+
+function approvedOutcome(asked: SpiMessage, answer: SpiAnswer, code: string): AcquirerOutcome {
+  const { authorizationCode, currency } = answer;
+  if (currency !== undefined && currency !== asked.currency) return invalid;
+  // A part that is not named could be any part.
+  if (code === partialCode && answer.amount === undefined) return invalid;
+  const amount = answer.amount ?? asked.amount;
+  if (amount > asked.amount || (amount === 0 && asked.amount > 0)) return invalid;
+  if (amount !== asked.amount && code !== partialCode) return invalid;
+  return {
+    outcome: 'Approved',
+    responseCode: code,
+    amount,
+    ...(authorizationCode === undefined ? {} : { authorizationCode }),
+    ...besideOf(answer, 'card' in asked ? asked.card.number : undefined),
+  };
+}
+
+/**
+ * What an answer means, or that it is to be asked for again. A code that nobody knows never
+ * approves; an answer to something else leaves the outcome unknown, and the caller reverses.
+ */
+export function spiOutcomeOf(
+  asked: SpiMessage,
+  { status, answer }: GenuineAnswer,
+): AcquirerOutcome | 'Pending' {
+  if (answer.messageId !== asked.messageId) return invalid;
+  const isRefused = status >= 400 && status < 600;
+  if (answer.outcome === 'NotProcessed' && isRefused) {
+    if (overloaded.has(status)) return { outcome: 'NotSent', reason: 'the acquirer takes no more' };
+    return { outcome: 'Declined', responseCode: formatError };
+  }
+  if (isRefused) return invalid;
+  if (answer.outcome === 'Pending') return 'Pending';
+  const code = answer.responseCode;
+  if (code === undefined) return invalid;
+  const isApproved = responseCodeFacts(code, { zeroAmount: asked.amount === 0 }).approved;
+  if (answer.outcome === 'Declined' && !isApproved) {
+    const cardNumber = 'card' in asked ? asked.card.number : undefined;
+    return { outcome: 'Declined', responseCode: code, ...besideOf(answer, cardNumber) };
+  }
+  if (answer.outcome === 'Approved' && isApproved) return approvedOutcome(asked, answer, code);
+  return invalid;
+}
