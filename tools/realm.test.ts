@@ -39,7 +39,7 @@ describe('the command on realms', { concurrency: 2 }, () => {
     variables = {
       SWITCHYARD_DATA_DIR: dataDir,
       SWITCHYARD_DATABASE_URL: await testDatabaseUrl(),
-      SWITCHYARD_VAULT_KEY: masterKey.toString('base64'),
+      SWITCHYARD_PLATFORM_KEY: masterKey.toString('base64'),
     };
     const log = createLog({ logLevel: 'silent', instanceName: 'test' });
     const identity = createIdentity({
@@ -97,7 +97,8 @@ describe('the command on realms', { concurrency: 2 }, () => {
     assert.equal(nowhere.status, 1);
     assert.match(nowhere.stderr, /no platform was ever started/);
     for (const { stdout, stderr } of [unknown, nowhere]) {
-      assert.equal(`${stdout}${stderr}`.includes(String(variables['SWITCHYARD_VAULT_KEY'])), false);
+      const secret = String(variables['SWITCHYARD_PLATFORM_KEY']);
+      assert.equal(`${stdout}${stderr}`.includes(secret), false);
     }
   });
 

@@ -40,6 +40,7 @@ const targets = {
   ledger: { script: 'tools/ledger.ts', does: "print the acquirer simulator's ledger" },
   operator: { script: 'tools/operator.ts', does: 'make the first operator of an empty platform' },
   realm: { script: 'tools/realm.ts', does: 'list and replace the signing keys of a user domain' },
+  vault: { script: 'tools/vault.ts', does: 'list and replace the keys of stored cards' },
 };
 
 const startHelp = `npm start [-- --help]

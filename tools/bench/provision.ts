@@ -33,9 +33,7 @@ type Deps = {
 };
 
 function masterKeyOf({ dataDir }: Pick<Deps, 'dataDir'>): Buffer {
-  const { vaultKey } = readSettings({ SWITCHYARD_DATA_DIR: dataDir });
-  if (vaultKey === undefined) throw new Error('there is no vault key');
-  return vaultKey;
+  return readSettings({ SWITCHYARD_DATA_DIR: dataDir }).platformKey;
 }
 
 /**

@@ -119,9 +119,8 @@ async function fewKeys(count: number): Promise<MakeKey> {
 /** Each with an organisation, keys and one application of its own. */
 export async function provisionRealms(deps: Deps, count: number): Promise<ManyRealms> {
   const { database, dataDir } = deps;
-  const { vaultKey } = readSettings({ SWITCHYARD_DATA_DIR: dataDir });
-  if (vaultKey === undefined) throw new Error('there is no vault key');
-  const keyRing = createKeyRing(vaultKey, await fewKeys(realmsAtOnce));
+  const { platformKey } = readSettings({ SWITCHYARD_DATA_DIR: dataDir });
+  const keyRing = createKeyRing(platformKey, await fewKeys(realmsAtOnce));
   const store = createIdentityStore(database);
   const applications = createApplications({
     store: createApplicationStore(database),

@@ -6,6 +6,7 @@ import { createLog, openDatabase, readSettings } from '../../packages/server/src
 export async function openApiDocument(): Promise<string> {
   const settings = readSettings({
     SWITCHYARD_LOG_LEVEL: 'silent',
+    SWITCHYARD_PLATFORM_KEY: randomBytes(32).toString('base64'),
     SWITCHYARD_VAULT_KEY: randomBytes(32).toString('base64'),
   });
   const log = createLog(settings);

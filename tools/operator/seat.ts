@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { composeHouse, type House, prepareDatabase } from '../../packages/server/src/compose.ts';
 import { openConsole } from '../../packages/server/src/onboarding/index.ts';
-import { type Database, readSettings } from '../../packages/server/src/platform/index.ts';
+import { type Database, readSettings, withoutCards } from '../../packages/server/src/platform/index.ts';
 import { withDatabase } from '../with-database.ts';
 
 export type Wanted = {
@@ -34,7 +34,8 @@ export type Open = { readonly house: House; readonly database: Database };
 
 /** Works beside a running platform, and before its first start: the schema is brought up to date. */
 export async function withPlatform<T>(work: (open: Open) => Promise<T>): Promise<T> {
-  const settings = readSettings(process.env);
+  // No card is seen here, so the keys of cards are left alone.
+  const settings = readSettings(withoutCards(process.env));
   return withDatabase(settings, { name: 'operator', connections: 2 }, async ({ database, log }) => {
     await prepareDatabase({ database, log });
     // Never started: what is ordered here, such as a mail, a running platform does.

@@ -1,6 +1,4 @@
 // Opens the identity of a platform, beside it or without it, and does what was asked with its keys.
-import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
 import { createAudit } from '../../packages/server/src/audit/index.ts';
 import {
   createIdentity,
@@ -14,7 +12,9 @@ import {
   readSettings,
   systemClock,
   systemIds,
+  withoutCards,
 } from '../../packages/server/src/platform/index.ts';
+import { demandPlatform } from '../demand-platform.ts';
 import { withDatabase } from '../with-database.ts';
 
 export type Wanted = {
@@ -24,21 +24,12 @@ export type Wanted = {
   json: boolean;
 };
 
-/** A wrong directory is told as such, and not made into a platform without user domains. */
-function demandPlatform(): void {
-  if (process.env['SWITCHYARD_DATABASE_URL'] !== undefined) return;
-  if (process.env['SWITCHYARD_DATABASE_URL_FILE'] !== undefined) return;
-  const dataDir = resolve(process.env['SWITCHYARD_DATA_DIR'] ?? '.switchyard');
-  if (existsSync(join(dataDir, 'postgres'))) return;
-  throw new Error(`no platform was ever started in ${dataDir}; SWITCHYARD_DATA_DIR names another`);
-}
-
 /** Beside a running platform its embedded database is used and left running. */
 export async function withIdentity(work: (identity: Identity) => Promise<void>): Promise<void> {
   demandPlatform();
-  const settings = readSettings(process.env);
-  const { vaultKey: masterKey } = settings;
-  if (masterKey === undefined) throw new Error('SWITCHYARD_VAULT_KEY must be set');
+  // Signing keys are no card data: the vault's key is left alone.
+  const settings = readSettings(withoutCards(process.env));
+  const { platformKey: masterKey } = settings;
   await withDatabase(settings, { name: 'realm', connections: 1 }, async ({ database, log }) => {
     const parts = { database, clock: systemClock, ids: systemIds, log };
     // Not started: whatever is ordered here, a platform does.

@@ -37,7 +37,7 @@ export const roomTable: Record<string, string[]> = {
 
 const groundTable: Record<string, string[]> = { platform: [], http: ['platform'] };
 const groundPackages = ['contract', 'money'];
-const roofFiles = ['main.ts', 'start.ts', 'compose.ts'];
+const roofFiles = ['main.ts', 'start.ts', 'compose.ts', 'card-rooms.ts'];
 const scope = '@switchyard/';
 const serverSource = 'packages/server/src/';
 

@@ -1,8 +1,9 @@
 // The plan of the house: builds each room and hands it what it needs; nothing is started here.
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createAcquiring, createHosts, type Hosts } from './acquiring/index.ts';
+import { createHosts, createLinkSigners } from './acquiring/index.ts';
 import { type Audit, createAudit } from './audit/index.ts';
+import { type CardRooms, createCardRooms } from './card-rooms.ts';
 import { type Catalog, createCatalog, emvValueRules } from './catalog/index.ts';
 import { createHttp, type Http, type HttpDeps } from './http/index.ts';
 import {
@@ -13,10 +14,8 @@ import {
   type Places,
 } from './identity/index.ts';
 import { registerOnboarding } from './onboarding/index.ts';
-import { createPayments, type Payments } from './payments/index.ts';
 import {
   type Clock,
-  createFailPoints,
   createJobs,
   createMail,
   createMetrics,
@@ -35,7 +34,6 @@ import {
 import { createProvisioning, type Provisioning, type UserDomains } from './provisioning/index.ts';
 import { registerReferenceRoutes } from './reference/index.ts';
 import { registerUsers } from './users/index.ts';
-import { createHsm, createVault } from './vault/index.ts';
 
 type DeviceLookups = Pick<IdentityDeps, 'findDevice' | 'findHardware' | 'nameMerchant'>;
 
@@ -66,7 +64,8 @@ export type House = {
   identity: Identity;
   provisioning: Provisioning;
   catalog: Catalog;
-  payments: Payments;
+  /** Absent without the role `cards`. */
+  cards?: CardRooms;
   audit: Audit;
   metrics: Metrics;
   /** Opens acquirer links that were made a moment ago, without waiting for the next look. */
@@ -114,12 +113,14 @@ async function listenersOf(
   { settings, tls }: HouseDeps,
   identity: Identity,
 ): Promise<Pick<HttpDeps, 'tls' | 'secondListener'>> {
-  const own = { port: settings.devicePort, ...deviceListener };
+  const own = settings.roles.has('identity')
+    ? { port: settings.devicePort, ...deviceListener }
+    : undefined;
   if (tls === undefined) return { secondListener: own };
   const asking = { ...tls, clientAuthorities: await identity.devices.authorities() };
   return {
     tls: settings.clientCertificates === 'on' ? asking : tls,
-    secondListener: { ...own, tls: asking },
+    secondListener: own && { ...own, tls: asking },
   };
 }
 
@@ -133,39 +134,8 @@ const placesOf = ({ merchants, stores }: Provisioning): Places => ({
   },
 });
 
-type CardRoomsDeps = {
-  database: Database;
-  clock: Clock;
-  ids: Ids;
-  log: Log;
-  metrics: Metrics;
-  jobs: Jobs;
-  provisioning: Provisioning;
-  hosts: Hosts;
-  audit: Audit;
-  masterKey: Buffer;
-};
-
-/** The rooms that see cards; acquiring and payments call each other. */
-function createCardRooms({ settings }: HouseDeps, given: CardRoomsDeps) {
-  const { masterKey, hosts, ...parts } = given;
-  const { database, clock, ids, log, metrics, provisioning } = parts;
-  const vault = createVault({ database, clock, ids, masterKey });
-  const hsm = createHsm({ settings, log, metrics, clock });
-  const acquiring = createAcquiring({
-    ...{ hosts, database, clock, log, metrics, hsm },
-    timeoutMs: settings.acquirerTimeoutMs,
-    loadLinks: provisioning.linksToOpen,
-    unfinishedLinks: () => payments.unfinishedLinks(),
-    onLateAnswer: (late) => payments.lateAnswer(late),
-  });
-  const payments: Payments = createPayments({
-    ...{ ...parts, acquiring, vault, hsm },
-    failPoints: createFailPoints(settings.failPoint),
-    acquirerTimeoutMs: settings.acquirerTimeoutMs,
-  });
-  return { vault, hsm, acquiring, payments };
-}
+/** Jobs of rooms that this process does not open are left to another one. */
+const jobsIf = (opens: boolean, jobs: Jobs): Jobs => (opens ? jobs : { ...jobs, handle: () => {} });
 
 /** Who manages people, and how organisations and their first users come in. */
 function registerPeople(
@@ -178,25 +148,39 @@ function registerPeople(
   registerOnboarding(app, parts);
 }
 
-/**
- * Builds the house. A test may replace the clock and the identifiers.
- *
- * @example const house = await composeHouse({ settings, database, log, tls }); await house.start();
- */
-export async function composeHouse(deps: HouseDeps): Promise<House> {
+type Management = Parameters<typeof registerPeople>[1] & {
+  identity: Identity;
+  catalog: Catalog;
+  audit: Audit;
+};
+
+/** Everything but payments: who people and devices are, and the estate that they work in (ADR 0032). */
+async function registerManagement(app: Http['app'], parts: Management): Promise<void> {
+  const { identity, provisioning, audit, catalog } = parts;
+  await identity.register(app);
+  await identity.registerDevices(app);
+  identity.registerManagement(app, placesOf(provisioning));
+  registerPeople(app, parts);
+  audit.register(app);
+  provisioning.register(app);
+  catalog.register(app);
+}
+
+/** The rooms that every process has, whichever of them it opens: payments ask them who and where. */
+function createRooms(deps: HouseDeps) {
   const { settings, database, log, clock = systemClock, ids = systemIds } = deps;
-  const masterKey = settings.vaultKey;
-  if (masterKey === undefined) throw new Error('this process holds no key');
+  const { platformKey: masterKey, roles } = settings;
   const metrics = createMetrics({ processMetrics: deps.processMetrics ?? false });
-  const jobs = createJobs({ database, clock, ids, log, metrics });
+  const allJobs = createJobs({ database, clock, ids, log, metrics });
+  const jobs = jobsIf(roles.has('jobs'), allJobs);
   const mail = createMail({ settings, clock, ids });
   const audit = createAudit({ database, clock, jobs, masterKey });
-  const outbox = createOutbox({ database, log, metrics });
   const hostTables = settings.dialectsDir ?? join(settings.dataDir, 'dialects');
   const hosts = createHosts({ directory: hostTables, clock, log });
   const provisioning = createProvisioning({
     ...{ database, clock, ids, audit, jobs },
     dialects: hosts.names,
+    signingKeys: createLinkSigners(masterKey).published,
     userDomains: userDomainsOf(() => identity),
     tills: () => identity.tills,
   });
@@ -211,9 +195,24 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
     valueRules: emvValueRules({ allowsTestKeys: settings.environment !== 'production' }),
     baseUrl: settings.baseUrl,
   });
-  const { vault, hsm, acquiring, payments } = createCardRooms(deps, {
-    ...{ database, clock, ids, log, metrics, jobs, provisioning, hosts, audit, masterKey },
-  });
+  const parts = { settings, database, clock, ids, log, metrics };
+  const cards = roles.has('cards')
+    ? createCardRooms({ ...parts, jobs: allJobs, provisioning, hosts, audit })
+    : undefined;
+  return { ...parts, allJobs, jobs, mail, audit, provisioning, identity, catalog, cards };
+}
+
+/**
+ * Builds the house, and opens of it what the roles of the settings say. A test may replace the
+ * clock and the identifiers.
+ *
+ * @example const house = await composeHouse({ settings, database, log, tls }); await house.start();
+ */
+export async function composeHouse(deps: HouseDeps): Promise<House> {
+  const { settings, database, log } = deps;
+  const rooms = createRooms(deps);
+  const { metrics, ids, mail, audit, provisioning, identity, catalog, cards } = rooms;
+  const outbox = createOutbox({ database, log, metrics });
   const http = await createHttp({
     settings,
     log,
@@ -228,44 +227,31 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
     ...(deps.loadLimits === undefined ? {} : { loadLimits: deps.loadLimits }),
     ...(deps.checksAnswers === undefined ? {} : { checksAnswers: deps.checksAnswers }),
   });
-  http.loadShedding.addPressure(payments.pressure);
-  await identity.register(http.app);
-  await identity.registerDevices(http.app);
-  identity.registerManagement(http.app, placesOf(provisioning));
-  const parts = { database, clock, ids, jobs, mail, audit, provisioning, identity };
-  registerPeople(http.app, parts);
   registerReferenceRoutes(http.app);
-  audit.register(http.app);
-  provisioning.register(http.app);
-  catalog.register(http.app);
-  payments.register(http.app);
+  if (settings.roles.has('identity')) await registerManagement(http.app, rooms);
+  if (cards !== undefined) {
+    http.loadShedding.addPressure(cards.pressure);
+    cards.register(http.app);
+  }
+  const doesJobs = settings.roles.has('jobs');
   return {
-    http,
-    identity,
-    provisioning,
-    catalog,
-    payments,
-    audit,
-    metrics,
-    openLinks: acquiring.openLinks,
+    ...{ http, identity, provisioning, catalog, audit, metrics },
+    ...(cards === undefined ? {} : { cards }),
+    openLinks: async () => cards?.openLinks(),
     async start() {
       await mail.open();
-      await hsm.start();
-      await acquiring.start();
-      payments.start();
-      jobs.start();
-      outbox.start();
+      await cards?.start();
+      rooms.allJobs.start();
+      if (doesJobs) outbox.start();
     },
     stopLimitMs: settings.acquirerTimeoutMs + stopPartsMs,
     async stop() {
-      payments.endWaits();
+      cards?.endWaits();
       await http.close();
-      await payments.stop();
-      await jobs.stop();
-      await acquiring.close();
-      await hsm.close();
+      await cards?.finish();
+      await rooms.allJobs.stop();
+      await cards?.close();
       await outbox.stop();
-      await vault.drain();
       await identity.close();
       await mail.close();
     },

@@ -59,6 +59,9 @@ async function openDatabaseOf({ settings, log, lifecycle }: Started): Promise<Da
   return database;
 }
 
+/** A process with a part of the roles joins a demo that another one has seeded. */
+const seeds = ({ roles }: Settings) => roles.has('cards') && roles.has('identity');
+
 async function bringUp(started: Started): Promise<void> {
   const { settings, log, lifecycle } = started;
   const database = await openDatabaseOf(started);
@@ -76,7 +79,7 @@ async function bringUp(started: Started): Promise<void> {
   // Registered before the rooms, so that it ends after them: sales under way need their acquirer.
   lifecycle.onStop('demo', () => demo?.stop());
   lifecycle.onStop('rooms', house.stop, house.stopLimitMs);
-  if (settings.environment !== 'production') {
+  if (settings.environment !== 'production' && seeds(settings)) {
     demo = await startDemo({ settings, house, log, caFile: certificate?.caFile });
   }
   await house.start();
@@ -86,12 +89,17 @@ async function bringUp(started: Started): Promise<void> {
     port: settings.metricsPort,
     metrics: house.metrics,
     log,
-    checks: { database: database.healthy },
+    roles: [...settings.roles],
+    checks: {
+      database: database.healthy,
+      ...(house.cards === undefined ? {} : { keys: async () => house.cards?.hasKeys() === true }),
+    },
   });
   await monitoring.listen();
   lifecycle.onStop('monitoring', monitoring.close);
   // First of all, so that traffic goes elsewhere while the rest ends.
   lifecycle.onStop('readiness', monitoring.drain);
-  log.info({ baseUrl: settings.baseUrl, environment: settings.environment }, 'ready');
+  const { baseUrl, environment, roles } = settings;
+  log.info({ baseUrl, environment, roles: [...roles] }, 'ready');
   demo?.announce();
 }

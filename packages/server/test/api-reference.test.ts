@@ -15,6 +15,7 @@ describe('the reference of the house', () => {
   before(async () => {
     const settings = readSettings({
       SWITCHYARD_LOG_LEVEL: 'silent',
+      SWITCHYARD_PLATFORM_KEY: randomBytes(32).toString('base64'),
       SWITCHYARD_VAULT_KEY: randomBytes(32).toString('base64'),
     });
     const log = createLog(settings);

@@ -83,6 +83,7 @@ async function settingsIn(directory: string, mail: MailServer) {
     SWITCHYARD_REGION: 'eur',
     SWITCHYARD_DATA_DIR: join(directory, 'data'),
     SWITCHYARD_DATABASE_URL: await testSchemaUrl(),
+    SWITCHYARD_PLATFORM_KEY: randomBytes(32).toString('base64'),
     SWITCHYARD_VAULT_KEY: randomBytes(32).toString('base64'),
     SWITCHYARD_TLS_CERT_FILE: files.cert,
     SWITCHYARD_TLS_KEY_FILE: files.key,

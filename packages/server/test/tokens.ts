@@ -15,9 +15,8 @@ export async function forgedToken(on: Scene, claims: JWTPayload): Promise<string
       AND algorithm = 'ES256'`,
     [on.organizationId],
   );
-  const { vaultKey } = on.settings;
-  assert.ok(row !== undefined && vaultKey !== undefined);
-  const { privateJwk } = createKeyRing(vaultKey).open(on.organizationId, {
+  assert.ok(row !== undefined);
+  const { privateJwk } = createKeyRing(on.settings.platformKey).open(on.organizationId, {
     keyId: row.key_id,
     algorithm: 'ES256',
     privateSealed: row.private_sealed,

@@ -38,6 +38,11 @@ export const serverCodes = {
     'The security module is not available',
     'The PIN could not be translated, and nothing was sent to the acquirer.',
   ),
+  card_keys_unavailable: refusedForNow(
+    503,
+    'The keys of stored cards are not available',
+    'The key provider of the vault does not answer; nothing was sent to the acquirer.',
+  ),
   database_unavailable: notKnown(
     503,
     'The database is not available',

@@ -4,6 +4,7 @@ import type { AcquirerOutcome, AcquirerRequest } from '../acquiring/index.ts';
 import { isoTime } from '../platform/index.ts';
 import type { Approval, Approve } from './approvals/index.ts';
 import { duplicateWaitMs, graceMs, type PaymentsDeps } from './deps.ts';
+import { refuseDeletedCard } from './kept-card.ts';
 import {
   factsOf,
   type LoadedTransaction,
@@ -113,6 +114,7 @@ export async function operate(
   const known = await replayOperation(deps, found, verb, call);
   if (known?.operation?.status === 'Failed') refuseNotSent();
   if (known !== undefined) return known;
+  await refuseDeletedCard(deps, found);
   try {
     const reservation = await deps.approvals.approving(
       { verb, approval: call.approval },
@@ -310,7 +312,11 @@ export async function sendOperation(
 ): Promise<AcquirerOutcome> {
   const { row } = loaded;
   const facts = factsOf(loaded);
-  const card = await deps.vault.reveal(row.organizationId, facts.card.token);
+  const card = await deps.vault.reveal(row.organizationId, facts.card.token, {
+    purpose: operation.kind,
+    actor: operation.details.actor ?? `merchant ${row.merchantId}`,
+    subjectId: row.transactionId,
+  });
   if (card === undefined) throw new Error('the vault does not know the card of a sale');
   const authorizationCode = outcomeOf(loaded)?.authorizationCode;
   const request: AcquirerRequest = {

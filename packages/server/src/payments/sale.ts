@@ -30,7 +30,9 @@ export async function sale(
   checkFields(request);
   const { organizationId } = caller;
   const names = namesOf(caller, request);
-  const card = await presentedCard(request, (token) => deps.vault.reveal(organizationId, token));
+  const card = await presentedCard(request, (token) =>
+    deps.vault.reveal(organizationId, token, { purpose: 'Sale', actor: caller.clientId }),
+  );
   const mark = deps.vault.mark(organizationId, card);
   const fingerprint = fingerprintFor(deps, request, names, mark);
 

@@ -68,6 +68,7 @@ export {
   type Settings,
   SettingsFault,
   type Variables,
+  withoutCards,
   withPorts,
 } from './settings.ts';
 export { type Environment, type Setting, settingPrefix, settingsTable } from './settings-table.ts';

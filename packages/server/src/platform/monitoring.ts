@@ -24,6 +24,8 @@ export type MonitoringOptions = {
   port: number;
   metrics: Metrics;
   log: Log;
+  /** The parts of the platform that this process opens; told with the readiness. */
+  roles?: readonly string[];
   /** What this process needs in order to serve: database, migrations, keys; never one acquirer's link. */
   checks: Readonly<Record<string, ReadinessCheck>>;
 };
@@ -41,7 +43,7 @@ export function createMonitoring(options: MonitoringOptions): Monitoring {
       const checks = await runChecks(options.checks);
       const ready = !draining && Object.values(checks).every((check) => check === 'ok');
       const status = draining ? 'stopping' : ready ? 'ok' : 'unavailable';
-      sendJson(response, ready ? 200 : 503, { status, checks });
+      sendJson(response, ready ? 200 : 503, { status, roles: options.roles, checks });
     },
   };
   const server: Server = createServer(

@@ -1,5 +1,6 @@
 // Lists every setting: the one table behind reading, refusing, and docs/reference/settings.md.
 import { hostname } from 'node:os';
+import { masterKeyReader } from './master-keys.ts';
 import {
   addressRanges,
   choice,
@@ -13,7 +14,6 @@ import {
   text,
 } from './setting-values.ts';
 import { hsmSettings } from './settings-hsm.ts';
-import { vaultKeyReader } from './vault-key.ts';
 
 export const settingPrefix = 'SWITCHYARD_';
 
@@ -31,6 +31,8 @@ export type Setting<Value> = Reader<Value> & {
   secret?: true;
   /** Where it may be set; absent means everywhere. */
   environments?: readonly Environment[];
+  /** Read by processes with this role alone; in the environment of another it is a fault. */
+  role?: 'cards';
 };
 
 type Facts<Value> = Omit<Setting<Value>, keyof Reader<Value> | 'name' | 'description' | 'default'>;
@@ -151,7 +153,7 @@ export const settingsTable = {
     'ROLES',
     choices('cards', 'identity', 'connector', 'portal', 'jobs'),
     'cards identity connector portal jobs',
-    'Which parts this process opens; only one with `cards` holds vault keys.',
+    'Which parts this process opens; only one with `cards` holds keys of cards and PINs.',
   ),
   logLevel: setting(
     'LOG_LEVEL',
@@ -199,17 +201,100 @@ export const settingsTable = {
   tlsKeyFile: optional('TLS_KEY_FILE', filePath, 'Private key of that certificate, PEM.', {
     defaultDescription: 'made by a local authority in `demo` and `test`',
   }),
+  platformKey: optional(
+    'PLATFORM_KEY',
+    masterKeyReader,
+    'The master key from which the keys of stored secrets, signing keys and sessions are derived; no card data lies under it.',
+    { secret: true, defaultDescription: 'made in `DATA_DIR` in `demo` and `test`' },
+  ),
+  vaultKeyProvider: setting(
+    'VAULT_KEY_PROVIDER',
+    choice('local', 'aws-kms', 'pkcs11'),
+    'local',
+    'Who wraps the keys of stored card data: the `VAULT_KEY`, a key of AWS KMS, or a key in a PKCS#11 module.',
+    { role: 'cards' },
+  ),
   vaultKey: optional(
     'VAULT_KEY',
-    vaultKeyReader,
-    'The master key from which the keys of stored card data and secrets are derived.',
-    { secret: true, defaultDescription: 'made in `DATA_DIR` in `demo` and `test`' },
+    masterKeyReader,
+    'The key that wraps the keys of stored card data, with the provider `local`.',
+    {
+      secret: true,
+      role: 'cards',
+      defaultDescription: 'made in `DATA_DIR` in `demo` and `test`',
+    },
+  ),
+  vaultKeyPrevious: optional(
+    'VAULT_KEY_PREVIOUS',
+    masterKeyReader,
+    'The `VAULT_KEY` before this one, until everything under it is wrapped anew.',
+    { secret: true, role: 'cards' },
+  ),
+  vaultKmsKey: optional(
+    'VAULT_KMS_KEY',
+    text(
+      'ARN of a key, or of an alias, of AWS KMS',
+      /^arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:(?:key|alias)\/[A-Za-z0-9/_-]{1,256}$/,
+    ),
+    'The key of AWS KMS, with the provider `aws-kms`.',
+    { role: 'cards' },
+  ),
+  vaultKmsUrl: optional(
+    'VAULT_KMS_URL',
+    text('https URL, or http on loopback', /^https?:\/\/[A-Za-z0-9.:[\]-]{1,255}\/?$/),
+    'Where AWS KMS answers, such as a private endpoint.',
+    { role: 'cards', defaultDescription: '`https://kms.{region of the key}.amazonaws.com`' },
+  ),
+  vaultPkcs11Module: optional(
+    'VAULT_PKCS11_MODULE',
+    filePath,
+    'The library of the PKCS#11 module, with the provider `pkcs11`.',
+    { role: 'cards' },
+  ),
+  vaultPkcs11Token: optional(
+    'VAULT_PKCS11_TOKEN',
+    text('label of up to 32 characters', /^[^\p{Cc}]{1,32}$/u),
+    'The label of its token.',
+    { role: 'cards' },
+  ),
+  vaultPkcs11Key: optional(
+    'VAULT_PKCS11_KEY',
+    text('label of up to 64 characters', /^[^\p{Cc}]{1,64}$/u),
+    'The label of the AES-256 key in that token.',
+    { role: 'cards' },
+  ),
+  vaultPkcs11Pin: optional(
+    'VAULT_PKCS11_PIN',
+    text('PIN', /^[^\p{Cc}]{4,64}$/u),
+    'The PIN of the user of that token.',
+    { secret: true, role: 'cards' },
+  ),
+  vaultKeyDays: setting(
+    'VAULT_KEY_DAYS',
+    integer(1, 1825),
+    '365',
+    'After how many days new cards of an organisation are sealed under a new key, and the old ones sealed anew.',
+    { role: 'cards' },
+  ),
+  cardRetentionDays: setting(
+    'CARD_RETENTION_DAYS',
+    integer(30, 3650),
+    '540',
+    'How long a card is kept that is not used; until then its sales can be refunded.',
+    { role: 'cards' },
+  ),
+  cardAccessDays: setting(
+    'CARD_ACCESS_DAYS',
+    integer(365, 3650),
+    '400',
+    'How long it is kept who had a card number opened.',
+    { role: 'cards' },
   ),
   ...hsmSettings,
   smtpUrl: optional(
     'SMTP_URL',
     smtpServer,
-    'The server that takes our mail, with user and password percent-encoded; needed in `production` where `ROLES` has `identity`.',
+    'The server that takes our mail, with user and password percent-encoded; needed in `production` where `ROLES` has `identity` or `jobs`.',
     { secret: true, defaultDescription: 'mail is kept in files in `{DATA_DIR}/mail`' },
   ),
   mailFrom: setting(

@@ -1,16 +1,33 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { nearestName } from './nearest-name.ts';
-import { readSettings, SettingsFault, type Variables, withPorts } from './settings.ts';
+import {
+  readSettings,
+  SettingsFault,
+  type Variables,
+  withoutCards,
+  withPorts,
+} from './settings.ts';
 import { type Setting, settingsTable } from './settings-table.ts';
 
 const home = mkdtempSync(join(tmpdir(), 'switchyard-settings-'));
 after(() => rmSync(home, { recursive: true, force: true }));
 
 const randomKey = Buffer.from(Array.from({ length: 32 }, (_, index) => index * 7)).toString(
+  'base64',
+);
+const otherKey = Buffer.from(Array.from({ length: 32 }, (_, index) => 255 - index * 7)).toString(
   'base64',
 );
 const demo = { SWITCHYARD_DATA_DIR: join(home, 'demo') };
@@ -35,6 +52,7 @@ function production(extra: Variables = {}): Variables {
     SWITCHYARD_DATABASE_URL: 'postgresql://u:p@db/switchyard',
     SWITCHYARD_TLS_CERT_FILE: cert,
     SWITCHYARD_TLS_KEY_FILE: cert,
+    SWITCHYARD_PLATFORM_KEY: otherKey,
     SWITCHYARD_VAULT_KEY: randomKey,
     SWITCHYARD_SMTP_URL: 'smtp://u:p@mail.example',
     SWITCHYARD_MAIL_FROM: 'Shop <no-reply@shop.example>',
@@ -66,6 +84,65 @@ describe('settings', () => {
     assert.equal(statSync(join(home, 'demo', 'vault.key')).mode & 0o777, 0o600);
   });
 
+  test('cards have a key of their own, which a process without them does not look at', () => {
+    const { vaultKey, platformKey } = readSettings(demo);
+    assert.notDeepEqual(vaultKey, platformKey);
+    const others = { SWITCHYARD_ROLES: 'identity jobs' };
+    assert.equal(readSettings({ ...demo, ...others }).vaultKey, undefined);
+    // Not opened: otherwise that it is not there would be told.
+    const absent = { ...others, SWITCHYARD_VAULT_KEY_FILE: '/nowhere/k' };
+    assert.equal(readSettings({ ...demo, ...absent }).vaultKey, undefined);
+    const given = { ...others, SWITCHYARD_VAULT_KEY: randomKey };
+    assert.match(faultsOf({ ...demo, ...given }).join(), /^SWITCHYARD_VAULT_KEY is for processes/);
+    assert.doesNotThrow(() => readSettings(withoutCards({ ...demo, ...given })));
+    const fresh = { SWITCHYARD_DATA_DIR: join(home, 'fresh'), ...others };
+    assert.equal(readSettings(fresh).vaultKey, undefined);
+    assert.ok(!existsSync(join(home, 'fresh', 'vault.key')));
+    const same = { SWITCHYARD_VAULT_KEY: otherKey };
+    assert.match(faultsOf(production(same)).join(), /card data needs a key of its own/);
+  });
+
+  test('a directory of one key for everything goes on: the vault gets another, and knows the old one', () => {
+    const dataDir = join(home, 'older');
+    mkdirSync(dataDir);
+    writeFileSync(join(dataDir, 'vault.key'), `demo:${randomKey}\n`, { mode: 0o600 });
+    const env = { SWITCHYARD_DATA_DIR: dataDir };
+    const split = faultsOf({ ...env, SWITCHYARD_ROLES: 'identity' });
+    assert.match(split.join(), /^SWITCHYARD_PLATFORM_KEY .* older version/);
+    const first = readSettings(env);
+    assert.deepEqual(first.platformKey, Buffer.from(randomKey, 'base64'));
+    assert.deepEqual(first.vaultKeyPrevious, first.platformKey);
+    assert.notDeepEqual(first.vaultKey, first.platformKey);
+    const { platformKey, vaultKey, vaultKeyPrevious } = readSettings(env);
+    assert.deepEqual(
+      { platformKey, vaultKey, vaultKeyPrevious },
+      {
+        platformKey: first.platformKey,
+        vaultKey: first.vaultKey,
+        vaultKeyPrevious: first.vaultKeyPrevious,
+      },
+    );
+    assert.equal(statSync(join(dataDir, 'vault.key')).mode & 0o777, 0o600);
+  });
+
+  test('the provider of keys has what it needs', () => {
+    const kms = { ...demo, SWITCHYARD_VAULT_KEY_PROVIDER: 'aws-kms' };
+    assert.match(faultsOf(kms).join(), /^SWITCHYARD_VAULT_KMS_KEY, .* must be set/);
+    const arn = 'arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab';
+    const known = {
+      ...{ ...kms, SWITCHYARD_VAULT_KMS_KEY: arn },
+      SWITCHYARD_AWS_ACCESS_KEY_ID: 'AKIDEXAMPLEEXAMPLE',
+      SWITCHYARD_AWS_SECRET_ACCESS_KEY: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY',
+    };
+    assert.equal(readSettings(known).vaultKey, undefined);
+    const plain = { ...known, SWITCHYARD_VAULT_KMS_URL: 'http://kms.example' };
+    assert.match(faultsOf(plain).join(), /must be https/);
+    assert.match(
+      faultsOf({ ...demo, SWITCHYARD_VAULT_KEY_PROVIDER: 'pkcs11' }).join(),
+      /_MODULE, _TOKEN, _KEY and _PIN must be set/,
+    );
+  });
+
   test('every fault is told at once, none of them by a secret value', () => {
     const faults = faultsOf({
       SWITCHYARD_PORT: '70000',
@@ -89,7 +166,8 @@ describe('settings', () => {
 
   test('production names everything that is missing', () => {
     const faults = faultsOf({ SWITCHYARD_ENVIRONMENT: 'production' }).join('\n');
-    for (const name of ['REGION', 'DATABASE_URL', 'TLS_CERT_FILE', 'TLS_KEY_FILE', 'VAULT_KEY']) {
+    const needed = ['REGION', 'DATABASE_URL', 'TLS_CERT_FILE', 'TLS_KEY_FILE'];
+    for (const name of [...needed, 'PLATFORM_KEY', 'VAULT_KEY']) {
       assert.ok(faults.includes(`SWITCHYARD_${name}`), name);
     }
     assert.deepEqual(faultsOf(production()), []);
@@ -106,6 +184,10 @@ describe('settings', () => {
     const shared = { SWITCHYARD_DATA_DIR: join(home, 'demo') };
     assert.equal(faultsOf(production({ SWITCHYARD_VAULT_KEY: marked })).length, 1);
     assert.equal(faultsOf(production({ ...shared, SWITCHYARD_VAULT_KEY: bare })).length, 1);
+    const platform = readFileSync(join(home, 'demo', 'platform.key'), 'utf8').trim();
+    assert.equal(faultsOf(production({ SWITCHYARD_PLATFORM_KEY: platform })).length, 1);
+    const both = { ...shared, SWITCHYARD_PLATFORM_KEY: platform.replace('demo:', '') };
+    assert.equal(faultsOf(production(both)).length, 1);
     const weak = Buffer.alloc(32, 7).toString('base64');
     assert.equal(faultsOf(production({ SWITCHYARD_VAULT_KEY: weak })).length, 1);
     assert.match(
@@ -117,7 +199,8 @@ describe('settings', () => {
   test('production needs a mail server where people sign in, and a sender of its own', () => {
     const { SWITCHYARD_SMTP_URL: _url, SWITCHYARD_MAIL_FROM: _from, ...bare } = production();
     assert.match(faultsOf(bare).join(), /^SWITCHYARD_SMTP_URL must be set/);
-    assert.deepEqual(faultsOf({ ...bare, SWITCHYARD_ROLES: 'connector' }), []);
+    const connector = { ...withoutCards(bare), SWITCHYARD_ROLES: 'connector' };
+    assert.deepEqual(faultsOf(connector), []);
     const url = { ...bare, SWITCHYARD_SMTP_URL: 'smtps://u:p%20w@mail.example:465' };
     assert.match(faultsOf(url).join(), /^SWITCHYARD_MAIL_FROM must be set/);
     const from = { ...url, SWITCHYARD_MAIL_FROM: 'no-reply@shop.example' };
@@ -179,7 +262,7 @@ describe('settings', () => {
 
   test('each row of the table can be documented', () => {
     for (const setting of Object.values<Setting<unknown>>(settingsTable)) {
-      assert.match(setting.name, /^[A-Z][A-Z_]+$/);
+      assert.match(setting.name, /^[A-Z][A-Z0-9_]+$/);
       assert.match(setting.description, /\.$/, setting.name);
       assert.ok(setting.type.length > 0);
     }

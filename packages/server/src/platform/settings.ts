@@ -1,11 +1,12 @@
 // Reads the settings from the environment: all of them at once, with every fault in one refusal.
 import { accessSync, constants, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { isLoopbackHost } from './loopback.ts';
+import { demoPlatformKey, demoVaultKeys, type MasterKey, storedDemoKeys } from './master-keys.ts';
 import { nearestName } from './nearest-name.ts';
 import { ValueFault } from './setting-values.ts';
 import { hsmProductionRules, hsmRules } from './settings-hsm.ts';
 import { type Environment, type Setting, settingPrefix, settingsTable } from './settings-table.ts';
-import { demoVaultKey, storedVaultKey } from './vault-key.ts';
 
 type Table = typeof settingsTable;
 type Values = {
@@ -18,7 +19,9 @@ type Derived =
   | 'baseUrl'
   | 'authUrl'
   | 'deviceAuthUrl'
+  | 'platformKey'
   | 'vaultKey'
+  | 'vaultKeyPrevious'
   | 'hsm'
   | 'clientCertificates';
 
@@ -28,7 +31,10 @@ export type Settings = Readonly<
     baseUrl: string;
     authUrl: string;
     deviceAuthUrl: string;
+    platformKey: Buffer;
+    /** Undefined without the role `cards`, and with another provider of keys. */
     vaultKey: Buffer | undefined;
+    vaultKeyPrevious: Buffer | undefined;
     hsm: 'none' | 'software' | 'aws' | 'payshield';
     clientCertificates: 'on' | 'off';
   }
@@ -50,8 +56,17 @@ export class SettingsFault extends Error {
 /** @throws SettingsFault with all faults, never only the first. */
 export function readSettings(env: Variables): Settings {
   const faults = unknownNames(env);
+  // First of all: what a process without the role must not know is not even looked at.
+  const roles = readSetting(env, settingsTable.roles, []) as Values['roles'] | undefined;
+  const opensCards = roles?.has('cards') !== false;
   const entries = Object.entries<Setting<unknown>>(settingsTable).map(
-    ([key, setting]) => [key, readSetting(env, setting, faults)] as const,
+    ([key, setting]) =>
+      [
+        key,
+        setting.role === undefined || opensCards
+          ? readSetting(env, setting, faults)
+          : closedSetting(env, setting, faults),
+      ] as const,
   );
   // The table has the type of each value; Object.fromEntries cannot know it.
   const values = Object.fromEntries(entries) as Values;
@@ -63,6 +78,7 @@ export function readSettings(env: Variables): Settings {
     faults.push(...broken.filter((fault) => !told.has(firstWord(fault))));
   }
   if (faults.length > 0) throw new SettingsFault(faults);
+  const keys = masterKeysOf({ ...values, dataDir }, opensCards);
   const baseUrl = values.baseUrl ?? `https://localhost:${values.port}`;
   return {
     ...values,
@@ -71,11 +87,20 @@ export function readSettings(env: Variables): Settings {
     baseUrl,
     authUrl: values.authUrl ?? baseUrl,
     deviceAuthUrl: values.deviceAuthUrl ?? `https://localhost:${values.devicePort}`,
-    vaultKey: values.vaultKey?.key ?? madeVaultKey(values.environment, dataDir),
+    ...keys,
     hsm: values.hsm ?? (values.environment === 'production' ? 'none' : 'software'),
     clientCertificates:
       values.clientCertificates ?? (values.environment === 'production' ? 'off' : 'on'),
   };
+}
+
+/** The same variables for a command that sees no card: without what is for the role `cards` alone. */
+export function withoutCards(env: Variables): Variables {
+  const closed = Object.values<Setting<unknown>>(settingsTable)
+    .filter(({ role }) => role === 'cards')
+    .flatMap(({ name }) => [settingPrefix + name, `${settingPrefix}${name}_FILE`]);
+  const kept = Object.entries(env).filter(([name]) => !closed.includes(name));
+  return { ...Object.fromEntries(kept), [`${settingPrefix}ROLES`]: 'identity' };
 }
 
 /** The settings with the ports that were really taken, where 0 was asked for. */
@@ -95,8 +120,42 @@ export function withPorts(
   };
 }
 
-function madeVaultKey(environment: Environment, dataDir: string): Buffer | undefined {
-  return environment === 'production' ? undefined : demoVaultKey(dataDir).key;
+type MasterKeys = Pick<Settings, 'platformKey' | 'vaultKey' | 'vaultKeyPrevious'>;
+
+function masterKeysOf(values: Values, opensCards: boolean): MasterKeys {
+  const { environment, dataDir, vaultKeyProvider } = values;
+  const platform = values.platformKey ?? madePlatformKey(environment, dataDir, opensCards);
+  const isMade = opensCards && values.vaultKey === undefined && vaultKeyProvider === 'local';
+  const made = isMade && environment !== 'production' ? demoVaultKeys(dataDir) : undefined;
+  return {
+    platformKey: platform.key,
+    vaultKey: values.vaultKey?.key ?? made?.current.key,
+    vaultKeyPrevious: values.vaultKeyPrevious?.key ?? made?.previous?.key,
+  };
+}
+
+function madePlatformKey(
+  environment: Environment,
+  dataDir: string,
+  opensCards: boolean,
+): MasterKey {
+  // The rules of production have asked for it.
+  if (environment === 'production') throw new SettingsFault(['SWITCHYARD_PLATFORM_KEY is missing']);
+  try {
+    return demoPlatformKey(dataDir, opensCards);
+  } catch (error) {
+    if (!(error instanceof ValueFault)) throw error;
+    throw new SettingsFault([`SWITCHYARD_PLATFORM_KEY ${error.message}`]);
+  }
+}
+
+/** Its default at most: the file of a secret is not opened, and a secret in the environment is a fault. */
+function closedSetting(env: Variables, setting: Setting<unknown>, faults: string[]): unknown {
+  const name = settingPrefix + setting.name;
+  if (setting.secret === true && env[name] !== undefined) {
+    faults.push(`${name} is for processes with the role ${setting.role}, and this one has another`);
+  }
+  return setting.default === undefined ? undefined : setting.read(setting.default);
 }
 
 /** Of the `switchyard` command, which may be used from the same shell. */
@@ -168,6 +227,22 @@ const rules: readonly Rule[] = [
     smtpUrl !== undefined &&
     mailFrom === settingsTable.mailFrom.default &&
     'SWITCHYARD_MAIL_FROM must be set where SWITCHYARD_SMTP_URL is',
+  ({ platformKey, vaultKey }) =>
+    platformKey !== undefined &&
+    vaultKey?.key.equals(platformKey.key) === true &&
+    'SWITCHYARD_VAULT_KEY is the SWITCHYARD_PLATFORM_KEY: card data needs a key of its own',
+  ({ vaultKeyProvider, vaultKmsKey, awsAccessKeyId, awsSecretAccessKey }) =>
+    vaultKeyProvider === 'aws-kms' &&
+    [vaultKmsKey, awsAccessKeyId, awsSecretAccessKey].includes(undefined) &&
+    'SWITCHYARD_VAULT_KMS_KEY, SWITCHYARD_AWS_ACCESS_KEY_ID and SWITCHYARD_AWS_SECRET_ACCESS_KEY must be set with the key provider aws-kms',
+  ({ vaultKmsUrl }) =>
+    vaultKmsUrl?.startsWith('http:') === true &&
+    !isLoopbackHost(new URL(vaultKmsUrl).hostname) &&
+    'SWITCHYARD_VAULT_KMS_URL must be https beyond loopback',
+  ({ vaultKeyProvider, vaultPkcs11Module, vaultPkcs11Token, vaultPkcs11Key, vaultPkcs11Pin }) =>
+    vaultKeyProvider === 'pkcs11' &&
+    [vaultPkcs11Module, vaultPkcs11Token, vaultPkcs11Key, vaultPkcs11Pin].includes(undefined) &&
+    'SWITCHYARD_VAULT_PKCS11_MODULE, _TOKEN, _KEY and _PIN must be set with the key provider pkcs11',
   ({ tlsCertFile }) => unreadable('TLS_CERT_FILE', tlsCertFile),
   ({ tlsKeyFile }) => unreadable('TLS_KEY_FILE', tlsKeyFile),
   ({ deviceCaFile }) => unreadable('DEVICE_CA_FILE', deviceCaFile),
@@ -189,18 +264,25 @@ const productionRules: readonly Rule[] = [
     'SWITCHYARD_TLS_CERT_FILE and SWITCHYARD_TLS_KEY_FILE must be set: the local authority is for demo and test',
   ({ smtpUrl, roles }) =>
     smtpUrl === undefined &&
-    (roles === undefined || roles.has('identity')) &&
+    (roles === undefined || roles.has('identity') || roles.has('jobs')) &&
     'SWITCHYARD_SMTP_URL must be set: people get their links by mail',
-  ({ vaultKey, roles }) =>
+  ({ platformKey }) => platformKey === undefined && 'SWITCHYARD_PLATFORM_KEY must be set',
+  ({ vaultKey, vaultKeyProvider, roles }) =>
     vaultKey === undefined &&
-    (roles === undefined || roles.has('cards') || roles.has('identity')) &&
+    vaultKeyProvider === 'local' &&
+    (roles === undefined || roles.has('cards')) &&
     'SWITCHYARD_VAULT_KEY must be set',
-  ({ vaultKey, dataDir }) =>
-    vaultKey !== undefined &&
-    (vaultKey.demo || storedVaultKey(dataDir)?.key.equals(vaultKey.key) === true) &&
-    'SWITCHYARD_VAULT_KEY is a demo key',
+  (values) => isDemoKey(values, 'platformKey') && 'SWITCHYARD_PLATFORM_KEY is a demo key',
+  (values) => isDemoKey(values, 'vaultKey') && 'SWITCHYARD_VAULT_KEY is a demo key',
   ...hsmProductionRules,
 ];
+
+function isDemoKey(values: Values, name: 'platformKey' | 'vaultKey'): boolean {
+  const given = values[name];
+  if (given === undefined) return false;
+  const stored = () => storedDemoKeys(values.dataDir, values.roles?.has('cards') !== false);
+  return given.demo || stored().some(({ key }) => key.equals(given.key));
+}
 
 /** Rules between settings, and where each may be set. */
 function brokenRules(values: Values, env: Variables): string[] {

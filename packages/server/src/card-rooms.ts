@@ -1,0 +1,105 @@
+// The rooms that see cards, for processes with the role `cards`: vault, security module, acquirer links, payments.
+import type { FastifyInstance } from 'fastify';
+import { createAcquiring, createLinkSigners, type Hosts } from './acquiring/index.ts';
+import type { Audit } from './audit/index.ts';
+import { createPayments, type Payments } from './payments/index.ts';
+import {
+  type Clock,
+  createFailPoints,
+  type Database,
+  type Ids,
+  type Jobs,
+  type Log,
+  type Metrics,
+  type Settings,
+} from './platform/index.ts';
+import type { Provisioning } from './provisioning/index.ts';
+import { createHsm, createVault, openKeyProvider, type Vault } from './vault/index.ts';
+
+type Deps = {
+  settings: Settings;
+  database: Database;
+  clock: Clock;
+  ids: Ids;
+  log: Log;
+  metrics: Metrics;
+  /** Reversals and rounds over the vault are done by whoever has the keys, with the role `jobs` or without. */
+  jobs: Jobs;
+  provisioning: Provisioning;
+  hosts: Hosts;
+  audit: Audit;
+};
+
+export type CardRooms = {
+  register(app: FastifyInstance): void;
+  /** How full the queues of writes are, 0 to 1. */
+  pressure(): number;
+  /** Whether the keys of the vault are to be had. */
+  hasKeys(): boolean;
+  /** Opens acquirer links that were made a moment ago, without waiting for the next look. */
+  openLinks(): Promise<void>;
+  /** Fetches the keys, opens the acquirer links, and begins what waits in the database. */
+  start(): Promise<void>;
+  /** Answers those who wait for a change, so that they do not hold up a stop. */
+  endWaits(): void;
+  /** Ends the work under way, while links and database are still there. */
+  finish(): Promise<void>;
+  /** After the jobs have ended: links, module and keys. */
+  close(): Promise<void>;
+};
+
+function vaultOf({ settings, jobs, audit, ...deps }: Deps): Vault {
+  return createVault({
+    ...{ ...deps, jobs },
+    openProvider: () => openKeyProvider(settings, deps.clock),
+    legacyMaster: settings.vaultKeyPrevious,
+    tell: audit.recordChange,
+    keyDays: settings.vaultKeyDays,
+    retentionDays: settings.cardRetentionDays,
+    accessDays: settings.cardAccessDays,
+  });
+}
+
+/** Acquiring and payments call each other. */
+export function createCardRooms(deps: Deps): CardRooms {
+  const { settings, hosts, ...parts } = deps;
+  const { database, clock, log, metrics, provisioning } = parts;
+  const vault = vaultOf(deps);
+  const hsm = createHsm({ settings, log, metrics, clock });
+  const acquiring = createAcquiring({
+    ...{ hosts, database, clock, log, metrics, hsm },
+    signers: createLinkSigners(settings.platformKey),
+    timeoutMs: settings.acquirerTimeoutMs,
+    loadLinks: provisioning.linksToOpen,
+    unfinishedLinks: () => payments.unfinishedLinks(),
+    onLateAnswer: (late) => payments.lateAnswer(late),
+  });
+  const payments: Payments = createPayments({
+    ...{ ...parts, acquiring, vault, hsm },
+    failPoints: createFailPoints(settings.failPoint),
+    acquirerTimeoutMs: settings.acquirerTimeoutMs,
+  });
+  return {
+    register: payments.register,
+    pressure: payments.pressure,
+    hasKeys: vault.isOpen,
+    openLinks: acquiring.openLinks,
+    async start() {
+      await vault.openKeys();
+      await hsm.start();
+      await acquiring.start();
+      payments.start();
+    },
+    endWaits: payments.endWaits,
+    async finish() {
+      vault.endRounds();
+      await payments.stop();
+    },
+    async close() {
+      await acquiring.close();
+      await hsm.close();
+      await vault.drain();
+      await vault.close();
+    },
+  };
+}

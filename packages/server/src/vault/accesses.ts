@@ -1,0 +1,148 @@
+// The log of who had a card number opened, what for and with what result; kept for a year and more.
+import {
+  type Clock,
+  createGroupCommit,
+  type Database,
+  type HotStatement,
+  type Ids,
+  isoTime,
+  type Log,
+  type Metrics,
+} from '../platform/index.ts';
+
+/** Beyond so many that wait, whoever opens a card waits for its line: none is dropped. */
+const waitingMax = 5_000;
+const deletedAtOnce = 5_000;
+
+export type Access = {
+  /** What the number is for: `Sale`, `Capture`, `Refund`, … */
+  readonly purpose: string;
+  /** Who asked: an application, a user, or `platform` for its own work. */
+  readonly actor: string;
+  /** The transaction, where there is one. */
+  readonly subjectId?: string | undefined;
+};
+
+export type AccessResult = 'Opened' | 'Unknown' | 'Failed';
+type Line = Access & {
+  readonly organizationId: string;
+  readonly accessId: string;
+  readonly token: string;
+  readonly result: AccessResult;
+  readonly at: string;
+};
+
+export type ShownAccess = Access & {
+  readonly token: string;
+  readonly result: AccessResult;
+  readonly at: string;
+};
+
+const insertAccesses: HotStatement = {
+  name: 'vault-access',
+  text: `INSERT INTO vault_accesses
+      (organization_id, access_id, token, purpose, actor, subject_id, result, at)
+    SELECT r.* FROM jsonb_to_recordset($1::jsonb) AS r(organization_id uuid, access_id uuid,
+      token uuid, purpose text, actor text, subject_id uuid, result text, at timestamptz)
+    ON CONFLICT (organization_id, access_id) DO NOTHING`,
+};
+
+export type Accesses = ReturnType<typeof createAccesses>;
+
+type Deps = { database: Database; clock: Clock; ids: Ids; log: Log; metrics: Metrics };
+
+/** @example await accesses.note(organizationId, token, { purpose: 'Refund', actor }, 'Opened'); */
+export function createAccesses({ database, clock, ids, log, metrics }: Deps) {
+  const lost = metrics.counter({
+    name: 'switchyard_vault_accesses_lost_total',
+    help: 'Openings of cards that could not be written to the access log',
+  });
+  const lines = createGroupCommit<Line, void>({
+    name: 'vault-access',
+    key: ({ organizationId, accessId }) => organizationId + accessId,
+    async run(rows) {
+      const batch = rows.map((line) => ({
+        organization_id: line.organizationId,
+        access_id: line.accessId,
+        ...{ token: line.token, purpose: line.purpose, actor: line.actor },
+        subject_id: line.subjectId ?? null,
+        ...{ result: line.result, at: line.at },
+      }));
+      await database.hot(insertAccesses, [JSON.stringify(batch)]);
+      return rows.map(() => undefined);
+    },
+  });
+
+  return {
+    /** A promise only where so many lines wait that the opener has to wait with them. */
+    note(
+      organizationId: string,
+      token: string,
+      access: Access,
+      result: AccessResult,
+    ): undefined | Promise<void> {
+      const line = { ...access, organizationId, token, result, accessId: ids.uuid() };
+      const written = lines.submit({ ...line, at: isoTime(clock.now()) });
+      if (lines.waiting() > waitingMax) return written;
+      written.catch((error: unknown) => {
+        lost.inc();
+        const { purpose, actor, subjectId } = access;
+        log.error(
+          { err: error, organizationId, token, purpose, actor, subjectId, result },
+          'an opening of a card was not written to the access log',
+        );
+      });
+      return undefined;
+    },
+    /** Deletes what is older than its time, in parts; tells how many lines went. */
+    async prune(organizationId: string, before: number): Promise<number> {
+      let gone = 0;
+      for (;;) {
+        const rows = await database.query(
+          `DELETE FROM vault_accesses WHERE organization_id = $1 AND access_id IN (
+            SELECT access_id FROM vault_accesses WHERE organization_id = $1 AND access_id < $2
+            ORDER BY access_id LIMIT $3) RETURNING access_id`,
+          [organizationId, firstIdOf(before), deletedAtOnce],
+        );
+        gone += rows.length;
+        if (rows.length < deletedAtOnce) return gone;
+      }
+    },
+    drain: () => lines.drain(),
+  };
+}
+
+/** Oldest first, of a span of time. */
+export async function listAccesses(
+  database: Pick<Database, 'query'>,
+  {
+    organizationId,
+    from,
+    to,
+    limit,
+  }: { organizationId: string; from: number; to: number; limit: number },
+): Promise<ShownAccess[]> {
+  const rows = await database.query<{
+    token: string;
+    purpose: string;
+    actor: string;
+    subject_id: string | null;
+    result: AccessResult;
+    at: Date;
+  }>(
+    `SELECT token, purpose, actor, subject_id, result, at FROM vault_accesses
+    WHERE organization_id = $1 AND access_id >= $2 AND access_id < $3 ORDER BY access_id LIMIT $4`,
+    [organizationId, firstIdOf(from), firstIdOf(to), limit],
+  );
+  return rows.map((row) => ({
+    ...{ token: row.token, purpose: row.purpose, actor: row.actor, result: row.result },
+    ...(row.subject_id === null ? {} : { subjectId: row.subject_id }),
+    at: isoTime(row.at.getTime()),
+  }));
+}
+
+/** The least identifier of version 7 of a millisecond: identifiers are in the order of time. */
+function firstIdOf(time: number): string {
+  const hex = Math.max(0, time).toString(16).padStart(12, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`;
+}

@@ -1,0 +1,68 @@
+// The sealed record: algorithm, key, initialisation vector, tag and text, bound to one place of one organisation.
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+
+const algorithm = 'aes-256-gcm';
+/** Names the algorithm; 1 was the seal under one key for all organisations. */
+const version = 2;
+const legacyVersion = 1;
+const keyIdBytes = 16;
+const ivBytes = 12;
+const tagBytes = 16;
+const ivStart = 1 + keyIdBytes;
+const tagStart = ivStart + ivBytes;
+const textStart = tagStart + tagBytes;
+
+export type Place = {
+  readonly organizationId: string /** Such as a row. */;
+  readonly within: string;
+};
+
+function boundTo(keyId: string, { organizationId, within }: Place): Buffer {
+  return Buffer.from(`vault|${version}|${organizationId}|${keyId}|${within}`);
+}
+
+/**
+ * [version 1 | key id 16 | iv 12 | tag 16 | text]. Random initialisation vectors: keys rotate long
+ * before 2^32 seals.
+ */
+export function sealEnvelope(key: Buffer, keyId: string, place: Place, text: Buffer): Buffer {
+  const iv = randomBytes(ivBytes);
+  const cipher = createCipheriv(algorithm, key, iv, { authTagLength: tagBytes });
+  cipher.setAAD(boundTo(keyId, place));
+  const sealed = cipher.update(text);
+  const rest = cipher.final();
+  const id = Buffer.from(keyId.replaceAll('-', ''), 'hex');
+  return Buffer.concat([Buffer.of(version), id, iv, cipher.getAuthTag(), sealed, rest]);
+}
+
+export function isLegacy(sealed: Buffer): boolean {
+  return sealed[0] === legacyVersion;
+}
+
+/** Which key opens it. @throws Error where these are no sealed bytes */
+export function keyIdOf(sealed: Buffer): string {
+  if (sealed.length < textStart || sealed[0] !== version)
+    throw new Error('these are no sealed bytes of the vault');
+  const hex = sealed.toString('hex', 1, ivStart);
+  return [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    hex.slice(12, 16),
+    hex.slice(16, 20),
+    hex.slice(20),
+  ].join('-');
+}
+
+/** @throws Error where bytes, key or place do not fit */
+export function openEnvelope(key: Buffer, place: Place, sealed: Buffer): Buffer {
+  const decipher = createDecipheriv(algorithm, key, sealed.subarray(ivStart, tagStart), {
+    authTagLength: tagBytes,
+  });
+  decipher.setAAD(boundTo(keyIdOf(sealed), place));
+  decipher.setAuthTag(sealed.subarray(tagStart, textStart));
+  try {
+    return Buffer.concat([decipher.update(sealed.subarray(textStart)), decipher.final()]);
+  } catch (error) {
+    throw new Error('the seal is broken: bytes, key or place do not fit', { cause: error });
+  }
+}

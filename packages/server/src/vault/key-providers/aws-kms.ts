@@ -1,0 +1,109 @@
+// Wraps the vault's keys by AWS KMS: two calls of its JSON interface, signed with Signature V4.
+import {
+  type AwsCredentials,
+  type AwsResult,
+  type Clock,
+  createAwsClient,
+  jittered,
+  pause,
+} from '../../platform/index.ts';
+import { type KeyPlace, type KeyProvider, KeyProviderFault } from './types.ts';
+
+const prefix = 'aws-kms:';
+const callTimeoutMs = 5_000;
+const connections = 4;
+const triesMax = 3;
+const retryPauseMs = 100;
+/** Exceptions of KMS behind which another try may find it well again. */
+const passing =
+  /Throttling|LimitExceeded|KMSInternal|DependencyTimeout|KeyUnavailable|ServiceUnavailable|InternalFailure/;
+
+type Options = {
+  /** The ARN of a key or an alias; its region is the one that is spoken to. */
+  readonly keyArn: string;
+  readonly credentials: AwsCredentials;
+  readonly url?: string | undefined;
+  readonly clock: Clock;
+  readonly timeoutMs?: number;
+};
+
+type Answer = Readonly<Record<string, unknown>>;
+
+/** Who moves a wrapped key to another place has another context, and KMS refuses to open it. */
+const contextOf = ({ organizationId, keyId, purpose }: KeyPlace) => ({
+  switchyard: 'vault-key',
+  organizationId,
+  keyId,
+  purpose,
+});
+
+/** @example const provider = createAwsKmsProvider({ keyArn, credentials, clock }); */
+export function createAwsKmsProvider(options: Options): KeyProvider {
+  const { keyArn, credentials, clock, timeoutMs = callTimeoutMs } = options;
+  const region = keyArn.split(':')[3] ?? '';
+  const endpoint = options.url ?? `https://kms.${region}.amazonaws.com`;
+  const client = createAwsClient({
+    ...{ service: 'kms', region, endpoint, credentials, clock, timeoutMs, connections },
+  });
+  const stopping = new AbortController();
+
+  async function call(action: string, body: object): Promise<Answer> {
+    const headers = {
+      'content-type': 'application/x-amz-json-1.1',
+      'x-amz-target': `TrentService.${action}`,
+    };
+    for (let tries = 1; ; tries += 1) {
+      const result = await client.call({ path: '/', headers, body });
+      if ('answer' in result) return result.answer;
+      const fault = faultOf(action, result);
+      const isLast = tries === triesMax || stopping.signal.aborted;
+      if (fault.code === 'Refused' || isLast) throw fault;
+      await pause(jittered(retryPauseMs * 2 ** tries), stopping.signal);
+    }
+  }
+
+  return {
+    wrapsWith: prefix + keyArn,
+    knows: (wrappedBy) => wrappedBy.startsWith(prefix),
+    async wrap(key, place) {
+      const answer = await call('Encrypt', {
+        KeyId: keyArn,
+        Plaintext: key.toString('base64'),
+        EncryptionContext: contextOf(place),
+      });
+      return { bytes: bytesOf(answer, 'CiphertextBlob'), wrappedBy: prefix + keyArn };
+    },
+    async unwrap({ bytes, wrappedBy }, place) {
+      // Named, so that nobody slips in a key wrapped under another of the keys that we may use.
+      const answer = await call('Decrypt', {
+        KeyId: wrappedBy.slice(prefix.length),
+        CiphertextBlob: bytes.toString('base64'),
+        EncryptionContext: contextOf(place),
+      });
+      return bytesOf(answer, 'Plaintext');
+    },
+    async close() {
+      stopping.abort();
+      client.close();
+    },
+  };
+}
+
+function faultOf(
+  action: string,
+  result: Exclude<AwsResult, { answer: unknown }>,
+): KeyProviderFault {
+  if (result.refused === undefined) {
+    return new KeyProviderFault('Unavailable', `AWS KMS did not answer ${action}: ${result.lost}`);
+  }
+  const { refused, status } = result;
+  const isPassing = status >= 500 || status === 429 || passing.test(refused);
+  const code = isPassing ? 'Unavailable' : 'Refused';
+  return new KeyProviderFault(code, `AWS KMS answered ${action} with ${refused}`);
+}
+
+function bytesOf(answer: Answer, member: string): Buffer {
+  const text = answer[member];
+  if (typeof text === 'string' && text.length > 0) return Buffer.from(text, 'base64');
+  throw new KeyProviderFault('Unavailable', `AWS KMS answered without ${member}`);
+}

@@ -1,0 +1,36 @@
+// Wraps the vault's keys under a key from the settings: for the demo, and where the operator guards a key file himself.
+import { createHash } from 'node:crypto';
+import { deriveKey, openSealed, seal } from '../../platform/index.ts';
+import { type KeyProvider, KeyProviderFault, placeText } from './types.ts';
+
+const nameDigits = 16;
+
+/** Tells two keys apart and gives neither away: it is the hash of a key derived for this alone. */
+function nameOf(masterKey: Buffer): string {
+  const digest = createHash('sha256').update(deriveKey(masterKey, 'vault-key-name')).digest('hex');
+  return `local:${digest.slice(0, nameDigits)}`;
+}
+
+/** @example const provider = createLocalProvider(settings.vaultKey); await provider.wrap(key, place); */
+export function createLocalProvider(masterKey: Buffer): KeyProvider {
+  const wrappingKey = deriveKey(masterKey, 'vault-key-wrapping');
+  const wrapsWith = nameOf(masterKey);
+  return {
+    wrapsWith,
+    knows: (wrappedBy) => wrappedBy === wrapsWith,
+    wrap: async (key, place) => ({
+      bytes: seal(wrappingKey, key, placeText(place)),
+      wrappedBy: wrapsWith,
+    }),
+    async unwrap({ bytes }, place) {
+      try {
+        return openSealed(wrappingKey, bytes, placeText(place));
+      } catch (error) {
+        throw new KeyProviderFault('Refused', 'a wrapped key was changed or moved', {
+          cause: error,
+        });
+      }
+    },
+    close: async () => {},
+  };
+}

@@ -1,0 +1,91 @@
+// Opens the vault: the key provider, the key of the index, and the keys of the organisations above nothing but them.
+import { createSecretKey, type KeyObject } from 'node:crypto';
+import { refuse } from '@switchyard/contract';
+import { type Clock, deriveKey, type Ids, type Log, type Metrics } from '../platform/index.ts';
+import { createDataKeys, type DataKeys, newKey, unwrapped } from './data-keys.ts';
+import { type KeyProvider, KeyProviderFault } from './key-providers/index.ts';
+import { type KeyStore, platformId } from './key-store.ts';
+
+const unavailableRetryMs = 5_000;
+
+export type OpenVault = {
+  readonly provider: KeyProvider;
+  /** Of the keyed hashes: it stays, since hashes are kept wherever cards were seen. */
+  readonly indexKey: KeyObject;
+  readonly dataKeys: DataKeys;
+  /** Opens what was sealed before organisations had keys. */
+  readonly legacyKey: Buffer | undefined;
+};
+
+export type OpeningDeps = {
+  store: KeyStore;
+  openProvider: () => Promise<KeyProvider>;
+  /** The master key of the time when there was one for everything. */
+  legacyMaster: Buffer | undefined;
+  clock: Clock;
+  ids: Ids;
+  log: Log;
+  metrics: Metrics;
+};
+
+/** The hashes of an older platform go on; a new one draws its key. */
+async function makeIndexKey(deps: OpeningDeps, provider: KeyProvider): Promise<void> {
+  const { store, legacyMaster, ids, clock } = deps;
+  if (legacyMaster === undefined && (await store.hasUnkeyedCards())) {
+    throw new Error(
+      'this database holds cards under the key of an older version: SWITCHYARD_VAULT_KEY_PREVIOUS must be that key',
+    );
+  }
+  const place = { organizationId: platformId, keyId: ids.uuid(), purpose: 'Index' } as const;
+  const bytes =
+    legacyMaster === undefined ? undefined : deriveKey(legacyMaster, 'vault-fingerprint');
+  await store.add(await newKey({ provider, clock }, place, bytes));
+}
+
+async function loadIndexKey(deps: OpeningDeps, provider: KeyProvider): Promise<KeyObject> {
+  const { store } = deps;
+  if ((await store.findActive(platformId, 'Index')) === undefined) {
+    await makeIndexKey(deps, provider);
+  }
+  const key = await store.findActive(platformId, 'Index');
+  if (key === undefined) throw new Error('the key of the card index has vanished');
+  if (!provider.knows(key.wrappedBy)) {
+    throw new Error(
+      `the vault of this database is under the key ${key.wrappedBy}, and this process has ${provider.wrapsWith}`,
+    );
+  }
+  const bytes = await unwrapped(provider, key);
+  // A key object once: made anew from bytes for each hash it costs six times the hash itself.
+  const indexKey = createSecretKey(bytes);
+  bytes.fill(0);
+  return indexKey;
+}
+
+/** @throws Error where the keys at hand are not those of this database */
+export async function openVault(deps: OpeningDeps): Promise<OpenVault> {
+  const { legacyMaster } = deps;
+  const provider = await deps.openProvider();
+  try {
+    const indexKey = await loadIndexKey(deps, provider);
+    return {
+      ...{ provider, indexKey, dataKeys: createDataKeys({ ...deps, provider }) },
+      legacyKey: legacyMaster === undefined ? undefined : deriveKey(legacyMaster, 'vault-data'),
+    };
+  } catch (error) {
+    await provider.close();
+    throw error;
+  }
+}
+
+/** For a client it is all the same why a key is not to be had: nothing was done. */
+export async function orUnavailable<Result>(work: Promise<Result>): Promise<Result> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof KeyProviderFault)) throw error;
+    return refuse('card_keys_unavailable', 'The keys of stored cards are not to be had just now.', {
+      retryAfterMs: unavailableRetryMs,
+      logDetail: error.message,
+    });
+  }
+}

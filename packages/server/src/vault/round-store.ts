@@ -1,0 +1,54 @@
+// The SQL of a round: how far it has come and what it found, so that another process can go on with it.
+import { CompiledQuery, type Kysely } from 'kysely';
+import { type Database, isoTime } from '../platform/index.ts';
+import { platformId } from './key-store.ts';
+
+export type Tally = {
+  /** Cards that lay under another key than the active one, by key; `none` for those of before. */
+  readonly found: Record<string, number>;
+  resealed: number;
+  deleted: number;
+  /** Cards that no key opens: they stay as they are, and so does their key. */
+  broken: number;
+};
+
+export type Round = { readonly startedAt: number; walkedTo: string; tally: Tally };
+
+type Row = { started_at: Date; walked_to: string | null; tally: Tally };
+
+export function createRoundStore(database: Database) {
+  return {
+    /** The one that was left behind, or a new one. */
+    async begin(organizationId: string, at: number): Promise<Round> {
+      const tally: Tally = { found: {}, resealed: 0, deleted: 0, broken: 0 };
+      await database.query(
+        `INSERT INTO vault_rounds (organization_id, started_at, tally) VALUES ($1, $2, $3)
+        ON CONFLICT (organization_id) DO NOTHING`,
+        [organizationId, isoTime(at), JSON.stringify(tally)],
+      );
+      const [row] = await database.query<Row>(
+        'SELECT started_at, walked_to, tally FROM vault_rounds WHERE organization_id = $1',
+        [organizationId],
+      );
+      if (row === undefined) return { startedAt: at, walkedTo: platformId, tally };
+      return {
+        startedAt: row.started_at.getTime(),
+        walkedTo: row.walked_to ?? platformId,
+        tally: row.tally,
+      };
+    },
+    async save(trx: Kysely<unknown>, organizationId: string, round: Round): Promise<void> {
+      await trx.executeQuery(
+        CompiledQuery.raw(
+          'UPDATE vault_rounds SET walked_to = $2, tally = $3 WHERE organization_id = $1',
+          [organizationId, round.walkedTo, JSON.stringify(round.tally)],
+        ),
+      );
+    },
+    async end(trx: Kysely<unknown>, organizationId: string): Promise<void> {
+      await trx.executeQuery(
+        CompiledQuery.raw('DELETE FROM vault_rounds WHERE organization_id = $1', [organizationId]),
+      );
+    },
+  };
+}

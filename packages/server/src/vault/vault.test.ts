@@ -1,0 +1,424 @@
+import assert from 'node:assert/strict';
+import { createHmac, randomBytes } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { Refusal } from '@switchyard/contract';
+import { movableClock } from '../../test/movable-clock.ts';
+import { type VaultRoom, vaultDatabase, vaultRoom } from '../../test/vault-room.ts';
+import { type Database, deriveKey, seal, systemIds } from '../platform/index.ts';
+import { listAccesses } from './accesses.ts';
+import {
+  chainOfProviders,
+  createLocalProvider,
+  type KeyProvider,
+  KeyProviderFault,
+} from './key-providers/index.ts';
+
+const dayMs = 86_400_000;
+const access = { purpose: 'Refund', actor: 'till-1' };
+const cardOf = (number: number) => ({
+  pan: `400000${String(number).padStart(10, '0')}`,
+  expiry: '3012',
+});
+
+type CardRow = { token: string; key_id: string | null; sealed: Buffer };
+
+describe('the vault', () => {
+  const master = randomBytes(32);
+  let database: Database;
+  let room: VaultRoom;
+  const rooms: VaultRoom[] = [];
+
+  async function open(options: Partial<Parameters<typeof vaultRoom>[0]> = {}) {
+    const opened = await vaultRoom({
+      database,
+      provider: createLocalProvider(master),
+      ...options,
+    });
+    rooms.push(opened);
+    return opened;
+  }
+
+  before(async () => {
+    database = await vaultDatabase();
+    room = await open();
+  });
+  after(async () => {
+    for (const each of rooms) await each.close();
+    await database.close();
+  });
+
+  const protect = ({ vault }: VaultRoom, organizationId: string, number: number) =>
+    vault.protect(organizationId, cardOf(number), vault.mark(organizationId, cardOf(number)));
+  const cardsOf = (organizationId: string) =>
+    database.query<CardRow>(
+      'SELECT token, key_id, sealed FROM vault_cards WHERE organization_id = $1 ORDER BY token',
+      [organizationId],
+    );
+  const keysOf = (organizationId: string) =>
+    database.query<{ key_id: string; state: string; wrapped: Buffer | null; wrapped_by: string }>(
+      `SELECT key_id, state, wrapped, wrapped_by FROM vault_keys WHERE organization_id = $1
+      ORDER BY created_at, key_id`,
+      [organizationId],
+    );
+  const replaceKey = ({ clock }: VaultRoom, organizationId: string) =>
+    database.query(
+      `UPDATE vault_keys SET state = 'Retiring', changed_at = $2
+      WHERE organization_id = $1 AND state = 'Active'`,
+      [organizationId, new Date(clock.now())],
+    );
+
+  test('seals a card under the key of its organisation, and tells its token again', async () => {
+    const organizationId = systemIds.uuid();
+    const token = await protect(room, organizationId, 1);
+    assert.equal(await protect(room, organizationId, 1), token);
+    assert.notEqual(await protect(room, organizationId, 2), token);
+    const [key, ...others] = await keysOf(organizationId);
+    assert.deepEqual(others, []);
+    const rows = await cardsOf(organizationId);
+    assert.deepEqual(
+      rows.map(({ key_id }) => key_id),
+      [key?.key_id, key?.key_id],
+    );
+    assert.ok(rows.every(({ sealed }) => !sealed.includes('400000')));
+    assert.deepEqual(await room.vault.reveal(organizationId, token, access), cardOf(1));
+    const stranger = systemIds.uuid();
+    assert.equal(await room.vault.reveal(stranger, token, access), undefined);
+    assert.notEqual(
+      room.vault.mark(stranger, cardOf(1)),
+      room.vault.mark(organizationId, cardOf(1)),
+    );
+    assert.equal(await room.vault.reveal(organizationId, 'no-token', access), undefined);
+  });
+
+  test('writes down who had a number opened, what for and with what result', async () => {
+    const organizationId = systemIds.uuid();
+    const token = await protect(room, organizationId, 3);
+    const subjectId = systemIds.uuid();
+    await room.vault.reveal(organizationId, token, { ...access, subjectId });
+    const unknown = systemIds.uuidV4();
+    await room.vault.reveal(organizationId, unknown, access);
+    await room.vault.drain();
+    const now = Date.now();
+    const lines = await listAccesses(database, {
+      ...{ organizationId, from: now - dayMs, to: now + dayMs, limit: 10 },
+    });
+    assert.deepEqual(
+      lines.map(({ at: _at, ...line }) => line),
+      [
+        { ...access, subjectId, token, result: 'Opened' },
+        { ...access, token: unknown, result: 'Unknown' },
+      ],
+    );
+    const later = { organizationId, from: now + dayMs, to: now + 2 * dayMs, limit: 10 };
+    assert.deepEqual(await listAccesses(database, later), []);
+  });
+
+  test('two processes make one key of a new organisation', async () => {
+    const other = await open();
+    const organizationId = systemIds.uuid();
+    const numbers = Array.from({ length: 40 }, (_, number) => number);
+    const tokens = await Promise.all(
+      numbers.map((number) => protect(number % 2 === 0 ? room : other, organizationId, number)),
+    );
+    assert.equal((await keysOf(organizationId)).length, 1);
+    for (const [number, token] of tokens.entries()) {
+      const reader = number % 2 === 0 ? other : room;
+      assert.deepEqual(await reader.vault.reveal(organizationId, token, access), cardOf(number));
+    }
+  });
+
+  test('the same card from two processes at once has one token', async () => {
+    const other = await open();
+    const organizationId = systemIds.uuid();
+    const both = await Promise.all([room, other].map((each) => protect(each, organizationId, 7)));
+    assert.equal(both[0], both[1]);
+    assert.equal((await cardsOf(organizationId)).length, 1);
+  });
+
+  test('keeps sealed what another room asks for, and opens it at its place alone', async () => {
+    const organizationId = systemIds.uuid();
+    const { vault } = room;
+    const sealed = await vault.seal(organizationId, 'sale-1', Buffer.from('9F2608AABB'));
+    assert.equal((await vault.open(organizationId, 'sale-1', sealed)).toString(), '9F2608AABB');
+    await assert.rejects(vault.open(organizationId, 'sale-2', sealed), /seal is broken/);
+    await assert.rejects(vault.open(systemIds.uuid(), 'sale-1', sealed));
+  });
+
+  test('refuses a key that was exchanged, and a card that was moved', async () => {
+    const [mine, theirs] = [systemIds.uuid(), systemIds.uuid()];
+    const token = await protect(room, mine, 1);
+    const [second] = await Promise.all([protect(room, mine, 2), protect(room, theirs, 1)]);
+    const [own] = await keysOf(mine);
+    const [foreign] = await keysOf(theirs);
+    const exchange = (column: string, value: unknown) =>
+      database.query(`UPDATE vault_keys SET ${column} = $2 WHERE key_id = $1`, [
+        own?.key_id,
+        value,
+      ]);
+    const refused = async () => {
+      const fresh = await open();
+      await assert.rejects(
+        fresh.vault.reveal(mine, token, access),
+        (error) => error instanceof Refusal && error.code === 'card_keys_unavailable',
+      );
+    };
+    await exchange('wrapped', foreign?.wrapped);
+    await refused();
+    await exchange('wrapped', own?.wrapped);
+    const [{ check_value: check } = {}] = await database.query<{ check_value: string }>(
+      'SELECT check_value FROM vault_keys WHERE key_id = $1',
+      [own?.key_id],
+    );
+    await exchange('check_value', '00000000');
+    await refused();
+    await exchange('check_value', check);
+    const fresh = await open();
+    assert.deepEqual(await fresh.vault.reveal(mine, token, access), cardOf(1));
+    await database.query(
+      `UPDATE vault_cards SET sealed = (SELECT sealed FROM vault_cards WHERE token = $2)
+      WHERE token = $1`,
+      [token, second],
+    );
+    await assert.rejects(fresh.vault.reveal(mine, token, access), /seal is broken/);
+  });
+
+  test('a database is of no use without the key above its keys', async () => {
+    await assert.rejects(
+      open({ provider: createLocalProvider(randomBytes(32)) }),
+      /is under the key local:/,
+    );
+  });
+
+  test('without its key provider it goes on for minutes, and then refuses', async () => {
+    let answers = true;
+    const whole = createLocalProvider(master);
+    const provider: KeyProvider = {
+      ...whole,
+      unwrap: (wrapped, place) => {
+        if (!answers) throw new KeyProviderFault('Unavailable', 'no answer');
+        return whole.unwrap(wrapped, place);
+      },
+    };
+    const clock = movableClock(Date.now());
+    const { vault } = await open({ provider, clock });
+    const organizationId = systemIds.uuid();
+    const token = await vault.protect(
+      organizationId,
+      cardOf(1),
+      vault.mark(organizationId, cardOf(1)),
+    );
+    answers = false;
+    clock.advance(250_000);
+    assert.deepEqual(await vault.reveal(organizationId, token, access), cardOf(1));
+    clock.advance(100_000);
+    const isUnavailable = (error: unknown) =>
+      error instanceof Refusal && error.code === 'card_keys_unavailable';
+    await assert.rejects(vault.reveal(organizationId, token, access), isUnavailable);
+    const stranger = systemIds.uuid();
+    const mark = vault.mark(stranger, cardOf(1));
+    await assert.rejects(vault.protect(stranger, cardOf(1), mark), isUnavailable);
+    assert.deepEqual(await cardsOf(stranger), []);
+    answers = true;
+    assert.deepEqual(await vault.reveal(organizationId, token, access), cardOf(1));
+  });
+
+  describe('rotation', () => {
+    test('seals all cards anew, which stay readable all the time', async () => {
+      const own = await open();
+      const organizationId = systemIds.uuid();
+      const numbers = Array.from({ length: 30 }, (_, number) => number);
+      const tokens = await Promise.all(
+        numbers.map((number) => protect(own, organizationId, number)),
+      );
+      const [old] = await keysOf(organizationId);
+      own.clock.advance(1000);
+      await replaceKey(own, organizationId);
+      assert.deepEqual(await own.vault.reveal(organizationId, tokens[0] ?? '', access), cardOf(0));
+      // A process that has not heard of it yet seals under the old one, for minutes.
+      await protect(own, organizationId, 1000);
+      own.clock.advance(1000);
+      const later = await own.round(organizationId);
+      assert.ok(later && later.retryAt > own.clock.now(), 'another round proves it');
+      const [, current] = await keysOf(organizationId);
+      assert.equal(current?.state, 'Active');
+      const rows = await cardsOf(organizationId);
+      assert.equal(rows.length, 31);
+      assert.ok(rows.every(({ key_id }) => key_id === current?.key_id));
+      const after = { keys: [], resealed: 31 };
+      assert.deepEqual(
+        own.told.map(({ action, after: told }) => [action, told]),
+        [['vault.keysChanged', after]],
+      );
+      for (const [number, token] of tokens.entries()) {
+        assert.deepEqual(await own.vault.reveal(organizationId, token, access), cardOf(number));
+      }
+
+      // Nothing is left to do: it changes no row again.
+      own.clock.advance(700_000);
+      assert.equal(await own.round(organizationId), undefined);
+      assert.deepEqual(await cardsOf(organizationId), rows);
+      assert.equal((await keysOf(organizationId))[0]?.state, 'Retired');
+      own.clock.advance(31 * dayMs);
+      await own.round(organizationId);
+      const [destroyed] = await keysOf(organizationId);
+      assert.deepEqual([destroyed?.state, destroyed?.wrapped], ['Destroyed', null]);
+      assert.equal(destroyed?.key_id, old?.key_id);
+      assert.deepEqual(await own.vault.reveal(organizationId, tokens[3] ?? '', access), cardOf(3));
+    });
+
+    test('a retired key takes no more cards, whoever still has it at hand', async () => {
+      const own = await open();
+      const organizationId = systemIds.uuid();
+      await protect(own, organizationId, 1);
+      const [old] = await keysOf(organizationId);
+      await database.query(`UPDATE vault_keys SET state = 'Retired' WHERE key_id = $1`, [
+        old?.key_id,
+      ]);
+      const token = await protect(own, organizationId, 2);
+      const row = (await cardsOf(organizationId)).find((each) => each.token === token);
+      assert.ok(row !== undefined && row.key_id !== old?.key_id);
+      assert.deepEqual(await own.vault.reveal(organizationId, token, access), cardOf(2));
+    });
+
+    test('goes on where a process was killed', async () => {
+      const organizationId = systemIds.uuid();
+      const clock = movableClock(Date.now());
+      let partsLeft = Number.POSITIVE_INFINITY;
+      const dying: Database = {
+        ...database,
+        transaction(work) {
+          partsLeft -= 1;
+          if (partsLeft < 0) throw new Error('killed');
+          return database.transaction(work);
+        },
+      };
+      const first = await open({ database: dying, clock });
+      const count = 1_100;
+      const numbers = Array.from({ length: count }, (_, number) => number);
+      await Promise.all(numbers.map((number) => protect(first, organizationId, number)));
+      const [old] = await keysOf(organizationId);
+      clock.advance(1000);
+      await replaceKey(first, organizationId);
+      clock.advance(1000);
+      partsLeft = 1;
+      await assert.rejects(async () => first.round(organizationId), /killed/);
+      const half = await cardsOf(organizationId);
+      const untouched = half.filter(({ key_id }) => key_id === old?.key_id).length;
+      assert.equal(untouched, count - 500);
+      const second = await open({ clock });
+      await second.round(organizationId);
+      const rows = await cardsOf(organizationId);
+      assert.ok(rows.every(({ key_id }) => key_id !== old?.key_id));
+      // What the first had done was not done again.
+      const done = new Map(half.map(({ token, sealed }) => [token, sealed]));
+      const kept = rows.filter(({ token, sealed }) => done.get(token)?.equals(sealed)).length;
+      assert.equal(kept, 500);
+      assert.deepEqual(second.told.at(-1)?.after, { keys: [], resealed: count });
+    });
+
+    test('comes by itself when a key is old', async () => {
+      const own = await open({ keyDays: 10 });
+      const organizationId = systemIds.uuid();
+      await protect(own, organizationId, 1);
+      await own.job('vault-upkeep', organizationId);
+      assert.deepEqual(
+        (await keysOf(organizationId)).map(({ state }) => state),
+        ['Active'],
+      );
+      own.clock.advance(11 * dayMs);
+      await own.job('vault-upkeep', organizationId);
+      assert.deepEqual(
+        (await keysOf(organizationId)).map(({ state }) => state),
+        ['Retiring'],
+      );
+    });
+
+    test('under another key above, keys are wrapped anew and cards stay as they are', async () => {
+      const own = await open();
+      const organizationId = systemIds.uuid();
+      const token = await protect(own, organizationId, 1);
+      const before = await cardsOf(organizationId);
+      const next = createLocalProvider(randomBytes(32));
+      const both = await open({
+        provider: chainOfProviders([next, createLocalProvider(master)]),
+      });
+      assert.deepEqual(await both.vault.reveal(organizationId, token, access), cardOf(1));
+      await both.round(organizationId);
+      assert.deepEqual(await cardsOf(organizationId), before);
+      const [key] = await keysOf(organizationId);
+      assert.equal(key?.wrapped_by, next.wrapsWith);
+      const late = await open();
+      await assert.rejects(late.vault.reveal(organizationId, token, access));
+    });
+  });
+
+  describe('retention', () => {
+    test('deletes the cards that nobody uses, proves it, and keeps the others', async () => {
+      const own = await open({ retentionDays: 90 });
+      const organizationId = systemIds.uuid();
+      const unused = await protect(own, organizationId, 1);
+      const used = await protect(own, organizationId, 2);
+      const sold = await protect(own, organizationId, 3);
+      const gone = (await cardsOf(organizationId)).find(({ token }) => token === unused);
+      const madeAt = own.clock.now();
+      own.clock.advance(60 * dayMs);
+      await own.vault.reveal(organizationId, used, access);
+      assert.equal(await protect(own, organizationId, 3), sold);
+      await own.vault.drain();
+      own.clock.advance(20 * dayMs);
+      await own.round(organizationId);
+      assert.equal((await cardsOf(organizationId)).length, 3, 'not before its time');
+      assert.equal(own.vault.wasDeleted(organizationId, unused, madeAt), false);
+      own.clock.advance(11 * dayMs);
+      await own.round(organizationId);
+      const rows = await cardsOf(organizationId);
+      assert.deepEqual(rows.map(({ token }) => token).sort(), [sold, used].sort());
+      assert.ok(gone !== undefined && rows.every(({ sealed }) => !sealed.equals(gone.sealed)));
+      const [told] = own.told;
+      assert.equal(told?.action, 'vault.cardsDeleted');
+      assert.ok(told !== undefined && 'deleted' in told.after && told.after.deleted === 1);
+      assert.equal(await own.vault.reveal(organizationId, unused, access), undefined);
+      assert.equal(await own.vault.wasDeleted(organizationId, unused, madeAt), true);
+      assert.equal(await own.vault.wasDeleted(organizationId, used, madeAt), false);
+      // Seen again it is a new card, also where its old token was still remembered.
+      const again = await protect(own, organizationId, 1);
+      assert.notEqual(again, unused);
+      assert.deepEqual(await own.vault.reveal(organizationId, again, access), cardOf(1));
+    });
+  });
+});
+
+describe('a vault of the time of one key for everything', () => {
+  test('goes on: tokens, marks and cards are the same, and get a key of their organisation', async () => {
+    const database = await vaultDatabase();
+    const legacyMaster = randomBytes(32);
+    const organizationId = systemIds.uuid();
+    const token = systemIds.uuidV4();
+    const { pan, expiry } = cardOf(9);
+    const mark = createHmac('sha256', deriveKey(legacyMaster, 'vault-fingerprint'))
+      .update(`${organizationId}|${pan}|${expiry}`)
+      .digest();
+    const dataKey = deriveKey(legacyMaster, 'vault-data');
+    const sealed = seal(dataKey, Buffer.from(`${pan}|${expiry}`), `${organizationId}|${token}`);
+    await database.query(
+      `INSERT INTO vault_cards (organization_id, token, fingerprint, sealed, created_at)
+      VALUES ($1, $2, $3, $4, now())`,
+      [organizationId, token, mark, sealed],
+    );
+    const provider = createLocalProvider(randomBytes(32));
+    await assert.rejects(vaultRoom({ database, provider }), /SWITCHYARD_VAULT_KEY_PREVIOUS/);
+    const room = await vaultRoom({ database, provider, legacyMaster });
+    const { vault } = room;
+    assert.equal(vault.mark(organizationId, cardOf(9)), mark.toString('hex'));
+    assert.deepEqual(await vault.reveal(organizationId, token, access), cardOf(9));
+    assert.equal(await vault.protect(organizationId, cardOf(9), mark.toString('hex')), token);
+    await room.round(organizationId);
+    await room.close();
+    // From here on the old key is not needed.
+    const next = await vaultRoom({ database, provider });
+    assert.deepEqual(await next.vault.reveal(organizationId, token, access), cardOf(9));
+    assert.equal(next.vault.mark(organizationId, cardOf(9)), mark.toString('hex'));
+    await next.close();
+    await database.close();
+  });
+});
