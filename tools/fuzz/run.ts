@@ -1,0 +1,49 @@
+// Watches the thread that feeds the parsers: tells how far it is, and which input it never left.
+import { Worker } from 'node:worker_threads';
+import { chanceOf } from './chance.ts';
+import { type Report, targetOf, type Work } from './inputs.ts';
+
+/** No parser needs a hundredth of it for one input. */
+const hangLimitMs = 10_000;
+const lookEveryMs = 200;
+
+export type Fuzzed = Report & { seed: number; inputs: number; durationMs: number };
+
+type Order = {
+  seed: number;
+  inputs: number;
+  /** The number of the first input; 0 without it. */
+  from?: number;
+  progress?: (done: number) => void;
+};
+
+/** @example const { finding } = await fuzz({ seed: 1, inputs: 1_000_000 }); */
+export async function fuzz({ seed, inputs, from = 0, progress }: Order): Promise<Fuzzed> {
+  const began = performance.now();
+  const shared = new SharedArrayBuffer(4);
+  const done = new Int32Array(shared);
+  const work: Work = { seed, from, to: from + inputs, progress: shared };
+  const worker = new Worker(new URL('./inputs.ts', import.meta.url), { workerData: work });
+  let last = { at: -1, since: performance.now() };
+  const report = await new Promise<Report>((resolve, reject) => {
+    const timer = setInterval(() => {
+      const at = Atomics.load(done, 0);
+      progress?.(at - from);
+      const now = performance.now();
+      if (at !== last.at) last = { at, since: now };
+      else if (now - last.since > hangLimitMs) resolve(hung(seed, at));
+    }, lookEveryMs);
+    worker.once('message', resolve);
+    worker.once('error', reject);
+    worker.once('exit', () => clearInterval(timer));
+  });
+  await worker.terminate();
+  return { ...report, seed, inputs, durationMs: performance.now() - began };
+}
+
+function hung(seed: number, index: number): Report {
+  const fault = `no end after ${hangLimitMs / 1000} s`;
+  const target = targetOf(index);
+  const input = target.make(chanceOf(seed, index)).toString('hex');
+  return { tallies: [], finding: { index, target: target.name, fault, input } };
+}
