@@ -214,10 +214,11 @@ describe('card data', () => {
   test('is in no metric and in no file of the acquirer’s ledger', async () => {
     assert.equal(search.find(await on.house.metrics.registry.metrics()), undefined);
     const folder = join(on.settings.dataDir, 'acquirer');
-    const files = await readdir(folder);
+    const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+    const files = entries.filter((entry) => entry.isFile());
     assert.ok(files.length > 0);
-    for (const file of files) {
-      const lines = (await readFile(join(folder, file), 'utf8')).split('\n');
+    for (const { parentPath, name: file } of files) {
+      const lines = (await readFile(join(parentPath, file), 'utf8')).split('\n');
       for (const line of lines) assert.equal(search.find(line), undefined, file);
     }
   });

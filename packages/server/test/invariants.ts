@@ -2,7 +2,15 @@
 import assert from 'node:assert/strict';
 import { numericOf } from '@switchyard/money';
 import type { EventData, OperationDetails } from '../src/payments/model.ts';
-import { apply, noAmounts, openAmount, type Position, stateOf } from '../src/payments/state.ts';
+import {
+  apply,
+  isApproved,
+  noAmounts,
+  openAmount,
+  type Position,
+  stateOf,
+} from '../src/payments/state.ts';
+import type { Database } from '../src/platform/index.ts';
 import { testDatabase } from './database.ts';
 import { type Scene, scene, until } from './scene.ts';
 
@@ -32,14 +40,20 @@ export type Book = {
 
 const settleLimitMs = 40_000;
 
+/** Whose books; `database` where they are not in the shared one. */
+export type Keeper = Pick<Scene, 'organizationId'> & { readonly database?: Database };
+
+const databaseOf = async ({ database }: Keeper): Promise<Database> =>
+  database ?? (await testDatabase());
+
 /** Waits until nothing is under way any more. */
-export async function settled(on: Pick<Scene, 'organizationId'>): Promise<void> {
-  const database = await testDatabase();
+export async function settled(on: Keeper): Promise<void> {
+  const database = await databaseOf(on);
   await until(
     async () => {
       const [row] = await database.query<{ open: number }>(
         `SELECT (SELECT count(*) FROM transactions WHERE organization_id = $1
-            AND state IN ('Received', 'Reversing'))::int
+            AND (state IN ('Received', 'Stored', 'Reversing') OR phase = 'Unconfirmed'))::int
           + (SELECT count(*) FROM operations WHERE organization_id = $1
             AND status IN ('Sent', 'Pending'))::int
           + (SELECT count(*) FROM capture_batches WHERE organization_id = $1
@@ -54,8 +68,8 @@ export async function settled(on: Pick<Scene, 'organizationId'>): Promise<void> 
 }
 
 /** Every transaction of an organisation as the database holds it. */
-export async function booksOf(on: Pick<Scene, 'organizationId'>): Promise<Book[]> {
-  const database = await testDatabase();
+export async function booksOf(on: Keeper): Promise<Book[]> {
+  const database = await databaseOf(on);
   const rows = await database.query<Omit<Book, 'position'> & Position>(
     `SELECT transaction_id AS "transactionId", merchant_id AS "merchantId",
       contract_id AS "contractId", state, currency, amount, over_capture AS "overCapture", version,
@@ -133,20 +147,25 @@ function assertEnds({ events, operations, operationCount, transactionId }: Book)
 
 type Sums = { captured: number; refunded: number; cancelled: number };
 
+const approvals: ReadonlySet<string> = new Set(['Approved', 'Unconfirmed']);
+
 /** What the sale and its operations add up to, without a look at the stored amounts. */
 function sumsOf({ events, operations, position }: Book): Sums {
   const sums: Sums = { captured: 0, refunded: 0, cancelled: 0 };
   const facts = events[0]?.data.facts;
-  const approval = events.find(({ data }) => data.changes.phase === 'Approved')?.data;
-  if (facts?.kind === 'Sale') sums.captured += approval?.amount ?? 0;
+  const approval = events.find(({ data }) => approvals.has(data.changes.phase ?? ''))?.data;
+  const isSale = facts?.kind === 'Sale' || facts?.kind === 'OfflineSale';
+  if (isSale) sums.captured += approval?.amount ?? 0;
   for (const { kind, status, amount, details } of operations) {
     if (status !== 'Succeeded') continue;
     if (kind === 'Capture') sums.captured += amount;
     if (kind === 'Capture') sums.cancelled += details.released ?? 0;
     if (kind === 'Refund') sums.refunded += amount;
-    if (kind === 'Cancel') sums.cancelled += amount;
     // What was never known to be approved leaves nothing to cancel.
-    if (kind === 'Reversal' && position.authorized > 0) sums.cancelled += amount;
+    if (position.authorized === 0 || (kind !== 'Cancel' && kind !== 'Reversal')) continue;
+    sums.cancelled += amount;
+    // An unconfirmed sale gives back what was captured with it.
+    if (kind === 'Reversal' && isSale) sums.captured -= amount;
   }
   return sums;
 }
@@ -197,8 +216,9 @@ function assertReferences(books: readonly Book[]): void {
 }
 
 /** I8 as far as a reader sees: what waits in the outbox is an event, and all of it leaves. */
-async function assertOutbox(organizationId: string): Promise<void> {
-  const database = await testDatabase();
+async function assertOutbox(on: Keeper): Promise<void> {
+  const { organizationId } = on;
+  const database = await databaseOf(on);
   await until(async () => {
     const strays = await database.query(
       `SELECT 1 FROM outbox o LEFT JOIN transaction_events e
@@ -217,8 +237,8 @@ async function assertOutbox(organizationId: string): Promise<void> {
 }
 
 /** Our totals of each merchant and currency are the host's. */
-async function assertHost(on: Pick<Scene, 'organizationId' | 'host'>, books: readonly Book[]) {
-  const database = await testDatabase();
+async function assertHost(on: Keeper & Pick<Scene, 'host'>, books: readonly Book[]) {
+  const database = await databaseOf(on);
   const contracts = await database.query<{ contractId: string; merchantNumber: string }>(
     `SELECT contract_id AS "contractId", acquirer_merchant_id AS "merchantNumber"
       FROM acquirer_contracts WHERE organization_id = $1`,
@@ -233,7 +253,7 @@ async function assertHost(on: Pick<Scene, 'organizationId' | 'host'>, books: rea
     const totals = ours.get(key) ?? nothing();
     totals.captured += position.captured;
     totals.refunded += position.refunded;
-    if (position.phase === 'Approved') totals.openHolds += openAmount(position);
+    if (isApproved(position)) totals.openHolds += openAmount(position);
     ours.set(key, totals);
   }
   const theirs = on.host.ledger().totals;
@@ -248,9 +268,7 @@ async function assertHost(on: Pick<Scene, 'organizationId' | 'host'>, books: rea
 }
 
 /** Waits until all is settled, then checks everything that can be checked without a call. */
-export async function assertAgreement(
-  on: Pick<Scene, 'organizationId' | 'host'>,
-): Promise<readonly Book[]> {
+export async function assertAgreement(on: Keeper & Pick<Scene, 'host'>): Promise<readonly Book[]> {
   await settled(on);
   const books = await booksOf(on);
   for (const book of books) {
@@ -260,7 +278,7 @@ export async function assertAgreement(
   }
   assertDoubleEntry(books);
   assertReferences(books);
-  await assertOutbox(on.organizationId);
+  await assertOutbox(on);
   await assertHost(on, books);
   return books;
 }

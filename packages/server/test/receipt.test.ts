@@ -67,11 +67,27 @@ test('yen have no decimals, and a chip tells its application and its cryptogram'
   assert.ok(cardholder.terminalVerificationResults);
 });
 
+test('the holder is verified by PIN, signature, the device, or not at all', async () => {
+  const { call } = await opened();
+  const methodOf = async (entryMode: string, results: string) => {
+    const instrument = { emvData: chipData(undefined, { '9F34': results }) };
+    const sale = await call('POST', '/process', keyedSale({ entryMode, instrument }));
+    return sale.receipt.cardholder.cardholderVerification;
+  };
+  assert.equal(await methodOf('ContactChip', '410302'), 'PinVerified');
+  assert.equal(await methodOf('ContactChip', '1E0300'), 'Signature');
+  assert.equal(await methodOf('ContactlessChip', '010002'), 'OnDevice');
+  assert.equal(await methodOf('ContactlessChip', '1F0302'), 'None');
+});
+
 test('a decline, an unknown outcome, a void and a smaller approval are told for what they are', async () => {
   const { call } = await opened();
   const textOf = (body: { receipt: { merchant: { responseText: string } } }) =>
     body.receipt.merchant.responseText;
-  assert.equal(textOf(await call('POST', '/process', keyedSale({ amount: 9051 }))), 'DECLINED');
+  const declined = await call('POST', '/process', keyedSale({ amount: 9051 }));
+  assert.equal(textOf(declined), 'DECLINED');
+  assert.equal(declined.receipt.merchant.responseReason, 'InsufficientFunds');
+  assert.equal(declined.receipt.cardholder.responseReason, undefined);
   const partial = await call(
     'POST',
     '/process',

@@ -39,11 +39,11 @@ let places = 0;
  * Makes an organisation with two merchants that cannot see each other.
  *
  * @param terms members of the acquirer contracts that differ from the usual
- * @param on the acquirer's port, where it is not the one of the test house
+ * @param on the acquirer's port, where it is not the one of the test house, and members of the link
  */
 export async function scene(
   terms: Record<string, unknown> = {},
-  on: { acquirerPort?: number } = {},
+  on: { acquirerPort?: number; link?: Record<string, unknown> } = {},
 ): Promise<Scene> {
   const open = await testHouse();
   const { house, client, host } = open;
@@ -58,6 +58,7 @@ export async function scene(
     port: on.acquirerPort ?? host.port,
     tls: false,
     institutionId: '123456',
+    ...on.link,
   });
   const linkId = link.view.acquirerLinkId;
   await house.openLinks();

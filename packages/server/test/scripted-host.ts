@@ -32,7 +32,7 @@ export type ScriptedHost = {
 export function answerTo({ mti, fields }: Message, changed: Message['fields'] = {}): Message {
   const answer: Message['fields'] = { 39: '00' };
   for (const field of echoed) if (fields[field] !== undefined) answer[field] = fields[field];
-  return { mti: `${mti.slice(0, 2)}10`, fields: { ...answer, ...changed } };
+  return { mti: `${mti.slice(0, 2)}${Number(mti[2]) + 1}0`, fields: { ...answer, ...changed } };
 }
 
 export function frameOf(message: Message): Buffer {

@@ -82,6 +82,9 @@ function contractDefaults(members: Members): Members {
     partialApproval: false,
     clearCardData: 'Refused',
     holdDays: 30,
+    routing: [],
+    offlineLimits: { maxAgeHours: 168, maxCount: 1000 },
+    cutOverTime: '00:00',
     ...(Array.isArray(modes) && modes[0] !== undefined ? { defaultCaptureMode: modes[0] } : {}),
   };
 }

@@ -118,6 +118,11 @@ export const fieldCodes = {
     'The chip data contradicts the request',
     'The amount or currency that the chip signed, or its card data, differs from the rest.',
   ),
+  encrypted_data_invalid: refused(
+    422,
+    'The encrypted card data cannot be used',
+    'The data does not decrypt to what it is said to hold, or is not in whole blocks; why is not told.',
+  ),
   avs_data_required: refused(
     422,
     'The address data is incomplete',
@@ -138,10 +143,25 @@ export const fieldCodes = {
     'The PIN block format is not supported',
     'The format does not fit the key serial number, or is not one of ISO0, ISO1, ISO3 and ISO4.',
   ),
+  pin_block_invalid: refused(
+    422,
+    'The PIN block cannot be used',
+    'Block, key serial number, format and card number do not fit together; which of them is not told.',
+  ),
+  ksn_reused: refused(
+    422,
+    'The key serial number was used before',
+    'The counter of a device only grows; encrypt the PIN anew for each sale.',
+  ),
+  step_up_invalid: refused(
+    422,
+    'The sale is no step-up of the one that it names',
+    'It names a declined tap of the same device and amount that wanted PIN or chip and has no other step-up.',
+  ),
   offline_limit_exceeded: refused(
     422,
     'The offline limit is exceeded',
-    'The offline sale is above the amount that the acquirer contract allows without connection.',
+    'The offline sale is above the amount, or the terminal above the count, that the acquirer contract allows offline.',
   ),
   offline_too_old: refused(
     422,

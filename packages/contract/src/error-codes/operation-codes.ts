@@ -92,6 +92,11 @@ export const idempotencyCodes = {
     'The client identifier was used for another request',
     'The identifier belongs to an earlier request with other contents; the pointers name the members.',
   ),
+  offline_sequence_reused: refused(
+    422,
+    'The terminal has used this number for another offline sale',
+    'The terminalSequence stands for another sale of the terminal; the problem names it.',
+  ),
   request_in_progress: refusedForNow(
     409,
     'The same request is still running',
@@ -120,6 +125,11 @@ export const stateCodes = {
     409,
     'The transaction is being reversed',
     'The outcome of the sale was unknown, so it is being reversed; nothing else can be done with it.',
+  ),
+  confirmation_pending: refusedForNow(
+    409,
+    'The sale awaits its confirmation',
+    'Confirm the sale, or take it back with a Technical cancel; unconfirmed it is reversed in time.',
   ),
   batch_running: refusedForNow(
     409,
@@ -160,6 +170,11 @@ export const stateCodes = {
     422,
     'Nothing is left to capture',
     'The authorised amount is captured or cancelled already.',
+  ),
+  nothing_to_cancel: refused(
+    422,
+    'Nothing is held that could be cancelled',
+    'A verification of the card holds no amount.',
   ),
   already_captured: refused(
     422,
@@ -249,6 +264,31 @@ export const configurationCodes = {
     422,
     'Clear card data is refused',
     'The acquirer contract of the merchant accepts encrypted card data and tokens alone.',
+  ),
+  encryption_key_unknown: refused(
+    422,
+    'The encryption key is not known',
+    'The security module holds no base derivation key of this name or for this serial number.',
+  ),
+  pin_not_supported: refused(
+    422,
+    'The acquirer takes no PIN',
+    'The link of the acquirer has no zone PIN key, so no PIN can be sent on it.',
+  ),
+  nothing_to_clear: refused(
+    422,
+    'No capture waits for a clearing file',
+    'Captures of days that have not ended wait until then, or are asked for by openDays.',
+  ),
+  acknowledgement_invalid: refused(
+    422,
+    'The acknowledgement cannot be read, or is of another file',
+    'The detail names the line; nothing was taken from it.',
+  ),
+  clearing_file_acknowledged: refused(
+    409,
+    'The clearing file was acknowledged otherwise',
+    'The acquirer acknowledges a file once; the same acknowledgement again changes nothing.',
   ),
   payment_type_not_enabled: refused(
     422,

@@ -5,6 +5,7 @@
  */
 import { type Static, Type } from 'typebox';
 import { httpJson, signingKeys } from './acquirer-http.ts';
+import { routing } from './acquirer-routing.ts';
 import {
   closed,
   commonAnswer,
@@ -13,6 +14,7 @@ import {
   replacement,
   shortText,
 } from './provisioned.ts';
+import { Amount } from './values.ts';
 
 const organizationId = identifier('The organisation.');
 const merchantId = identifier('The merchant.');
@@ -202,6 +204,13 @@ const captureTransport = Type.Enum(['Advice', 'File'], {
   description: 'Whether a capture is a message or a line of the settlement file.',
 });
 
+const cutOverTime = Type.String({
+  pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$',
+  default: '00:00',
+  description:
+    'The time on the clocks of the store at which its settlement day ends; 00:00 is the end of the day itself.',
+});
+
 const clearCardData = Type.Enum(['Allowed', 'Refused'], {
   default: 'Refused',
   description: 'Whether card data may come without encryption of its own, inside TLS.',
@@ -211,6 +220,31 @@ const mcc = Type.String({
   pattern: '^[0-9]{4}$',
   description: 'The merchant category code (DE18); the one of the merchant when left out.',
 });
+
+const offlineLimits = closed(
+  {
+    maxAmounts: Type.Optional(
+      Type.Record(Type.String(), Amount, {
+        maxProperties: 50,
+        propertyNames: { type: 'string', pattern: '^[A-Z]{3}$' },
+        description:
+          'By currency the largest offline sale, in minor units; other currencies are not taken then. Any amount when left out.',
+        examples: [{ EUR: 5000 }],
+      }),
+    ),
+    maxAgeHours: Type.Integer({
+      minimum: 1,
+      maximum: 8760,
+      description: 'How old an offline sale may be when it is uploaded.',
+    }),
+    maxCount: Type.Integer({
+      minimum: 0,
+      maximum: 100_000,
+      description: 'How many offline sales a device may make within 24 hours; 0 takes none.',
+    }),
+  },
+  'What is taken of sales that a terminal approved alone: of any amount, for 168 hours, at most 1000 of a device, when left out.',
+);
 
 const contractInput = {
   ...commonInput,
@@ -262,9 +296,12 @@ const contractInput = {
       minimum: 1,
       maximum: 365,
       default: 30,
-      description: 'The days after which a hold lapses.',
+      description: 'The days, of 24 hours, after which a hold lapses.',
     }),
   ),
+  cutOverTime: Type.Optional(cutOverTime),
+  offlineLimits: Type.Optional(offlineLimits),
+  routing: Type.Optional(routing),
 };
 
 /**
@@ -320,6 +357,9 @@ export const AcquirerContract = closed(
     partialApproval: Type.Boolean(),
     clearCardData,
     holdDays: Type.Integer(),
+    cutOverTime,
+    offlineLimits,
+    routing,
   },
   'An acquirer contract: what an acquirer agreed with a merchant.',
 );

@@ -17,6 +17,14 @@ import type {
   ZonePinKey,
 } from './types.ts';
 
+export {
+  AcknowledgementFault,
+  type ClearingAcknowledgement,
+  type ClearingFormat,
+  type ClearingHeader,
+  type ClearingLine,
+  referenceClearing,
+} from './clearing/index.ts';
 export { createHosts, type Hosts } from './hosts.ts';
 export { createLinkSigners, type LinkSigners } from './http-json/index.ts';
 export type { OpenLink } from './links.ts';

@@ -84,6 +84,19 @@ describe('demo.json', () => {
     assert.ok(web?.clientSecret);
   });
 
+  test('tells what each device encrypts with, and its first serial number', () => {
+    const keysOf = ({ serialNumber }: { serialNumber: string }) => ({
+      baseDerivationKey: '0123456789ABCDEFFEDCBA9876543210',
+      ksn: `FFFF${serialNumber.slice(-8)}00200001`.slice(0, 20),
+    });
+    const { devices } = factsOf(addresses, '/srv/ca.pem', secrets, keysOf);
+    assert.equal(new Set(devices.map(({ ksn }) => ksn)).size, devices.length);
+    for (const { baseDerivationKey, ksn } of devices) {
+      assert.match(baseDerivationKey ?? '', /^[0-9A-F]{32}$/);
+      assert.match(ksn ?? '', /^[0-9A-F]{20}$/);
+    }
+  });
+
   test('has a user of every group of the specification, and one manager without a code', () => {
     const groups = facts.users.flatMap((user) => user.groups);
     for (const [group, level] of Object.entries(groupLevels)) {

@@ -6,6 +6,7 @@ import { tsnOf } from '../provisioning/index.ts';
 import type { Secrets } from './applications.ts';
 import {
   type DemoApplication,
+  type DemoDevice,
   demoApplications,
   demoMerchants,
   demoUserDomainId,
@@ -63,6 +64,10 @@ export type DemoFacts = {
     readonly storeId: string;
     readonly logicalDeviceId: string;
     readonly physicalDeviceId: string;
+    /** Hexadecimal: under which the device derives the keys of PINs and card data (DUKPT). */
+    readonly baseDerivationKey?: string;
+    /** The first key serial number that the device uses. */
+    readonly ksn?: string;
   })[];
 };
 
@@ -76,6 +81,9 @@ export type DemoAddresses = Pick<
   | 'metricsPort'
   | 'dataDir'
 >;
+
+/** What a device encrypts with. */
+export type DeviceKeys = (device: DemoDevice) => { baseDerivationKey: string; ksn: string };
 
 const ownerOnly = 0o600;
 
@@ -167,11 +175,18 @@ function userOf(person: DemoPerson, users: KnownUsers): DemoUser {
   };
 }
 
+function encryptionOf(device: DemoDevice, keysOf: DeviceKeys | undefined) {
+  if (keysOf === undefined) return {};
+  const { baseDerivationKey, ksn } = keysOf(device);
+  return { baseDerivationKey, ksn };
+}
+
 /** The same for every start on the same settings and secrets. */
 export function factsOf(
   addresses: DemoAddresses,
   caFile: string | undefined,
   secrets: DemoSecrets,
+  keysOf?: DeviceKeys,
 ): DemoFacts {
   const { environment, baseUrl, authUrl, deviceAuthUrl } = addresses;
   const { metricsHost, metricsPort } = addresses;
@@ -208,6 +223,7 @@ export function factsOf(
           logicalDeviceId: device.logicalDeviceId,
           physicalDeviceId: device.physicalDeviceId,
           ...deviceFilesIn(addresses.dataDir, device),
+          ...encryptionOf(device, keysOf),
         })),
       ),
     ),

@@ -11,10 +11,12 @@ import {
   systemIds,
 } from '../platform/index.ts';
 import type { Provisioning } from '../provisioning/index.ts';
+import { type DemoKeys, demoKeys } from '../vault/index.ts';
 import { seedApplications } from './applications.ts';
 import { renderBanner } from './banner.ts';
 import {
   type DemoAddresses,
+  type DeviceKeys,
   demoFileIn,
   factsOf,
   readMetricsUrl,
@@ -86,6 +88,12 @@ async function refuseSecondCopy(dataDir: string): Promise<void> {
   );
 }
 
+/** The simulated host has its ends of the zone: PINs come to it under the one key. */
+const hostKeysOf = ({ key }: DemoKeys) => ({
+  zonePinKey: `tdes:${key('demo-zpk').toString('hex')}`,
+  zoneMasterKey: `tdes:${key('demo-zmk').toString('hex')}`,
+});
+
 /** Comes after the migrations and before the house is opened, which then finds its acquirer there. */
 export async function startDemo(deps: DemoDeps): Promise<Demo> {
   const { settings, house, log, caFile } = deps;
@@ -94,10 +102,14 @@ export async function startDemo(deps: DemoDeps): Promise<Demo> {
   await refuseSecondCopy(dataDir);
   const ledgerDir = join(dataDir, 'acquirer');
   const port = settings.acquirerPort;
+  const keys = demoKeys(dataDir);
   const simulator =
     settings.simulators === 'off'
       ? { port, stop: async () => {} }
-      : await startSimulator({ port, ledgerDir, acquirerTimeoutMs, clock, log });
+      : await startSimulator({
+          ...{ port, ledgerDir, acquirerTimeoutMs, clock, log },
+          keys: hostKeysOf(keys),
+        });
   try {
     await seedProvisioning(house.provisioning, simulator.port);
     await seedServices(house.catalog);
@@ -109,11 +121,13 @@ export async function startDemo(deps: DemoDeps): Promise<Demo> {
       applications: await seedApplications({ identity, pointsOfSale, ids }, known.applications),
       users: await seedUsers({ identity, ids, clock }, known.users),
     };
-    writeFacts(dataDir, factsOf(settings, caFile, secrets));
+    const deviceKeys: DeviceKeys = ({ serialNumber, family }) =>
+      keys.deviceKey(serialNumber, family === 'axium' ? 'DukptTdes' : 'DukptAes');
+    writeFacts(dataDir, factsOf(settings, caFile, secrets, deviceKeys));
     return {
       acquirerPort: simulator.port,
       announce(addresses = settings) {
-        const facts = factsOf(addresses, caFile, secrets);
+        const facts = factsOf(addresses, caFile, secrets, deviceKeys);
         writeFacts(dataDir, facts);
         const places = { demoFile: demoFileIn(dataDir), ledgerDir, acquirerPort: simulator.port };
         const colour = output.isTTY === true && output.hasColors?.() === true;

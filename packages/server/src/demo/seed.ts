@@ -10,6 +10,11 @@ import {
 
 const scope: Scope = { organizationId };
 const simulatorHost = '127.0.0.1';
+/** The names of keys that the software HSM of the demo always has. */
+const linkKeys = {
+  zonePinKey: { keyRef: 'demo-zpk', format: 'ISO0' },
+  zoneMasterKey: { keyRef: 'demo-zmk' },
+} as const;
 
 /** Makes organisation, merchants, stores, devices, and their way to the simulated acquirer. */
 export async function seedProvisioning(
@@ -30,13 +35,19 @@ async function seedLink({ acquirerLinks }: Provisioning, port: number): Promise<
     port,
     tls: false,
     institutionId: '100001',
+    ...linkKeys,
   };
   if (await acquirerLinks.createOnce(scope, link, acquirerLinkId)) return;
   const { items } = await acquirerLinks.list(scope, { name: link.name }, { limit: 1 });
   const [standing] = items;
   if (standing === undefined || standing.acquirerLinkId !== acquirerLinkId) return;
-  if (standing.host !== simulatorHost || standing.port === port) return;
-  await acquirerLinks.change(scope, acquirerLinkId, undefined, async () => ({ port }));
+  if (standing.host !== simulatorHost) return;
+  // A directory of the time before PINs has a link without keys.
+  const isOld = standing.zonePinKey === undefined;
+  if (standing.port === port && !isOld) return;
+  const { zonePinKey: zone_pin_key, zoneMasterKey: zone_master_key } = linkKeys;
+  const columns = { port, ...(isOld ? { zone_pin_key, zone_master_key } : {}) };
+  await acquirerLinks.change(scope, acquirerLinkId, undefined, async () => columns);
 }
 
 async function seedMerchant(provisioning: Provisioning, merchant: DemoMerchant): Promise<void> {
@@ -56,6 +67,11 @@ async function seedMerchant(provisioning: Provisioning, merchant: DemoMerchant):
       multipleCapture: true,
       overCapturePercent: 0,
       clearCardData: 'Allowed',
+      offlineLimits: {
+        maxAmounts: { EUR: 100_000, USD: 100_000, JPY: 100_000 },
+        maxAgeHours: 168,
+        maxCount: 1000,
+      },
     },
     contractId,
   );

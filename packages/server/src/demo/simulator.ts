@@ -11,6 +11,8 @@ export type SimulatorOptions = {
   readonly ledgerDir: string;
   /** The platform's patience with an acquirer: the simulator's late answers come after it, ms. */
   readonly acquirerTimeoutMs: number;
+  /** What it shares with the platform: its zone PIN key and the master key above it, `tdes:HEX`. */
+  readonly keys?: { readonly zonePinKey: string; readonly zoneMasterKey: string };
   readonly clock: Clock;
   readonly log: Log;
 };
@@ -51,7 +53,15 @@ function launch(options: SimulatorOptions, port: number): Child {
   const timeoutMs = options.acquirerTimeoutMs;
   const slow = Math.min(slowMs, Math.floor(timeoutMs * slowShare));
   const numbers = { port, 'late-ms': timeoutMs + lateByMs, 'slow-ms': slow };
-  const flags = Object.entries(numbers).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  const { zonePinKey, zoneMasterKey } = options.keys ?? {};
+  const shared =
+    zonePinKey === undefined || zoneMasterKey === undefined
+      ? {}
+      : { 'zone-pin-key': zonePinKey, 'zone-master-key': zoneMasterKey };
+  const flags = Object.entries({ ...numbers, ...shared }).flatMap(([name, value]) => [
+    `--${name}`,
+    String(value),
+  ]);
   const args = ['--import', preload, main, 'serve', '--data', options.ledgerDir, ...flags];
   const child = spawn(process.execPath, args, {
     stdio: ['pipe', 'pipe', 'pipe'],

@@ -18,6 +18,7 @@ export type BatchRow = {
   total: number;
   succeeded: number;
   failed: number;
+  filed: number;
   createdAt: string;
   updatedAt: string;
 };
@@ -25,8 +26,16 @@ export type BatchRow = {
 export type BatchItem = {
   transactionId: string;
   amount: number | undefined;
-  status: 'Pending' | 'Succeeded' | 'Failed';
+  status: 'Pending' | BatchResult['status'];
   code: string | undefined;
+};
+
+/** What became of an item. */
+export type BatchResult = {
+  transactionId: string;
+  /** `Filed` waits in a clearing file. */
+  status: 'Succeeded' | 'Filed' | 'Failed';
+  code?: string;
 };
 
 export type Planned = { transactionId: string; amount: number; currency: string };
@@ -37,6 +46,13 @@ export type NamedSale = {
   currency: string;
   /** What could still be captured, minor units. */
   open: number;
+};
+
+type Page = {
+  organizationId: string;
+  batchId: string;
+  after?: string | undefined;
+  limit: number;
 };
 
 export type BatchStore = {
@@ -66,18 +82,18 @@ export type BatchStore = {
     clientOperationId: string,
     merchantId: string,
   ): Promise<BatchRow | undefined>;
-  items(of: {
-    organizationId: string;
-    batchId: string;
-    after?: string | undefined;
-    limit: number;
-    pendingOnly?: boolean;
-  }): Promise<BatchItem[]>;
+  items(of: Page): Promise<BatchItem[]>;
+  /** What is left to capture over one acquirer link. */
+  pending(of: Page & { linkId: string }): Promise<BatchItem[]>;
+  /** Notes of the next items over which link they go; gives the links, and how many items it were. */
+  sort(of: Omit<Page, 'after'>): Promise<{ count: number; linkIds: string[] }>;
+  /** The links of what is left to capture, of items that were sorted. */
+  pendingLinks(organizationId: string, batchId: string): Promise<string[]>;
   /** Records results and counts them; the batch is completed once nothing is pending. */
   record(
     organizationId: string,
     batchId: string,
-    results: readonly { transactionId: string; status: 'Succeeded' | 'Failed'; code?: string }[],
+    results: readonly BatchResult[],
     at: string,
   ): Promise<void>;
 };
@@ -85,6 +101,7 @@ export type BatchStore = {
 type Raw = Record<string, unknown>;
 
 const selected = `FROM transactions t WHERE t.organization_id = $1 AND t.merchant_id = $2
+    AND t.phase = 'Approved' AND t.authorized > 0
     AND t.state IN ('Authorized', 'PartiallyCaptured')
     AND ($3::uuid IS NULL OR t.store_id = $3) AND ($4::text IS NULL OR t.currency = $4)
     AND ($5::timestamptz IS NULL OR t.created_at < $5)`;
@@ -124,6 +141,7 @@ function toBatch(row: Raw): BatchRow {
     total: Number(row['total']),
     succeeded: Number(row['succeeded']),
     failed: Number(row['failed']),
+    filed: Number(row['filed']),
     createdAt: iso(row['created_at']),
     updatedAt: iso(row['updated_at']),
   };
@@ -177,6 +195,47 @@ const insertNamed = `WITH picked AS (
   ), ${insertJob('$1', '$8', '$9', '$7')}
   SELECT batch_id FROM batch`;
 
+const ofBatch = 'organization_id = $1 AND batch_id = $2';
+
+const selectItems = `SELECT transaction_id, amount, status, code FROM capture_batch_items
+  WHERE ${ofBatch} AND ($3::uuid IS NULL OR transaction_id > $3)
+  ORDER BY transaction_id LIMIT $4`;
+
+const selectPending = `SELECT transaction_id, amount, status, code FROM capture_batch_items
+  WHERE ${ofBatch} AND status = 'Pending' AND link_id = $3
+    AND ($4::uuid IS NULL OR transaction_id > $4)
+  ORDER BY transaction_id LIMIT $5`;
+
+const selectPendingLinks = `SELECT DISTINCT link_id FROM capture_batch_items
+  WHERE ${ofBatch} AND status = 'Pending' AND link_id IS NOT NULL`;
+
+/** In place of a link: of captures that are lines of a file, and of what is not there any more. */
+export const filedLink = '00000000-0000-0000-0000-000000000001';
+const noLink = '00000000-0000-0000-0000-000000000000';
+/** What needs no link to be worked. */
+export const withoutLink: ReadonlySet<string> = new Set([filedLink, noLink]);
+
+// The link stands in the facts of the sale, the latest of them where it took another way.
+const sortItems = `WITH page AS (
+    SELECT transaction_id FROM capture_batch_items
+    WHERE ${ofBatch} AND status = 'Pending' AND link_id IS NULL ORDER BY transaction_id LIMIT $3
+  ), found AS (
+    SELECT page.transaction_id, (
+      SELECT CASE WHEN e.data->'facts'->>'captureTransport' = 'File' THEN '${filedLink}'
+        ELSE e.data->'facts'->>'linkId' END
+      FROM transaction_events e
+      WHERE e.organization_id = $1 AND e.transaction_id = page.transaction_id
+        AND e.data->'facts' IS NOT NULL
+      ORDER BY e.sequence DESC LIMIT 1) AS link_id
+    FROM page
+  ), sorted AS (
+    UPDATE capture_batch_items i SET link_id = coalesce(found.link_id::uuid, '${noLink}')
+    FROM found WHERE i.organization_id = $1 AND i.batch_id = $2
+      AND i.transaction_id = found.transaction_id
+    RETURNING i.link_id
+  )
+  SELECT link_id, count(*)::int AS count FROM sorted GROUP BY link_id`;
+
 const recordResults = `WITH r AS (
     SELECT * FROM jsonb_to_recordset($3::jsonb) AS r(transaction_id uuid, status text, code text)
   ), done AS (
@@ -186,11 +245,13 @@ const recordResults = `WITH r AS (
     RETURNING i.status
   ), counted AS (
     SELECT count(*) FILTER (WHERE status = 'Succeeded') AS good,
-      count(*) FILTER (WHERE status = 'Failed') AS bad FROM done
+      count(*) FILTER (WHERE status = 'Failed') AS bad,
+      count(*) FILTER (WHERE status = 'Filed') AS filed FROM done
   )
   UPDATE capture_batches b SET succeeded = b.succeeded + counted.good,
-    failed = b.failed + counted.bad, updated_at = $4,
-    state = CASE WHEN b.succeeded + b.failed + counted.good + counted.bad >= b.total
+    failed = b.failed + counted.bad, filed = b.filed + counted.filed, updated_at = $4,
+    state = CASE WHEN b.succeeded + b.failed + b.filed + counted.good + counted.bad
+        + counted.filed >= b.total
       THEN 'Completed' ELSE 'Running' END
   FROM counted WHERE b.organization_id = $1 AND b.batch_id = $2`;
 
@@ -278,15 +339,31 @@ export function createBatchStore(database: Database): BatchStore {
           AND merchant_id = $3`,
         [organizationId, clientOperationId, merchantId],
       ),
-    async items({ organizationId, batchId, after, limit, pendingOnly = false }) {
-      const rows = await database.query(
-        `SELECT transaction_id, amount, status, code FROM capture_batch_items
-          WHERE organization_id = $1 AND batch_id = $2
-            AND ($3::uuid IS NULL OR transaction_id > $3) AND ($4 OR status = 'Pending')
-          ORDER BY transaction_id LIMIT $5`,
-        [organizationId, batchId, after ?? null, !pendingOnly, limit],
-      );
-      return rows.map((row) => toItem(row as Raw));
+    async items({ organizationId, batchId, after, limit }) {
+      const values = [organizationId, batchId, after ?? null, limit];
+      return (await database.query(selectItems, values)).map((row) => toItem(row as Raw));
+    },
+    async pending({ organizationId, batchId, linkId, after, limit }) {
+      const values = [organizationId, batchId, linkId, after ?? null, limit];
+      return (await database.query(selectPending, values)).map((row) => toItem(row as Raw));
+    },
+    async sort({ organizationId, batchId, limit }) {
+      const rows = await database.query<{ link_id: string; count: number }>(sortItems, [
+        organizationId,
+        batchId,
+        limit,
+      ]);
+      return {
+        count: rows.reduce((sum, { count }) => sum + count, 0),
+        linkIds: rows.map((row) => row.link_id),
+      };
+    },
+    async pendingLinks(organizationId, batchId) {
+      const rows = await database.query<{ link_id: string }>(selectPendingLinks, [
+        organizationId,
+        batchId,
+      ]);
+      return rows.map((row) => row.link_id);
     },
     async record(organizationId, batchId, results, at) {
       if (results.length === 0) return;

@@ -1,27 +1,15 @@
-// Captures all that is authorised, or a list: a durable batch that survives a crash half-way.
-import {
-  type Batch,
-  type CaptureAllRequest,
-  type ErrorCode,
-  errorCodes,
-  Refusal,
-  refuse,
-} from '@switchyard/contract';
+// Takes and shows captures of all that is authorised, or of a list; `capture-work.ts` does them.
+import { type Batch, type CaptureAllRequest, refuse } from '@switchyard/contract';
 import type { Caller } from '../http/index.ts';
-import { isoTime, type Job } from '../platform/index.ts';
+import { isoTime } from '../platform/index.ts';
 import type { BatchItem, BatchRow, BatchSelection, BatchStore, NamedSale } from './batch-store.ts';
+import { captureAllJob } from './capture-work.ts';
 import type { PaymentsDeps } from './deps.ts';
-import type { LoadedTransaction } from './model.ts';
-import { operate } from './operation.ts';
 import { differences, refuseReuse } from './rules.ts';
 import { merchantOf, storeOf } from './scope.ts';
 
-export const captureAllJob = 'payments.captureall';
-
 export type CaptureAllDeps = PaymentsDeps & { batches: BatchStore };
 
-const pageSize = 200;
-const lanes = 16;
 const shownMax = 200;
 
 export type BatchAnswer = { batch: Batch; replayed: boolean };
@@ -75,6 +63,7 @@ function viewBatch(row: BatchRow, items: readonly BatchItem[], limit: number): B
     total: row.total,
     succeeded: row.succeeded,
     failed: row.failed,
+    ...(row.filed === 0 ? {} : { filed: row.filed }),
     items: items.map(({ transactionId, amount, status, code }) => ({
       transactionId,
       status,
@@ -207,22 +196,6 @@ async function replayBatch(
   return { replayed: true, batch: await shown(deps, organizationId, row, { limit: shownMax }) };
 }
 
-function continueBatch(
-  deps: CaptureAllDeps,
-  organizationId: string,
-  batchId: string,
-  dueAt: number,
-  after?: string,
-): Promise<void> {
-  return deps.jobs.enqueue({
-    organizationId,
-    jobId: deps.ids.uuid(),
-    kind: captureAllJob,
-    payload: { batchId, ...(after === undefined ? {} : { after }) },
-    dueAt,
-  });
-}
-
 /** @throws Refusal batch_not_found */
 export async function findBatch(
   deps: CaptureAllDeps,
@@ -238,117 +211,4 @@ export async function findBatch(
     return refuse('batch_not_found', 'There is no batch with this identifier.');
   }
   return shown(deps, caller.organizationId, row, page);
-}
-
-type Result = { transactionId: string; status: 'Succeeded' | 'Failed'; code?: string };
-
-const short = (uuid: string) => Buffer.from(uuid.replaceAll('-', ''), 'hex').toString('base64url');
-
-/**
- * The identifier of the capture of one item, at most 64 characters. No client's begins with `~`,
- * so it meets none; a second run of the batch replays the first. One that was never sent has
- * failed for good, so the next try goes by another name.
- */
-function captureIdOf(batchId: string, { row, operations }: LoadedTransaction): string {
-  const name = `~ca:${short(batchId)}:${short(row.transactionId)}`;
-  const failed = operations.filter(
-    ({ status, clientOperationId }) => status === 'Failed' && clientOperationId?.startsWith(name),
-  ).length;
-  return failed === 0 ? name : `${name}:${failed}`;
-}
-
-/** What else runs on the transaction ends by itself: the item is looked at again. */
-const passingCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  'transaction_in_progress',
-  'concurrent_modification',
-  'reversal_in_progress',
-]);
-
-async function captureItem(
-  deps: CaptureAllDeps,
-  organizationId: string,
-  batchId: string,
-  item: BatchItem,
-): Promise<Result | undefined> {
-  const { transactionId } = item;
-  const loaded = await deps.store.findById(organizationId, transactionId);
-  if (loaded === undefined) {
-    return { transactionId, status: 'Failed', code: 'transaction_not_found' };
-  }
-  try {
-    const { operation } = await operate(deps, loaded, 'Capture', {
-      amount: item.amount,
-      clientOperationId: captureIdOf(batchId, loaded),
-    });
-    if (operation?.status === 'Succeeded') return { transactionId, status: 'Succeeded' };
-    if (operation !== undefined && operation.status !== 'Declined') return undefined;
-    return { transactionId, status: 'Failed', code: operation?.details.response?.code ?? 'failed' };
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    if (passingCodes.has(error.code)) return undefined;
-    // Also a lost database, after which the capture may have been sent: the next run replays it.
-    if (errorCodes[error.code].retryable || error.code === 'not_sent') throw error;
-    return { transactionId, status: 'Failed', code: error.code };
-  }
-}
-
-async function capturePage(
-  deps: CaptureAllDeps,
-  organizationId: string,
-  batchId: string,
-  items: readonly BatchItem[],
-): Promise<{ results: Result[]; fault: unknown }> {
-  const results: Result[] = [];
-  let fault: unknown;
-  let next = 0;
-  const lane = async () => {
-    for (let item = items[next++]; item !== undefined; item = items[next++]) {
-      if (fault !== undefined) return;
-      try {
-        const result = await captureItem(deps, organizationId, batchId, item);
-        if (result !== undefined) results.push(result);
-      } catch (error) {
-        fault = error;
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: lanes }, lane));
-  return { results, fault };
-}
-
-const unansweredRetryMs = 2000;
-
-/**
- * One page of a batch; another job goes on after it. What has no answer ends by its own jobs, so
- * once the end is reached the rest is looked at again, from the top and after a pause.
- */
-export async function workBatch(
-  deps: CaptureAllDeps,
-  job: Job,
-): Promise<undefined | { retryAt: number }> {
-  const { batchId, after } = job.payload as { batchId: string; after?: string };
-  const { organizationId } = job;
-  const row = await deps.batches.find(organizationId, batchId);
-  if (row === undefined || row.state === 'Completed') return undefined;
-  const items = await deps.batches.items({
-    organizationId,
-    batchId,
-    after,
-    limit: pageSize,
-    pendingOnly: true,
-  });
-  const { results, fault } = await capturePage(deps, organizationId, batchId, items);
-  await deps.batches.record(organizationId, batchId, results, isoTime(deps.clock.now()));
-  if (fault !== undefined) throw fault;
-  const now = deps.clock.now();
-  if (items.length === pageSize) {
-    await continueBatch(deps, organizationId, batchId, now, items.at(-1)?.transactionId);
-    return undefined;
-  }
-  if (after === undefined) {
-    return results.length < items.length ? { retryAt: now + unansweredRetryMs } : undefined;
-  }
-  // A batch that this page has completed finds so there.
-  await continueBatch(deps, organizationId, batchId, now + unansweredRetryMs);
-  return undefined;
 }

@@ -2,18 +2,32 @@
 import type { Acquiring } from '../acquiring/index.ts';
 import type { Clock, FailPoints, Ids, Jobs, Log, Metrics } from '../platform/index.ts';
 import type { Provisioning } from '../provisioning/index.ts';
-import type { Vault } from '../vault/index.ts';
+import type { Hsm, Vault } from '../vault/index.ts';
 import type { Approvals } from './approvals/index.ts';
+import type { OfflineStore } from './offline/index.ts';
+import type { PinCounters } from './pin-counters.ts';
+import type { Reroutes } from './reroutes.ts';
 import type { Running } from './running.ts';
+import type { StepUps } from './step-up.ts';
 import type { Store } from './store.ts';
+import type { TerminalClock } from './terminal-clock.ts';
 
 export type PaymentsDeps = {
   store: Store;
+  reroutes: Reroutes;
   running: Running;
   acquiring: Acquiring;
-  provisioning: Pick<Provisioning, 'resolve' | 'contract' | 'merchants' | 'stores'>;
+  provisioning: Pick<
+    Provisioning,
+    'resolve' | 'contract' | 'merchants' | 'stores' | 'acquirerLinks'
+  >;
   approvals: Approvals;
   vault: Vault;
+  hsm: Hsm;
+  pinCounters: PinCounters;
+  stepUps: StepUps;
+  offline: OfflineStore;
+  terminalClock: TerminalClock;
   jobs: Pick<Jobs, 'enqueue' | 'poke'>;
   clock: Clock;
   ids: Ids;

@@ -11,17 +11,38 @@ import {
   registerApprovalCodes,
 } from './approvals/index.ts';
 import { createBatchStore } from './batch-store.ts';
-import { captureAllJob, workBatch } from './capture-all.ts';
+import { captureAllJob, captureLinkJob, createCaptureWork } from './capture-work.ts';
+import {
+  clearingJob,
+  createClearingFiles,
+  createClearingStore,
+  createClearingSweep,
+  createClearingWork,
+  registerClearing,
+} from './clearing/index.ts';
+import { confirmJob, createConfirmDeadlines } from './confirm.ts';
 import type { PaymentsDeps } from './deps.ts';
 import { recordLateAnswer } from './late-answer.ts';
 import { createLanes, measureLanes } from './link-queue.ts';
 import { registerLinks } from './link-routes.ts';
+import {
+  createGapTeller,
+  createOfflineSender,
+  createOfflineStore,
+  gapJob,
+  offlineJob,
+} from './offline/index.ts';
 import { createRepeats } from './pending.ts';
+import { createPinCounters } from './pin-counters.ts';
 import { createRecovery } from './recovery.ts';
+import { createReroutes } from './reroutes.ts';
 import { repeatJob } from './reversal.ts';
 import { registerPaymentRoutes } from './routes.ts';
 import { createRunning } from './running.ts';
+import { createExpiry } from './settlement/index.ts';
+import { createStepUps } from './step-up.ts';
 import { createStore } from './store.ts';
+import { createTerminalClock } from './terminal-clock.ts';
 import { unfinishedLinks } from './unfinished.ts';
 
 export type Payments = {
@@ -40,7 +61,11 @@ export type Payments = {
   stop(): Promise<void>;
 };
 
-type Deps = Omit<PaymentsDeps, 'store' | 'running' | 'jobs' | 'approvals' | 'provisioning'> & {
+type Counts = 'pinCounters' | 'stepUps' | 'terminalClock' | 'offline';
+/** What the room makes itself, and what it is given in another shape. */
+type Own = 'store' | 'reroutes' | 'running' | 'jobs' | 'approvals' | 'provisioning' | Counts;
+
+type Deps = Omit<PaymentsDeps, Own> & {
   database: Database;
   jobs: Jobs;
   audit: Pick<Recorder, 'record'>;
@@ -63,8 +88,14 @@ export function createPayments({ database, jobs, audit, ...rest }: Deps): Paymen
     ...rest,
     jobs,
     store: createStore({ database, ids: rest.ids }),
+    reroutes: createReroutes({ database, ids: rest.ids }),
     running: createRunning(),
+    pinCounters: createPinCounters({ database, clock: rest.clock }),
+    stepUps: createStepUps({ database, clock: rest.clock }),
+    terminalClock: createTerminalClock(rest),
+    offline: createOfflineStore({ database, jobs }),
     batches: createBatchStore(database),
+    clearing: createClearingStore(database),
     approvals: createApprovals(approvalParts),
   };
   const codes = createCodes({ ...approvalParts, database, audit });
@@ -72,20 +103,31 @@ export function createPayments({ database, jobs, audit, ...rest }: Deps): Paymen
   const lanes = createLanes({ database });
   measureLanes(lanes, deps);
   jobs.handle(repeatJob, createRepeats(deps, lanes));
-  jobs.handle(captureAllJob, (job) => workBatch(deps, job));
+  jobs.handle(confirmJob, createConfirmDeadlines(deps));
+  jobs.handle(offlineJob, createOfflineSender(deps, lanes));
+  jobs.handle(gapJob, createGapTeller(deps));
+  const captures = createCaptureWork(deps);
+  jobs.handle(captureAllJob, captures.sort);
+  jobs.handle(captureLinkJob, captures.link);
+  jobs.handle(clearingJob, createClearingWork(deps));
+  const files = createClearingFiles(deps);
+  const sweeps = [recovery, createExpiry(deps), createClearingSweep(files, deps)];
   return {
     register(app) {
       registerPaymentRoutes(app, deps);
       registerLinks(app, { ...deps, lanes });
       registerApprovalCodes(app, codes);
+      registerClearing(app, files);
     },
-    start: () => recovery.start(),
+    start() {
+      for (const sweep of sweeps) sweep.start();
+    },
     pressure: deps.store.pressure,
     unfinishedLinks: () => unfinishedLinks(database),
     lateAnswer: (late) => recordLateAnswer(deps, late),
     endWaits: deps.running.stop,
     async stop() {
-      await recovery.stop();
+      await Promise.all(sweeps.map((sweep) => sweep.stop()));
       await deps.running.idle();
       await deps.store.drain();
     },

@@ -7,6 +7,8 @@ import {
   refuse,
 } from '@switchyard/contract';
 import {
+  type ChipData,
+  type ChipReceipt,
   checkChipData,
   EmvError,
   isValidPan,
@@ -16,6 +18,9 @@ import {
   schemeOf,
 } from '@switchyard/emv';
 import { numericOf } from '@switchyard/money';
+import type { AcquirerRequest } from '../acquiring/index.ts';
+import type { Hsm } from '../vault/index.ts';
+import { asEncrypted, clearKindOf, decrypted } from './encrypted.ts';
 
 /** A card as it was presented; lives in memory until the acquirer has answered. */
 export type PresentedCard = {
@@ -24,15 +29,17 @@ export type PresentedCard = {
   expiry: string;
   scheme: string;
   maskedNumber: string;
-  sensitive?: { track2?: string; securityCode?: string };
+  sensitive?: NonNullable<AcquirerRequest['sensitive']>;
   panSequence?: string;
   /** The tags that go to the acquirer, hex. */
   chipData?: string;
   /** The tags that a receipt prints. */
   chip?: Record<string, string>;
+  /** YYMMDD, the day on the terminal's clock. */
+  chipDate?: string;
 };
 
-type Kind = Exclude<keyof Instrument, 'address'>;
+type Kind = Exclude<keyof Instrument, 'address' | 'encrypted'>;
 
 /** What each way of reading a card yields. */
 const kindsOf: Readonly<Record<EntryMode, readonly Kind[]>> = {
@@ -46,6 +53,8 @@ const kindsOf: Readonly<Record<EntryMode, readonly Kind[]>> = {
 
 /** Interchange rules, first digit of the service code: the card has a chip (ISO/IEC 7813). */
 const chipServices: ReadonlySet<string> = new Set(['2', '6']);
+/** Services, third digit: goods and services, and no cash. */
+const cashlessServices: ReadonlySet<string> = new Set(['2', '5', '7']);
 
 const at = (pointer: string, code: ErrorCode, detail: string) => ({
   errors: [{ pointer, code, detail }],
@@ -69,6 +78,12 @@ function fromTyped(card: NonNullable<Instrument['card']>): PresentedCard {
   return presented;
 }
 
+/** A telephone or watch that knows its holder says so in a tap alone. */
+function receiptOf(entryMode: EntryMode, { receipt, verifiedOnDevice }: ChipData): ChipReceipt {
+  const onDevice = entryMode === 'ContactlessChip' && verifiedOnDevice;
+  return onDevice ? { ...receipt, cardholderVerification: 'OnDevice' } : receipt;
+}
+
 function fromChip(emvData: string, request: ProcessRequest): PresentedCard {
   try {
     const chip = parseChipData(emvData);
@@ -76,6 +91,7 @@ function fromChip(emvData: string, request: ProcessRequest): PresentedCard {
       amount: request.amount,
       currencyNumeric: numericOf(request.currency),
       otherAmount: request.amounts?.cashback ?? 0,
+      isContact: request.entryMode === 'ContactChip',
     });
     if (mismatch !== undefined) {
       refuse('emv_data_mismatch', `The chip data does not agree with the request: ${mismatch}.`, {
@@ -84,11 +100,13 @@ function fromChip(emvData: string, request: ProcessRequest): PresentedCard {
         ],
       });
     }
+    checkServices(chip.serviceCode, request);
     return {
       ...describe(chip.pan, chip.expiry),
       chipData: chip.forDe55,
-      chip: chip.receipt,
+      chip: receiptOf(request.entryMode, chip),
       ...(chip.track2 === undefined ? {} : { sensitive: { track2: chip.track2 } }),
+      ...(chip.date === undefined ? {} : { chipDate: chip.date }),
       ...(chip.panSequence === undefined ? {} : { panSequence: chip.panSequence }),
     };
   } catch (error) {
@@ -114,14 +132,23 @@ function checkStripe(entryMode: EntryMode, serviceCode: string): void {
   }
 }
 
-function fromStripe(text: string, entryMode: EntryMode): PresentedCard {
+/** Some cards are for goods alone, whichever way they are read. */
+function checkServices(serviceCode: string | undefined, { amounts }: ProcessRequest): void {
+  if (amounts?.cashback === undefined || !cashlessServices.has(serviceCode?.slice(2) ?? '')) return;
+  refuse('field_invalid', 'The card pays for goods and services, and hands out no cash.', {
+    ...at('/amounts/cashback', 'field_invalid', 'Not with this card.'),
+  });
+}
+
+function fromStripe(text: string, request: ProcessRequest): PresentedCard {
   const track = readTrack(text);
   if (track === undefined || !isValidPan(track.pan)) {
     return refuse('track_data_invalid', 'The track cannot be read.', {
       ...at('/instrument/track2', 'track_data_invalid', 'Not in the format, or a wrong digit.'),
     });
   }
-  checkStripe(entryMode, track.serviceCode);
+  checkStripe(request.entryMode, track.serviceCode);
+  checkServices(track.serviceCode, request);
   return { ...describe(track.pan, track.expiry), sensitive: { track2: track.text } };
 }
 
@@ -134,37 +161,62 @@ function readTrack(text: string) {
   }
 }
 
+/** The kind of data that is presented, in clear or encrypted. */
+function kindOf({ encrypted, address: _address, ...clear }: Instrument): Kind {
+  const kinds = Object.keys(clear) as Kind[];
+  if (encrypted !== undefined) kinds.push(clearKindOf[encrypted.of]);
+  const [kind, ...more] = kinds;
+  if (kind !== undefined && more.length === 0) return kind;
+  return refuse(
+    'instrument_invalid',
+    'An instrument is exactly one of card, token, emvData, track2 and encrypted.',
+    at('/instrument', 'instrument_invalid', 'Exactly one of them.'),
+  );
+}
+
 function demandKind({ entryMode, instrument }: ProcessRequest): void {
-  const [kind, ...more] = Object.keys(instrument).filter((name) => name !== 'address');
-  if (kind === undefined || more.length > 0) {
-    refuse('instrument_invalid', 'An instrument is exactly one of card, token, emvData, track2.', {
-      ...at('/instrument', 'instrument_invalid', 'Exactly one of them.'),
-    });
-  }
-  const kinds: readonly string[] = kindsOf[entryMode];
+  const kind = kindOf(instrument);
+  const kinds = kindsOf[entryMode];
   if (kinds.includes(kind)) return;
   refuse('entry_mode_invalid', `${entryMode} does not go with this instrument.`, {
     ...at('/entryMode', 'entry_mode_invalid', `It goes with ${kinds.join(' or ')}.`),
   });
 }
 
+/** Reads data in clear; undefined for a token. */
+function readClear(request: ProcessRequest): PresentedCard | undefined {
+  const { instrument } = request;
+  if (instrument.emvData !== undefined) return fromChip(instrument.emvData, request);
+  if (instrument.track2 !== undefined) return fromStripe(instrument.track2, request);
+  return instrument.card === undefined ? undefined : fromTyped(instrument.card);
+}
+
+/** Who knows the cards behind tokens, and who opens what devices encrypt. */
+export type CardSources = {
+  reveal(token: string): Promise<{ pan: string; expiry: string } | undefined>;
+  hsm: Pick<Hsm, 'decryptData'>;
+};
+
 /**
  * The card behind an instrument.
  *
- * @param reveal the vault's look-up, for an instrument that is a token
  * @throws Refusal instrument_invalid, entry_mode_invalid, card_number_invalid, card_token_unknown,
- *   emv_data_invalid, emv_data_mismatch, track_data_invalid
+ *   emv_data_invalid, emv_data_mismatch, track_data_invalid, and those of encrypted data
  */
 export async function presentedCard(
   request: ProcessRequest,
-  reveal: (token: string) => Promise<{ pan: string; expiry: string } | undefined>,
+  { reveal, hsm }: CardSources,
 ): Promise<PresentedCard> {
-  const { instrument, entryMode } = request;
+  const { encrypted, token } = request.instrument;
   demandKind(request);
-  if (instrument.emvData !== undefined) return fromChip(instrument.emvData, request);
-  if (instrument.track2 !== undefined) return fromStripe(instrument.track2, entryMode);
-  if (instrument.card !== undefined) return fromTyped(instrument.card);
-  const card = await reveal(instrument.token ?? '');
+  if (encrypted !== undefined) {
+    const instrument = await decrypted(hsm, encrypted);
+    const card = asEncrypted(() => readClear({ ...request, instrument }));
+    if (card !== undefined) return card;
+  }
+  const read = readClear(request);
+  if (read !== undefined) return read;
+  const card = await reveal(token ?? '');
   if (card === undefined) {
     return refuse('card_token_unknown', 'No card stands behind this token.', {
       ...at('/instrument/token', 'card_token_unknown', 'Unknown token.'),

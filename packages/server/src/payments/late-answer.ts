@@ -8,7 +8,7 @@ import { after, changeOf } from './step.ts';
 const triesMax = 20;
 
 function isApprovedSale({ kind, responseCode }: LateAnswer): boolean {
-  const ofSale = kind === 'Sale' || kind === 'Authorization';
+  const ofSale = kind === 'Sale' || kind === 'Authorization' || kind === 'OfflineSale';
   return ofSale && responseCodeFacts(responseCode).approved;
 }
 

@@ -66,28 +66,44 @@ const gauges = {
   alarms: 'Those with so many tries that a person should look',
 } as const;
 
+type Measure = (queue: Queue, now: number) => number;
+
+const measures: Readonly<Record<keyof typeof gauges, Measure>> = {
+  length: ({ length }) => length,
+  oldest_seconds: ({ oldestAt }, now) => Math.max(0, now - Date.parse(oldestAt)) / 1000,
+  attempts: ({ attempts }) => attempts,
+  alarms: ({ alarms }) => alarms,
+};
+
 /** Tells of the queues when somebody asks, so that they cost nothing in between. */
 export function measureLanes(lanes: Lanes, deps: { metrics: Metrics; clock: Clock }): void {
   const { metrics, clock } = deps;
-  const made = Object.entries(gauges).map(([name, help]) =>
-    metrics.gauge({ name: `switchyard_acquirer_queue_${name}`, help, labelNames: ['link'] }),
-  );
-  const [length, oldest, attempts, alarms] = made;
-  metrics.gauge({
-    name: 'switchyard_acquirer_queues',
-    help: 'Acquirer links that messages wait for',
-    async collect() {
-      const queues = await lanes.queues().catch(() => undefined);
-      if (queues === undefined) return;
-      for (const gauge of made) gauge.reset();
-      for (const queue of queues) {
-        const link = { link: queue.linkId };
-        length?.set(link, queue.length);
-        oldest?.set(link, Math.max(0, clock.now() - Date.parse(queue.oldestAt)) / 1000);
-        attempts?.set(link, queue.attempts);
-        alarms?.set(link, queue.alarms);
-      }
-      this.set(queues.length);
-    },
-  });
+  let asked: Promise<Queue[] | undefined> | undefined;
+
+  // All gauges are read together: one question is enough.
+  function read(): Promise<Queue[] | undefined> {
+    asked ??= lanes
+      .queues()
+      .catch(() => undefined)
+      .finally(() => {
+        asked = undefined;
+      });
+    return asked;
+  }
+
+  for (const name of Object.keys(gauges) as (keyof typeof gauges)[]) {
+    metrics.gauge({
+      name: `switchyard_acquirer_queue_${name}`,
+      help: gauges[name],
+      labelNames: ['link'],
+      async collect() {
+        const queues = await read();
+        if (queues === undefined) return;
+        this.reset();
+        for (const queue of queues) {
+          this.set({ link: queue.linkId }, measures[name](queue, clock.now()));
+        }
+      },
+    });
+  }
 }

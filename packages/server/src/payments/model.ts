@@ -1,6 +1,6 @@
 // The records of the payments room as the code holds them: plain data, no behaviour.
-import type { CaptureMode, EntryMode } from '@switchyard/contract';
-import type { AcquirerReference, AcquirerRequestKind } from '../acquiring/index.ts';
+import type { CaptureMode, EntryMode, OfflineData } from '@switchyard/contract';
+import type { AcquirerReference, AcquirerRequestKind, ClearingLine } from '../acquiring/index.ts';
 import type { AmountParts } from './amount-parts.ts';
 import type { Changes, Position, State } from './state.ts';
 
@@ -38,8 +38,11 @@ export type StoredEvent = {
 
 export type OperationKind = 'Capture' | 'Refund' | 'Cancel' | 'Reversal';
 
-/** `Sent` runs in some process until its deadline; `Pending` waits in the jobs table. */
-export type OperationStatus = 'Sent' | 'Pending' | 'Succeeded' | 'Declined' | 'Failed';
+/**
+ * `Sent` runs in some process until its deadline; `Pending` waits in the jobs table, `Filed` for the
+ * acknowledgement of a clearing file.
+ */
+export type OperationStatus = 'Sent' | 'Pending' | 'Filed' | 'Succeeded' | 'Declined' | 'Failed';
 
 export type OperationDetails = {
   reference: AcquirerReference;
@@ -55,9 +58,13 @@ export type OperationDetails = {
   reversalReason?: string;
   /** Why the platform itself takes a sale back. */
   cause?: string;
+  /** Of a reversal that is under way: what the chip said at last (DE55), without card data. */
+  chipData?: string;
   /** What stays authorised after a partial cancel. */
   remainingAmount?: number;
   response?: { code?: string; reason?: string };
+  /** YYYY-MM-DD: the day of the store to which a capture belongs. */
+  settlementDate?: string;
 };
 
 export type StoredOperation = {
@@ -86,7 +93,13 @@ export type SaleFacts = {
   merchantAddress?: string;
   mcc: string;
   timeZone: string;
-  kind: Extract<AcquirerRequestKind, 'Authorization' | 'Sale'>;
+  /** `HH:MM` on the store's clocks at which its settlement day ends; midnight where left out. */
+  cutOverTime?: string;
+  /** Days of 24 hours after which the hold lapses; of an authorisation alone. */
+  holdDays?: number;
+  /** Captures are lines of a clearing file, and no messages. */
+  captureTransport?: 'File';
+  kind: Extract<AcquirerRequestKind, 'Authorization' | 'Sale' | 'OfflineSale'>;
   reference: AcquirerReference;
   panSequence?: string;
   partialApproval: boolean;
@@ -96,6 +109,14 @@ export type SaleFacts = {
   amounts?: AmountParts;
   /** Address verification was asked for. */
   addressAsked?: true;
+  /** A PIN went to the acquirer. */
+  pinSent?: true;
+  /** The till has to confirm the approval within this time. */
+  confirmWithinSeconds?: number;
+  /** How the terminal approved it alone. */
+  offline?: OfflineData;
+  /** The server's identifier of the declined sale that this one repeats. */
+  stepUpOf?: string;
 };
 
 export type EventData = {
@@ -105,12 +126,18 @@ export type EventData = {
   operation?: { operationId: string; number: number; kind: OperationKind; status: OperationStatus };
   response?: { code?: string; reason?: string };
   authorizationCode?: string;
+  /** RFC 3339: until when the approval must be confirmed. */
+  confirmBy?: string;
+  /** Numbers that the terminal has counted and not uploaded. */
+  missing?: { first: number; last: number }[];
+  /** YYYY-MM-DD, of what was captured. */
+  settlementDate?: string;
   issuerData?: string;
   /** The letter of the address verification. */
   addressResult?: string;
   actor?: string;
   reason?: string;
-  /** With the first event alone, and never shown. */
+  /** With the intent, and where the sale takes another way; never shown. */
   facts?: SaleFacts;
 };
 
@@ -130,6 +157,16 @@ export type JobRequest = {
   lane?: string;
 };
 
+/** A capture that waits for the next clearing file of its link. */
+export type ClearingEntry = {
+  linkId: string;
+  /** YYYY-MM-DD. */
+  settlementDate: string;
+  /** RFC 3339: the end of that day. */
+  dueAt: string;
+  line: ClearingLine;
+};
+
 /** One step of a transaction: new amounts, one event, perhaps an operation and a job: one commit. */
 export type Change = {
   before: TransactionRow;
@@ -137,6 +174,8 @@ export type Change = {
   event: StoredEvent;
   operation?: StoredOperation;
   job?: JobRequest;
+  /** Of a capture that goes into a clearing file. */
+  clearing?: ClearingEntry;
 };
 
 /** The event that told the first caller how the sale ended; what came late was told to nobody. */
@@ -144,14 +183,22 @@ export function outcomeOf(loaded: LoadedTransaction): EventData | undefined {
   return outcomeEventOf(loaded)?.data;
 }
 
+/** Told beside the outcome of a sale, and no outcome themselves. */
+const besides: ReadonlySet<string> = new Set([
+  'transaction.sent',
+  'transaction.rerouted',
+  'transaction.late_response',
+  'offline.gap_detected',
+]);
+
 /** The event that told it. */
 export function outcomeEventOf({ events }: LoadedTransaction): StoredEvent | undefined {
-  return events.find(({ sequence, type }) => sequence > 1 && type !== 'transaction.late_response');
+  return events.find(({ sequence, type }) => sequence > 1 && !besides.has(type));
 }
 
-/** The facts of the sale that the first event holds. */
-export function factsOf(loaded: LoadedTransaction): SaleFacts {
-  const facts = loaded.events[0]?.data.facts;
+/** The facts of the sale: those of its intent, or of the way that it took last. */
+export function factsOf({ events }: LoadedTransaction): SaleFacts {
+  const facts = events.findLast(({ data }) => data.facts !== undefined)?.data.facts;
   if (facts === undefined) throw new Error('a transaction without its facts');
   return facts;
 }

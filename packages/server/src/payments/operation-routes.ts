@@ -10,6 +10,7 @@ import {
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { type Caller, route } from '../http/index.ts';
 import { allowed, refundByWeb } from './by-web.ts';
+import { chipOutcomeOf } from './chip-outcome.ts';
 import type { PaymentsDeps } from './deps.ts';
 import { findTransaction } from './find.ts';
 import { type OperationAnswer as Answer, type OperationCall, operate } from './operation.ts';
@@ -38,7 +39,10 @@ function answerOperation(reply: FastifyReply, { loaded, operation, replayed }: A
   return { ...viewTransaction(loaded), ...(shown === undefined ? {} : { operation: shown }) };
 }
 
-type Body = Omit<OperationCall, 'actor' | 'approval'> & { approvalCode?: string };
+type Body = Omit<OperationCall, 'actor' | 'approval' | 'chipData'> & {
+  approvalCode?: string;
+  emvData?: string;
+};
 
 async function runOperation(
   deps: PaymentsDeps,
@@ -53,12 +57,14 @@ async function runOperation(
   verb: Verb,
 ) {
   const { caller, params, query } = request;
-  const { approvalCode, ...body } = request.body;
+  const { approvalCode, emvData: _emvData, ...body } = request.body;
   const clientOperationId = operationIdOf(request.headers, body.clientOperationId);
   const loaded = await findTransaction(deps, caller, params.transactionId, query.merchantId);
+  const chipData = chipOutcomeOf(deps, loaded, request.body);
   const by = caller.deviceId ?? caller.userId ?? caller.clientId;
   const approval = { code: approvalCode, by };
-  const answer = await operate(deps, loaded, verb, { ...body, clientOperationId, approval });
+  const call = { ...body, clientOperationId, approval, chipData };
+  const answer = await operate(deps, loaded, verb, call);
   return answerOperation(reply, answer);
 }
 
@@ -127,7 +133,10 @@ export function registerOperations(app: FastifyInstance, deps: PaymentsDeps): vo
       ...ofState,
       ...ofApproval,
       'already_captured',
+      'nothing_to_cancel',
       'cancel_amount_exceeded',
+      'emv_data_invalid',
+      'emv_data_mismatch',
       'partial_cancel_not_supported',
       'partial_reversal_not_supported',
     ],

@@ -3,21 +3,25 @@ import { refuse } from '@switchyard/contract';
 import type { AcquirerOutcome, AcquirerRequest } from '../acquiring/index.ts';
 import { isoTime } from '../platform/index.ts';
 import type { Approval, Approve } from './approvals/index.ts';
-import { duplicateWaitMs, graceMs, type PaymentsDeps } from './deps.ts';
+import { filedStep, isFiled } from './clearing/filed.ts';
+import { graceMs, type PaymentsDeps } from './deps.ts';
 import { refuseDeletedCard } from './kept-card.ts';
 import {
   factsOf,
   type LoadedTransaction,
   type OperationDetails,
-  type OperationKind,
+  type OperationStatus,
   outcomeOf,
   type StoredOperation,
 } from './model.ts';
+import { withdrawnStep } from './offline/withdraw.ts';
+import { refuseOtherCancel, replayOperation, requestOf } from './operation-replay.ts';
 import { mayHaveMoved } from './outcome.ts';
 import { nextReferenceFor, repeatJobFor, reversalStep } from './reversal.ts';
 import { acquirerReason } from './reversal-reason.ts';
-import { decide, type OperationRequest, operationOf, refuseReuse } from './rules.ts';
+import { decide, type OperationRequest, operationOf } from './rules.ts';
 import { settledStep } from './settled.ts';
+import { hasLapsed } from './settlement/index.ts';
 import { type Changes, openAmount, overCaptureOf, type Terms, type Verb } from './state.ts';
 import { after, changeOf, type Step } from './step.ts';
 import { OperationIdTaken } from './store.ts';
@@ -28,6 +32,8 @@ export type OperationCall = OperationRequest & {
   reversalReason?: string | undefined;
   /** Who did it, for what is done by web. */
   actor?: string;
+  /** Of a reversal: what the chip said at last, for DE55. */
+  chipData?: string | undefined;
   /** Left out where no approval code applies. */
   approval?: Approval;
 };
@@ -55,48 +61,8 @@ export async function termsFor(deps: PaymentsDeps, loaded: LoadedTransaction): P
   const { partialCancel, multipleCapture, overCapturePercent } = contract;
   // Of what was approved, which may be less than what was asked for.
   const approved = overCaptureOf(loaded.row.position.authorized, overCapturePercent);
-  return { partialCancel, multipleCapture, overCapture: Math.min(overCapture, approved) };
-}
-
-function requestOf(call: OperationCall): Record<string, unknown> {
-  const { clientOperationId: _id, actor: _actor, approval: _approval, ...members } = call;
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
-}
-
-const pollEveryMs = 250;
-
-/** The operation that already has the client's identifier, once it is answered or time is up. */
-async function replayOperation(
-  deps: PaymentsDeps,
-  loaded: LoadedTransaction,
-  verb: Verb,
-  call: OperationCall,
-): Promise<OperationAnswer | undefined> {
-  const { clientOperationId } = call;
-  if (clientOperationId === undefined) return undefined;
-  const { organizationId, merchantId, transactionId } = loaded.row;
-  const kind = operationOf[verb];
-  const known = await deps.store.findOperation({
-    organizationId,
-    merchantId,
-    kind,
-    clientOperationId,
-  });
-  if (known === undefined) return undefined;
-  if (known.transactionId !== transactionId) {
-    refuseReuse({ transactionId: known.transactionId }, { transactionId }, 'clientOperationId');
-  }
-  const until = deps.clock.now() + deps.acquirerTimeoutMs + duplicateWaitMs;
-  for (;;) {
-    const standing = (await deps.store.findById(organizationId, transactionId)) ?? loaded;
-    const operation = standing.operations.find((each) => each.number === known.number);
-    if (operation === undefined) throw new Error('an operation has vanished');
-    refuseReuse(operation.details.request, requestOf(call), 'clientOperationId');
-    if (operation.status !== 'Sent' || deps.clock.now() >= until) {
-      return { loaded: standing, operation, replayed: true };
-    }
-    await deps.running.nextChange(transactionId, pollEveryMs);
-  }
+  const lapsed = hasLapsed(loaded, factsOf(loaded), deps.clock.now());
+  return { partialCancel, multipleCapture, overCapture: Math.min(overCapture, approved), lapsed };
 }
 
 /**
@@ -129,28 +95,26 @@ export async function operate(
   }
 }
 
-function refuseNotSent(): never {
-  return refuse('not_sent', 'Nothing was sent: try again under a new clientOperationId.');
+/**
+ * The same for the platform's own captures: of a transaction that was read a moment ago, under an
+ * identifier that no client can give. What has it already is told as it stands.
+ */
+export async function operateOwn(
+  deps: PaymentsDeps,
+  found: LoadedTransaction,
+  verb: Verb,
+  call: OperationCall & { clientOperationId: string },
+): Promise<OperationAnswer> {
+  const known = found.operations.find((each) => each.clientOperationId === call.clientOperationId);
+  if (known !== undefined) return { loaded: found, operation: known, replayed: true };
+  const { send, answer } = await reserve(deps, found, verb, call, noApproval, found);
+  return send ? finish(deps, answer) : answer;
 }
 
-const otherCancel: Readonly<Partial<Record<Verb, OperationKind>>> = {
-  Cancel: 'Reversal',
-  Reverse: 'Cancel',
-};
+const noApproval: Approve = async () => undefined;
 
-// Both are asked for at one address, so one identifier cannot stand for a void and a reversal.
-async function refuseOtherCancel(
-  deps: PaymentsDeps,
-  { row }: LoadedTransaction,
-  verb: Verb,
-  clientOperationId: string | undefined,
-): Promise<void> {
-  const kind = otherCancel[verb];
-  if (kind === undefined || clientOperationId === undefined) return;
-  const { organizationId, merchantId } = row;
-  const key = { organizationId, merchantId, kind, clientOperationId };
-  if ((await deps.store.findOperation(key)) === undefined) return;
-  refuseReuse({ cancelReason: kind }, { cancelReason: verb }, 'clientOperationId');
+function refuseNotSent(): never {
+  return refuse('not_sent', 'Nothing was sent: try again under a new clientOperationId.');
 }
 
 type DecidedOperation = { amount: number; final: boolean; approvalCodeId: string | undefined };
@@ -162,24 +126,32 @@ function reserve(
   verb: Verb,
   call: OperationCall,
   approve: Approve,
+  fresh?: LoadedTransaction,
 ): Promise<Reservation> {
   const { organizationId, transactionId } = found.row;
   return deps.running.inTurn(transactionId, async () => {
     for (let attempt = 0; attempt < rivalsMax; attempt += 1) {
-      const loaded = await deps.store.findById(organizationId, transactionId);
+      // What is stale does not pass the guard of the commit, and is read then.
+      const seen = attempt === 0 ? fresh : undefined;
+      const loaded = seen ?? (await deps.store.findById(organizationId, transactionId));
       if (loaded === undefined) throw new Error('a transaction has vanished');
       const terms = await termsFor(deps, loaded);
       const decision = decide(loaded, verb, call, terms);
       if (typeof decision === 'string') return idle(loaded, decision);
-      const reachable = deps.acquiring.available(factsOf(loaded).linkId);
+      const { withdrawn = false } = decision;
+      const filed = isFiled(loaded, verb);
+      const needsLink = !withdrawn && !filed;
+      const reachable = !needsLink || deps.acquiring.available(factsOf(loaded).linkId);
       // A till that gave up must not be told to come again: its reversal waits for the link.
       if (!reachable && verb !== 'Reverse') {
         refuse('acquirer_unavailable', 'The acquirer cannot be reached; nothing was sent.');
       }
       const approvalCodeId = await approve(loaded, decision.amount);
-      const waits = decision.queued || !reachable;
+      const waits = decision.queued || !needsLink || !reachable;
       const how = { ...decision, waits, approvalCodeId };
-      const step = await firstStep(deps, loaded, verb, call, how);
+      let step = await firstStep(deps, loaded, verb, call, how);
+      if (withdrawn) step = withdrawnStep(step);
+      if (filed) step = filedStep(loaded, step);
       const change = changeOf(loaded.row, step);
       if (!(await deps.store.commit(change))) continue;
       deps.running.changed(transactionId);
@@ -213,7 +185,7 @@ async function firstStep(
       clientOperationId: call.clientOperationId,
       details,
       // A sale that still runs at the host is reversed only once its time is over.
-      ...(decision.queued ? { notBefore: loaded.row.deadline } : {}),
+      ...(decision.queued ? { notBefore: endOfSending(deps, loaded, at) } : {}),
     });
     if (decision.waits || step.operation === undefined) return step;
     const { job: _job, ...withoutJob } = step;
@@ -244,6 +216,12 @@ async function firstStep(
   };
 }
 
+/** When nothing of a running sale can be on its way any more; an offline one is sent at any time. */
+function endOfSending(deps: PaymentsDeps, { row }: LoadedTransaction, at: number): number {
+  const isOffline = row.position.phase === 'Sending';
+  return isOffline ? at + deps.acquirerTimeoutMs + graceMs : row.deadline;
+}
+
 function reservedBy(
   verb: Exclude<Verb, 'Reverse'>,
   amount: number,
@@ -270,6 +248,7 @@ function detailsOf(
     ...(decision.final ? { final: true, ...(released > 0 ? { released } : {}) } : {}),
     ...(call.cancelReason === undefined ? {} : { cancelReason: call.cancelReason }),
     ...(call.reversalReason === undefined ? {} : { reversalReason: call.reversalReason }),
+    ...(call.chipData === undefined ? {} : { chipData: call.chipData }),
     ...(verb === 'Cancel' && rest > 0 ? { remainingAmount: rest } : {}),
   };
 }
@@ -335,6 +314,7 @@ export async function sendOperation(
     original: facts.reference,
     ...(facts.amounts?.cashback === undefined ? {} : { amounts: facts.amounts }),
     ...(authorizationCode === undefined ? {} : { authorizationCode }),
+    ...(operation.details.chipData === undefined ? {} : { chipData: operation.details.chipData }),
     ...(operation.details.final === true ? { final: true } : {}),
     ...(operation.details.remainingAmount === undefined
       ? {}
@@ -346,6 +326,8 @@ export async function sendOperation(
     deps.failPoints.hit('after-send');
   });
 }
+
+const openStatuses: ReadonlySet<OperationStatus> = new Set(['Sent', 'Pending', 'Filed']);
 
 /** Makes an operation's outcome durable, whatever else has happened to the transaction meanwhile. */
 export async function settleOperation(
@@ -360,7 +342,7 @@ export async function settleOperation(
   for (let attempt = 0; attempt < rivalsMax * 5 && standing !== undefined; attempt += 1) {
     const operation = standing.operations.find((each) => each.number === number);
     if (operation === undefined) throw new Error('an operation has vanished');
-    if (operation.status !== 'Sent' && operation.status !== 'Pending') return standing;
+    if (!openStatuses.has(operation.status)) return standing;
     const step = settledStep(standing, operation, outcome, {
       at: deps.clock.now(),
       repeated,

@@ -3,17 +3,10 @@ import type { ReceiptCopy } from '@switchyard/contract';
 import { formatAmount } from '@switchyard/money';
 import type { Place } from '../provisioning/index.ts';
 import { factsOf, type LoadedTransaction, outcomeEventOf, type SaleFacts } from './model.ts';
+import { approvedStates, responseOf } from './next-action.ts';
 import type { State } from './state.ts';
 
 export type Receipt = { merchant: ReceiptCopy; cardholder: ReceiptCopy };
-
-const approved: ReadonlySet<State> = new Set<State>([
-  'Authorized',
-  'PartiallyCaptured',
-  'Captured',
-  'PartiallyRefunded',
-  'Refunded',
-]);
 
 const textOf: Readonly<Partial<Record<State, string>>> = {
   Declined: 'DECLINED',
@@ -35,14 +28,22 @@ export function addressLine(place: Place | undefined): string | undefined {
 /** Stars for all but the last four digits: the copy of the cardholder tells no more. */
 const lastFour = (masked: string) => masked.slice(-4).padStart(masked.length, '*');
 
+/** Paper does not care on which way a sale came to the acquirer. */
+const operationNames = {
+  Sale: 'Sale',
+  Authorization: 'Authorization',
+  OfflineSale: 'Sale',
+} as const;
+
 function ofFacts(facts: SaleFacts) {
   const { merchantAddress, panSequence, chip, reference } = facts;
+  const { purpose } = facts.request;
   return {
     merchantName: facts.merchantName,
     ...(merchantAddress === undefined ? {} : { merchantAddress }),
     acquirerMerchantId: facts.merchantNumber,
     terminalId: reference.terminalId,
-    operation: facts.kind,
+    operation: purpose === undefined ? operationNames[facts.kind] : String(purpose),
     scheme: facts.card.scheme,
     entryMode: facts.entryMode,
     ...(panSequence === undefined ? {} : { panSequence }),
@@ -50,6 +51,15 @@ function ofFacts(facts: SaleFacts) {
     retrievalReferenceNumber: reference.rrn,
     systemTraceAuditNumber: reference.stan,
   };
+}
+
+/** A PIN that went to the issuer was verified where the issuer approved, whatever the chip knew. */
+function pinLine(
+  { pinSent }: SaleFacts,
+  state: State,
+): Pick<ReceiptCopy, 'cardholderVerification'> {
+  if (pinSent !== true) return {};
+  return { cardholderVerification: approvedStates.has(state) ? 'PinVerified' : 'None' };
 }
 
 /**
@@ -63,17 +73,22 @@ export function receiptOf(loaded: LoadedTransaction): Receipt | undefined {
   const { row } = loaded;
   const facts = factsOf(loaded);
   const { authorizationCode, amount: told } = outcome.data;
-  const amount = approved.has(row.state) ? (told ?? row.amount) : row.amount;
+  const amount = approvedStates.has(row.state) ? (told ?? row.amount) : row.amount;
   const merchant: ReceiptCopy = {
     ...ofFacts(facts),
-    at: outcome.at,
+    at: facts.offline?.authorizedAt ?? outcome.at,
     amount,
     currency: row.currency,
     amountText: formatAmount(amount, row.currency),
     maskedNumber: facts.card.maskedNumber,
     ...(authorizationCode === undefined ? {} : { authorizationCode }),
-    responseText: approved.has(row.state) ? 'APPROVED' : (textOf[row.state] ?? notCompleted),
+    ...pinLine(facts, row.state),
+    responseText: approvedStates.has(row.state) ? 'APPROVED' : (textOf[row.state] ?? notCompleted),
   };
   const maskedNumber = lastFour(facts.card.maskedNumber);
-  return { merchant, cardholder: { ...merchant, maskedNumber } };
+  const cardholder = { ...merchant, maskedNumber };
+  // Why an issuer declines is for the merchant: on the other copy it would help a thief.
+  const reason = row.state === 'Declined' ? responseOf(loaded)?.reason : undefined;
+  if (reason !== undefined) merchant.responseReason = reason;
+  return { merchant, cardholder };
 }

@@ -1,5 +1,5 @@
 // Answers a request whose identifier is known: the same answer, never a second effect.
-import type { ProcessRequest } from '@switchyard/contract';
+import { type ProcessRequest, Refusal } from '@switchyard/contract';
 import { duplicateWaitMs, type PaymentsDeps } from './deps.ts';
 import { factsOf, type LoadedTransaction } from './model.ts';
 import { refuseReuse } from './rules.ts';
@@ -19,6 +19,8 @@ export function saleKey(
   const text = `sale|${organizationId}|${merchantId}|${clientTransactionId}`;
   return { organizationId, merchantId, clientTransactionId, text };
 }
+
+export type Replayed = { loaded: LoadedTransaction; replayed: boolean };
 
 const pollEveryMs = 250;
 
@@ -71,5 +73,27 @@ async function withLimit(
     return undefined;
   } finally {
     clearTimeout(timer);
+  }
+}
+
+/** The sale that has the identifier already, whatever would refuse it now. */
+export async function replayOr(
+  refusal: unknown,
+  replay: Promise<Replayed | undefined>,
+): Promise<Replayed> {
+  const answer = await replay;
+  if (answer !== undefined) return answer;
+  throw refusal;
+}
+
+/** A fault of place or time comes before that of a used identifier, so it is the one to be told. */
+export async function unlessReused(
+  replay: Promise<Replayed | undefined>,
+): Promise<Replayed | undefined> {
+  try {
+    return await replay;
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'client_id_reused') return undefined;
+    throw error;
   }
 }

@@ -51,6 +51,7 @@ export const common: ErrorCode[] = [
 export const ofState: ErrorCode[] = [
   'transaction_in_progress',
   'reversal_in_progress',
+  'confirmation_pending',
   'transaction_declined',
   'not_authorized',
   'authorization_expired',

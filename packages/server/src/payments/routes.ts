@@ -2,6 +2,8 @@
 import type { FastifyInstance } from 'fastify';
 import { registerBatches } from './batch-routes.ts';
 import type { CaptureAllDeps } from './capture-all.ts';
+import { registerConfirm } from './confirm-route.ts';
+import { registerOffline } from './offline/index.ts';
 import { registerByWeb, registerOperations } from './operation-routes.ts';
 import { registerReads } from './read-routes.ts';
 import { registerSale } from './sale-route.ts';
@@ -10,7 +12,9 @@ import { registerSale } from './sale-route.ts';
 export function registerPaymentRoutes(app: FastifyInstance, deps: CaptureAllDeps): void {
   registerSale(app, deps);
   registerOperations(app, deps);
+  registerConfirm(app, deps);
   registerByWeb(app, deps);
   registerReads(app, deps);
   registerBatches(app, deps);
+  registerOffline(app, deps);
 }

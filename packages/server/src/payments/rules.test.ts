@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { type ProcessRequest, Refusal } from '@switchyard/contract';
-import { checkFields, checkOperationId, checkTimes } from './rules.ts';
+import { checkTimes } from './moments.ts';
+import { checkFields, checkOperationId } from './rules.ts';
 
 const request = (members: Partial<ProcessRequest> = {}): ProcessRequest => ({
   clientTransactionId: 'till-7:000123',

@@ -1,10 +1,25 @@
 // The rules a request must pass before anything is stored; pure: values in, a refusal or facts out.
-import { type ErrorCode, type ProcessRequest, refuse } from '@switchyard/contract';
+import {
+  type AllowedOperation,
+  type ErrorCode,
+  type ProcessRequest,
+  refuse,
+} from '@switchyard/contract';
 import { isActiveCurrency } from '@switchyard/money';
 import { checkAmountParts } from './amount-parts.ts';
 import { holdsCardNumber } from './free-text.ts';
 import type { LoadedTransaction, OperationKind, TransactionRow } from './model.ts';
-import { isShared, judge, type Terms, type Verb } from './state.ts';
+import { checkPinData } from './pin.ts';
+import {
+  confirmRuleOf,
+  isShared,
+  judge,
+  openAmount,
+  type Terms,
+  type Verb,
+  wholeAmount,
+} from './state.ts';
+import { checkPurpose, isVerification } from './verification.ts';
 
 /** What of the acquirer contract a sale is measured against. */
 export type SaleTerms = {
@@ -19,13 +34,15 @@ const at = (pointer: string, code: ErrorCode, detail: string) => ({
   errors: [{ pointer, code, detail }],
 });
 
-/** Faults of the fields that a schema cannot see. @throws Refusal currency_unknown, field_invalid */
+/** Faults of the fields that a schema cannot see. @throws Refusal of the fields */
 export function checkFields(request: ProcessRequest): void {
   if (!isActiveCurrency(request.currency)) {
     refuse('currency_unknown', 'The currency is not in ISO 4217.', {
       ...at('/currency', 'currency_unknown', 'Not an active ISO 4217 code.'),
     });
   }
+  checkPurpose(request);
+  checkPinData(request);
   checkRemoteOrder(request);
   checkAmountParts(request);
   refuseCardNumbers(request);
@@ -81,26 +98,6 @@ export function addressCheckOf({
   return { postalCode: bare(zipCode).slice(0, 9), houseNumber: bare(houseNumber) };
 }
 
-const westernmostMs = 12 * 3_600_000;
-
-/** What was right yesterday and is wrong today. @throws Refusal too_late, card_expired_input */
-export function checkTimes(request: ProcessRequest, card: { expiry: string }, now: number): void {
-  // A leap second cannot be told apart from the second after it.
-  const limit = request.notAfter?.replace(/:60(?=[.Zz+-])/, ':59');
-  if (limit !== undefined && Date.parse(limit) < now) {
-    refuse('too_late', 'The request arrived after its notAfter.');
-  }
-  // A month is over once it is over everywhere on earth.
-  const today = new Date(now - westernmostMs);
-  const twoDigits = (value: number) => String(value).padStart(2, '0');
-  const month = twoDigits(today.getUTCFullYear() % 100) + twoDigits(today.getUTCMonth() + 1);
-  if (card.expiry < month) {
-    refuse('card_expired_input', 'The card has expired.', {
-      ...at('/instrument', 'card_expired_input', 'Its month of expiry is over.'),
-    });
-  }
-}
-
 const textMembers = ['clientTransactionId', 'order', 'metadata'] as const;
 
 // Free text is stored and shown as it came: a card number in it would be one in clear.
@@ -133,8 +130,11 @@ export function captureModeFor(
       ...at('/currency', 'currency_not_supported', 'Not in the acquirer contract.'),
     });
   }
-  const mode = request.captureMode ?? terms.defaultCaptureMode;
-  if (!terms.captureModes.includes(mode)) {
+  const { encrypted, token } = request.instrument;
+  // What captures nothing is an authorisation, whichever modes the contract names.
+  const isEmpty = isVerification(request);
+  const mode = isEmpty ? 'Deferred' : (request.captureMode ?? terms.defaultCaptureMode);
+  if (!isEmpty && !terms.captureModes.includes(mode)) {
     refuse('capture_mode_not_supported', `The acquirer contract does not allow ${mode}.`, {
       ...at('/captureMode', 'capture_mode_not_supported', 'Not in the acquirer contract.'),
     });
@@ -144,7 +144,8 @@ export function captureModeFor(
       ...at('/partialApproval', 'partial_approval_not_supported', 'Not in the acquirer contract.'),
     });
   }
-  if (terms.clearCardData === 'Refused' && request.instrument.token === undefined) {
+  const isClear = encrypted === undefined && token === undefined;
+  if (terms.clearCardData === 'Refused' && isClear) {
     refuse('clear_card_data_refused', 'The acquirer contract takes no card data in clear.');
   }
   return mode;
@@ -171,6 +172,9 @@ export function fingerprintOf(
     merchantId: _merchant,
     zipCode: _zip,
     houseNumber: _house,
+    ksn: _ksn,
+    pinblock: _pinBlock,
+    pinblockFormat: _pinFormat,
     ...members
   } = request;
   return {
@@ -181,6 +185,11 @@ export function fingerprintOf(
     ...(keyed.zipCode === undefined ? {} : { zipCode: keyed.zipCode }),
     ...(keyed.houseNumber === undefined ? {} : { houseNumber: keyed.houseNumber }),
   };
+}
+
+/** The keyed hash of the card in a fingerprint; the cardholder's name and address follow it. */
+export function cardMarkOf(fingerprint: Record<string, unknown>): string {
+  return String(fingerprint['instrument']).split('|')[0] ?? '';
 }
 
 const canonical = (value: unknown): string =>
@@ -231,20 +240,29 @@ const amountExceeded: Readonly<Record<Verb, ErrorCode>> = {
 };
 
 /** What each verb could do now, for `allowedoperations` and beside every conflict. */
-export function allowedOperations(row: TransactionRow, terms: Terms) {
+export function allowedOperations(row: TransactionRow, terms: Terms): AllowedOperation[] {
   const verbs: Verb[] = ['Capture', 'Refund', 'Cancel', 'Reverse'];
-  return verbs.map((verb) => {
-    const verdict = judge(row.position, verb, terms);
-    const usable = verdict.allowed && (verdict.maxAmount > 0 || verdict.mode === 'Queue');
-    return {
-      operation: operationOf[verb],
-      allowed: usable,
-      maxAmount: usable ? verdict.maxAmount : 0,
-      currency: row.currency,
-      ...(usable ? {} : { reason: verdict.allowed ? idleReason(verb) : verdict.reason }),
-    };
+  const { position, currency } = row;
+  const listed: AllowedOperation[] = verbs.map((verb) => {
+    const verdict = judge(position, verb, terms);
+    const operation = operationOf[verb];
+    if (!verdict.allowed) {
+      return { operation, allowed: false, maxAmount: 0, currency, reason: verdict.reason };
+    }
+    const allowed = verdict.maxAmount > 0 || isOfWholeSale(verdict.mode);
+    if (!allowed) {
+      return { operation, allowed, maxAmount: 0, currency, reason: idleReason(verb) };
+    }
+    const maxAmount = verdict.mode === 'Withdraw' ? row.amount : verdict.maxAmount;
+    return { operation, allowed, maxAmount, currency };
   });
+  if (confirmRuleOf(position) !== 'Confirm') return listed;
+  const maxAmount = wholeAmount(position);
+  return [...listed, { operation: 'Confirm', allowed: true, maxAmount, currency }];
 }
+
+/** Whether a verb takes all of the sale, whatever of it was approved by now. */
+const isOfWholeSale = (mode: string): boolean => mode === 'Queue' || mode === 'Withdraw';
 
 // Allowed in this state, but another operation has reserved all there is, or nothing is to be done.
 function idleReason(verb: Verb): ErrorCode {
@@ -269,7 +287,16 @@ export type OperationRequest = {
   final?: boolean | undefined;
 };
 
-export type Decision = { amount: number; queued: boolean; final: boolean } | 'Nothing' | 'Replay';
+export type Decision =
+  | {
+      amount: number;
+      queued: boolean;
+      final: boolean;
+      /** Taken back before anybody was asked: no message is needed. */
+      withdrawn?: true;
+    }
+  | 'Nothing'
+  | 'Replay';
 
 /**
  * Decides about an operation: the state first, then the amount, then the configuration.
@@ -299,26 +326,31 @@ export function decide(
     );
   }
   if (verdict.mode === 'Nothing' || verdict.mode === 'Replay') return verdict.mode;
-  const amount = amountOf(row, verb, request, verdict);
-  if (
-    amount === undefined ||
-    amount > verdict.maxAmount + (verdict.mode === 'Queue' ? amount : 0)
-  ) {
-    const left = `${verdict.maxAmount} ${row.currency} minor units are left.`;
+  const maxAmount = verdict.mode === 'Withdraw' ? row.amount : verdict.maxAmount;
+  const amount = amountOf(row, verb, request, { ...verdict, maxAmount });
+  if (amount === undefined || (amount > maxAmount && verdict.mode !== 'Queue')) {
+    const left = `${maxAmount} ${row.currency} minor units are left.`;
     refuse(amountExceeded[verb], left, {
-      extensions: { ...conflict(loaded, terms), maxAmount: verdict.maxAmount },
+      extensions: { ...conflict(loaded, terms), maxAmount },
       errors: [{ pointer: '/amount', code: 'too_large', detail: left }],
     });
   }
-  if (verb === 'Cancel' && amount < verdict.maxAmount && !terms.partialCancel) {
-    refuse('partial_cancel_not_supported', 'The acquirer takes only full cancels.', extensions());
+  const whole = verdict.mode === 'Withdraw' || !terms.partialCancel;
+  if (verb === 'Cancel' && amount < maxAmount && whole) {
+    refuse('partial_cancel_not_supported', 'Only all of it can be cancelled.', extensions());
   }
   const final = isFinal(verb, request, terms);
   if (final && isShared(row.position)) {
     const detail = 'The last capture waits until what is under way has an answer.';
     refuse('transaction_in_progress', detail, extensions());
   }
-  return { amount, queued: verdict.mode === 'Queue', final };
+  const withdrawn = verdict.mode === 'Withdraw';
+  return {
+    amount,
+    queued: verdict.mode === 'Queue',
+    final,
+    ...(withdrawn ? { withdrawn: true } : {}),
+  };
 }
 
 // A reversal is of the whole sale: any other amount is told so.
@@ -336,7 +368,9 @@ function amountOf(
 
 // What is left is what was authorised; an allowance above it is taken only when it is asked for.
 function defaultAmount(row: TransactionRow, verb: Verb, whole: number): number {
-  return verb === 'Capture' ? Math.max(0, whole - row.overCapture) : whole;
+  if (verb !== 'Capture') return whole;
+  const { captureReserved, cancelReserved } = row.position;
+  return Math.min(whole, openAmount(row.position) - captureReserved - cancelReserved);
 }
 
 function isFinal(verb: Verb, request: OperationRequest, terms: Terms): boolean {

@@ -37,7 +37,9 @@ export function registerSale(app: FastifyInstance, deps: PaymentsDeps): void {
     description:
       'Authorises, and captures at once where the capture mode is Immediate. A decline is not an ' +
       'error: it is answered 200 with the whole transaction. The same clientTransactionId with ' +
-      'the same request is answered again, without a second effect.',
+      'the same request is answered again, without a second effect. With confirmWithinSeconds the ' +
+      'approval is reversed unless it is confirmed. With offlineTransaction it is Stored and sent ' +
+      'on; the number of the terminal stands for one sale, under whichever identifier it comes.',
     tags,
     permission: 'pay.sale',
     rateLimit,
@@ -54,7 +56,19 @@ export function registerSale(app: FastifyInstance, deps: PaymentsDeps): void {
       'currency_unknown',
       'currency_not_supported',
       'entry_mode_invalid',
+      'amount_zero',
       'instrument_invalid',
+      'encrypted_data_invalid',
+      'encryption_key_unknown',
+      'hsm_unavailable',
+      'ksn_reused',
+      'pin_block_invalid',
+      'pin_data_incomplete',
+      'pin_format_unsupported',
+      'pin_not_supported',
+      'step_up_invalid',
+      'transaction_not_found',
+      'transaction_ambiguous',
       'avs_data_required',
       'moto_contact_required',
       'track_data_invalid',
@@ -68,6 +82,9 @@ export function registerSale(app: FastifyInstance, deps: PaymentsDeps): void {
       'clear_card_data_refused',
       'no_acquirer_for_merchant',
       'not_sent',
+      'offline_limit_exceeded',
+      'offline_sequence_reused',
+      'offline_too_old',
       'terminal_range_exhausted',
       'too_late',
     ],

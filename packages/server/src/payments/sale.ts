@@ -1,19 +1,26 @@
 // Takes a card sale: the intent is durable before the acquirer is called, the outcome right after.
-import { type ProcessRequest, Refusal, refuse } from '@switchyard/contract';
+import { type OfflineData, type ProcessRequest, refuse } from '@switchyard/contract';
 import type { Caller } from '../http/index.ts';
 import { isoTime } from '../platform/index.ts';
 import type { Names, Resolved } from '../provisioning/index.ts';
+import { checkConfirmation } from './confirm.ts';
 import { graceMs, type PaymentsDeps } from './deps.ts';
 import { maybeServerId } from './find.ts';
 import { type PresentedCard, presentedCard } from './instrument.ts';
 import type { LoadedTransaction, SaleFacts, StoredEvent, TransactionRow } from './model.ts';
+import { checkTimes } from './moments.ts';
+import { checkOffline, madeAt, type OfflineRequest, storeOffline } from './offline/index.ts';
 import { mayHaveMoved } from './outcome.ts';
+import { zonePinOf } from './pin.ts';
 import { addressLine } from './receipt.ts';
-import { replaySale, type SaleKey, saleKey } from './replay.ts';
-import { captureModeFor, checkFields, checkTimes, fingerprintOf } from './rules.ts';
+import { replayOr, replaySale, type SaleKey, saleKey, unlessReused } from './replay.ts';
+import { chooseRoute, type Routed } from './route-choice.ts';
+import { captureModeFor, checkFields, fingerprintOf } from './rules.ts';
 import { merchantOf, storeOf } from './scope.ts';
 import { type Intent, settleSale } from './settle-sale.ts';
+import { settlementFactsOf } from './settlement/index.ts';
 import { noAmounts, overCaptureOf } from './state.ts';
+import { steppedUp } from './step-up.ts';
 
 export type SaleAnswer = { loaded: LoadedTransaction; replayed: boolean };
 
@@ -28,18 +35,23 @@ export async function sale(
   request: ProcessRequest,
 ): Promise<SaleAnswer> {
   checkFields(request);
+  checkConfirmation(request);
+  checkOffline(request);
   const { organizationId } = caller;
   const names = namesOf(caller, request);
-  const card = await presentedCard(request, (token) =>
-    deps.vault.reveal(organizationId, token, { purpose: 'Sale', actor: caller.clientId }),
-  );
+  const card = await presentedCard(request, {
+    reveal: (token) =>
+      deps.vault.reveal(organizationId, token, { purpose: 'Sale', actor: caller.clientId }),
+    hsm: deps.hsm,
+  });
+  deps.terminalClock.note(card.chipDate);
   const mark = deps.vault.mark(organizationId, card);
   const fingerprint = fingerprintFor(deps, request, names, mark);
 
   // Place, time, configuration and link may have changed: a replay is answered whatever they are now.
-  let resolved: Resolved;
+  let place: Resolved;
   try {
-    resolved = await deps.provisioning.resolve(organizationId, names, {
+    place = await deps.provisioning.resolve(organizationId, names, {
       merchantId: caller.merchantId,
     });
   } catch (refusal) {
@@ -48,9 +60,21 @@ export async function sale(
     const key = saleKey(organizationId, merchantId, request);
     return replayOr(refusal, unlessReused(replaySale(deps, key, fingerprint)));
   }
-  const key = saleKey(organizationId, resolved.merchant.merchantId, request);
+  const key = saleKey(organizationId, place.merchant.merchantId, request);
   if (deps.running.find(key.text) !== undefined) {
     return (await replaySale(deps, key, fingerprint)) ?? refuseRunning();
+  }
+  let routed: Routed;
+  try {
+    routed = chooseRoute(deps, place, { request, scheme: card.scheme });
+  } catch (refusal) {
+    return replayOr(refusal, unlessReused(replaySale(deps, key, fingerprint)));
+  }
+  const { resolved } = routed;
+  if (isOffline(request)) {
+    const of = { request, ...routed, card, mark, mode: 'Immediate' as const, fingerprint };
+    const makeIntent = () => offlineIntent(deps, caller, of);
+    return storeOffline(deps, { ...of, organizationId, key, makeIntent });
   }
   try {
     checkTimes(request, card, deps.clock.now());
@@ -58,16 +82,56 @@ export async function sale(
     return replayOr(refusal, unlessReused(replaySale(deps, key, fingerprint)));
   }
   let mode: 'Immediate' | 'Deferred';
+  let stepUpOf: string | undefined;
   try {
     mode = chooseMode(deps, request, resolved);
+    if (hasMore(request)) stepUpOf = await takeMore(deps, caller, { request, resolved, card });
   } catch (refusal) {
     return replayOr(refusal, replaySale(deps, key, fingerprint));
   }
   if (maybeServerId(request.clientTransactionId)) {
     await refuseServerIdentifier(deps, caller, request.clientTransactionId);
   }
-  const of = { request, resolved, card, mark, mode, fingerprint };
+  const of = { request, ...routed, card, mark, mode, stepUpOf, fingerprint };
   return begin(deps, key, await intentOf(deps, caller, of));
+}
+
+const isOffline = (request: ProcessRequest): request is OfflineRequest =>
+  request.offlineTransaction === true;
+
+async function offlineIntent(
+  deps: PaymentsDeps,
+  caller: Caller,
+  of: Omit<IntentParts, 'stepUpOf'> & { request: OfflineRequest },
+): Promise<Intent> {
+  if (maybeServerId(of.request.clientTransactionId)) {
+    await refuseServerIdentifier(deps, caller, of.request.clientTransactionId);
+  }
+  return intentOf(deps, caller, { ...of, stepUpOf: undefined, offline: of.request.offlineData });
+}
+
+/** Members that few sales have, and that cost a look beyond the sale itself. */
+const hasMore = ({ pinblock, stepUpOf }: ProcessRequest): boolean =>
+  pinblock !== undefined || stepUpOf !== undefined;
+
+/** Takes the declined sale that this one repeats, and its PIN under the key of the acquirer. */
+async function takeMore(
+  deps: PaymentsDeps,
+  caller: Caller,
+  of: { request: ProcessRequest; resolved: Resolved; card: PresentedCard },
+): Promise<string | undefined> {
+  const { request, resolved, card } = of;
+  const { merchantId } = resolved.merchant;
+  const deviceId = resolved.device?.deviceId;
+  const stepUpOf = await steppedUp(deps, caller, request, { merchantId, deviceId });
+  const pin = await zonePinOf(deps, request, {
+    organizationId: caller.organizationId,
+    merchantId,
+    linkId: resolved.contract.acquirerLink,
+    pan: card.pan,
+  });
+  if (pin !== undefined) card.sensitive = { ...card.sensitive, pin };
+  return stepUpOf;
 }
 
 async function begin(deps: PaymentsDeps, key: SaleKey, intent: Intent): Promise<SaleAnswer> {
@@ -163,42 +227,22 @@ function placeOf(caller: Caller, request: ProcessRequest) {
   return { storeId, deviceId };
 }
 
-async function replayOr(
-  refusal: unknown,
-  replay: Promise<SaleAnswer | undefined>,
-): Promise<SaleAnswer> {
-  const answer = await replay;
-  if (answer !== undefined) return answer;
-  throw refusal;
-}
+type IntentParts = Routed & {
+  request: ProcessRequest;
+  card: PresentedCard;
+  mark: string;
+  mode: 'Immediate' | 'Deferred';
+  stepUpOf: string | undefined;
+  /** The terminal has approved the sale already. */
+  offline?: OfflineData;
+  fingerprint: Record<string, unknown>;
+};
 
-/** A fault of place or time comes before that of a used identifier, so it is the one to be told. */
-async function unlessReused(
-  replay: Promise<SaleAnswer | undefined>,
-): Promise<SaleAnswer | undefined> {
-  try {
-    return await replay;
-  } catch (error) {
-    if (error instanceof Refusal && error.code === 'client_id_reused') return undefined;
-    throw error;
-  }
-}
-
-async function intentOf(
-  deps: PaymentsDeps,
-  caller: Caller,
-  of: {
-    request: ProcessRequest;
-    resolved: Resolved;
-    card: PresentedCard;
-    mark: string;
-    mode: 'Immediate' | 'Deferred';
-    fingerprint: Record<string, unknown>;
-  },
-): Promise<Intent> {
-  const { request, resolved, card, mode } = of;
+async function intentOf(deps: PaymentsDeps, caller: Caller, of: IntentParts): Promise<Intent> {
+  const { request, resolved, others, card, mode, offline } = of;
   const { merchant, contract } = resolved;
-  const kind = mode === 'Immediate' ? 'Sale' : 'Authorization';
+  const online = mode === 'Immediate' ? 'Sale' : 'Authorization';
+  const kind = offline === undefined ? online : 'OfflineSale';
   const reference = await deps.acquiring.nextReference({
     organizationId: caller.organizationId,
     contractId: contract.contractId,
@@ -206,6 +250,7 @@ async function intentOf(
     range: contract.terminalIdRange,
     kind,
     timeZone: resolved.store?.timeZone ?? merchant.timeZone,
+    ...(offline === undefined ? {} : { doneAt: madeAt(offline) }),
   });
   // Kept only now that nothing is left which could refuse the sale.
   const token = await deps.vault.protect(caller.organizationId, card, of.mark);
@@ -229,27 +274,33 @@ async function intentOf(
   if (card.chip !== undefined) facts.chip = card.chip;
   if (request.amounts !== undefined) facts.amounts = request.amounts;
   if (request.zipCode !== undefined) facts.addressAsked = true;
-  const row = newRow(deps, caller, request, resolved);
+  if (card.sensitive?.pin !== undefined) facts.pinSent = true;
+  if (of.stepUpOf !== undefined) facts.stepUpOf = of.stepUpOf;
+  if (offline !== undefined) facts.offline = offline;
+  const { confirmWithinSeconds } = request;
+  if (confirmWithinSeconds !== undefined) facts.confirmWithinSeconds = confirmWithinSeconds;
+  Object.assign(facts, settlementFactsOf(kind, contract));
+  const row = newRow(deps, caller, of);
   const event: StoredEvent = {
     sequence: 1,
     type: 'transaction.received',
     at: row.createdAt,
     data: { state: 'Received', changes: { phase: 'Received' }, amount: request.amount, facts },
   };
-  return { request, card, facts, loaded: { row, events: [event], operations: [] } };
+  return { request, card, facts, others, loaded: { row, events: [event], operations: [] } };
 }
 
 function newRow(
   deps: PaymentsDeps,
   caller: Caller,
-  request: ProcessRequest,
-  { merchant, store, device, contract }: Resolved,
+  { request, transactionId, resolved }: IntentParts,
 ): TransactionRow {
+  const { merchant, store, device, contract } = resolved;
   const now = deps.clock.now();
   const at = isoTime(now);
   return {
     organizationId: caller.organizationId,
-    transactionId: deps.ids.uuid(),
+    transactionId,
     merchantId: merchant.merchantId,
     clientTransactionId: request.clientTransactionId,
     storeId: store?.storeId,

@@ -2,11 +2,15 @@
 import { type ProcessRequest, Refusal } from '@switchyard/contract';
 import type { AcquirerOutcome } from '../acquiring/index.ts';
 import { pause } from '../platform/index.ts';
+import type { AcquirerContract } from '../provisioning/index.ts';
+import { confirmationOf } from './confirm.ts';
 import type { PaymentsDeps } from './deps.ts';
+import { sendAlongRoutes } from './fail-over.ts';
 import type { PresentedCard } from './instrument.ts';
 import type { Change, LoadedTransaction, SaleFacts } from './model.ts';
 import { reversalStep, reverseAgain } from './reversal.ts';
 import { addressCheckOf } from './rules.ts';
+import { settlementDayOf } from './settlement/index.ts';
 import { after, changeOf, type Step } from './step.ts';
 
 /** A sale that is durable and not yet sent; the card lives here and nowhere else. */
@@ -15,20 +19,22 @@ export type Intent = {
   card: PresentedCard;
   loaded: LoadedTransaction;
   facts: SaleFacts;
+  /** The contracts that may be asked where nothing of it was sent. */
+  others?: readonly AcquirerContract[];
 };
 
 /** Changes that may come between an intent and its outcome, such as late answers. */
 const rivalsMax = 10;
 
 /** @returns the transaction with what became of it */
-export async function settleSale(deps: PaymentsDeps, intent: Intent): Promise<LoadedTransaction> {
+export async function settleSale(deps: PaymentsDeps, first: Intent): Promise<LoadedTransaction> {
   deps.failPoints.hit('after-intent');
-  const { organizationId, transactionId, deadline } = intent.loaded.row;
+  const { organizationId, transactionId, deadline } = first.loaded.row;
   // A process that was stopped for a while must not send what others have given up meanwhile.
-  const outcome: AcquirerOutcome =
-    deps.clock.now() > deadline - deps.acquirerTimeoutMs
-      ? { outcome: 'NotSent', reason: 'too late to send' }
-      : await send(deps, intent);
+  const isTooLate = deps.clock.now() > deadline - deps.acquirerTimeoutMs;
+  const { intent, outcome } = isTooLate
+    ? { intent: first, outcome: { outcome: 'NotSent', reason: 'too late to send' } as const }
+    : await sendAlongRoutes(deps, first, (each, onSent) => send(deps, each, onSent));
   let standing = intent.loaded;
   for (let attempt = 0; attempt < rivalsMax; attempt += 1) {
     if (standing.row.position.phase !== 'Received') return giveWay(deps, standing, outcome);
@@ -73,7 +79,7 @@ async function commitInTime(deps: PaymentsDeps, change: Change): Promise<boolean
   }
 }
 
-function send(deps: PaymentsDeps, intent: Intent): Promise<AcquirerOutcome> {
+function send(deps: PaymentsDeps, intent: Intent, onSent: () => void): Promise<AcquirerOutcome> {
   const { request, card, facts, loaded } = intent;
   const addressCheck = addressCheckOf(request);
   return deps.acquiring.send(
@@ -97,8 +103,16 @@ function send(deps: PaymentsDeps, intent: Intent): Promise<AcquirerOutcome> {
       ...(addressCheck === undefined ? {} : { addressCheck }),
       ...(facts.amounts === undefined ? {} : { amounts: facts.amounts }),
     },
-    () => deps.failPoints.hit('after-send'),
+    () => {
+      onSent();
+      deps.failPoints.hit('after-send');
+    },
   );
+}
+
+/** What is captured with the sale belongs to the store's day. */
+function settlementOf(facts: SaleFacts, at: number): { settlementDate?: string } {
+  return facts.kind === 'Sale' ? { settlementDate: settlementDayOf(facts, at).date } : {};
 }
 
 const duplicateCode = '94';
@@ -125,13 +139,18 @@ async function stepOf(deps: PaymentsDeps, intent: Intent, outcome: AcquirerOutco
         });
       }
       const captured = intent.facts.kind === 'Sale' ? { captured: amount } : {};
+      const { transactionId } = intent.loaded.row;
+      const awaited = confirmationOf(deps, { transactionId, facts: intent.facts, at });
       return {
         at,
         type: intent.facts.kind === 'Sale' ? 'transaction.captured' : 'transaction.authorized',
-        changes: { phase: 'Approved', authorized: amount, ...captured },
+        changes: { phase: awaited ? 'Unconfirmed' : 'Approved', authorized: amount, ...captured },
+        ...(awaited === undefined ? {} : { job: awaited.job }),
         data: {
           amount,
+          ...settlementOf(intent.facts, at),
           response: { code: responseCode },
+          ...(awaited === undefined ? {} : { confirmBy: awaited.confirmBy }),
           ...(outcome.authorizationCode === undefined
             ? {}
             : { authorizationCode: outcome.authorizationCode }),

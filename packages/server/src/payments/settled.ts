@@ -2,8 +2,14 @@
 
 import type { AcquirerOutcome } from '../acquiring/index.ts';
 import { isoTime } from '../platform/index.ts';
-import type { LoadedTransaction, OperationStatus, StoredOperation } from './model.ts';
-import { type Changes, openAmount } from './state.ts';
+import {
+  factsOf,
+  type LoadedTransaction,
+  type OperationStatus,
+  type StoredOperation,
+} from './model.ts';
+import { settlementDayOf } from './settlement/index.ts';
+import { type Changes, type Position, wholeAmount } from './state.ts';
 import type { Step } from './step.ts';
 
 /** The host knows no such original; it may still be on its way there for a while. */
@@ -26,8 +32,18 @@ function succeeded(loaded: LoadedTransaction, operation: StoredOperation, amount
     case 'Cancel':
       return { cancelled: operation.amount, cancelReserved: -operation.amount };
     case 'Reversal':
-      return { phase: 'Reversed', cancelled: openAmount(loaded.row.position) };
+      return reversed(loaded.row.position);
   }
+}
+
+/** All that was approved is given back; of an unconfirmed sale that which was captured with it too. */
+function reversed(position: Position): Changes {
+  const { captured } = position;
+  return {
+    phase: 'Reversed',
+    cancelled: wholeAmount(position),
+    ...(captured > 0 ? { captured: -captured } : {}),
+  };
 }
 
 function given(operation: StoredOperation): Changes {
@@ -70,6 +86,18 @@ export type Circumstances = {
   notFoundFinalAt: number;
 };
 
+/** The store's day that a capture belongs to: when it was approved, or went into a file. */
+function settlementOf(
+  loaded: LoadedTransaction,
+  { kind, details }: StoredOperation,
+  status: OperationStatus,
+  at: number,
+): { settlementDate?: string } {
+  if (kind !== 'Capture' || status !== 'Succeeded') return {};
+  const settlementDate = details.settlementDate ?? settlementDayOf(factsOf(loaded), at).date;
+  return { settlementDate };
+}
+
 /** The part that a host approved of a capture or refund; all of what is taken back. */
 function settledAmount(operation: StoredOperation, approved: number): number {
   const inParts = operation.kind === 'Capture' || operation.kind === 'Refund';
@@ -91,19 +119,25 @@ export function settledStep(
     changes: Changes,
     response?: { code?: string; reason?: string },
     amount = operation.amount,
-  ): Step => ({
-    at,
-    type: status === 'Succeeded' ? done[operation.kind] : notDone[operation.kind],
-    changes,
-    data: { amount, ...(response === undefined ? {} : { response }) },
-    operation: {
-      ...operation,
-      amount,
-      status,
-      details: { ...operation.details, ...(response === undefined ? {} : { response }) },
-      updatedAt: isoTime(at),
-    },
-  });
+  ): Step => {
+    const settlement = settlementOf(loaded, operation, status, at);
+    // Once the acquirer has it, what the chip said is nobody's any more.
+    const { chipData: _chip, ...details } = operation.details;
+    const told = { ...settlement, ...(response === undefined ? {} : { response }) };
+    return {
+      at,
+      type: status === 'Succeeded' ? done[operation.kind] : notDone[operation.kind],
+      changes,
+      data: { amount, ...told },
+      operation: {
+        ...operation,
+        amount,
+        status,
+        details: { ...details, ...told },
+        updatedAt: isoTime(at),
+      },
+    };
+  };
   switch (outcome.outcome) {
     case 'Approved': {
       const amount = settledAmount(operation, outcome.amount);

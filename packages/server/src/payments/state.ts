@@ -1,10 +1,17 @@
 // What a card transaction is, told by its integer amounts: one table that enforces, answers and documents.
 
-/** How far the sale itself has come; the amounts say the rest. */
+/**
+ * How far the sale itself has come; the amounts say the rest. `Sending` is an offline sale whose
+ * message may have left, and is shown as Stored; `Unconfirmed` is approved, and is reversed unless
+ * the till confirms it.
+ */
 export type Phase =
   | 'Received'
   | 'Stored'
+  | 'Sending'
   | 'Approved'
+  | 'Unconfirmed'
+  | 'Cancelled'
   | 'Declined'
   | 'Failed'
   | 'Reversing'
@@ -66,10 +73,28 @@ export function openAmount(position: Position): number {
   return Math.max(0, position.authorized - position.captured - position.cancelled);
 }
 
+/** Whether the acquirer's approval stands, confirmed or not yet. */
+export function isApproved({ phase }: Position): boolean {
+  return phase === 'Approved' || phase === 'Unconfirmed';
+}
+
+/** What a reversal gives back: all that was approved and not cancelled, captured with it or not. */
+export function wholeAmount(position: Position): number {
+  return Math.max(0, position.authorized - position.cancelled);
+}
+
+/** Approved without an amount: the card was looked at, and nothing is held. */
+export function isVerification(position: Position): boolean {
+  return isApproved(position) && position.authorized === 0;
+}
+
 /** The name of a position; where conditions overlap, the first that fits. */
 export function stateOf(position: Position): State {
-  if (position.phase !== 'Approved') return position.phase;
+  const { phase } = position;
+  if (phase === 'Sending') return 'Stored';
+  if (phase !== 'Approved' && phase !== 'Unconfirmed') return phase;
   const open = openAmount(position);
+  if (isVerification(position)) return 'Authorized';
   if (position.captured === 0) return open === 0 ? 'Cancelled' : 'Authorized';
   if (position.refunded === position.captured && open === 0) return 'Refunded';
   if (position.refunded > 0) return 'PartiallyRefunded';
@@ -80,10 +105,19 @@ export type Verb = 'Capture' | 'Cancel' | 'Reverse' | 'Refund';
 
 /**
  * What a verb meets in a state. `Open` and `Refundable` name the amount that limits it, `Whole`
- * takes everything or nothing, `Queue` waits for the running sale to end, `Nothing` is a no-op
- * that succeeds, `Replay` tells again what is under way; the rest are refusal codes.
+ * takes everything or nothing, `Queue` waits for the running sale to end, `Withdraw` takes back
+ * what nobody was asked for yet, `Nothing` is a no-op that succeeds, `Replay` tells again what is
+ * under way; the rest are refusal codes.
  */
-export type Rule = 'Open' | 'Refundable' | 'Whole' | 'Queue' | 'Nothing' | 'Replay' | RefusalCode;
+export type Rule =
+  | 'Open'
+  | 'Refundable'
+  | 'Whole'
+  | 'Queue'
+  | 'Withdraw'
+  | 'Nothing'
+  | 'Replay'
+  | RefusalCode;
 
 export type RefusalCode =
   | 'transaction_in_progress'
@@ -91,10 +125,12 @@ export type RefusalCode =
   | 'not_authorized'
   | 'not_captured'
   | 'nothing_to_capture'
+  | 'nothing_to_cancel'
   | 'already_captured'
   | 'already_cancelled'
   | 'already_refunded'
   | 'reversal_in_progress'
+  | 'confirmation_pending'
   | 'authorization_expired';
 
 /** `Cancel` is the Functional cancel (a void), `Reverse` the Technical one (a reversal). */
@@ -105,7 +141,12 @@ export const stateTable: Readonly<Record<State, Readonly<Record<Verb, Rule>>>> =
     Reverse: 'Queue',
     Refund: 'transaction_in_progress',
   },
-  Stored: { Capture: 'not_authorized', Cancel: 'Whole', Reverse: 'Whole', Refund: 'not_captured' },
+  Stored: {
+    Capture: 'not_authorized',
+    Cancel: 'Withdraw',
+    Reverse: 'Withdraw',
+    Refund: 'not_captured',
+  },
   Authorized: { Capture: 'Open', Cancel: 'Open', Reverse: 'Whole', Refund: 'not_captured' },
   PartiallyCaptured: {
     Capture: 'Open',
@@ -169,11 +210,76 @@ export const stateTable: Readonly<Record<State, Readonly<Record<Verb, Rule>>>> =
   },
 };
 
+/** In place of the row of Stored once the message of an offline sale may have left. */
+export const sendingRules: Readonly<Record<Verb, Rule>> = {
+  Capture: 'not_authorized',
+  Cancel: 'transaction_in_progress',
+  Reverse: 'Queue',
+  Refund: 'not_captured',
+};
+
+/** In place of the row of its state while a sale awaits its confirmation (ADR 0037). */
+export const unconfirmedRules: Readonly<Record<Verb, Rule>> = {
+  Capture: 'confirmation_pending',
+  Cancel: 'confirmation_pending',
+  Reverse: 'Whole',
+  Refund: 'confirmation_pending',
+};
+
+/**
+ * What a confirmation meets: `Confirm` where it is awaited, `Nothing` where the sale stands without
+ * it, so that whoever confirms twice hears the same.
+ */
+export type ConfirmRule = 'Confirm' | 'Nothing' | RefusalCode | 'transaction_reversed';
+
+export const confirmTable: Readonly<Record<State, ConfirmRule>> = {
+  Received: 'transaction_in_progress',
+  Stored: 'not_authorized',
+  Authorized: 'Nothing',
+  PartiallyCaptured: 'Nothing',
+  Captured: 'Nothing',
+  PartiallyRefunded: 'Nothing',
+  Refunded: 'Nothing',
+  Cancelled: 'Nothing',
+  Declined: 'transaction_declined',
+  Failed: 'not_authorized',
+  Reversing: 'reversal_in_progress',
+  Reversed: 'transaction_reversed',
+  Expired: 'authorization_expired',
+};
+
+export function confirmRuleOf(position: Position): ConfirmRule {
+  return position.phase === 'Unconfirmed' ? 'Confirm' : confirmTable[stateOf(position)];
+}
+
+/** An approved verification of the card is Authorized, and there is nothing to do with it. */
+export const verificationRules: Readonly<Record<Verb, Rule>> = {
+  Capture: 'nothing_to_capture',
+  Cancel: 'nothing_to_cancel',
+  Reverse: 'Nothing',
+  Refund: 'not_captured',
+};
+
+/** The row of the table that a position meets. */
+export function rulesOf(position: Position): Readonly<Record<Verb, Rule>> {
+  if (isVerification(position)) return verificationRules;
+  if (position.phase === 'Unconfirmed') return unconfirmedRules;
+  return position.phase === 'Sending' ? sendingRules : stateTable[stateOf(position)];
+}
+
 /** What the merchant's contract lets be done beyond the plain rules. */
-export type Terms = { partialCancel: boolean; multipleCapture: boolean; overCapture: number };
+export type Terms = {
+  partialCancel: boolean;
+  multipleCapture: boolean;
+  overCapture: number;
+  /** The time of the hold is over: what is open cannot be taken any more. */
+  lapsed?: boolean;
+};
 
 export type Verdict =
-  | { allowed: true; maxAmount: number; mode: 'Open' | 'Refundable' | 'Whole' | 'Queue' }
+  | { allowed: true; maxAmount: number; mode: 'Open' | 'Refundable' | 'Whole' }
+  /** Of the whole sale, whose amount the position does not know. */
+  | { allowed: true; maxAmount: 0; mode: 'Queue' | 'Withdraw' }
   | { allowed: false; maxAmount: 0; reason: RefusalCode | 'partial_cancel_not_supported' }
   | { allowed: true; maxAmount: 0; mode: 'Nothing' | 'Replay' };
 
@@ -226,7 +332,9 @@ function openVerdict(position: Position, verb: Verb, terms: Terms): Verdict {
 
 /** Whether a verb may be done now and up to which amount: the answer and the enforcement alike (I9). */
 export function judge(position: Position, verb: Verb, terms: Terms): Verdict {
-  const rule = stateTable[stateOf(position)][verb];
+  // As in the state Expired, which it is once the job has come to it.
+  if (terms.lapsed === true && verb !== 'Refund') return refused('authorization_expired');
+  const rule = rulesOf(position)[verb];
   switch (rule) {
     case 'Open':
       return openVerdict(position, verb, terms);
@@ -235,9 +343,10 @@ export function judge(position: Position, verb: Verb, terms: Terms): Verdict {
       return { allowed: true, mode: 'Refundable', maxAmount: freeToRefund(position) };
     case 'Whole':
       if (isShared(position)) return refused('transaction_in_progress');
-      return { allowed: true, mode: 'Whole', maxAmount: openAmount(position) };
+      return { allowed: true, mode: 'Whole', maxAmount: wholeAmount(position) };
     case 'Queue':
-      return { allowed: true, mode: 'Queue', maxAmount: 0 };
+    case 'Withdraw':
+      return { allowed: true, mode: rule, maxAmount: 0 };
     case 'Nothing':
     case 'Replay':
       return { allowed: true, mode: rule, maxAmount: 0 };

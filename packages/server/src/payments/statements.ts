@@ -1,6 +1,8 @@
 // The hot statements as text, and the JSON rows that feed them. The guard is always a join clause.
+import { isoTime } from '../platform/index.ts';
 import type { Change, StoredEvent, TransactionRow } from './model.ts';
 import { loadedColumns } from './rows.ts';
+import { holdEndOf } from './settlement/index.ts';
 
 /**
  * Intents: a row that is already there is left alone and not returned. `IS TRUE` keeps the planner from making
@@ -11,16 +13,16 @@ export const begin = {
   text: `WITH r AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(organization_id uuid, transaction_id uuid,
       merchant_id uuid, client_transaction_id text, store_id uuid, device_id uuid,
-      contract_id uuid, amount bigint, currency text, over_capture bigint,
-      allowed_ms integer, at timestamptz, type text, data jsonb)
+      contract_id uuid, phase text, amount bigint, currency text, over_capture bigint,
+      allowed_ms integer, hold_until timestamptz, at timestamptz, type text, data jsonb)
   ), tx AS (
     INSERT INTO transactions (organization_id, transaction_id, merchant_id, client_transaction_id,
       store_id, device_id, contract_id, state, phase, amount, currency, over_capture, authorized,
       captured, cancelled, refunded, capture_reserved, cancel_reserved, refund_reserved, version,
-      operation_count, deadline, created_at, updated_at)
+      operation_count, deadline, hold_until, created_at, updated_at)
     SELECT organization_id, transaction_id, merchant_id, client_transaction_id, store_id,
-      device_id, contract_id, 'Received', 'Received', amount, currency, over_capture, 0, 0, 0, 0,
-      0, 0, 0, 1, 0, now() + r.allowed_ms * interval '1 millisecond', at, at
+      device_id, contract_id, coalesce(phase, 'Received'), coalesce(phase, 'Received'), amount, currency, over_capture, 0, 0, 0, 0,
+      0, 0, 0, 1, 0, now() + r.allowed_ms * interval '1 millisecond', hold_until, at, at
     FROM r ON CONFLICT (organization_id, client_transaction_id, merchant_id)
       WHERE client_transaction_id IS NOT NULL DO NOTHING
     RETURNING transaction_id
@@ -41,14 +43,23 @@ export function beginRow(row: TransactionRow, event: StoredEvent): Record<string
     store_id: row.storeId,
     device_id: row.deviceId,
     contract_id: row.contractId,
+    // Left out where it is the usual one: the record of a sale is as short as it can be.
+    ...(row.position.phase === 'Received' ? {} : { phase: row.position.phase }),
     amount: row.amount,
     currency: row.currency,
     over_capture: row.overCapture,
     allowed_ms: row.deadline - Date.parse(row.createdAt),
+    ...holdOf(row, event),
     at: event.at,
     type: event.type,
     data: event.data,
   };
+}
+
+/** Only a hold lapses: the record of any other sale is as short as before. */
+function holdOf(row: TransactionRow, { data }: StoredEvent): { hold_until?: string } {
+  const end = data.facts === undefined ? undefined : holdEndOf(row.createdAt, data.facts);
+  return end === undefined ? {} : { hold_until: isoTime(end) };
 }
 
 const rowOfChange = `organization_id uuid, transaction_id uuid, expected integer, i integer,
@@ -90,7 +101,8 @@ export const commitOperation = {
     SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(${rowOfChange},
       merchant_id uuid, number integer, operation_id uuid, kind text, status text, amount bigint,
       client_operation_id text, details jsonb, allowed_ms integer, made_at timestamptz,
-      job_id uuid, job_kind text, payload jsonb, due_at timestamptz, lane uuid)
+      job_id uuid, job_kind text, payload jsonb, due_at timestamptz, lane uuid, clearing_link uuid,
+      settlement_date date, settlement_end timestamptz, currency text, line jsonb)
   ), ${applyChange}, op AS (
     INSERT INTO operations (organization_id, transaction_id, number, operation_id, merchant_id,
       kind, status, amount, client_operation_id, details, deadline, created_at, updated_at)
@@ -103,12 +115,18 @@ export const commitOperation = {
     INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, attempts, created_at, lane)
     SELECT organization_id, job_id, job_kind, payload, due_at, 0, at, lane
     FROM tx WHERE job_id IS NOT NULL
+  ), cl AS (
+    INSERT INTO clearing_lines (organization_id, transaction_id, number, link_id, settlement_date,
+      due_at, amount, currency, content, status)
+    SELECT organization_id, transaction_id, number, clearing_link, settlement_date, settlement_end,
+      amount, currency, line, 'Waiting'
+    FROM tx WHERE clearing_link IS NOT NULL
   )
   SELECT i FROM tx`,
 };
 
 export function commitRow(change: Change, i: number, outboxId: string): Record<string, unknown> {
-  const { before, after, event, operation, job } = change;
+  const { before, after, event, operation, job, clearing } = change;
   const { position } = after;
   return {
     organization_id: after.organizationId,
@@ -152,6 +170,15 @@ export function commitRow(change: Change, i: number, outboxId: string): Record<s
           due_at: job.dueAt,
           lane: job.lane,
         }),
+    ...(clearing === undefined
+      ? {}
+      : {
+          clearing_link: clearing.linkId,
+          settlement_date: clearing.settlementDate,
+          settlement_end: clearing.dueAt,
+          currency: clearing.line.currency,
+          line: clearing.line,
+        }),
   };
 }
 
@@ -189,6 +216,14 @@ export const unansweredSales = {
   name: 'payments-unanswered-sales',
   text: `SELECT organization_id, transaction_id FROM transactions
     WHERE phase = 'Received' AND deadline < now() - ${margin} ORDER BY deadline LIMIT $1`,
+};
+
+export const lapsedHolds = {
+  name: 'payments-lapsed-holds',
+  text: `SELECT organization_id, transaction_id FROM transactions
+    WHERE phase = 'Approved' AND authorized > captured + cancelled AND hold_until <= $1
+      AND capture_reserved = 0 AND cancel_reserved = 0
+    ORDER BY hold_until LIMIT $2`,
 };
 
 export const unansweredOperations = {

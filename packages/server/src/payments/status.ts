@@ -3,11 +3,14 @@ import type { Caller } from '../http/index.ts';
 import type { PaymentsDeps } from './deps.ts';
 import { findTransaction } from './find.ts';
 import type { LoadedTransaction } from './model.ts';
+import type { State } from './state.ts';
 
 const pollEveryMs = 500;
 
+const moving: ReadonlySet<State> = new Set<State>(['Received', 'Stored', 'Reversing']);
+
 function isMoving({ row, operations }: LoadedTransaction): boolean {
-  if (row.state === 'Received' || row.state === 'Reversing') return true;
+  if (moving.has(row.state)) return true;
   return operations.some(({ status }) => status === 'Sent' || status === 'Pending');
 }
 

@@ -2,6 +2,7 @@
 import { isoTime } from '../platform/index.ts';
 import type {
   Change,
+  ClearingEntry,
   EventData,
   JobRequest,
   LoadedTransaction,
@@ -18,6 +19,7 @@ export type Step = {
   data?: Omit<EventData, 'state' | 'changes' | 'operation'>;
   operation?: StoredOperation;
   job?: JobRequest;
+  clearing?: ClearingEntry;
 };
 
 /** The change that a step is, guarded by the version it was judged on. Pure. */
@@ -44,6 +46,7 @@ export function changeOf(before: TransactionRow, step: Step): Change {
     event: { sequence: before.version + 1, type: step.type, at, data },
     ...(operation === undefined ? {} : { operation }),
     ...(step.job === undefined ? {} : { job: step.job }),
+    ...(step.clearing === undefined ? {} : { clearing: step.clearing }),
   };
 }
 

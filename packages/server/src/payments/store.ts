@@ -1,6 +1,6 @@
 // The SQL of the payments room: each write is one guarded statement, batched with its neighbours.
 import type { Database, Ids } from '../platform/index.ts';
-import { createGroupCommit } from '../platform/index.ts';
+import { createGroupCommit, isoTime } from '../platform/index.ts';
 import type { Change, LoadedTransaction, StoredEvent, TransactionRow } from './model.ts';
 import { type LoadedRow, toLoaded } from './rows.ts';
 import * as statements from './statements.ts';
@@ -26,6 +26,8 @@ export type Store = {
   /** Sales whose deadline has passed without an outcome. */
   unansweredSales(limit: number): Promise<TransactionKey[]>;
   unansweredOperations(limit: number): Promise<(TransactionKey & { number: number })[]>;
+  /** Sales of which something is open although its time is over at a moment, epoch ms. */
+  lapsedHolds(at: number, limit: number): Promise<TransactionKey[]>;
   /** Writes that wait for a lane, as a share of what may wait. */
   pressure(): number;
   drain(): Promise<void>;
@@ -154,6 +156,13 @@ export function createStore({ database, ids }: { database: Database; ids: Ids })
           transactionId: each.transaction_id,
           number: each.number,
         };
+      });
+    },
+    async lapsedHolds(at, limit) {
+      const rows = await database.hot(statements.lapsedHolds, [isoTime(at), limit]);
+      return rows.map((row) => {
+        const each = row as { organization_id: string; transaction_id: string };
+        return { organizationId: each.organization_id, transactionId: each.transaction_id };
       });
     },
     pressure: () => Math.max(begins.waiting(), commits.waiting()) / queueMax,

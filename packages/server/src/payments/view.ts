@@ -2,32 +2,23 @@
 import {
   addressVerificationOf,
   type Operation,
-  type ResponseSummary,
-  responseCodeFacts,
   type Transaction,
   type TransactionEvent,
   type TransactionEventType,
   type TransactionWithEvents,
 } from '@switchyard/contract';
+import { confirmByOf } from './confirm.ts';
 import {
   factsOf,
   type LoadedTransaction,
   outcomeOf,
+  type SaleFacts,
   type StoredEvent,
   type StoredOperation,
 } from './model.ts';
+import { approvedStates, nextActionOf, responseOf, summaryOf } from './next-action.ts';
 import { receiptOf } from './receipt.ts';
 import type { State } from './state.ts';
-
-type Response = { code?: string; reason?: string };
-
-function viewResponse(response: Response, contactless: boolean): ResponseSummary {
-  if (response.code === undefined) {
-    return { category: 'TechnicalFailure' as const, reason: response.reason ?? 'NoAnswer' };
-  }
-  const { category, reason, retry } = responseCodeFacts(response.code, { contactless });
-  return { category, code: response.code, reason, ...(retry === undefined ? {} : { retry }) };
-}
 
 export function viewOperation(operation: StoredOperation, loaded: LoadedTransaction): Operation {
   const { details, status } = operation;
@@ -35,54 +26,34 @@ export function viewOperation(operation: StoredOperation, loaded: LoadedTransact
     operationId: operation.operationId,
     number: operation.number,
     kind: operation.kind,
-    status: status === 'Sent' ? 'Pending' : status,
+    status: status === 'Sent' || status === 'Filed' ? 'Pending' : status,
     amount: operation.amount,
     currency: loaded.row.currency,
     // One that begins with `~` is the platform's own.
     ...(operation.clientOperationId === undefined || operation.clientOperationId.startsWith('~')
       ? {}
       : { clientOperationId: operation.clientOperationId }),
-    ...(details.response === undefined ? {} : { response: viewResponse(details.response, false) }),
+    ...(details.response === undefined
+      ? {}
+      : { response: summaryOf(details.response, { contactless: false, zeroAmount: false }) }),
     ...(details.approvalCodeId === undefined ? {} : { approvalCodeId: details.approvalCodeId }),
     ...(details.cancelReason === undefined ? {} : { cancelReason: details.cancelReason }),
     ...(details.reversalReason === undefined
       ? {}
       : { reversalReason: details.reversalReason as NonNullable<Operation['reversalReason']> }),
+    ...(details.settlementDate === undefined ? {} : { settlementDate: details.settlementDate }),
     createdAt: operation.createdAt,
     updatedAt: operation.updatedAt,
   };
-}
-
-const approvedStates: ReadonlySet<State> = new Set([
-  'Authorized',
-  'PartiallyCaptured',
-  'Captured',
-  'PartiallyRefunded',
-  'Refunded',
-]);
-
-function terminalAction(
-  state: State,
-  retry: string | undefined,
-): 'Approve' | 'Decline' | 'AskPin' | 'UseChip' | undefined {
-  if (approvedStates.has(state)) return 'Approve';
-  if (state === 'Received' || state === 'Stored') return undefined;
-  if (state !== 'Declined') return 'Decline';
-  if (retry === 'WithPin') return 'AskPin';
-  return retry === 'OtherInterface' ? 'UseChip' : 'Decline';
 }
 
 function responseMembers(
   loaded: LoadedTransaction,
 ): Pick<Transaction, 'response' | 'authorizationCode' | 'emvResponse' | 'addressVerification'> {
   const outcome = outcomeOf(loaded);
-  const { entryMode, addressAsked } = factsOf(loaded);
-  const contactless = entryMode.startsWith('Contactless');
-  if (outcome?.response === undefined && outcome?.reason === undefined) return {};
-  const response = viewResponse(
-    { ...(outcome.reason === undefined ? {} : { reason: outcome.reason }), ...outcome.response },
-    contactless,
-  );
+  const response = responseOf(loaded);
+  if (outcome === undefined || response === undefined) return {};
+  const { addressAsked } = factsOf(loaded);
   return {
     response,
     ...(outcome.authorizationCode === undefined
@@ -96,12 +67,28 @@ function responseMembers(
 }
 
 function requestMembers(request: Record<string, unknown>) {
-  const { order, metadata } = request;
+  const { order, metadata, purpose } = request;
   return {
+    ...(purpose === undefined ? {} : { purpose: purpose as NonNullable<Transaction['purpose']> }),
     ...(order === undefined ? {} : { order: order as NonNullable<Transaction['order']> }),
     ...(metadata === undefined
       ? {}
       : { metadata: metadata as NonNullable<Transaction['metadata']> }),
+  };
+}
+
+/** An offline sale was answered before the acquirer knew of it. */
+function answeredStateOf(loaded: LoadedTransaction): State {
+  if (factsOf(loaded).offline !== undefined) return 'Stored';
+  return outcomeOf(loaded)?.state ?? loaded.row.state;
+}
+
+function offlineMembers({ offline }: SaleFacts): Partial<Transaction> {
+  if (offline === undefined) return {};
+  return {
+    offlineTransaction: true,
+    offlineData: offline,
+    authorizationCode: offline.authorizationCode,
   };
 }
 
@@ -111,8 +98,10 @@ export function viewTransaction(loaded: LoadedTransaction): Transaction {
   const { position } = row;
   const facts = factsOf(loaded);
   const answer = responseMembers(loaded);
-  const action = terminalAction(row.state, answer.response?.retry);
+  const action = nextActionOf(loaded);
   const receipt = receiptOf(loaded);
+  const confirmBy = confirmByOf(loaded);
+  const settlementDate = outcomeOf(loaded)?.settlementDate;
   return {
     transactionId: row.transactionId,
     clientTransactionId: row.clientTransactionId,
@@ -121,7 +110,7 @@ export function viewTransaction(loaded: LoadedTransaction): Transaction {
     ...(row.deviceId === undefined ? {} : { deviceId: row.deviceId }),
     state: row.state,
     approved: approvedStates.has(row.state),
-    answeredState: outcomeOf(loaded)?.state ?? row.state,
+    answeredState: answeredStateOf(loaded),
     amount: row.amount,
     currency: row.currency,
     authorizedAmount: position.authorized,
@@ -132,11 +121,15 @@ export function viewTransaction(loaded: LoadedTransaction): Transaction {
     entryMode: facts.entryMode as Transaction['entryMode'],
     card: facts.card,
     ...answer,
+    ...offlineMembers(facts),
+    ...(confirmBy === undefined ? {} : { confirmBy }),
     retrievalReferenceNumber: facts.reference.rrn,
     systemTraceAuditNumber: facts.reference.stan,
     ...(action === undefined ? {} : { terminalAction: action }),
     ...(receipt === undefined ? {} : { receipt }),
     ...requestMembers(facts.request),
+    ...(facts.stepUpOf === undefined ? {} : { stepUpOf: facts.stepUpOf }),
+    ...(settlementDate === undefined ? {} : { settlementDate }),
     operations: loaded.operations.map((each) => viewOperation(each, loaded)),
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,

@@ -4,6 +4,7 @@ import { isActiveCurrency } from '@switchyard/money';
 import { refuseField } from './errors.ts';
 import type { Lookup } from './lookup.ts';
 import { requireMerchant } from './merchants.ts';
+import { offlineLimitsOf, type RoutingRule } from './resolution.ts';
 import { createResource, type Deps, type Input, type Kind, type Resource } from './resource.ts';
 import { isTerminalIdRange, isUuid, type TerminalIdRange } from './rules.ts';
 import type { Scope } from './scope.ts';
@@ -22,11 +23,37 @@ async function requireLink(run: Run, scope: Scope, linkId: string): Promise<void
   if (link === undefined) refuseField('/acquirerLink', 'names no acquirer link');
 }
 
+/** Minor units of several currencies cannot be compared with one bound. */
+function refuseWrongRouting(routing: readonly RoutingRule[]): void {
+  for (const [index, { currencies = [], amountFrom, amountTo }] of routing.entries()) {
+    const pointer = `/routing/${index}`;
+    const unknown = currencies.findIndex((currency) => !isActiveCurrency(currency));
+    if (unknown >= 0) {
+      const which = `${pointer}/currencies/${unknown}`;
+      refuseField(which, 'is no active currency of ISO 4217', 'currency_unknown');
+    }
+    const isBounded = amountFrom !== undefined || amountTo !== undefined;
+    if (isBounded && currencies.length !== 1) {
+      refuseField(`${pointer}/currencies`, 'is one currency where amounts are named');
+    }
+    if (amountFrom !== undefined && amountTo !== undefined && amountFrom > amountTo) {
+      refuseField(`${pointer}/amountTo`, 'is less than amountFrom');
+    }
+  }
+}
+
 function refuseWrongMeaning(input: Input): void {
   for (const [index, currency] of (input['currencies'] as string[]).entries()) {
     if (isActiveCurrency(currency)) continue;
     refuseField(`/currencies/${index}`, 'is no active currency of ISO 4217', 'currency_unknown');
   }
+  const { maxAmounts = {} } = (input['offlineLimits'] ?? {}) as { maxAmounts?: object };
+  for (const currency of Object.keys(maxAmounts)) {
+    if (isActiveCurrency(currency)) continue;
+    const pointer = `/offlineLimits/maxAmounts/${currency}`;
+    refuseField(pointer, 'is no active currency of ISO 4217', 'currency_unknown');
+  }
+  refuseWrongRouting((input['routing'] ?? []) as RoutingRule[]);
   const modes = input['captureModes'] as string[];
   const standard = input['defaultCaptureMode'];
   if (standard !== undefined && !modes.includes(String(standard))) {
@@ -80,6 +107,9 @@ function columnsOf(input: Input, range: TerminalIdRange): Row {
     partial_approval: input['partialApproval'] ?? false,
     clear_card_data: input['clearCardData'] ?? 'Refused',
     hold_days: input['holdDays'] ?? 30,
+    routing: input['routing'] ?? [],
+    cut_over_time: input['cutOverTime'] ?? '00:00',
+    offline_limits: input['offlineLimits'] ?? null,
   };
 }
 
@@ -109,6 +139,9 @@ const kind: Kind<AcquirerContract> = {
       partialApproval: row['partial_approval'],
       clearCardData: row['clear_card_data'],
       holdDays: row['hold_days'],
+      routing: row['routing'],
+      cutOverTime: row['cut_over_time'],
+      offlineLimits: offlineLimitsOf(row['offline_limits']),
     }),
   async columns(lookup, scope, input, current) {
     refuseWrongMeaning(input);

@@ -75,7 +75,8 @@ const kindWith = ({ dialects, signingKeys }: LinkFacts): Kind<AcquirerLink> => (
       http_json: httpColumn(input),
     };
   },
-  readOnly: (row) => (isHttp(row) ? { signingKeys: httpMembers(row, signingKeys).signingKeys } : {}),
+  readOnly: (row) =>
+    isHttp(row) ? { signingKeys: httpMembers(row, signingKeys).signingKeys } : {},
 });
 
 export type LinkFacts = {

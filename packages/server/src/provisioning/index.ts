@@ -39,6 +39,7 @@ export type {
   AcquirerContract,
   CaptureMode,
   Names,
+  OfflineLimits,
   Place,
   Resolved,
   Within,

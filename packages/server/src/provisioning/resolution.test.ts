@@ -46,7 +46,7 @@ const row: Row = {
 
 function refusalOf(changed: Row, names: Names, within: Within = {}): [ErrorCode, string?] {
   try {
-    judge({ ...row, ...changed }, names, within);
+    judge([{ ...row, ...changed }], names, within);
   } catch (error) {
     assert.ok(error instanceof Refusal);
     const pointer = error.errors?.[0]?.pointer;
@@ -56,7 +56,7 @@ function refusalOf(changed: Row, names: Names, within: Within = {}): [ErrorCode,
 }
 
 test('a store without time zone and address has those of its merchant', () => {
-  const { merchant, store, device, contract } = judge(row, { deviceId: 'd1' }, {});
+  const { merchant, store, device, contract } = judge([row], { deviceId: 'd1' }, {});
   assert.equal(merchant.name, 'Lumière');
   assert.deepEqual(store, {
     storeId: 's1',
@@ -71,9 +71,30 @@ test('a store without time zone and address has those of its merchant', () => {
 
 test('a merchant alone is enough', () => {
   const alone = { store_id: null, logical_device_id: null, store_merchant_id: null };
-  const { store, device } = judge({ ...row, ...alone }, { merchantId: 'm1' }, {});
+  const { store, device } = judge([{ ...row, ...alone }], { merchantId: 'm1' }, {});
   assert.equal(store, undefined);
   assert.equal(device, undefined);
+});
+
+test('every enabled contract takes part whose link is enabled, the oldest in front', () => {
+  const rule = { schemes: ['Amex'] };
+  const rows = [
+    { ...row, link_status: 'Disabled' },
+    { ...row, contract_id: 'c2' },
+    { ...row, contract_id: 'c3', routing: [rule] },
+  ];
+  const { contract, contracts } = judge(rows, { deviceId: 'd1' }, {});
+  assert.equal(contract.contractId, 'c2');
+  assert.deepEqual(
+    contracts.map(({ contractId, routing }) => [contractId, routing]),
+    [
+      ['c2', []],
+      ['c3', [rule]],
+    ],
+  );
+  assert.deepEqual(refusalOf({ link_status: 'Disabled' }, { deviceId: 'd1' }), [
+    'no_acquirer_for_merchant',
+  ]);
 });
 
 test('what is not found is named', () => {

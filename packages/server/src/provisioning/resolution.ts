@@ -13,6 +13,26 @@ export type Place = {
 
 export type CaptureMode = 'Immediate' | 'Deferred';
 
+/** What is taken of sales that a terminal approved alone. */
+export type OfflineLimits = {
+  /** By currency, minor units; others are not taken then. Any amount where left out. */
+  readonly maxAmounts?: Readonly<Record<string, number>>;
+  readonly maxAgeHours: number;
+  /** Of a device within 24 hours. */
+  readonly maxCount: number;
+};
+
+/** Which sales a contract takes, and its share of them. */
+export type RoutingRule = {
+  readonly schemes?: readonly string[];
+  readonly currencies?: readonly string[];
+  /** Minor units of the one currency. */
+  readonly amountFrom?: number;
+  readonly amountTo?: number;
+  /** 0 to 100; 100 where left out. */
+  readonly weight?: number;
+};
+
 export type AcquirerContract = {
   readonly contractId: string;
   readonly merchantId: string;
@@ -31,6 +51,11 @@ export type AcquirerContract = {
   readonly partialApproval: boolean;
   readonly clearCardData: 'Allowed' | 'Refused';
   readonly holdDays: number;
+  /** None: it takes any sale that no rule of another contract has. */
+  readonly routing: readonly RoutingRule[];
+  /** `HH:MM` on the store's clocks: from then on the next settlement day counts. */
+  readonly cutOverTime: string;
+  readonly offlineLimits: OfflineLimits;
 };
 
 export type Resolved = {
@@ -51,7 +76,10 @@ export type Resolved = {
     readonly address?: Place;
   };
   readonly device?: { readonly deviceId: string; readonly name: string };
+  /** The oldest of those that are enabled, with a link that is. */
   readonly contract: AcquirerContract;
+  /** All of those, the oldest in front. */
+  readonly contracts: readonly AcquirerContract[];
 };
 
 /** What a sale names, or its token: at least one of them. */
@@ -111,6 +139,14 @@ function placeOf(value: unknown): { address?: Place } {
   return typeof value === 'object' && value !== null ? { address: value as Place } : {};
 }
 
+/** A week, and more than a till sells in a day: for contracts that say nothing. */
+const usualOfflineLimits: OfflineLimits = { maxAgeHours: 168, maxCount: 1000 };
+
+/** The limits of the column, every default filled in. */
+export function offlineLimitsOf(column: unknown): OfflineLimits {
+  return (column as OfflineLimits | null | undefined) ?? usualOfflineLimits;
+}
+
 /** The columns of a contract as the statements name them. */
 export function contractOf(row: Row): AcquirerContract {
   return {
@@ -130,10 +166,13 @@ export function contractOf(row: Row): AcquirerContract {
     partialApproval: row['partial_approval'] === true,
     clearCardData: row['clear_card_data'] as 'Allowed' | 'Refused',
     holdDays: Number(row['hold_days']),
+    routing: (row['routing'] ?? []) as RoutingRule[],
+    cutOverTime: text(row, 'cut_over_time'),
+    offlineLimits: offlineLimitsOf(row['offline_limits']),
   };
 }
 
-function entitiesOf(row: Row): Omit<Resolved, 'contract'> {
+function entitiesOf(row: Row): Omit<Resolved, 'contract' | 'contracts'> {
   const merchant = {
     merchantId: text(row, 'merchant_id'),
     name: text(row, 'merchant_name'),
@@ -155,8 +194,13 @@ function entitiesOf(row: Row): Omit<Resolved, 'contract'> {
   return { merchant, store, device };
 }
 
-/** Throws the refusal that fits where the names do not stand for a place that takes sales. */
-export function judge(row: Row | undefined, names: Names, within: Within): Resolved {
+/**
+ * Throws the refusal that fits where the names do not stand for a place that takes sales.
+ *
+ * @param rows one for each enabled contract of the merchant, the oldest in front
+ */
+export function judge(rows: readonly Row[], names: Names, within: Within): Resolved {
+  const [row] = rows;
   if (row === undefined) return refuseUnknown('merchant_not_found');
   refuseUnknownNames(row, names, within);
   refuseMismatch(row, names, within);
@@ -164,9 +208,11 @@ export function judge(row: Row | undefined, names: Names, within: Within): Resol
   if (isNull(row, 'contract_id')) {
     refuse('no_acquirer_for_merchant', 'The merchant has no enabled acquirer contract.');
   }
-  // The link may still be open, for what is left to finish on it alone.
-  if (row['link_status'] !== 'Enabled') {
-    refuse('no_acquirer_for_merchant', 'The acquirer link of the contract is disabled.');
+  // A link may still be open, for what is left to finish on it alone.
+  const contracts = rows.filter((each) => each['link_status'] === 'Enabled').map(contractOf);
+  const [contract] = contracts;
+  if (contract === undefined) {
+    return refuse('no_acquirer_for_merchant', 'The acquirer link of the contract is disabled.');
   }
-  return { ...entitiesOf(row), contract: contractOf(row) };
+  return { ...entitiesOf(row), contract, contracts };
 }

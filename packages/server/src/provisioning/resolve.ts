@@ -55,14 +55,14 @@ export function createResolver({
       });
     }
     refuseMalformed(names);
-    const [row] = await database.hot<Row>(resolveNames, [
+    const rows = await database.hot<Row>(resolveNames, [
       organizationId,
       merchantId ?? null,
       storeId ?? null,
       deviceId ?? null,
     ]);
-    const resolved = judge(row, names, within);
-    await refuseDisabledAbove(row);
+    const resolved = judge(rows, names, within);
+    await refuseDisabledAbove(rows[0]);
     return resolved;
   }
 

@@ -1,8 +1,11 @@
 // The statements that a sale waits for: each walks from primary key to primary key.
 
+/** Enabled contracts of a merchant among which a sale is routed; those beyond take no part. */
+const contractsMax = 10;
+
 /**
  * $1 organisation, $2 merchant, $3 store, $4 device; the last three may be null and are then found
- * from what is below. The oldest enabled contract of the merchant serves.
+ * from what is below. One row for each enabled contract of the merchant, the oldest in front.
  *
  * While tables are young, the planner would scan all stores of the organisation for a plain join, or
  * take another index than the primary key. LATERAL with LIMIT hands it one key at a time, and the
@@ -44,11 +47,11 @@ export const resolveNames = {
         a.acquirer_merchant_id, a.terminal_id_from, a.terminal_id_to, a.mcc AS contract_mcc,
         a.currencies, a.capture_modes, a.default_capture_mode, a.capture_transport,
         a.partial_cancel, a.multiple_capture, a.over_capture_percent, a.partial_approval,
-        a.clear_card_data, a.hold_days
+        a.clear_card_data, a.hold_days, a.routing, a.cut_over_time, a.offline_limits
       FROM acquirer_contracts a
       WHERE a.organization_id = o.organization_id AND a.merchant_id = m.merchant_id
         AND a.status = 'Enabled' AND a.removed_at IS NULL
-      ORDER BY a.contract_id LIMIT 1
+      ORDER BY a.contract_id LIMIT ${contractsMax}
     ) c ON true
     LEFT JOIN LATERAL (
       SELECT * FROM (
@@ -56,7 +59,8 @@ export const resolveNames = {
         WHERE organization_id = o.organization_id AND acquirer_link_id = c.acquirer_link_id LIMIT 1
       ) one WHERE removed_at IS NULL
     ) l ON true
-    WHERE o.organization_id = $1 AND o.removed_at IS NULL`,
+    WHERE o.organization_id = $1 AND o.removed_at IS NULL
+    ORDER BY c.contract_id`,
 } as const;
 
 /** $1 organisation, $2 contract; disabled and deleted ones too, for what was begun with them. */
@@ -66,7 +70,7 @@ export const findContract = {
       a.acquirer_merchant_id, a.terminal_id_from, a.terminal_id_to, a.mcc AS contract_mcc,
       a.currencies, a.capture_modes, a.default_capture_mode, a.capture_transport,
       a.partial_cancel, a.multiple_capture, a.over_capture_percent, a.partial_approval,
-      a.clear_card_data, a.hold_days, m.mcc AS merchant_mcc
+      a.clear_card_data, a.hold_days, a.routing, a.cut_over_time, a.offline_limits, m.mcc AS merchant_mcc
     FROM acquirer_contracts a
     LEFT JOIN LATERAL (
       SELECT mcc FROM merchants

@@ -97,6 +97,9 @@ export const acquirerContracts: Table = {
     'partial_approval',
     'clear_card_data',
     'hold_days',
+    'routing',
+    'cut_over_time',
+    'offline_limits',
   ],
   uniques: {},
 };

@@ -11,12 +11,14 @@ import {
   Uuid,
   wordOf,
 } from '../values.ts';
+import { OfflineData } from './offline.ts';
 import { Order } from './requests.ts';
 import {
   captureModes,
   entryModes,
   operationKinds,
   operationStatuses,
+  salePurposes,
   transactionEventTypes,
   transactionStates,
 } from './words.ts';
@@ -58,6 +60,9 @@ export const Operation = Type.Object({
   reversalReason: Type.Optional(
     wordOf(['ChipDeclined', 'CardRemoved', 'Timeout', 'CustomerCancel']),
   ),
+  settlementDate: Type.Optional(
+    Type.String({ format: 'date', description: 'The day of the store that a capture belongs to.' }),
+  ),
   createdAt: Timestamp,
   updatedAt: Timestamp,
 });
@@ -97,6 +102,12 @@ export const ReceiptCopy = Type.Object({
   retrievalReferenceNumber: Type.Optional(Type.String()),
   systemTraceAuditNumber: Type.Optional(Type.String()),
   responseText: Type.String({ examples: ['APPROVED'] }),
+  responseReason: Type.Optional(
+    Type.String({
+      description: 'Why it was declined; on the copy of the merchant alone.',
+      examples: ['InsufficientFunds'],
+    }),
+  ),
 });
 /** What the schema {@link ReceiptCopy} describes. */
 export type ReceiptCopy = Static<typeof ReceiptCopy>;
@@ -107,6 +118,13 @@ const transactionMembers = {
   merchantId: Type.Optional(Uuid),
   storeId: Type.Optional(Uuid),
   deviceId: Type.Optional(Uuid),
+  purpose: Type.Optional(wordOf(salePurposes)),
+  stepUpOf: Type.Optional(
+    Type.String({
+      format: 'uuid',
+      description: 'The declined sale that this one repeated with PIN or chip.',
+    }),
+  ),
   state: wordOf(transactionStates),
   approved: Type.Boolean({ description: 'Whether the sale stands approved.' }),
   answeredState: wordOf(transactionStates, {
@@ -141,6 +159,18 @@ const transactionMembers = {
   emvResponse: Type.Optional(
     Type.String({ description: 'Tags 91, 71, 72, 8A and 89 of the issuer, BER-TLV in hex.' }),
   ),
+  confirmBy: Type.Optional(
+    Type.String({
+      format: 'date-time',
+      description:
+        'Until when the approved sale must be confirmed; absent where nothing is awaited any more.',
+      examples: ['2026-03-01T12:30:30.000Z'],
+    }),
+  ),
+  offlineTransaction: Type.Optional(
+    Type.Boolean({ description: 'Whether it was approved by the terminal alone and uploaded.' }),
+  ),
+  offlineData: Type.Optional(OfflineData),
   terminalAction: Type.Optional(
     wordOf(['Approve', 'Decline', 'AskPin', 'UseChip'], {
       description: 'What the terminal does now; while Reversing it is always Decline.',
@@ -149,6 +179,12 @@ const transactionMembers = {
   receipt: Type.Optional(Type.Object({ merchant: ReceiptCopy, cardholder: ReceiptCopy })),
   order: Type.Optional(Order),
   metadata: Type.Optional(Metadata),
+  settlementDate: Type.Optional(
+    Type.String({
+      format: 'date',
+      description: 'The day of the store that a sale captured at once is settled with.',
+    }),
+  ),
   operations: Type.Array(Operation),
   createdAt: Timestamp,
   updatedAt: Timestamp,
@@ -210,13 +246,24 @@ export const TransactionWithEvents = Type.Object(
 export type TransactionWithEvents = Static<typeof TransactionWithEvents>;
 
 /**
- * What one operation on a transaction could do now; `reason` is the code of the refusal.
+ * What may be allowed: the kinds of operations, and `Confirm` while a sale awaits it.
+ *
+ * @example
+ * const verb: AllowedVerb = 'Confirm';
+ */
+export const allowedVerbs = [...operationKinds, 'Confirm'] as const;
+/** One of {@link allowedVerbs}. */
+export type AllowedVerb = (typeof allowedVerbs)[number];
+
+/**
+ * What one operation on a transaction could do now; `reason` is the code of the refusal. `Confirm`
+ * is listed while the sale awaits it.
  *
  * @example
  * const capture = allowed.operations.find((entry) => entry.operation === 'Capture');
  */
 export const AllowedOperation = Type.Object({
-  operation: wordOf(operationKinds),
+  operation: wordOf(allowedVerbs),
   allowed: Type.Boolean(),
   maxAmount: AnswerAmount,
   currency: Currency,
@@ -256,11 +303,17 @@ export const Batch = Type.Object({
   total: Type.Integer({ minimum: 0 }),
   succeeded: Type.Integer({ minimum: 0 }),
   failed: Type.Integer({ minimum: 0 }),
+  filed: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      description: 'Captures that wait in a clearing file; the transaction tells how they end.',
+    }),
+  ),
   items: Type.Array(
     Type.Object({
       transactionId: Type.String(),
       clientTransactionId: Type.Optional(Type.String()),
-      status: wordOf(['Planned', 'Pending', 'Succeeded', 'Failed']),
+      status: wordOf(['Planned', 'Pending', 'Succeeded', 'Filed', 'Failed']),
       amount: Type.Optional(AnswerAmount),
       currency: Type.Optional(Currency),
       operationId: Type.Optional(Uuid),

@@ -1,4 +1,5 @@
 /** What clients send for card payments. */
+import { amountMax } from '@switchyard/money';
 import { type Static, Type } from 'typebox';
 import {
   Amount,
@@ -11,144 +12,13 @@ import {
   wordOf,
 } from '../values.ts';
 import { ApprovalCodeText } from './approval-codes.ts';
-import { captureModes, entryModes, orderChannels } from './words.ts';
+import { ChipObjects, Instrument, KeySerial } from './instrument.ts';
+import { OfflineData } from './offline.ts';
+import { captureModes, entryModes, orderChannels, pinBlockFormats, salePurposes } from './words.ts';
+
+export * from './instrument.ts';
 
 const strict = { additionalProperties: false } as const;
-
-const emvHex = {
-  minLength: 4,
-  maxLength: 2048,
-  pattern: '^(?:[0-9A-Fa-f]{2})+$',
-  ...fieldCodes({
-    type: 'emv_data_invalid',
-    minLength: 'emv_data_invalid',
-    maxLength: 'emv_data_invalid',
-    pattern: 'emv_data_invalid',
-  }),
-};
-
-/**
- * Card data as it is typed in.
- *
- * @example
- * const card: Card = { number: '4111111111111111', expiryMonth: 3, expiryYear: 2030 };
- */
-export const Card = Type.Object(
-  {
-    number: Type.String({
-      pattern: '^[0-9]{12,19}$',
-      description: 'The card number: 12 to 19 digits, with a valid check digit.',
-      examples: ['4111111111111111'],
-      ...fieldCodes({ type: 'card_number_invalid', pattern: 'card_number_invalid' }),
-    }),
-    expiryMonth: Type.Integer({
-      minimum: 1,
-      maximum: 12,
-      description: 'The month of the expiry.',
-      examples: [3],
-    }),
-    expiryYear: Type.Integer({
-      minimum: 2000,
-      maximum: 2099,
-      description: 'The year of the expiry, four digits.',
-      examples: [2030],
-    }),
-    securityCode: Type.Optional(
-      Type.String({
-        pattern: '^[0-9]{3,4}$',
-        description: 'The card security code. It is sent on and never stored.',
-        examples: ['737'],
-      }),
-    ),
-    holderName: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 64, description: 'The name on the card.' }),
-    ),
-  },
-  { ...strict, description: 'Card data as it is typed in.' },
-);
-/** What the schema {@link Card} describes. */
-export type Card = Static<typeof Card>;
-
-/**
- * How a cardholder is reached who orders by mail or telephone: an e-mail address, a telephone
- * number, or both.
- *
- * @example
- * const address: ContactAddress = { phone: '+33123456789' };
- */
-export const ContactAddress = Type.Object(
-  {
-    email: Type.Optional(
-      Type.String({ format: 'email', maxLength: 254, examples: ['guest@example.com'] }),
-    ),
-    phone: Type.Optional(
-      Type.String({
-        pattern: '^\\+[1-9][0-9]{6,14}$',
-        description: 'A telephone number after E.164.',
-        examples: ['+33123456789'],
-      }),
-    ),
-  },
-  {
-    ...strict,
-    minProperties: 1,
-    description: 'An e-mail address or a telephone number of the cardholder.',
-    ...fieldCodes({ minProperties: 'moto_contact_required' }),
-  },
-);
-/** What the schema {@link ContactAddress} describes. */
-export type ContactAddress = Static<typeof ContactAddress>;
-
-/**
- * What is paid with: exactly one of `card`, `token` (both with Keyed), `emvData` (with the chip
- * modes) and `track2` (with the modes of the stripe). `address` may stand beside it.
- *
- * @example
- * const instrument: Instrument = { token: 'tok_5R2…' };
- */
-export const Instrument = Type.Object(
-  {
-    card: Type.Optional(Card),
-    token: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 64,
-        pattern: '^[A-Za-z0-9_-]+$',
-        description: 'The token of a stored card, from the card of an earlier answer.',
-        ...fieldCodes({ minLength: 'card_token_unknown', pattern: 'card_token_unknown' }),
-      }),
-    ),
-    emvData: Type.Optional(
-      Type.String({
-        ...emvHex,
-        description: 'The data of the chip: BER-TLV in hexadecimal, with tag 57 or 5A.',
-      }),
-    ),
-    track2: Type.Optional(
-      Type.String({
-        pattern: '^;?[0-9]{12,19}[=Dd][0-9]{7,}[Ff]?\\??$',
-        maxLength: 40,
-        description:
-          'Track 2 of the stripe (ISO/IEC 7813), with or without sentinels. It is sent on and never stored.',
-        ...fieldCodes({
-          type: 'track_data_invalid',
-          pattern: 'track_data_invalid',
-          maxLength: 'track_data_invalid',
-        }),
-      }),
-    ),
-    address: Type.Optional(ContactAddress),
-  },
-  {
-    ...strict,
-    minProperties: 1,
-    description:
-      'What is paid with: exactly one of card, token, emvData and track2; address may stand beside it.',
-    ...fieldCodes({ minProperties: 'instrument_invalid' }),
-  },
-);
-/** What the schema {@link Instrument} describes. */
-export type Instrument = Static<typeof Instrument>;
 
 /**
  * Parts of the amount of a sale, in its minor units.
@@ -188,6 +58,24 @@ export const Order = Type.Object(
 /** What the schema {@link Order} describes. */
 export type Order = Static<typeof Order>;
 
+/** The shortest and the longest time that a sale may await its confirmation, seconds. */
+const confirmWithinMin = 5;
+const confirmWithinMax = 120;
+
+/** Zero belongs to a verification of the card alone; the rest of the rule is not the schema's. */
+const SaleAmount = Type.Integer({
+  minimum: 0,
+  maximum: amountMax,
+  description:
+    'An amount in minor units of its currency (ISO 4217): 1050 EUR is 10.50 euro. 0 with purpose AccountVerification alone.',
+  examples: [1050],
+  ...fieldCodes({
+    type: 'amount_invalid',
+    minimum: 'amount_invalid',
+    maximum: 'amount_too_large',
+  }),
+});
+
 /**
  * `POST /payment/v1/transactions/process`: a sale.
  *
@@ -200,7 +88,7 @@ export type Order = Static<typeof Order>;
 export const ProcessRequest = Type.Object(
   {
     clientTransactionId: ClientIdentifier,
-    amount: Amount,
+    amount: SaleAmount,
     currency: Currency,
     entryMode: wordOf(entryModes, {
       description: 'How the card was read.',
@@ -216,7 +104,36 @@ export const ProcessRequest = Type.Object(
         description: 'Deferred authorises alone; the default is that of the acquirer contract.',
       }),
     ),
+    purpose: Type.Optional(
+      wordOf(salePurposes, {
+        description: 'AccountVerification asks the issuer about the card; the amount is 0.',
+      }),
+    ),
     amounts: Type.Optional(AmountParts),
+    ksn: Type.Optional(KeySerial),
+    pinblock: Type.Optional(
+      Type.String({
+        pattern: '^(?:[0-9A-Fa-f]{16}|[0-9A-Fa-f]{32})$',
+        description:
+          'The encrypted PIN block: 16 hexadecimal digits, of format 4 32. It is sent on under the key of the acquirer and never stored.',
+      }),
+    ),
+    pinblockFormat: Type.Optional(
+      wordOf(pinBlockFormats, {
+        description: 'The format of the PIN block (ISO 9564-1).',
+        ...fieldCodes({ type: 'pin_format_unsupported', enum: 'pin_format_unsupported' }),
+      }),
+    ),
+    stepUpOf: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 64,
+        pattern: '^[A-Za-z0-9._:-]+$',
+        description:
+          'The declined contactless sale, by either identifier, that this sale repeats with PIN or chip.',
+        examples: ['till-7:000123'],
+      }),
+    ),
     partialApproval: Type.Optional(
       Type.Boolean({ description: 'Whether an approval of a smaller amount is accepted.' }),
     ),
@@ -240,7 +157,29 @@ export const ProcessRequest = Type.Object(
         examples: ['10'],
       }),
     ),
-    notAfter: Type.Optional(Timestamp),
+    confirmWithinSeconds: Type.Optional(
+      Type.Integer({
+        minimum: confirmWithinMin,
+        maximum: confirmWithinMax,
+        description:
+          'The seconds within which the approved sale is confirmed; else the platform reverses it.',
+        examples: [30],
+      }),
+    ),
+    notAfter: Type.Optional(
+      Type.String({
+        format: 'date-time',
+        maxLength: 40,
+        description: 'A request that arrives later is refused as too_late: nothing is processed.',
+        examples: ['2026-03-01T12:30:00.000Z'],
+      }),
+    ),
+    offlineTransaction: Type.Optional(
+      Type.Boolean({
+        description: 'Uploads a sale that the terminal approved alone; offlineData tells of it.',
+      }),
+    ),
+    offlineData: Type.Optional(OfflineData),
     order: Type.Optional(Order),
     metadata: Type.Optional(Metadata),
   },
@@ -248,6 +187,19 @@ export const ProcessRequest = Type.Object(
 );
 /** What the schema {@link ProcessRequest} describes. */
 export type ProcessRequest = Static<typeof ProcessRequest>;
+
+/**
+ * `POST …/{transactionId}/confirm`: the till has heard of the approval and goes on.
+ *
+ * @example
+ * const request: ConfirmRequest = {};
+ */
+export const ConfirmRequest = Type.Object(
+  {},
+  { ...strict, description: 'A confirmation of a sale that awaits one; it has no members.' },
+);
+/** What the schema {@link ConfirmRequest} describes. */
+export type ConfirmRequest = Static<typeof ConfirmRequest>;
 
 const operationMembers = {
   amount: Type.Optional(Amount),
@@ -304,6 +256,7 @@ export const CancelRequest = Type.Object(
         description: 'Why a Technical cancel is made.',
       }),
     ),
+    emvData: Type.Optional(ChipObjects),
   },
   { ...strict, description: 'A void or a reversal.' },
 );

@@ -62,11 +62,14 @@ export type OperationStatus = (typeof operationStatuses)[number];
 export const transactionEventTypes = [
   'transaction.received',
   'transaction.stored',
+  'transaction.sent',
+  'transaction.rerouted',
   'transaction.authorized',
   'transaction.declined',
   'transaction.failed',
   'transaction.capture_pending',
   'transaction.captured',
+  'transaction.confirmed',
   'transaction.capture_failed',
   'transaction.cancel_pending',
   'transaction.cancelled',
@@ -78,6 +81,7 @@ export const transactionEventTypes = [
   'transaction.reversed',
   'transaction.late_response',
   'transaction.expired',
+  'offline.gap_detected',
 ] as const;
 /** One of {@link transactionEventTypes}. */
 export type TransactionEventType = (typeof transactionEventTypes)[number];
@@ -118,3 +122,44 @@ export type OrderChannel = (typeof orderChannels)[number];
 export const captureModes = ['Immediate', 'Deferred'] as const;
 /** One of {@link captureModes}. */
 export type CaptureMode = (typeof captureModes)[number];
+
+/**
+ * What a sale of no amount is for: a look at the card.
+ *
+ * @example
+ * const purpose: SalePurpose = 'AccountVerification';
+ */
+export const salePurposes = ['AccountVerification'] as const;
+/** One of {@link salePurposes}. */
+export type SalePurpose = (typeof salePurposes)[number];
+
+/**
+ * The formats of ISO 9564-1 in which a terminal sends a PIN: 0, 1 and 3 with TDES DUKPT, 4 with AES
+ * DUKPT.
+ *
+ * @example
+ * const pinblockFormat: PinBlockFormatName = 'ISO4';
+ */
+export const pinBlockFormats = ['ISO0', 'ISO1', 'ISO3', 'ISO4'] as const;
+/** One of {@link pinBlockFormats}. */
+export type PinBlockFormatName = (typeof pinBlockFormats)[number];
+
+/**
+ * How a device derives the key of each transaction: DUKPT of ANSI X9.24-1 (TDES) or X9.24-3 (AES).
+ *
+ * @example
+ * const scheme: DukptSchemeName = 'DukptAes';
+ */
+export const dukptSchemes = ['DukptTdes', 'DukptAes'] as const;
+/** One of {@link dukptSchemes}. */
+export type DukptSchemeName = (typeof dukptSchemes)[number];
+
+/**
+ * What encrypted card data holds.
+ *
+ * @example
+ * const of: EncryptedKind = 'Track2';
+ */
+export const encryptedKinds = ['Track2', 'Emv', 'Card'] as const;
+/** One of {@link encryptedKinds}. */
+export type EncryptedKind = (typeof encryptedKinds)[number];

@@ -54,7 +54,8 @@ type Waiting = {
   network: boolean;
 };
 
-const backOffDefaultMs = [1000, 2000, 5000, 10_000, 30_000, 60_000] as const;
+/** Pauses before another try to connect, each between half of it and all. */
+export const reconnectAfterMs = [1000, 2000, 5000, 10_000, 30_000, 60_000] as const;
 const echoDefaultMs = 60_000;
 const waitingMax = 20_000;
 const keyTimeoutMs = 5000;
@@ -63,7 +64,7 @@ const notSignedOn: Exchange = { result: 'NotSent', reason: 'not signed on' };
 
 /** @example const link = openLink({ host, port, tls: false, spoken, clock, log, onUnmatched }); */
 export function openLink(options: LinkOptions): HostLink {
-  const { clock, log, keys, backOffMs = backOffDefaultMs } = options;
+  const { clock, log, keys, backOffMs = reconnectAfterMs } = options;
   const wire = createWire({
     host: options.spoken,
     tpdu: options.tpdu,

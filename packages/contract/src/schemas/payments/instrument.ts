@@ -1,0 +1,206 @@
+/** What a card sale is paid with: a typed card, a token, chip data, a track, or any of it encrypted. */
+import { type Static, Type } from 'typebox';
+import { fieldCodes, wordOf } from '../values.ts';
+import { dukptSchemes, encryptedKinds } from './words.ts';
+
+const strict = { additionalProperties: false } as const;
+
+/**
+ * Objects of a chip.
+ *
+ * @example
+ * const emvData: ChipObjects = '9F2701809F2608584FD385FA234BCC';
+ */
+export const ChipObjects = Type.String({
+  minLength: 4,
+  maxLength: 2048,
+  pattern: '^(?:[0-9A-Fa-f]{2})+$',
+  description: 'The data of the chip: BER-TLV in hexadecimal, with tag 57 or 5A.',
+  ...fieldCodes({
+    type: 'emv_data_invalid',
+    minLength: 'emv_data_invalid',
+    maxLength: 'emv_data_invalid',
+    pattern: 'emv_data_invalid',
+  }),
+});
+/** What the schema {@link ChipObjects} describes. */
+export type ChipObjects = Static<typeof ChipObjects>;
+
+/**
+ * A key serial number of DUKPT: 20 hexadecimal digits of TDES (16 where the leading FFFF is left
+ * away), 24 of AES.
+ *
+ * @example
+ * const ksn: KeySerial = 'FFFF9876543210E00001';
+ */
+export const KeySerial = Type.String({
+  pattern: '^(?:[0-9A-Fa-f]{16}|[0-9A-Fa-f]{20}|[0-9A-Fa-f]{24})$',
+  description:
+    'The key serial number of the device: 20 hexadecimal digits of TDES DUKPT (ANSI X9.24-1), 24 of AES DUKPT (ANSI X9.24-3).',
+  examples: ['FFFF9876543210E00001'],
+});
+/** What the schema {@link KeySerial} describes. */
+export type KeySerial = Static<typeof KeySerial>;
+
+/**
+ * Card data that the device encrypted, in place of clear data. What it holds decides the entry
+ * modes: `Track2` the modes of the stripe, `Emv` those of the chip, `Card` Keyed.
+ *
+ * @example
+ * const encrypted: EncryptedCardData = {
+ *   of: 'Track2', scheme: 'DukptTdes', ksn: 'FFFF9876543210E00001', data: '0011223344556677',
+ * };
+ */
+export const EncryptedCardData = Type.Object(
+  {
+    of: wordOf(encryptedKinds, {
+      description:
+        'What was encrypted. Track2: the characters of track 2; Emv: the bytes of the BER-TLV that emvData has in hexadecimal; Card: the JSON text of the member card.',
+    }),
+    scheme: wordOf(dukptSchemes, { description: 'How the key of each transaction is derived.' }),
+    ksn: KeySerial,
+    keyId: Type.Optional(
+      Type.String({
+        pattern: '^[A-Za-z0-9._:/-]{1,128}$',
+        description:
+          'The base derivation key in the security module; without it the one that the serial number names.',
+      }),
+    ),
+    data: Type.String({
+      minLength: 16,
+      maxLength: 2112,
+      pattern: '^(?:[0-9A-Fa-f]{16})+$',
+      description:
+        'The data in whole blocks, hexadecimal: CBC with an initial vector of zeros under the data encryption key; padded with 00, or with 80 and then 00.',
+      ...fieldCodes({
+        type: 'encrypted_data_invalid',
+        minLength: 'encrypted_data_invalid',
+        maxLength: 'encrypted_data_invalid',
+        pattern: 'encrypted_data_invalid',
+      }),
+    }),
+  },
+  { ...strict, description: 'Card data that the device encrypted (DUKPT).' },
+);
+/** What the schema {@link EncryptedCardData} describes. */
+export type EncryptedCardData = Static<typeof EncryptedCardData>;
+
+/**
+ * Card data as it is typed in.
+ *
+ * @example
+ * const card: Card = { number: '4111111111111111', expiryMonth: 3, expiryYear: 2030 };
+ */
+export const Card = Type.Object(
+  {
+    number: Type.String({
+      pattern: '^[0-9]{12,19}$',
+      description: 'The card number: 12 to 19 digits, with a valid check digit.',
+      examples: ['4111111111111111'],
+      ...fieldCodes({ type: 'card_number_invalid', pattern: 'card_number_invalid' }),
+    }),
+    expiryMonth: Type.Integer({
+      minimum: 1,
+      maximum: 12,
+      description: 'The month of the expiry.',
+      examples: [3],
+    }),
+    expiryYear: Type.Integer({
+      minimum: 2000,
+      maximum: 2099,
+      description: 'The year of the expiry, four digits.',
+      examples: [2030],
+    }),
+    securityCode: Type.Optional(
+      Type.String({
+        pattern: '^[0-9]{3,4}$',
+        description: 'The card security code. It is sent on and never stored.',
+        examples: ['737'],
+      }),
+    ),
+    holderName: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 64, description: 'The name on the card.' }),
+    ),
+  },
+  { ...strict, description: 'Card data as it is typed in.' },
+);
+/** What the schema {@link Card} describes. */
+export type Card = Static<typeof Card>;
+
+/**
+ * How a cardholder is reached who orders by mail or telephone: an e-mail address, a telephone
+ * number, or both.
+ *
+ * @example
+ * const address: ContactAddress = { phone: '+33123456789' };
+ */
+export const ContactAddress = Type.Object(
+  {
+    email: Type.Optional(
+      Type.String({ format: 'email', maxLength: 254, examples: ['guest@example.com'] }),
+    ),
+    phone: Type.Optional(
+      Type.String({
+        pattern: '^\\+[1-9][0-9]{6,14}$',
+        description: 'A telephone number after E.164.',
+        examples: ['+33123456789'],
+      }),
+    ),
+  },
+  {
+    ...strict,
+    minProperties: 1,
+    description: 'An e-mail address or a telephone number of the cardholder.',
+    ...fieldCodes({ minProperties: 'moto_contact_required' }),
+  },
+);
+/** What the schema {@link ContactAddress} describes. */
+export type ContactAddress = Static<typeof ContactAddress>;
+
+/**
+ * What is paid with: exactly one of `card`, `token` (both with Keyed), `emvData` (with the chip
+ * modes), `track2` (with the modes of the stripe) and `encrypted` in place of any of them. `address`
+ * may stand beside it.
+ *
+ * @example
+ * const instrument: Instrument = { token: 'tok_5R2…' };
+ */
+export const Instrument = Type.Object(
+  {
+    card: Type.Optional(Card),
+    token: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 64,
+        pattern: '^[A-Za-z0-9_-]+$',
+        description: 'The token of a stored card, from the card of an earlier answer.',
+        ...fieldCodes({ minLength: 'card_token_unknown', pattern: 'card_token_unknown' }),
+      }),
+    ),
+    emvData: Type.Optional(ChipObjects),
+    track2: Type.Optional(
+      Type.String({
+        pattern: '^;?[0-9]{12,19}[=Dd][0-9]{7,}[Ff]?\\??$',
+        maxLength: 40,
+        description:
+          'Track 2 of the stripe (ISO/IEC 7813), with or without sentinels. It is sent on and never stored.',
+        ...fieldCodes({
+          type: 'track_data_invalid',
+          pattern: 'track_data_invalid',
+          maxLength: 'track_data_invalid',
+        }),
+      }),
+    ),
+    encrypted: Type.Optional(EncryptedCardData),
+    address: Type.Optional(ContactAddress),
+  },
+  {
+    ...strict,
+    minProperties: 1,
+    description:
+      'What is paid with: exactly one of card, token, emvData, track2 and encrypted; address may stand beside it.',
+    ...fieldCodes({ minProperties: 'instrument_invalid' }),
+  },
+);
+/** What the schema {@link Instrument} describes. */
+export type Instrument = Static<typeof Instrument>;

@@ -1,0 +1,9 @@
+// The door to clearing files; each kind of acquirer takes the reference format.
+export { referenceClearing } from './reference-format.ts';
+export {
+  AcknowledgementFault,
+  type ClearingAcknowledgement,
+  type ClearingFormat,
+  type ClearingHeader,
+  type ClearingLine,
+} from './types.ts';

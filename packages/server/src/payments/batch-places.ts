@@ -1,0 +1,51 @@
+// Bounds how much of a batch is under way at once over each acquirer link, and how fast it goes.
+import { type Clock, pause } from '../platform/index.ts';
+
+export type BatchPlaces = {
+  /** Waits for a place on the link; it is left by calling what it gives. */
+  enter(linkId: string): Promise<() => void>;
+};
+
+/** @example const leave = await places.enter(linkId); */
+export function createBatchPlaces(perLink: number): BatchPlaces {
+  const links = new Map<string, { taken: number; waiting: (() => void)[] }>();
+
+  function leave(linkId: string): void {
+    const link = links.get(linkId);
+    if (link === undefined) return;
+    // A place goes from hand to hand, so nobody overtakes those who wait.
+    const next = link.waiting.shift();
+    if (next === undefined) link.taken -= 1;
+    else next();
+    if (link.taken === 0) links.delete(linkId);
+  }
+
+  return {
+    async enter(linkId) {
+      const link = links.get(linkId) ?? { taken: 0, waiting: [] };
+      links.set(linkId, link);
+      if (link.taken < perLink) link.taken += 1;
+      else await new Promise<void>((resolve) => link.waiting.push(resolve));
+      return () => leave(linkId);
+    },
+  };
+}
+
+const longestWaitMs = 1000;
+
+/**
+ * Spreads work evenly, so that it never comes in bursts that those who wait at a till would feel.
+ *
+ * @returns waits for the next turn
+ */
+export function createPace(clock: Clock, perSecond: number): () => Promise<void> {
+  const everyMs = 1000 / perSecond;
+  let nextAt = 0;
+  return async () => {
+    const now = clock.now();
+    // Nobody waits so long but behind a clock that was set back.
+    const turnAt = nextAt - now > longestWaitMs ? now : Math.max(now, nextAt);
+    nextAt = turnAt + everyMs;
+    if (turnAt > now) await pause(turnAt - now);
+  };
+}

@@ -1,0 +1,244 @@
+// Makes, shows and acknowledges clearing files; what an acknowledgement says is settled by a job.
+import { createHash } from 'node:crypto';
+import {
+  type ClearingFile,
+  type ClearingFileLine,
+  type ClearingFileRequest,
+  refuse,
+} from '@switchyard/contract';
+import {
+  AcknowledgementFault,
+  type ClearingAcknowledgement,
+  type ClearingLine,
+  referenceClearing,
+} from '../../acquiring/index.ts';
+import type { Caller, FoundPage, PageRequest } from '../../http/index.ts';
+import { isoTime } from '../../platform/index.ts';
+import type { PaymentsDeps } from '../deps.ts';
+import { clearingJob } from './settle.ts';
+import type { ClearingStore, FileRow, LineRow } from './store.ts';
+
+export type FilesDeps = Pick<PaymentsDeps, 'clock' | 'ids' | 'jobs' | 'log' | 'provisioning'> & {
+  clearing: ClearingStore;
+};
+
+/** Lines of a file: what is due beyond goes into the next one. */
+const linesMax = 50_000;
+const pageSize = 1000;
+const dueLinksMax = 100;
+const sweepEveryMs = 10_000;
+
+const headerOf = ({ fileId, linkId, institutionId, sequence, createdAt }: FileRow) => ({
+  ...{ fileId, linkId, institutionId, sequence, createdAt },
+});
+
+function viewFile(row: FileRow): ClearingFile {
+  return {
+    clearingFileId: row.fileId,
+    acquirerLink: row.linkId,
+    sequence: row.sequence,
+    fileName: referenceClearing.nameOf(headerOf(row)),
+    state: row.state,
+    lines: row.lineCount,
+    amounts: Object.entries(row.amounts)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([currency, amount]) => ({ currency, amount })),
+    ...(row.state === 'Made' ? {} : { accepted: row.accepted, rejected: row.rejected }),
+    ...(row.reason === undefined ? {} : { reason: row.reason }),
+    createdAt: row.createdAt,
+    ...(row.acknowledgedAt === undefined ? {} : { acknowledgedAt: row.acknowledgedAt }),
+  };
+}
+
+function viewLine(row: LineRow): ClearingFileLine {
+  const { line, transactionId, number, settlementDate, amount, currency, status, code } = row;
+  return {
+    ...{ line, transactionId, operationNumber: number, settlementDate, amount, currency, status },
+    ...(code === undefined ? {} : { code }),
+  };
+}
+
+/** Files hold the captures of all merchants of a link. */
+function organizationOf({ organizationId, merchantId, entityType }: Caller): string {
+  if (merchantId !== undefined || entityType === 'merchant') {
+    refuse('entity_out_of_scope', 'Clearing files are the matter of the organisation.');
+  }
+  return organizationId;
+}
+
+function refuseAcknowledgement(detail: string): never {
+  return refuse('acknowledgement_invalid', detail, {
+    errors: [{ pointer: '/acknowledgement', code: 'acknowledgement_invalid', detail }],
+  });
+}
+
+function readAcknowledgement(text: string): ClearingAcknowledgement {
+  try {
+    return referenceClearing.readAcknowledgement(text);
+  } catch (error) {
+    if (!(error instanceof AcknowledgementFault)) throw error;
+    return refuseAcknowledgement(`Line ${error.line}: ${error.message}`);
+  }
+}
+
+/** It must be of this file, and account for each of its lines. */
+function checkAcknowledgement(told: ClearingAcknowledgement, file: FileRow): void {
+  if (told.fileId !== file.fileId || told.sequence !== file.sequence) {
+    refuseAcknowledgement('Is of another file.');
+  }
+  if (told.refused !== undefined) return;
+  const outside = told.rejections.find(({ line }) => line < 1 || line > file.lineCount);
+  if (outside !== undefined) refuseAcknowledgement(`The file has no line ${outside.line}.`);
+  if (told.accepted + told.rejections.length !== file.lineCount) {
+    refuseAcknowledgement(`The file has ${file.lineCount} lines.`);
+  }
+}
+
+export type ClearingFiles = ReturnType<typeof createClearingFiles>;
+
+/** @example const files = createClearingFiles({ clearing: createClearingStore(database), … }); */
+export function createClearingFiles(deps: FilesDeps) {
+  const { clearing } = deps;
+
+  async function fileOf(caller: Caller, fileId: string): Promise<FileRow> {
+    const key = { organizationId: organizationOf(caller), fileId: fileId.toLowerCase() };
+    const row = await clearing.find(key);
+    return row ?? refuse('resource_not_found', 'There is no clearing file with this identifier.');
+  }
+
+  async function makeFile(
+    organizationId: string,
+    linkId: string,
+    openDays: boolean,
+  ): Promise<string | undefined> {
+    const link = await deps.provisioning.acquirerLinks.get({ organizationId }, linkId);
+    const fileId = deps.ids.uuid();
+    const at = isoTime(deps.clock.now());
+    const made = await clearing.make({
+      ...{ organizationId, linkId, fileId, at, limit: linesMax },
+      until: openDays ? undefined : at,
+      institutionId: link.view.institutionId,
+    });
+    return made ? fileId : undefined;
+  }
+
+  async function* linesOf(organizationId: string, fileId: string): AsyncIterable<ClearingLine[]> {
+    for (let after = 0; ; ) {
+      const rows = await clearing.lines({ organizationId, fileId, after, limit: pageSize });
+      yield rows.map(({ content }) => content);
+      if (rows.length < pageSize) return;
+      after = rows.at(-1)?.line ?? after;
+    }
+  }
+
+  return {
+    /** @throws Refusal nothing_to_clear, resource_not_found, entity_out_of_scope */
+    async make(caller: Caller, request: ClearingFileRequest): Promise<ClearingFile> {
+      const organizationId = organizationOf(caller);
+      const linkId = request.acquirerLink.toLowerCase();
+      const fileId = await makeFile(organizationId, linkId, request.openDays ?? false);
+      if (fileId === undefined) {
+        return refuse('nothing_to_clear', 'No capture of this link waits for a file.');
+      }
+      return viewFile(await fileOf(caller, fileId));
+    },
+    async list(
+      caller: Caller,
+      { acquirerLink, state }: { acquirerLink?: string; state?: string },
+      { limit, after }: PageRequest,
+    ): Promise<FoundPage<ClearingFile>> {
+      const rows = await clearing.list({
+        organizationId: organizationOf(caller),
+        linkId: acquirerLink?.toLowerCase(),
+        ...{ state, after, limit: limit + 1 },
+      });
+      const items = rows.slice(0, limit);
+      const next = rows.length > limit ? items.at(-1)?.fileId : undefined;
+      return { items: items.map(viewFile), next };
+    },
+    async get(caller: Caller, fileId: string): Promise<ClearingFile> {
+      return viewFile(await fileOf(caller, fileId));
+    },
+    /** The same bytes each time. @throws Refusal resource_not_found of what was taken apart again */
+    async content(caller: Caller, fileId: string) {
+      const file = await fileOf(caller, fileId);
+      if (file.state === 'Rejected') {
+        refuse('resource_not_found', 'The acquirer refused it; its lines are in a later file.');
+      }
+      const header = headerOf(file);
+      const lines = linesOf(organizationOf(caller), file.fileId);
+      return {
+        name: referenceClearing.nameOf(header),
+        text: referenceClearing.write(header, lines),
+      };
+    },
+    async lines(
+      caller: Caller,
+      fileId: string,
+      { status }: { status?: string },
+      { limit, after }: PageRequest,
+    ): Promise<FoundPage<ClearingFileLine>> {
+      const file = await fileOf(caller, fileId);
+      const rows = await clearing.lines({
+        organizationId: organizationOf(caller),
+        fileId: file.fileId,
+        after: Number(after ?? 0),
+        limit: limit + 1,
+        status,
+      });
+      const items = rows.slice(0, limit);
+      const next = rows.length > limit ? String(items.at(-1)?.line) : undefined;
+      return { items: items.map(viewLine), next };
+    },
+    /** @throws Refusal acknowledgement_invalid, clearing_file_acknowledged, resource_not_found */
+    async acknowledge(caller: Caller, fileId: string, text: string): Promise<ClearingFile> {
+      const organizationId = organizationOf(caller);
+      const file = await fileOf(caller, fileId);
+      const told = readAcknowledgement(text);
+      checkAcknowledgement(told, file);
+      const mark = createHash('sha256').update(text).digest('hex');
+      const key = { organizationId, fileId: file.fileId, mark, at: isoTime(deps.clock.now()) };
+      const job = { jobId: deps.ids.uuid(), kind: clearingJob };
+      const { accepted, rejections, refused } = told;
+      const done =
+        refused === undefined
+          ? await clearing.acknowledge({ ...key, accepted, rejections, job })
+          : await clearing.refuse({ ...key, reason: refused });
+      const standing = await fileOf(caller, file.fileId);
+      if (!done && standing.acknowledgement !== mark) {
+        refuse('clearing_file_acknowledged', 'The file was acknowledged otherwise.');
+      }
+      if (done && refused === undefined) deps.jobs.poke();
+      return viewFile(standing);
+    },
+    /** Files for all links with captures of days that have ended. */
+    async makeDue(): Promise<number> {
+      const due = await clearing.dueLinks(isoTime(deps.clock.now()), dueLinksMax);
+      const made = await Promise.all(
+        due.map(({ organizationId, linkId }) => makeFile(organizationId, linkId, false)),
+      );
+      return made.filter((fileId) => fileId !== undefined).length;
+    },
+  };
+}
+
+/** Looks from time to time whether a settlement day has ended somewhere. */
+export function createClearingSweep({ makeDue }: ClearingFiles, { log }: Pick<FilesDeps, 'log'>) {
+  let timer: NodeJS.Timeout | undefined;
+  let sweeping: Promise<unknown> | undefined;
+  return {
+    start() {
+      timer = setInterval(() => {
+        sweeping ??= makeDue()
+          .catch((error: unknown) => log.warn({ err: error }, 'clearing files were not made'))
+          .finally(() => {
+            sweeping = undefined;
+          });
+      }, sweepEveryMs);
+    },
+    async stop() {
+      clearInterval(timer);
+      await sweeping;
+    },
+  };
+}

@@ -1,0 +1,6 @@
+// The door to clearing files: captures that go to an acquirer as lines of a file.
+export { filedStep, isFiled } from './filed.ts';
+export { createClearingFiles, createClearingSweep } from './files.ts';
+export { registerClearing } from './routes.ts';
+export { clearingJob, createClearingWork } from './settle.ts';
+export { createClearingStore } from './store.ts';

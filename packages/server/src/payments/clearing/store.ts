@@ -1,0 +1,236 @@
+// The SQL of clearing files: a file and its lines are made by one statement, and so is its acknowledgement.
+import type { ClearingLine } from '../../acquiring/index.ts';
+import type { Database } from '../../platform/index.ts';
+
+export type FileState = 'Made' | 'Acknowledged' | 'Settled' | 'Rejected';
+
+export type FileRow = {
+  fileId: string;
+  linkId: string;
+  sequence: number;
+  institutionId: string;
+  state: FileState;
+  lineCount: number;
+  /** Minor units by currency. */
+  amounts: Readonly<Record<string, number>>;
+  accepted: number;
+  rejected: number;
+  reason: string | undefined;
+  acknowledgement: string | undefined;
+  createdAt: string;
+  acknowledgedAt: string | undefined;
+};
+
+export type LineRow = {
+  line: number;
+  transactionId: string;
+  number: number;
+  settlementDate: string;
+  amount: number;
+  currency: string;
+  content: ClearingLine;
+  status: 'Filed' | 'Accepted' | 'Rejected';
+  code: string | undefined;
+};
+
+type FileKey = { organizationId: string; fileId: string };
+type Told = FileKey & { mark: string; at: string };
+
+export type ClearingStore = {
+  /** Takes what is due until then; false where nothing is, or another process took it. */
+  make(of: {
+    organizationId: string;
+    linkId: string;
+    fileId: string;
+    until: string | undefined;
+    limit: number;
+    institutionId: string;
+    at: string;
+  }): Promise<boolean>;
+  /** Links with captures of days that have ended. */
+  dueLinks(at: string, limit: number): Promise<{ organizationId: string; linkId: string }[]>;
+  find(key: FileKey): Promise<FileRow | undefined>;
+  /** The newest first. */
+  list(of: {
+    organizationId: string;
+    linkId: string | undefined;
+    state: string | undefined;
+    after: string | undefined;
+    limit: number;
+  }): Promise<FileRow[]>;
+  lines(
+    of: FileKey & { after: number; limit: number; status?: string | undefined },
+  ): Promise<LineRow[]>;
+  /** False where it was acknowledged already. */
+  acknowledge(
+    of: Told & {
+      accepted: number;
+      rejections: readonly { line: number; code: string }[];
+      job: { jobId: string; kind: string };
+    },
+  ): Promise<boolean>;
+  /** Its lines wait for the next file; false where it was acknowledged already. */
+  refuse(of: Told & { reason: string }): Promise<boolean>;
+  settle(key: FileKey, lines: readonly { line: number; accepted: boolean }[]): Promise<void>;
+  /** Once no line is left. */
+  finish(key: FileKey): Promise<void>;
+};
+
+const make = `WITH picked AS (
+    SELECT transaction_id, number, amount, currency,
+      (row_number() OVER (ORDER BY due_at, transaction_id, number))::int AS line
+    FROM clearing_lines
+    WHERE organization_id = $1 AND link_id = $2 AND file_id IS NULL
+      AND ($4::timestamptz IS NULL OR due_at <= $4)
+    ORDER BY due_at, transaction_id, number LIMIT $5
+  ), sums AS (
+    SELECT currency, sum(amount) AS amount FROM picked GROUP BY currency
+  ), file AS (
+    INSERT INTO clearing_files (organization_id, file_id, link_id, sequence, institution_id, state,
+      line_count, amounts, accepted, rejected, created_at)
+    SELECT $1, $3, $2, (SELECT coalesce(max(sequence), 0) + 1 FROM clearing_files
+        WHERE organization_id = $1 AND link_id = $2 AND state <> 'Rejected'), $6, 'Made',
+      (SELECT count(*) FROM picked), (SELECT jsonb_object_agg(currency, amount) FROM sums), 0, 0, $7
+    WHERE EXISTS (SELECT 1 FROM picked)
+    ON CONFLICT (organization_id, link_id, sequence) WHERE state <> 'Rejected' DO NOTHING
+    RETURNING file_id
+  ), filed AS (
+    UPDATE clearing_lines l SET file_id = file.file_id, line = picked.line, status = 'Filed'
+    FROM picked, file WHERE l.organization_id = $1 AND l.transaction_id = picked.transaction_id
+      AND l.number = picked.number
+  )
+  SELECT file_id FROM file`;
+
+const dueLinks = `SELECT DISTINCT organization_id, link_id FROM clearing_lines
+  WHERE file_id IS NULL AND due_at <= $1 LIMIT $2`;
+
+const ofFile = 'organization_id = $1 AND file_id = $2';
+
+const findFile = `SELECT * FROM clearing_files WHERE ${ofFile}`;
+
+const listFiles = `SELECT * FROM clearing_files WHERE organization_id = $1
+    AND ($2::uuid IS NULL OR link_id = $2) AND ($3::text IS NULL OR state = $3)
+    AND ($4::uuid IS NULL OR file_id < $4)
+  ORDER BY file_id DESC LIMIT $5`;
+
+const selectLines = `SELECT line, transaction_id, number, settlement_date::text AS settlement_date,
+    amount, currency, content, status, code FROM clearing_lines
+  WHERE ${ofFile} AND line > $3 AND ($5::text IS NULL OR status = $5) ORDER BY line LIMIT $4`;
+
+const acknowledge = `WITH r AS (
+    SELECT * FROM jsonb_to_recordset($5::jsonb) AS r(line integer, code text)
+  ), file AS (
+    UPDATE clearing_files SET state = 'Acknowledged', accepted = $3, rejected = $4,
+      acknowledgement = $6, acknowledged_at = $7
+    WHERE ${ofFile} AND state = 'Made' RETURNING file_id
+  ), marked AS (
+    UPDATE clearing_lines l SET code = r.code FROM r, file
+    WHERE l.organization_id = $1 AND l.file_id = file.file_id AND l.line = r.line
+  ), job AS (
+    INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, attempts, created_at)
+    SELECT $1, $8, $9, jsonb_build_object('fileId', file_id), $7, 0, $7 FROM file
+  )
+  SELECT file_id FROM file`;
+
+const refuseFile = `WITH file AS (
+    UPDATE clearing_files SET state = 'Rejected', rejected = line_count, reason = $3,
+      acknowledgement = $4, acknowledged_at = $5
+    WHERE ${ofFile} AND state = 'Made' RETURNING file_id
+  ), back AS (
+    UPDATE clearing_lines l SET file_id = NULL, line = NULL, status = 'Waiting' FROM file
+    WHERE l.organization_id = $1 AND l.file_id = file.file_id
+  )
+  SELECT file_id FROM file`;
+
+const settleLines = `WITH r AS (
+    SELECT * FROM jsonb_to_recordset($3::jsonb) AS r(line integer, accepted boolean)
+  )
+  UPDATE clearing_lines l SET status = CASE WHEN r.accepted THEN 'Accepted' ELSE 'Rejected' END
+  FROM r WHERE l.organization_id = $1 AND l.file_id = $2 AND l.line = r.line`;
+
+const finishFile = `UPDATE clearing_files SET state = 'Settled'
+  WHERE ${ofFile} AND state = 'Acknowledged' AND NOT EXISTS (
+    SELECT 1 FROM clearing_lines WHERE ${ofFile} AND status = 'Filed')`;
+
+type Raw = Record<string, unknown>;
+
+const iso = (value: unknown) => new Date(value as string).toISOString();
+const textOf = (value: unknown) => (value === null ? undefined : String(value));
+
+function toFile(row: Raw): FileRow {
+  return {
+    fileId: String(row['file_id']),
+    linkId: String(row['link_id']),
+    sequence: Number(row['sequence']),
+    institutionId: String(row['institution_id']),
+    state: row['state'] as FileState,
+    lineCount: Number(row['line_count']),
+    amounts: row['amounts'] as Record<string, number>,
+    accepted: Number(row['accepted']),
+    rejected: Number(row['rejected']),
+    reason: textOf(row['reason']),
+    acknowledgement: textOf(row['acknowledgement']),
+    createdAt: iso(row['created_at']),
+    acknowledgedAt: row['acknowledged_at'] === null ? undefined : iso(row['acknowledged_at']),
+  };
+}
+
+function toLine(row: Raw): LineRow {
+  return {
+    line: Number(row['line']),
+    transactionId: String(row['transaction_id']),
+    number: Number(row['number']),
+    settlementDate: String(row['settlement_date']),
+    amount: Number(row['amount']),
+    currency: String(row['currency']),
+    content: row['content'] as ClearingLine,
+    status: row['status'] as LineRow['status'],
+    code: textOf(row['code']),
+  };
+}
+
+/** @example const files = createClearingStore(database); */
+export function createClearingStore(database: Database): ClearingStore {
+  return {
+    async make({ organizationId, linkId, fileId, until, limit, institutionId, at }) {
+      const values = [organizationId, linkId, fileId, until ?? null, limit, institutionId, at];
+      return (await database.query(make, values)).length > 0;
+    },
+    async dueLinks(at, limit) {
+      const rows = await database.query<Record<string, string>>(dueLinks, [at, limit]);
+      return rows.map((row) => ({
+        organizationId: String(row['organization_id']),
+        linkId: String(row['link_id']),
+      }));
+    },
+    async find({ organizationId, fileId }) {
+      const [row] = await database.query(findFile, [organizationId, fileId]);
+      return row === undefined ? undefined : toFile(row as Raw);
+    },
+    async list({ organizationId, linkId, state, after, limit }) {
+      const values = [organizationId, linkId ?? null, state ?? null, after ?? null, limit];
+      return (await database.query(listFiles, values)).map((row) => toFile(row as Raw));
+    },
+    async lines({ organizationId, fileId, after, limit, status }) {
+      const values = [organizationId, fileId, after, limit, status ?? null];
+      return (await database.query(selectLines, values)).map((row) => toLine(row as Raw));
+    },
+    async acknowledge({ organizationId, fileId, accepted, rejections, mark, at, job }) {
+      const told = rejections.map(({ line, code }) => ({ line, code }));
+      const values = [organizationId, fileId, accepted, told.length, JSON.stringify(told)];
+      const rows = await database.query(acknowledge, [...values, mark, at, job.jobId, job.kind]);
+      return rows.length > 0;
+    },
+    async refuse({ organizationId, fileId, reason, mark, at }) {
+      const values = [organizationId, fileId, reason, mark, at];
+      return (await database.query(refuseFile, values)).length > 0;
+    },
+    async settle({ organizationId, fileId }, lines) {
+      if (lines.length === 0) return;
+      await database.query(settleLines, [organizationId, fileId, JSON.stringify(lines)]);
+    },
+    async finish({ organizationId, fileId }) {
+      await database.query(finishFile, [organizationId, fileId]);
+    },
+  };
+}

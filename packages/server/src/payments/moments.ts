@@ -1,0 +1,36 @@
+// What was right yesterday and is wrong today: the time that a request gives itself, and that of its card.
+import { type ProcessRequest, refuse } from '@switchyard/contract';
+
+const westernmostMs = 12 * 3_600_000;
+
+/** What was right yesterday and is wrong today. @throws Refusal too_late, card_expired_input */
+export function checkTimes(request: ProcessRequest, card: { expiry: string }, now: number): void {
+  checkNotAfter(request, now);
+  checkExpiry(card, now);
+}
+
+/** @throws Refusal too_late */
+export function checkNotAfter({ notAfter }: ProcessRequest, now: number): void {
+  // A leap second cannot be told apart from the second after it.
+  const limit = notAfter?.replace(/:60(?=[.Zz+-])/, ':59');
+  if (limit === undefined || Date.parse(limit) >= now) return;
+  refuse('too_late', 'The request arrived after its notAfter.');
+}
+
+/** Whether the card was good at a time. @throws Refusal card_expired_input */
+export function checkExpiry(card: { expiry: string }, time: number): void {
+  // A month is over once it is over everywhere on earth.
+  const day = new Date(time - westernmostMs);
+  const twoDigits = (value: number) => String(value).padStart(2, '0');
+  const month = twoDigits(day.getUTCFullYear() % 100) + twoDigits(day.getUTCMonth() + 1);
+  if (card.expiry >= month) return;
+  refuse('card_expired_input', 'The card has expired.', {
+    errors: [
+      {
+        pointer: '/instrument',
+        code: 'card_expired_input',
+        detail: 'Its month of expiry is over.',
+      },
+    ],
+  });
+}

@@ -1,0 +1,239 @@
+// Tells the acquirer of offline sales: an advice, repeated with the same numbers until it is answered.
+import type { AcquirerOutcome } from '../../acquiring/index.ts';
+import { type Job, jittered, type Later } from '../../platform/index.ts';
+import type { PaymentsDeps } from '../deps.ts';
+import { alarmAfter, type Lanes, unanswered } from '../link-queue.ts';
+import { factsOf, type LoadedTransaction, type SaleFacts } from '../model.ts';
+import { repeatDelayMs } from '../pending.ts';
+import { createRepeatPlaces } from '../repeat-places.ts';
+import { reverseAgain } from '../reversal.ts';
+import { settlementDayOf } from '../settlement/index.ts';
+import { after, changeOf, type Step } from '../step.ts';
+import { createTurns, type Turn } from '../turns.ts';
+
+export const offlineJob = 'payments.offline';
+
+const rivalsMax = 20;
+/** How soon it is looked again whether the link is back; no try is counted. */
+const noLinkRetryMs = 2000;
+const noPlaceRetryMs = 1000;
+const heldRetryMs = 2000;
+/** The host has had this advice before: good news where it was sent before. */
+const duplicates: ReadonlySet<string> = new Set(['94', '26']);
+/** Nobody has judged the sale: the host, or the way to the issuer, is out of order for a while. */
+const malfunctions: ReadonlySet<string> = new Set(['06', '19', '68', '91', '92', '96']);
+
+/** @example jobs.handle(offlineJob, createOfflineSender(deps, lanes)); */
+export function createOfflineSender(
+  deps: PaymentsDeps,
+  lanes: Pick<Lanes, 'isHeld'>,
+): (job: Job) => Promise<Later | undefined> {
+  const places = createRepeatPlaces();
+  const turns = createTurns();
+
+  async function tell(job: Job, turn: Turn): Promise<Later | undefined> {
+    const { organizationId, payload } = job;
+    const { transactionId } = payload as { transactionId: string };
+    const loaded = await deps.store.findById(organizationId, transactionId);
+    if (loaded === undefined || loaded.row.state !== 'Stored') {
+      await deps.offline.forgetChipData(organizationId, transactionId);
+      return undefined;
+    }
+    const { linkId } = factsOf(loaded);
+    if (!deps.acquiring.available(linkId)) return notYet(deps, noLinkRetryMs);
+    if (await lanes.isHeld(job)) return notYet(deps, heldRetryMs);
+    if (!places.take(linkId)) return notYet(deps, noPlaceRetryMs);
+    let outcome: AcquirerOutcome | undefined;
+    try {
+      await turn.mine;
+      // Durable before the first byte: from now on nobody takes it back without asking the acquirer.
+      const repeat = loaded.row.position.phase === 'Sending';
+      const sending = repeat ? loaded : await markSending(deps, loaded);
+      if (sending === undefined) return notYet(deps, 0);
+      deps.failPoints.hit('after-intent');
+      outcome = await send(deps, sending, repeat, turn.pass);
+      return await settle(deps, job, sending, { outcome, repeat, tries: job.attempts + 1 });
+    } finally {
+      places.release(linkId, isAnswered(outcome));
+    }
+  }
+
+  return async (job) => {
+    // Taken before anything is waited for: jobs are begun in their order.
+    const turn = turns.take(job.lane ?? job.jobId);
+    try {
+      return await tell(job, turn);
+    } finally {
+      turn.pass();
+    }
+  };
+}
+
+/** What it is no use to send yet counts as no try. */
+const notYet = (deps: PaymentsDeps, inMs: number): Later => ({
+  retryAt: deps.clock.now() + jittered(inMs),
+  untried: true,
+});
+
+/** Undefined where it says nothing about the acquirer: nothing left, or the fault is ours. */
+function isAnswered(outcome: AcquirerOutcome | undefined): boolean | undefined {
+  if (outcome === undefined || outcome.outcome === 'NotSent') return undefined;
+  return outcome.outcome !== 'Unknown';
+}
+
+async function markSending(
+  deps: PaymentsDeps,
+  loaded: LoadedTransaction,
+): Promise<LoadedTransaction | undefined> {
+  const change = changeOf(loaded.row, {
+    at: deps.clock.now(),
+    type: 'transaction.sent',
+    changes: { phase: 'Sending' },
+  });
+  return (await deps.store.commit(change)) ? after(loaded, change) : undefined;
+}
+
+async function send(
+  deps: PaymentsDeps,
+  loaded: LoadedTransaction,
+  repeat: boolean,
+  onSent: () => void,
+): Promise<AcquirerOutcome> {
+  const { row } = loaded;
+  const { organizationId, transactionId } = row;
+  const facts = factsOf(loaded);
+  const { offline, amounts, panSequence } = facts;
+  const card = await deps.vault.reveal(organizationId, facts.card.token, {
+    purpose: 'OfflineSale',
+    actor: `merchant ${row.merchantId}`,
+    subjectId: transactionId,
+  });
+  if (card === undefined) throw new Error('the vault does not know the card of a sale');
+  if (offline === undefined) throw new Error('a stored sale without how it was approved');
+  const sealed = await deps.offline.chipData(organizationId, transactionId);
+  const chipData =
+    sealed && (await deps.vault.open(organizationId, transactionId, sealed)).toString();
+  return deps.acquiring.send(
+    {
+      kind: 'OfflineSale',
+      repeat,
+      organizationId,
+      transactionId,
+      linkId: facts.linkId,
+      reference: facts.reference,
+      merchantNumber: facts.merchantNumber,
+      mcc: facts.mcc,
+      amount: row.amount,
+      currency: row.currency,
+      entryMode: facts.entryMode,
+      card,
+      authorizationCode: offline.authorizationCode,
+      authorizedAt: offline.authorizedAt,
+      ...(panSequence === undefined ? {} : { panSequence }),
+      ...(chipData === undefined ? {} : { chipData }),
+      ...(amounts === undefined ? {} : { amounts }),
+    },
+    () => {
+      onSent();
+      deps.failPoints.hit('after-send');
+    },
+  );
+}
+
+type Told = { outcome: AcquirerOutcome; repeat: boolean; tries: number };
+
+/** Makes the answer durable. @returns when to try again, where there is none yet */
+async function settle(
+  deps: PaymentsDeps,
+  job: Job,
+  sending: LoadedTransaction,
+  told: Told,
+): Promise<Later | undefined> {
+  const { organizationId, transactionId } = sending.row;
+  let standing: LoadedTransaction | undefined = sending;
+  for (let attempt = 0; attempt < rivalsMax && standing !== undefined; attempt += 1) {
+    const { phase } = standing.row.position;
+    if (phase !== 'Sending') {
+      // Taken back meanwhile: that stands, and an approval behind its end is taken back once more.
+      if (phase === 'Reversed' && mayHold(told.outcome)) {
+        await reverseAgain(deps, standing, 'ApprovedAfterReversal');
+      }
+      break;
+    }
+    const step = answeredStep(deps, standing, told);
+    if (step === undefined) return again(deps, job, standing, told.outcome);
+    const change = changeOf(standing.row, step);
+    if (await deps.store.commit(change)) {
+      deps.running.changed(transactionId);
+      break;
+    }
+    standing = await deps.store.findById(organizationId, transactionId);
+    if (attempt === rivalsMax - 1) throw new Error('an outcome could not be made durable');
+  }
+  await deps.offline.forgetChipData(organizationId, transactionId);
+  return undefined;
+}
+
+const mayHold = ({ outcome }: AcquirerOutcome) => outcome === 'Approved' || outcome === 'Unknown';
+
+/** What the answer makes of the sale; nothing where it is none. The goods are gone: nothing is reversed. */
+function answeredStep(
+  deps: PaymentsDeps,
+  loaded: LoadedTransaction,
+  { outcome, repeat, tries }: Told,
+): Step | undefined {
+  const facts = factsOf(loaded);
+  switch (outcome.outcome) {
+    case 'Approved':
+      return capturedStep(deps, facts, outcome.amount, outcome.responseCode);
+    case 'Declined': {
+      const code = outcome.responseCode;
+      if (duplicates.has(code)) {
+        return repeat ? capturedStep(deps, facts, loaded.row.amount, code) : undefined;
+      }
+      if (malfunctions.has(code) && tries < alarmAfter) return undefined;
+      return {
+        at: deps.clock.now(),
+        type: 'transaction.declined',
+        changes: { phase: 'Declined' },
+        data: { response: { code } },
+      };
+    }
+    default:
+      return undefined;
+  }
+}
+
+function capturedStep(deps: PaymentsDeps, facts: SaleFacts, amount: number, code: string): Step {
+  const at = deps.clock.now();
+  const authorizationCode = facts.offline?.authorizationCode;
+  return {
+    at,
+    type: 'transaction.captured',
+    changes: { phase: 'Approved', authorized: amount, captured: amount },
+    data: {
+      amount,
+      response: { code },
+      settlementDate: settlementDayOf(facts, at).date,
+      ...(authorizationCode === undefined ? {} : { authorizationCode }),
+    },
+  };
+}
+
+function again(
+  deps: PaymentsDeps,
+  job: Job,
+  { row }: LoadedTransaction,
+  { outcome }: AcquirerOutcome,
+): Later {
+  // What did not leave was no try.
+  if (outcome === 'NotSent') return notYet(deps, noLinkRetryMs);
+  if (job.attempts + 1 === alarmAfter) {
+    deps.log.error(
+      { transactionId: row.transactionId, attempts: job.attempts + 1 },
+      'an offline sale has no answer from the acquirer after many tries',
+    );
+  }
+  const retryAt = deps.clock.now() + jittered(repeatDelayMs(job.attempts));
+  return outcome === 'Unknown' ? { retryAt, note: unanswered } : { retryAt };
+}

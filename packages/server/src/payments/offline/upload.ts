@@ -1,0 +1,167 @@
+// Takes an offline sale in: once for each number of the terminal, durable before the terminal is told (ADR 0038).
+import { refuse } from '@switchyard/contract';
+import type { Resolved } from '../../provisioning/index.ts';
+import type { PaymentsDeps } from '../deps.ts';
+import type { PresentedCard } from '../instrument.ts';
+import { factsOf, type LoadedTransaction } from '../model.ts';
+import { checkExpiry, checkNotAfter } from '../moments.ts';
+import { replayOr, replaySale, type SaleKey, unlessReused } from '../replay.ts';
+import { captureModeFor } from '../rules.ts';
+import type { Intent } from '../settle-sale.ts';
+import { gapJob, gapSettleMs } from './gaps.ts';
+import {
+  type Counter,
+  checkCertificate,
+  checkLimits,
+  checkMoment,
+  counterOf,
+  differentSales,
+  identityOf,
+  madeAt,
+  type OfflineRequest,
+  refuseCount,
+} from './rules.ts';
+import { offlineJob } from './send.ts';
+import type { NewUpload, Stored } from './store.ts';
+
+export type Upload = {
+  organizationId: string;
+  request: OfflineRequest;
+  resolved: Resolved;
+  card: PresentedCard;
+  fingerprint: Record<string, unknown>;
+  key: SaleKey;
+  /** The sale as it will be stored; called once nothing is left that could refuse it. */
+  makeIntent(): Promise<Intent>;
+};
+
+type Answer = { loaded: LoadedTransaction; replayed: boolean };
+
+/**
+ * Stores an offline sale, or tells what became of the one that the terminal has counted with the same
+ * number, under whichever identifier it came first.
+ *
+ * @throws Refusal of the members, the time, the contract; client_id_reused, offline_sequence_reused
+ */
+export async function storeOffline(deps: PaymentsDeps, upload: Upload): Promise<Answer> {
+  const { request, card, key, fingerprint, organizationId } = upload;
+  const now = deps.clock.now();
+  try {
+    checkNotAfter(request, now);
+    checkMoment(request, now);
+    checkExpiry(card, madeAt(request.offlineData));
+    checkCertificate(card);
+  } catch (refusal) {
+    return replayOr(refusal, unlessReused(replaySale(deps, key, fingerprint)));
+  }
+  const known = await replaySale(deps, key, fingerprint);
+  if (known !== undefined) return known;
+  const counter = counterFor(deps, upload);
+  const { terminalSequence } = request.offlineData;
+  const twin = await deps.offline.find(organizationId, counter, terminalSequence);
+  if (twin !== undefined) return tellTwin(deps, upload, twin);
+  const { contract } = upload.resolved;
+  // Whatever was sold without the platform is captured: the goods are gone.
+  captureModeFor({ ...request, captureMode: 'Immediate' }, contract);
+  checkLimits(request, contract.offlineLimits, now);
+  let replayed: Answer | undefined;
+  const loaded = await deps.running.run(key.text, async () => {
+    const intent = storedOf(await upload.makeIntent());
+    const stored = await deps.offline.store(await newUpload(deps, upload, counter, intent));
+    if (stored.result === 'Stored') return intent.loaded;
+    replayed = await otherwise(deps, upload, stored);
+    return replayed.loaded;
+  });
+  if (replayed !== undefined) return replayed;
+  deps.jobs.poke();
+  return { loaded, replayed: false };
+}
+
+function counterFor(deps: PaymentsDeps, { request, resolved, fingerprint }: Upload): Counter {
+  const { device, contract } = resolved;
+  const of = { deviceId: device?.deviceId, contractId: contract.contractId };
+  const mark = () => `sale:${deps.vault.digest(JSON.stringify(identityOf(fingerprint)))}`;
+  return counterOf(of, request, mark);
+}
+
+/** Somebody was faster, or the terminal has sold too much. */
+async function otherwise(
+  deps: PaymentsDeps,
+  upload: Upload,
+  stored: Exclude<Stored, { result: 'Stored' }>,
+): Promise<Answer> {
+  if (stored.result === 'Twin') return tellTwin(deps, upload, stored.transactionId);
+  if (stored.result === 'CountExceeded') {
+    return refuseCount(upload.resolved.contract.offlineLimits.maxCount);
+  }
+  const { key, fingerprint } = upload;
+  const known = await replaySale(deps, key, fingerprint, { ignoreRunning: true });
+  return known ?? refuse('concurrent_modification', 'The identifier was in use a moment ago.');
+}
+
+/** The number was uploaded before: the same sale is told as it stands, another one is refused. */
+async function tellTwin(
+  deps: PaymentsDeps,
+  { organizationId, fingerprint }: Upload,
+  transactionId: string,
+): Promise<Answer> {
+  const loaded = await deps.store.findById(organizationId, transactionId);
+  if (loaded === undefined) throw new Error('an uploaded sale has vanished');
+  const names = differentSales(factsOf(loaded).request, fingerprint);
+  if (names.length === 0) return { loaded, replayed: true };
+  const { clientTransactionId, state } = loaded.row;
+  return refuse('offline_sequence_reused', 'The terminal has used this number before.', {
+    errors: names.map((name) => ({
+      pointer: `/${name}`,
+      code: 'offline_sequence_reused',
+      detail: 'Differs from the sale that has this number.',
+    })),
+    extensions: { transaction: { transactionId, clientTransactionId, state } },
+  });
+}
+
+/** The intent of a sale that nobody is asked about yet. */
+function storedOf(intent: Intent): Intent {
+  const { row, events, operations } = intent.loaded;
+  const [first] = events;
+  if (first === undefined) throw new Error('an intent without its event');
+  const data = { ...first.data, state: 'Stored', changes: { phase: 'Stored' } } as const;
+  return {
+    ...intent,
+    loaded: {
+      row: { ...row, state: 'Stored', position: { ...row.position, phase: 'Stored' } },
+      events: [{ ...first, type: 'transaction.stored', data }],
+      operations,
+    },
+  };
+}
+
+async function newUpload(
+  deps: PaymentsDeps,
+  { organizationId, request, resolved, card }: Upload,
+  counter: Counter,
+  { loaded, facts }: Intent,
+): Promise<NewUpload> {
+  const { row, events } = loaded;
+  const [event] = events;
+  if (event === undefined) throw new Error('an intent without its event');
+  const payload = { transactionId: row.transactionId };
+  const now = deps.clock.now();
+  const { chipData } = card;
+  return {
+    ...counter,
+    row,
+    event,
+    sequence: request.offlineData.terminalSequence,
+    authorizedAt: madeAt(request.offlineData),
+    chipData:
+      chipData === undefined
+        ? undefined
+        : await deps.vault.seal(organizationId, row.transactionId, Buffer.from(chipData)),
+    maxCount: resolved.contract.offlineLimits.maxCount,
+    outboxId: deps.ids.uuid(),
+    job: { organizationId, kind: offlineJob, payload, dueAt: now, lane: facts.linkId },
+    gapId: deps.ids.uuid(),
+    gapJob: { organizationId, kind: gapJob, payload, dueAt: now + gapSettleMs },
+  };
+}

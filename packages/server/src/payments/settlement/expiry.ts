@@ -1,0 +1,77 @@
+// Lets holds lapse whose time is over: in small steps, each guarded, found by an index of open holds.
+import type { PaymentsDeps } from '../deps.ts';
+import type { LoadedTransaction } from '../model.ts';
+import { isShared, openAmount } from '../state.ts';
+import { changeOf, type Step } from '../step.ts';
+import type { TransactionKey } from '../store.ts';
+
+const sweepEveryMs = 2000;
+/** Few at a time: nobody waits for it, and sales do not feel it. */
+const sweepMax = 50;
+
+export type Expiry = { start(): void; sweep(): Promise<number>; stop(): Promise<void> };
+
+/**
+ * What lapses: a sale of which nothing was captured has expired; else the rest is given back. None
+ * where part of it awaits an answer, which decides first. Nothing is sent: the issuer lets a hold
+ * go by itself.
+ */
+export function expiredStep({ row }: LoadedTransaction, at: number): Step | undefined {
+  const { position } = row;
+  const open = openAmount(position);
+  if (position.phase !== 'Approved' || open === 0 || isShared(position)) return undefined;
+  return {
+    at,
+    type: 'transaction.expired',
+    changes: position.captured === 0 ? { phase: 'Expired' } : { cancelled: open },
+    data: { amount: open },
+  };
+}
+
+async function expire(deps: PaymentsDeps, key: TransactionKey): Promise<boolean> {
+  const loaded = await deps.store.findById(key.organizationId, key.transactionId);
+  const step = loaded === undefined ? undefined : expiredStep(loaded, deps.clock.now());
+  if (loaded === undefined || step === undefined) return false;
+  // Whoever was faster has captured or cancelled it, or did the same.
+  const done = await deps.store.commit(changeOf(loaded.row, step));
+  if (done) deps.running.changed(key.transactionId);
+  return done;
+}
+
+/** @example const expiry = createExpiry(deps); expiry.start(); */
+export function createExpiry(deps: PaymentsDeps): Expiry {
+  let timer: NodeJS.Timeout | undefined;
+  let sweeping: Promise<number> | undefined;
+
+  async function sweepAll(): Promise<number> {
+    let expired = 0;
+    for (;;) {
+      const keys = await deps.store.lapsedHolds(deps.clock.now(), sweepMax);
+      const done = await Promise.all(keys.map((key) => expire(deps, key)));
+      const count = done.filter(Boolean).length;
+      expired += count;
+      // What could not lapse now would be found again at once.
+      if (keys.length < sweepMax || count === 0 || deps.running.isStopping()) return expired;
+    }
+  }
+
+  function sweep(): Promise<number> {
+    sweeping ??= sweepAll().finally(() => {
+      sweeping = undefined;
+    });
+    return sweeping;
+  }
+
+  return {
+    sweep,
+    start() {
+      timer = setInterval(() => {
+        sweep().catch((error: unknown) => deps.log.warn({ err: error }, 'holds did not lapse'));
+      }, sweepEveryMs);
+    },
+    async stop() {
+      clearInterval(timer);
+      await sweeping?.catch(() => 0);
+    },
+  };
+}

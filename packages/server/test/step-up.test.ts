@@ -1,0 +1,187 @@
+// From a tap that was not enough to PIN or chip, and the chip that declines at last.
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import { chipData, tlv } from './chip-data.ts';
+import type { Answer } from './client.ts';
+import { assertAgreement } from './invariants.ts';
+import { keyedSale, type Scene, type Shop, scene } from './scene.ts';
+
+const base = '/payment/v1/transactions';
+/** The host answers 65 to it: too many taps. */
+const tooManyTaps = 9065;
+const amountOf = (amount: number) => ({ '9F02': String(amount).padStart(12, '0') });
+const pan = '5413330089010012';
+
+function call(on: Scene, path: string, body: unknown, shop: Shop = on.shop): Promise<Answer> {
+  return on.client.call('POST', base + path, { token: shop.token, body });
+}
+
+const chip = (entryMode: string, amount: number, members: Record<string, unknown> = {}) =>
+  keyedSale({
+    entryMode,
+    amount,
+    instrument: { emvData: chipData(pan, amountOf(amount)) },
+    ...members,
+  });
+
+describe('step-up', () => {
+  let on: Scene;
+  let declined: { transactionId: string; clientTransactionId: string };
+  const deviceId = () => on.shop.deviceIds[0];
+
+  async function tap(amount = tooManyTaps) {
+    const { body, text } = await call(
+      on,
+      '/process',
+      chip('ContactlessChip', amount, { deviceId: deviceId() }),
+    );
+    assert.equal(body.state, 'Declined', text);
+    return body;
+  }
+
+  before(async () => {
+    on = await scene();
+    declined = await tap();
+  });
+
+  const insert = (members: Record<string, unknown> = {}) =>
+    chip('ContactChip', tooManyTaps, {
+      deviceId: deviceId(),
+      stepUpOf: declined.transactionId,
+      ...members,
+    });
+
+  test('a tap that the issuer wants inserted says so', async () => {
+    const sale = await tap();
+    assert.equal(sale.terminalAction, 'UseChip');
+    assert.equal(sale.response.reason, 'PinOrChipRequired');
+    const inserted = await call(on, '/process', chip('ContactChip', tooManyTaps));
+    assert.equal(inserted.body.response.reason, 'ExceedsCountLimit');
+    assert.equal(inserted.body.terminalAction, 'Decline', 'there is no other reader left');
+    const typed = await call(on, '/process', keyedSale({ amount: 9055 }));
+    assert.equal(typed.body.terminalAction, 'Decline', 'nobody can enter a PIN');
+  });
+
+  test('what differs from the declined sale is refused, and leaves it free', async () => {
+    const approved = await call(
+      on,
+      '/process',
+      chip('ContactlessChip', 1234, { deviceId: deviceId() }),
+    );
+    const refused: [Record<string, unknown>, string][] = [
+      [insert({ deviceId: on.shop.deviceIds[1] }), 'step_up_invalid'],
+      [insert({ deviceId: undefined }), 'step_up_invalid'],
+      [
+        chip('ContactChip', 9066, { deviceId: deviceId(), stepUpOf: declined.transactionId }),
+        'step_up_invalid',
+      ],
+      [insert({ currency: 'USD', instrument: usd() }), 'step_up_invalid'],
+      [
+        chip('ContactlessChip', tooManyTaps, {
+          deviceId: deviceId(),
+          stepUpOf: declined.transactionId,
+        }),
+        'step_up_invalid',
+      ],
+      [
+        chip('ContactChip', 1234, { deviceId: deviceId(), stepUpOf: approved.body.transactionId }),
+        'step_up_invalid',
+      ],
+      [insert({ stepUpOf: 'never-heard-of' }), 'transaction_not_found'],
+    ];
+    for (const [body, code] of refused) {
+      const answer = await call(on, '/process', body);
+      assert.equal(answer.body.code, code, answer.text);
+    }
+    const theirs = await call(
+      on,
+      '/process',
+      { ...insert(), deviceId: on.otherShop.deviceIds[0] },
+      on.otherShop,
+    );
+    assert.equal(theirs.status, 404, theirs.text);
+  });
+
+  const usd = () => ({
+    emvData: chipData(pan, { ...amountOf(tooManyTaps), '5F2A': '0840' }),
+  });
+
+  test('the second sale names the first, by either identifier, and only one does', async () => {
+    const body = insert({ stepUpOf: declined.clientTransactionId });
+    const first = await call(on, '/process', body);
+    assert.equal(first.status, 200, first.text);
+    assert.equal(first.body.stepUpOf, declined.transactionId);
+    const replay = await call(on, '/process', body);
+    assert.equal(replay.body.transactionId, first.body.transactionId);
+    const second = await call(on, '/process', insert());
+    assert.equal(second.status, 422);
+    assert.equal(second.body.code, 'step_up_invalid');
+  });
+
+  test('and the books agree with the host', async () => {
+    await assertAgreement(on);
+  });
+});
+
+describe('a chip that declines after the approval', () => {
+  let on: Scene;
+  before(async () => {
+    on = await scene();
+  });
+
+  const approvedSale = async (members: Record<string, unknown> = {}) => {
+    const body = chip('ContactChip', 1234, { captureMode: 'Deferred', ...members });
+    const { body: sale, text } = await call(on, '/process', body);
+    assert.equal(sale.state, 'Authorized', text);
+    return sale;
+  };
+
+  const declines = (emvData: string, members: Record<string, unknown> = {}) => ({
+    cancelReason: 'Technical',
+    reversalReason: 'ChipDeclined',
+    emvData,
+    ...members,
+  });
+
+  test('reverses the sale, with what the chip said', async () => {
+    for (const emvData of [
+      chipData(pan, { '9F27': '00' }),
+      tlv({ '9F26': '1122334455667788', '9F27': '00', '9F36': '0002', '95': '0000008000' }),
+    ]) {
+      const sale = await approvedSale();
+      const answer = await call(on, `/${sale.transactionId}/cancel`, declines(emvData));
+      assert.equal(answer.body.state, 'Reversed', answer.text);
+      assert.equal(answer.body.terminalAction, 'Decline');
+      assert.equal(answer.body.operation.reversalReason, 'ChipDeclined');
+      assert.ok(!answer.text.includes(pan));
+    }
+  });
+
+  test('the data of another card, an approval of the chip and nonsense are refused', async () => {
+    const sale = await approvedSale();
+    const path = `/${sale.transactionId}/cancel`;
+    const aac = { '9F27': '00' };
+    const good = chipData(pan, aac);
+    const cases: [Record<string, unknown>, string][] = [
+      [declines(chipData('4111111111111111', aac)), 'emv_data_mismatch'],
+      [declines(tlv({ '5A': '4111111111111111', ...aac })), 'emv_data_mismatch'],
+      [declines(chipData(pan, { '9F27': '40' })), 'emv_data_mismatch'],
+      [declines('9F27'), 'emv_data_invalid'],
+      [declines(good, { cancelReason: 'Functional' }), 'field_invalid'],
+    ];
+    for (const [body, code] of cases) {
+      const answer = await call(on, path, body);
+      assert.equal(answer.status, 422, answer.text);
+      assert.equal(answer.body.code, code, answer.text);
+    }
+    const typed = await call(on, '/process', keyedSale({ captureMode: 'Deferred' }));
+    const none = await call(on, `/${typed.body.transactionId}/cancel`, declines(good));
+    assert.equal(none.body.code, 'field_invalid', none.text);
+    const reversed = await call(on, path, declines(good));
+    assert.equal(reversed.body.state, 'Reversed', reversed.text);
+  });
+
+  test('and the books agree with the host', async () => {
+    await assertAgreement(on);
+  });
+});
