@@ -1,5 +1,7 @@
-// `npm run bench -- sales`, `-- status`, `-- tokens` and `-- estate`: how fast the platform is on this machine, and what it costs.
+// `npm run bench -- sales`, `-- status`, `-- tokens`, `-- estate` and `-- captureall`: how fast the platform is on this machine, and what it costs.
 import { randomInt } from 'node:crypto';
+import { benchCaptureAll } from './bench/capture-all.ts';
+import { captureAllTargets, reportCaptureAll } from './bench/capture-all-report.ts';
 import { createClosers } from './bench/closers.ts';
 import { benchEstate } from './bench/estate.ts';
 import { estateTargets, reportEstate } from './bench/estate-report.ts';
@@ -24,6 +26,7 @@ function printJson(figures: object, options: BenchOptions, machine: Machine): vo
     tokens: tokenTargets,
     manyRealms: manyRealmsTarget,
     estate: estateTargets,
+    captureAll: captureAllTargets,
   };
   process.stdout.write(`${JSON.stringify({ options, machine, targets: all, figures })}\n`);
 }
@@ -50,6 +53,10 @@ async function run(options: BenchOptions): Promise<void> {
       const figures = await benchEstate(closers, options, say);
       if (options.json) printJson(figures, options, machine);
       else process.stdout.write(`\n${reportEstate(figures, options, machine)}`);
+    } else if (options.name === 'captureall') {
+      const figures = await benchCaptureAll(closers, options, say);
+      if (options.json) printJson(figures, options, machine);
+      else process.stdout.write(`\n${reportCaptureAll(figures, options, machine)}`);
     } else {
       const figures = await benchStatus(closers, options, say);
       if (options.json) printJson(figures, options, machine);

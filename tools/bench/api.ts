@@ -8,37 +8,47 @@ export type Api = {
     path: string,
     message: { text: string; 'content-type': string; authorization?: string },
   ): Promise<{ status: number; text: string }>;
+  get(path: string, authorization: string): Promise<{ status: number; text: string }>;
 };
 
+type Message = { text?: string; [header: string]: string | undefined };
+
 export function createApi(server: ServerProcess, ca: string): Api {
+  function ask(
+    method: 'GET' | 'POST',
+    path: string,
+    { text, ...headers }: Message,
+  ): Promise<{ status: number; text: string }> {
+    return new Promise((resolve, reject) => {
+      const asked = request({
+        host: '127.0.0.1',
+        servername: 'localhost',
+        port: server.port,
+        ca,
+        method,
+        path,
+        agent: false,
+        headers: {
+          host: server.authority,
+          ...(text === undefined ? {} : { 'content-length': Buffer.byteLength(text) }),
+          ...headers,
+        },
+      });
+      asked.on('error', reject);
+      asked.on('response', (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('error', reject);
+        response.on('end', () => {
+          const answer = Buffer.concat(chunks).toString();
+          resolve({ status: response.statusCode ?? 0, text: answer });
+        });
+      });
+      asked.end(text);
+    });
+  }
   return {
-    post: (path, { text, ...headers }) =>
-      new Promise((resolve, reject) => {
-        const asked = request({
-          host: '127.0.0.1',
-          servername: 'localhost',
-          port: server.port,
-          ca,
-          method: 'POST',
-          path,
-          agent: false,
-          headers: {
-            host: server.authority,
-            'content-length': Buffer.byteLength(text),
-            ...headers,
-          },
-        });
-        asked.on('error', reject);
-        asked.on('response', (response) => {
-          const chunks: Buffer[] = [];
-          response.on('data', (chunk: Buffer) => chunks.push(chunk));
-          response.on('error', reject);
-          response.on('end', () => {
-            const answer = Buffer.concat(chunks).toString();
-            resolve({ status: response.statusCode ?? 0, text: answer });
-          });
-        });
-        asked.end(text);
-      }),
+    post: (path, message) => ask('POST', path, message),
+    get: (path, authorization) => ask('GET', path, { authorization }),
   };
 }

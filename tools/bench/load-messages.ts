@@ -3,7 +3,8 @@ import type { Target } from './exchange.ts';
 import type { StepResult } from './open-load.ts';
 import type { Till } from './requests.ts';
 
-export type LoadKind = 'sales' | 'reads';
+/** `holds` are sales that are captured later. */
+export type LoadKind = 'sales' | 'holds' | 'reads';
 
 export type ToLoad =
   | {

@@ -36,8 +36,8 @@ function createGenerator(options: Extract<ToLoad, { type: 'open' }>, exchange: E
     return bytes.toString('latin1', start, start + uuidLength);
   }
 
-  function sale(using: RequestWriter) {
-    const { text, till, clientTransactionId } = using.sale();
+  function sale(using: RequestWriter, kind: 'sales' | 'holds') {
+    const { text, till, clientTransactionId } = using.sale(kind);
     return {
       text,
       judge(answer: HttpAnswer) {
@@ -75,7 +75,7 @@ function createGenerator(options: Extract<ToLoad, { type: 'open' }>, exchange: E
         ratePerSecond,
         seconds,
         random,
-        request: () => (kind === 'sales' ? sale(using) : read(using)),
+        request: () => (kind === 'reads' ? read(using) : sale(using, kind)),
         onWindow: (at, answered) => tell({ type: 'window', at, answered }),
       });
     },

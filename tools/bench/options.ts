@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util';
 import { type PartName, partNames } from './token-parts.ts';
 
-const benchNames = ['sales', 'status', 'tokens', 'estate'] as const;
+const benchNames = ['sales', 'status', 'tokens', 'estate', 'captureall'] as const;
 export type BenchName = (typeof benchNames)[number];
 
 export type BenchOptions = {
@@ -28,6 +28,8 @@ export type BenchOptions = {
   devices: number;
   organizations: number;
   rate: number;
+  /** Authorised sales of a capture of all. */
+  items: number;
   seed: number;
   starts: boolean;
   profile: boolean;
@@ -41,6 +43,7 @@ export const usage = `npm run bench -- sales [options]     sales, against the ba
 npm run bench -- status [options]    reads of finished transactions, against the sales of the same run
 npm run bench -- tokens [options]    tokens, against bare Fastify and jose
 npm run bench -- estate [options]    finding and listing devices among a million
+npm run bench -- captureall [options]  capture of 100,000 authorised sales, while others are made
 
   --seconds N       length of each step                              (8)
   --rounds N        searches for the knee, between bare lines;
@@ -57,7 +60,9 @@ npm run bench -- estate [options]    finding and listing devices among a million
   --realms N        realms to give a token each, for the memory      (2000; 0: leave out)
   --devices N       devices of the estate                            (1000000)
   --organisations N organisations that they belong to                (2000)
-  --rate N          questions a second to the estate                 (200)
+  --rate N          questions a second to the estate; sales a second
+                    beside a capture of all                          (200)
+  --items N         authorised sales of a capture of all             (100000)
   --no-starts       leave out the times of a first and second start
   --profile         profile the server during the 70 % step, while
                     it gives the first kind of tokens, or during
@@ -84,6 +89,7 @@ const options = {
   devices: { type: 'string' },
   organisations: { type: 'string' },
   rate: { type: 'string' },
+  items: { type: 'string' },
   seed: { type: 'string' },
   'no-starts': { type: 'boolean' },
   profile: { type: 'boolean' },
@@ -106,6 +112,7 @@ const numbers = {
   devices: { standard: 1_000_000, least: 100, most: 20_000_000 },
   organisations: { standard: 2000, least: 1, most: 9999 },
   rate: { standard: 200, least: 1, most: 100_000 },
+  items: { standard: 100_000, least: 100, most: 10_000_000 },
 } as const;
 
 const seedsMost = 2 ** 31;
@@ -167,6 +174,7 @@ export function readOptions(args: string[], newSeed: number): BenchOptions | und
     devices: number('devices'),
     organizations: number('organisations'),
     rate: number('rate'),
+    items: number('items'),
     seed: values.seed === undefined ? newSeed : whole('seed', values.seed, 0, seedsMost),
     starts: values['no-starts'] !== true,
     profile: values.profile === true,

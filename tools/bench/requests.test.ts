@@ -32,6 +32,13 @@ test('a sale is whole HTTP, its length is right, its device belongs to its token
   assert.deepEqual([...modes].sort(), ['ContactChip', 'ContactlessChip', 'Keyed']);
 });
 
+test('a hold is a sale that is captured later', () => {
+  const { text } = writer(3).sale('holds');
+  const [head = '', body = ''] = text.split('\r\n\r\n');
+  assert.equal(Number(/Content-Length: (\d+)/.exec(head)?.[1]), Buffer.byteLength(body));
+  assert.equal(JSON.parse(body).captureMode, 'Deferred');
+});
+
 test('a read names the transaction and ends its head', () => {
   const text = writer(2).read(1, 'abc');
   assert.match(text, /^GET \/payment\/v1\/transactions\/abc HTTP\/1\.1\r\n/);

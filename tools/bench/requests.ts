@@ -36,7 +36,8 @@ function pick<Item>(items: readonly Item[], random: () => number): Item {
 }
 
 export type RequestWriter = {
-  sale(): SaleOrder;
+  /** `holds` are captured later. */
+  sale(kind?: 'sales' | 'holds'): SaleOrder;
   read(till: number, identifier: string): string;
 };
 
@@ -57,11 +58,15 @@ export function createRequestWriter(options: {
   const headers = tills.map(
     ({ token }) => `Host: ${options.authority}\r\nAuthorization: Bearer ${token}\r\n`,
   );
-  const start = '{"clientTransactionId":"';
+  const starts = {
+    sales: '{"clientTransactionId":"',
+    holds: '{"captureMode":"Deferred","clientTransactionId":"',
+  };
   const end = '"}';
   const identifiers = 72;
   return {
-    sale() {
+    sale(kind = 'sales') {
+      const start = starts[kind];
       const till = Math.floor(random() * tills.length);
       const rest = pick(rests, random);
       const deviceId = pick(tills[till]?.deviceIds ?? [], random);

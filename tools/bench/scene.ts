@@ -44,10 +44,13 @@ export type Scene = {
   organization: BenchOrganization;
   server: ServerProcess;
   load: LoadClient;
+  api: Api;
+  /** The tokens of the merchants, by their identifiers. */
+  tokens: ReadonlyMap<string, string>;
   bare: BareLine;
   memory: Memory;
-  /** Fetches new tokens for the load; they are good for an hour. */
-  renewTokens(): Promise<void>;
+  /** Fetches new tokens for the load, of so many merchants; they are good for an hour. */
+  renewTokens(merchants?: number): Promise<void>;
   /** Refunds the first so many sales. */
   refundSome(count: number): Promise<void>;
 };
@@ -57,6 +60,8 @@ export type SceneOptions = {
   connections: number;
   cards: number;
   seed: number;
+  /** Entries of the simulator's ledger that it holds in memory, where they are many. */
+  recentEntries?: number;
   /** The server gets a profiler that a signal starts and ends. */
   profile: boolean;
   keep: boolean;
@@ -98,9 +103,11 @@ export function bareDatabaseUrl(url: string): string {
 async function startSimulator(
   closers: Closers,
   folder: string,
+  recentEntries?: number,
 ): Promise<{ pid: number; port: number }> {
   const data = join(folder, 'acquirer');
   const args = [simulatorScript, 'serve', '--data', data, '--host', '127.0.0.1', '--port', '0'];
+  if (recentEntries !== undefined) args.push('--segment', String(recentEntries));
   const child = closers.spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const port = await new Promise<number>((resolve, reject) => {
     const limit = setTimeout(() => reject(new Error('no acquirer simulator')), simulatorLimitMs);
@@ -172,7 +179,7 @@ export async function openScene(closers: Closers, options: SceneOptions): Promis
     ...databaseSettings,
     ...(options.profile ? statementCostSettings : {}),
   });
-  const simulator = await startSimulator(closers, folder);
+  const simulator = await startSimulator(closers, folder, options.recentEntries);
   const dataDir = join(folder, 'platform');
   mkdirSync(dataDir);
   const log = createLog({ logLevel: 'error', instanceName: 'bench' }, process.stderr);
@@ -205,8 +212,9 @@ export async function openScene(closers: Closers, options: SceneOptions): Promis
   );
   const api = createApi(server, ca);
   const tokens = new Map<string, string>();
-  async function renewTokens(): Promise<void> {
-    const tills = organization.merchants.map(async ({ merchantId, credentials, deviceIds }) => {
+  async function renewTokens(merchants = organization.merchants.length): Promise<void> {
+    const some = organization.merchants.slice(0, merchants);
+    const tills = some.map(async ({ merchantId, credentials, deviceIds }) => {
       const token = await fetchToken(api, organization.realm, credentials);
       tokens.set(merchantId, token);
       return { token, deviceIds };
@@ -217,7 +225,8 @@ export async function openScene(closers: Closers, options: SceneOptions): Promis
   const bare = await startBareLine(closers, bareDatabaseUrl(postgres.url));
   const memory = watchMemory(closers, server.pid);
   const refundSome = (count: number) => refund({ database, api, tokens, organization, count });
-  return { folder, database, organization, server, load, bare, memory, renewTokens, refundSome };
+  const own = { folder, database, organization, server, load, api, tokens, bare, memory };
+  return { ...own, renewTokens, refundSome };
 }
 
 export function profileOf(folder: string): string {

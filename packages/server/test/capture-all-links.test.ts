@@ -19,6 +19,16 @@ async function sell(on: Scene): Promise<string[]> {
   return Promise.all(sales);
 }
 
+/** Waits until so many links of the organisation can be reached. */
+function linksOpen(on: Scene, count: number): Promise<true> {
+  return until(async () => {
+    const path = '/payment/v1/acquirer-links';
+    const { body } = await on.client.call('GET', path, { token: on.acquirerToken });
+    const open = body.items.filter(({ available }: { available: boolean }) => available);
+    return open.length === count || undefined;
+  }, `${count} open links`);
+}
+
 /** From now on the shop sells over another link: the contract of the first one is switched off. */
 async function moveTo(on: Scene, port: number): Promise<void> {
   const { house, shop, organizationId, client, acquirerToken } = on;
@@ -47,13 +57,7 @@ async function moveTo(on: Scene, port: number): Promise<void> {
     },
   });
   assert.equal(made.status, 201, made.text);
-  await until(async () => {
-    const { body } = await client.call('GET', `${base}/technical/isAvailable`, {
-      token: shop.token,
-    });
-    const open = body.links.filter(({ available }: { available: boolean }) => available);
-    return open.length === 2 ? true : undefined;
-  }, 'both links');
+  await linksOpen(on, 2);
 }
 
 test('an acquirer that is down puts off its own items, and nobody else’s', async (t) => {
@@ -65,12 +69,7 @@ test('an acquirer that is down puts off its own items, and nobody else’s', asy
   await moveTo(on, host.port);
   const second = await sell(on);
   await tap.close();
-  await until(async () => {
-    const { body } = await on.client.call('GET', `${base}/technical/isAvailable`, {
-      token: on.shop.token,
-    });
-    return body.links.some(({ available }: { available: boolean }) => !available) || undefined;
-  }, 'the link to be down');
+  await linksOpen(on, 1);
 
   const batch = await on.client.call('POST', `${base}/captureall`, {
     token: on.shop.token,
