@@ -42,6 +42,10 @@ const targets = {
   ledger: { script: 'tools/ledger.ts', does: "print the acquirer simulator's ledger" },
   operator: { script: 'tools/operator.ts', does: 'make the first operator of an empty platform' },
   realm: { script: 'tools/realm.ts', does: 'list and replace the signing keys of a user domain' },
+  'hsm-keys': {
+    script: 'tools/hsm-keys.ts',
+    does: 'bring keys into the software HSM by components',
+  },
   vault: { script: 'tools/vault.ts', does: 'list and replace the keys of stored cards' },
 };
 

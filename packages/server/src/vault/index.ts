@@ -2,6 +2,7 @@
 export { type Access, listAccesses } from './accesses.ts';
 export { createHsm } from './hsm/create.ts';
 export { type DemoKeyName, type DemoKeys, demoKeys } from './hsm/demo-keys.ts';
+export { createKeyCeremony, type KeyCeremony } from './hsm/key-ceremony.ts';
 export {
   type DataRequest,
   type DukptScheme,

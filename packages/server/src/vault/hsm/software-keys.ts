@@ -112,10 +112,12 @@ export const storedEntries = (file: string): readonly KeyEntry[] =>
   existsSync(file) ? loadKeyTable(file).entries : [];
 
 /** Renamed into place: a killed command leaves the old file or the new one. */
-export function storeEntries(file: string, entries: readonly KeyEntry[]): void {
+export function writeWhole(file: string, text: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o711 });
   const draft = `${file}.${process.pid}.new`;
-  const text = `${JSON.stringify({ keys: entries }, undefined, 2)}\n`;
   writeFileSync(draft, text, { mode: 0o600, flush: true });
   renameSync(draft, file);
 }
+
+export const storeEntries = (file: string, entries: readonly KeyEntry[]): void =>
+  writeWhole(file, `${JSON.stringify({ keys: entries }, undefined, 2)}\n`);

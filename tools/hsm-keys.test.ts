@@ -1,0 +1,168 @@
+// Two people bring a key: what they see, what is kept, and what one of them alone cannot do.
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { keyCheckValue } from '../packages/pin/src/index.ts';
+import {
+  createLog,
+  createMetrics,
+  readSettings,
+  systemClock,
+} from '../packages/server/src/platform/index.ts';
+import { createHsm } from '../packages/server/src/vault/index.ts';
+import { runHsmKeys } from './hsm-keys/run.ts';
+
+const dataDir = mkdtempSync(join(tmpdir(), 'switchyard-hsm-keys-'));
+after(() => rmSync(dataDir, { recursive: true, force: true }));
+
+const env = { SWITCHYARD_ENVIRONMENT: 'demo', SWITCHYARD_DATA_DIR: dataDir };
+const key = Buffer.from('0123456789ABCDEFFEDCBA9876543210', 'hex');
+const first = Buffer.from('89B0B5BC4C8F3E1CA1B2C3D4E5F60798', 'hex');
+const second = Buffer.from(key.map((byte, at) => byte ^ (first[at] ?? 0)));
+const hex = (data: Buffer) => data.toString('hex').toUpperCase();
+const passphrases: Record<string, string> = {
+  alice: 'a long passphrase of alice',
+  bob: 'and another one, of bob',
+};
+
+async function run(line: string, answers: readonly string[] = [], variables: object = env) {
+  const said: string[] = [];
+  const rest = [...answers];
+  const code = await runHsmKeys(line.split(' '), variables as typeof env, {
+    ask: async (_question, hidden) => {
+      assert.ok(hidden);
+      return rest.shift() ?? '';
+    },
+    print: (text) => void said.push(text),
+    warn: (text) => void said.push(text),
+    close: () => {},
+  });
+  const all = said.join('');
+  for (const secret of [key, first, second]) assert.ok(!all.toUpperCase().includes(hex(secret)));
+  for (const passphrase of Object.values(passphrases)) assert.ok(!all.includes(passphrase));
+  return { code, said: all };
+}
+
+const component = (name: string, custodian: string, part: string, more = '', kind = 'ZonePin') =>
+  run(`component ${name} --custodian ${custodian} --usage ${kind} --algorithm Tdes${more}`, [
+    passphrases[custodian] ?? '',
+    part,
+  ]);
+
+describe('npm run hsm-keys', () => {
+  it('makes a key of the components of two people, and shows check values alone', async () => {
+    for (const name of ['alice', 'bob']) {
+      const passphrase = passphrases[name] ?? '';
+      const { code, said } = await run(`custodian ${name}`, [passphrase, passphrase]);
+      assert.equal(code, 0, said);
+    }
+    const one = await component('zpk-north', 'alice', hex(first));
+    assert.deepEqual(one, {
+      code: 0,
+      said: `component 1 of 2: check value ${keyCheckValue(first, 'Tdes')}\n`,
+    });
+    assert.match((await run('list')).said, /zpk-north +ZonePin +Tdes +1 of 2/);
+    // The same person is not two.
+    const again = await component('zpk-north', 'alice', hex(second));
+    assert.equal(again.code, 1);
+    assert.match(again.said, /another person brings the next/);
+    const kind = await component('zpk-north', 'bob', hex(second), '', 'Mac');
+    assert.match(kind.said, /was for another kind of key/);
+    const two = await component('zpk-north', 'bob', hex(second).match(/.{4}/g)?.join(' ') ?? '');
+    assert.equal(two.code, 0);
+    assert.match(
+      two.said,
+      /component 2 of 2: check value [0-9A-F]{6}\nzpk-north is made: check value 08D7B4\n/,
+    );
+    assert.match((await run('list')).said, /zpk-north +ZonePin +Tdes +08D7B4\n/);
+  });
+
+  it('leaves a key that the platform finds at its next start, sealed', async () => {
+    const settings = readSettings({ ...env, SWITCHYARD_LOG_LEVEL: 'silent' });
+    const metrics = createMetrics();
+    const hsm = createHsm({ settings, log: createLog(settings), metrics, clock: systemClock });
+    await hsm.start();
+    assert.deepEqual(await hsm.checkKey('zpk-north'), {
+      checkValue: '08D7B4',
+      usage: 'ZonePin',
+      algorithm: 'Tdes',
+    });
+    await hsm.close();
+    for (const file of readdirSync(join(dataDir, 'hsm'))) {
+      const text = readFileSync(join(dataDir, 'hsm', file), 'utf8');
+      for (const secret of [key, first, second]) {
+        assert.ok(!text.toUpperCase().includes(hex(secret)));
+        assert.ok(!text.includes(secret.toString('base64').replace(/=+$/, '')));
+      }
+    }
+  });
+
+  it('throws components away whose key is not the one of the papers', async () => {
+    const told = ' --check-value 000000';
+    await component('mac-north', 'alice', hex(first), told, 'Mac');
+    const { code, said } = await component('mac-north', 'bob', hex(second), told, 'Mac');
+    assert.equal(code, 1);
+    assert.match(said, /has the check value 08D7B4, which the papers do not say/);
+    assert.doesNotMatch((await run('list')).said, /mac-north/);
+    await component('weak', 'alice', hex(first));
+    const half = Buffer.concat([second.subarray(0, 8), second.subarray(8)]);
+    for (let at = 0; at < 8; at += 1)
+      half[at + 8] = (first[at] ?? 0) ^ (half[at] ?? 0) ^ (first[at + 8] ?? 0);
+    assert.match((await component('weak', 'bob', hex(half))).said, /halves of the key are equal/);
+  });
+
+  it('refuses strangers, wrong passphrases and components that say nothing', async () => {
+    const line = 'component zpk-south --custodian alice --usage ZonePin --algorithm Tdes';
+    const wrong = await run(line, ['another passphrase', hex(first)]);
+    assert.match(wrong.said, /no such custodian, or another passphrase/);
+    const stranger = await run(line.replace('alice', 'eve'), ['another passphrase', hex(first)]);
+    assert.equal(stranger.said, wrong.said);
+    for (const [part, message] of [
+      ['00'.repeat(16), /not a random component/],
+      ['0011', /as long as a key/],
+      ['xyz', /hexadecimal digits/],
+    ] as const) {
+      assert.match((await component('zpk-south', 'alice', part)).said, message);
+    }
+    assert.match(
+      (await component('zpk-north', 'alice', hex(first))).said,
+      /there is a key zpk-north/,
+    );
+    assert.match(
+      (await component('demo-zpk', 'alice', hex(first))).said,
+      /there is a key demo-zpk/,
+    );
+    const short = await run('custodian carol', ['short', 'short']);
+    assert.match(short.said, /12 characters at least/);
+    const twice = await run('custodian alice', ['a passphrase once', 'a passphrase once']);
+    assert.match(twice.said, /there is a custodian alice/);
+    assert.match(
+      (await run('custodian dave', ['a passphrase once', 'another'])).said,
+      /the two differ/,
+    );
+  });
+
+  it('forgets keys, and says what it does not understand', async () => {
+    assert.equal((await run('remove zpk-north')).code, 0);
+    assert.match((await run('remove zpk-north')).said, /there is no key zpk-north/);
+    assert.equal((await run('list')).said, '');
+    assert.deepEqual(JSON.parse((await run('list --json')).said), { keys: [], pending: [] });
+    for (const line of [
+      '',
+      'custodian',
+      'component a --usage X',
+      'list more',
+      'sing',
+      'list --loud',
+    ]) {
+      assert.equal((await run(line)).code, 2, line);
+    }
+    assert.equal((await run('--help')).code, 0);
+    const aws = { ...env, SWITCHYARD_HSM: 'none' };
+    const elsewhere = await run('list', [], aws);
+    assert.equal(elsewhere.code, 1);
+    assert.match(elsewhere.said, /its keys go into the module/);
+  });
+});

@@ -1,0 +1,185 @@
+// What `npm run hsm-keys` does with its arguments: custodians, components, the list, an end.
+import { parseArgs } from 'node:util';
+import type { Terminal } from './terminal.ts';
+
+const exitCodes = { done: 0, failed: 1, wrongUsage: 2 };
+
+const usage = `npm run hsm-keys -- custodian NAME
+    Takes in somebody who brings components, by a passphrase of 12 characters or more.
+
+npm run hsm-keys -- component KEY --custodian NAME --usage USAGE --algorithm Tdes|Aes
+                    [--of N] [--devices BEGINNING,…] [--check-value DIGITS]
+    Takes one component of a key, typed without an echo. Each comes from another custodian; with
+    the last one the key is made, sealed, and forgotten. Check values alone are shown.
+    --usage         BaseDerivation, KeyEncryption, TerminalPin, ZonePin or Mac
+    --of            how many components there are              (2)
+    --devices       of a base derivation key: how the serial numbers of its devices begin
+    --check-value   of the whole key: where it is another, all components are thrown away
+
+npm run hsm-keys -- list [--json]
+    Lists keys, and those that wait for a component, by name, purpose and check value.
+
+npm run hsm-keys -- remove KEY
+    Forgets a key, or the components of one that is not whole.
+
+For the software HSM of demo and test: keys of production go into its module (docs/how-to/attach-an-hsm.md).
+Reads the settings of the platform (SWITCHYARD_…), which finds a new key at its next start.
+Exit codes: 0 done, 1 failed, 2 wrong usage.
+`;
+
+class UsageFault extends Error {}
+
+const flags = {
+  custodian: { type: 'string' },
+  usage: { type: 'string' },
+  algorithm: { type: 'string' },
+  of: { type: 'string', default: '2' },
+  devices: { type: 'string', default: '' },
+  'check-value': { type: 'string' },
+  json: { type: 'boolean', default: false },
+  help: { type: 'boolean', short: 'h', default: false },
+} as const;
+
+const usages = ['BaseDerivation', 'KeyEncryption', 'TerminalPin', 'ZonePin', 'Mac'] as const;
+const algorithms = ['Tdes', 'Aes'] as const;
+
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], options: flags, allowPositionals: true });
+  } catch (error) {
+    throw new UsageFault(error instanceof Error ? error.message : String(error));
+  }
+}
+
+type Values = ReturnType<typeof parse>['values'];
+
+function oneOf<const Words extends readonly string[]>(
+  text: string | undefined,
+  words: Words,
+  flag: string,
+): Words[number] {
+  const found = words.find((word) => word === text);
+  if (found === undefined) throw new UsageFault(`--${flag} is one of ${words.join(', ')}`);
+  return found;
+}
+
+function wantedOf(name: string, values: Values) {
+  const of = Number(values.of);
+  if (!/^[2-5]$/.test(values.of)) throw new UsageFault('--of is 2 to 5');
+  return {
+    name,
+    usage: oneOf(values.usage, usages, 'usage'),
+    algorithm: oneOf(values.algorithm, algorithms, 'algorithm'),
+    devices: values.devices === '' ? [] : values.devices.toUpperCase().split(','),
+    of,
+  };
+}
+
+/** Loaded only then: who mistyped a word need not wait for the platform's code. */
+async function ceremonyOf(env: Readonly<Record<string, string | undefined>>) {
+  const { readSettings } = await import('../../packages/server/src/platform/index.ts');
+  const { createKeyCeremony } = await import('../../packages/server/src/vault/index.ts');
+  const { hsm, dataDir } = readSettings(env);
+  if (hsm !== 'software') throw new Error(`SWITCHYARD_HSM is ${hsm}: its keys go into the module`);
+  return createKeyCeremony(dataDir);
+}
+
+type Ceremony = Awaited<ReturnType<typeof ceremonyOf>>;
+
+async function takeCustodian(ceremony: Ceremony, name: string, on: Terminal): Promise<void> {
+  const passphrase = await on.ask(`Passphrase of ${name}`, true);
+  if ((await on.ask('Once more', true)) !== passphrase) throw new Error('the two differ');
+  ceremony.addCustodian(name, passphrase);
+  on.print(`${name} is a custodian.\n`);
+}
+
+async function takeComponent(
+  ceremony: Ceremony,
+  name: string,
+  values: Values,
+  on: Terminal,
+): Promise<void> {
+  const wanted = wantedOf(name, values);
+  const { custodian, 'check-value': checkValue } = values;
+  if (custodian === undefined) throw new UsageFault('--custodian: who brings it?');
+  const passphrase = await on.ask(`Passphrase of ${custodian}`, true);
+  const text = (await on.ask('Component in hexadecimal', true)).replaceAll(' ', '');
+  if (!/^(?:[0-9A-Fa-f]{2})+$/.test(text)) throw new Error('a component is hexadecimal digits');
+  const component = Buffer.from(text, 'hex');
+  const taken = ceremony.addComponent(wanted, {
+    ...{ custodian, passphrase, component },
+    ...(checkValue === undefined ? {} : { checkValue }),
+  });
+  on.print(`component ${taken.entered} of ${taken.of}: check value ${taken.componentCheckValue}\n`);
+  if (taken.checkValue !== undefined) {
+    on.print(`${name} is made: check value ${taken.checkValue}\n`);
+    on.warn('The platform finds it at its next start.\n');
+  }
+}
+
+function printList(ceremony: Ceremony, json: boolean, on: Terminal): void {
+  const { keys, pending } = ceremony.list();
+  const shown = keys.map(({ name, usage: what, algorithm, checkValue, devices }) => ({
+    ...{ name, usage: what, algorithm, checkValue, devices },
+  }));
+  if (json) {
+    on.print(`${JSON.stringify({ keys: shown, pending })}\n`);
+    return;
+  }
+  for (const { name, usage: what, algorithm, checkValue, devices } of shown) {
+    const columns = [name.padEnd(24), what.padEnd(14), algorithm.padEnd(4), checkValue];
+    on.print(`${[...columns, devices.join(' ')].join('  ').trimEnd()}\n`);
+  }
+  for (const { name, usage: what, algorithm, entered, of } of pending) {
+    on.print(
+      `${name.padEnd(24)}  ${what.padEnd(14)}  ${algorithm.padEnd(4)}  ${entered} of ${of}\n`,
+    );
+  }
+}
+
+async function run(
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+  on: Terminal,
+): Promise<void> {
+  const { values, positionals } = parse(args);
+  const [command, name, ...rest] = positionals;
+  if (values.help) {
+    on.print(usage);
+    return;
+  }
+  if (rest.length > 0) throw new UsageFault(`unexpected: ${rest.join(' ')}`);
+  if (command === 'list' && name === undefined) {
+    printList(await ceremonyOf(env), values.json, on);
+    return;
+  }
+  if (command !== 'custodian' && command !== 'component' && command !== 'remove') {
+    throw new UsageFault('custodian, component, list or remove?');
+  }
+  if (name === undefined) throw new UsageFault(`${command}: whose name?`);
+  if (command === 'component') wantedOf(name, values);
+  const ceremony = await ceremonyOf(env);
+  if (command === 'custodian') return takeCustodian(ceremony, name, on);
+  if (command === 'component') return takeComponent(ceremony, name, values, on);
+  ceremony.remove(name);
+  on.print(`${name} is forgotten.\n`);
+}
+
+/** @returns the exit code */
+export async function runHsmKeys(
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+  on: Terminal,
+): Promise<number> {
+  try {
+    await run(args, env, on);
+    return exitCodes.done;
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    const wrongUsage = error instanceof UsageFault;
+    on.warn(wrongUsage ? `hsm-keys: ${message}\n\n${usage}` : `hsm-keys: ${message}\n`);
+    return wrongUsage ? exitCodes.wrongUsage : exitCodes.failed;
+  } finally {
+    on.close();
+  }
+}
