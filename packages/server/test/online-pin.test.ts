@@ -1,13 +1,16 @@
 // Online PIN: from the key of a device to the key of the acquirer, and never twice.
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Message } from '@switchyard/iso8583';
 import { openPinBlock, type PinBlockFormat, readPinBlock } from '@switchyard/pin';
+import { type AcquirerHost, startAcquirerHost } from '@switchyard/simulators';
 import { demoKeys } from '../src/vault/index.ts';
 import { chipData } from './chip-data.ts';
 import type { Answer } from './client.ts';
 import { testDatabase } from './database.ts';
 import { type EncryptingDevice, encryptingDevice } from './encrypting-device.ts';
+import { testHouse } from './house.ts';
 import { keyedSale, type Scene, scene } from './scene.ts';
 import {
   type Asked,
@@ -189,6 +192,39 @@ describe('online PIN', () => {
     assert.ok(rows.length >= 3);
     for (const { row } of rows) {
       assert.ok(!row.includes(pin.pinblock) && !row.includes(pin.ksn), row.slice(0, 200));
+    }
+  });
+});
+
+describe('online PIN at the acquirer host', () => {
+  let on: Scene;
+  let host: AcquirerHost;
+
+  before(async () => {
+    const { dataDir } = (await testHouse()).settings;
+    const key = demoKeys(dataDir).key('demo-zpk');
+    host = await startAcquirerHost({
+      host: '127.0.0.1',
+      port: 0,
+      ledgerDir: join(dataDir, 'pin-host'),
+      keys: { zonePin: { algorithm: 'Tdes', key } },
+    });
+    const link = { zonePinKey: { keyRef: 'demo-zpk', format: 'ISO3' } };
+    on = await scene({}, { acquirerPort: host.port, link });
+  });
+  after(() => host.stop());
+
+  test('1234 is right, and every other is 55', async () => {
+    for (const scheme of ['DukptTdes', 'DukptAes'] as const) {
+      const device = encryptingDevice(on.settings.dataDir, scheme);
+      for (const [digits, state] of [
+        ['1234', 'Captured'],
+        ['123456', 'Declined'],
+      ] as const) {
+        const body = sale(device.pin(digits, pan));
+        const answer = await on.client.call('POST', path, { token: on.shop.token, body });
+        assert.equal(answer.body.state, state, answer.text);
+      }
     }
   });
 });
