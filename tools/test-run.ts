@@ -41,11 +41,13 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
  * Takes the batches from both ends until none is left.
  *
  * @param options of node's own test runner, for every batch
+ * @param env variables over the caller's own
  */
 export async function runBatches(
   batches: readonly string[][],
   options: readonly string[],
   limitMs: number,
+  env: Readonly<Record<string, string>> = {},
 ): Promise<TestRun> {
   const began = performance.now();
   const waiting = [...batches];
@@ -58,7 +60,7 @@ export async function runBatches(
   async function lane(takesFirst: boolean): Promise<void> {
     while (waiting.length > 0 && stopped === undefined) {
       const batch = (takesFirst ? waiting.shift() : waiting.pop()) ?? [];
-      add(all, await runBatch(batch, options));
+      add(all, await runBatch(batch, options, env));
       files += batch.length;
       if (batches.length > 1) printProgress(files, batches.flat().length, began);
     }
@@ -83,7 +85,11 @@ function add(all: TestRun, run: TestRun): void {
   }
 }
 
-async function runBatch(files: readonly string[], options: readonly string[]): Promise<TestRun> {
+async function runBatch(
+  files: readonly string[],
+  options: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<TestRun> {
   const folder = mkdtempSync(join(tmpdir(), 'switchyard-results-'));
   const resultsFile = join(folder, 'results.json');
   const args = [
@@ -94,19 +100,22 @@ async function runBatch(files: readonly string[], options: readonly string[]): P
     ...files,
   ];
   try {
-    const ending = await runNode(args);
+    const ending = await runNode(args, env);
     return judge(existsSync(resultsFile) ? readFileSync(resultsFile, 'utf8') : '', files, ending);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-async function runNode(args: readonly string[]): Promise<Ending> {
+async function runNode(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<Ending> {
   const child = spawn(process.execPath, args, {
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
-    env: { ...process.env, ...(process.stdout.isTTY ? { FORCE_COLOR: '1' } : {}) },
+    env: { ...process.env, ...(process.stdout.isTTY ? { FORCE_COLOR: '1' } : {}), ...env },
   });
   running.add(child);
   printLines(child.stdout, process.stdout);

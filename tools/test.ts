@@ -1,10 +1,12 @@
 // `npm test`: the static checks, then every test file in a few processes, then what failed, all of it.
 // `npm test -- <part of a path>` runs the files that match; `npm run check` runs the checks alone.
-import { globSync, readFileSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join, sep } from 'node:path';
 import { styleText } from 'node:util';
 import { planBatches } from './batches.ts';
 import { type GateResult, gates, root, runGate } from './gates.ts';
+import { leftBehind } from './left-behind.ts';
 import { type Fault, runBatches, type TestRun } from './test-run.ts';
 
 const gatesAtOnce = 2;
@@ -58,9 +60,18 @@ async function testPart(patterns: string[], options: string[]): Promise<TestRun>
   const faults = tooFew('test files', files.length, whole ? testFilesLeast : 1);
   if (files.length === 0) return { totals: {}, tests: 0, faults };
   const texts = files.map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
-  const run = await runBatches(planBatches(texts), options, runLimitMs);
-  const few = tooFew('tests', run.tests, whole && options.length === 0 ? testsLeast : 1);
-  return { ...run, faults: [...faults, ...run.faults, ...few] };
+  const folder = mkdtempSync(join(tmpdir(), 'switchyard-secrets-'));
+  const secretsFile = join(folder, 'sent.txt');
+  const began = Date.now();
+  try {
+    const env = { TEST_SECRETS_FILE: secretsFile };
+    const run = await runBatches(planBatches(texts), options, runLimitMs, env);
+    const few = tooFew('tests', run.tests, whole && options.length === 0 ? testsLeast : 1);
+    const left = leftBehind({ secretsFile, since: began, folder: tmpdir(), but: folder });
+    return { ...run, faults: [...faults, ...run.faults, ...few, ...left] };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 async function main(args: string[]): Promise<number> {

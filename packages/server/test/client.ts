@@ -1,5 +1,6 @@
 // A plain HTTPS client for the whole-house tests: what a caller sends, what comes back.
 import { Agent, request as send } from 'node:https';
+import { noteSent } from './sent-secrets.ts';
 
 export type Answer = {
   status: number;
@@ -34,6 +35,7 @@ export function createClient(
   const agent = new Agent({ ca, keepAlive: true, maxSockets: 256, ...shown });
 
   function call(method: string, path: string, options: Call = {}): Promise<Answer> {
+    noteSent(options.body);
     const body =
       options.raw ?? (options.body === undefined ? undefined : JSON.stringify(options.body));
     const headers: Record<string, string> = {

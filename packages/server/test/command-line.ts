@@ -1,13 +1,15 @@
-// The `switchyard` command as somebody runs it: the real bin as a process of its own, over real TLS.
+// The `switchyard` command as somebody runs it, over real TLS: in this process, or its real bin as one of its own.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { Scene } from './scene.ts';
 import { fromOutside } from './server-process.ts';
 
 const bin = fileURLToPath(new URL('../../cli/bin/switchyard.cjs', import.meta.url));
+const source = (name: string): string => new URL(`../../cli/src/${name}`, import.meta.url).href;
 const endsWithinMs = 60_000;
 
 export type Ended = {
@@ -21,8 +23,10 @@ export type Ended = {
 export type RunOptions = {
   env?: Record<string, string>;
   stdin?: string;
-  /** Called at once, for who wants to end it early. */
+  /** Called at once, for who wants to end it early: then it is a process of its own. */
   started?: (child: ChildProcess) => void;
+  /** The bin itself, which takes a Node to start each time. */
+  asProcess?: boolean;
 };
 
 export type CommandLine = {
@@ -34,12 +38,61 @@ export type CommandLine = {
   remove(): void;
 };
 
+const json = (stdout: string, stderr: string) => JSON.parse(stdout === '' ? stderr : stdout);
+
+type Written = { stdout: string; stderr: string };
+
+function terminal(said: Written, name: keyof Written) {
+  return {
+    write(text: string | Uint8Array, done?: (error?: Error | null) => void): boolean {
+      said[name] += typeof text === 'string' ? text : Buffer.from(text).toString();
+      done?.();
+      return true;
+    },
+  };
+}
+
+/** What `packages/cli/src/main.ts` does, without a process. */
+async function runHere(
+  args: string[],
+  env: Record<string, string>,
+  { stdin = '' }: RunOptions,
+): Promise<Ended> {
+  const { createProgram } = await import(source('program.ts'));
+  const { createRunner } = await import(source('kit.ts'));
+  const { exitCodes } = await import(source('exit-codes.ts'));
+  const said: Written = { stdout: '', stderr: '' };
+  const world = {
+    env,
+    clock: { now: () => Date.now() },
+    stdin: Readable.from(stdin === '' ? [] : [Buffer.from(stdin)]),
+    stdout: terminal(said, 'stdout'),
+    stderr: terminal(said, 'stderr'),
+    stopping: new AbortController().signal,
+  };
+  const runner = createRunner(world);
+  let code: number;
+  try {
+    await createProgram(world, runner).parseAsync(['node', 'switchyard', ...args]);
+    code = runner.exitCode();
+  } catch (error) {
+    // commander's own: help and version were asked for, everything else means nothing.
+    const why = String((error as { code?: unknown }).code);
+    if (!why.startsWith('commander.')) throw error;
+    const isAsked = ['commander.helpDisplayed', 'commander.version'].includes(why);
+    code = isAsked ? exitCodes.done : exitCodes.usage;
+  }
+  return { ...said, code, json: () => json(said.stdout, said.stderr) };
+}
+
 export function runCommand(
   args: string[],
   env: Record<string, string>,
   cwd: string,
   options: RunOptions = {},
 ): Promise<Ended> {
+  const isProcess = options.asProcess === true || options.started !== undefined;
+  if (!isProcess) return runHere(args, { ...fromOutside(), ...env, ...options.env }, options);
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [bin, ...args], {
       cwd,
@@ -60,7 +113,7 @@ export function runCommand(
       resolve({
         ...said,
         code,
-        json: () => JSON.parse(said.stdout === '' ? said.stderr : said.stdout),
+        json: () => json(said.stdout, said.stderr),
       }),
     );
     child.stdin.on('error', () => {});

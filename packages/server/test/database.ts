@@ -14,6 +14,7 @@ import {
   systemClock,
   systemIds,
 } from '../src/platform/index.ts';
+import { scanFolder, scanTables } from './leak-scan.ts';
 
 const directoryPrefix = 'switchyard-test-';
 export const migrations = fileURLToPath(new URL('../migrations', import.meta.url));
@@ -79,8 +80,10 @@ function stop(): Promise<void> {
 async function finish(): Promise<void> {
   if (running === undefined) return;
   const { database, server, dataDir } = await running;
+  await scanTables(database);
   await database.close();
   await server.stop();
+  scanFolder(dataDir);
   await rm(dataDir, { recursive: true, force: true });
 }
 

@@ -15,6 +15,7 @@ import {
 } from '../src/platform/index.ts';
 import { type Client, createClient } from './client.ts';
 import { testDatabase } from './database.ts';
+import { scanFolder, scanText } from './leak-scan.ts';
 
 export type TestHouse = {
   house: House;
@@ -94,10 +95,12 @@ let opened: Promise<TestHouse> | undefined;
 // At the top level: the hook of the whole run, not of the test that happened to come first.
 after(async () => {
   if (opened === undefined) return;
-  const { client, house, host, settings } = await opened;
+  const { client, house, host, settings, logged } = await opened;
   client.close();
   await house.stop();
   await host.stop();
+  scanText('the log', logged.join(''));
+  scanFolder(settings.dataDir);
   await rm(settings.dataDir, { recursive: true, force: true });
 });
 

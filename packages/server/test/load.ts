@@ -1,6 +1,7 @@
 // Tills that sell and refund until their server is gone, and what must be true of it afterwards.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { AcquirerHost } from '@switchyard/simulators';
 import type { Answer, Client } from './client.ts';
 import { keyedSale, until } from './scene.ts';
@@ -39,12 +40,24 @@ type Till = {
   token: string;
   sales: Sale[];
   next: () => number;
+  /** Now and then a sale that the host does not answer, of a card whose reversals it loses. */
+  fails?: boolean;
   /** Goes on through errors until this says no; else it stops at the first lost connection. */
   goOn?: () => boolean;
 };
 
+/** By the simulator's published table. */
+const unanswered = {
+  amount: 9091,
+  instrument: { card: { number: '4000000000004202', expiryMonth: 12, expiryYear: 2030 } },
+};
+const oneUnansweredIn = 40;
+/** A till that is told to come again later does not do so at once. */
+const busyPauseMs = 50;
+
 /** Sells, and now and then refunds. */
-export async function till({ server, client, token, sales, next, goOn }: Till): Promise<void> {
+export async function till(of: Till): Promise<void> {
+  const { server, client, token, sales, next, goOn, fails = false } = of;
   const { devices } = await server.facts();
   do {
     const sale: Sale = { clientId: randomUUID() };
@@ -57,9 +70,11 @@ export async function till({ server, client, token, sales, next, goOn }: Till): 
           clientTransactionId: sale.clientId,
           amount: 1000 + Math.floor(next() * 5000),
           deviceId: device?.logicalDeviceId,
+          ...(fails && next() < 1 / oneUnansweredIn ? unanswered : {}),
         }),
       });
-      if (sale.answered.status === 200 && next() < 0.2) {
+      if (sale.answered.status === 503) await pause(busyPauseMs);
+      if (sale.answered.body?.state === 'Captured' && next() < 0.2) {
         sale.refundAnswered = await client.call('POST', `${base}/${sale.clientId}/refund`, {
           token,
           body: { amount: 100, clientOperationId: sale.clientId },

@@ -5,8 +5,13 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Client, createClient } from './client.ts';
+import { scanText } from './leak-scan.ts';
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+/** As `tools/run.cjs` chooses it: without it each start compiles the whole platform. */
+const compileCache = fileURLToPath(
+  new URL('../../../node_modules/.cache/node-compile', import.meta.url),
+);
 
 export type DemoFacts = {
   baseUrl: string;
@@ -30,6 +35,8 @@ export type ServerProcess = {
   facts(): Promise<DemoFacts>;
   client(): Promise<Client>;
   output(): string;
+  /** Of the process that was started last. */
+  pid(): number;
 };
 
 export async function freePorts(count: number): Promise<number[]> {
@@ -45,18 +52,31 @@ export async function freePorts(count: number): Promise<number[]> {
   return ports;
 }
 
+/** Without the banner, whose command to paste shows a published test number. */
+const logLines = (output: string) =>
+  output
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .join('\n');
+
 const startLimitMs = 60_000;
 const lookEveryMs = 25;
 const outputMax = 200_000;
 
 /** What `tools/run.cjs` gives every command, and nothing else of the caller's: no settings of his. */
 export function fromOutside(): Record<string, string> {
-  const { PATH = '', NODE_COMPILE_CACHE: cache } = process.env;
-  return cache === undefined ? { PATH } : { PATH, NODE_COMPILE_CACHE: cache };
+  const { PATH = '', NODE_COMPILE_CACHE: cache = compileCache } = process.env;
+  return { PATH, NODE_COMPILE_CACHE: cache };
 }
 
-/** @param env settings of the process; the ports and the data directory among them */
-export function serverProcess(env: Record<string, string>): ServerProcess {
+/**
+ * @param env settings of the process; the ports and the data directory among them
+ * @param through a command that becomes the process: its words stand before node's
+ */
+export function serverProcess(
+  env: Record<string, string>,
+  through: readonly string[] = [],
+): ServerProcess {
   let child: ChildProcess | undefined;
   let output = '';
   let client: Client | undefined;
@@ -82,7 +102,8 @@ export function serverProcess(env: Record<string, string>): ServerProcess {
 
   return {
     async start(extra = {}) {
-      const started = spawn(process.execPath, [main], {
+      const [command = process.execPath, ...args] = [...through, process.execPath, main];
+      const started = spawn(command, args, {
         env: { ...fromOutside(), ...env, ...extra },
         stdio: ['ignore', 'pipe', 'pipe'],
       });
@@ -113,6 +134,7 @@ export function serverProcess(env: Record<string, string>): ServerProcess {
       if (child === undefined) return null;
       child.kill('SIGTERM');
       await gone(child);
+      scanText('the log of a server', logLines(output));
       return child.exitCode;
     },
     ended: () => (child === undefined ? Promise.resolve() : gone(child)),
@@ -123,5 +145,6 @@ export function serverProcess(env: Record<string, string>): ServerProcess {
       return client;
     },
     output: () => output,
+    pid: () => child?.pid ?? 0,
   };
 }

@@ -1,0 +1,101 @@
+// Everybody at once: the same sale from fifty tills, and captures, cancels and refunds that race each other.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { describe, test } from 'node:test';
+import type { Answer } from './client.ts';
+import { faultSize, seed, tell } from './fault-size.ts';
+import { assertAgreement } from './invariants.ts';
+import { random } from './load.ts';
+import { keyedSale, type Scene, scene } from './scene.ts';
+
+const base = '/payment/v1/transactions';
+const twins = 50;
+const rounds = faultSize({ small: 3, full: 60 });
+const racers = 60;
+/** Slow answers, lost ones and declines are among the amounts of a race. */
+const amounts = [100, 700, 2500, 6000, 9051, 9091, 9098];
+const verbs = ['capture', 'capture', 'cancel', 'refund', 'refund', 'refundbyweb'] as const;
+
+const ask = (on: Scene, path: string, body: unknown): Promise<Answer> =>
+  on.client.call('POST', base + path, { token: on.shop.token, body });
+
+const limits = /^(?:(?:capture|refund|cancel)_amount_exceeded|nothing_to_capture|not_captured)$/;
+const states =
+  /^(?:already_(?:captured|cancelled|refunded)|transaction_in_progress|client_id_reused)$/;
+
+describe(`at once (seed ${seed})`, { concurrency: false }, () => {
+  test(`${twins} times the same sale is one, and another body under its name none`, {
+    timeout: 300_000,
+  }, async () => {
+    const on = await scene();
+    const next = random(seed);
+    for (let round = 0; round < rounds; round += 1) {
+      const amount = [1234, 9098, 9051, 9010][Math.floor(next() * 4)] ?? 1234;
+      const sale = keyedSale({ amount, captureMode: next() < 0.5 ? 'Immediate' : 'Deferred' });
+      const before = on.host.ledger().entries;
+      const answers = await Promise.all(
+        Array.from({ length: twins }, () => ask(on, '/process', sale)),
+      );
+      for (const { status, body } of answers) {
+        assert.equal(status, 200);
+        assert.equal(body.transactionId, answers[0]?.body.transactionId);
+        assert.equal(body.answeredState, answers[0]?.body.answeredState);
+      }
+      const own = answers.filter(({ headers }) => headers['idempotent-replayed'] === undefined);
+      assert.equal(own.length, 1);
+      // A half approval that nobody wanted is given back; all else is one entry.
+      assert.ok(on.host.ledger().entries - before <= (amount === 9010 ? 2 : 1));
+      const other = await ask(on, '/process', { ...sale, amount: amount + 1 });
+      assert.deepEqual([other.status, other.body.code], [422, 'client_id_reused']);
+    }
+    assert.equal((await assertAgreement(on)).length, rounds);
+  });
+
+  test(`${racers} operations race on one sale, each identifier once, never above the limits`, {
+    timeout: 600_000,
+  }, async () => {
+    const on = await scene();
+    const next = random(seed);
+    const pick = <Item>(from: readonly Item[]) => from[Math.floor(next() * from.length)] as Item;
+    const told: Record<string, number> = {};
+    const race = async () => {
+      const captureMode = next() < 0.6 ? 'Deferred' : 'Immediate';
+      const sold = await ask(on, '/process', keyedSale({ amount: 10_000, captureMode }));
+      assert.equal(sold.status, 200, sold.text);
+      const entries = Array.from({ length: racers / 2 }, () => {
+        const verb = pick(verbs);
+        const members = {
+          amount: pick(amounts),
+          clientOperationId: randomUUID(),
+          ...(verb === 'cancel' ? { cancelReason: 'Functional' } : {}),
+        };
+        return [verb, members] as const;
+      });
+      // Each of them twice, under one identifier.
+      const answers = await Promise.all(
+        [...entries, ...entries].map(([verb, members]) =>
+          ask(on, `/${sold.body.transactionId}/${verb}`, members),
+        ),
+      );
+      answers.forEach(({ status, body, text }, index) => {
+        const outcome = String(body.code ?? body.operation?.status);
+        told[outcome] = (told[outcome] ?? 0) + 1;
+        if (status < 300) {
+          const twin = answers[(index + entries.length) % answers.length];
+          const both = [body.operation?.operationId, twin?.body.operation?.operationId];
+          // The twin may have come while there was no room for it yet, or none any more.
+          if (both[1] !== undefined) assert.equal(both[0], both[1], text);
+        } else {
+          assert.match(outcome, new RegExp(`${limits.source}|${states.source}`), text);
+        }
+      });
+    };
+    await Promise.all(Array.from({ length: rounds }, race));
+    const books = await assertAgreement(on);
+    for (const { operations } of books) {
+      const ids = operations.map(({ operationId }) => operationId);
+      assert.equal(new Set(ids).size, ids.length);
+    }
+    tell(`${rounds} races: ${JSON.stringify(told)}`);
+  });
+});

@@ -1,0 +1,67 @@
+// The search through what the tests leave behind finds card data in every form, and fails the run.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { test } from 'node:test';
+import { createByteSearch } from './byte-search.ts';
+import { newPan } from './secret-forms.ts';
+
+const pan = newPan('4');
+const short = newPan('37', 15);
+const pinBlock = 'C13A9F77D25B804E';
+const search = createByteSearch(
+  [
+    ['pan', pan],
+    ['short', short],
+    ['pin', pinBlock],
+  ],
+  ['"securityCode":'],
+);
+const shuffled = (hex: string) => Buffer.from(hex, 'hex');
+
+test('is found as text, hex, base64, packed digits and backwards, wherever it stands', () => {
+  const forms: Buffer[] = [
+    Buffer.from(pan),
+    Buffer.from(`{"pan":"${short}"}`),
+    shuffled(pan),
+    shuffled(`${short}F`),
+    shuffled(`0${short}`),
+    shuffled(pinBlock),
+    Buffer.from(pinBlock.toLowerCase()),
+    Buffer.from(Buffer.from(`x${pan}yz`).toString('base64')),
+    Buffer.from(Buffer.from(`\u0001${pan}`).toString('hex')),
+    Buffer.from([...pan].reverse().join('')),
+    Buffer.from('{"SecurityCode":"123"}'),
+  ];
+  for (const form of forms) {
+    for (const before of [0, 1, 7, 8, 500]) {
+      const bytes = Buffer.concat([randomBytes(before), form, randomBytes(20)]);
+      assert.ok(search.find(bytes), form.toString('latin1'));
+    }
+  }
+});
+
+test('what is none of it is not found', () => {
+  const none = Buffer.concat([
+    Buffer.from(`${pan.slice(0, 6)}******${pan.slice(-4)} ${pan.slice(0, 15)}`),
+    randomBytes(4_000_000),
+    Buffer.from('{"pointer":"/instrument/card/securityCode"}'),
+  ]);
+  assert.equal(search.find(none), undefined);
+  assert.equal(search.find(Buffer.alloc(0)), undefined);
+});
+
+test('a process that leaves a card number in a table fails, although its tests passed', () => {
+  const script = `
+    import { testDatabase } from ${JSON.stringify(new URL('./database.ts', import.meta.url).href)};
+    import { noteSent } from ${JSON.stringify(new URL('./sent-secrets.ts', import.meta.url).href)};
+    noteSent({ instrument: { card: { number: '${pan}' } } });
+    const database = await testDatabase();
+    await database.query("CREATE TABLE left_behind AS SELECT '${Buffer.from(pan).toString('hex')}' AS note");
+  `;
+  const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+    encoding: 'utf8',
+  });
+  assert.equal(status, 1, stderr);
+  assert.match(stderr, /left behind: table public\.left_behind/);
+});

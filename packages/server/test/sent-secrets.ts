@@ -1,0 +1,65 @@
+// Remembers the card data that the tests of this process sent, so that it can be searched for afterwards.
+import { appendFileSync } from 'node:fs';
+import { parseChipData, parseTrack2, passesLuhn } from '@switchyard/emv';
+
+/** By what they are; a value is noted once. */
+const noted = new Map<string, string>();
+const notedMax = 20_000;
+
+/** Where the run gathers them, to search what is left when all processes have ended. */
+const file = process.env['TEST_SECRETS_FILE'];
+
+function note(name: string, value: string): void {
+  if (noted.has(value) || noted.size >= notedMax) return;
+  noted.set(value, name);
+  if (file !== undefined) appendFileSync(file, `${name}\t${value}\n`);
+}
+
+const isPan = (text: unknown): text is string =>
+  typeof text === 'string' && /^\d{13,19}$/.test(text) && passesLuhn(text);
+
+function noteTrack(text: string): void {
+  try {
+    const { pan, text: track } = parseTrack2(text);
+    if (!isPan(pan)) return;
+    note('card number of a track', pan);
+    note('track 2', track);
+    note('track 2', track.replace('=', 'D'));
+  } catch {
+    // What is no track was refused, and holds no card.
+  }
+}
+
+function noteChip(hex: string): void {
+  try {
+    const { pan, track2 } = parseChipData(hex);
+    if (isPan(pan)) note('card number of a chip', pan);
+    if (track2 !== undefined) noteTrack(track2);
+  } catch {
+    // What cannot be read was refused.
+  }
+}
+
+type Sent = {
+  readonly pinblock?: unknown;
+  readonly instrument?: {
+    readonly card?: { readonly number?: unknown };
+    readonly track2?: unknown;
+    readonly emvData?: unknown;
+  };
+};
+
+/** @param body a request as it is sent */
+export function noteSent(body: unknown): void {
+  if (typeof body !== 'object' || body === null || !('instrument' in body)) return;
+  const { instrument, pinblock } = body as Sent;
+  if (isPan(instrument?.card?.number)) note('card number', instrument.card.number);
+  if (typeof instrument?.track2 === 'string') noteTrack(instrument.track2);
+  if (typeof instrument?.emvData === 'string') noteChip(instrument.emvData);
+  if (typeof pinblock === 'string' && /^[0-9A-F]{16,32}$/i.test(pinblock))
+    note('PIN block', pinblock);
+}
+
+/** All that was sent so far, value and name. */
+export const sentSecrets = (): readonly (readonly [name: string, value: string])[] =>
+  [...noted].map(([value, name]) => [name, value] as const);
