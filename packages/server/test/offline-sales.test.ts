@@ -9,7 +9,6 @@ import {
   inState,
   linkDown,
   type Members,
-  offlineData,
   offlineSale,
   originalsOf,
   stored,

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import {
   apply,
   type Changes,
+  confirmRuleOf,
   judge,
   noAmounts,
   openAmount,
@@ -100,6 +101,39 @@ test('the allowance above the authorised amount is counted in whole minor units'
   const position = approved({ authorized: 100, captured: 50 });
   const verdict = judge(position, 'Capture', { ...terms, overCapture: 15 });
   assert.deepEqual(verdict, { allowed: true, mode: 'Open', maxAmount: 65 });
+});
+
+test('a sale that awaits its confirmation is named as it will stand, and only taken back whole', () => {
+  const position: Position = {
+    ...noAmounts,
+    ...{ phase: 'Unconfirmed', authorized: 100, captured: 100 },
+  };
+  assert.equal(stateOf(position), 'Captured');
+  assert.equal(confirmRuleOf(position), 'Confirm');
+  for (const verb of ['Capture', 'Cancel', 'Refund'] as const) {
+    const verdict = judge(position, verb, terms);
+    assert.equal(verdict.allowed ? undefined : verdict.reason, 'confirmation_pending', verb);
+  }
+  const whole = { allowed: true, mode: 'Whole', maxAmount: 100 };
+  assert.deepEqual(judge(position, 'Reverse', terms), whole);
+  const confirmed = apply(position, { phase: 'Approved' });
+  assert.equal(stateOf(confirmed), 'Captured');
+  assert.equal(confirmRuleOf(confirmed), 'Nothing');
+  const verdict = judge(confirmed, 'Reverse', terms);
+  assert.equal(verdict.allowed ? undefined : verdict.reason, 'already_captured');
+});
+
+test('an offline sale is taken back alone until its message may have left', () => {
+  const stored: Position = { ...noAmounts, phase: 'Stored' };
+  const sending = apply(stored, { phase: 'Sending' });
+  assert.deepEqual([stateOf(stored), stateOf(sending)], ['Stored', 'Stored']);
+  for (const verb of ['Cancel', 'Reverse'] as const) {
+    assert.deepEqual(judge(stored, verb, terms), { allowed: true, mode: 'Withdraw', maxAmount: 0 });
+  }
+  const queued = { allowed: true, mode: 'Queue', maxAmount: 0 };
+  assert.deepEqual(judge(sending, 'Reverse', terms), queued);
+  const verdict = judge(sending, 'Cancel', terms);
+  assert.equal(verdict.allowed ? undefined : verdict.reason, 'transaction_in_progress');
 });
 
 type Move = { verb: Exclude<Verb, 'Reverse'>; part: number; succeeds: boolean; settle: boolean };
