@@ -10,7 +10,7 @@ import { chipData } from './chip-data.ts';
 import type { Answer } from './client.ts';
 import { testDatabase } from './database.ts';
 import { type EncryptingDevice, encryptingDevice } from './encrypting-device.ts';
-import { testHouse } from './house.ts';
+import { testHouse, testTimeoutMs } from './house.ts';
 import { keyedSale, type Scene, scene } from './scene.ts';
 import {
   type Asked,
@@ -207,6 +207,8 @@ describe('online PIN at the acquirer host', () => {
       host: '127.0.0.1',
       port: 0,
       ledgerDir: join(dataDir, 'pin-host'),
+      lateMs: testTimeoutMs + 500,
+      slowMs: 900,
       keys: { zonePin: { algorithm: 'Tdes', key } },
     });
     const link = { zonePinKey: { keyRef: 'demo-zpk', format: 'ISO3' } };

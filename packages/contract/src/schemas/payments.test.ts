@@ -97,11 +97,14 @@ test('a sale is accepted with each instrument, and not without one', () => {
   }
 });
 
-test('amounts are integers from 1 to twelve digits', () => {
-  for (const amount of [0, -1, 1.5, amountMax + 1, '100', null, Number.NaN]) {
+test('amounts are integers up to twelve digits, and zero only of a sale that may verify', () => {
+  for (const amount of [-1, 1.5, amountMax + 1, '100', null, Number.NaN]) {
     assert.ok(!accepts('ProcessRequest', { ...sale, amount }), String(amount));
   }
-  for (const amount of [1, amountMax]) assert.ok(accepts('ProcessRequest', { ...sale, amount }));
+  for (const amount of [0, 1, amountMax]) {
+    assert.ok(accepts('ProcessRequest', { ...sale, amount }));
+  }
+  assert.ok(!accepts('CaptureRequest', { amount: 0 }));
 });
 
 test('identifiers of clients have their alphabet and their length', () => {

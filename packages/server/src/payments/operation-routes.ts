@@ -3,6 +3,7 @@ import {
   AllowedOperations,
   CancelRequest,
   CaptureRequest,
+  type ErrorCode,
   OperationAnswer,
   RefundByWebRequest,
   RefundRequest,
@@ -68,6 +69,16 @@ async function runOperation(
   return answerOperation(reply, answer);
 }
 
+const ofCancel: ErrorCode[] = [
+  'already_captured',
+  'nothing_to_cancel',
+  'cancel_amount_exceeded',
+  'emv_data_invalid',
+  'emv_data_mismatch',
+  'partial_cancel_not_supported',
+  'partial_reversal_not_supported',
+];
+
 export function registerOperations(app: FastifyInstance, deps: PaymentsDeps): void {
   const shared = {
     method: 'POST',
@@ -128,18 +139,7 @@ export function registerOperations(app: FastifyInstance, deps: PaymentsDeps): vo
     bodyOptional: false,
     priority: 'last',
     body: CancelRequest,
-    errors: [
-      ...common,
-      ...ofState,
-      ...ofApproval,
-      'already_captured',
-      'nothing_to_cancel',
-      'cancel_amount_exceeded',
-      'emv_data_invalid',
-      'emv_data_mismatch',
-      'partial_cancel_not_supported',
-      'partial_reversal_not_supported',
-    ],
+    errors: [...common, ...ofState, ...ofApproval, ...ofCancel],
     handler: (request, reply) => {
       const verb = request.body.cancelReason === 'Technical' ? 'Reverse' : 'Cancel';
       return runOperation(deps, { ...pick(request), body: request.body }, reply, verb);
