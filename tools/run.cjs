@@ -40,6 +40,10 @@ const targets = {
   generate: { script: 'tools/generate.ts', does: 'write the generated documents' },
   format: { script: 'tools/format.ts', does: 'format every file' },
   ledger: { script: 'tools/ledger.ts', does: "print the acquirer simulator's ledger" },
+  'acquirer-host': {
+    script: 'packages/simulators/src/acquirer-host/main.ts',
+    does: 'run an acquirer host of your own, and try tables of hosts',
+  },
   operator: { script: 'tools/operator.ts', does: 'make the first operator of an empty platform' },
   realm: { script: 'tools/realm.ts', does: 'list and replace the signing keys of a user domain' },
   'hsm-keys': {

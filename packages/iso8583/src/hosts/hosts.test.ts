@@ -202,6 +202,21 @@ describe('a table in JSON', () => {
     assert.deepEqual(echoed(host, other).fields, { 11: '000001', 25: '00', 60: '0017' });
   });
 
+  it('takes away by null what the base has', () => {
+    const table = readHostTable({
+      ...{ name: 'bare', base: 'iso1993-ascii', reversalReasons: null, securityControl: null },
+      messages: { fields: { '55': null } },
+    });
+    assert.equal('reversalReasons' in table, false);
+    const host = hostOf(table);
+    const { 53: _control, 55: _chip, ...fields } = sale.fields;
+    assert.deepEqual(
+      echoed(host, { ...sale, fields: { ...fields, 53: sale.fields[53] } }).fields,
+      fields,
+    );
+    assert.throws(() => host.encode(sale), /field_unknown in DE55/);
+  });
+
   it('is refused with the place of its fault', () => {
     const base = { name: 'toy', base: 'iso1987-binary' };
     const faults: [unknown, string][] = [

@@ -170,6 +170,32 @@ const shape: Shape = {
   },
 };
 
+const orNothing =
+  (check: Check): Check =>
+  (value, at) => {
+    if (value !== null) check(value, at);
+  };
+
+/** What a host may do without: `null` takes it away from the base. */
+const withoutIt = [
+  'functionCodes',
+  'entryModes',
+  'conditions',
+  'reversalReasons',
+  'responseCodes',
+  'securityControl',
+  'mac',
+  'constants',
+  'omit',
+] as const;
+
+const documentShape: Shape = Object.fromEntries(
+  Object.entries(shape).map(([member, check]) => {
+    const optional = withoutIt.some((each) => each === member);
+    return [member, optional ? orNothing(check) : check];
+  }),
+);
+
 /** Members that are merged with those of the base; every other one takes its place. */
 const merged = ['framing', 'originalData', 'replacement', 'keyChange', 'network'] as const;
 
@@ -184,6 +210,7 @@ function fieldsOver(base: DialectTable['fields'], own: Document): DialectTable['
 
 function over(base: HostTable, { base: _base, ...own }: Document): HostTable {
   const table: Record<string, unknown> = { ...base, ...own };
+  for (const member of withoutIt) if (own[member] === null) delete table[member];
   for (const member of merged) {
     const mine = own[member];
     if (isObject(mine)) table[member] = { ...base[member], ...mine };
@@ -230,7 +257,7 @@ function checkTogether({ mac, messages }: HostTable): void {
  * ```
  */
 export function readHostTable(document: unknown): HostTable {
-  shaped(shape)(document, '');
+  shaped(documentShape)(document, '');
   const { name, base } = document as Document;
   if (name === undefined) fault('/name', 'is missing');
   if (base === undefined) fault('/base', 'is missing');

@@ -24,6 +24,8 @@ export type Original = {
   readonly held: number;
   readonly captured: number;
   readonly refunded: number;
+  /** Why it was taken back, where a reversal said so: 4000 customer, 4020 answer, 4021 time-out … */
+  readonly reason?: string;
 };
 
 /** What an entry adds to the sums: open holds, captured, refunded, reversed, in minor units. */

@@ -167,7 +167,8 @@ export function createHost(deps: HostDeps): Host {
     const code = remaining < least || remaining > original.held ? ABOVE_THE_LIMIT : APPROVED;
     const held = code === APPROVED ? remaining : original.held;
     const captured = original.kind === 'hold' ? original.captured : held;
-    const after = { ...original, held, captured };
+    const { reason } = request;
+    const after = { ...original, held, captured, ...(reason === undefined ? {} : { reason }) };
     const amount = original.held - held;
     return settle(
       message,

@@ -36,7 +36,9 @@ describe('acquirer-host on the command line', () => {
     assert.equal(help.status, 0);
     assert.match(help.stdout, /acquirer-host serve --data DIR/);
     const wrong: [string[], RegExp][] = [
-      [[], /serve or ledger\?/],
+      [[], /serve, ledger or dialect\?/],
+      [['dialect', 'nothing'], /neither built in nor a file/],
+      [['serve', '--data', 'x', '--mac-key', '00'], /--mac-key must be tdes:HEX or aes:HEX/],
       [['serve'], /--data is missing/],
       [['serve', '--data', 'x', '--port', '70000'], /--port must be a whole number/],
       [['ledger', '--data', 'x', '--colour'], /--colour/],
@@ -47,6 +49,17 @@ describe('acquirer-host on the command line', () => {
       assert.equal(status, 2);
       assert.match(stderr, says);
     }
+  });
+
+  it('shows how messages stand on the wire of a dialect', () => {
+    const { stdout, status } = run('dialect', 'iso1993-ascii');
+    assert.equal(status, 0);
+    const [first, ...lines] = stdout.trimEnd().split('\n');
+    assert.equal(first, 'iso1993-ascii can be spoken.');
+    assert.deepEqual(
+      lines.map((line) => line.slice(0, 22)),
+      ['sale      009D31323030', 'reversal  00A931343230', 'echo      002731383030'],
+    );
   });
 
   it('serves, keeps what it answered when killed, and prints it', async () => {

@@ -5,6 +5,7 @@ import { builtInHosts, type HostTable, readHostTable } from '@switchyard/iso8583
 import { readLedger } from './audit.ts';
 import type { HostKey, HostKeys } from './keys.ts';
 import { printLedger } from './print.ts';
+import { sampleLines } from './samples.ts';
 import { startAcquirerHost } from './server.ts';
 
 const usage = `acquirer-host: a simulated acquirer that speaks ISO 8583 over TCP
@@ -21,6 +22,9 @@ const usage = `acquirer-host: a simulated acquirer that speaks ISO 8583 over TCP
                   or the file of a table           (iso1987-binary)
       --zone-pin-key, --mac-key, --zone-master-key
                   keys shared with the other side, tdes:HEX or aes:HEX
+
+  acquirer-host dialect NAME|FILE
+      Reads the table of a host, and shows how messages stand on the wire.
 
   acquirer-host ledger --data DIR [--last N] [--json]
       Prints the ledger, also while the host runs.
@@ -134,12 +138,17 @@ function show(values: Values, ledgerDir: string): void {
 async function run(args: string[]): Promise<void> {
   const { values, positionals } = parse(args);
   const [command, ...rest] = positionals;
+  if (command === 'dialect' && rest.length === 1) {
+    process.stdout.write(sampleLines(tableOf(rest[0] ?? '')));
+    return;
+  }
   if (values.help) {
     process.stdout.write(usage);
     return;
   }
   if (rest.length > 0) throw new UsageFault(`unexpected: ${rest.join(' ')}`);
-  if (command !== 'serve' && command !== 'ledger') throw new UsageFault('serve or ledger?');
+  if (command !== 'serve' && command !== 'ledger')
+    throw new UsageFault('serve, ledger or dialect?');
   if (values.data === undefined) throw new UsageFault('--data is missing');
   if (command === 'serve') await serve(values, values.data);
   else show(values, values.data);

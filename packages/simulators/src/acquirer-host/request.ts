@@ -24,6 +24,8 @@ export type FinancialRequest = {
   originalKeys: string[];
   /** A capture that is the last one (DE25 00; 06 says that more will come): the rest is let go. */
   final: boolean;
+  /** Of a reversal that says why (DE25, four digits). */
+  reason?: string;
   /** What is to remain of the original (DE95); absent when nothing is. */
   remaining: number | undefined;
 };
@@ -128,6 +130,7 @@ export function parseRequest(
     originalKeys: originalKeysOf(place, fields[90]),
     final: kind === 'capture' && fields[25] === NOTHING_MORE_TO_COME,
     remaining: replacement === undefined ? undefined : Number(replacement),
+    ...(kind === 'reversal' && fields[25]?.length === 4 ? { reason: fields[25] } : {}),
     ...(isOfflineSale(messageClass, message) ? { approvedOffline: fields[38] ?? '' } : {}),
   };
 }
