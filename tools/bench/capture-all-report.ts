@@ -3,7 +3,7 @@ import type { CaptureAllFigures } from './capture-all.ts';
 import { heldMeans } from './knee-run.ts';
 import type { Machine } from './machine.ts';
 import type { BenchOptions } from './options.ts';
-import { machineLines } from './report.ts';
+import { machineLines, profileParts } from './report.ts';
 import {
   layOut,
   mebibytes,
@@ -81,5 +81,6 @@ export function reportCaptureAll(
   const others = Math.max(0, ...figures.during.map(({ othersShare }) => othersShare));
   const conditions = [...machineLines(machine, others), `seed ${options.seed}`, heldMeans];
   const told = conditions.map((line) => `  ${line}\n`).join('');
-  return `${layOut([captures(figures), sales(figures, options)])}\n${told}`;
+  const parts = profileParts(figures.profile);
+  return [layOut([captures(figures), sales(figures, options)]), ...parts, told].join('\n');
 }

@@ -4,6 +4,7 @@ import { median } from './knee.ts';
 import { describeStep, type Say } from './knee-run.ts';
 import type { MeasuredStep } from './load-client.ts';
 import type { BenchOptions } from './options.ts';
+import { type Profile, runProfiled } from './profile-run.ts';
 import { openScene, type Scene } from './scene.ts';
 import { perSecond, seconds } from './table.ts';
 
@@ -21,6 +22,8 @@ export type CaptureAllFigures = {
   /** CPU time of the server for one capture, µs: what the steps cost more than those before. */
   captureCpuUs: number;
   residentHighestMib: number;
+  /** Of the captures and the sales beside them, for each capture. */
+  profile?: Profile;
 };
 
 const warmUp = [
@@ -123,7 +126,15 @@ export async function benchCaptureAll(
     before.push(step);
     say(`before  ${describeStep(step)}`);
   }
-  const { batch, during, captureSeconds } = await captureBeside(scene, options, say);
+  let beside: Awaited<ReturnType<typeof captureBeside>> | undefined;
+  const captured = async () => {
+    beside = await captureBeside(scene, options, say);
+    return { answered: beside.batch.succeeded };
+  };
+  const profile = options.profile ? await runProfiled(scene, captured) : undefined;
+  if (profile === undefined) await captured();
+  if (beside === undefined) throw new Error('nothing was captured');
+  const { batch, during, captureSeconds } = beside;
   say(`${batch.succeeded} captured in ${seconds(captureSeconds)}`);
   const perStep = (steps: MeasuredStep[], pick: (step: MeasuredStep) => number) =>
     median(steps.map(pick));
@@ -142,5 +153,6 @@ export async function benchCaptureAll(
     p99DuringUs: perStep(during, ({ p99Us }) => p99Us),
     captureCpuUs: (perStep(during, cpuPerSecond) - perStep(before, cpuPerSecond)) / captures,
     residentHighestMib: scene.memory.highest(),
+    ...(profile === undefined ? {} : { profile }),
   };
 }

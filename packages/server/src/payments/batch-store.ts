@@ -215,33 +215,31 @@ const noLink = '00000000-0000-0000-0000-000000000000';
 /** What needs no link to be worked. */
 export const withoutLink: ReadonlySet<string> = new Set([filedLink, noLink]);
 
+// The planner takes the items of a new batch for one or two, and a join would walk through all of them for
+// each: what changes is named by an array, which is looked up in the key.
+
 // The link stands in the facts of the sale, the latest of them where it took another way.
-const sortItems = `WITH page AS (
-    SELECT transaction_id FROM capture_batch_items
-    WHERE ${ofBatch} AND status = 'Pending' AND link_id IS NULL ORDER BY transaction_id LIMIT $3
-  ), found AS (
-    SELECT page.transaction_id, (
+const sortItems = `WITH sorted AS (
+    UPDATE capture_batch_items i SET link_id = coalesce((
       SELECT CASE WHEN e.data->'facts'->>'captureTransport' = 'File' THEN '${filedLink}'
         ELSE e.data->'facts'->>'linkId' END
       FROM transaction_events e
-      WHERE e.organization_id = $1 AND e.transaction_id = page.transaction_id
+      WHERE e.organization_id = $1 AND e.transaction_id = i.transaction_id
         AND e.data->'facts' IS NOT NULL
-      ORDER BY e.sequence DESC LIMIT 1) AS link_id
-    FROM page
-  ), sorted AS (
-    UPDATE capture_batch_items i SET link_id = coalesce(found.link_id::uuid, '${noLink}')
-    FROM found WHERE i.organization_id = $1 AND i.batch_id = $2
-      AND i.transaction_id = found.transaction_id
+      ORDER BY e.sequence DESC LIMIT 1)::uuid, '${noLink}')
+    WHERE i.organization_id = $1 AND i.batch_id = $2 AND i.transaction_id = ANY(ARRAY(
+      SELECT transaction_id FROM capture_batch_items
+      WHERE ${ofBatch} AND status = 'Pending' AND link_id IS NULL
+      ORDER BY transaction_id LIMIT $3))
     RETURNING i.link_id
   )
   SELECT link_id, count(*)::int AS count FROM sorted GROUP BY link_id`;
 
-const recordResults = `WITH r AS (
-    SELECT * FROM jsonb_to_recordset($3::jsonb) AS r(transaction_id uuid, status text, code text)
-  ), done AS (
-    UPDATE capture_batch_items i SET status = r.status, code = r.code, updated_at = $4
-    FROM r WHERE i.organization_id = $1 AND i.batch_id = $2
-      AND i.transaction_id = r.transaction_id AND i.status = 'Pending'
+const recordResults = `WITH done AS (
+    UPDATE capture_batch_items i SET status = $5::jsonb->i.transaction_id::text->>'status',
+      code = $5::jsonb->i.transaction_id::text->>'code', updated_at = $4
+    WHERE i.organization_id = $1 AND i.batch_id = $2 AND i.transaction_id = ANY($3::uuid[])
+      AND i.status = 'Pending'
     RETURNING i.status
   ), counted AS (
     SELECT count(*) FILTER (WHERE status = 'Succeeded') AS good,
@@ -367,12 +365,11 @@ export function createBatchStore(database: Database): BatchStore {
     },
     async record(organizationId, batchId, results, at) {
       if (results.length === 0) return;
-      const rows = results.map(({ transactionId, status, code }) => ({
-        transaction_id: transactionId,
-        status,
-        code,
-      }));
-      await database.query(recordResults, [organizationId, batchId, JSON.stringify(rows), at]);
+      const told = results.map(({ transactionId, ...result }) => [transactionId, result]);
+      await database.query(recordResults, [
+        ...[organizationId, batchId, results.map(({ transactionId }) => transactionId), at],
+        JSON.stringify(Object.fromEntries(told)),
+      ]);
     },
   };
 }

@@ -117,15 +117,14 @@ const selectLines = `SELECT line, transaction_id, number, settlement_date::text 
     amount, currency, content, status, code FROM clearing_lines
   WHERE ${ofFile} AND line > $3 AND ($5::text IS NULL OR status = $5) ORDER BY line LIMIT $4`;
 
-const acknowledge = `WITH r AS (
-    SELECT * FROM jsonb_to_recordset($5::jsonb) AS r(line integer, code text)
-  ), file AS (
+// What changes is named by its number in an array or an object: a join would be planned for a file of one line.
+const acknowledge = `WITH file AS (
     UPDATE clearing_files SET state = 'Acknowledged', accepted = $3, rejected = $4,
       acknowledgement = $6, acknowledged_at = $7
     WHERE ${ofFile} AND state = 'Made' RETURNING file_id
   ), marked AS (
-    UPDATE clearing_lines l SET code = r.code FROM r, file
-    WHERE l.organization_id = $1 AND l.file_id = file.file_id AND l.line = r.line
+    UPDATE clearing_lines l SET code = $5::jsonb->>l.line::text FROM file
+    WHERE l.organization_id = $1 AND l.file_id = file.file_id AND $5::jsonb ? l.line::text
   ), job AS (
     INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, attempts, created_at)
     SELECT $1, $8, $9, jsonb_build_object('fileId', file_id), $7, 0, $7 FROM file
@@ -142,11 +141,9 @@ const refuseFile = `WITH file AS (
   )
   SELECT file_id FROM file`;
 
-const settleLines = `WITH r AS (
-    SELECT * FROM jsonb_to_recordset($3::jsonb) AS r(line integer, accepted boolean)
-  )
-  UPDATE clearing_lines l SET status = CASE WHEN r.accepted THEN 'Accepted' ELSE 'Rejected' END
-  FROM r WHERE l.organization_id = $1 AND l.file_id = $2 AND l.line = r.line`;
+const settleLines = `UPDATE clearing_lines
+  SET status = CASE WHEN line = ANY($4::integer[]) THEN 'Accepted' ELSE 'Rejected' END
+  WHERE ${ofFile} AND line = ANY($3::integer[])`;
 
 const finishFile = `UPDATE clearing_files SET state = 'Settled'
   WHERE ${ofFile} AND state = 'Acknowledged' AND NOT EXISTS (
@@ -216,8 +213,9 @@ export function createClearingStore(database: Database): ClearingStore {
       return (await database.query(selectLines, values)).map((row) => toLine(row as Raw));
     },
     async acknowledge({ organizationId, fileId, accepted, rejections, mark, at, job }) {
-      const told = rejections.map(({ line, code }) => ({ line, code }));
-      const values = [organizationId, fileId, accepted, told.length, JSON.stringify(told)];
+      const codes = Object.fromEntries(rejections.map(({ line, code }) => [line, code]));
+      const told = JSON.stringify(codes);
+      const values = [organizationId, fileId, accepted, rejections.length, told];
       const rows = await database.query(acknowledge, [...values, mark, at, job.jobId, job.kind]);
       return rows.length > 0;
     },
@@ -227,7 +225,9 @@ export function createClearingStore(database: Database): ClearingStore {
     },
     async settle({ organizationId, fileId }, lines) {
       if (lines.length === 0) return;
-      await database.query(settleLines, [organizationId, fileId, JSON.stringify(lines)]);
+      const accepted = lines.filter((each) => each.accepted);
+      const numbers = [lines, accepted].map((some) => some.map(({ line }) => line));
+      await database.query(settleLines, [organizationId, fileId, ...numbers]);
     },
     async finish({ organizationId, fileId }) {
       await database.query(finishFile, [organizationId, fileId]);
