@@ -20,6 +20,6 @@ export {
   type PinFormat,
   type PinTranslationRequest,
 } from './hsm/types.ts';
-export { type KeyProvider, KeyProviderFault, openKeyProvider } from './key-providers/index.ts';
+export { type KeyProvider, openKeyProvider } from './key-providers/index.ts';
 export { listVaultKeys, orderRotation, type VaultKeyFacts } from './rotation.ts';
 export { type Card, createVault, type Vault, type VaultDeps } from './vault.ts';

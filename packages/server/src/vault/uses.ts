@@ -16,8 +16,6 @@ const lastDaysMs = touchAfterMs + dayMs;
 
 type Use = { organizationId: string; token: string };
 
-export type Uses = ReturnType<typeof createUses>;
-
 type Deps = { database: Database; clock: Clock; log: Log; retentionDays: number };
 
 /** @example const stays = await uses.note({ organizationId, token }, usedAt); */

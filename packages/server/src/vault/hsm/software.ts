@@ -2,6 +2,8 @@
 import { timingSafeEqual } from 'node:crypto';
 import {
   aesCmac,
+  createDukptKeys,
+  type DukptKeys,
   decryptDukptData,
   type Format4Pan,
   keyCheckValue,
@@ -134,6 +136,17 @@ export function createSoftwareHsm(deps: SoftwareHsmDeps): OpenableHsm {
 
   const keyOf = ({ name }: KeyEntry): Buffer => find(name).key;
 
+  /** The devices of a key count up: what the last transaction derived serves the next one. */
+  const dukptKeys = new Map<string, DukptKeys>();
+  function dukptKeysOf(entry: KeyEntry): DukptKeys {
+    const known = dukptKeys.get(entry.name);
+    if (known !== undefined) return known;
+    const scheme = entry.algorithm === 'Aes' ? 'DukptAes' : 'DukptTdes';
+    const made = createDukptKeys(keyOf(entry), scheme);
+    dukptKeys.set(entry.name, made);
+    return made;
+  }
+
   return {
     // The check values were compared while it was made: it has its keys at hand.
     start: async () => {},
@@ -146,7 +159,7 @@ export function createSoftwareHsm(deps: SoftwareHsmDeps): OpenableHsm {
         const under: PinKey =
           ksn === undefined
             ? { scheme: 'Zone', key: keyOf(entry) }
-            : { scheme: 'Dukpt', baseKey: keyOf(entry), ksn };
+            : { scheme: 'Dukpt', keys: dukptKeysOf(entry), ksn };
         const to = { format: blockFormatOf(outFormat), key: zone.key };
         const format = blockFormatOf(inFormat);
         const sealed = translatePin({ block, format, under, pan, to, format4Pan });
@@ -183,6 +196,7 @@ export function createSoftwareHsm(deps: SoftwareHsmDeps): OpenableHsm {
     health: async () => 'up',
     async close() {
       opened.clear();
+      for (const keys of dukptKeys.values()) keys.forget();
       for (const { key } of held.values()) key.fill(0);
     },
   };

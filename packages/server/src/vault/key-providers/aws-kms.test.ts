@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { signAws, systemClock, systemIds } from '../../platform/index.ts';
@@ -67,7 +67,7 @@ function kmsStub() {
     return headers.authorization === authorization;
   }
 
-  const server: Server = createServer(async (request, response) => {
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const text = Buffer.concat(chunks).toString();
@@ -76,20 +76,30 @@ function kmsStub() {
         .writeHead(status, { 'content-type': 'application/x-amz-json-1.1' })
         .end(JSON.stringify(body));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-    if (!isSigned(request, text, url)) return say(400, { __type: 'InvalidSignatureException' });
+    if (!isSigned(request, text, url)) {
+      say(400, { __type: 'InvalidSignatureException' });
+      return;
+    }
     const action = String(request.headers['x-amz-target']).replace('TrentService.', '');
     const body = JSON.parse(text) as Body;
     asked.push({ action, body });
     const other = instead.shift();
-    if (other === 'silence') return undefined;
-    if (other !== undefined) return say(other.status, { __type: other.type });
-    try {
-      if (action === 'Encrypt')
-        return say(200, { CiphertextBlob: encrypted(body), KeyId: body.KeyId });
-      return say(200, { Plaintext: decrypted(body), KeyId: body.KeyId });
-    } catch {
-      return say(400, { __type: 'InvalidCiphertextException' });
+    if (other === 'silence') return;
+    if (other !== undefined) {
+      say(other.status, { __type: other.type });
+      return;
     }
+    try {
+      const done =
+        action === 'Encrypt' ? { CiphertextBlob: encrypted(body) } : { Plaintext: decrypted(body) };
+      say(200, { ...done, KeyId: body.KeyId });
+    } catch {
+      say(400, { __type: 'InvalidCiphertextException' });
+    }
+  }
+
+  const server: Server = createServer((request, response) => {
+    answer(request, response).catch((error: unknown) => response.destroy(error as Error));
   });
   return { server, asked, instead };
 }

@@ -6,12 +6,7 @@ import { createPkcs11Provider } from './pkcs11.ts';
 import { type KeyProvider, KeyProviderFault } from './types.ts';
 
 export { createLocalProvider } from './local.ts';
-export {
-  type KeyPlace,
-  type KeyProvider,
-  KeyProviderFault,
-  type Wrapped,
-} from './types.ts';
+export { type KeyPlace, type KeyProvider, KeyProviderFault } from './types.ts';
 
 export type KeySettings = Pick<
   Settings,

@@ -1,0 +1,71 @@
+// Looks into another process as one who has stolen its machine would: all of its memory and its environment.
+import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
+
+const chunkBytes = 4 * 1024 * 1024;
+/** So much of the chunk before is looked at again: nothing hides where two of them meet. */
+const overlapBytes = 256;
+const zeros = Buffer.alloc(chunkBytes + overlapBytes);
+
+export type Needle = { readonly name: string; readonly bytes: Buffer };
+
+/** A key in each form that it could lie in. */
+export function formsOfKey(name: string, key: Buffer): Needle[] {
+  const hex = key.toString('hex');
+  return [
+    { name: `${name} in bytes`, bytes: key },
+    { name: `${name} in hex`, bytes: Buffer.from(hex) },
+    { name: `${name} in capital hex`, bytes: Buffer.from(hex.toUpperCase()) },
+    { name: `${name} in base64`, bytes: Buffer.from(key.toString('base64')) },
+    { name: `${name} in base64url`, bytes: Buffer.from(key.toString('base64url')) },
+  ];
+}
+
+/** Where data can lie: what the process has mapped for reading and writing. */
+function writableRanges(pid: number): { from: number; to: number }[] {
+  const lines = readFileSync(`/proc/${pid}/maps`, 'utf8').split('\n');
+  return lines.flatMap((line) => {
+    const [, from, to, rights = ''] = /^([0-9a-f]+)-([0-9a-f]+) (\S+)/.exec(line) ?? [];
+    if (from === undefined || to === undefined || !rights.startsWith('rw')) return [];
+    return [{ from: Number.parseInt(from, 16), to: Number.parseInt(to, 16) }];
+  });
+}
+
+function readAt(file: number, into: Buffer, length: number, position: number): number {
+  try {
+    return readSync(file, into, 0, length, position);
+  } catch (error) {
+    // Unmapped since the list was made, or never backed by anything.
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EIO' || code === 'EFAULT') return 0;
+    throw error;
+  }
+}
+
+export type Found = { readonly names: string[]; readonly bytesRead: number };
+
+/** @throws Error where the system does not let us look (EACCES, EPERM) */
+export function findInMemory(pid: number, needles: readonly Needle[]): Found {
+  const file = openSync(`/proc/${pid}/mem`, 'r');
+  const chunk = Buffer.alloc(chunkBytes + overlapBytes);
+  const names = new Set<string>();
+  let bytesRead = 0;
+  try {
+    for (const { from, to } of writableRanges(pid)) {
+      for (let at = from; at < to; at += chunkBytes) {
+        const length = readAt(file, chunk, Math.min(chunk.length, to - at), at);
+        const read = chunk.subarray(0, length);
+        if (length === 0 || read.equals(zeros.subarray(0, length))) continue;
+        bytesRead += length;
+        for (const { name, bytes } of needles) if (read.includes(bytes)) names.add(name);
+      }
+    }
+  } finally {
+    closeSync(file);
+  }
+  return { names: [...names], bytesRead };
+}
+
+export function findInEnvironment(pid: number, needles: readonly Needle[]): string[] {
+  const environment = readFileSync(`/proc/${pid}/environ`);
+  return needles.filter(({ bytes }) => environment.includes(bytes)).map(({ name }) => name);
+}

@@ -1,0 +1,136 @@
+// The command on the keys of stored cards, as it is run: beside a platform, and with no key of it.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import {
+  createLog,
+  type Database,
+  migrate,
+  openDatabase,
+  systemClock,
+  systemIds,
+} from '../packages/server/src/platform/index.ts';
+import { createLocalProvider } from '../packages/server/src/vault/key-providers/index.ts';
+import { migrations, testSchemaUrl } from '../packages/server/test/database.ts';
+import { type VaultRoom, vaultRoom } from '../packages/server/test/vault-room.ts';
+
+const script = fileURLToPath(new URL('vault.ts', import.meta.url));
+const card = { pan: '4000000000000010', expiry: '3012' };
+
+type Run = { status: number | null; stdout: string; stderr: string };
+
+function run(args: readonly string[], variables: Record<string, string>): Promise<Run> {
+  const { PATH = '', NODE_COMPILE_CACHE: cache } = process.env;
+  const env = { PATH, ...(cache === undefined ? {} : { NODE_COMPILE_CACHE: cache }), ...variables };
+  const child = spawn(process.execPath, [script, ...args], { env });
+  const out = { stdout: '', stderr: '' };
+  child.stdout.on('data', (chunk) => {
+    out.stdout += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    out.stderr += chunk;
+  });
+  return new Promise((resolve) => child.on('close', (status) => resolve({ status, ...out })));
+}
+
+describe('the command on the vault', { concurrency: 2 }, () => {
+  const organizationId = systemIds.uuid();
+  let dataDir = '';
+  let database: Database;
+  let room: VaultRoom;
+  let variables: Record<string, string> = {};
+
+  before(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'switchyard-vault-'));
+    const url = await testSchemaUrl();
+    const log = createLog({ logLevel: 'silent', instanceName: 'test' });
+    database = openDatabase({ url, log, connections: 2 });
+    await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
+    const master = randomBytes(32);
+    room = await vaultRoom({ database, provider: createLocalProvider(master) });
+    variables = {
+      SWITCHYARD_DATA_DIR: dataDir,
+      SWITCHYARD_DATABASE_URL: url,
+      // Named as for the platform, and not opened: it is not there.
+      SWITCHYARD_VAULT_KEY_FILE: join(dataDir, 'absent.key'),
+    };
+  });
+  after(async () => {
+    await room.close();
+    await database.close();
+    await rm(dataDir, { recursive: true, force: true });
+  });
+
+  test('lists keys, replaces them without one, and tells who had a card opened', async () => {
+    const { vault } = room;
+    const mark = vault.mark(organizationId, card);
+    const token = await vault.protect(organizationId, card, mark);
+    await vault.reveal(organizationId, token, { purpose: 'Refund', actor: 'till-1' });
+    await vault.drain();
+
+    type Key = { organizationId: string; purpose: string; state: string; wrappedBy: string };
+    const keysOf = (done: Run) => (JSON.parse(done.stdout) as { keys: Key[] }).keys;
+    const status = await run(['status', '--json'], variables);
+    assert.equal(status.status, 0, status.stderr);
+    assert.deepEqual(
+      keysOf(status).map(({ purpose, state }) => [purpose, state]),
+      [
+        ['Index', 'Active'],
+        ['Data', 'Active'],
+      ],
+    );
+    const rotated = await run(
+      ['rotate-keys', '--organization', organizationId, '--json'],
+      variables,
+    );
+    assert.equal(rotated.status, 0, rotated.stderr);
+    assert.deepEqual(JSON.parse(rotated.stdout), { organizations: [organizationId] });
+    const [job] = await database.query<{ kind: string; due_at: Date }>(
+      `SELECT kind, due_at FROM jobs WHERE organization_id = $1 AND kind = 'vault-round'`,
+      [organizationId],
+    );
+    assert.ok(job !== undefined && job.due_at.getTime() <= Date.now());
+    await room.round(organizationId);
+    const text = await run(['status', '--organization', organizationId], variables);
+    assert.match(text.stdout, /Retiring .*\n.*Active /);
+    assert.deepEqual(
+      await vault.reveal(organizationId, token, { purpose: 'Refund', actor: 'x' }),
+      card,
+    );
+
+    const told = await run(['accesses', '--organization', organizationId, '--json'], variables);
+    const { accesses } = JSON.parse(told.stdout) as { accesses: Record<string, string>[] };
+    const [first] = accesses;
+    assert.deepEqual(
+      [first?.['purpose'], first?.['actor'], first?.['result'], first?.['token']],
+      [...['Refund', 'till-1', 'Opened', token]],
+    );
+    const lines = await run(['accesses', '--organization', organizationId], variables);
+    assert.match(lines.stdout, /Opened {3}Refund {8}till-1/);
+    for (const { stdout } of [status, text, told, lines]) assert.doesNotMatch(stdout, /400000/);
+  });
+
+  test('fails with 1 where it cannot, and with 2 where it is used wrongly', async () => {
+    const { SWITCHYARD_DATABASE_URL: _url, ...without } = variables;
+    const nowhere = await run(['status'], without);
+    assert.equal(nowhere.status, 1);
+    assert.match(nowhere.stderr, /no platform was ever started/);
+    const wrong = [
+      ['status', '--all'],
+      ['rotate-keys'],
+      ['rotate-keys', '--all', '--organization', organizationId],
+      ['accesses', '--organization', organizationId, '--from', 'once'],
+      ['accesses', '--organization', organizationId, '--limit', '0'],
+    ];
+    const ends = await Promise.all(wrong.map((args) => run(args, variables)));
+    for (const [index, end] of ends.entries()) {
+      assert.equal(end.status, 2, wrong[index]?.join(' '));
+      assert.match(end.stderr, /npm run vault/);
+    }
+  });
+});
