@@ -5,13 +5,14 @@ import { dirname, join } from 'node:path';
 import { root } from './gates.ts';
 import { acquirerSpiDocument } from './generate/acquirer-spi.ts';
 import { commandLineDocument, estateSchemaDocument } from './generate/command-line.ts';
+import { cryptographyDocument } from './generate/cryptography.ts';
 import { errorsDocument } from './generate/errors.ts';
 import { eventsDocument } from './generate/events.ts';
 import { replaceBlock } from './generate/markdown.ts';
 import { openApiDocument } from './generate/openapi.ts';
 import { permissionsDocument } from './generate/permissions.ts';
 import { settingsDocument } from './generate/settings.ts';
-import { statesTable } from './generate/states.ts';
+import { movesDiagram, statesTable } from './generate/states.ts';
 import { terminalParametersDocument } from './generate/terminal-parameters.ts';
 
 type Generated = { path: string; write: (present: string) => string | Promise<string> };
@@ -24,6 +25,7 @@ const openApi = (): Promise<string> => (described ??= openApiDocument());
 
 const documents: Generated[] = [
   { path: 'docs/reference/errors.md', write: () => note + errorsDocument() },
+  { path: 'docs/reference/cryptography.md', write: () => note + cryptographyDocument() },
   { path: 'docs/reference/settings.md', write: () => note + settingsDocument() },
   { path: 'docs/reference/events.md', write: () => note + eventsDocument() },
   {
@@ -37,7 +39,8 @@ const documents: Generated[] = [
   { path: 'docs/reference/emv-terminal-parameters.json', write: terminalParametersDocument },
   {
     path: 'docs/concepts/states.md',
-    write: (present) => replaceBlock(present, 'states', statesTable()),
+    write: (present) =>
+      replaceBlock(replaceBlock(present, 'states', statesTable()), 'moves', movesDiagram()),
   },
 ];
 

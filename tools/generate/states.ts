@@ -1,5 +1,20 @@
-// The table of docs/concepts/states.md, from the table that enforces it.
-import { type Rule, stateTable } from '../../packages/server/src/payments/state.ts';
+// The blocks of docs/concepts/states.md: what each state allows, and which states follow which, from the table that enforces it.
+import {
+  apply,
+  type Changes,
+  confirmTable,
+  judge,
+  noAmounts,
+  openAmount,
+  type Position,
+  type Rule,
+  sendingRules,
+  stateOf,
+  stateTable,
+  unconfirmedRules,
+  type Verb,
+  verificationRules,
+} from '../../packages/server/src/payments/state.ts';
 import { code, table } from './markdown.ts';
 
 const words: Partial<Record<Rule, string>> = {
@@ -7,15 +22,104 @@ const words: Partial<Record<Rule, string>> = {
   Refundable: 'up to what is captured and not refunded',
   Whole: 'all of it',
   Queue: 'once the sale has ended',
+  Withdraw: 'all of it, before it is sent',
   Nothing: 'nothing to do, succeeds',
   Replay: 'already under way, told again',
 };
+const confirmWords: Readonly<Record<string, string>> = {
+  Confirm: 'confirms it',
+  Nothing: 'nothing to do, succeeds',
+};
+
+type Rules = Readonly<Record<Verb, Rule>>;
+
+const cells = ({ Capture, Cancel, Reverse, Refund }: Rules): string[] =>
+  [Capture, Cancel, Reverse, Refund].map((rule) => words[rule] ?? code(rule));
+
+/** Rows that stand in place of those of their state, and when. */
+const instead: readonly [string, Rules, string][] = [
+  [`${code('Authorized')}, of no amount: the card was verified`, verificationRules, 'Nothing'],
+  [`${code('Stored')}, and its message may have left`, sendingRules, confirmTable.Stored],
+  [`approved, and not confirmed yet`, unconfirmedRules, 'Confirm'],
+];
 
 export function statesTable(): string {
-  const head = ['State', 'Capture', 'Cancel (Functional)', 'Cancel (Technical)', 'Refund'];
-  const rows = Object.entries(stateTable).map(([state, { Capture, Cancel, Reverse, Refund }]) => [
+  const head = [
+    'State',
+    'Capture',
+    'Cancel (Functional)',
+    'Cancel (Technical)',
+    'Refund',
+    'Confirm',
+  ];
+  const confirmed = (rule: string) => confirmWords[rule] ?? code(rule);
+  const rows = Object.entries(stateTable).map(([state, rules]) => [
     code(state),
-    ...[Capture, Cancel, Reverse, Refund].map((rule) => words[rule] ?? code(rule)),
+    ...cells(rules),
+    confirmed(confirmTable[state as keyof typeof confirmTable]),
   ]);
-  return table(head, rows);
+  const more = instead.map(([name, rules, confirm]) => [name, ...cells(rules), confirmed(confirm)]);
+  return table(head, [...rows, ...more]);
+}
+
+/** How a sale comes to its first state; the operations behind that are found by doing them. */
+const sales: readonly [string, string, string][] = [
+  ['[*]', 'Received', 'sale'],
+  ['[*]', 'Stored', 'offline sale'],
+  ['Received', 'Authorized', 'approved, Deferred'],
+  ['Received', 'Captured', 'approved, Immediate'],
+  ['Received', 'Declined', 'declined'],
+  ['Received', 'Failed', 'not sent'],
+  ['Received', 'Reversing', 'no answer, or given up'],
+  ['Stored', 'Captured', 'taken'],
+  ['Stored', 'Declined', 'declined late'],
+  ['Stored', 'Cancelled', 'cancelled before it is sent'],
+  ['Reversing', 'Reversed', 'acknowledged'],
+  ['Authorized', 'Expired', 'the hold is over'],
+];
+
+const asked = 3;
+const terms = { partialCancel: true, multipleCapture: true, overCapture: 0 };
+const operations: readonly [Verb, string, (amount: number) => Changes][] = [
+  ['Capture', 'capture', (captured) => ({ captured })],
+  ['Cancel', 'cancel', (cancelled) => ({ cancelled })],
+  ['Refund', 'refund', (refunded) => ({ refunded })],
+];
+
+function follow(position: Position): [name: string, next: Position][] {
+  const found = operations.flatMap(([verb, name, changes]) => {
+    const { maxAmount } = judge(position, verb, terms);
+    return Array.from({ length: maxAmount }, (_, index): [string, Position] => [
+      name,
+      apply(position, changes(index + 1)),
+    ]);
+  });
+  const reversal = judge(position, 'Reverse', terms);
+  if (!reversal.allowed || reversal.maxAmount === 0) return found;
+  const reversed = apply(position, { phase: 'Reversed', cancelled: openAmount(position) });
+  return [...found, ['technical cancel', reversed]];
+}
+
+/** Every state that operations lead to, by doing all of them on a small sale. */
+export function movesDiagram(): string {
+  const edges = new Map<string, Set<string>>();
+  const draw = (from: string, to: string, name: string): void => {
+    const key = `${from} --> ${to}`;
+    edges.set(key, (edges.get(key) ?? new Set()).add(name));
+  };
+  for (const [from, to, name] of sales) draw(from, to, name);
+  const start: Position = { phase: 'Approved', ...noAmounts, authorized: asked };
+  const waiting = [start, { ...start, captured: asked }];
+  const seen = new Set<string>();
+  for (let position = waiting.pop(); position !== undefined; position = waiting.pop()) {
+    const key = JSON.stringify(position);
+    if (seen.has(key)) continue;
+    seen.add(key);
+    for (const [name, next] of follow(position)) {
+      if (stateOf(next) !== stateOf(position)) draw(stateOf(position), stateOf(next), name);
+      waiting.push(next);
+    }
+  }
+  const lines = [...edges].map(([edge, names]) => `  ${edge}: ${[...names].join(', ')}`);
+  return ['```mermaid', 'stateDiagram-v2', ...lines, '```'].join('\n');
 }

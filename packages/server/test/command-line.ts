@@ -52,6 +52,27 @@ function terminal(said: Written, name: keyof Written) {
   };
 }
 
+/** Commands take names of files as they are typed, so one folder at a time is the current one. */
+const inFolder = { folder: '', before: '', count: 0, left: Promise.resolve(), leave: () => {} };
+
+async function enter(folder: string): Promise<void> {
+  while (inFolder.count > 0 && inFolder.folder !== folder) await inFolder.left;
+  inFolder.count += 1;
+  if (inFolder.count > 1) return;
+  inFolder.left = new Promise((resolve) => {
+    inFolder.leave = resolve;
+  });
+  Object.assign(inFolder, { folder, before: process.cwd() });
+  process.chdir(folder);
+}
+
+function leave(): void {
+  inFolder.count -= 1;
+  if (inFolder.count > 0) return;
+  process.chdir(inFolder.before);
+  inFolder.leave();
+}
+
 /** What `packages/cli/src/main.ts` does, without a process. */
 async function runHere(
   args: string[],
@@ -92,7 +113,10 @@ export function runCommand(
   options: RunOptions = {},
 ): Promise<Ended> {
   const isProcess = options.asProcess === true || options.started !== undefined;
-  if (!isProcess) return runHere(args, { ...fromOutside(), ...env, ...options.env }, options);
+  if (!isProcess) {
+    const all = { ...fromOutside(), ...env, ...options.env };
+    return enter(cwd).then(() => runHere(args, all, options).finally(leave));
+  }
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [bin, ...args], {
       cwd,

@@ -1,0 +1,36 @@
+// The inventory of cryptography sees what a source uses, and what it is for.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { cryptographyDocument, usesIn } from './cryptography.ts';
+
+const sealing = `// Seals what is stored. More of it.
+import { createCipheriv, type KeyObject, randomBytes } from 'node:crypto';
+import { hash } from '@node-rs/argon2';
+const algorithm = 'aes-256-gcm';
+`;
+
+test('a use is named with its algorithms and its purpose', () => {
+  const [use, ...more] = usesIn([
+    { path: 'a.ts', text: sealing },
+    {
+      path: 'b.ts',
+      text: "// Nothing of it.\nimport { join } from 'node:path';\nconst a = 'sha256';",
+    },
+    { path: 'c.ts', text: "// Types alone.\nimport { type KeyObject } from 'node:crypto';" },
+  ]);
+  assert.deepEqual(more, []);
+  assert.deepEqual(use, {
+    path: 'a.ts',
+    names: ['createCipheriv', 'hash', 'randomBytes'],
+    algorithms: ['aes-256-gcm', 'argon2id'],
+    purpose: 'Seals what is stored.',
+  });
+});
+
+test('the inventory holds what seals cards, passwords and tokens', () => {
+  const text = cryptographyDocument();
+  for (const file of ['platform/seal.ts', 'accounts/passwords.ts', 'pin/src/ciphers.ts']) {
+    assert.ok(text.includes(file), file);
+  }
+  assert.doesNotMatch(text, /\.test\.ts/);
+});

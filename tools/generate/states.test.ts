@@ -1,0 +1,31 @@
+// The diagram of the states is what operations do: nothing comes back from an end, and nothing is missing.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { stateTable } from '../../packages/server/src/payments/state.ts';
+import { movesDiagram, statesTable } from './states.ts';
+
+const edges = [...movesDiagram().matchAll(/^ {2}(\S+) --> (\w+): (.+)$/gm)].map(
+  ([, from = '', to = '', names = '']) => ({ from, to, names: names.split(', ') }),
+);
+
+test('every state is reached, and has its row', () => {
+  const reached = new Set(edges.map(({ to }) => to));
+  for (const state of Object.keys(stateTable)) {
+    assert.ok(reached.has(state), state);
+    assert.match(statesTable(), new RegExp(`^\\| \`${state}\` \\|`, 'm'));
+  }
+});
+
+test('nothing leaves the states that are ends', () => {
+  const left = new Set(edges.map(({ from }) => from));
+  for (const end of ['Declined', 'Failed', 'Cancelled', 'Reversed', 'Refunded', 'Expired']) {
+    assert.ok(!left.has(end), end);
+  }
+});
+
+test('what is captured comes back by a refund alone', () => {
+  for (const { from, to, names } of edges) {
+    if (from === 'Captured') assert.deepEqual(names, ['refund'], `${from} ${to}`);
+  }
+  assert.ok(edges.some(({ from, to }) => from === 'Authorized' && to === 'Reversed'));
+});
