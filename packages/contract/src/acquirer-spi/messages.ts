@@ -239,7 +239,9 @@ export const SpiAnswer = open(
     outcome: Type.Enum(['Approved', 'Declined', 'Pending', 'NotProcessed', 'NotFound']),
     responseCode: Type.Optional(responseCode),
     amount: Type.Optional(
-      minorUnits('What was approved; less than asked for with responseCode 10 alone.'),
+      minorUnits(
+        'What was approved; less than asked for with responseCode 10 alone. Of a reversal it says nothing.',
+      ),
     ),
     currency: Type.Optional(currency),
     authorizationCode: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9 ]{1,6}$' })),

@@ -82,6 +82,12 @@ function answerOf(
   };
 }
 
+/** How much was taken back is in the ledger: the second reversal of a payment takes nothing. */
+function reversalAnswer(messageId: string, currency: string, answered: Answered): SpiAnswer {
+  const { amount: _amount, ...answer } = answerOf(messageId, currency, answered);
+  return answer;
+}
+
 const hexOf = (text: string) => Buffer.from(text, 'latin1').toString('hex').toUpperCase();
 
 /** What the issuer says beside its decision; the cryptogram has no key behind it. */
@@ -192,7 +198,7 @@ export function createDesk({ ledger, clock }: { ledger: Ledger; clock: Clock }):
     const { messageId, currency, remainingAmount: remaining = 0 } = message;
     const known = ledger.answered(messageId, message.repeat);
     if (known !== undefined) {
-      return { answer: answerOf(messageId, currency, known), delivery: 'once' };
+      return { answer: reversalAnswer(messageId, currency, known), delivery: 'once' };
     }
     const least = original.kind === 'hold' ? original.captured : original.refunded;
     const code = remaining < least || remaining > original.held ? ABOVE_THE_LIMIT : APPROVED;
@@ -202,7 +208,7 @@ export function createDesk({ ledger, clock }: { ledger: Ledger; clock: Clock }):
     const amount = original.held - held;
     const outcome = { before: original, after, code, amount, approval: '' };
     record(messageId, 'reversal', message.amount, outcome, 'once');
-    return { answer: answerOf(messageId, currency, outcome), delivery: 'once' };
+    return { answer: reversalAnswer(messageId, currency, outcome), delivery: 'once' };
   }
 
   function reverse(message: SpiReversal, original: Original): Decided {

@@ -10,7 +10,7 @@ import type {
 } from '../types.ts';
 import { createCalls } from './calls.ts';
 import { type Asked, createExchange, type Exchange } from './exchange.ts';
-import { type GenuineAnswer, type SpiMessage, spiOutcomeOf, toSpiMessage } from './messages.ts';
+import { type GenuineAnswer, type SpiAsked, spiOutcomeOf, toSpiMessage } from './messages.ts';
 import { createReadiness } from './readiness.ts';
 import { createAnswerVerifier, type LinkSigner } from './signatures.ts';
 
@@ -39,10 +39,10 @@ const drainLookMs = 20;
 async function enquire(
   exchange: Exchange,
   clock: Clock,
-  asked: SpiMessage,
+  asked: SpiAsked,
   until: number,
 ): Promise<AcquirerOutcome | undefined> {
-  const { messageId } = asked;
+  const { messageId } = asked.message;
   for (;;) {
     const timeoutMs = until - clock.now();
     if (timeoutMs < enquiryLeastMs) return undefined;
@@ -58,7 +58,7 @@ async function enquire(
 }
 
 /** Only what says something about the payment is told of, and a decline that comes late does too. */
-function lateCode(asked: SpiMessage, late: GenuineAnswer): string | undefined {
+function lateCode(asked: SpiAsked, late: GenuineAnswer): string | undefined {
   const outcome = spiOutcomeOf(asked, late);
   if (outcome === 'Pending') return undefined;
   return 'responseCode' in outcome ? outcome.responseCode : undefined;
@@ -95,11 +95,7 @@ export function connectHttpJson(deps: Deps): AcquirerConnection {
   let inFlight = 0;
   let isClosed = false;
 
-  async function outcomeOf(
-    message: SpiMessage,
-    asked: Asked,
-    until: number,
-  ): Promise<AcquirerOutcome> {
+  async function outcomeOf(sent: SpiAsked, asked: Asked, until: number): Promise<AcquirerOutcome> {
     switch (asked.result) {
       case 'NotSent':
         readiness.lost();
@@ -108,18 +104,18 @@ export function connectHttpJson(deps: Deps): AcquirerConnection {
         readiness.doubt();
         return { outcome: 'Unknown', reason: 'Timeout' };
       case 'NotGenuine':
-        log.warn({ messageId: message.messageId }, 'an answer is not what the acquirer signs');
+        log.warn({ messageId: sent.message.messageId }, 'an answer is not what the acquirer signs');
         return { outcome: 'Unknown', reason: 'InvalidResponse' };
       case 'ConnectionLost': {
         readiness.doubt();
-        const found = await enquire(exchange, clock, message, until);
+        const found = await enquire(exchange, clock, sent, until);
         return found ?? { outcome: 'Unknown', reason: 'ConnectionLost' };
       }
       case 'Answered': {
         readiness.seen();
-        const outcome = spiOutcomeOf(message, asked.genuine);
+        const outcome = spiOutcomeOf(sent, asked.genuine);
         if (outcome !== 'Pending') return outcome;
-        const found = await enquire(exchange, clock, message, until);
+        const found = await enquire(exchange, clock, sent, until);
         return found ?? { outcome: 'Unknown', reason: 'Timeout' };
       }
     }
@@ -128,18 +124,18 @@ export function connectHttpJson(deps: Deps): AcquirerConnection {
   async function send(request: AcquirerRequest, onSent?: () => void): Promise<AcquirerOutcome> {
     const until = clock.now() + timeoutMs;
     const sentAt = isoTime(clock.now());
-    const { path, message } = toSpiMessage(request, settings.institutionId, sentAt);
+    const sent = toSpiMessage(request, settings.institutionId, sentAt);
     const { organizationId, transactionId, kind } = request;
-    const asked = await exchange.ask(path, message, {
+    const asked = await exchange.ask(sent.path, sent.message, {
       timeoutMs,
       onSent,
       onLate(late) {
-        const responseCode = lateCode(message, late);
+        const responseCode = lateCode(sent, late);
         if (responseCode === undefined) return;
         deps.onLateAnswer({ organizationId, transactionId, kind, responseCode });
       },
     });
-    return outcomeOf(message, asked, until);
+    return outcomeOf(sent, asked, until);
   }
 
   return {

@@ -91,7 +91,7 @@ const approval: SpiAnswer = {
 };
 
 const judged = (answer: Partial<SpiAnswer>, status = 200) =>
-  spiOutcomeOf(written(sale).message, { status, answer: { ...approval, ...answer } });
+  spiOutcomeOf(written(sale), { status, answer: { ...approval, ...answer } });
 
 test('an approval is one with a code that approves, of what was asked for', () => {
   assert.deepEqual(judged({}), {
@@ -106,6 +106,13 @@ test('an approval is one with a code that approves, of what was asked for', () =
     amount: 600,
     authorizationCode: 'A1B2C3',
   });
+});
+
+test('a second reversal that finds nothing to take back is an approval', () => {
+  const reversal = written({ ...sale, kind: 'Reversal', original: sale.reference });
+  const answer = { ...approval, messageId: reversal.message.messageId, amount: 0 };
+  const outcome = spiOutcomeOf(reversal, { status: 200, answer });
+  assert.equal((outcome as { outcome: string }).outcome, 'Approved');
 });
 
 test('whatever contradicts itself or the question leaves the outcome unknown', () => {
@@ -125,8 +132,7 @@ test('whatever contradicts itself or the question leaves the outcome unknown', (
     assert.deepEqual(judged(answer), unknown, JSON.stringify(answer));
   }
   const { amount: _amount, ...partial } = { ...approval, responseCode: '10' };
-  const { message } = written(sale);
-  assert.deepEqual(spiOutcomeOf(message, { status: 200, answer: partial }), unknown);
+  assert.deepEqual(spiOutcomeOf(written(sale), { status: 200, answer: partial }), unknown);
   assert.deepEqual(judged({}, 500), unknown);
 });
 

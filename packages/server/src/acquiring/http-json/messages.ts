@@ -17,6 +17,9 @@ import type {
 
 export type SpiMessage = SpiPayment | SpiCapture | SpiRefund | SpiReversal;
 
+/** A message and where it goes: a reversal and a refund may look alike. */
+export type SpiAsked = { path: SpiPath; message: SpiMessage };
+
 const paths: Readonly<Record<AcquirerRequestKind, SpiPath>> = {
   Authorization: '/v1/payments',
   Sale: '/v1/payments',
@@ -102,7 +105,7 @@ export function toSpiMessage(
   request: AcquirerRequest,
   institutionId: string,
   sentAt: string,
-): { path: SpiPath; message: SpiMessage } {
+): SpiAsked {
   const head = headOf(request, institutionId, sentAt);
   const path = paths[request.kind];
   switch (request.kind) {
@@ -130,6 +133,8 @@ const formatError = '30';
 const overloaded: ReadonlySet<number> = new Set([429, 503]);
 const invalid: AcquirerOutcome = { outcome: 'Unknown', reason: 'InvalidResponse' };
 
+const cardOfAsked = (message: SpiMessage) => ('card' in message ? message.card.number : undefined);
+
 function besideOf({ issuerData, addressResult }: SpiAnswer, cardNumber: string | undefined) {
   // A host may echo card data; what repeats the number is left out.
   const isClean = issuerData !== undefined && !(cardNumber && issuerData.includes(cardNumber));
@@ -139,12 +144,18 @@ function besideOf({ issuerData, addressResult }: SpiAnswer, cardNumber: string |
   };
 }
 
-function approvedOutcome(asked: SpiMessage, answer: SpiAnswer, code: string): AcquirerOutcome {
+function approvedOutcome(
+  { path, message: asked }: SpiAsked,
+  answer: SpiAnswer,
+  code: string,
+): AcquirerOutcome {
   const { authorizationCode, currency } = answer;
   if (currency !== undefined && currency !== asked.currency) return invalid;
   // A part that is not named could be any part.
   if (code === partialCode && answer.amount === undefined) return invalid;
-  const amount = answer.amount ?? asked.amount;
+  // A second reversal finds nothing left to take back, and is as good as the first.
+  const told = path === '/v1/reversals' ? undefined : answer.amount;
+  const amount = told ?? asked.amount;
   if (amount > asked.amount || (amount === 0 && asked.amount > 0)) return invalid;
   if (amount !== asked.amount && code !== partialCode) return invalid;
   return {
@@ -152,7 +163,7 @@ function approvedOutcome(asked: SpiMessage, answer: SpiAnswer, code: string): Ac
     responseCode: code,
     amount,
     ...(authorizationCode === undefined ? {} : { authorizationCode }),
-    ...besideOf(answer, 'card' in asked ? asked.card.number : undefined),
+    ...besideOf(answer, cardOfAsked(asked)),
   };
 }
 
@@ -161,10 +172,11 @@ function approvedOutcome(asked: SpiMessage, answer: SpiAnswer, code: string): Ac
  * approves; an answer to something else leaves the outcome unknown, and the caller reverses.
  */
 export function spiOutcomeOf(
-  asked: SpiMessage,
+  asked: SpiAsked,
   { status, answer }: GenuineAnswer,
 ): AcquirerOutcome | 'Pending' {
-  if (answer.messageId !== asked.messageId) return invalid;
+  const { message } = asked;
+  if (answer.messageId !== message.messageId) return invalid;
   const isRefused = status >= 400 && status < 600;
   if (answer.outcome === 'NotProcessed' && isRefused) {
     if (overloaded.has(status)) return { outcome: 'NotSent', reason: 'the acquirer takes no more' };
@@ -174,10 +186,9 @@ export function spiOutcomeOf(
   if (answer.outcome === 'Pending') return 'Pending';
   const code = answer.responseCode;
   if (code === undefined) return invalid;
-  const isApproved = responseCodeFacts(code, { zeroAmount: asked.amount === 0 }).approved;
+  const isApproved = responseCodeFacts(code, { zeroAmount: message.amount === 0 }).approved;
   if (answer.outcome === 'Declined' && !isApproved) {
-    const cardNumber = 'card' in asked ? asked.card.number : undefined;
-    return { outcome: 'Declined', responseCode: code, ...besideOf(answer, cardNumber) };
+    return { outcome: 'Declined', responseCode: code, ...besideOf(answer, cardOfAsked(message)) };
   }
   if (answer.outcome === 'Approved' && isApproved) return approvedOutcome(asked, answer, code);
   return invalid;
