@@ -1,4 +1,4 @@
-// `npm run bench -- sales`, `-- status`, `-- tokens`, `-- estate` and `-- captureall`: how fast the platform is on this machine, and what it costs.
+// `npm run bench -- sales`, `-- status`, `-- tokens`, `-- estate`, `-- captureall` and `-- pin`: how fast the platform is on this machine, and what it costs.
 import { randomInt } from 'node:crypto';
 import { benchCaptureAll } from './bench/capture-all.ts';
 import { captureAllTargets, reportCaptureAll } from './bench/capture-all-report.ts';
@@ -7,6 +7,8 @@ import { benchEstate } from './bench/estate.ts';
 import { estateTargets, reportEstate } from './bench/estate-report.ts';
 import { describeMachine, type Machine } from './bench/machine.ts';
 import { type BenchOptions, readOptions, UsageFault, usage } from './bench/options.ts';
+import { benchPin } from './bench/pin.ts';
+import { pinTargets, reportPin } from './bench/pin-report.ts';
 import { reportSales, reportStatus, targets } from './bench/report.ts';
 import { benchSales } from './bench/sales.ts';
 import { benchStatus } from './bench/status.ts';
@@ -27,6 +29,7 @@ function printJson(figures: object, options: BenchOptions, machine: Machine): vo
     manyRealms: manyRealmsTarget,
     estate: estateTargets,
     captureAll: captureAllTargets,
+    pin: pinTargets,
   };
   process.stdout.write(`${JSON.stringify({ options, machine, targets: all, figures })}\n`);
 }
@@ -57,6 +60,10 @@ async function run(options: BenchOptions): Promise<void> {
       const figures = await benchCaptureAll(closers, options, say);
       if (options.json) printJson(figures, options, machine);
       else process.stdout.write(`\n${reportCaptureAll(figures, options, machine)}`);
+    } else if (options.name === 'pin') {
+      const figures = await benchPin(options, say);
+      if (options.json) printJson(figures, options, machine);
+      else process.stdout.write(`\n${reportPin(figures, options, machine)}`);
     } else {
       const figures = await benchStatus(closers, options, say);
       if (options.json) printJson(figures, options, machine);

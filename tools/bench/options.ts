@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util';
 import { type PartName, partNames } from './token-parts.ts';
 
-const benchNames = ['sales', 'status', 'tokens', 'estate', 'captureall'] as const;
+const benchNames = ['sales', 'status', 'tokens', 'estate', 'captureall', 'pin'] as const;
 export type BenchName = (typeof benchNames)[number];
 
 export type BenchOptions = {
@@ -44,6 +44,7 @@ npm run bench -- status [options]    reads of finished transactions, against the
 npm run bench -- tokens [options]    tokens, against bare Fastify and jose
 npm run bench -- estate [options]    finding and listing devices among a million
 npm run bench -- captureall [options]  capture of 100,000 authorised sales, while others are made
+npm run bench -- pin [options]       PIN translations of the software HSM, for each second of CPU
 
   --seconds N       length of each step                              (8)
   --rounds N        searches for the knee, between bare lines;

@@ -101,19 +101,23 @@ export function aesInitialKey(baseKey: Uint8Array, ksn: KeySerialNumber): Buffer
  */
 export function aesTransactionKey(initialKey: Uint8Array, ksn: KeySerialNumber): Buffer {
   if (ksn.scheme !== 'DukptAes') throw new PinError('ksn_invalid');
-  const algorithm = algorithmOf(initialKey);
-  const place = Buffer.from(ksn.bytes.subarray(4, 12));
   let counted = 0;
   let key: Buffer = Buffer.from(initialKey);
   for (let bit = 0x8000_0000; bit !== 0; bit >>>= 1) {
     if ((ksn.counter & bit) === 0) continue;
     counted = (counted | bit) >>> 0;
-    place.writeUInt32BE(counted, 4);
-    const next = derive(key, { usage: 'derivation', algorithm, place });
+    const next = aesStep(key, ksn, counted);
     key.fill(0);
     key = next;
   }
   return key;
+}
+
+/** From the key of fewer counter bits to that of one more; `counted` holds the new bit. */
+export function aesStep(key: Uint8Array, ksn: KeySerialNumber, counted: number): Buffer {
+  const place = Buffer.from(ksn.bytes.subarray(4, 12));
+  place.writeUInt32BE(counted, 4);
+  return derive(key, { usage: 'derivation', algorithm: algorithmOf(key), place });
 }
 
 /**
@@ -139,9 +143,18 @@ export function aesWorkingKey(
   }
   const initial = aesInitialKey(baseKey, ksn);
   const transaction = aesTransactionKey(initial, ksn);
-  const place = ksn.bytes.subarray(4, 12);
-  const working = derive(transaction, { usage: purpose, algorithm, place });
+  const working = aesVaried(transaction, ksn, purpose, algorithm);
   initial.fill(0);
   transaction.fill(0);
   return working;
+}
+
+/** The key for one purpose out of the key of a transaction. */
+export function aesVaried(
+  transaction: Uint8Array,
+  ksn: KeySerialNumber,
+  purpose: AesPurpose,
+  algorithm: WorkingAlgorithm = algorithmOf(transaction),
+): Buffer {
+  return derive(transaction, { usage: purpose, algorithm, place: ksn.bytes.subarray(4, 12) });
 }

@@ -67,21 +67,27 @@ function half(key: Uint8Array, register: Uint8Array): Buffer {
 export function tdesTransactionKey(initialKey: Uint8Array, ksn: KeySerialNumber): Buffer {
   demandDouble(initialKey);
   if (ksn.scheme !== 'DukptTdes') throw new PinError('ksn_invalid');
-  const register = Buffer.from(ksn.bytes.subarray(2, 10));
-  const fixed = (register.readUInt32BE(4) & ~0x1f_ffff) >>> 0;
   let counted = 0;
   let key: Buffer = Buffer.from(initialKey);
   for (let bit = highestCounterBit; bit !== 0; bit >>>= 1) {
     if ((ksn.counter & bit) === 0) continue;
     counted |= bit;
-    register.writeUInt32BE((fixed | counted) >>> 0, 4);
-    const masked = xor(key, keyMask);
-    const next = Buffer.concat([half(masked, register), half(key, register)]);
-    masked.fill(0);
+    const next = tdesStep(key, ksn, counted);
     key.fill(0);
     key = next;
   }
   return key;
+}
+
+/** From the key of fewer counter bits to that of one more; `counted` holds the new bit. */
+export function tdesStep(key: Uint8Array, ksn: KeySerialNumber, counted: number): Buffer {
+  const register = Buffer.from(ksn.bytes.subarray(2, 10));
+  const fixed = (register.readUInt32BE(4) & ~0x1f_ffff) >>> 0;
+  register.writeUInt32BE((fixed | counted) >>> 0, 4);
+  const masked = xor(key, keyMask);
+  const next = Buffer.concat([half(masked, register), half(key, register)]);
+  masked.fill(0);
+  return next;
 }
 
 /**
@@ -102,9 +108,15 @@ export function tdesWorkingKey(
 ): Buffer {
   const initial = tdesInitialKey(baseKey, ksn);
   const transaction = tdesTransactionKey(initial, ksn);
-  const varied = xor(transaction, masks[purpose]);
+  const working = tdesVaried(transaction, purpose);
   initial.fill(0);
   transaction.fill(0);
+  return working;
+}
+
+/** The key for one purpose out of the key of a transaction. */
+export function tdesVaried(transaction: Uint8Array, purpose: TdesPurpose): Buffer {
+  const varied = xor(transaction, masks[purpose]);
   if (purpose !== 'dataRequest' && purpose !== 'dataResponse') return varied;
   const once = tdesEncrypt(varied, varied);
   varied.fill(0);

@@ -10,6 +10,7 @@ import {
   readPinBlock,
   sealPinBlock,
 } from './block.ts';
+import type { DukptKeys } from './derived-keys.ts';
 import { PinError } from './errors.ts';
 import { type KeySerialNumber, readKsn } from './ksn.ts';
 import { tdesWorkingKey } from './tdes-dukpt.ts';
@@ -22,6 +23,8 @@ import { tdesWorkingKey } from './tdes-dukpt.ts';
  */
 export type PinKey =
   | { readonly scheme: 'Dukpt'; readonly baseKey: Uint8Array; readonly ksn: string }
+  /** The same for devices that come again and again. */
+  | { readonly scheme: 'Dukpt'; readonly keys: DukptKeys; readonly ksn: string }
   | { readonly scheme: 'Zone'; readonly key: Uint8Array };
 
 /**
@@ -61,6 +64,13 @@ function demandScheme(format: PinBlockFormat, { scheme }: KeySerialNumber): void
   if (!fits) throw new PinError('format_not_allowed');
 }
 
+function pinKeyOf(under: Exclude<PinKey, { scheme: 'Zone' }>, ksn: KeySerialNumber): Buffer {
+  if ('keys' in under) return under.keys.workingKey(ksn, 'pin');
+  return ksn.scheme === 'DukptAes'
+    ? aesWorkingKey(under.baseKey, ksn, 'pin')
+    : tdesWorkingKey(under.baseKey, ksn, 'pin');
+}
+
 function withOpeningKey<Result>(
   { format, under }: PinTranslation,
   use: (key: Uint8Array) => Result,
@@ -68,10 +78,7 @@ function withOpeningKey<Result>(
   if (under.scheme === 'Zone') return use(under.key);
   const ksn = readKsn(under.ksn);
   demandScheme(format, ksn);
-  const key =
-    ksn.scheme === 'DukptAes'
-      ? aesWorkingKey(under.baseKey, ksn, 'pin')
-      : tdesWorkingKey(under.baseKey, ksn, 'pin');
+  const key = pinKeyOf(under, ksn);
   try {
     return use(key);
   } finally {
