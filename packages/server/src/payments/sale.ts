@@ -44,7 +44,8 @@ export async function sale(
       deps.vault.reveal(organizationId, token, { purpose: 'Sale', actor: caller.clientId }),
     hsm: deps.hsm,
   });
-  deps.terminalClock.note(card.chipDate);
+  // An offline sale is as old as its connection was lost.
+  if (!isOffline(request)) deps.terminalClock.note(card.chipDate);
   const mark = deps.vault.mark(organizationId, card);
   const fingerprint = fingerprintFor(deps, request, names, mark);
 
