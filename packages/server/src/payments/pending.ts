@@ -8,8 +8,6 @@ import { sendOperation, settleOperation } from './operation.ts';
 import { createRepeatPlaces } from './repeat-places.ts';
 import { createTurns } from './turns.ts';
 
-export { alarmAfter } from './link-queue.ts';
-
 /** Waits between repeats, ms; the last one goes on for ever. */
 const repeatAfterMs = [1000, 2000, 5000, 10_000, 30_000, 60_000, 300_000] as const;
 

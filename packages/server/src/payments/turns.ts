@@ -16,9 +16,11 @@ export function createTurns(): Turns {
     take(link) {
       const mine = last.get(link) ?? Promise.resolve();
       const passed = Promise.withResolvers<void>();
-      last.set(link, passed.promise);
-      void passed.promise.then(() => {
-        if (last.get(link) === passed.promise) last.delete(link);
+      // Whoever steps back early must not let the next one past those before.
+      const over = mine.then(() => passed.promise);
+      last.set(link, over);
+      void over.then(() => {
+        if (last.get(link) === over) last.delete(link);
       });
       return { mine, pass: passed.resolve };
     },

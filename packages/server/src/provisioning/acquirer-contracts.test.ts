@@ -37,9 +37,48 @@ describe('acquirer links and contracts', () => {
         linkId: acquirerLinkId,
         name: 'south',
         adapter: 'iso8583-host',
-        settings: { host: '127.0.0.1', port: 8583, tls: false, institutionId: '1' },
+        settings: {
+          ...{ host: '127.0.0.1', port: 8583, tls: false, institutionId: '1' },
+          ...{ dialect: 'iso1987-binary', connections: 1 },
+        },
       },
     );
+  });
+
+  test('a link keeps how its host is spoken to, and shows it', async () => {
+    const { call, made, provisioning } = scene;
+    const body = {
+      ...{ name: 'keyed', host: 'acquirer.example', port: 8583, institutionId: '1' },
+      ...{ dialect: 'iso1993-ascii', connections: 4, tpdu: '6000020000' },
+      zonePinKey: { keyRef: 'zpk', format: 'ISO3', keyIndex: '07' },
+      macKey: { keyRef: 'mac' },
+      zoneMasterKey: { keyRef: 'zmk' },
+    };
+    const link = await made('org', '/acquirer-links', body);
+    const path = `/acquirer-links/${link['acquirerLinkId']}`;
+    const { body: shown } = await call('org', 'GET', path);
+    for (const [member, value] of Object.entries(body)) assert.deepEqual(shown[member], value);
+    const open = await provisioning.linksToOpen();
+    const { settings } = open.find((each) => each.linkId === link['acquirerLinkId']) ?? {};
+    assert.deepEqual(settings, {
+      ...{ host: 'acquirer.example', port: 8583, tls: true, institutionId: '1' },
+      ...{ dialect: 'iso1993-ascii', connections: 4, tpdu: '6000020000' },
+      zonePinKey: { keyRef: 'zpk', format: 3, keyIndex: '07' },
+      macKey: { keyRef: 'mac' },
+      zoneMasterKey: { keyRef: 'zmk' },
+    });
+    for (const [member, value] of [
+      ['dialect', 'iso2003'],
+      ['connections', 17],
+      ['tpdu', '60'],
+      ['zonePinKey', { keyRef: 'zpk', format: 'ISO1' }],
+    ] as const) {
+      const answer = await call('org', 'PUT', path, { body: { ...body, [member]: value } });
+      assert.equal(answer.status, 422, member);
+    }
+    const plain = { name: 'keyed', host: 'acquirer.example', port: 8583, institutionId: '1' };
+    const { body: bare } = await call('org', 'PUT', path, { body: plain });
+    assert.deepEqual([bare['dialect'], bare['zonePinKey']], ['iso1987-binary', undefined]);
   });
 
   test('a contract has its defaults, and what transactions refer to stays', async () => {
@@ -70,6 +109,9 @@ describe('acquirer links and contracts', () => {
       partialApproval: false,
       clearCardData: 'Refused',
       holdDays: 30,
+      cutOverTime: '00:00',
+      offlineLimits: { maxAgeHours: 168, maxCount: 1000 },
+      routing: [],
     });
     assert.equal((await call(token, 'GET', path)).status, 200);
     assertRefused(await call(token, 'PUT', path, { body }), 403, 'permission_denied');
@@ -120,7 +162,7 @@ describe('acquirer links and contracts', () => {
         '/terminalIdRange',
       ],
       [{ ...good, overCapturePercent: 101 }, 'field_invalid', '/overCapturePercent'],
-      [{ ...good, routing: [] }, 'field_unknown', '/routing'],
+      [{ ...good, routes: [] }, 'field_unknown', '/routes'],
     ];
     for (const [body, code, pointer] of cases) {
       const path = `/merchants/${merchantId}/acquirer-contracts`;
