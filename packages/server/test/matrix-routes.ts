@@ -30,6 +30,8 @@ export const organizationOnly: ReadonlySet<string> = new Set([
   ...['renewSigningSecret', 'answerActivation'],
   ...['createServicePackage', 'replaceServicePackage', 'deleteServicePackage'],
   ...['createSubscription', 'deleteSubscription'],
+  ...['listClearingFiles', 'makeClearingFile', 'getClearingFile', 'listClearingFileLines'],
+  ...['getClearingFileContent', 'acknowledgeClearingFile'],
 ]);
 
 /** The configuration of a level, which a device does not read: it asks for its own. */

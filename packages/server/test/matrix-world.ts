@@ -114,6 +114,19 @@ async function bulkOf(on: Scene): Promise<string> {
   return bulkId;
 }
 
+/** Made by the platform alone, once captures wait for one. */
+async function clearingFileOf({ organizationId, linkId }: Scene): Promise<string> {
+  const id = randomUUID();
+  const database = await testDatabase();
+  await database.query(
+    `INSERT INTO clearing_files (organization_id, file_id, link_id, sequence, institution_id, state,
+       line_count, amounts, accepted, rejected, created_at)
+     VALUES ($1, $2, $3, 1, '123456', 'Made', 1, '{"EUR": 100}', 0, 0, now())`,
+    [organizationId, id, linkId],
+  );
+  return id;
+}
+
 async function thingsOfOrganization(on: Scene): Promise<Things> {
   const { organizationId, linkId: acquirerLinkId } = on;
   const person = await createPerson(whereOf(on), { group: 'org_custcare' });
@@ -134,6 +147,7 @@ async function thingsOfOrganization(on: Scene): Promise<Things> {
     ...(await configure(on, 'organizations', organizationId, serviceId)),
     sequence: '1',
     bulkId: await bulkOf(on),
+    clearingFileId: await clearingFileOf(on),
   };
 }
 

@@ -20,8 +20,6 @@ import type {
 export {
   AcknowledgementFault,
   type ClearingAcknowledgement,
-  type ClearingFormat,
-  type ClearingHeader,
   type ClearingLine,
   referenceClearing,
 } from './clearing/index.ts';

@@ -3,7 +3,5 @@ export { referenceClearing } from './reference-format.ts';
 export {
   AcknowledgementFault,
   type ClearingAcknowledgement,
-  type ClearingFormat,
-  type ClearingHeader,
   type ClearingLine,
 } from './types.ts';

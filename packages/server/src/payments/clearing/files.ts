@@ -61,7 +61,7 @@ function viewLine(row: LineRow): ClearingFileLine {
 /** Files hold the captures of all merchants of a link. */
 function organizationOf({ organizationId, merchantId, entityType }: Caller): string {
   if (merchantId !== undefined || entityType === 'merchant') {
-    refuse('entity_out_of_scope', 'Clearing files are the matter of the organisation.');
+    refuse('permission_denied', 'Only the organisation sees its clearing files.');
   }
   return organizationId;
 }
@@ -132,7 +132,7 @@ export function createClearingFiles(deps: FilesDeps) {
   }
 
   return {
-    /** @throws Refusal nothing_to_clear, resource_not_found, entity_out_of_scope */
+    /** @throws Refusal nothing_to_clear, resource_not_found, permission_denied */
     async make(caller: Caller, request: ClearingFileRequest): Promise<ClearingFile> {
       const organizationId = organizationOf(caller);
       const linkId = request.acquirerLink.toLowerCase();

@@ -1,5 +1,4 @@
 // The door to clearing files: captures that go to an acquirer as lines of a file.
-export { filedStep, isFiled } from './filed.ts';
 export { createClearingFiles, createClearingSweep } from './files.ts';
 export { registerClearing } from './routes.ts';
 export { clearingJob, createClearingWork } from './settle.ts';

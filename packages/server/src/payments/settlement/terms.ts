@@ -4,7 +4,7 @@ import { openAmount } from '../state.ts';
 import { midnight, type SettlementDay, settlementDayAt } from './day.ts';
 
 /** What is usual is left out. */
-export type SettlementFacts = Pick<SaleFacts, 'holdDays' | 'cutOverTime' | 'captureTransport'>;
+type SettlementFacts = Pick<SaleFacts, 'holdDays' | 'cutOverTime' | 'captureTransport'>;
 
 type Terms = { holdDays: number; cutOverTime: string; captureTransport: 'Advice' | 'File' };
 
