@@ -119,7 +119,10 @@ const provisioned: Kind[] = [
     name: 'acquirerLink',
     list: 'acquirerLinks',
     members: AcquirerLinkInput.properties,
-    defaults: () => ({ ...enabled, adapter: 'Iso8583Host', tls: true }),
+    defaults: ({ adapter = 'Iso8583Host' }) => ({
+      ...{ ...enabled, adapter: 'Iso8583Host', tls: true },
+      ...(adapter === 'Iso8583Host' ? { dialect: 'iso1987-binary', connections: 1 } : {}),
+    }),
   }),
   kind({ name: 'merchant', list: 'merchants', members: MerchantInput.properties }),
   kind({
