@@ -34,7 +34,10 @@ const targets = {
   start: { script: 'packages/server/src/main.ts', flags: serverFlags, does: 'start the platform' },
   test: { script: 'tools/test.ts', does: 'run the whole gate, or the tests that match a pattern' },
   check: { script: 'tools/test.ts', args: ['--static'], does: 'run the static checks alone' },
-  bench: { script: 'tools/bench.ts', does: 'measure: sales, status, tokens or estate' },
+  bench: {
+    script: 'tools/bench.ts',
+    does: 'measure: sales, status, tokens, estate, captureall or pin',
+  },
   faults: { script: 'tools/faults.ts', does: 'take things away from a platform under load' },
   fuzz: { script: 'tools/fuzz.ts', does: 'feed millions of inputs to the parsers' },
   generate: { script: 'tools/generate.ts', does: 'write the generated documents' },
