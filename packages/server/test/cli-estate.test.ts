@@ -271,6 +271,39 @@ physicalDevices:
     assert.deepEqual([create, change], [2, 0]);
   });
 
+  test('a link that speaks HTTP, as it was written: applied twice it changes nothing', async () => {
+    const own = await scene();
+    const links = await commandLineOf(own);
+    try {
+      const file = links.file(
+        'bank.yaml',
+        `format: switchyard-estate/1
+acquirerLinks:
+  - externalId: bank
+    name: bank
+    adapter: HttpJson
+    host: acquirer.example
+    port: 443
+    institutionId: "100001"
+    status: Disabled
+    httpJson: { path: /switchyard, acquirerKeys: [${'B'.repeat(43)}] }
+`,
+      );
+      const first = await links.run(['estate', 'import', file, '--json']);
+      assert.equal(first.code, 0, first.stderr);
+      assert.equal(first.json().created, 1);
+      assert.deepEqual(
+        countsOf((await links.run(['estate', 'import', file, '--json'])).json()),
+        nothing,
+      );
+      const { stdout } = await links.run(['estate', 'export']);
+      assert.match(stdout, /adapter: HttpJson/);
+      assert.doesNotMatch(stdout, /signingKeys/);
+    } finally {
+      links.remove();
+    }
+  });
+
   test('killed in the middle it goes on, without a double or a hole', async () => {
     const own = await scene();
     const many = await commandLineOf(own);

@@ -11,7 +11,10 @@ export type LinkSigningKeys = (link: {
   keyVersion: number;
 }) => { current: PublicSigningKey; next: PublicSigningKey };
 
-type HttpJson = { path?: string; acquirerKeys: string[]; keyVersion: number };
+/** As it was given: what is left out stays so, and a file that is applied again changes nothing. */
+type HttpJson = { path?: string; acquirerKeys: string[]; keyVersion?: number };
+
+const firstKey = 1;
 
 const hostMembers = ['dialect', 'connections', 'tpdu', 'macKey', 'zoneMasterKey'] as const;
 
@@ -19,7 +22,7 @@ export const isHttp = (of: Input | Row): boolean => of['adapter'] === 'HttpJson'
 
 /** The column of what an HttpJson link has beside others; null for every other link. */
 export function httpColumn(input: Input): HttpJson | null {
-  const given = input['httpJson'] as (Omit<HttpJson, 'keyVersion'> & Partial<HttpJson>) | undefined;
+  const given = input['httpJson'] as HttpJson | undefined;
   if (!isHttp(input)) {
     if (given !== undefined) refuseField('/httpJson', 'goes with the adapter HttpJson');
     return null;
@@ -27,7 +30,7 @@ export function httpColumn(input: Input): HttpJson | null {
   if (given === undefined) return refuseField('/httpJson', 'is needed', 'field_required');
   const strange = hostMembers.find((name) => input[name] !== undefined);
   if (strange !== undefined) refuseField(`/${strange}`, 'goes with the adapter Iso8583Host');
-  return { ...given, keyVersion: given.keyVersion ?? 1 };
+  return given;
 }
 
 /** What clients see of it, beside what every link has. */
@@ -36,7 +39,7 @@ export function httpMembers(row: Row, signingKeys: LinkSigningKeys | undefined) 
   const link = {
     organizationId: String(row['organization_id']),
     linkId: String(row['acquirer_link_id']),
-    keyVersion: httpJson.keyVersion,
+    keyVersion: httpJson.keyVersion ?? firstKey,
   };
   return {
     zonePinKey: row['zone_pin_key'],
@@ -46,6 +49,7 @@ export function httpMembers(row: Row, signingKeys: LinkSigningKeys | undefined) 
 }
 
 /** What the adapter is set up with, beside where the acquirer is. */
-export function httpSettings(row: Row): HttpJson {
-  return row['http_json'] as HttpJson;
+export function httpSettings(row: Row): HttpJson & { keyVersion: number } {
+  const httpJson = row['http_json'] as HttpJson;
+  return { ...httpJson, keyVersion: httpJson.keyVersion ?? firstKey };
 }
