@@ -11,7 +11,7 @@ import type { Answer } from './client.ts';
 import { testDatabase } from './database.ts';
 import { type EncryptingDevice, encryptingDevice } from './encrypting-device.ts';
 import { testHouse, testTimeoutMs } from './house.ts';
-import { keyedSale, type Scene, scene } from './scene.ts';
+import { keyedSale, type Scene, scene, until } from './scene.ts';
 import {
   type Asked,
   answerTo,
@@ -32,12 +32,14 @@ describe('online PIN', () => {
   let aes: EncryptingDevice;
   let code = '00';
 
+  function answering({ message, socket }: Asked): void {
+    const changed: Message['fields'] = message.mti === '0200' ? { 39: code } : {};
+    socket.write(frameOf(answerTo(message, changed)));
+  }
+
   before(async () => {
     host = await startScriptedHost();
-    host.script(({ message, socket }: Asked) => {
-      const changed: Message['fields'] = message.mti === '0200' ? { 39: code } : {};
-      socket.write(frameOf(answerTo(message, changed)));
-    });
+    host.script(answering);
     on = await scene(
       {},
       {
@@ -177,6 +179,32 @@ describe('online PIN', () => {
       body: sale(tdes.pin('1234', pan)),
     });
     assert.equal(body.code, 'pin_not_supported');
+  });
+
+  test('a sale without an answer is reversed without its PIN, track or chip data', async () => {
+    host.script(({ message, socket }: Asked) => {
+      if (message.mti === '0200') return;
+      const answer = answerTo(message);
+      const mti = message.mti.startsWith('042') ? '0430' : answer.mti;
+      socket.write(frameOf({ ...answer, mti }));
+    });
+    try {
+      const { body } = await send(sale(tdes.pin('1234', pan)));
+      assert.equal(body.state, 'Reversing');
+      const reversal = await until(
+        () => host.asked.find(({ message }) => message.mti.startsWith('042')),
+        'the reversal',
+      );
+      const { fields } = reversal.message;
+      for (const field of [35, 45, 48, 52, 53, 55]) assert.equal(fields[field], undefined);
+      await until(async () => {
+        const path = `/payment/v1/transactions/${body.transactionId}`;
+        const { body: now } = await on.client.call('GET', path, { token: on.shop.token });
+        return now.state === 'Reversed' ? now : undefined;
+      }, 'the end of it');
+    } finally {
+      host.script(answering);
+    }
   });
 
   test('of the PIN nothing is kept but how far its device has counted', async () => {

@@ -3,8 +3,10 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { chipData, tlv } from './chip-data.ts';
 import type { Answer } from './client.ts';
+import { testDatabase } from './database.ts';
 import { assertAgreement } from './invariants.ts';
 import { keyedSale, type Scene, type Shop, scene } from './scene.ts';
+import { answerTo, frameOf, startScriptedHost } from './scripted-host.ts';
 
 const base = '/payment/v1/transactions';
 /** The host answers 65 to it: too many taps. */
@@ -154,6 +156,52 @@ describe('a chip that declines after the approval', () => {
       assert.equal(answer.body.terminalAction, 'Decline');
       assert.equal(answer.body.operation.reversalReason, 'ChipDeclined');
       assert.ok(!answer.text.includes(pan));
+    }
+  });
+
+  test('a sale that captured at once is past that, but for one that awaits its confirmation', async () => {
+    const emvData = chipData(pan, { '9F27': '00' });
+    const sell = async (members: Record<string, unknown>) => {
+      const { body } = await call(on, '/process', chip('ContactChip', 1234, members));
+      assert.equal(body.state, 'Captured');
+      return body.transactionId;
+    };
+    const captured = await sell({});
+    const refused = await call(on, `/${captured}/cancel`, declines(emvData));
+    assert.equal(refused.body.code, 'already_captured', refused.text);
+    const awaited = await sell({ confirmWithinSeconds: 120 });
+    const answer = await call(on, `/${awaited}/cancel`, declines(emvData));
+    assert.equal(answer.body.state, 'Reversed', answer.text);
+  });
+
+  test('what the chip said goes out in DE55, without its card, and is kept no longer', async () => {
+    const host = await startScriptedHost();
+    try {
+      host.script(({ message, socket }) => {
+        const answer = answerTo(message);
+        const mti = message.mti.startsWith('042') ? '0430' : answer.mti;
+        socket.write(frameOf({ ...answer, mti }));
+      });
+      const there = await scene({}, { acquirerPort: host.port });
+      const body = chip('ContactChip', 1234, { captureMode: 'Deferred' });
+      const { body: sale } = await call(there, '/process', body);
+      const emvData = chipData(pan, { '9F27': '00', '9F26': 'A1A2A3A4A5A6A7A8' });
+      const answer = await call(there, `/${sale.transactionId}/cancel`, declines(emvData));
+      assert.equal(answer.body.state, 'Reversed', answer.text);
+      const asked = host.asked.find(({ message }) => message.mti === '0420');
+      const de55 = asked?.message.fields[55]?.toUpperCase() ?? '';
+      assert.match(de55, /9F270100/);
+      assert.match(de55, /9F2608A1A2A3A4A5A6A7A8/);
+      assert.ok(!de55.includes(pan), 'no card number');
+      const database = await testDatabase();
+      const rows = await database.query<{ row: string }>(
+        'SELECT o::text AS row FROM operations o WHERE organization_id = $1',
+        [there.organizationId],
+      );
+      assert.equal(rows.length, 1);
+      for (const { row } of rows) assert.ok(!row.toUpperCase().includes('A1A2A3A4A5A6A7A8'));
+    } finally {
+      await host.stop();
     }
   });
 

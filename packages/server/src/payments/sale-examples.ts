@@ -1,4 +1,4 @@
-// Bodies of a sale to show in the API reference; both are approved by the acquirer simulator.
+// Bodies of a sale to show in the API reference; all of them are approved by the acquirer simulator.
 import type { ProcessRequest } from '@switchyard/contract';
 
 /** A published test number, spelled so that no search for card numbers finds it here. */
@@ -55,6 +55,14 @@ export const saleExamples: Readonly<Record<string, ProcessRequest>> = {
     orderChannel: 'TelephoneOrder',
     zipCode: 'SW1A 2AA',
     houseNumber: '10',
+    instrument: { card: { number: testCard, expiryMonth: 3, expiryYear: 2030 } },
+  },
+  'Account verification': {
+    clientTransactionId: 'desk-1:000126',
+    amount: 0,
+    currency: 'EUR',
+    purpose: 'AccountVerification',
+    entryMode: 'Keyed',
     instrument: { card: { number: testCard, expiryMonth: 3, expiryYear: 2030 } },
   },
 };

@@ -21,6 +21,7 @@ import { type Intent, settleSale } from './settle-sale.ts';
 import { settlementFactsOf } from './settlement/index.ts';
 import { noAmounts, overCaptureOf } from './state.ts';
 import { steppedUp } from './step-up.ts';
+import { isVerification } from './verification.ts';
 
 export type SaleAnswer = { loaded: LoadedTransaction; replayed: boolean };
 
@@ -281,6 +282,8 @@ async function intentOf(deps: PaymentsDeps, caller: Caller, of: IntentParts): Pr
   const { confirmWithinSeconds } = request;
   if (confirmWithinSeconds !== undefined) facts.confirmWithinSeconds = confirmWithinSeconds;
   Object.assign(facts, settlementFactsOf(kind, contract));
+  // What holds nothing does not lapse.
+  if (isVerification(request)) delete facts.holdDays;
   const row = newRow(deps, caller, of);
   const event: StoredEvent = {
     sequence: 1,
