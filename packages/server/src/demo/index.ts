@@ -11,7 +11,7 @@ import {
   systemIds,
 } from '../platform/index.ts';
 import type { Provisioning } from '../provisioning/index.ts';
-import { type DemoKeys, demoKeys } from '../vault/index.ts';
+import { demoKeys } from '../vault/index.ts';
 import { seedApplications } from './applications.ts';
 import { renderBanner } from './banner.ts';
 import {
@@ -88,12 +88,6 @@ async function refuseSecondCopy(dataDir: string): Promise<void> {
   );
 }
 
-/** The simulated host has its ends of the zone: PINs come to it under the one key. */
-const hostKeysOf = ({ key }: DemoKeys) => ({
-  zonePinKey: `tdes:${key('demo-zpk').toString('hex')}`,
-  zoneMasterKey: `tdes:${key('demo-zmk').toString('hex')}`,
-});
-
 /** Comes after the migrations and before the house is opened, which then finds its acquirer there. */
 export async function startDemo(deps: DemoDeps): Promise<Demo> {
   const { settings, house, log, caFile } = deps;
@@ -108,7 +102,7 @@ export async function startDemo(deps: DemoDeps): Promise<Demo> {
       ? { port, stop: async () => {} }
       : await startSimulator({
           ...{ port, ledgerDir, acquirerTimeoutMs, clock, log },
-          keys: hostKeysOf(keys),
+          keysFile: keys.hostKeysFile(),
         });
   try {
     await seedProvisioning(house.provisioning, simulator.port);

@@ -11,8 +11,8 @@ export type SimulatorOptions = {
   readonly ledgerDir: string;
   /** The platform's patience with an acquirer: the simulator's late answers come after it, ms. */
   readonly acquirerTimeoutMs: number;
-  /** What it shares with the platform: its zone PIN key and the master key above it, `tdes:HEX`. */
-  readonly keys?: { readonly zonePinKey: string; readonly zoneMasterKey: string };
+  /** The file of the keys that it shares with the platform: arguments are for everybody to read. */
+  readonly keysFile?: string;
   readonly clock: Clock;
   readonly log: Log;
 };
@@ -53,11 +53,7 @@ function launch(options: SimulatorOptions, port: number): Child {
   const timeoutMs = options.acquirerTimeoutMs;
   const slow = Math.min(slowMs, Math.floor(timeoutMs * slowShare));
   const numbers = { port, 'late-ms': timeoutMs + lateByMs, 'slow-ms': slow };
-  const { zonePinKey, zoneMasterKey } = options.keys ?? {};
-  const shared =
-    zonePinKey === undefined || zoneMasterKey === undefined
-      ? {}
-      : { 'zone-pin-key': zonePinKey, 'zone-master-key': zoneMasterKey };
+  const shared = options.keysFile === undefined ? {} : { keys: options.keysFile };
   const flags = Object.entries({ ...numbers, ...shared }).flatMap(([name, value]) => [
     `--${name}`,
     String(value),

@@ -39,6 +39,7 @@ describe('acquirer-host on the command line', () => {
       [[], /serve, ledger or dialect\?/],
       [['dialect', 'nothing'], /neither built in nor a file/],
       [['serve', '--data', 'x', '--mac-key', '00'], /--mac-key must be tdes:HEX or aes:HEX/],
+      [['serve', '--data', 'x', '--keys', main], /--keys: .* cannot be read as JSON/],
       [['serve'], /--data is missing/],
       [['serve', '--data', 'x', '--port', '70000'], /--port must be a whole number/],
       [['ledger', '--data', 'x', '--colour'], /--colour/],

@@ -21,7 +21,9 @@ const usage = `acquirer-host: a simulated acquirer that speaks ISO 8583 over TCP
       --dialect   how it speaks: ${Object.keys(builtInHosts).join(', ')},
                   or the file of a table           (iso1987-binary)
       --zone-pin-key, --mac-key, --zone-master-key
-                  keys shared with the other side, tdes:HEX or aes:HEX
+                  keys shared with the other side, tdes:HEX or aes:HEX; arguments are
+                  for everybody on the machine to read
+      --keys      a file with such keys, JSON: {"zone-pin-key": "tdes:…"}
 
   acquirer-host dialect NAME|FILE
       Reads the table of a host, and shows how messages stand on the wire.
@@ -58,6 +60,7 @@ const options = {
   'zone-pin-key': { type: 'string' },
   'mac-key': { type: 'string' },
   'zone-master-key': { type: 'string' },
+  keys: { type: 'string' },
   last: { type: 'string', default: '50' },
   json: { type: 'boolean', default: false },
   help: { type: 'boolean', short: 'h', default: false },
@@ -98,8 +101,27 @@ function keyOf(text: string, name: string): HostKey {
   return { algorithm: algorithm === 'aes' ? 'Aes' : 'Tdes', key: Buffer.from(key, 'hex') };
 }
 
+type GivenKeys = Partial<Record<'zone-pin-key' | 'mac-key' | 'zone-master-key', string>>;
+
+/** The keys of a file; nothing of it is repeated where it is none. */
+function keysInFile(file: string | undefined): GivenKeys {
+  if (file === undefined) return {};
+  try {
+    const keys: unknown = JSON.parse(readFileSync(file, 'utf8'));
+    const { 'zone-pin-key': pin, 'mac-key': mac, 'zone-master-key': master } = keys as GivenKeys;
+    return {
+      ...(pin === undefined ? {} : { 'zone-pin-key': String(pin) }),
+      ...(mac === undefined ? {} : { 'mac-key': String(mac) }),
+      ...(master === undefined ? {} : { 'zone-master-key': String(master) }),
+    };
+  } catch {
+    throw new UsageFault(`--keys: ${file} cannot be read as JSON`);
+  }
+}
+
 function keysOf(values: Values): HostKeys {
-  const { 'zone-pin-key': pin, 'mac-key': mac, 'zone-master-key': master } = values;
+  const given: GivenKeys = { ...keysInFile(values.keys), ...values };
+  const { 'zone-pin-key': pin, 'mac-key': mac, 'zone-master-key': master } = given;
   return {
     ...(pin === undefined ? {} : { zonePin: keyOf(pin, 'zone-pin-key') }),
     ...(mac === undefined ? {} : { mac: keyOf(mac, 'mac-key') }),

@@ -1,8 +1,15 @@
 // The keys of the demo: devices, zones and the acquirer's host know them, all derived from one master key.
 import { hash } from 'node:crypto';
+import { join } from 'node:path';
 import { deriveKey } from '../../platform/index.ts';
 import type { KeyEntry } from './key-table.ts';
-import { sealedEntry, softwareMasterKey, softwareMasterKeyFileIn } from './software-keys.ts';
+import {
+  sealedEntry,
+  softwareDirectoryIn,
+  softwareMasterKey,
+  softwareMasterKeyFileIn,
+  writeWhole,
+} from './software-keys.ts';
 import type { DukptScheme, KeyAlgorithm, KeyUsage } from './types.ts';
 
 type DemoKey = {
@@ -60,6 +67,8 @@ export const demoEntries = (master: Buffer): readonly KeyEntry[] =>
   names.map((name) => sealedEntry(master, keyNamed(master, name), { name, ...demoKeyTable[name] }));
 
 export type DemoKeys = {
+  /** Writes the keys of the host on the other side of the link, for its eyes alone; where they are. */
+  hostKeysFile(): string;
   key(name: DemoKeyName): Buffer;
   /** What a device of this serial number is loaded with, and the first serial number that it uses. */
   deviceKey(
@@ -81,6 +90,13 @@ function serialDigits(serialNumber: string): string {
 export function demoKeys(dataDir: string): DemoKeys {
   const master = softwareMasterKey(softwareMasterKeyFileIn(dataDir));
   return {
+    hostKeysFile() {
+      const file = join(softwareDirectoryIn(dataDir), 'acquirer-host.json');
+      const hexOf = (name: DemoKeyName) => `tdes:${keyNamed(master, name).toString('hex')}`;
+      const keys = { 'zone-pin-key': hexOf('demo-zpk'), 'zone-master-key': hexOf('demo-zmk') };
+      writeWhole(file, `${JSON.stringify(keys)}\n`);
+      return file;
+    },
     key: (name) => keyNamed(master, name),
     deviceKey(serialNumber, scheme) {
       const keyId = scheme === 'DukptTdes' ? 'demo-bdk-tdes' : 'demo-bdk-aes';

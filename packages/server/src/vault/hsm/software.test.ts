@@ -322,6 +322,12 @@ describe('the files of the software HSM', () => {
       assert.equal(entryHere?.name, one.keyId);
       assert.equal(one.baseDerivationKey, hex(keys.key(one.keyId)));
     }
+    const file = keys.hostKeysFile();
+    assert.equal(statSync(file).mode & 0o777, 0o600);
+    assert.deepEqual(JSON.parse(readFileSync(file, 'utf8')), {
+      'zone-pin-key': `tdes:${keys.key('demo-zpk').toString('hex')}`,
+      'zone-master-key': `tdes:${keys.key('demo-zmk').toString('hex')}`,
+    });
     await demo.close();
   });
 });
