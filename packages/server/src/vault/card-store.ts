@@ -22,9 +22,11 @@ export const insertCards: HotStatement = {
       AND c.fingerprint = decode(r.fingerprint, 'hex')`,
 };
 
-export const selectCard: HotStatement = {
+export const selectCards: HotStatement = {
   name: 'vault-reveal',
-  text: 'SELECT sealed, used_at FROM vault_cards WHERE organization_id = $1 AND token = $2',
+  text: `SELECT r.i, c.sealed, c.used_at
+    FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS r(organization_id, token, i)
+    JOIN vault_cards c ON c.organization_id = r.organization_id AND c.token = r.token`,
 };
 
 /** Once in a week for a card that is used every day. */
