@@ -17,7 +17,10 @@ npm run vault -- accesses --organization ID [--from TIME] [--to TIME] [--limit N
     Tells who had a card opened, what for and with what result; oldest first, of the last day if
     nothing is said. Times as in 2026-03-01T00:00:00Z.
 
-Reads the settings of the platform (SWITCHYARD_…), no keys of it, and may run beside it.
+npm run vault -- make-key
+    Makes the key of the settings in its PKCS#11 module: SWITCHYARD_VAULT_PKCS11_MODULE, _TOKEN, _KEY, _PIN.
+
+Reads the settings of the platform (SWITCHYARD_…), but for make-key no keys of it, and may run beside it.
 Exit codes: 0 done, 1 failed, 2 wrong usage. More: docs/how-to/look-after-card-keys.md
 `;
 
@@ -56,8 +59,9 @@ function readWanted(args: string[], now: number): Wanted | undefined {
   if (values.help) return undefined;
   const [command, ...rest] = positionals;
   const { organization, all, json } = values;
+  if (command === 'make-key' && rest.length === 0) return { command, json };
   if (command !== 'status' && command !== 'rotate-keys' && command !== 'accesses') {
-    throw new UsageFault('status, rotate-keys or accesses?');
+    throw new UsageFault('status, rotate-keys, accesses or make-key?');
   }
   if (rest.length > 0) throw new UsageFault(`unexpected: ${rest.join(' ')}`);
   if (organization !== undefined && !uuid.test(organization)) {

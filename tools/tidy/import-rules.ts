@@ -10,6 +10,7 @@ export const packageTable: Record<string, string[]> = {
   iso8583: [],
   nexo: [],
   pin: [],
+  pkcs11: [],
   contract: ['money'],
   simulators: ['money', 'emv', 'iso8583', 'nexo', 'pin', 'contract'],
   'sdk-device': ['contract', 'money'],

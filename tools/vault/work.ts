@@ -22,6 +22,7 @@ import { demandPlatform } from '../demand-platform.ts';
 import { withDatabase } from '../with-database.ts';
 
 export type Wanted = { readonly json: boolean } & (
+  | { readonly command: 'make-key' }
   | {
       readonly command: 'status' | 'rotate-keys';
       /** Undefined: all of them. */
@@ -79,6 +80,10 @@ async function tellAccesses(
 }
 
 export async function doWork(wanted: Wanted): Promise<void> {
+  if (wanted.command === 'make-key') {
+    const { makeModuleKey } = await import('./module-key.ts');
+    return makeModuleKey();
+  }
   demandPlatform();
   const settings = readSettings(withoutCards(process.env));
   await withDatabase(settings, { name: 'vault', connections: 2 }, async ({ database, log }) => {

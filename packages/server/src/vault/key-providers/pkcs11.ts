@@ -1,8 +1,8 @@
 // Wraps the vault's keys in a PKCS#11 module, by an optional package that is installed beside the platform.
 import { type KeyPlace, type KeyProvider, KeyProviderFault, placeText } from './types.ts';
 
-/** Outside the default install, since it compiles native code: `npm install @switchyard/pkcs11`. */
-const packageName = '@switchyard/pkcs11';
+/** Outside the default install, since it compiles native code: nothing here may name it statically. */
+const packageUrl = new URL('../../../../pkcs11/src/index.ts', import.meta.url).href;
 const prefix = 'pkcs11:';
 
 export type Pkcs11Options = {
@@ -23,19 +23,7 @@ export type Pkcs11Wrapper = {
 
 type Package = { openPkcs11(options: Pkcs11Options): Pkcs11Wrapper };
 
-/** @throws Error that says what to install, where the package is not there */
-async function loadPackage(): Promise<Package> {
-  const name: string = packageName;
-  try {
-    return (await import(name)) as Package;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
-    throw new Error(
-      `the key provider pkcs11 needs the package ${packageName}, which is not installed: docs/how-to/look-after-card-keys.md`,
-      { cause: error },
-    );
-  }
-}
+const loadPackage = async (): Promise<Package> => (await import(packageUrl)) as Package;
 
 /** @param load finds the package; a test gives another */
 export async function createPkcs11Provider(
@@ -49,9 +37,7 @@ export async function createPkcs11Provider(
     try {
       return work();
     } catch (error) {
-      // The module's words are of its own making: only whether to try again is told here.
-      const isRefused = /TAG|ENCRYPTED_DATA|CKR_DATA|authentic|not sealed/i.test(String(error));
-      const code = isRefused ? 'Refused' : 'Unavailable';
+      const code = (error as Error).name === 'SealRefused' ? 'Refused' : 'Unavailable';
       throw new KeyProviderFault(code, `the PKCS#11 module failed: ${String(error)}`, {
         cause: error,
       });
