@@ -2,7 +2,7 @@
 import { compileHost, encodeFrame, type HostTable, type Message } from '@switchyard/iso8583';
 import { macOf } from './keys.ts';
 
-const noCard = '0000000000000000';
+const noCard = '0'.repeat(16);
 const place = { 32: '123456', 41: 'TERM0001', 42: 'M00000000000001', 49: '978' };
 
 const samples: Readonly<Record<string, Message>> = {

@@ -8,7 +8,7 @@ import type { KeyRing } from '../received-keys.ts';
 import { correlationKey } from './messages.ts';
 import { isKeyChange, isRequest, keyChangeIn, networkAnswer, networkMessage } from './network.ts';
 import { type Exchange, type Seat, takeSeat } from './seat.ts';
-import { createWire, MacFault } from './wire.ts';
+import { createWire, MacFault, type Wire } from './wire.ts';
 
 export type { Exchange } from './seat.ts';
 
@@ -62,21 +62,29 @@ const keyTimeoutMs = 5000;
 const keyRefused = '96';
 const notSignedOn: Exchange = { result: 'NotSent', reason: 'not signed on' };
 
+const wireOf = ({ spoken, tpdu, hsm, keys }: LinkOptions): Wire =>
+  createWire({ host: spoken, tpdu, hsm, macKeys: () => keys?.macKeys() ?? [] });
+
+/** Numbers of the messages about the line, the same for all connections. */
+function tracesOf(clock: Clock): () => { stan: string; transmittedAt: string } {
+  let count = 0;
+  return () => {
+    count += 1;
+    const transmittedAt = isoTime(clock.now()).slice(5, 19).replace(/\D/g, '');
+    return { stan: stanOf(count), transmittedAt };
+  };
+}
+
 /** @example const link = openLink({ host, port, tls: false, spoken, clock, log, onUnmatched }); */
 export function openLink(options: LinkOptions): HostLink {
   const { clock, log, keys, backOffMs = reconnectAfterMs } = options;
-  const wire = createWire({
-    host: options.spoken,
-    tpdu: options.tpdu,
-    hsm: options.hsm,
-    macKeys: () => keys?.macKeys() ?? [],
-  });
+  const wire = wireOf(options);
+  const nextTrace = tracesOf(clock);
   const waiting = createInFlight<Waiting>();
   const seats: Seat[] = [];
   let next = 0;
   let closed = false;
   let wasAvailable = false;
-  let networkTrace = 0;
   let whenIdle: (() => void) | undefined;
 
   const isAvailable = () => !closed && wire.hasKeys() && seats.some((seat) => seat.isSignedOn());
@@ -86,12 +94,6 @@ export function openLink(options: LinkOptions): HostLink {
     if (available === wasAvailable) return;
     wasAvailable = available;
     options.onState?.(available);
-  }
-
-  function nextTrace(): { stan: string; transmittedAt: string } {
-    networkTrace += 1;
-    const transmittedAt = isoTime(clock.now()).slice(5, 19).replace(/\D/g, '');
-    return { stan: stanOf(networkTrace), transmittedAt };
   }
 
   function settle(key: string, entry: Waiting, exchange: Exchange): void {
