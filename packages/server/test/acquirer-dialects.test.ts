@@ -73,6 +73,19 @@ async function act(of: Scene, id: string, verb: string, body: unknown): Promise<
   return answer;
 }
 
+/** Members of a sale that a terminal approved alone. */
+const madeOffline = ({ shop }: Scene) => ({
+  amount: 2222,
+  deviceId: shop.deviceIds[0],
+  offlineTransaction: true,
+  offlineData: {
+    authorizedAt: new Date(Date.now() - 60_000).toISOString(),
+    authorizationCode: '9A01',
+    terminalSequence: 1,
+    reason: 'NoConnection',
+  },
+});
+
 /** A sale, a hold with captures and a void, refunds, a decline, a part, a time-out, garbage. */
 async function story(of: Scene): Promise<void> {
   const sold = (await sell(of, { amount: 5000, amounts: { tip: 500 } })).body;
@@ -98,10 +111,14 @@ async function story(of: Scene): Promise<void> {
     const { body } = await sell(of, { amount });
     assert.equal(body.state, 'Reversing', String(amount));
   }
+  const offline = (await sell(of, madeOffline(of))).body;
+  assert.equal(offline.state, 'Stored');
   await assertAgreement(of);
+  const told = (await call(of, 'GET', `/${offline.transactionId}`)).body;
+  assert.deepEqual([told.state, told.response?.code], ['Captured', '00']);
   const [totals] = of.host.ledger().totals;
   assert.equal(totals?.refunded, 1200);
-  assert.equal(totals?.captured, 5000 + 3000 + 1500 + 1234 + 4505);
+  assert.equal(totals?.captured, 5000 + 3000 + 1500 + 1234 + 4505 + 2222);
 }
 
 const mac = (algorithm: 'AesCmac' | 'Iso9797Alg3') =>
