@@ -88,9 +88,13 @@ function report(kit: Kit, results: readonly Result[]): string {
 
 async function conformance(kit: Kit, address: string, options: Options) {
   const url = addressOf(address);
-  const wanted = checks.filter(({ group, name }) =>
+  const named = checks.filter(({ group, name }) =>
     options.only === undefined ? true : `${group} ${name}`.includes(options.only),
   );
+  const isLeftOut = ({ needsDecline }: Check) =>
+    needsDecline === true && options.declinedAmount === undefined;
+  const wanted = named.filter((check) => !isLeftOut(check));
+  for (const { name } of named.filter(isLeftOut)) kit.screen.note(`Left out: ${name}`);
   if (wanted.length === 0) fail('usage', `No check is about “${options.only}”.`);
   const transport = createTransport({
     ca: options.caFile === undefined ? undefined : readNamed(options.caFile),

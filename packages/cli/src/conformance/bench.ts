@@ -110,6 +110,14 @@ function parsed(body: Buffer): unknown {
   }
 }
 
+const detailMax = 200;
+
+/** What the server says of itself: it often tells at once what is wrong. */
+function detailOf(value: unknown): string | undefined {
+  const { detail } = (value ?? {}) as { detail?: unknown };
+  return typeof detail === 'string' ? detail.slice(0, detailMax) : undefined;
+}
+
 function faultOf(deps: Deps, incoming: Incoming, requestSignature: string): string | undefined {
   const signature = readSpiSignature({
     signatureInput: headerOf(incoming, 'signature-input'),
@@ -222,10 +230,9 @@ export function createBench(deps: Deps): Bench {
     },
     async answer(path, asked) {
       const told = await ask(path, asked);
-      demand(
-        told.isGenuine,
-        `the answer (HTTP ${told.status}) is not to be trusted: ${told.fault}`,
-      );
+      const said = detailOf(told.value);
+      const heard = `HTTP ${told.status}${said === undefined ? '' : `, “${said}”`}`;
+      demand(told.isGenuine, `the answer (${heard}) is not to be trusted: ${told.fault}`);
       demand(Value.Check(SpiAnswer, told.value), 'the answer is not of the shape of the SPI');
       const { messageId } = told.value;
       demand(messageId === asked.messageId, `the answer names another message: ${messageId}`);

@@ -6,6 +6,8 @@ import { strangeKey } from './keys.ts';
 export type Check = {
   readonly group: 'signatures' | 'messages' | 'payments' | 'money' | 'unknown outcomes';
   readonly name: string;
+  /** Left out of a run that names no amount that is declined. */
+  readonly needsDecline?: true;
   run(bench: Bench): Promise<void>;
 };
 
@@ -162,9 +164,10 @@ const paymentChecks: Check[] = [
   {
     group: 'payments',
     name: 'an amount that is declined is declined, and again (--declined-amount)',
+    needsDecline: true,
     async run(bench) {
       const { declinedAmount } = bench.terms;
-      if (declinedAmount === undefined) return;
+      demand(declinedAmount !== undefined, 'no amount is named that is declined');
       const sale = bench.payment('Sale', { amount: declinedAmount });
       const first = await bench.answer(sales, sale);
       declined(first, 'the sale');

@@ -3,14 +3,16 @@ import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, test } from 'node:test';
 import { type HttpAcquirer, readLedger, startHttpAcquirer } from '@switchyard/simulators';
 import { eventually } from '../../../test/eventually.ts';
-import { createLog, systemClock } from '../../platform/index.ts';
+import { createLog, ensureCertificates, systemClock } from '../../platform/index.ts';
 import type { AcquirerRequest, HttpJsonLink, LateAnswer } from '../types.ts';
+import { createCalls } from './calls.ts';
 import { connectHttpJson } from './index.ts';
 import { createLinkSigners } from './link-signers.ts';
 
@@ -238,6 +240,34 @@ test('an acquirer that closes its counter is not available until it opens again'
   const refused = await connection.send(request());
   assert.deepEqual(refused, { outcome: 'NotSent', reason: 'the acquirer takes no more' });
   assert.deepEqual(server.ledger().totals, []);
+});
+
+test('to a server whose certificate nobody vouches for not a byte is said', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'http-acquirer-tls-'));
+  const settings = { dataDir, host: 'localhost', tlsCertFile: undefined, tlsKeyFile: undefined };
+  const { key, cert } = await ensureCertificates({ settings, clock: systemClock });
+  let asked = 0;
+  let connected = 0;
+  const server = createTlsServer({ key, cert }, (_request, response) => {
+    asked += 1;
+    response.end();
+  });
+  server.on('connection', () => {
+    connected += 1;
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  closers.push(() => {
+    server.closeAllConnections();
+    rmSync(dataDir, { recursive: true });
+    return new Promise((resolve) => server.close(() => resolve()));
+  });
+  const { port } = server.address() as AddressInfo;
+  const calls = createCalls({ host: 'localhost', port, tls: true, lateMs: 100 });
+  const call = { path: '/v1/payments', headers: {}, body: '{}', timeoutMs: 2000 };
+  const { result } = await calls.post(call);
+  calls.close();
+  assert.equal(result, 'NotSent');
+  assert.deepEqual([connected > 0, asked], [true, 0]);
 });
 
 test('beyond loopback there is no link without TLS', () => {

@@ -57,6 +57,16 @@ async function enquire(
   }
 }
 
+/** Calls back the first time alone. */
+function once(act: (() => void) | undefined): () => void {
+  let isDone = false;
+  return () => {
+    if (isDone) return;
+    isDone = true;
+    act?.();
+  };
+}
+
 /** Only what says something about the payment is told of, and a decline that comes late does too. */
 function lateCode(asked: SpiAsked, late: GenuineAnswer): string | undefined {
   const outcome = spiOutcomeOf(asked, late);
@@ -126,15 +136,18 @@ export function connectHttpJson(deps: Deps): AcquirerConnection {
     const sentAt = isoTime(clock.now());
     const sent = toSpiMessage(request, settings.institutionId, sentAt);
     const { organizationId, transactionId, kind } = request;
+    const left = once(onSent);
     const asked = await exchange.ask(sent.path, sent.message, {
       timeoutMs,
-      onSent,
+      onSent: left,
       onLate(late) {
         const responseCode = lateCode(sent, late);
         if (responseCode === undefined) return;
         deps.onLateAnswer({ organizationId, transactionId, kind, responseCode });
       },
     });
+    // An answer may come before all of the question is out.
+    if (asked.result !== 'NotSent') left();
     return outcomeOf(sent, asked, until);
   }
 

@@ -1,0 +1,50 @@
+// The reference acquirer as a process: its key, what it refuses, and what it keeps when it is killed.
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const main = fileURLToPath(new URL('./main.ts', import.meta.url));
+
+function run(...args: string[]) {
+  return spawnSync(process.execPath, [main, ...args], { encoding: 'utf8' });
+}
+
+test('it explains itself, and refuses what it does not know', () => {
+  const help = run('--help');
+  assert.equal(help.status, 0);
+  assert.match(help.stdout, /http-acquirer serve --data DIR/);
+  const wrong: [string[], RegExp][] = [
+    [[], /serve or key\?/],
+    [['serve', '--data', 'x', '--platform-key', 'short'], /43 characters/],
+  ];
+  for (const [args, says] of wrong) {
+    const { status, stderr } = run(...args);
+    assert.equal(status, 2);
+    assert.match(stderr, says);
+  }
+});
+
+test('its key is made once, for its owner alone, and told by whoever serves with it', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'http-acquirer-'));
+  const key = run('key', '--data', directory).stdout.trim();
+  assert.match(key, /^[A-Za-z0-9_-]{43}$/);
+  assert.equal(statSync(join(directory, 'signing-key.pem')).mode & 0o777, 0o600);
+  const args = [main, 'serve', '--data', directory, '--port', '0', '--platform-key', key];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  let said = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    said += String(chunk);
+  });
+  while (!said.includes('public key')) await once(child.stdout, 'data');
+  assert.match(said, /^listening on http:\/\/127\.0\.0\.1:\d+\npublic key /);
+  assert.ok(said.includes(key));
+  const exit = once(child, 'exit');
+  child.kill('SIGTERM');
+  assert.deepEqual(await exit, [0, null]);
+  rmSync(directory, { recursive: true });
+});
