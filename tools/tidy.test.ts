@@ -81,6 +81,11 @@ describe('the documents keep their promises', () => {
     assertNone(documents.placeFaults(coverage, exists));
   });
 
+  test('each rule for card data is proved by a test', () => {
+    const tests = texts.filter(({ path }) => isTest(path));
+    assertNone(documents.cardRuleFaults(textOf('docs/reference/card-data-rules.md'), tests));
+  });
+
   test('decisions are whole, listed, and there when a source names them', () => {
     assertNone(documents.decisionFaults(texts));
   });
@@ -207,6 +212,21 @@ describe('the rules catch planted faults', () => {
     for (const bad of ['', 'done', '`b.test.ts`', '`a.test.ts` › “one is two”', 'planned: ']) {
       assert.equal(faultsOf(bad), 1, bad);
     }
+  });
+
+  test('a rule for card data that is missing, twice or without a test is found', () => {
+    const tests = [{ path: 'tools/a.test.ts', text: `test('one is one', …)` }];
+    const head = '| # | Rule | Proof |\n|---|---|---|\n';
+    const proved = '`a.test.ts` › “one is one”';
+    const rules = (proof: string, count = 22) =>
+      head + Array.from({ length: count }, (_, at) => `| ${at + 1} | x | ${proof} |\n`).join('');
+    const faultsOf = (text: string): number =>
+      documents.cardRuleFaults({ path: 'c.md', text }, tests).length;
+    assert.equal(faultsOf(rules(proved)), 0);
+    assert.equal(faultsOf(rules(proved, 21)), 1);
+    assert.equal(faultsOf(rules(proved).replace('| 3 |', '| 2 |')), 1);
+    assert.equal(faultsOf(rules('not yet')), 22);
+    assert.equal(faultsOf(rules('`b.test.ts`')), 22);
   });
 
   test('an export without a doc block is found, also behind another file', () => {

@@ -94,6 +94,27 @@ export function coverageFaults(coverage: TextFile, tests: TextFile[]): Fault[] {
   });
 }
 
+const cardRules = 22;
+
+/** The rules for card data: each number once, in order, and each with a test that exists. */
+export function cardRuleFaults(rules: TextFile, tests: TextFile[]): Fault[] {
+  const rows = coverageRows(rules.text);
+  const lines = rules.text.split('\n');
+  const numbers = rows.map(({ line }) => Number(/^\| (\d+) \|/.exec(lines[line - 1] ?? '')?.[1]));
+  const inOrder = numbers.every((number, index) => number === index + 1);
+  const faults =
+    inOrder && numbers.length === cardRules
+      ? []
+      : [fault(rules.path, 1, 'card rules', `has not the rules 1 to ${cardRules}, each once`)];
+  const unproved = rows.flatMap(({ proof, line }) => {
+    const problem = proof.includes('.test.ts')
+      ? proofProblem(proof, tests)
+      : `“${proof}” is no test`;
+    return problem === undefined ? [] : [fault(rules.path, line, 'card rules', problem)];
+  });
+  return [...faults, ...unproved];
+}
+
 /** The last cell of each row of a table whose head ends in "Proof". */
 export function coverageRows(text: string): { proof: string; line: number }[] {
   let inTable = false;
