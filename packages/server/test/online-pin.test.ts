@@ -116,6 +116,23 @@ describe('online PIN', () => {
     assert.equal(old.body.transactionId, first.body.transactionId, 'a replay of what came before');
   });
 
+  test('one serial number is no way to try several cards or formats, under one identifier either', async () => {
+    const pin = tdes.pin('1234', pan);
+    const other = '4111111111111111';
+    const instrument = { emvData: chipData(other) };
+    const first = sale({ ...pin, instrument });
+    assert.equal((await send(first)).body.code, 'pin_block_invalid');
+    assert.equal((await send(first)).body.code, 'pin_block_invalid', 'the same try');
+    const { clientTransactionId } = first;
+    for (const members of [
+      { ...pin, clientTransactionId },
+      { ...pin, clientTransactionId, instrument, pinblockFormat: 'ISO3' },
+    ]) {
+      const answer = await send(sale(members));
+      assert.equal(answer.body.code, 'ksn_reused', answer.text);
+    }
+  });
+
   test('of many sales with one serial number at once, one goes on', async () => {
     const pin = tdes.pin('1234', pan);
     const answers = await Promise.all(Array.from({ length: 12 }, () => send(sale(pin))));

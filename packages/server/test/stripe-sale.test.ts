@@ -1,6 +1,7 @@
 // Sales by the magnetic stripe: swiped, contactless, and after a chip that could not be read.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { chipData } from './chip-data.ts';
 import { bookkeeping } from './invariants.ts';
 import { keyedSale } from './scene.ts';
 
@@ -97,6 +98,26 @@ test('tip and cashback are part of the amount, and a sale with cash is reversed 
   assert.equal(again.body.code, 'client_id_reused');
   const reversed = await call(`${sale.body.transactionId}/cancel`, { cancelReason: 'Technical' });
   assert.equal(reversed.body.state, 'Reversed', reversed.text);
+});
+
+test('a card for goods and services hands out no cash, whichever way it is read', async () => {
+  const { client, shop } = await scene();
+  const send = (body: Record<string, unknown>) =>
+    client.call('POST', `${path}/process`, { token: shop.token, body });
+  for (const service of ['102', '105', '107']) {
+    const body = stripe('MagStripe', track(service));
+    const refused = await send({ ...body, amounts: { cashback: 1000 } });
+    assert.equal(refused.status, 422, refused.text);
+    assert.equal(refused.body.errors[0].pointer, '/amounts/cashback');
+    assert.equal((await send(body)).body.state, 'Captured');
+  }
+  const emvData = chipData(number, {
+    '57': `${number}D30122020000000000`,
+    '9F03': '000000001000',
+  });
+  const chip = keyedSale({ entryMode: 'ContactChip', instrument: { emvData } });
+  const refused = await send({ ...chip, amounts: { cashback: 1000 } });
+  assert.equal(refused.body.errors[0].pointer, '/amounts/cashback', refused.text);
 });
 
 test('the books of both sides agree', agree);

@@ -25,7 +25,13 @@ const requestOf = (members: Record<string, unknown>): ProcessRequest =>
     ...members,
   }) as ProcessRequest;
 
-const of = { organizationId: 'org', merchantId: 'merchant', linkId: 'link', pan };
+const of = {
+  organizationId: 'org',
+  merchantId: 'merchant',
+  linkId: 'link',
+  pan,
+  mark: '0123456789abcdef0123',
+};
 
 type Given = { fault?: HsmErrorCode; zone?: object | undefined; isFresh?: boolean };
 
@@ -80,7 +86,12 @@ test('the block goes to the module with the card and the key of the link, its co
     },
   ]);
   assert.deepEqual(counted, [
-    { organizationId: 'org', device: 'FFFF9876543210E00000', counter: 1, usedBy: 'merchant|one' },
+    {
+      organizationId: 'org',
+      device: 'FFFF9876543210E00000',
+      counter: 1,
+      usedBy: 'merchant|one|ISO0|0123456789abcdef',
+    },
   ]);
   await zonePinOf(deps, requestOf(aes), of);
   assert.equal(asked[1]?.inFormat, 4);

@@ -5,6 +5,9 @@ import type { AcquirerRequest } from '../acquiring/index.ts';
 import { HsmError, type HsmErrorCode, type PinFormat } from '../vault/index.ts';
 import type { PaymentsDeps } from './deps.ts';
 
+/** Of the keyed hash of a card: enough to tell two cards apart. */
+const markDigits = 16;
+
 type PinData = { ksn: string; pinblock: string; pinblockFormat: 'ISO0' | 'ISO1' | 'ISO3' | 'ISO4' };
 /** The PIN as the acquirer takes it. */
 export type ZonePin = NonNullable<NonNullable<AcquirerRequest['sensitive']>['pin']>;
@@ -102,7 +105,8 @@ function answerFault(deps: PaymentsDeps, linkId: string, error: unknown): never 
 
 /**
  * Takes the PIN of a sale under the key of its acquirer link. The counter of the device is used up
- * by it: the same try, under the same clientTransactionId, may come again, another one may not.
+ * by it: the same try, under the same clientTransactionId and of the same card, may come again,
+ * another one may not.
  *
  * @returns undefined for a sale without a PIN
  * @throws Refusal pin_not_supported, ksn_reused, pin_block_invalid, pin_format_unsupported,
@@ -111,15 +115,18 @@ function answerFault(deps: PaymentsDeps, linkId: string, error: unknown): never 
 export async function zonePinOf(
   deps: PaymentsDeps,
   request: ProcessRequest,
-  of: { organizationId: string; merchantId: string; linkId: string; pan: string },
+  of: { organizationId: string; merchantId: string; linkId: string; pan: string; mark: string },
 ): Promise<ZonePin | undefined> {
   if (request.pinblock === undefined) return undefined;
   const { ksn, pinblock, pinblockFormat } = request as ProcessRequest & PinData;
-  const { organizationId, merchantId, linkId, pan } = of;
+  const { organizationId, merchantId, linkId, pan, mark } = of;
   const zone = deps.acquiring.zonePinKey(linkId);
   if (zone === undefined) return refuseNotSupported();
   const { scheme, device, counter, bytes } = serialOf(ksn);
-  const usedBy = `${merchantId}|${request.clientTransactionId}`;
+  // The same try is of the same card and format: many of them would tell something about the PIN.
+  const { clientTransactionId } = request;
+  const card = mark.slice(0, markDigits);
+  const usedBy = [merchantId, clientTransactionId, pinblockFormat, card].join('|');
   if (!(await deps.pinCounters.take({ organizationId, device, counter, usedBy }))) {
     refuse('ksn_reused', 'This serial number, or a later one of the device, was used before.', {
       ...at('/ksn', 'ksn_reused', 'The counter of a device only grows.'),

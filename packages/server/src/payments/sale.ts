@@ -87,7 +87,8 @@ export async function sale(
   let stepUpOf: string | undefined;
   try {
     mode = chooseMode(deps, request, resolved);
-    if (hasMore(request)) stepUpOf = await takeMore(deps, caller, { request, resolved, card });
+    if (hasMore(request))
+      stepUpOf = await takeMore(deps, caller, { request, resolved, card, mark });
   } catch (refusal) {
     return replayOr(refusal, replaySale(deps, key, fingerprint));
   }
@@ -120,9 +121,9 @@ const hasMore = ({ pinblock, stepUpOf }: ProcessRequest): boolean =>
 async function takeMore(
   deps: PaymentsDeps,
   caller: Caller,
-  of: { request: ProcessRequest; resolved: Resolved; card: PresentedCard },
+  of: { request: ProcessRequest; resolved: Resolved; card: PresentedCard; mark: string },
 ): Promise<string | undefined> {
-  const { request, resolved, card } = of;
+  const { request, resolved, card, mark } = of;
   const { merchantId } = resolved.merchant;
   const deviceId = resolved.device?.deviceId;
   const stepUpOf = await steppedUp(deps, caller, request, { merchantId, deviceId });
@@ -131,6 +132,7 @@ async function takeMore(
     merchantId,
     linkId: resolved.contract.acquirerLink,
     pan: card.pan,
+    mark,
   });
   if (pin !== undefined) card.sensitive = { ...card.sensitive, pin };
   return stepUpOf;
