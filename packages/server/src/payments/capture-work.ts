@@ -1,7 +1,7 @@
 // Does captures of all: sorts a batch by acquirer link, and works each link by a job of its own.
 import { createHash } from 'node:crypto';
 import { type ErrorCode, errorCodes, Refusal } from '@switchyard/contract';
-import { isoTime, type Job, type Later } from '../platform/index.ts';
+import { isoTime, type Job, type Later, pause } from '../platform/index.ts';
 import { createBatchPlaces, createPace } from './batch-places.ts';
 import { type BatchItem, type BatchResult, type BatchStore, withoutLink } from './batch-store.ts';
 import type { PaymentsDeps } from './deps.ts';
@@ -21,7 +21,9 @@ export type CaptureWork = {
   link(job: Job): Promise<Later | undefined>;
 };
 
-const sortSize = 1000;
+const sortSize = 250;
+/** Sorting goes on ahead of the captures, and leaves the database to others for most of the time. */
+const sortPauseMs = 75;
 const pageSize = 500;
 /** Captures that are under way over one link at once. */
 const placesPerLink = 24;
@@ -203,6 +205,7 @@ export function createCaptureWork(deps: CaptureWorkDeps): CaptureWork {
       await openLinkJobs(job, batchId, found.linkIds);
       isSorted = found.count < sortSize;
       if (isStopping()) break;
+      if (!isSorted) await pause(sortPauseMs);
     }
     await openLinkJobs(job, batchId, await deps.batches.pendingLinks(organizationId, batchId));
     return { ...later(watchEveryMs), untried: true };
