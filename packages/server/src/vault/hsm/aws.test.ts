@@ -255,6 +255,14 @@ describe('the AWS HSM', () => {
     assert.ok(!logged.some((line) => line.includes(pan) || line.includes(request.pinBlock)));
   });
 
+  it('asks once more where a kept connection was ended just then', async () => {
+    await hsm.translatePin(request);
+    stub.disturb('reset');
+    const { pinBlock } = await hsm.translatePin(request);
+    assert.equal(pinIn(pinBlock, 'zpk', 'ISO0'), '1234');
+    assert.equal(stub.asked.length, 3);
+  });
+
   it('gives up in time', async () => {
     const hasty = create({ timeoutMs: 80 });
     stub.disturb('hang');

@@ -4,10 +4,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { aesKsn, entryOf, pan, tdesKsn, terminalBlock } from '../../../test/hsm-keys.ts';
+import { aesKsn, entryOf, pan, pinIn, tdesKsn, terminalBlock } from '../../../test/hsm-keys.ts';
+import { startPayShieldStub, underLmk } from '../../../test/payshield-stub.ts';
 import {
   createLog,
   createMetrics,
+  ensureCertificates,
   readSettings,
   SettingsFault,
   systemClock,
@@ -18,7 +20,7 @@ import { createHsm } from './create.ts';
 import { demoKeys } from './demo-keys.ts';
 import { guardHsm } from './guard.ts';
 import { KeyTableFault } from './key-table.ts';
-import { HsmError, type OpenableHsm } from './types.ts';
+import { HsmError, type OpenableHsm, type PinTranslationRequest } from './types.ts';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'switchyard-hsm-guard-'));
 after(() => rmSync(dataDir, { recursive: true, force: true }));
@@ -207,5 +209,38 @@ describe('the HSM of the settings', () => {
       SWITCHYARD_HSM_ADDRESSES: 'tcp://127.0.0.1:1',
     };
     void created(payshield).close();
+  });
+
+  it('speaks TLS with a payShield, and with none whose certificate nobody vouches for', async () => {
+    const place = { dataDir, host: 'localhost', tlsCertFile: undefined, tlsKeyFile: undefined };
+    const { cert, key, caFile } = await ensureCertificates({ settings: place, clock: systemClock });
+    const stub = await startPayShieldStub({ cert, key });
+    const file = join(dataDir, 'payshield.json');
+    const keys = (['bdk-tdes', 'zpk'] as const).map((name) => entryOf(name, underLmk(name)));
+    writeFileSync(file, JSON.stringify({ keys }));
+    const variables = {
+      SWITCHYARD_HSM: 'payshield',
+      SWITCHYARD_HSM_KEYS_FILE: file,
+      SWITCHYARD_HSM_ADDRESSES: `tls://127.0.0.1:${stub.port}`,
+    };
+    const trusting = created({ ...variables, SWITCHYARD_HSM_TLS_CA_FILE: caFile });
+    await trusting.start();
+    const translation: PinTranslationRequest = {
+      scheme: 'DukptTdes',
+      ksn: tdesKsn,
+      inFormat: 0,
+      pinBlock: terminalBlock('ISO0', tdesKsn),
+      pan,
+      outKeyRef: 'zpk',
+      outFormat: 0,
+    };
+    const { pinBlock } = await trusting.translatePin(translation);
+    assert.equal(pinIn(pinBlock, 'zpk', 'ISO0'), '1234');
+    const doubting = created(variables);
+    assert.equal(await doubting.health(), 'down');
+    await assert.rejects(doubting.translatePin(translation), code('HsmUnavailable'));
+    await trusting.close();
+    await doubting.close();
+    await stub.close();
   });
 });
