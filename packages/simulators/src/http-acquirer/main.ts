@@ -73,11 +73,13 @@ async function serve(values: Values, ledgerDir: string): Promise<void> {
     lateMs: whole(values['late-ms'], 'late-ms', 86_400_000),
     slowMs: whole(values['slow-ms'], 'slow-ms', 86_400_000),
   });
-  process.stdout.write(`listening on http://${values.host}:${acquirer.port}${values.path}\n`);
-  process.stdout.write(`public key ${acquirer.publicKey}\n`);
-  await new Promise<void>((resolve) => {
+  // Before it says that it listens: whoever reads that may stop it at once.
+  const stopped = new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
   });
+  process.stdout.write(`listening on http://${values.host}:${acquirer.port}${values.path}\n`);
+  process.stdout.write(`public key ${acquirer.publicKey}\n`);
+  await stopped;
   await acquirer.stop();
 }
 
