@@ -69,6 +69,26 @@ describe('an acquirer that speaks HTTP', () => {
     assert.equal(body.response.code, '51');
   });
 
+  test('an offline sale is told until it is answered, an unconfirmed one goes back whole', async () => {
+    const before = totals();
+    const offlineData = {
+      ...{ authorizedAt: new Date(Date.now() - 60_000).toISOString(), reason: 'NoConnection' },
+      ...{ authorizationCode: '9A01B2', terminalSequence: 1 },
+    };
+    const members = { deviceId: shop.deviceIds[0], offlineTransaction: true, offlineData };
+    // The first answer does not come: what is sent then is the same message once more.
+    const offline = await sell({ amount: 9091, ...members });
+    assert.equal(offline.body.state, 'Stored', offline.text);
+    const told = async () => (await read(offline.body.transactionId)).state === 'Captured';
+    await until(told, 'the acquirer to answer');
+    assert.equal(totals().captured - before.captured, 9091);
+    const sale = await sell({ amount: 1500, confirmWithinSeconds: 5 });
+    assert.equal(totals().captured - before.captured, 9091 + 1500, sale.text);
+    const back = async () => (await read(sale.body.transactionId)).state === 'Reversed';
+    await until(back, 'the sale to be reversed');
+    assert.equal(totals().captured - before.captured, 9091);
+  });
+
   test('no answer: reversing at once, reversed in the end, and nothing is held', async () => {
     const before = totals();
     const { body, text } = await sell({ amount: 9091 });
