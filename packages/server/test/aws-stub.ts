@@ -123,12 +123,7 @@ function translate(body: Json): Json {
   let under: Parameters<typeof translatePin>[0]['under'] = { scheme: 'Zone', key };
   if (isDukpt) {
     const dukpt = body['IncomingDukptAttributes'];
-    const given = demandMembers(
-      dukpt,
-      'KeySerialNumber',
-      'DukptKeyDerivationType',
-      'DukptKeyVariant',
-    );
+    const given = demandMembers(dukpt, 'KeySerialNumber', 'DukptKeyDerivationType');
     const ksn = String(given['KeySerialNumber']);
     const derivation = ksn.length === 20 ? 'TDES_2KEY' : 'AES_128';
     if (given['DukptKeyDerivationType'] !== derivation) throw new Refused('ValidationException');

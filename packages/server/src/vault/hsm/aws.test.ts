@@ -105,7 +105,7 @@ describe('the AWS HSM', () => {
     assert.equal(asked?.path, '/pindata/translate');
     assert.equal(
       asked?.text,
-      `{"EncryptedPinBlock":"1B9C1845EB993A7A","IncomingKeyIdentifier":"${stub.arn('bdk-tdes')}","OutgoingKeyIdentifier":"${stub.arn('zpk')}","IncomingTranslationAttributes":{"IsoFormat0":{"PrimaryAccountNumber":"${pan}"}},"OutgoingTranslationAttributes":{"IsoFormat3":{"PrimaryAccountNumber":"${pan}"}},"IncomingDukptAttributes":{"KeySerialNumber":"${tdesKsn}","DukptKeyDerivationType":"TDES_2KEY","DukptKeyVariant":"REQUEST"}}`,
+      `{"EncryptedPinBlock":"1B9C1845EB993A7A","IncomingKeyIdentifier":"${stub.arn('bdk-tdes')}","OutgoingKeyIdentifier":"${stub.arn('zpk')}","IncomingTranslationAttributes":{"IsoFormat0":{"PrimaryAccountNumber":"${pan}"}},"OutgoingTranslationAttributes":{"IsoFormat3":{"PrimaryAccountNumber":"${pan}"}},"IncomingDukptAttributes":{"KeySerialNumber":"${tdesKsn}","DukptKeyDerivationType":"TDES_2KEY"}}`,
     );
     assert.equal(asked.headers['x-amz-date'], '20261122T102030Z');
     assert.equal(asked.headers['x-amz-security-token'], awsCredentials.sessionToken);

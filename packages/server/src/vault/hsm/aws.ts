@@ -92,7 +92,6 @@ function translationBody(
           IncomingDukptAttributes: {
             KeySerialNumber: ksn,
             DukptKeyDerivationType: awsDerivationOf(entry),
-            DukptKeyVariant: 'REQUEST',
           },
         }),
   };

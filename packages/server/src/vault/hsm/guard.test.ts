@@ -134,6 +134,9 @@ describe('the HSM of the settings', () => {
     const unknown = { ...translation, pinBlock, ksn: tdesKsn };
     await assert.rejects(hsm.translatePin(unknown), code('KsnInvalid'));
     await hsm.close();
+    // It has overwritten its keys, and does not answer with what is left of them.
+    await assert.rejects(hsm.translatePin(unknown), code('HsmUnavailable'));
+    assert.equal(await hsm.health(), 'down');
   });
 
   it('is none where none is attached: whatever needs it is refused', async () => {

@@ -104,11 +104,14 @@ export function guardHsm(hsm: OpenableHsm, deps: GuardDeps): OpenableHsm {
   const { metrics, clock } = deps;
   const turns = createTurns(deps);
   const durations = measurements(metrics, hsm, turns.waiting);
+  /** A module that has let go of its keys must not be asked for anything: it would answer with others. */
+  let closed = false;
 
   async function run<Result>(operation: Operation, work: () => Promise<Result>): Promise<Result> {
     const startedAt = clock.now();
     let outcome = 'Done';
     try {
+      if (closed) throw new HsmError('HsmUnavailable', 'it is closed');
       await turns.take();
       try {
         return await work();
@@ -130,7 +133,10 @@ export function guardHsm(hsm: OpenableHsm, deps: GuardDeps): OpenableHsm {
     mac: (request) => run('mac', () => hsm.mac(request)),
     importKey: (request) => run('importKey', () => hsm.importKey(request)),
     checkKey: (keyRef) => run('checkKey', () => hsm.checkKey(keyRef)),
-    health: () => hsm.health(),
-    close: () => hsm.close(),
+    health: async () => (closed ? 'down' : hsm.health()),
+    close() {
+      closed = true;
+      return hsm.close();
+    },
   };
 }
