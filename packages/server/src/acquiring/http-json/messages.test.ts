@@ -75,6 +75,32 @@ test('a follower names its sale by the identifier that the sale had, and carries
   assert.ok(!JSON.stringify(message).includes(pan));
 });
 
+test('a PIN, an address and an offline approval go with the payment, a reason with the reversal', () => {
+  const pin = { block: '0123456789ABCDEF', format: 0, keyIndex: '01' } as const;
+  const addressCheck = { postalCode: 'SW1A2AA', houseNumber: '10' };
+  const paid = written({ ...sale, sensitive: { ...sale.sensitive, pin }, addressCheck }).message;
+  assert.deepEqual('pin' in paid && paid.pin, pin);
+  assert.deepEqual('addressCheck' in paid && paid.addressCheck, addressCheck);
+  const authorizedAt = '2026-11-21T20:00:00.000Z';
+  const { message: offline } = written({
+    ...sale,
+    kind: 'OfflineSale',
+    authorizationCode: 'Z1Z2Z3',
+    authorizedAt,
+  });
+  assert.ok(Value.Check(SpiPayment, offline));
+  assert.deepEqual(offline.offline, { authorizedAt, authorizationCode: 'Z1Z2Z3' });
+  const { message: reversal } = written({
+    ...sale,
+    kind: 'Reversal',
+    original: sale.reference,
+    reversalReason: 'ChipDeclined',
+  });
+  assert.ok(Value.Check(SpiReversal, reversal));
+  assert.equal(reversal.reason, 'ChipDeclined');
+  assert.equal(reversal.chipData, sale.chipData);
+});
+
 test('a repeat differs in nothing but that it says so', () => {
   const { message } = written(sale);
   const again = written({ ...sale, repeat: true });
