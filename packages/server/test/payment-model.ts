@@ -13,6 +13,8 @@ export type ModelTerms = {
 export type Model = {
   readonly terms: ModelTerms;
   readonly end: 'Approved' | 'Declined' | 'Reversed';
+  /** Of no amount: the card was looked at, and there is nothing to do with it. */
+  readonly verifies: boolean;
   readonly asked: number;
   readonly authorized: number;
   readonly captured: number;
@@ -37,25 +39,30 @@ export function fateOf(amount: number): 'approves' | 'approves half' | 'declines
   return tail === 9010 ? 'approves half' : 'declines';
 }
 
+/** In what way: `Late` is confirmed by nobody, `Offline` was approved by the terminal. */
+export type ModelKind = 'Usual' | 'Verification' | 'Confirmed' | 'Late' | 'Offline';
+
 export type ModelSale = {
+  readonly kind: ModelKind;
   readonly amount: number;
   readonly captureMode: 'Immediate' | 'Deferred';
   readonly partialApproval: boolean;
 };
 
 /** A sale once nothing about it is under way any more. */
-export function sold(
-  terms: ModelTerms,
-  { amount, captureMode, partialApproval }: ModelSale,
-): Model {
+export function sold(terms: ModelTerms, sale: ModelSale): Model {
+  const { kind, amount } = sale;
+  const amounts = { asked: amount, authorized: 0, captured: 0, cancelled: 0, refunded: 0 };
+  const nothing = { terms, verifies: kind === 'Verification', ...amounts };
   const fate = fateOf(amount);
-  const nothing = { terms, asked: amount, authorized: 0, captured: 0, cancelled: 0, refunded: 0 };
   if (fate === 'declines') return { ...nothing, end: 'Declined' };
-  if (fate === 'is silent') return { ...nothing, end: 'Reversed' };
+  // What was sold already is told again until there is an answer; all else is given up.
+  if (fate === 'is silent' && kind !== 'Offline') return { ...nothing, end: 'Reversed' };
   const authorized = fate === 'approves half' ? Math.floor(amount / 2) : amount;
-  if (fate === 'approves half' && !partialApproval) return { ...nothing, end: 'Reversed' };
-  const captured = captureMode === 'Immediate' ? authorized : 0;
-  return { ...nothing, end: 'Approved', authorized, captured };
+  if (fate === 'approves half' && !sale.partialApproval) return { ...nothing, end: 'Reversed' };
+  if (kind === 'Late') return { ...nothing, end: 'Reversed', authorized, cancelled: authorized };
+  const isCaptured = kind === 'Offline' || sale.captureMode === 'Immediate';
+  return { ...nothing, end: 'Approved', authorized, captured: isCaptured ? authorized : 0 };
 }
 
 const openOf = ({ authorized, captured, cancelled }: Model) =>
@@ -65,6 +72,7 @@ const openOf = ({ authorized, captured, cancelled }: Model) =>
 export function nameOf(model: Model): string {
   const { end, captured, cancelled, authorized, refunded } = model;
   if (end !== 'Approved') return end;
+  if (model.verifies) return 'Authorized';
   if (captured === 0 && cancelled === authorized) return 'Cancelled';
   if (captured > 0 && refunded === captured && openOf(model) === 0) return 'Refunded';
   if (refunded > 0) return 'PartiallyRefunded';
@@ -82,6 +90,7 @@ type Limit =
 function captureLimit(model: Model): Limit {
   if (model.end === 'Declined') return { refused: 'transaction_declined' };
   if (model.end === 'Reversed') return { refused: 'not_authorized' };
+  if (model.verifies) return { refused: 'nothing_to_capture' };
   if (openOf(model) === 0) {
     return { refused: model.captured === 0 ? 'already_cancelled' : 'nothing_to_capture' };
   }
@@ -92,6 +101,7 @@ function captureLimit(model: Model): Limit {
 function cancelLimit(model: Model): Limit {
   if (model.end === 'Declined') return { refused: 'transaction_declined' };
   if (model.end === 'Reversed') return { refused: 'already_cancelled' };
+  if (model.verifies) return { refused: 'nothing_to_cancel' };
   if (openOf(model) === 0) {
     return { refused: model.captured === 0 ? 'already_cancelled' : 'already_captured' };
   }
