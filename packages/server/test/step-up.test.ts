@@ -120,6 +120,17 @@ describe('step-up', () => {
     assert.equal(second.body.code, 'step_up_invalid');
   });
 
+  test('of several at once, one is the second sale', async () => {
+    const { transactionId: stepUpOf } = await tap();
+    const bodies = Array.from({ length: 8 }, () => insert({ stepUpOf }));
+    const answers = await Promise.all(bodies.map((body) => call(on, '/process', body)));
+    const taken = answers.filter(({ status }) => status === 200);
+    assert.equal(taken.length, 1);
+    for (const { status, body } of answers) {
+      if (status !== 200) assert.equal(body.code, 'step_up_invalid');
+    }
+  });
+
   test('and the books agree with the host', async () => {
     await assertAgreement(on);
   });
