@@ -179,7 +179,7 @@ function createRooms(deps: HouseDeps) {
   const hosts = createHosts({ directory: hostTables, clock, log });
   const provisioning = createProvisioning({
     ...{ database, clock, ids, audit, jobs },
-    dialects: hosts.names,
+    dialects: hosts.known,
     signingKeys: createLinkSigners(masterKey).published,
     userDomains: userDomainsOf(() => identity),
     tills: () => identity.tills,

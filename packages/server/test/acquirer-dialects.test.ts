@@ -147,9 +147,47 @@ describe('every dialect', { concurrency: 4 }, () => {
       body: { ...link, dialect: 'iso2003' },
     });
     assert.equal(refused.status, 422, refused.text);
+    await ownTable('coded-1987', 'iso1987-binary', { mac: mac('AesCmac') });
+    const keyless = await of.client.call('POST', '/provisioning/v2/acquirer-links', {
+      token: of.acquirerToken,
+      body: { ...link, dialect: 'coded-1987' },
+    });
+    assert.equal(keyless.body.errors?.[0]?.pointer, '/macKey', keyless.text);
     const [error] = refused.body.errors;
     assert.equal(error.pointer, '/dialect');
     assert.match(error.detail, /iso1987-binary, iso1987-ascii, iso1993-ascii/);
+  });
+});
+
+describe('a PIN of format 4', () => {
+  const pan = '5413330089010012';
+
+  test('goes to a host whose table has room for it, and to no other', async (t) => {
+    const { settings } = await testHouse();
+    const zonePin = {
+      algorithm: 'Aes',
+      key: demoKeys(settings.dataDir).key('demo-zpk-aes'),
+    } as const;
+    const wide = { '52': { content: 'b', size: 'fixed', max: 16 } };
+    const table = await ownTable('wide-1987', 'iso1987-binary', { messages: { fields: wide } });
+    const link = { zonePinKey: { keyRef: 'demo-zpk-aes', format: 'ISO4' } };
+    const of = await on(t, table, { keys: { zonePin }, link });
+    const device = encryptingDevice(settings.dataDir, 'DukptAes');
+    for (const [digits, code] of [
+      ['1234', '00'],
+      ['98765', '55'],
+    ] as const) {
+      const instrument = { emvData: chipData(pan) };
+      const pin = device.pin(digits, pan);
+      const { body, text } = await sell(of, { entryMode: 'ContactChip', instrument, ...pin });
+      assert.equal(body.response?.code, code, text);
+    }
+    const narrow = await of.client.call('POST', '/provisioning/v2/acquirer-links', {
+      token: of.acquirerToken,
+      body: { name: 'narrow', host: 'a.example', port: 1, institutionId: '1', ...link },
+    });
+    assert.equal(narrow.status, 422, narrow.text);
+    assert.equal(narrow.body.errors[0].pointer, '/zonePinKey/format');
   });
 });
 

@@ -2,7 +2,6 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import {
-  builtInHostNames,
   builtInHosts,
   compileHost,
   type Host,
@@ -14,9 +13,18 @@ import type { Clock, Log } from '../platform/index.ts';
 /** A host, and a number that is another one once its table was edited. */
 export type KnownHost = { host: Host; edition: string };
 
+/** What somebody who makes a link must know of a host. */
+export type HostFacts = {
+  readonly name: string;
+  /** Bytes of a PIN block (DE52): 8, of format 4 16; 0 where the host takes no PIN. */
+  readonly pinBytes: number;
+  /** Messages carry a code of authentication. */
+  readonly needsMac: boolean;
+};
+
 export type Hosts = {
   /** Reads the directory again. */
-  names(): readonly string[];
+  known(): readonly HostFacts[];
   find(name: string): KnownHost | undefined;
 };
 
@@ -25,6 +33,14 @@ type Read = { stamp: string; known?: KnownHost };
 const tablesMax = 200;
 const tableBytesMax = 262_144;
 const ending = '.json';
+
+const pinField = 52;
+
+const factsOf = ({ name, messages, mac }: HostTable): HostFacts => ({
+  name,
+  pinBytes: messages.fields[pinField]?.max ?? 0,
+  needsMac: mac !== undefined,
+});
 
 function listed(directory: string): string[] {
   try {
@@ -79,12 +95,12 @@ export function createHosts(deps: { directory: string; clock: Clock; log: Log })
     }
   }
 
-  const known = () => [...files].filter(([, read]) => read.known !== undefined);
   look();
   return {
-    names() {
+    known() {
       look();
-      return [...builtInHostNames, ...known().map(([name]) => name)];
+      const own = [...files.values()].flatMap((read) => read.known ?? []);
+      return [...builtIn.values(), ...own].map(({ host: { table } }) => factsOf(table));
     },
     find: (name) => builtIn.get(name) ?? files.get(name)?.known,
   };

@@ -173,7 +173,7 @@ export function createLinks(deps: LinksDeps): Links {
   }
 
   async function lookOnce(): Promise<void> {
-    deps.hosts.names();
+    deps.hosts.known();
     await deps.keys.look();
     const configured = await wanted();
     if (closed) return;

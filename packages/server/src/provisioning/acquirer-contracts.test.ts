@@ -72,6 +72,7 @@ describe('acquirer links and contracts', () => {
       ['connections', 17],
       ['tpdu', '60'],
       ['zonePinKey', { keyRef: 'zpk', format: 'ISO1' }],
+      ['zonePinKey', { keyRef: 'zpk', format: 'ISO4' }],
     ] as const) {
       const answer = await call('org', 'PUT', path, { body: { ...body, [member]: value } });
       assert.equal(answer.status, 422, member);

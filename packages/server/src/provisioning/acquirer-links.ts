@@ -1,5 +1,6 @@
 // Acquirer links: where and how an acquirer is reached.
 import type { AcquirerLink } from '@switchyard/contract';
+import { builtInHostNames } from '@switchyard/iso8583';
 import { type Database, isLoopbackHost } from '../platform/index.ts';
 import { refuseField } from './errors.ts';
 import {
@@ -15,16 +16,46 @@ import { acquirerContracts, acquirerLinks } from './tables.ts';
 import { holdOrganization } from './tree.ts';
 import { commonMembers, viewOf } from './view.ts';
 
+/** What a link must know of the table of its host. */
+export type Dialect = {
+  readonly name: string;
+  /** Bytes of a PIN block: 8, of format 4 16; 0 where the host takes no PIN. */
+  readonly pinBytes: number;
+  /** Messages carry a code of authentication. */
+  readonly needsMac: boolean;
+};
+
 const defaultDialect = 'iso1987-binary';
 
-/** Keys are kept as they were named: what they are is between the module and the acquirer. */
-function hostColumns(input: Input, dialects: readonly string[]): Row {
-  const dialect = String(input['dialect'] ?? defaultDialect);
-  if (!dialects.includes(dialect)) {
-    refuseField('/dialect', `is none of ${dialects.join(', ')}`);
+export const builtInDialects: readonly Dialect[] = builtInHostNames.map((name) => ({
+  name,
+  pinBytes: 8,
+  needsMac: false,
+}));
+
+const pinBytesOf = { ISO0: 8, ISO3: 8, ISO4: 16 } as const;
+
+/** Better told now than by every sale that cannot be written. */
+function checkKeys(input: Input, { name, pinBytes, needsMac }: Dialect): void {
+  const pin = input['zonePinKey'] as { format: keyof typeof pinBytesOf } | undefined;
+  if (pin !== undefined && pinBytesOf[pin.format] !== pinBytes) {
+    refuseField('/zonePinKey/format', `is not what ${name} takes: ${pinBytes} bytes in field 52`);
   }
+  if (needsMac && input['macKey'] === undefined && input['zoneMasterKey'] === undefined) {
+    refuseField('/macKey', `is needed by ${name}, or a zoneMasterKey under which it comes`);
+  }
+}
+
+/** Keys are kept as they were named: what they are is between the module and the acquirer. */
+function hostColumns(input: Input, dialects: readonly Dialect[]): Row {
+  const name = String(input['dialect'] ?? defaultDialect);
+  const dialect = dialects.find((each) => each.name === name);
+  if (dialect === undefined) {
+    return refuseField('/dialect', `is none of ${dialects.map((each) => each.name).join(', ')}`);
+  }
+  if (input['httpJson'] === undefined) checkKeys(input, dialect);
   return {
-    dialect,
+    dialect: name,
     connections: input['connections'] ?? 1,
     tpdu: input['tpdu'] ?? null,
     zone_pin_key: input['zonePinKey'] ?? null,
@@ -80,8 +111,8 @@ const kindWith = ({ dialects, signingKeys }: LinkFacts): Kind<AcquirerLink> => (
 });
 
 export type LinkFacts = {
-  /** The names of the hosts' tables that this platform has. */
-  readonly dialects: () => readonly string[];
+  /** The hosts' tables that this platform has. */
+  readonly dialects: () => readonly Dialect[];
   /** Left out, no link shows the keys that the platform signs with. */
   readonly signingKeys?: LinkSigningKeys | undefined;
 };

@@ -7,12 +7,17 @@ import type {
   PhysicalDevice,
   Store,
 } from '@switchyard/contract';
-import { builtInHostNames } from '@switchyard/iso8583';
 import type { FastifyInstance } from 'fastify';
 import type { Recorder } from '../audit/index.ts';
 import type { Clock, Database, Ids, Jobs } from '../platform/index.ts';
 import { createAcquirerContracts } from './acquirer-contracts.ts';
-import { createAcquirerLinks, createLinkDirectory, type LinkToOpen } from './acquirer-links.ts';
+import {
+  builtInDialects,
+  createAcquirerLinks,
+  createLinkDirectory,
+  type Dialect,
+  type LinkToOpen,
+} from './acquirer-links.ts';
 import { registerBulkRoutes } from './bulk/routes.ts';
 import { createBulk } from './bulk/run.ts';
 import { createDeviceFinder, type FoundDevice } from './find-device.ts';
@@ -59,8 +64,8 @@ export type ProvisioningDeps = {
   readonly jobs?: Pick<Jobs, 'handle' | 'enqueue'>;
   /** Left out, no point of sale can be made: for tests of other things. */
   readonly tills?: () => TillApplications;
-  /** The names of the hosts' tables; left out, those that are built in. */
-  readonly dialects?: () => readonly string[];
+  /** The hosts' tables; left out, those that are built in. */
+  readonly dialects?: () => readonly Dialect[];
   /** Left out, no acquirer link shows the keys that the platform signs with. */
   readonly signingKeys?: LinkSigningKeys;
   /** Left out, no organisation has a user domain: for tests of other things. */
@@ -135,7 +140,7 @@ export function createProvisioning(given: ProvisioningDeps): Provisioning {
     physicalDevices: createPhysicalDevices(deps),
     pointsOfSale: createPointsOfSale(deps, tills),
     acquirerLinks: createAcquirerLinks(deps, {
-      dialects: given.dialects ?? (() => builtInHostNames),
+      dialects: given.dialects ?? (() => builtInDialects),
       signingKeys: given.signingKeys,
     }),
     acquirerContracts: createAcquirerContracts(deps),
