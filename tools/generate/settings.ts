@@ -29,10 +29,11 @@ function defaultOf(setting: Setting<unknown>): string {
   return setting.default === undefined ? 'none' : code(setting.default);
 }
 
-function notesOf({ secret, environments }: Setting<unknown>): string {
+function notesOf({ secret, environments, role }: Setting<unknown>): string {
   const notes = [
     secret ? 'A secret.' : '',
     environments ? `Only in ${environments.map(code).join(' and ')}.` : '',
+    role ? `Read with the role ${code(role)} alone.` : '',
   ];
   return notes.filter((note) => note !== '').join(' ');
 }

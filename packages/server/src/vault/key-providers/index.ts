@@ -42,29 +42,43 @@ export function chainOfProviders(providers: readonly [KeyProvider, ...KeyProvide
   };
 }
 
-async function chosenProvider(settings: KeySettings, clock: Clock): Promise<KeyProvider> {
-  const { vaultKeyProvider, vaultKey, vaultKmsKey: keyArn } = settings;
-  if (vaultKeyProvider === 'aws-kms') {
-    const { awsAccessKeyId: accessKeyId, awsSecretAccessKey: secretAccessKey } = settings;
-    if (keyArn === undefined || accessKeyId === undefined || secretAccessKey === undefined) {
-      throw new Error('AWS KMS needs a key and credentials');
-    }
-    const credentials = { accessKeyId, secretAccessKey, sessionToken: settings.awsSessionToken };
-    return createAwsKmsProvider({ keyArn, credentials, url: settings.vaultKmsUrl, clock });
-  }
-  if (vaultKeyProvider === 'pkcs11') {
-    const { vaultPkcs11Module: module = '', vaultPkcs11Token: token = '' } = settings;
-    const { vaultPkcs11Key: key = '', vaultPkcs11Pin: pin = '' } = settings;
-    return createPkcs11Provider({ module, token, key, pin });
-  }
-  if (vaultKey === undefined) throw new Error('this process holds no key of the vault');
-  return createLocalProvider(vaultKey);
+type Kind = KeySettings['vaultKeyProvider'];
+
+function kmsProvider(settings: KeySettings, clock: Clock): KeyProvider | undefined {
+  const { vaultKmsKey: keyArn, vaultKmsUrl: url, awsSessionToken: sessionToken } = settings;
+  const { awsAccessKeyId: accessKeyId, awsSecretAccessKey: secretAccessKey } = settings;
+  if (keyArn === undefined || accessKeyId === undefined) return undefined;
+  if (secretAccessKey === undefined) return undefined;
+  const credentials = { accessKeyId, secretAccessKey, sessionToken };
+  return createAwsKmsProvider({ keyArn, credentials, url, clock });
 }
 
-/** @throws Error where the provider cannot be opened: a wrong PIN, a package that is not there */
+async function moduleProvider(settings: KeySettings): Promise<KeyProvider | undefined> {
+  const { vaultPkcs11Module: module, vaultPkcs11Token: token } = settings;
+  const { vaultPkcs11Key: key, vaultPkcs11Pin: pin } = settings;
+  if (module === undefined || token === undefined) return undefined;
+  return key === undefined || pin === undefined
+    ? undefined
+    : createPkcs11Provider({ module, token, key, pin });
+}
+
+/**
+ * The provider of the settings, and behind it every other one that they describe: what was wrapped by
+ * those is wrapped anew, and then they can be left out.
+ *
+ * @throws Error where one cannot be opened: a wrong PIN, a package that is not there
+ */
 export async function openKeyProvider(settings: KeySettings, clock: Clock): Promise<KeyProvider> {
-  const { vaultKey, vaultKeyPrevious } = settings;
-  const others = [vaultKeyPrevious, vaultKey].filter((key) => key !== undefined);
-  const chosen = await chosenProvider(settings, clock);
-  return chainOfProviders([chosen, ...others.map(createLocalProvider)]);
+  const { vaultKey, vaultKeyPrevious, vaultKeyProvider } = settings;
+  const known: readonly (readonly [Kind, KeyProvider | undefined])[] = [
+    ['local', vaultKey && createLocalProvider(vaultKey)],
+    ['aws-kms', kmsProvider(settings, clock)],
+    ['pkcs11', await moduleProvider(settings)],
+  ];
+  const chosen = known.find(([kind]) => kind === vaultKeyProvider)?.[1];
+  if (chosen === undefined) throw new Error(`the key provider ${vaultKeyProvider} lacks its key`);
+  const others = known.map(([, provider]) => provider).filter((provider) => provider !== chosen);
+  const previous = vaultKeyPrevious && createLocalProvider(vaultKeyPrevious);
+  const behind = [previous, ...others].filter((provider) => provider !== undefined);
+  return chainOfProviders([chosen, ...behind]);
 }
