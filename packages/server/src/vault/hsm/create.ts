@@ -131,7 +131,7 @@ const makers = {
  * @example const hsm = createHsm({ settings, log, metrics, clock }); await hsm.start();
  */
 export function createHsm(deps: HsmDeps): OpenableHsm {
-  const { settings, metrics, clock } = deps;
+  const { settings, metrics } = deps;
   const { hsmInFlight: inFlight, hsmTimeoutMs: timeoutMs } = settings;
-  return guardHsm(makers[settings.hsm](deps), { metrics, clock, inFlight, timeoutMs });
+  return guardHsm(makers[settings.hsm](deps), { metrics, inFlight, timeoutMs });
 }

@@ -1,10 +1,9 @@
 // Stands before every module: so much at once and no more, each within its time, all of it measured.
-import type { Clock, Metrics } from '../../platform/index.ts';
+import type { Metrics } from '../../platform/index.ts';
 import { HsmError, type OpenableHsm } from './types.ts';
 
 export type GuardDeps = {
   readonly metrics: Metrics;
-  readonly clock: Clock;
   /** What the module is asked at one time. */
   readonly inFlight: number;
   /** For one request, the wait for its turn in it. */
@@ -99,16 +98,16 @@ function createTurns({ inFlight, timeoutMs }: GuardDeps): Turns {
   };
 }
 
-/** @example const hsm = guardHsm(createSoftwareHsm(deps), { metrics, clock, inFlight: 64, timeoutMs: 2000 }); */
+/** @example const hsm = guardHsm(createSoftwareHsm(deps), { metrics, inFlight: 64, timeoutMs: 2000 }); */
 export function guardHsm(hsm: OpenableHsm, deps: GuardDeps): OpenableHsm {
-  const { metrics, clock } = deps;
+  const { metrics } = deps;
   const turns = createTurns(deps);
   const durations = measurements(metrics, hsm, turns.waiting);
   /** A module that has let go of its keys must not be asked for anything: it would answer with others. */
   let closed = false;
 
   async function run<Result>(operation: Operation, work: () => Promise<Result>): Promise<Result> {
-    const startedAt = clock.now();
+    const end = durations.startTimer({ operation });
     let outcome = 'Done';
     try {
       if (closed) throw new HsmError('HsmUnavailable', 'it is closed');
@@ -122,7 +121,7 @@ export function guardHsm(hsm: OpenableHsm, deps: GuardDeps): OpenableHsm {
       outcome = error instanceof HsmError ? error.code : 'Fault';
       throw error;
     } finally {
-      durations.observe({ operation, outcome }, (clock.now() - startedAt) / 1000);
+      end({ outcome });
     }
   }
 
