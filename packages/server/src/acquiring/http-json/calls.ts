@@ -25,7 +25,7 @@ export type Calls = { post(call: Call): Promise<CallResult>; close(): void };
 
 type Options = { host: string; port: number; tls: boolean; lateMs: number };
 
-const connectionsMax = 64;
+const connectionsMax = 256;
 const freeConnectionsMax = 16;
 /** Below the five seconds after which many servers hang up: the first to hang up is never wrong. */
 const idleMs = 4000;
@@ -34,6 +34,11 @@ const connectTimeoutMs = 3000;
 const answerBytesMax = 65_536;
 /** Late answers that are listened for at a time. */
 const lateMax = 1000;
+
+/** Clients see it: it tells what went wrong, and not where the acquirer is. */
+function reasonOf({ code = '' }: NodeJS.ErrnoException): string {
+  return /^[A-Z0-9_]{3,60}$/.test(code) ? `no connection: ${code}` : 'no connection';
+}
 
 async function read(incoming: IncomingMessage): Promise<ReceivedAnswer> {
   const chunks: Buffer[] = [];
@@ -135,7 +140,7 @@ export function createCalls(options: Options): Calls {
     });
     sent.on('error', (error) => {
       if (hasLeft) settle({ result: 'ConnectionLost' });
-      else settle({ result: 'NotSent', reason: error.message });
+      else settle({ result: 'NotSent', reason: reasonOf(error) });
     });
     sent.end(call.body, call.onSent);
     return promise;

@@ -222,6 +222,14 @@ test('nobody there: nothing was sent, and the link says so', async () => {
   const outcome = await connection.send(request());
   assert.equal(outcome.outcome, 'NotSent');
   assert.equal(connection.available(), false);
+  const calls = createCalls({ host: '127.0.0.1', port, tls: false, lateMs: 100 });
+  const call = { path: '/v1/payments', headers: {}, body: '{}', timeoutMs };
+  // What clients are told of it names no address.
+  assert.deepEqual(await calls.post(call), {
+    result: 'NotSent',
+    reason: 'no connection: ECONNREFUSED',
+  });
+  calls.close();
 });
 
 test('a link that goes away is away after the first message that finds nobody', async () => {
