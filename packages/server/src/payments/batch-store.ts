@@ -85,8 +85,8 @@ export type BatchStore = {
   items(of: Page): Promise<BatchItem[]>;
   /** What is left to capture over one acquirer link. */
   pending(of: Page & { linkId: string }): Promise<BatchItem[]>;
-  /** Notes of the next items over which link they go; gives the links, and how many items it were. */
-  sort(of: Omit<Page, 'after'>): Promise<{ count: number; linkIds: string[] }>;
+  /** Notes of the next items over which link they go; `last` where more may follow. */
+  sort(of: Page): Promise<{ linkIds: string[]; last: string | undefined }>;
   /** The links of what is left to capture, of items that were sorted. */
   pendingLinks(organizationId: string, batchId: string): Promise<string[]>;
   /** Records results and counts them; the batch is completed once nothing is pending. */
@@ -230,10 +230,11 @@ const sortItems = `WITH sorted AS (
     WHERE i.organization_id = $1 AND i.batch_id = $2 AND i.transaction_id = ANY(ARRAY(
       SELECT transaction_id FROM capture_batch_items
       WHERE ${ofBatch} AND status = 'Pending' AND link_id IS NULL
+        AND ($4::uuid IS NULL OR transaction_id > $4)
       ORDER BY transaction_id LIMIT $3))
-    RETURNING i.link_id
+    RETURNING i.link_id, i.transaction_id::text AS transaction_id
   )
-  SELECT link_id, count(*)::int AS count FROM sorted GROUP BY link_id`;
+  SELECT link_id, count(*)::int AS count, max(transaction_id) AS last FROM sorted GROUP BY link_id`;
 
 const recordResults = `WITH done AS (
     UPDATE capture_batch_items i SET status = $5::jsonb->i.transaction_id::text->>'status',
@@ -345,15 +346,16 @@ export function createBatchStore(database: Database): BatchStore {
       const values = [organizationId, batchId, linkId, after ?? null, limit];
       return (await database.query(selectPending, values)).map((row) => toItem(row as Raw));
     },
-    async sort({ organizationId, batchId, limit }) {
-      const rows = await database.query<{ link_id: string; count: number }>(sortItems, [
-        organizationId,
-        batchId,
-        limit,
-      ]);
+    async sort({ organizationId, batchId, after, limit }) {
+      const rows = await database.query<{ link_id: string; count: number; last: string }>(
+        sortItems,
+        [organizationId, batchId, limit, after ?? null],
+      );
+      const count = rows.reduce((sum, row) => sum + row.count, 0);
+      const lasts = rows.map((row) => row.last).sort();
       return {
-        count: rows.reduce((sum, { count }) => sum + count, 0),
         linkIds: rows.map((row) => row.link_id),
+        last: count < limit ? undefined : lasts.at(-1),
       };
     },
     async pendingLinks(organizationId, batchId) {

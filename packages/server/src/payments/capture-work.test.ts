@@ -122,11 +122,15 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
         const isOpen = [...items.values()].some(({ status }) => status === 'Pending');
         return { batchId, state: isOpen ? 'Running' : 'Completed' } as BatchRow;
       },
-      async sort({ limit }: { limit: number }) {
-        const unsorted = [...items.values()].filter(({ linkId }) => linkId === null);
+      async sort({ after, limit }: { after?: string; limit: number }) {
+        const unsorted = [...items.values()].filter(
+          ({ linkId, transactionId }) =>
+            linkId === null && (after === undefined || transactionId > after),
+        );
         const page = unsorted.slice(0, limit);
         for (const item of page) item.linkId = linkOf(item.transactionId);
-        return { count: page.length, linkIds: [...new Set(page.map((item) => item.linkId))] };
+        const last = page.length < limit ? undefined : page.at(-1)?.transactionId;
+        return { last, linkIds: [...new Set(page.map((item) => item.linkId))] };
       },
       async pendingLinks() {
         const open = [...items.values()].filter(({ status }) => status === 'Pending');

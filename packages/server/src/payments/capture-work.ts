@@ -198,15 +198,15 @@ export function createCaptureWork(deps: CaptureWorkDeps): CaptureWork {
   async function sort(job: Job): Promise<Later | undefined> {
     const { organizationId } = job;
     const { batchId } = job.payload as { batchId: string };
-    for (let isSorted = false; !isSorted; ) {
+    let after: string | undefined;
+    do {
       const row = await deps.batches.find(organizationId, batchId);
       if (row === undefined || row.state === 'Completed') return undefined;
-      const found = await deps.batches.sort({ organizationId, batchId, limit: sortSize });
+      const found = await deps.batches.sort({ organizationId, batchId, after, limit: sortSize });
       await openLinkJobs(job, batchId, found.linkIds);
-      isSorted = found.count < sortSize;
-      if (isStopping()) break;
-      if (!isSorted) await pause(sortPauseMs);
-    }
+      after = found.last;
+      if (after !== undefined) await pause(sortPauseMs);
+    } while (after !== undefined && !isStopping());
     await openLinkJobs(job, batchId, await deps.batches.pendingLinks(organizationId, batchId));
     return { ...later(watchEveryMs), untried: true };
   }
