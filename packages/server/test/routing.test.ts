@@ -172,6 +172,23 @@ describe('the routes of a merchant', () => {
     assert.equal(totals, undefined);
   });
 
+  test('what the second acquirer leaves unanswered is reversed there, and nowhere else', async () => {
+    const { bank, shop } = await shopWithBank('second');
+    await sell(shop);
+    const before = bank.server.ledger().entries;
+    await bank.vanish();
+    const { body, text } = await sell(shop, { amount: 9091 });
+    assert.equal(body.state, 'Reversing', text);
+    const reversed = async () => (await read(shop, body.transactionId)).state === 'Reversed';
+    await until(reversed, 'the reversal to be taken');
+    const totals = on.host.ledger().totals.find(({ merchant }) => merchant === shop.merchantNumber);
+    assert.deepEqual(
+      { captured: totals?.captured, reversed: totals?.reversed, reversals: totals?.reversals },
+      { captured: 0, reversed: 9091, reversals: 1 },
+    );
+    assert.equal(bank.server.ledger().entries, before);
+  });
+
   test('replayed, a rerouted sale has the same answer', async () => {
     const { bank, shop } = await shopWithBank('replayed');
     await sell(shop);
