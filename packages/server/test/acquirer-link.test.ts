@@ -381,6 +381,7 @@ describe('an acquirer link', { concurrency: 4 }, () => {
     const link = openLink({
       ...{ host: '127.0.0.1', port: host.port, tls: false, spoken, clock: systemClock },
       ...{ log: silent, onUnmatched: () => {}, backOffMs: [60_000], connections: 2 },
+      unreadPaymentsMax: 65_536,
     });
     t.after(() => link.close(0));
     await eventually('both signed on', () => link.signedOn() === 2);

@@ -34,6 +34,8 @@ export type ConnectionOptions = {
   log: Log;
   /** Waits before the next try to connect; the last one goes on for ever. */
   backOffMs: readonly number[];
+  /** Bytes of payments that a host may leave unread before it counts as lost. */
+  unreadPaymentsMax?: number | undefined;
   onOpen(): void;
   onPayload(payload: Buffer): void;
   /** What had not left was never sent. */
@@ -41,12 +43,14 @@ export type ConnectionOptions = {
 };
 
 const connectTimeoutMs = 5000;
-/** What a host may leave unread of our messages before it counts as lost. */
-const unreadBytesMax = 1_048_576;
+/** What a host may leave unread of our answers to its own requests before it counts as lost. */
+const unreadAnswersMax = 1_048_576;
+/** And of payments: many seconds of them, since a host that only paused must not cost them all. */
+const unreadPaymentsDefault = 16_777_216;
 
 /** @example const connection = openConnection({ host, port, tls, wire, …, onOpen, onPayload, onLost }); */
 export function openConnection(options: ConnectionOptions): Connection {
-  const { host, port, backOffMs, log } = options;
+  const { host, port, backOffMs, log, unreadPaymentsMax = unreadPaymentsDefault } = options;
   let socket: Socket | undefined;
   let opened = false;
   let ended = false;
@@ -132,7 +136,8 @@ export function openConnection(options: ConnectionOptions): Connection {
       queue.push(parcel);
       queuedBytes += parcel.bytes.length;
       // A host that asks without end and never reads would have us keep every answer in memory.
-      if (queuedBytes + (socket?.writableLength ?? 0) > unreadBytesMax) {
+      const most = parcel.leaving === undefined ? unreadAnswersMax : unreadPaymentsMax;
+      if (queuedBytes + (socket?.writableLength ?? 0) > most) {
         lose(socket, 'the host does not read our messages');
         return;
       }

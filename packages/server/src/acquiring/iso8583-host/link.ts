@@ -40,6 +40,8 @@ export type LinkOptions = {
   echoEveryMs?: number;
   /** Waits before the next try to connect; the last one goes on for ever. */
   backOffMs?: readonly number[];
+  /** Bytes of payments that a host may leave unread before it counts as lost. */
+  unreadPaymentsMax?: number;
 };
 
 type Waiting = {
@@ -246,9 +248,9 @@ export function openLink(options: LinkOptions): HostLink {
   }
 
   for (let count = 0; count < (options.connections ?? 1); count += 1) {
-    const { host, port, tls } = options;
+    const { host, port, tls, unreadPaymentsMax } = options;
     const seat = takeSeat({
-      ...{ host, port, tls, wire, backOffMs, clock, log, nextTrace, ask },
+      ...{ host, port, tls, wire, backOffMs, clock, log, nextTrace, ask, unreadPaymentsMax },
       echoEveryMs: options.echoEveryMs ?? echoDefaultMs,
       onPayload: receive,
       onLost: lost,

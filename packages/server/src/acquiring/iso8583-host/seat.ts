@@ -20,7 +20,10 @@ export type Seat = {
   end(): void;
 };
 
-export type SeatDeps = Pick<ConnectionOptions, 'host' | 'port' | 'tls' | 'wire' | 'backOffMs'> & {
+export type SeatDeps = Pick<
+  ConnectionOptions,
+  'host' | 'port' | 'tls' | 'wire' | 'backOffMs' | 'unreadPaymentsMax'
+> & {
   clock: Clock;
   log: Log;
   echoEveryMs: number;
