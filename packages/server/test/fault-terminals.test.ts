@@ -38,8 +38,12 @@ describe('terminals whose server is killed', { concurrency: false }, () => {
 
   after(() => platform.stop());
 
+  /** A server that has too much to do is asked again, as a terminal does. */
   const sell = ({ client, token }: Entrance, body: Body) =>
-    client.call('POST', `${base}/process`, { token, body });
+    until(async () => {
+      const answer = await client.call('POST', `${base}/process`, { token, body });
+      return answer.status === 503 ? undefined : answer;
+    }, 'the server to take it');
 
   async function deviceOf(terminal: number): Promise<string> {
     const device = (await platform.server.facts()).devices[terminal];
@@ -69,7 +73,7 @@ describe('terminals whose server is killed', { concurrency: false }, () => {
       const text = JSON.stringify(sent);
       const raw = text.slice(0, below(text.length));
       const half = await on.client.call('POST', `${base}/process`, { token: on.token, raw });
-      assert.equal(half.status, 400, half.text);
+      assert.ok(half.status === 400 || half.status === 503, half.text);
     }
     const twice = next() < 0.2 ? [sent, renamed] : [sent];
     for (const answer of await Promise.all(twice.map((each) => sell(on, each)))) {

@@ -1,7 +1,7 @@
 // Tells the acquirer of offline sales: an advice, repeated with the same numbers until it is answered.
 import type { AcquirerOutcome } from '../../acquiring/index.ts';
 import { type Job, jittered, type Later } from '../../platform/index.ts';
-import type { PaymentsDeps } from '../deps.ts';
+import { graceMs, type PaymentsDeps } from '../deps.ts';
 import { alarmAfter, type Lanes, unanswered } from '../link-queue.ts';
 import { factsOf, type LoadedTransaction, type SaleFacts } from '../model.ts';
 import { repeatDelayMs } from '../pending.ts';
@@ -46,13 +46,12 @@ export function createOfflineSender(
     let outcome: AcquirerOutcome | undefined;
     try {
       await turn.mine;
-      // Durable before the first byte: from now on nobody takes it back without asking the acquirer.
-      const repeat = loaded.row.position.phase === 'Sending';
-      const sending = repeat ? loaded : await markSending(deps, loaded);
+      const sending = await sendable(deps, organizationId, transactionId);
       if (sending === undefined) return notYet(deps, 0);
       deps.failPoints.hit('after-intent');
-      outcome = await send(deps, sending, repeat, turn.pass);
-      return await settle(deps, job, sending, { outcome, repeat, tries: job.attempts + 1 });
+      const { repeat } = sending;
+      outcome = await send(deps, sending, turn.pass);
+      return await settle(deps, job, sending.loaded, { outcome, repeat, tries: job.attempts + 1 });
     } finally {
       places.release(linkId, isAnswered(outcome));
     }
@@ -81,22 +80,38 @@ function isAnswered(outcome: AcquirerOutcome | undefined): boolean | undefined {
   return outcome.outcome !== 'Unknown';
 }
 
-async function markSending(
+type Sendable = {
+  loaded: LoadedTransaction;
+  repeat: boolean;
+  /** Epoch ms. */
+  readAt: number;
+};
+
+/**
+ * The sale as it stands now that its turn has come, marked before the first byte: from then on nobody
+ * takes it back without asking the acquirer. Nothing where somebody has done so meanwhile.
+ */
+async function sendable(
   deps: PaymentsDeps,
-  loaded: LoadedTransaction,
-): Promise<LoadedTransaction | undefined> {
+  organizationId: string,
+  transactionId: string,
+): Promise<Sendable | undefined> {
+  const readAt = deps.clock.now();
+  const loaded = await deps.store.findById(organizationId, transactionId);
+  if (loaded?.row.position.phase === 'Sending') return { loaded, repeat: true, readAt };
+  if (loaded?.row.position.phase !== 'Stored') return undefined;
   const change = changeOf(loaded.row, {
     at: deps.clock.now(),
     type: 'transaction.sent',
     changes: { phase: 'Sending' },
   });
-  return (await deps.store.commit(change)) ? after(loaded, change) : undefined;
+  if (!(await deps.store.commit(change))) return undefined;
+  return { loaded: after(loaded, change), repeat: false, readAt };
 }
 
 async function send(
   deps: PaymentsDeps,
-  loaded: LoadedTransaction,
-  repeat: boolean,
+  { loaded, repeat, readAt }: Sendable,
   onSent: () => void,
 ): Promise<AcquirerOutcome> {
   const { row } = loaded;
@@ -113,6 +128,9 @@ async function send(
   const sealed = await deps.offline.chipData(organizationId, transactionId);
   const chipData =
     sealed && (await deps.vault.open(organizationId, transactionId, sealed)).toString();
+  // A process that was stopped for a while must not send what others have taken back meanwhile.
+  if (deps.clock.now() > readAt + graceMs)
+    return { outcome: 'NotSent', reason: 'too late to send' };
   return deps.acquiring.send(
     {
       kind: 'OfflineSale',
@@ -161,7 +179,12 @@ async function settle(
       break;
     }
     const step = answeredStep(deps, standing, told);
-    if (step === undefined) return again(deps, job, standing, told.outcome);
+    if (step === undefined) {
+      const now = await deps.store.findById(organizationId, transactionId);
+      if (now?.row.position.phase === 'Sending') return again(deps, job, now, told.outcome);
+      standing = now;
+      continue;
+    }
     const change = changeOf(standing.row, step);
     if (await deps.store.commit(change)) {
       deps.running.changed(transactionId);
