@@ -28,7 +28,7 @@ const pageSize = 500;
 /** Captures that are under way over one link at once. */
 const placesPerLink = 24;
 /** Of all batches of a process: more would be felt at the tills. */
-const capturesPerSecond = 1500;
+const capturesPerSecond = 1250;
 /** So many in a row without an answer: the host is silent, and the rest is not sent after them. */
 const silentAfter = placesPerLink;
 const watchEveryMs = 5000;
