@@ -4,6 +4,7 @@ import type { Caller } from '../http/index.ts';
 import type { PaymentsDeps } from './deps.ts';
 import type { LoadedTransaction } from './model.ts';
 import { type OperationAnswer, operate, termsFor } from './operation.ts';
+import { OtherKindTaken } from './operation-replay.ts';
 import { allowedOperations } from './rules.ts';
 import { judge, type Terms, type Verb } from './state.ts';
 
@@ -34,12 +35,22 @@ export async function refundByWeb(
   loaded: LoadedTransaction,
   request: { amount?: number | undefined; clientOperationId?: string | undefined },
 ): Promise<OperationAnswer> {
-  const verb = await chosenVerb(deps, loaded, request.clientOperationId);
-  return operate(deps, loaded, verb, {
-    ...request,
-    actor: caller.subject,
-    ...(verb === 'Cancel' ? { cancelReason: 'Functional' as const } : {}),
-  });
+  const attempt = async (standing: LoadedTransaction): Promise<OperationAnswer> => {
+    const verb = await chosenVerb(deps, standing, request.clientOperationId);
+    return operate(deps, standing, verb, {
+      ...request,
+      actor: caller.subject,
+      ...(verb === 'Cancel' ? { cancelReason: 'Functional' as const } : {}),
+    });
+  };
+  try {
+    return await attempt(loaded);
+  } catch (error) {
+    if (!(error instanceof OtherKindTaken)) throw error;
+    // The same request came twice at once, and a capture between them: what the first did stands.
+    const { organizationId, transactionId } = loaded.row;
+    return attempt((await deps.store.findById(organizationId, transactionId)) ?? loaded);
+  }
 }
 
 // A replay must choose what the first call chose, whatever is left to refund by now.

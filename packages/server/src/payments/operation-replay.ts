@@ -53,6 +53,23 @@ export async function replayOperation(
   }
 }
 
+/** By web one identifier stands for a refund or a cancel, and the other one was first. */
+export class OtherKindTaken extends Error {}
+
+/** @throws OtherKindTaken where the same identifier has done the other of the two meanwhile */
+export function demandSameKind(
+  { operations }: LoadedTransaction,
+  verb: Verb,
+  { actor, clientOperationId }: OperationCall,
+): void {
+  if (actor === undefined || clientOperationId === undefined) return;
+  const other = verb === 'Cancel' ? 'Refund' : 'Cancel';
+  const isOther = operations.some(
+    (each) => each.kind === other && each.clientOperationId === clientOperationId,
+  );
+  if (isOther) throw new OtherKindTaken();
+}
+
 const otherCancel: Readonly<Partial<Record<Verb, OperationKind>>> = {
   Cancel: 'Reversal',
   Reverse: 'Cancel',

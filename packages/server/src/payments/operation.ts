@@ -15,7 +15,12 @@ import {
   type StoredOperation,
 } from './model.ts';
 import { withdrawnStep } from './offline/withdraw.ts';
-import { refuseOtherCancel, replayOperation, requestOf } from './operation-replay.ts';
+import {
+  demandSameKind,
+  refuseOtherCancel,
+  replayOperation,
+  requestOf,
+} from './operation-replay.ts';
 import { mayHaveMoved } from './outcome.ts';
 import { nextReferenceFor, repeatJobFor, reversalStep } from './reversal.ts';
 import { acquirerReason } from './reversal-reason.ts';
@@ -135,6 +140,7 @@ function reserve(
       const seen = attempt === 0 ? fresh : undefined;
       const loaded = seen ?? (await deps.store.findById(organizationId, transactionId));
       if (loaded === undefined) throw new Error('a transaction has vanished');
+      demandSameKind(loaded, verb, call);
       const terms = await termsFor(deps, loaded);
       const decision = decide(loaded, verb, call, terms);
       if (typeof decision === 'string') return idle(loaded, decision);
