@@ -385,6 +385,22 @@ describe('the vault', () => {
       assert.notEqual(again, unused);
       assert.deepEqual(await own.vault.reveal(organizationId, again, access), cardOf(1));
     });
+
+    test('keeps who had a card opened for its time, and no longer', async () => {
+      const own = await open();
+      const organizationId = systemIds.uuid();
+      const token = await protect(own, organizationId, 1);
+      await own.vault.reveal(organizationId, token, access);
+      await own.vault.drain();
+      const now = Date.now();
+      const span = { organizationId, from: now - dayMs, to: now + dayMs, limit: 10 };
+      own.clock.advance(399 * dayMs);
+      await own.round(organizationId);
+      assert.equal((await listAccesses(database, span)).length, 1);
+      own.clock.advance(3 * dayMs);
+      await own.round(organizationId);
+      assert.deepEqual(await listAccesses(database, span), []);
+    });
   });
 });
 

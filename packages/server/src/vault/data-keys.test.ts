@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { beforeEach, describe, test } from 'node:test';
+import { eventually } from '../../test/eventually.ts';
+import { type MovableClock, movableClock } from '../../test/movable-clock.ts';
+import { createLog, createMetrics, systemIds } from '../platform/index.ts';
+import { createDataKeys, type DataKey, type DataKeys } from './data-keys.ts';
+import { createLocalProvider } from './key-providers/index.ts';
+import type { KeyStore, StoredKey } from './key-store.ts';
+
+const log = createLog({ logLevel: 'silent', instanceName: 'test' });
+const minuteMs = 60_000;
+
+/** As the database would keep them. */
+function storeInMemory(): Pick<KeyStore, 'find' | 'findActive' | 'add'> {
+  const rows: StoredKey[] = [];
+  return {
+    find: async (organizationId, keyId) =>
+      rows.find((key) => key.organizationId === organizationId && key.keyId === keyId),
+    findActive: async (organizationId) =>
+      rows.find((key) => key.organizationId === organizationId && key.state === 'Active'),
+    add: async (key) => {
+      if (!rows.some(({ organizationId }) => organizationId === key.organizationId)) rows.push(key);
+    },
+  };
+}
+
+describe('the keys of the organisations', () => {
+  const organizationId = systemIds.uuid();
+  let clock: MovableClock;
+  let keys: DataKeys;
+  let unwraps: number;
+
+  beforeEach(() => {
+    clock = movableClock();
+    unwraps = 0;
+    const provider = createLocalProvider(randomBytes(32));
+    keys = createDataKeys({
+      store: storeInMemory() as KeyStore,
+      provider: {
+        ...provider,
+        unwrap: (wrapped, place) => {
+          unwraps += 1;
+          return provider.unwrap(wrapped, place);
+        },
+      },
+      ...{ clock, log, ids: systemIds, metrics: createMetrics() },
+    });
+  });
+
+  const held = () => keys.withActive(organizationId, (key: DataKey) => key);
+
+  test('are at hand without a wait for minutes, and zeroed before the fifth is over', async () => {
+    const { bytes, keyId } = await held();
+    assert.ok(bytes.some((byte) => byte !== 0));
+    clock.advance(3 * minuteMs);
+    const again = held();
+    assert.ok(!(again instanceof Promise), 'no wait');
+    assert.equal(again.keyId, keyId);
+    assert.equal(unwraps, 1);
+    clock.advance(2 * minuteMs - 15_000);
+    keys.zeroOld();
+    assert.ok(bytes.every((byte) => byte === 0));
+    assert.equal(keys.size(), 0);
+    assert.equal((await held()).keyId, keyId);
+    assert.equal(unwraps, 2);
+    keys.close();
+  });
+
+  test('that are in use are fetched again beside the work', async () => {
+    const first = await held();
+    clock.advance(4 * minuteMs);
+    const second = held();
+    assert.ok(!(second instanceof Promise), 'no wait');
+    await eventually('another unwrap', () => unwraps === 2 && first.bytes.every((b) => b === 0));
+    clock.advance(2 * minuteMs);
+    const third = held();
+    assert.ok(!(third instanceof Promise), 'no wait');
+    assert.ok(third.bytes.some((byte) => byte !== 0));
+    keys.close();
+    assert.ok(third.bytes.every((byte) => byte === 0));
+  });
+
+  test('a clock that is set back does not keep them longer', async () => {
+    const { bytes } = await held();
+    clock.advance(-minuteMs);
+    keys.zeroOld();
+    assert.ok(bytes.every((byte) => byte === 0));
+    keys.close();
+  });
+
+  test('many who ask at once ask the provider once', async () => {
+    const all = await Promise.all(Array.from({ length: 50 }, () => held()));
+    assert.equal(new Set(all.map(({ keyId }) => keyId)).size, 1);
+    assert.equal(unwraps, 1);
+    keys.close();
+  });
+});
