@@ -11,11 +11,7 @@ import { keyedSale, until } from './scene.ts';
 const kills = faultSize({ small: 20, full: 90 });
 /** Each ends a server, too. */
 const failPoints = faultSize({ small: 1, full: 5 });
-const batchKills = faultSize({ small: 5, full: 20 });
-const offlineKills = faultSize({ small: 3, full: 10 });
-const offlineSales = faultSize({ small: 12, full: 40 });
-const uploadersAtOnce = 4;
-const confirmSeconds = 5;
+const batchKills = faultSize({ small: 6, full: 25 });
 const batchSales = faultSize({ small: 600, full: 10_000 });
 const tills = 12;
 const salesBetweenKills = 10;
@@ -161,105 +157,4 @@ describe('a server that is killed', { concurrency: false }, () => {
       assert.deepEqual([state, captures.length], ['Captured', 1], transactionId);
     }
   });
-
-  type Upload = { readonly sequence: number; readonly body: Record<string, unknown> };
-
-  /** Every number but one, each twice and under two names, in no order. */
-  async function uploadsOf(hole: number): Promise<Upload[]> {
-    const { devices } = await platform.server.facts();
-    const authorizedAt = new Date(Date.now() - 3_600_000).toISOString();
-    const numbers = Array.from({ length: offlineSales }, (_, index) => index + 1);
-    const uploads = numbers
-      .filter((sequence) => sequence !== hole)
-      .flatMap((sequence) => {
-        const reason = 'NoConnection';
-        const offlineData = {
-          ...{ authorizedAt, authorizationCode: '9A01B2', reason },
-          terminalSequence: sequence,
-        };
-        const deviceId = devices[0]?.logicalDeviceId;
-        const sale = () =>
-          keyedSale({ amount: 1000 + sequence, deviceId, offlineTransaction: true, offlineData });
-        return [sale(), sale()].map((body) => ({ sequence, body }));
-      });
-    return uploads
-      .map((upload) => ({ upload, at: next() }))
-      .sort((one, other) => one.at - other.at)
-      .map(({ upload }) => upload);
-  }
-
-  test(`${offlineKills} times while a terminal uploads and sales await their confirmation`, {
-    timeout: limitMs,
-  }, async () => {
-    const { server } = platform;
-    const hole = 2 + Math.floor(next() * (offlineSales - 2));
-    const waiting = await uploadsOf(hole);
-    const share = Math.ceil(waiting.length / (offlineKills + 1));
-    const told = new Map<number, Set<string>>();
-    const awaited: { id: string; confirmed: boolean }[] = [];
-    for (let round = 0; round <= offlineKills; round += 1) {
-      const { client, token } = await platform.entrance();
-      const post = (path: string, body: unknown) =>
-        client.call('POST', `${base}${path}`, { token, body });
-      for (const confirmed of [true, false]) {
-        const body = keyedSale({ amount: 2000, confirmWithinSeconds: confirmSeconds });
-        const sold = await post('/process', body);
-        assert.equal(sold.status, 200, sold.text);
-        const id = String(sold.body.transactionId);
-        if (confirmed) assert.equal((await post(`/${id}/confirm`, {})).status, 200);
-        awaited.push({ id, confirmed });
-      }
-      let left = round === offlineKills ? Number.POSITIVE_INFINITY : share;
-      const uploader = async () => {
-        while (left > 0) {
-          const one = waiting.shift();
-          if (one === undefined) return;
-          left -= 1;
-          // What is cut off by the kill comes again, as a terminal does it.
-          const answer = await post('/process', one.body).catch(() => undefined);
-          if (answer === undefined) {
-            waiting.push(one);
-            return;
-          }
-          assert.equal(answer.status, 200, answer.text);
-          const ids = told.get(one.sequence) ?? new Set();
-          told.set(one.sequence, ids.add(answer.body.transactionId));
-        }
-      };
-      const uploading = Promise.all(Array.from({ length: uploadersAtOnce }, uploader));
-      if (round === offlineKills) await uploading;
-      else {
-        await until(() => (left <= share / 2 ? true : undefined), 'half of the uploads');
-        await server.kill();
-        await uploading;
-        await server.start();
-      }
-    }
-    assert.equal(told.size, offlineSales - 1);
-    for (const [sequence, ids] of told) assert.equal(ids.size, 1, `number ${sequence} is one sale`);
-    await assertAfterwards({ hole, awaited, told });
-  });
-
-  async function assertAfterwards(of: {
-    hole: number;
-    awaited: readonly { id: string; confirmed: boolean }[];
-    told: ReadonlyMap<number, ReadonlySet<string>>;
-  }): Promise<void> {
-    const { client, token } = await platform.entrance();
-    const states = new Map(
-      (await platform.agree()).map(({ transactionId, state }) => [transactionId, state]),
-    );
-    for (const ids of of.told.values()) {
-      for (const id of ids) assert.equal(states.get(id), 'Captured');
-    }
-    for (const { id, confirmed } of of.awaited) {
-      assert.equal(states.get(id), confirmed ? 'Captured' : 'Reversed');
-    }
-    const { body, text } = await client.call('GET', '/payment/v1/offline-gaps', { token });
-    const gaps = body.items.map(({ firstMissing, lastMissing }: Record<string, number>) => [
-      firstMissing,
-      lastMissing,
-    ]);
-    assert.deepEqual(gaps, [[of.hole, of.hole]], text);
-  }
 });
