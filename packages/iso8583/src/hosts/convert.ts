@@ -29,6 +29,7 @@ const replacementField = 95;
 const networkField = 70;
 const keyField = 48;
 const securityField = 53;
+const malfunction = '96';
 const amountDigits = 12;
 const msPerDay = 86_400_000;
 
@@ -246,10 +247,9 @@ function codes(table: HostTable): { out: Step; back: Step } {
       if (mode !== undefined) fields[22] = mapped(entryModes, mode);
       if (response !== undefined && responses !== undefined) {
         const { financial, reversal, network: net } = responses;
-        fields[39] = mapped(
-          isNetwork(mti) ? net : isReversal(mti) ? reversal : financial,
-          response,
-        );
+        const said = isNetwork(mti) ? net : isReversal(mti) ? reversal : financial;
+        // A host has no word of its own for a code that its table does not know: it malfunctions.
+        fields[39] = said[response] ?? said[malfunction] ?? response;
       }
       const request = `${mti.slice(0, 2)}${Number(mti[2]) - (isAnswer(mti) ? 1 : 0)}0`;
       const partial = fields[replacementField] === undefined ? '' : ' partial';

@@ -103,6 +103,8 @@ describe('1993', () => {
     assert.equal(answer[39], '000');
     const refused = rawOf({ mti: '0210', fields: { 11: '000001', 39: '51' } });
     assert.equal(refused[39], '116');
+    const unknown = rawOf({ mti: '0210', fields: { 11: '000001', 39: '77' } });
+    assert.equal(unknown[39], '909');
     const taken = rawOf({ mti: '0430', fields: { 11: '000001', 39: '00' } });
     assert.equal(taken[39], '400');
   });

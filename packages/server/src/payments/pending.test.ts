@@ -33,7 +33,7 @@ function silentAcquirers() {
     },
     vault: { reveal: async () => ({ pan: '', expiry: '' }) },
     acquiring: {
-      available: () => true,
+      available: (linkId: string) => linkId !== 'down',
       async send({ linkId }: { linkId: string }, onSent: () => void) {
         sent.push(linkId);
         onSent();
@@ -85,6 +85,13 @@ describe('repeats', () => {
     }
     await repeat(jobFor('silent'));
     assert.equal(sent.length, repeatsPerLink + 2);
+  });
+
+  it('wait for a link that is down without a look at what they are', async () => {
+    const { repeat, sent } = silentAcquirers();
+    const { payload: _payload, ...job } = jobFor('down');
+    assertLater((await repeat(job as Job)) ?? undefined, 2000, { untried: true });
+    assert.deepEqual(sent, []);
   });
 
   it('are few at an acquirer that has just left one without an answer', async () => {

@@ -47,6 +47,10 @@ export function createRepeats(
   const turns = createTurns();
 
   async function repeat(job: Job, turn: ReturnType<typeof turns.take>): Promise<Later | undefined> {
+    // While the link is down thousands may wait for it: that must not cost a look at each of them.
+    if (job.lane !== undefined && !deps.acquiring.available(job.lane)) {
+      return notYet(deps, noLinkRetryMs);
+    }
     const { transactionId, number } = job.payload as Payload;
     const loaded = await deps.store.findById(job.organizationId, transactionId);
     const operation = loaded?.operations.find((each) => each.number === number);
