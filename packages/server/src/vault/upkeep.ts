@@ -77,6 +77,7 @@ export function createUpkeep(deps: UpkeepDeps) {
   }
 
   async function round({ organizationId }: Job): Promise<Later | undefined> {
+    await rewrap(platformId);
     await rewrap(organizationId);
     const keys = await keyStore.list(organizationId);
     const walked = await rounds.walk(organizationId, stopping.signal);

@@ -334,21 +334,34 @@ describe('the vault', () => {
     });
 
     test('under another key above, keys are wrapped anew and cards stay as they are', async () => {
-      const own = await open();
+      const elsewhere = await vaultDatabase();
+      const old = createLocalProvider(master);
+      const next = createLocalProvider(randomBytes(32));
+      const openOver = (provider: KeyProvider) => vaultRoom({ database: elsewhere, provider });
+      const wrappers = async () => {
+        const rows = await elsewhere.query<{ wrapped_by: string }>(
+          'SELECT wrapped_by FROM vault_keys ORDER BY purpose',
+        );
+        return rows.map((row) => row.wrapped_by);
+      };
+      const sealed = () => elsewhere.query('SELECT token, sealed, key_id FROM vault_cards');
+      const own = await openOver(old);
       const organizationId = systemIds.uuid();
       const token = await protect(own, organizationId, 1);
-      const before = await cardsOf(organizationId);
-      const next = createLocalProvider(randomBytes(32));
-      const both = await open({
-        provider: chainOfProviders([next, createLocalProvider(master)]),
-      });
+      const before = await sealed();
+      assert.deepEqual(await wrappers(), [old.wrapsWith, old.wrapsWith]);
+      const both = await openOver(chainOfProviders([next, old]));
       assert.deepEqual(await both.vault.reveal(organizationId, token, access), cardOf(1));
       await both.round(organizationId);
-      assert.deepEqual(await cardsOf(organizationId), before);
-      const [key] = await keysOf(organizationId);
-      assert.equal(key?.wrapped_by, next.wrapsWith);
-      const late = await open();
-      await assert.rejects(late.vault.reveal(organizationId, token, access));
+      assert.deepEqual(await sealed(), before);
+      // The key of the index as well: from here on the old one is not needed.
+      assert.deepEqual(await wrappers(), [next.wrapsWith, next.wrapsWith]);
+      const alone = await openOver(next);
+      assert.deepEqual(await alone.vault.reveal(organizationId, token, access), cardOf(1));
+      assert.equal(await protect(alone, organizationId, 1), token);
+      await assert.rejects(openOver(old), /is under the key local:/);
+      for (const each of [own, both, alone]) await each.close();
+      await elsewhere.close();
     });
   });
 
