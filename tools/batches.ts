@@ -4,7 +4,7 @@ export type TestFile = { path: string; text: string };
 
 /** Such a test starts servers or a browser and waits for them, while another can use the processor. */
 const startsProcesses =
-  /node:child_process|(?:server-process|command-line|empty-platform|chromium)\.ts/;
+  /node:child_process|(?:server-process|fault-platform|empty-platform|chromium)\.ts/;
 /** Files that start processes share nothing, so that few of them are better than many. */
 const startersInBatch = 3;
 /** The others share a database and a running platform, which each batch has to start once. */
