@@ -101,7 +101,8 @@ test('a capture is a line of a file, and counts once the acquirer has acknowledg
   assert.equal(on.host.clear(text), answer);
   assert.equal(capturesAtHost(on), 3);
   assert.equal((await acknowledge(on, made.clearingFileId, answer)).status, 200);
-  const other = answer.replace('T|3|0', 'R|1|000000000000|61\nT|2|1');
+  const reference = text.split('\n')[1]?.split('|')[11];
+  const other = answer.replace('T|3|0', `R|1|${reference}|61\nT|2|1`);
   assertRefused(await acknowledge(on, made.clearingFileId, other), {
     code: 'clearing_file_acknowledged',
     pointer: null,
@@ -179,6 +180,9 @@ test('an acknowledgement must be readable, of this file, and account for every l
     opening,
     `${opening}T|2|0\n`,
     `${opening}R|2|000000000000|61\nT|0|1\n`,
+    // The line of another capture, or of another count of them.
+    `${opening}R|1|000000000000|61\nT|0|1\n`,
+    `${opening.replace('Accepted', 'Rejected|\u0000')}T|0|0\n`,
     `${opening.replace(id, randomUUID())}T|1|0\n`,
     `${opening.replace('000001', '000002')}T|1|0\n`,
   ]) {

@@ -96,6 +96,7 @@ describe('an acknowledgement', () => {
     ['no outcome', `${opening}|Maybe\nT|1|0\n`, 1],
     ['no trailer', `${opening}|Accepted\n`, 1],
     ['a line of another kind', `${opening}|Accepted\nX|1\nT|1|0\n`, 2],
+    ['a reason that no database keeps', `${opening}|Rejected|\u0000\nT|0|0\n`, 1],
     ['a code with a bar', `${opening}|Accepted\nR|1|2|6|1\nT|1|1\n`, 2],
     ['a line twice', `${opening}|Accepted\nR|1|2|61\nR|1|2|61\nT|1|2\n`, 4],
     ['another count', `${opening}|Accepted\nR|1|2|61\nT|1|2\n`, 3],

@@ -15,6 +15,8 @@ const kindOfAnswer = 'SWITCHYARD-CLEARING-ACK';
 const version = '1';
 const hashModulus = 10n ** 16n;
 const rejectionsMax = 100_000;
+/** What no line of text holds, and no database keeps. */
+const controlCharacter = /\p{Cc}/u;
 
 const record = (...fields: readonly (string | number)[]) => `${fields.join('|')}\n`;
 const sequenceOf = ({ sequence }: ClearingHeader) => String(sequence).padStart(6, '0');
@@ -112,6 +114,8 @@ function readRejection(text: string, at: number) {
 function readAcknowledgement(text: string): ClearingAcknowledgement {
   const lines = text.replace(/\r\n/g, '\n').replace(/\n$/, '').split('\n');
   if (lines.length > rejectionsMax) throw new AcknowledgementFault(rejectionsMax, 'Is too long.');
+  const odd = lines.findIndex((line) => controlCharacter.test(line));
+  if (odd !== -1) throw new AcknowledgementFault(odd + 1, 'Holds a control character.');
   const opening = readOpening(lines[0] ?? '');
   const [mark, accepted, rejected, ...more] = (lines.at(-1) ?? '').split('|');
   if (mark !== 'T' || more.length > 0 || lines.length < 2) {

@@ -131,6 +131,17 @@ export function createClearingFiles(deps: FilesDeps) {
     }
   }
 
+  /** An acknowledgement that counts the lines otherwise than the file would let others fail. */
+  async function demandSameLines(
+    organizationId: string,
+    fileId: string,
+    { rejections }: ClearingAcknowledgement,
+  ): Promise<void> {
+    if (rejections.length === 0) return;
+    const line = await clearing.stranger({ organizationId, fileId, rejections });
+    if (line !== undefined) refuseAcknowledgement(`Line ${line} has another reference.`);
+  }
+
   return {
     /** @throws Refusal nothing_to_clear, resource_not_found, permission_denied */
     async make(caller: Caller, request: ClearingFileRequest): Promise<ClearingFile> {
@@ -196,6 +207,7 @@ export function createClearingFiles(deps: FilesDeps) {
       const file = await fileOf(caller, fileId);
       const told = readAcknowledgement(text);
       checkAcknowledgement(told, file);
+      await demandSameLines(organizationId, file.fileId, told);
       const mark = createHash('sha256').update(text).digest('hex');
       const key = { organizationId, fileId: file.fileId, mark, at: isoTime(deps.clock.now()) };
       const job = { jobId: deps.ids.uuid(), kind: clearingJob };
@@ -214,10 +226,15 @@ export function createClearingFiles(deps: FilesDeps) {
     /** Files for all links with captures of days that have ended. */
     async makeDue(): Promise<number> {
       const due = await clearing.dueLinks(isoTime(deps.clock.now()), dueLinksMax);
+      // One that cannot be made holds up no other.
       const made = await Promise.all(
-        due.map(({ organizationId, linkId }) => makeFile(organizationId, linkId, false)),
+        due.map(({ organizationId, linkId }) =>
+          makeFile(organizationId, linkId, false).catch((error: unknown) => {
+            deps.log.warn({ err: error, linkId }, 'a clearing file was not made');
+          }),
+        ),
       );
-      return made.filter((fileId) => fileId !== undefined).length;
+      return made.filter((fileId) => typeof fileId === 'string').length;
     },
   };
 }

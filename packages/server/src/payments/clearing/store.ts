@@ -61,6 +61,10 @@ export type ClearingStore = {
   lines(
     of: FileKey & { after: number; limit: number; status?: string | undefined },
   ): Promise<LineRow[]>;
+  /** The first of these lines that has another reference than the one that it is told by. */
+  stranger(
+    of: FileKey & { rejections: readonly { line: number; rrn: string }[] },
+  ): Promise<number | undefined>;
   /** False where it was acknowledged already. */
   acknowledge(
     of: Told & {
@@ -116,6 +120,10 @@ const listFiles = `SELECT * FROM clearing_files WHERE organization_id = $1
 const selectLines = `SELECT line, transaction_id, number, settlement_date::text AS settlement_date,
     amount, currency, content, status, code FROM clearing_lines
   WHERE ${ofFile} AND line > $3 AND ($5::text IS NULL OR status = $5) ORDER BY line LIMIT $4`;
+
+const selectStranger = `SELECT line FROM clearing_lines WHERE ${ofFile} AND $3::jsonb ? line::text
+    AND content->'reference'->>'rrn' IS DISTINCT FROM $3::jsonb->>line::text
+  ORDER BY line LIMIT 1`;
 
 // What changes is named by its number in an array or an object: a join would be planned for a file of one line.
 const acknowledge = `WITH file AS (
@@ -211,6 +219,12 @@ export function createClearingStore(database: Database): ClearingStore {
     async lines({ organizationId, fileId, after, limit, status }) {
       const values = [organizationId, fileId, after, limit, status ?? null];
       return (await database.query(selectLines, values)).map((row) => toLine(row as Raw));
+    },
+    async stranger({ organizationId, fileId, rejections }) {
+      const told = Object.fromEntries(rejections.map(({ line, rrn }) => [line, rrn]));
+      const values = [organizationId, fileId, JSON.stringify(told)];
+      const [row] = await database.query<{ line: number }>(selectStranger, values);
+      return row?.line;
     },
     async acknowledge({ organizationId, fileId, accepted, rejections, mark, at, job }) {
       const codes = Object.fromEntries(rejections.map(({ line, code }) => [line, code]));
