@@ -13,7 +13,7 @@ const near = '01890000-0000-7000-8000-00000000000a';
 const far = '01890000-0000-7000-8000-00000000000b';
 const idOf = (index: number) => `01890000-0000-7000-8000-${String(index).padStart(12, '0')}`;
 
-type Answer = StoredOperation['status'] | ErrorCode | 'Unsent';
+type Answer = StoredOperation['status'] | ErrorCode | 'Unsent' | 'Fault';
 type Item = BatchItem & { linkId: string | null };
 
 const statuses: ReadonlySet<string> = new Set(['Succeeded', 'Pending', 'Declined', 'Failed']);
@@ -32,6 +32,7 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
   const named: string[] = [];
   const enqueued: NewJob[] = [];
   const recorded: BatchResult[] = [];
+  const logged: string[] = [];
   const operations = new Map<string, StoredOperation[]>();
   const linkOf = (transactionId: string) =>
     Number(transactionId.slice(-3)) % 2 === 0 ? far : near;
@@ -81,12 +82,13 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
     ids: { uuid: () => idOf(900) },
     acquirerTimeoutMs: 1000,
     failPoints: { hit() {} },
+    log: { error: (facts: { transactionId: string }) => void logged.push(facts.transactionId) },
     running: createRunning(),
     jobs: { enqueue: async (job: NewJob) => void enqueued.push(job) },
     provisioning: {
       contract: async () => ({ partialCancel: true, multipleCapture: true, overCapturePercent: 0 }),
     },
-    vault: { reveal: async () => ({ pan: '', expiry: '' }) },
+    vault: { reveal: async () => ({ pan: '', expiry: '' }), wasDeleted: () => false },
     acquiring: {
       available: (linkId: string) => !down.has(linkId),
       nextReference: async () => ({}),
@@ -102,6 +104,7 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
     store: {
       async findById(_: string, transactionId: string) {
         const told = answer(transactionId);
+        if (told === 'Fault') throw new Error('As the test says.');
         if (!statuses.has(told) && told !== 'Unsent') {
           throw new Refusal(told as ErrorCode, 'As the test says.');
         }
@@ -157,7 +160,7 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
   const jobOf = (payload: object, attempts = 0) =>
     ({ organizationId, payload, attempts }) as unknown as Job;
   return {
-    ...{ tried, named, enqueued, recorded, operations, down },
+    ...{ tried, named, enqueued, recorded, operations, down, logged },
     sort: () => work.sort(jobOf({ batchId })),
     link: (linkId: string, attempts = 0) => work.link(jobOf({ batchId, linkId }, attempts)),
   };
@@ -197,6 +200,19 @@ describe('an item of a capture of all', () => {
       { transactionId: idOf(1), status: 'Failed', code: 'already_cancelled' },
       { transactionId: idOf(3), status: 'Failed', code: '61' },
     ]);
+  });
+
+  it('that meets a fault of ours is told, and holds up none behind it', async () => {
+    const { sort, link, recorded, logged } = batchOf(5, (id) =>
+      id === idOf(1) ? 'Fault' : 'Succeeded',
+    );
+    await sort();
+    assert.ok(Number((await link(near))?.retryAt) > 1_000_000);
+    assert.deepEqual(
+      recorded.map(({ transactionId }) => transactionId),
+      [idOf(3), idOf(5)],
+    );
+    assert.deepEqual(logged, [idOf(1)]);
   });
 
   it('is tried again under another name where the capture was never sent', async () => {

@@ -107,7 +107,11 @@ async function captureItem(
   } catch (error) {
     // Another run of the batch was faster: what became of its capture is seen the next time.
     if (error instanceof OperationIdTaken) return 'Later';
-    if (!(error instanceof Refusal)) throw error;
+    if (!(error instanceof Refusal)) {
+      // A fault of one item holds up no other: it is met again by the next run.
+      deps.log.error({ err: error, transactionId }, 'an item of a capture of all met a fault');
+      return 'Later';
+    }
     if (unsentCodes.has(error.code)) return 'Unsent';
     if (passingCodes.has(error.code)) return 'Later';
     // Also a lost database, after which the capture may have been sent: the next run finds it.

@@ -112,6 +112,7 @@ export async function operateOwn(
 ): Promise<OperationAnswer> {
   const known = found.operations.find((each) => each.clientOperationId === call.clientOperationId);
   if (known !== undefined) return { loaded: found, operation: known, replayed: true };
+  if (!isFiled(found, verb)) await refuseDeletedCard(deps, found);
   const { send, answer } = await reserve(deps, found, verb, call, noApproval, found);
   return send ? finish(deps, answer) : answer;
 }
