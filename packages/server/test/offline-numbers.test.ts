@@ -80,13 +80,31 @@ describe('the number of a terminal', { concurrency: 8 }, () => {
     const [, second] = on.shop.deviceIds;
     const ids = await Promise.all([
       stored(on, of),
-      stored(on, { ...of, serialNumber: '10000001' }),
-      stored(on, { ...of, serialNumber: '10000002' }),
-      stored(on, of, { deviceId: second }),
+      stored(on, { ...of, serialNumber: '10000001' }, { amount: 2000 }),
+      stored(on, { ...of, serialNumber: '10000002' }, { amount: 3000 }),
+      stored(on, of, { deviceId: second, amount: 4000 }),
     ]);
     assert.equal(new Set(ids.map(({ transactionId }) => transactionId)).size, 4);
-    const { body } = await upload(on, { ...of, serialNumber: '10000002' });
+    const { body } = await upload(on, { ...of, serialNumber: '10000002' }, { amount: 3000 });
     assert.equal(body.transactionId, ids[2]?.transactionId);
+  });
+
+  test('is not charged again where another terminal, or none, is named the second time', async () => {
+    const on = await scene();
+    const of = { authorizedAt: ago(hourMs) };
+    const [, second] = on.shop.deviceIds;
+    const first = await stored(on, of);
+    for (const [data, members] of [
+      [{ ...of, serialNumber: '10000001' }, {}],
+      [of, { deviceId: second }],
+      [of, { deviceId: undefined }],
+    ] as const) {
+      const again = await upload(on, data, members);
+      assert.equal(again.body.transactionId, first.transactionId, again.text);
+      assert.equal(again.headers['idempotent-replayed'], 'true');
+    }
+    assert.equal((await rowsOf(on.organizationId))['transactions'], 1);
+    assert.deepEqual(await missingOf(on), []);
   });
 
   test('of no device tells the same sale again, and keeps different ones apart', async () => {

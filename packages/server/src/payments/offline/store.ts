@@ -62,6 +62,11 @@ const spanText = `UPDATE offline_terminals SET first_sequence = $4, last_sequenc
 const twinText = `SELECT transaction_id FROM offline_uploads
   WHERE organization_id = $1 AND holder_id = $2 AND counter = $3 AND terminal_sequence = $4`;
 
+const elsewhereText = `SELECT u.transaction_id FROM offline_uploads u JOIN transactions t
+    ON t.organization_id = u.organization_id AND t.transaction_id = u.transaction_id
+  WHERE u.organization_id = $1 AND u.terminal_sequence = $2 AND u.authorized_at = $3
+    AND t.merchant_id = $4 LIMIT $5`;
+
 const countText = `SELECT count(*)::int AS count FROM offline_uploads
   WHERE organization_id = $1 AND holder_id = $2 AND authorized_at > $3 AND authorized_at <= $4`;
 
@@ -90,6 +95,8 @@ const gapColumns = `gap_id, holder_id, counter, first_missing, last_missing, tra
   merchant_id, store_id, detected_at`;
 
 const dayMs = 86_400_000;
+/** Terminals of one merchant that sell under the same number in the same millisecond. */
+const elsewhereMax = 20;
 
 type Refused = Exclude<Stored['result'], 'Stored' | 'Twin'>;
 
@@ -194,6 +201,19 @@ export function createOfflineStore({
       const values = [organizationId, holderId, counter, sequence];
       const [row] = await database.query<{ transaction_id: string }>(twinText, values);
       return row?.transaction_id;
+    },
+
+    /** Sales of the merchant with this number and time, whichever terminal counted them. */
+    async findElsewhere(of: {
+      organizationId: string;
+      merchantId: string;
+      sequence: number;
+      authorizedAt: number;
+    }): Promise<string[]> {
+      const { organizationId, merchantId, sequence, authorizedAt } = of;
+      const values = [organizationId, sequence, isoTime(authorizedAt), merchantId, elsewhereMax];
+      const rows = await database.query<{ transaction_id: string }>(elsewhereText, values);
+      return rows.map((row) => row.transaction_id);
     },
 
     /** All of it is durable, or nothing. */

@@ -60,6 +60,8 @@ export async function storeOffline(deps: PaymentsDeps, upload: Upload): Promise<
   const { terminalSequence } = request.offlineData;
   const twin = await deps.offline.find(organizationId, counter, terminalSequence);
   if (twin !== undefined) return tellTwin(deps, upload, twin);
+  const elsewhere = await soldElsewhere(deps, upload);
+  if (elsewhere !== undefined) return { loaded: elsewhere, replayed: true };
   const { contract } = upload.resolved;
   // Whatever was sold without the platform is captured: the goods are gone.
   captureModeFor({ ...request, captureMode: 'Immediate' }, contract);
@@ -118,6 +120,25 @@ async function tellTwin(
     })),
     extensions: { transaction: { transactionId, clientTransactionId, state } },
   });
+}
+
+/**
+ * The very sale, uploaded before with another terminal named, or none: a till that names its hardware
+ * only the second time must not charge twice.
+ */
+async function soldElsewhere(
+  deps: PaymentsDeps,
+  { organizationId, request, resolved, fingerprint }: Upload,
+): Promise<LoadedTransaction | undefined> {
+  const { merchantId } = resolved.merchant;
+  const sequence = request.offlineData.terminalSequence;
+  const authorizedAt = madeAt(request.offlineData);
+  const of = { organizationId, merchantId, sequence, authorizedAt };
+  const ids = await deps.offline.findElsewhere(of);
+  const found = await Promise.all(ids.map((id) => deps.store.findById(organizationId, id)));
+  return found.find(
+    (each) => each !== undefined && differentSales(factsOf(each).request, fingerprint).length === 0,
+  );
 }
 
 /** The intent of a sale that nobody is asked about yet. */
