@@ -140,12 +140,27 @@ test('one that approves everything is told what it lacks, and the command ends w
   }
 });
 
-test('nobody there, or a key that is none, is no conformity', async () => {
+test('nobody there, or a key that is none, is told once, and is no finding', async () => {
   const key = await makeKey('third.pem');
-  const nobody = ['acquirer', 'conformance', 'http://127.0.0.1:1', '--key', key.file];
-  const ended = await run(...nobody, '--acquirer-key', key.x, '--only', 'echo');
-  assert.equal(ended.code, 10);
-  assert.match(ended.stdout, /was not reached/);
-  assert.equal((await run(...nobody, '--acquirer-key', 'short')).code, 2);
+  const other = createServer((_request, response) => response.writeHead(404).end());
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+  const { port } = other.address() as AddressInfo;
+  const at = (url: string, acquirerKey = key.x) =>
+    run('acquirer', 'conformance', url, '--key', key.file, '--acquirer-key', acquirerKey);
+  try {
+    for (const [url, code, said] of [
+      ['http://127.0.0.1:1', 7, /was not reached/],
+      [`http://127.0.0.1:${port}/elsewhere`, 5, /no server of the acquirer SPI at .*elsewhere/],
+      ['http://acquirer.example', 2, /no https address/],
+    ] as const) {
+      const ended = await at(url);
+      assert.equal(ended.code, code, ended.stderr);
+      assert.match(ended.stderr, said);
+      assert.equal(ended.stdout, '');
+    }
+  } finally {
+    other.close();
+  }
+  assert.equal((await at('http://127.0.0.1:1', 'short')).code, 2);
   assert.equal((await run('acquirer', 'key', key.file)).code, 2);
 });

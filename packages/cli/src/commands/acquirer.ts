@@ -1,6 +1,6 @@
 /** Acquirers that speak the HTTP/JSON acquirer SPI: whether a server of theirs does all that it asks. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { createBench, NonconformityError } from '../conformance/bench.ts';
+import { type Bench, createBench, NonconformityError } from '../conformance/bench.ts';
 import { type Check, checks } from '../conformance/checks.ts';
 import { makeKey, publicKeyOf, readKey } from '../conformance/keys.ts';
 import { CommandFault, fail } from '../faults.ts';
@@ -86,6 +86,14 @@ function report(kit: Kit, results: readonly Result[]): string {
   return `${table}${failed.length === 0 ? '' : `\n${why}`}\n${sum}`;
 }
 
+/** Where nothing is, nothing is wrong with a server: one line says so, and no check. */
+async function demandServer(bench: Bench, url: URL): Promise<void> {
+  const { status } = await bench.ask('/v1/echo', {});
+  if (status === 404) {
+    fail('notFound', `There is no server of the acquirer SPI at ${url.href}: its /v1/echo is 404.`);
+  }
+}
+
 async function conformance(kit: Kit, address: string, options: Options) {
   const url = addressOf(address);
   const named = checks.filter(({ group, name }) =>
@@ -107,6 +115,7 @@ async function conformance(kit: Kit, address: string, options: Options) {
       acquirerKey: publicKeyOf(options.acquirerKey),
       acquirerKeyX: options.acquirerKey,
     });
+    await demandServer(bench, url);
     const results: Result[] = [];
     // One after the other: each finds the acquirer as the one before has left it.
     for (const check of wanted) {
