@@ -67,7 +67,10 @@ export function filesBelow(folder: string): string[] {
     return readdirSync(folder, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map((entry) => join(entry.parentPath, entry.name))
-      .filter((path) => statSync(path).size <= fileBytesMax);
+      .filter((path) => {
+        const size = statSync(path, { throwIfNoEntry: false })?.size;
+        return size !== undefined && size <= fileBytesMax;
+      });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw error;

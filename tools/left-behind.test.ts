@@ -1,0 +1,32 @@
+// What tests leave in temporary files is searched, and what others do there meanwhile is no fault.
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { leftBehind } from './left-behind.ts';
+
+test('a card number in a file of this run is found, in no older one and in nobody else’s', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'left-behind-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const but = join(folder, 'switchyard-secrets-1');
+  const made = ['switchyard-house-1/deep', 'switchyard-old-1', 'another-1'];
+  for (const name of [but, ...made.map((each) => join(folder, each))]) {
+    mkdirSync(name, { recursive: true });
+  }
+  const pan = '4111111111111111';
+  const secretsFile = join(but, 'sent.txt');
+  writeFileSync(secretsFile, `card number\t${pan}\n`);
+  for (const name of made) {
+    writeFileSync(join(folder, name, 'note.bin'), Buffer.from(`x${pan}`).toString('base64'));
+  }
+  const since = Date.now() - 60_000;
+  utimesSync(join(folder, 'switchyard-old-1'), 1, 1);
+  const found = leftBehind({ secretsFile, since, folder, but });
+  assert.deepEqual(
+    found.map(({ where }) => where),
+    [join(folder, 'switchyard-house-1/deep/note.bin')],
+  );
+  const nothing = { secretsFile: join(but, 'none.txt'), since, folder, but };
+  assert.deepEqual(leftBehind(nothing), []);
+});
