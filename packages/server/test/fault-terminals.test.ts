@@ -9,7 +9,7 @@ import { faultSize, seed, tell } from './fault-size.ts';
 import { base, random } from './load.ts';
 import { keyedSale, until } from './scene.ts';
 
-const kills = faultSize({ small: 1, full: 30 });
+const kills = faultSize({ small: 2, full: 30 });
 const perRound = faultSize({ small: 12, full: 40 });
 /** Before the first byte, where the mark alone is durable, and behind it. */
 const failPoints = faultSize({
