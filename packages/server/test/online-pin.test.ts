@@ -133,6 +133,19 @@ describe('online PIN', () => {
     }
   });
 
+  test('a merchant that guesses costs no other one its device, nor can it send what was read', async () => {
+    const elsewhere = (body: Record<string, unknown>) =>
+      on.client.call('POST', path, { token: on.otherShop.token, body });
+    const pin = tdes.pin('1234', pan);
+    const last = { ...pin, ksn: `${pin.ksn.slice(0, -5)}FF800`, pinblock: '0123456789ABCDEF' };
+    assert.equal((await elsewhere(sale(last))).body.code, 'pin_block_invalid');
+    const mine = await send(sale(pin));
+    assert.equal(mine.body.state, 'Captured', mine.text);
+    const asked = sold().length;
+    assert.equal((await elsewhere(sale(pin))).body.code, 'ksn_reused');
+    assert.equal(sold().length, asked, 'nothing was sent');
+  });
+
   test('of many sales with one serial number at once, one goes on', async () => {
     const pin = tdes.pin('1234', pan);
     const answers = await Promise.all(Array.from({ length: 12 }, () => send(sale(pin))));

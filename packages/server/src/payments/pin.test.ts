@@ -33,11 +33,17 @@ const of = {
   mark: '0123456789abcdef0123',
 };
 
-type Given = { fault?: HsmErrorCode; zone?: object | undefined; isFresh?: boolean };
+type Given = {
+  fault?: HsmErrorCode;
+  zone?: object | undefined;
+  isFresh?: boolean;
+  isFirst?: boolean;
+};
 
-function platform({ fault, isFresh = true, ...given }: Given = {}) {
+function platform({ fault, isFresh = true, isFirst = true, ...given }: Given = {}) {
   const asked: PinTranslationRequest[] = [];
   const counted: PinCount[] = [];
+  const proven: PinCount[] = [];
   const warned: unknown[] = [];
   const zone = 'zone' in given ? given.zone : { keyRef: 'zpk', format: 0, keyIndex: '01' };
   const deps = {
@@ -46,6 +52,10 @@ function platform({ fault, isFresh = true, ...given }: Given = {}) {
       async take(count: PinCount) {
         counted.push(count);
         return isFresh;
+      },
+      async prove(count: PinCount) {
+        proven.push(count);
+        return isFirst;
       },
     },
     hsm: {
@@ -57,7 +67,7 @@ function platform({ fault, isFresh = true, ...given }: Given = {}) {
     },
     log: { warn: (facts: unknown) => warned.push(facts) },
   };
-  return { deps: deps as unknown as PaymentsDeps, asked, counted, warned };
+  return { deps: deps as unknown as PaymentsDeps, asked, counted, proven, warned };
 }
 
 async function codeOf(work: () => unknown): Promise<string> {
@@ -71,7 +81,7 @@ async function codeOf(work: () => unknown): Promise<string> {
 }
 
 test('the block goes to the module with the card and the key of the link, its counter first', async () => {
-  const { deps, asked, counted } = platform();
+  const { deps, asked, counted, proven } = platform();
   const pin = await zonePinOf(deps, requestOf(tdes), of);
   assert.deepEqual(pin, { block: '0011223344556677', format: 0, keyIndex: '01' });
   assert.deepEqual(asked, [
@@ -88,11 +98,13 @@ test('the block goes to the module with the card and the key of the link, its co
   assert.deepEqual(counted, [
     {
       organizationId: 'org',
+      merchantId: 'merchant',
       device: 'FFFF9876543210E00000',
       counter: 1,
       usedBy: 'merchant|one|ISO0|0123456789abcdef',
     },
   ]);
+  assert.deepEqual(proven, counted);
   await zonePinOf(deps, requestOf(aes), of);
   assert.equal(asked[1]?.inFormat, 4);
   assert.equal(counted[1]?.device, '1234567890123456');
@@ -124,6 +136,14 @@ test('each fault of the module has its answer, and those of a block have one', a
     assert.equal(await codeOf(() => zonePinOf(deps, requestOf(tdes), of)), code, fault);
     assert.equal(warned.length, code === 'pin_not_supported' ? 1 : 0, 'the operator hears of keys');
   }
+});
+
+test('what could not be read moves no device on, and of two that were read one goes on', async () => {
+  const unread = platform({ fault: 'PinBlockInvalid' });
+  await codeOf(() => zonePinOf(unread.deps, requestOf(tdes), of));
+  assert.deepEqual(unread.proven, []);
+  const { deps } = platform({ isFirst: false });
+  assert.equal(await codeOf(() => zonePinOf(deps, requestOf(tdes), of)), 'ksn_reused');
 });
 
 test('without a key, a fresh counter or a serial number nobody is asked', async () => {

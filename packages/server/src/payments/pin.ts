@@ -86,6 +86,16 @@ function refuseUnavailable(): never {
   return refuse('hsm_unavailable', 'The PIN could not be translated, and nothing was sent.');
 }
 
+function refuseReused(): never {
+  return refuse(
+    'ksn_reused',
+    'This serial number, or a later one of the device, was used before.',
+    {
+      ...at('/ksn', 'ksn_reused', 'The counter of a device only grows.'),
+    },
+  );
+}
+
 function serialOf(ksn: string): KeySerialNumber {
   try {
     return readKsn(ksn);
@@ -127,11 +137,8 @@ export async function zonePinOf(
   const { clientTransactionId } = request;
   const card = mark.slice(0, markDigits);
   const usedBy = [merchantId, clientTransactionId, pinblockFormat, card].join('|');
-  if (!(await deps.pinCounters.take({ organizationId, device, counter, usedBy }))) {
-    refuse('ksn_reused', 'This serial number, or a later one of the device, was used before.', {
-      ...at('/ksn', 'ksn_reused', 'The counter of a device only grows.'),
-    });
-  }
+  const count = { organizationId, merchantId, device, counter, usedBy };
+  if (!(await deps.pinCounters.take(count))) refuseReused();
   const translated = await deps.hsm
     .translatePin({
       scheme,
@@ -143,6 +150,7 @@ export async function zonePinOf(
       outFormat: zone.format,
     })
     .catch((error: unknown) => answerFault(deps, linkId, error));
+  if (!(await deps.pinCounters.prove(count))) refuseReused();
   return {
     block: translated.pinBlock,
     format: translated.outFormat,
