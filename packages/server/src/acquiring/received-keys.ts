@@ -39,6 +39,9 @@ type Stored = {
   configured: string | undefined;
 };
 
+/** Key changes of one link that wait for each other; what comes beyond is refused unread. */
+const waitingMax = 4;
+
 /** The present key and the one before it. */
 const keptPerUse = 2;
 
@@ -81,6 +84,7 @@ type Deps = { database: Database; clock: Clock; log: Log; hsm?: Hsm | undefined 
 export function createLinkKeys(deps: Deps): LinkKeys {
   const { database, clock, log, hsm } = deps;
   let byLink = new Map<string, Stored[]>();
+  const turns = new Map<string, { waiting: number; last: Promise<unknown> }>();
 
   /** Of one use, the youngest first; none once the operator has set the link to another key. */
   function received(link: Iso8583HostLink, use: KeyUse): Stored[] {
@@ -110,6 +114,22 @@ export function createLinkKeys(deps: Deps): LinkKeys {
     // Another process took the same key in at the same moment: its row counts as well as ours.
     if (row !== undefined) await database.query(deleteOld, [...of, row.number - keptPerUse]);
     await look();
+  }
+
+  /** One after the other for each link: a host that floods us with keys must not cost others the module. */
+  async function takeInTurn(link: Iso8583HostLink, change: KeyChange): Promise<boolean> {
+    const turn = turns.get(link.linkId) ?? { waiting: 0, last: Promise.resolve() };
+    if (turn.waiting >= waitingMax) return false;
+    turns.set(link.linkId, turn);
+    turn.waiting += 1;
+    const mine = turn.last.then(() => take(link, change));
+    turn.last = mine;
+    try {
+      return await mine;
+    } finally {
+      turn.waiting -= 1;
+      if (turn.waiting === 0) turns.delete(link.linkId);
+    }
   }
 
   async function take(link: Iso8583HostLink, change: KeyChange): Promise<boolean> {
@@ -151,7 +171,7 @@ export function createLinkKeys(deps: Deps): LinkKeys {
         link.settings.zoneMasterKey !== undefined &&
         hsm !== undefined &&
         received(link, 'ZonePin').length + received(link, 'Mac').length === 0,
-      take: (change) => take(link, change),
+      take: (change) => takeInTurn(link, change),
     }),
   };
 }

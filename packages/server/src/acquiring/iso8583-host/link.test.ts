@@ -116,6 +116,16 @@ describe('the link to a host', () => {
     host.script(approve);
   });
 
+  test('a host that asks more than it has reason to is let go, and taken again', async () => {
+    const { host, link } = await setUp({}, networkOnly);
+    await signedOn(link);
+    const { socket } = host.asked.at(-1) ?? assert.fail('nobody signed on');
+    const fields = { 7: '0101120000', 11: '000007', 70: '301' };
+    socket.write(Buffer.concat(Array(5000).fill(frameOf({ mti: '0800', fields }))));
+    await eventually('taken again', () => host.connections() > 1 && link.available());
+    assert.ok(host.heard().filter((each) => each.startsWith('0810')).length < 1000);
+  });
+
   test('a host that asks without end and never reads is let go', async () => {
     const states: boolean[] = [];
     const asked: Asked[] = [];

@@ -133,7 +133,8 @@ export function openLink(options: LinkOptions): HostLink {
 
   function take(seat: Seat, message: Message): void {
     if (isRequest(message)) {
-      void acknowledge(seat, message);
+      if (seat.asksTooMuch()) seat.connection.lose('the host asks too much');
+      else void acknowledge(seat, message);
       return;
     }
     const key = correlationKey(message);

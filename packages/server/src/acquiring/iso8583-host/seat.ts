@@ -16,6 +16,8 @@ export type Seat = {
   isSignedOn(): boolean;
   /** Something came from the host: it lives. */
   heard(): void;
+  /** Counts a request of the host: true where it asks more than a host has reason to. */
+  asksTooMuch(): boolean;
   signOff(): Promise<void>;
   end(): void;
 };
@@ -42,6 +44,8 @@ const signOffTimeoutMs = 500;
 const echoTimeoutMs = 5000;
 const missedEchoesMax = 2;
 const approved = '00';
+/** A host asks whether we are there once a minute; one that floods us must not cost other links. */
+const requestsPerSecondMax = 200;
 
 /** @example const seat = takeSeat({ host, port, tls, wire, clock, log, …, ask, onPayload }); */
 export function takeSeat(deps: SeatDeps): Seat {
@@ -51,6 +55,9 @@ export function takeSeat(deps: SeatDeps): Seat {
   let echoTimer: NodeJS.Timeout | undefined;
   /** Counted up with each connection: what was begun on an earlier one has no say any more. */
   let sitting = 0;
+
+  let second = 0;
+  let requests = 0;
 
   function set(value: boolean): void {
     if (signedOn === value) return;
@@ -112,6 +119,12 @@ export function takeSeat(deps: SeatDeps): Seat {
     isSignedOn: () => signedOn && seat.connection.isOpen(),
     heard() {
       busySinceEcho = true;
+    },
+    asksTooMuch() {
+      const now = Math.floor(deps.clock.now() / 1000);
+      requests = now === second ? requests + 1 : 1;
+      second = now;
+      return requests > requestsPerSecondMax;
     },
     async signOff() {
       clearInterval(echoTimer);
