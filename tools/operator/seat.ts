@@ -2,7 +2,11 @@
 import { randomUUID } from 'node:crypto';
 import { composeHouse, type House, prepareDatabase } from '../../packages/server/src/compose.ts';
 import { openConsole } from '../../packages/server/src/onboarding/index.ts';
-import { type Database, readSettings, withoutCards } from '../../packages/server/src/platform/index.ts';
+import {
+  type Database,
+  readSettings,
+  withoutCards,
+} from '../../packages/server/src/platform/index.ts';
 import { withDatabase } from '../with-database.ts';
 
 export type Wanted = {
