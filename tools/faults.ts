@@ -29,7 +29,7 @@ async function run({ minutes, seed, only }: FaultOptions): Promise<number> {
     });
   }
   const files = filesOf(only);
-  console.log(`${files.length} tests for ${minutes} minutes, first seed ${seed}`);
+  console.log(`${files.length} tests for ${minutes} min, first seed ${seed}`);
   const endsAt = Date.now() + minutes * 60_000;
   const { faults, runs } = await runRounds({
     files,

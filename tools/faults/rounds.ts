@@ -48,7 +48,7 @@ export async function runRounds({ files, seed, endsAt, now, run, say }: Round): 
       const took = Math.round((now() - began) / 1000);
       const left = Math.max(0, Math.ceil((endsAt() - now()) / 60_000));
       const verdict = done.faults.length === 0 ? 'well' : 'FAILED';
-      say(`${name} (seed ${task.seed}): ${verdict} after ${took} s; ${left} minutes left`);
+      say(`${name} (seed ${task.seed}): ${verdict} after ${took} s; ${left} min left`);
       if (done.faults.length > 0) {
         say(`again: TEST_FAULTS=full TEST_SEED=${task.seed} npm test -- ${name}`);
       }
