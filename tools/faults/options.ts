@@ -18,7 +18,8 @@ Takes things away from a platform under load, again and again, with new seeds: i
 database, its disk, its acquirer, the answer on its way. After each test our books, the replay of
 the events and the acquirer simulator's ledger must agree to the minor unit.
 
-  --minutes N   go on until so long has passed                (30)
+  --minutes N   begin new tests until so long has passed; each runs once, however short that is,
+                and a whole round takes about twenty minutes  (30)
   --seed N      of the first round; each round has one more   (a new one, printed)
   --list        name the tests and end
   --help
@@ -52,7 +53,9 @@ function parse(args: string[]) {
       allowPositionals: true,
     });
   } catch (error) {
-    throw new UsageFault(error instanceof Error ? error.message : String(error));
+    // Node's hint behind the first sentence is about file names that begin with a dash.
+    const [said = ''] = (error instanceof Error ? error.message : String(error)).split('. ');
+    throw new UsageFault(said);
   }
 }
 

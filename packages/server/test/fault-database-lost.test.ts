@@ -49,6 +49,8 @@ describe('a database that fails', { concurrency: false }, () => {
     }
     for (const { answered: answer } of sales) {
       if (answer === undefined || answer.status === 200) continue;
+      // What lay in the standing database until its time was over has not been sent, and ends so.
+      if (answer.body.code === 'not_sent') continue;
       assert.equal(answer.status, 503, answer.text);
       assert.equal(answer.body.retryable, true, answer.text);
     }
