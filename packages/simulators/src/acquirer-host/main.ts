@@ -41,6 +41,9 @@ const WRONG_USAGE = 2;
 
 class UsageFault extends Error {}
 
+/** The command line is right, and a file that it names is not: the usage would hide what is wrong. */
+class FileFault extends UsageFault {}
+
 function whole(value: string, name: string, max: number): number {
   const number = Number(value);
   if (!/^[0-9]{1,9}$/.test(value) || number > max) {
@@ -83,12 +86,12 @@ function tableOf(name: string): HostTable {
   try {
     text = readFileSync(name, 'utf8');
   } catch {
-    throw new UsageFault(`--dialect: ${name} is neither built in nor a file that can be read`);
+    throw new FileFault(`--dialect: ${name} is neither built in nor a file that can be read`);
   }
   try {
     return readHostTable(JSON.parse(text));
   } catch (error) {
-    throw new UsageFault(`${name}: ${error instanceof Error ? error.message : 'is no table'}`);
+    throw new FileFault(`${name}: ${error instanceof Error ? error.message : 'is no table'}`);
   }
 }
 
@@ -115,7 +118,7 @@ function keysInFile(file: string | undefined): GivenKeys {
       ...(master === undefined ? {} : { 'zone-master-key': String(master) }),
     };
   } catch {
-    throw new UsageFault(`--keys: ${file} cannot be read as JSON`);
+    throw new FileFault(`--keys: ${file} cannot be read as JSON`);
   }
 }
 
@@ -181,6 +184,7 @@ try {
 } catch (error) {
   const wrongUsage = error instanceof UsageFault;
   const message = error instanceof Error ? error.message : String(error);
-  process.stderr.write(wrongUsage ? `${message}\n\n${usage}` : `acquirer-host: ${message}\n`);
+  const withUsage = wrongUsage && !(error instanceof FileFault);
+  process.stderr.write(withUsage ? `${message}\n\n${usage}` : `acquirer-host: ${message}\n`);
   process.exitCode = wrongUsage ? WRONG_USAGE : FAILED;
 }
