@@ -39,9 +39,30 @@ function connectHttp(deps: AdapterDeps, link: HttpJsonLink): AcquirerConnection 
   return connectHttpJson({ ...deps, link, signer });
 }
 
+/**
+ * A key that is kept for other organisations, or for another purpose, is not even tried.
+ *
+ * @throws Error naming the key
+ */
+export function demandOwnKeys(hsm: Pick<Hsm, 'mayUse'> | undefined, link: AcquirerLink): void {
+  const { macKey, zoneMasterKey } = link.adapter === 'iso8583-host' ? link.settings : {};
+  const named = [
+    [link.settings.zonePinKey, 'ZonePin'],
+    [macKey, 'Mac'],
+    [zoneMasterKey, 'KeyEncryption'],
+  ] as const;
+  for (const [key, usage] of named) {
+    if (key === undefined || hsm === undefined) continue;
+    if (!hsm.mayUse(key.keyRef, usage, link.organizationId)) {
+      throw new Error(`${key.keyRef} is no ${usage} key of this organisation`);
+    }
+  }
+}
+
 /** Opens a link in the way of its adapter. */
 export function connectAcquirer(deps: AdapterDeps): AcquirerConnection {
   const { link } = deps;
+  demandOwnKeys(deps.hsm, link);
   switch (link.adapter) {
     case 'iso8583-host':
       return connectHost(deps, link);

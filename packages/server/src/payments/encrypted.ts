@@ -90,16 +90,15 @@ function clearOf(kind: Encrypted['of'], bytes: Buffer): Clear {
  * @throws Refusal encrypted_data_invalid, encryption_key_unknown, hsm_unavailable
  */
 export async function decrypted(
-  hsm: Pick<Hsm, 'decryptData'>,
+  decrypt: Hsm['decryptData'],
   { of: kind, scheme, ksn, keyId, data }: Encrypted,
 ): Promise<Clear> {
   const longKsn = ksn.length === 16 ? `FFFF${ksn}` : ksn;
   if ((longKsn.length === 24) !== (scheme === 'DukptAes')) {
     refuseWith('field_invalid', 'The serial number is not one of this scheme.', '/ksn');
   }
-  const bytes = await hsm
-    .decryptData({ scheme, ksn: longKsn, data, ...(keyId === undefined ? {} : { keyId }) })
-    .catch(refuseFault);
+  const named = keyId === undefined ? {} : { keyId };
+  const bytes = await decrypt({ scheme, ksn: longKsn, data, ...named }).catch(refuseFault);
   try {
     return clearOf(kind, bytes);
   } finally {

@@ -194,7 +194,7 @@ function readClear(request: ProcessRequest): PresentedCard | undefined {
 /** Who knows the cards behind tokens, and who opens what devices encrypt. */
 export type CardSources = {
   reveal(token: string): Promise<{ pan: string; expiry: string } | undefined>;
-  hsm: Pick<Hsm, 'decryptData'>;
+  decrypt: Hsm['decryptData'];
 };
 
 /**
@@ -205,12 +205,12 @@ export type CardSources = {
  */
 export async function presentedCard(
   request: ProcessRequest,
-  { reveal, hsm }: CardSources,
+  { reveal, decrypt }: CardSources,
 ): Promise<PresentedCard> {
   const { encrypted, token } = request.instrument;
   demandKind(request);
   if (encrypted !== undefined) {
-    const instrument = await decrypted(hsm, encrypted);
+    const instrument = await decrypted(decrypt, encrypted);
     const card = asEncrypted(() => readClear({ ...request, instrument }));
     if (card !== undefined) return card;
   }

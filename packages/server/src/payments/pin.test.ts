@@ -86,6 +86,7 @@ test('the block goes to the module with the card and the key of the link, its co
   assert.deepEqual(pin, { block: '0011223344556677', format: 0, keyIndex: '01' });
   assert.deepEqual(asked, [
     {
+      organizationId: 'org',
       scheme: 'DukptTdes',
       ksn: tdes.ksn,
       inFormat: 0,

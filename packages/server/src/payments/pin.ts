@@ -141,6 +141,7 @@ export async function zonePinOf(
   if (!(await deps.pinCounters.take(count))) refuseReused();
   const translated = await deps.hsm
     .translatePin({
+      organizationId,
       scheme,
       ksn: Buffer.from(bytes).toString('hex').toUpperCase(),
       inFormat: formats[pinblockFormat],

@@ -43,7 +43,7 @@ export async function sale(
   const card = await presentedCard(request, {
     reveal: (token) =>
       deps.vault.reveal(organizationId, token, { purpose: 'Sale', actor: caller.clientId }),
-    hsm: deps.hsm,
+    decrypt: (asked) => deps.hsm.decryptData({ ...asked, organizationId }),
   });
   // An offline sale is as old as its connection was lost.
   if (!isOffline(request)) deps.terminalClock.note(card.chipDate);

@@ -12,6 +12,7 @@ export function createAbsentHsm(): OpenableHsm {
     mac: refuse,
     importKey: refuse,
     checkKey: refuse,
+    mayUse: () => true,
     health: async () => 'down',
     close: async () => {},
   };

@@ -1,7 +1,7 @@
 // The module as a service: AWS Payment Cryptography, its data plane for PINs, its control plane for keys.
 import type { AwsClient, AwsResult, Log } from '../../platform/index.ts';
 import { awsDerivationOf, awsFactsOf } from './aws-words.ts';
-import type { KeyEntry, KeyTable } from './key-table.ts';
+import { type KeyEntry, type KeyTable, mayUseKey } from './key-table.ts';
 import {
   demandCheckValue,
   demandData,
@@ -212,6 +212,7 @@ export function createAwsHsm(deps: AwsHsmDeps): OpenableHsm {
       return { keyRef, checkValue: facts.checkValue };
     },
     checkKey: (keyRef) => askFacts(table.named(keyRef)?.reference ?? keyRef),
+    mayUse: (keyRef, usage, organizationId) => mayUseKey(table, keyRef, usage, organizationId),
     async health() {
       const [first] = table.entries;
       if (first === undefined) return 'up';

@@ -132,6 +132,7 @@ export function guardHsm(hsm: OpenableHsm, deps: GuardDeps): OpenableHsm {
     mac: (request) => run('mac', () => hsm.mac(request)),
     importKey: (request) => run('importKey', () => hsm.importKey(request)),
     checkKey: (keyRef) => run('checkKey', () => hsm.checkKey(keyRef)),
+    mayUse: hsm.mayUse,
     health: async () => (closed ? 'down' : hsm.health()),
     close() {
       closed = true;

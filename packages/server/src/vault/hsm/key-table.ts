@@ -17,7 +17,17 @@ export type KeyEntry = {
   readonly ksnDescriptor?: string;
   /** Of a base derivation key in AWS: what it derives, such as AES_128. */
   readonly derivation?: string;
+  /** Who may use it, by their identifiers; left out: every organisation. */
+  readonly organizations?: readonly string[];
 };
+
+/** Whether a key serves this organisation; one that is kept for some serves nobody unnamed. */
+export const isOpenTo = (
+  { organizations }: Pick<KeyEntry, 'organizations'>,
+  organizationId: string | undefined,
+): boolean =>
+  organizations === undefined ||
+  (organizationId !== undefined && organizations.includes(organizationId));
 
 export type KeyTable = {
   readonly entries: readonly KeyEntry[];
@@ -37,6 +47,7 @@ const checkValueForm = /^[0-9A-F]{6}$/;
 const deviceForm = /^[0-9A-F]{4,20}$/;
 const referenceForm = /^[\x21-\x7e]{1,2048}$/;
 const ksnDescriptorForm = /^[0-9A-F]{3}$/;
+const organizationForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const derivationForm = /^(?:TDES_2KEY|TDES_3KEY|AES_128|AES_192|AES_256)$/;
 
 const known = new Set([
@@ -48,6 +59,7 @@ const known = new Set([
   'devices',
   'ksnDescriptor',
   'derivation',
+  'organizations',
 ]);
 
 type Members = Readonly<Record<string, unknown>>;
@@ -57,6 +69,9 @@ const isText = (value: unknown, form: RegExp): value is string =>
 
 const isDevices = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((each) => isText(each, deviceForm));
+
+const isOrganizations = (value: unknown): boolean =>
+  Array.isArray(value) && value.length > 0 && value.every((each) => isText(each, organizationForm));
 
 /** Every rule of one entry: what is wrong, in words that follow the number of the entry. */
 function* faultsOf(entry: Members): Generator<string> {
@@ -78,10 +93,25 @@ function* faultsOf(entry: Members): Generator<string> {
   if (entry['derivation'] !== undefined && !isText(entry['derivation'], derivationForm)) {
     yield 'has an unknown derivation';
   }
+  if (entry['organizations'] !== undefined && !isOrganizations(entry['organizations'])) {
+    yield 'names organizations by something else than their identifiers';
+  }
 }
 
 const membersOf = (value: unknown): Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : {};
+
+/** Whether an organisation's link may name a key: of this purpose, and not kept for others. */
+export function mayUseKey(
+  table: KeyTable,
+  keyRef: string,
+  usage: KeyUsage,
+  organizationId: string,
+): boolean {
+  const entry = table.named(keyRef);
+  // Not of the table: a key that came over a link, or one that its use will not find.
+  return entry === undefined || (entry.usage === usage && isOpenTo(entry, organizationId));
+}
 
 /** @throws KeyTableFault naming every fault */
 export function readKeyTable(text: string, where: string): KeyTable {

@@ -1,6 +1,6 @@
 // The module in one's own room: Thales payShield, by its host commands G0, CA, CC, A6, BU, M6 and NC.
 import type { Log } from '../../platform/index.ts';
-import type { KeyEntry, KeyTable } from './key-table.ts';
+import { type KeyEntry, type KeyTable, mayUseKey } from './key-table.ts';
 import type { PayShieldLink } from './payshield-link.ts';
 import {
   demandCheckValue,
@@ -189,6 +189,7 @@ export function createPayShieldHsm({ table, log, link }: PayShieldHsmDeps): Open
       return { keyRef: `payshield:${usage}.${reference}`, checkValue: own };
     },
     checkKey: async (keyRef) => askFacts(find(keyRef)),
+    mayUse: (keyRef, usage, organizationId) => mayUseKey(table, keyRef, usage, organizationId),
     async health() {
       try {
         replyBody(await send('NC'), 'NC');

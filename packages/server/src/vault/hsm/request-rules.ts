@@ -1,6 +1,6 @@
 // What is asked of a module, judged before it is asked: forms, pairings, and the PCI table of formats.
 import { mayTranslate, type PinBlockFormat, PinError, readKsn } from '@switchyard/pin';
-import type { KeyEntry, KeyTable } from './key-table.ts';
+import { isOpenTo, type KeyEntry, type KeyTable } from './key-table.ts';
 import {
   type DataRequest,
   HsmError,
@@ -66,6 +66,8 @@ export function openingKeyOf(table: KeyTable, request: Request): OpeningKey {
       : demandKey(table, request.keyId, 'BaseDerivation');
   // A device that nobody gave a key: its serial number is as good as none.
   if (entry === undefined) throw new HsmError('KsnInvalid');
+  // Another organisation's device: nothing tells that it is known at all.
+  if (!isOpenTo(entry, request.organizationId)) throw new HsmError('KsnInvalid');
   if (entry.algorithm !== baseAlgorithm[request.scheme]) throw new HsmError('KsnInvalid');
   return { entry, ksn: text };
 }

@@ -284,6 +284,35 @@ describe('the table of keys', () => {
   });
 });
 
+describe('a key that is kept for an organisation', () => {
+  const [one, other] = [
+    '0198c000-0000-7000-8000-000000000001',
+    '0198c000-0000-7000-8000-000000000002',
+  ];
+  const kept = entries.map((each) => ({ ...each, organizations: [one] }));
+  const own = createSoftwareHsm({ table: keyTableOf(kept, 'kept keys'), masterKey: master });
+  after(() => own.close());
+  const data = { scheme: 'DukptTdes', ksn: tdesKsn, data: '00'.repeat(8) } as const;
+
+  it('opens what its devices send for nobody else', async () => {
+    assert.equal((await own.decryptData({ ...data, organizationId: one })).length, 8);
+    await assert.rejects(
+      own.decryptData({ ...data, organizationId: other }),
+      refused('KsnInvalid'),
+    );
+    await assert.rejects(own.decryptData(data), refused('KsnInvalid'));
+  });
+
+  it('is named by links of its own and for its own purpose', () => {
+    assert.equal(own.mayUse('mac', 'Mac', one), true);
+    assert.equal(own.mayUse('mac', 'Mac', other), false);
+    assert.equal(own.mayUse('mac', 'ZonePin', one), false);
+    assert.equal(hsm.mayUse('mac', 'Mac', other), true);
+    const line = { ...entries[0], organizations: ['bank'] };
+    assert.throws(() => readKeyTable(JSON.stringify({ keys: [line] }), 'it'), /organizations by/);
+  });
+});
+
 describe('the files of the software HSM', () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'switchyard-hsm-'));
   after(() => rmSync(dataDir, { recursive: true, force: true }));

@@ -15,7 +15,7 @@ import {
   unwrapKey,
 } from '@switchyard/pin';
 import { LRUCache } from 'lru-cache';
-import { type KeyEntry, type KeyTable, KeyTableFault } from './key-table.ts';
+import { type KeyEntry, type KeyTable, KeyTableFault, mayUseKey } from './key-table.ts';
 import {
   blockFormatOf,
   demandCheckValue,
@@ -193,6 +193,7 @@ export function createSoftwareHsm(deps: SoftwareHsmDeps): OpenableHsm {
         const { key, usage, algorithm } = find(keyRef);
         return { checkValue: keyCheckValue(key, algorithm), usage, algorithm };
       }),
+    mayUse: (keyRef, usage, organizationId) => mayUseKey(table, keyRef, usage, organizationId),
     health: async () => 'up',
     async close() {
       opened.clear();

@@ -18,6 +18,8 @@ type BlockUnderKey =
   | { scheme: 'TerminalKey' | 'ZoneKey'; keyId: string };
 
 export type PinTranslationRequest = BlockUnderKey & {
+  /** Whose request it is: a key that is kept for some organisations serves no other. */
+  organizationId?: string;
   inFormat: PinFormat;
   /** Hexadecimal. */
   pinBlock: string;
@@ -28,6 +30,8 @@ export type PinTranslationRequest = BlockUnderKey & {
 };
 
 export type DataRequest = {
+  /** As of a PIN. */
+  organizationId?: string;
   scheme: DukptScheme;
   /** As of a PIN block: left out, the one whose devices the serial number is of. */
   keyId?: string;
@@ -76,6 +80,8 @@ export type Hsm = {
   /** A key that came wrapped under another. */
   importKey(request: KeyImport): Promise<{ keyRef: string; checkValue: string }>;
   checkKey(keyRef: string): Promise<KeyFacts>;
+  /** Whether a link of this organisation may name the key for this purpose. */
+  mayUse(keyRef: string, usage: KeyUsage, organizationId: string): boolean;
   health(): Promise<'up' | 'degraded' | 'down'>;
   close(): Promise<void>;
 };
