@@ -30,7 +30,7 @@ describe('the places of a link', () => {
 });
 
 describe('the pace of a batch', () => {
-  it('spreads turns evenly', async () => {
+  it('spreads turns over time', async () => {
     const startedAt = performance.now();
     const turn = createPace({ now: () => performance.now() }, 1000);
     await Promise.all(Array.from({ length: 50 }, turn));

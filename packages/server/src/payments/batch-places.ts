@@ -32,9 +32,12 @@ export function createBatchPlaces(perLink: number): BatchPlaces {
 }
 
 const longestWaitMs = 1000;
+/** At 1,250 a second 25 go at once: about as many as a statement of the store writes together. */
+const groupEveryMs = 20;
 
 /**
- * Spreads work evenly, so that it never comes in bursts that those who wait at a till would feel.
+ * Spreads work over small groups: what goes at once is committed at once, which costs the database
+ * half, and a group is small enough that nobody at a till feels it.
  *
  * @returns waits for the next turn
  */
@@ -46,6 +49,7 @@ export function createPace(clock: Clock, perSecond: number): () => Promise<void>
     // Nobody waits so long but behind a clock that was set back.
     const turnAt = nextAt - now > longestWaitMs ? now : Math.max(now, nextAt);
     nextAt = turnAt + everyMs;
-    if (turnAt > now) await pause(turnAt - now);
+    const goAt = Math.ceil(turnAt / groupEveryMs) * groupEveryMs;
+    if (goAt > now) await pause(goAt - now);
   };
 }

@@ -24,9 +24,9 @@ export type CaptureWork = {
 const sortSize = 250;
 /** Sorting goes on ahead of the captures, and leaves the database to others for most of the time. */
 const sortPauseMs = 75;
-const pageSize = 500;
+const pageSize = 1000;
 /** Captures that are under way over one link at once. */
-const placesPerLink = 24;
+const placesPerLink = 64;
 /** Of all batches of a process: more would be felt at the tills. */
 const capturesPerSecond = 1250;
 /** So many in a row without an answer: the host is silent, and the rest is not sent after them. */
