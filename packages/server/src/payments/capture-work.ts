@@ -30,7 +30,7 @@ const placesPerLink = 64;
 /** Of all batches of a process: more would be felt at the tills. */
 const capturesPerSecond = 1250;
 /** So many in a row without an answer: the host is silent, and the rest is not sent after them. */
-const silentAfter = placesPerLink;
+const silentAfter = 24;
 const watchEveryMs = 5000;
 const noLinkRetryMs = 2000;
 const longestPauseMs = 60_000;
