@@ -4,11 +4,10 @@ import { pendingStep } from './operation.ts';
 import { saleKey } from './replay.ts';
 import { reversalStep } from './reversal.ts';
 import { changeOf } from './step.ts';
+import { createSweep, type Sweep } from './sweep.ts';
 
 const sweepEveryMs = 1000;
 const sweepMax = 200;
-
-export type Recovery = { start(): void; sweep(): Promise<number>; stop(): Promise<void> };
 
 async function reverseSale(
   deps: PaymentsDeps,
@@ -36,11 +35,8 @@ async function queueOperation(
 }
 
 /** @example const recovery = createRecovery(deps); recovery.start(); */
-export function createRecovery(deps: PaymentsDeps): Recovery {
-  let timer: NodeJS.Timeout | undefined;
-  let sweeping: Promise<number> | undefined;
-
-  async function sweepOnce(): Promise<number> {
+export function createRecovery(deps: PaymentsDeps): Sweep {
+  async function look(): Promise<number> {
     const sales = await deps.store.unansweredSales(sweepMax);
     const operations = await deps.store.unansweredOperations(sweepMax);
     if (sales.length + operations.length === 0) return 0;
@@ -57,23 +53,6 @@ export function createRecovery(deps: PaymentsDeps): Recovery {
     return sales.length + operations.length;
   }
 
-  function sweep(): Promise<number> {
-    sweeping ??= sweepOnce().finally(() => {
-      sweeping = undefined;
-    });
-    return sweeping;
-  }
-
-  return {
-    sweep,
-    start() {
-      timer = setInterval(() => {
-        sweep().catch((error: unknown) => deps.log.warn({ err: error }, 'a sweep failed'));
-      }, sweepEveryMs);
-    },
-    async stop() {
-      clearInterval(timer);
-      await sweeping?.catch(() => 0);
-    },
-  };
+  const onFault = (error: unknown) => deps.log.warn({ err: error }, 'a sweep failed');
+  return createSweep({ everyMs: sweepEveryMs, look, onFault });
 }

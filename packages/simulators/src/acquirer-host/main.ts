@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { builtInHosts, type HostTable, readHostTable } from '@switchyard/iso8583';
+import { FAILED, UsageFault, WRONG_USAGE, whole } from '../command-line.ts';
 import { readLedger } from './audit.ts';
 import type { HostKey, HostKeys } from './keys.ts';
 import { printLedger } from './print.ts';
@@ -36,21 +37,8 @@ const usage = `acquirer-host: a simulated acquirer that speaks ISO 8583 over TCP
 Exit codes: 0 done, 1 failed or the ledger is out of balance, 2 wrong usage.
 `;
 
-const FAILED = 1;
-const WRONG_USAGE = 2;
-
-class UsageFault extends Error {}
-
 /** The command line is right, and a file that it names is not: the usage would hide what is wrong. */
 class FileFault extends UsageFault {}
-
-function whole(value: string, name: string, max: number): number {
-  const number = Number(value);
-  if (!/^[0-9]{1,9}$/.test(value) || number > max) {
-    throw new UsageFault(`--${name} must be a whole number up to ${max}`);
-  }
-  return number;
-}
 
 const options = {
   data: { type: 'string' },

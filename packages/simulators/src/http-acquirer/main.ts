@@ -1,5 +1,6 @@
 // The reference acquirer as a process: runs until it is told to stop. Its ledger is read as the host's.
 import { parseArgs } from 'node:util';
+import { FAILED, UsageFault, WRONG_USAGE, whole } from '../command-line.ts';
 import { startHttpAcquirer } from './server.ts';
 import { ownKey } from './signatures.ts';
 
@@ -21,19 +22,6 @@ const usage = `http-acquirer: a reference acquirer that speaks the HTTP/JSON acq
 
 Exit codes: 0 done, 1 failed, 2 wrong usage.
 `;
-
-const FAILED = 1;
-const WRONG_USAGE = 2;
-
-class UsageFault extends Error {}
-
-function whole(value: string, name: string, max: number): number {
-  const number = Number(value);
-  if (!/^[0-9]{1,9}$/.test(value) || number > max) {
-    throw new UsageFault(`--${name} must be a whole number up to ${max}`);
-  }
-  return number;
-}
 
 const options = {
   data: { type: 'string' },

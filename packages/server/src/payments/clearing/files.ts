@@ -15,6 +15,7 @@ import {
 import type { Caller, FoundPage, PageRequest } from '../../http/index.ts';
 import { isoTime } from '../../platform/index.ts';
 import type { PaymentsDeps } from '../deps.ts';
+import { createSweep, type Sweep } from '../sweep.ts';
 import { clearingJob } from './settle.ts';
 import type { ClearingStore, FileRow, LineRow } from './store.ts';
 
@@ -240,22 +241,12 @@ export function createClearingFiles(deps: FilesDeps) {
 }
 
 /** Looks from time to time whether a settlement day has ended somewhere. */
-export function createClearingSweep({ makeDue }: ClearingFiles, { log }: Pick<FilesDeps, 'log'>) {
-  let timer: NodeJS.Timeout | undefined;
-  let sweeping: Promise<unknown> | undefined;
-  return {
-    start() {
-      timer = setInterval(() => {
-        sweeping ??= makeDue()
-          .catch((error: unknown) => log.warn({ err: error }, 'clearing files were not made'))
-          .finally(() => {
-            sweeping = undefined;
-          });
-      }, sweepEveryMs);
-    },
-    async stop() {
-      clearInterval(timer);
-      await sweeping;
-    },
-  };
-}
+export const createClearingSweep = (
+  { makeDue }: ClearingFiles,
+  { log }: Pick<FilesDeps, 'log'>,
+): Sweep =>
+  createSweep({
+    everyMs: sweepEveryMs,
+    look: makeDue,
+    onFault: (error) => log.warn({ err: error }, 'clearing files were not made'),
+  });

@@ -4,12 +4,11 @@ import type { LoadedTransaction } from '../model.ts';
 import { isShared, openAmount } from '../state.ts';
 import { changeOf, type Step } from '../step.ts';
 import type { TransactionKey } from '../store.ts';
+import { createSweep, type Sweep } from '../sweep.ts';
 
 const sweepEveryMs = 2000;
 /** Few at a time: nobody waits for it, and sales do not feel it. */
 const sweepMax = 50;
-
-export type Expiry = { start(): void; sweep(): Promise<number>; stop(): Promise<void> };
 
 /**
  * What lapses: a sale of which nothing was captured has expired; else the rest is given back. None
@@ -39,11 +38,8 @@ async function expire(deps: PaymentsDeps, key: TransactionKey): Promise<boolean>
 }
 
 /** @example const expiry = createExpiry(deps); expiry.start(); */
-export function createExpiry(deps: PaymentsDeps): Expiry {
-  let timer: NodeJS.Timeout | undefined;
-  let sweeping: Promise<number> | undefined;
-
-  async function sweepAll(): Promise<number> {
+export function createExpiry(deps: PaymentsDeps): Sweep {
+  async function look(): Promise<number> {
     let expired = 0;
     for (;;) {
       const keys = await deps.store.lapsedHolds(deps.clock.now(), sweepMax);
@@ -55,23 +51,6 @@ export function createExpiry(deps: PaymentsDeps): Expiry {
     }
   }
 
-  function sweep(): Promise<number> {
-    sweeping ??= sweepAll().finally(() => {
-      sweeping = undefined;
-    });
-    return sweeping;
-  }
-
-  return {
-    sweep,
-    start() {
-      timer = setInterval(() => {
-        sweep().catch((error: unknown) => deps.log.warn({ err: error }, 'holds did not lapse'));
-      }, sweepEveryMs);
-    },
-    async stop() {
-      clearInterval(timer);
-      await sweeping?.catch(() => 0);
-    },
-  };
+  const onFault = (error: unknown) => deps.log.warn({ err: error }, 'holds did not lapse');
+  return createSweep({ everyMs: sweepEveryMs, look, onFault });
 }
