@@ -16,7 +16,9 @@ const failPoints = faultSize({
   small: ['after-send'],
   full: ['after-intent', 'after-send'],
 });
-const limitMs = faultSize({ small: 240_000, full: 1_200_000 });
+const limitMs = faultSize({ small: 240_000, full: 2_400_000 });
+/** A link sends in order, and waits at each message without an answer: many kills leave many. */
+const endLimitMs = faultSize({ small: 60_000, full: 900_000 });
 const confirmWithinSeconds = 5;
 /** Told twice, answered late or never, hung up on, declined: and ordinary ones. */
 const amounts = [2222, 3333, 4444, 9091, 9093, 9094, 9051] as const;
@@ -104,7 +106,7 @@ describe('terminals whose server is killed', { concurrency: false }, () => {
         return waits ? undefined : (body as Body);
       },
       `the end of ${id}`,
-      60_000,
+      endLimitMs,
     );
 
   async function assertOnce(on: Entrance, stored: readonly OfflineSale[]): Promise<number> {

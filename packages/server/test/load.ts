@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { AcquirerHost } from '@switchyard/simulators';
 import type { Answer, Client } from './client.ts';
+import { faultSize } from './fault-size.ts';
 import { keyedSale, until } from './scene.ts';
 import type { ServerProcess } from './server-process.ts';
 
@@ -54,6 +55,8 @@ const unanswered = {
 const oneUnansweredIn = 40;
 /** A till that is told to come again later does not do so at once. */
 const busyPauseMs = 50;
+/** A link sends in order, and waits seconds at each message that the host loses: many kills leave many. */
+const endLimitMs = faultSize({ small: 40_000, full: 600_000 });
 
 /** Sells, and now and then refunds. */
 export async function till(of: Till): Promise<void> {
@@ -97,7 +100,7 @@ export async function settled(client: Client, token: string, sale: Pick<Sale, 'c
       return ['Received', 'Reversing'].includes(body.state) || pending ? undefined : body;
     },
     `the end of ${sale.clientId}`,
-    40_000,
+    endLimitMs,
   );
 }
 
