@@ -42,8 +42,9 @@ type Stored = {
 /** Key changes of one link that wait for each other; what comes beyond is refused unread. */
 const waitingMax = 4;
 
-/** The present key and the one before it. */
-const keptPerUse = 2;
+/** The present key and the one before it are used; older ones are known, so that they never come back. */
+const usedPerUse = 2;
+const knownPerUse = 64;
 
 const insertKey = `INSERT INTO acquirer_link_keys (organization_id, acquirer_link_id, usage, number,
     key_ref, check_value, key_index, configured_key_ref, created_at)
@@ -112,7 +113,7 @@ export function createLinkKeys(deps: Deps): LinkKeys {
       ...[keyRef, change.checkValue, change.keyIndex, configured, isoTime(clock.now())],
     ]);
     // Another process took the same key in at the same moment: its row counts as well as ours.
-    if (row !== undefined) await database.query(deleteOld, [...of, row.number - keptPerUse]);
+    if (row !== undefined) await database.query(deleteOld, [...of, row.number - knownPerUse]);
     await look();
   }
 
@@ -136,8 +137,16 @@ export function createLinkKeys(deps: Deps): LinkKeys {
     const master = link.settings.zoneMasterKey;
     if (master === undefined || hsm === undefined) return false;
     const { use: usage, algorithm, wrapped, checkValue } = change;
-    // A host repeats its message where our answer was lost.
-    if (received(link, usage)[0]?.checkValue === checkValue) return true;
+    const [present, ...older] = received(link, usage);
+    // A host repeats its message where our answer was lost; one of an older key is a replay by somebody else.
+    if (present?.checkValue === checkValue) return true;
+    if (older.some((each) => each.checkValue === checkValue)) {
+      log.error(
+        { link: link.name, usage, checkValue },
+        'a key that was replaced does not come back',
+      );
+      return false;
+    }
     try {
       const wrappingKeyRef = master.keyRef;
       const key = { wrappingKeyRef, wrapped, checkValue, usage, algorithm };
@@ -165,7 +174,7 @@ export function createLinkKeys(deps: Deps): LinkKeys {
         const { macKey } = link.settings;
         const fixed = macKey === undefined ? [] : [macKey.keyRef];
         const names = [...received(link, 'Mac').map(({ keyRef }) => keyRef), ...fixed];
-        return names.slice(0, keptPerUse);
+        return names.slice(0, usedPerUse);
       },
       wantsKeys: () =>
         link.settings.zoneMasterKey !== undefined &&

@@ -75,6 +75,28 @@ export function demandKeyLength(key: Uint8Array, algorithm: KeyAlgorithm): void 
   if (!fits) throw new HsmError('DataInvalid', 'no key has this length');
 }
 
+const desBytes = 8;
+/** The lowest bit of each byte is parity, and no part of the key. */
+const withoutParity = (part: Uint8Array): string =>
+  Buffer.from(part.map((byte) => byte & 0xfe)).toString('hex');
+
+/**
+ * A key of TDES with two neighbouring parts alike enciphers as single DES does, which anybody can search
+ * through (ANSI X9.24-1, ISO 11568: each part is made at random).
+ *
+ * @throws HsmError `DataInvalid` where it has no length of its algorithm, or is as weak as that
+ */
+export function demandStrongKey(key: Uint8Array, algorithm: KeyAlgorithm): void {
+  demandKeyLength(key, algorithm);
+  if (algorithm !== 'Tdes') return;
+  const parts = Array.from({ length: key.length / desBytes }, (_, at) =>
+    withoutParity(key.subarray(at * desBytes, (at + 1) * desBytes)),
+  );
+  if (parts.some((part, at) => part === parts[at + 1])) {
+    throw new HsmError('DataInvalid', 'two parts of the key are alike');
+  }
+}
+
 /** The line of a key for the file of keys. */
 export function sealedEntry(
   master: Buffer,
@@ -82,7 +104,7 @@ export function sealedEntry(
   facts: Purpose & { readonly name: string; readonly devices?: readonly string[] },
 ): KeyEntry {
   const { name, usage, algorithm, devices = [] } = facts;
-  demandKeyLength(key, algorithm);
+  demandStrongKey(key, algorithm);
   const checkValue = keyCheckValue(key, algorithm);
   const reference = sealedText(master, key, facts, name);
   return { name, usage, algorithm, checkValue, reference, devices };

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { aesCmac, retailMac, wrapKey } from '@switchyard/pin';
+import { aesCmac, keyCheckValue, retailMac, wrapKey } from '@switchyard/pin';
 import {
   aesKsn,
   blockUnder,
@@ -230,6 +230,33 @@ describe('the software HSM', () => {
     await assert.rejects(hsm.importKey({ ...request, wrapped: '0011' }), refused('DataInvalid'));
     const zone = hsm.importKey({ ...request, wrappingKeyRef: 'zpk' });
     await assert.rejects(zone, refused('KeyUsage'));
+  });
+
+  it('takes in no key of TDES that is one of DES, whatever its parity says', async () => {
+    const half = Buffer.from('0123456789ABCDEF', 'hex');
+    const otherParity = Buffer.from(half.map((byte) => byte ^ 1));
+    const other = Buffer.from('FEDCBA9876543210', 'hex');
+    const imported = (...parts: Buffer[]) => {
+      const key = Buffer.concat(parts);
+      const wrapped = hex(wrapKey(keyBytes('zmk'), key, 'Tdes'));
+      const checkValue = keyCheckValue(key, 'Tdes');
+      const purpose = { usage: 'ZonePin', algorithm: 'Tdes' } as const;
+      return hsm.importKey({ wrappingKeyRef: 'zmk', wrapped, checkValue, ...purpose });
+    };
+    for (const weak of [
+      [half, half],
+      [half, otherParity],
+      [half, half, other],
+      [other, half, half],
+    ]) {
+      await assert.rejects(imported(...weak), refused('DataInvalid'));
+    }
+    for (const strong of [
+      [half, other],
+      [half, other, half],
+    ]) {
+      assert.match((await imported(...strong)).keyRef, /^sealed:ZonePin\.Tdes\./);
+    }
   });
 });
 

@@ -25,7 +25,7 @@ import {
   demandTranslation,
   openingKeyOf,
 } from './request-rules.ts';
-import { demandKeyLength, keyOfEntry, openRef, sealedRef } from './software-keys.ts';
+import { demandStrongKey, keyOfEntry, openRef, sealedRef } from './software-keys.ts';
 import {
   HsmError,
   type HsmErrorCode,
@@ -181,7 +181,7 @@ export function createSoftwareHsm(deps: SoftwareHsmDeps): OpenableHsm {
         const wrapping = demandKey(table, wrappingKeyRef, 'KeyEncryption');
         const bytes = demandHex(wrapped, 'DataInvalid');
         const key = unwrapped(keyOf(wrapping), bytes, wrapping.algorithm);
-        demandKeyLength(key, algorithm);
+        demandStrongKey(key, algorithm);
         const own = keyCheckValue(key, algorithm);
         demandCheckValue(checkValue, own);
         const keyRef = sealedRef(masterKey, key, { usage, algorithm });

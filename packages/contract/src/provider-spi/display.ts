@@ -1,0 +1,69 @@
+/** Judges what a provider wants a terminal to show: nothing that runs, nothing that is no picture. */
+import type { QrDisplay } from './values.ts';
+
+const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+/** A code of EMVCo has 512 characters at most. */
+const codeMaxChars = 512;
+const addressMaxChars = 2000;
+/** No terminal has more; a small file may unfold into gigabytes. */
+const sideMaxPixels = 4096;
+
+const pngSignature = '\u0089PNG\r\n\u001a\n';
+const headerChunk = 'IHDR';
+const widthAt = 16;
+const heightAt = 20;
+const headerEnd = 24;
+
+const number32 = (bytes: string, at: number) =>
+  [0, 1, 2, 3].reduce((sum, each) => sum * 256 + bytes.charCodeAt(at + each), 0);
+
+function pngFault(bytes: string): string | undefined {
+  if (!bytes.startsWith(pngSignature) || bytes.slice(12, widthAt) !== headerChunk) {
+    return 'is no PNG';
+  }
+  if (bytes.length < headerEnd) return 'is no PNG';
+  const sides = [number32(bytes, widthAt), number32(bytes, heightAt)];
+  return sides.every((side) => side > 0 && side <= sideMaxPixels)
+    ? undefined
+    : `has a side of 0 or of more than ${sideMaxPixels} pixels`;
+}
+
+/** What can run, load something or unfold in a picture. */
+const active =
+  /<!|<\?(?!xml\s)|<(?:[\w-]+:)?(?:script|foreignobject|iframe|object|embed|image|use|style|link|a|animate\w*|set|handler|listener)[\s/>]|\son\w+\s*=|(?:href|src)\s*=|url\s*\(|javascript:|&#/i;
+
+function svgFault(bytes: string): string | undefined {
+  const text = bytes.replace(/^\u00ef\u00bb\u00bf/, '').trimStart();
+  if (!/^(?:<\?xml\s[^>]{0,200}\?>\s*)?<svg[\s>]/.test(text)) return 'is no SVG';
+  if (!text.trimEnd().endsWith('</svg>')) return 'is no whole SVG';
+  return active.test(text)
+    ? 'holds more than a drawing: a script, a reference or an entity'
+    : undefined;
+}
+
+const runs = new Set(['javascript:', 'data:', 'vbscript:', 'file:', 'blob:', 'about:', 'http:']);
+
+function addressFault(text: string): string | undefined {
+  if (text.length > addressMaxChars) return `is longer than ${addressMaxChars} characters`;
+  const scheme = /^([a-z][a-z0-9+.-]{0,31}:)[^\s\p{Cc}]+$/iu.exec(text)?.[1];
+  if (scheme === undefined) return 'is no address';
+  if (runs.has(scheme.toLowerCase())) return `may not begin with ${scheme.toLowerCase()}`;
+  return undefined;
+}
+
+/**
+ * What is wrong with what is to be shown; nothing where a terminal may show it.
+ *
+ * @example
+ * displayFault({ type: 'url', data: 'javascript:alert(1)' }); // may not begin with javascript:
+ */
+export function displayFault({ type, data }: QrDisplay): string | undefined {
+  if (type === 'url') return addressFault(data);
+  if (type === 'text/emvqr') {
+    if (data.length > codeMaxChars) return `is longer than ${codeMaxChars} characters`;
+    return /^\p{Cc}|\p{Cc}/u.test(data) ? 'holds control characters' : undefined;
+  }
+  if (!base64.test(data)) return 'is no base64';
+  const bytes = atob(data);
+  return type === 'image/png' ? pngFault(bytes) : svgFault(bytes);
+}

@@ -1,0 +1,268 @@
+/**
+ * What the platform asks of a provider of QR payments, and what it is answered: the provider SPI,
+ * version 1. The events that the provider sends stand in `events.ts`, the signatures in `signing.ts`.
+ */
+import { type Static, Type } from 'typebox';
+import {
+  message,
+  moment,
+  ProviderAmount,
+  ProviderFailure,
+  ProviderPayer,
+  ProviderPaymentStatus,
+  ProviderRefundStatus,
+  platformTransactionId,
+  providerId,
+  providerTransactionId,
+  QrDisplay,
+  uuid,
+} from './values.ts';
+
+const name = (description: string) => Type.String({ minLength: 1, maxLength: 200, description });
+
+/**
+ * Where a payment is made: what the platform adds to the terminal's request.
+ *
+ * @example
+ * const { merchantId, terminalId, mcc } = payment.merchant;
+ */
+export const ProviderMerchant = message(
+  {
+    merchantId: uuid('The merchant at the platform.'),
+    name: name('The merchant’s name.'),
+    externalId: Type.Optional(name('What the acquirer calls the merchant.')),
+    acquirerId: uuid('The acquirer that the merchant belongs to.'),
+    acquirerName: Type.Optional(name('The acquirer’s name.')),
+    acquirerMerchantId: Type.Optional(
+      Type.String({
+        pattern: '^[A-Za-z0-9]{1,15}$',
+        description: 'The merchant’s number at the acquirer, where there is a contract.',
+      }),
+    ),
+    storeId: uuid('The store.'),
+    storeName: name('The store’s name.'),
+    terminalId: uuid('The place of the terminal; it stays where the hardware is changed.'),
+    mcc: Type.Optional(
+      Type.String({ pattern: '^[0-9]{4}$', description: 'Merchant category code, ISO 18245.' }),
+    ),
+    country: Type.String({
+      pattern: '^[A-Z]{2}$',
+      description: 'Where the store is, ISO 3166-1.',
+      examples: ['DE'],
+    }),
+    city: Type.Optional(name('Where the store is.')),
+    timeZone: Type.Optional(
+      Type.String({ maxLength: 64, description: 'Of the store, a name of the IANA database.' }),
+    ),
+  },
+  'Where the payment is made: what the platform adds to the terminal’s request.',
+);
+export type ProviderMerchant = Static<typeof ProviderMerchant>;
+
+/**
+ * `POST /qr-payments`: a payment begins. The same `platformTransactionId` again is the same payment.
+ *
+ * @example
+ * const payment = JSON.parse(body) as CreateQrPayment;
+ */
+export const CreateQrPayment = message(
+  {
+    platformTransactionId,
+    clientTransactionId: Type.String({
+      pattern: '^[A-Za-z0-9._:-]{1,64}$',
+      description: 'The terminal’s name for the payment.',
+    }),
+    serviceId: uuid('The service of the catalogue that the payment is for.'),
+    paymentType: Type.String({
+      pattern: '^[A-Za-z][A-Za-z0-9._-]{0,63}$',
+      description: 'One of the payment types of the service.',
+      examples: ['demopay'],
+    }),
+    paymentScenario: Type.Enum(['consumerscan', 'merchantscan'], {
+      type: 'string',
+      description:
+        'Who scans: the consumer what the terminal shows, or the terminal what the consumer shows.',
+    }),
+    scannedPaymentId: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 1024,
+        description:
+          'What was scanned from the consumer; never left out with `merchantscan`. Treat it as card data: not to be logged.',
+      }),
+    ),
+    amount: ProviderAmount,
+    order: Type.Optional(
+      message(
+        {
+          orderId: Type.Optional(uuid('The order at the merchant.')),
+          orderDescription: Type.Optional(Type.String({ maxLength: 500 })),
+        },
+        'What is paid for.',
+      ),
+    ),
+    merchant: ProviderMerchant,
+    createdAt: moment('When the terminal asked.'),
+    expiresAt: moment('After this the platform takes no payment: it cancels.'),
+    eventsUrl: Type.String({
+      pattern: '^https?://',
+      maxLength: 2000,
+      description: 'Where the events of this payment go.',
+    }),
+  },
+  'A payment begins.',
+);
+export type CreateQrPayment = Static<typeof CreateQrPayment>;
+
+/**
+ * How a payment stands: the answer to `POST /qr-payments`, to `GET /qr-payments/{id}` and to a
+ * cancel.
+ *
+ * @example
+ * const answer: QrPaymentAnswer = { providerTransactionId, status: 'Pending', display, pollAfterMs: 3000 };
+ */
+export const QrPaymentAnswer = message(
+  {
+    providerTransactionId,
+    status: ProviderPaymentStatus,
+    amount: Type.Optional(ProviderAmount),
+    display: Type.Optional(QrDisplay),
+    expiresAt: Type.Optional(
+      moment('When the payment can no longer be made; not later than was asked for.'),
+    ),
+    pollAfterMs: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 3_600_000,
+        description: 'How long to wait before the state is asked for, where no event comes.',
+      }),
+    ),
+    payer: Type.Optional(ProviderPayer),
+    failure: Type.Optional(ProviderFailure),
+  },
+  'How a payment stands.',
+);
+export type QrPaymentAnswer = Static<typeof QrPaymentAnswer>;
+
+/**
+ * Why a payment is cancelled.
+ *
+ * @example
+ * const reason: CancelReason = 'Expired';
+ */
+export const CancelReason = Type.Enum(['Merchant', 'Expired', 'Unknown'], {
+  type: 'string',
+  description: 'At the till; after its time; or because its outcome is not known to the platform.',
+});
+export type CancelReason = Static<typeof CancelReason>;
+
+/**
+ * `POST /qr-payments/{id}/cancel`: the payment is not to be made.
+ *
+ * @example
+ * const message: CancelQrPayment = { platformTransactionId, reason: 'Expired', requestedAt };
+ */
+export const CancelQrPayment = message(
+  {
+    platformTransactionId,
+    providerTransactionId: Type.Optional(providerTransactionId),
+    reason: CancelReason,
+    requestedAt: moment('When the cancel was asked for.'),
+  },
+  'The payment is not to be made.',
+);
+export type CancelQrPayment = Static<typeof CancelQrPayment>;
+
+/**
+ * The answer to a cancel. `Cancelled` is final, also for a payment that never came: it is kept, so
+ * that a request that comes late makes nothing to pay. `Completed` says that it was too late, and
+ * the platform refunds.
+ *
+ * @example
+ * const answer: CancelAnswer = { status: 'Cancelled' };
+ */
+export const CancelAnswer = message(
+  {
+    providerTransactionId: Type.Optional(providerTransactionId),
+    status: ProviderPaymentStatus,
+    failure: Type.Optional(ProviderFailure),
+  },
+  'How the payment stands after the cancel.',
+);
+export type CancelAnswer = Static<typeof CancelAnswer>;
+
+const refundId = uuid('The refund at the platform. It names this refund for ever.');
+
+/**
+ * `POST /qr-payments/{id}/refunds`: gives paid money back, all of it or a part.
+ *
+ * @example
+ * const message: RefundQrPayment = { refundId, platformTransactionId, amount: { amount: 400, currency: 'EUR' }, requestedAt };
+ */
+export const RefundQrPayment = message(
+  {
+    refundId,
+    platformTransactionId,
+    providerTransactionId: Type.Optional(providerTransactionId),
+    amount: ProviderAmount,
+    reason: Type.Optional(
+      Type.Enum(['Merchant', 'CompletedAfterCancel'], {
+        type: 'string',
+        description: 'At the till, or because it was paid after it was cancelled.',
+      }),
+    ),
+    requestedAt: moment('When the refund was asked for.'),
+  },
+  'Gives paid money back, all of it or a part.',
+);
+export type RefundQrPayment = Static<typeof RefundQrPayment>;
+
+/**
+ * How a refund stands. What is `Pending` ends with an event, or is asked for again.
+ *
+ * @example
+ * const answer: RefundAnswer = { refundId, status: 'Completed' };
+ */
+export const RefundAnswer = message(
+  {
+    refundId,
+    providerRefundId: Type.Optional(providerId('The refund at the provider.')),
+    status: ProviderRefundStatus,
+    amount: Type.Optional(ProviderAmount),
+    failure: Type.Optional(ProviderFailure),
+  },
+  'How a refund stands.',
+);
+export type RefundAnswer = Static<typeof RefundAnswer>;
+
+/**
+ * The answer to `GET /health`. A provider that is `Down` is asked for no payments.
+ *
+ * @example
+ * const answer: HealthAnswer = { status: 'Up' };
+ */
+export const HealthAnswer = message(
+  {
+    status: Type.Enum(['Up', 'Down'], { type: 'string', description: '`Down`: no payments now.' }),
+  },
+  'Whether payments are taken.',
+);
+export type HealthAnswer = Static<typeof HealthAnswer>;
+
+/**
+ * What an answer with a status of 400 and above says (RFC 9457). With 409 to a cancel,
+ * `paymentStatus` tells how the payment stands.
+ *
+ * @example
+ * const problem: ProviderProblem = { code: 'already_final', title: 'It is paid.', paymentStatus: 'Completed' };
+ */
+export const ProviderProblem = message(
+  {
+    title: Type.Optional(Type.String({ maxLength: 200 })),
+    detail: Type.Optional(Type.String({ maxLength: 500 })),
+    code: Type.Optional(Type.String({ pattern: '^[a-z][a-z0-9_]{0,63}$' })),
+    paymentStatus: Type.Optional(ProviderPaymentStatus),
+  },
+  'Why a call was refused (RFC 9457).',
+);
+export type ProviderProblem = Static<typeof ProviderProblem>;

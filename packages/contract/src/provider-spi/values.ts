@@ -1,0 +1,192 @@
+/** What the messages of the provider SPI are made of: identifiers, money, states, pictures. */
+import { amountMax, amountMin } from '@switchyard/money';
+import { type Static, type TProperties, Type } from 'typebox';
+
+/** A message: what else stands in it is taken and never acted upon. */
+export const message = <Members extends TProperties>(members: Members, description: string) =>
+  Type.Object(members, { description });
+
+/** A UUID that the platform or the provider has made. */
+export const uuid = (description: string) =>
+  Type.String({
+    format: 'uuid',
+    description,
+    examples: ['0198c0de-0000-7000-8000-000000000001'],
+  });
+
+/** A moment, RFC 3339. */
+export const moment = (description: string) =>
+  Type.String({
+    format: 'date-time',
+    maxLength: 40,
+    description,
+    examples: ['2026-03-01T12:30:00.000Z'],
+  });
+
+/**
+ * The most characters of an identifier that a provider makes.
+ *
+ * @example
+ * const fits = providerTransactionId.length <= providerIdMaxChars;
+ */
+export const providerIdMaxChars = 128;
+
+/** What the provider calls something: no secret, and nothing that has to be escaped anywhere. */
+export const providerId = (description: string) =>
+  Type.String({
+    pattern: `^[A-Za-z0-9][A-Za-z0-9._~:-]{0,${providerIdMaxChars - 1}}$`,
+    maxLength: providerIdMaxChars,
+    description,
+    examples: ['P-20260301-000017'],
+  });
+
+/**
+ * An amount of money in the provider SPI.
+ *
+ * @example
+ * const amount: ProviderAmount = { amount: 1050, currency: 'EUR' };
+ */
+export const ProviderAmount = message(
+  {
+    amount: Type.Integer({
+      minimum: amountMin,
+      maximum: amountMax,
+      description: 'Minor units of the currency: 1050 EUR is 10.50 euro.',
+      examples: [1050],
+    }),
+    currency: Type.String({
+      pattern: '^[A-Z]{3}$',
+      description: 'ISO 4217, alphabetic.',
+      examples: ['EUR'],
+    }),
+  },
+  'An amount of money.',
+);
+export type ProviderAmount = Static<typeof ProviderAmount>;
+
+/**
+ * How a payment stands at its provider. `Created`: the provider works on it and shows nothing yet.
+ * `Pending`: it waits for the consumer. `Authorized`: promised, and not paid yet. `Completed`: paid.
+ *
+ * @example
+ * const isPaid = answer.status === 'Completed';
+ */
+export const ProviderPaymentStatus = Type.Enum(
+  [
+    'Created',
+    'Pending',
+    'Scanned',
+    'Authorized',
+    'Completed',
+    'Declined',
+    'Cancelled',
+    'Expired',
+    'Failed',
+    'PartiallyRefunded',
+    'Refunded',
+  ],
+  {
+    type: 'string',
+    description:
+      '`Created`: being worked on, nothing to show yet. `Pending`: waits for the consumer. `Authorized`: promised. `Completed`: paid. `Declined`, `Cancelled`, `Expired` and `Failed`: over, and no money has moved or will.',
+    examples: ['Pending'],
+  },
+);
+export type ProviderPaymentStatus = Static<typeof ProviderPaymentStatus>;
+
+/**
+ * How a refund stands at its provider.
+ *
+ * @example
+ * const status: ProviderRefundStatus = 'Completed';
+ */
+export const ProviderRefundStatus = Type.Enum(['Pending', 'Completed', 'Declined'], {
+  type: 'string',
+  description: '`Completed`: the consumer has the money back, or will without fail.',
+  examples: ['Completed'],
+});
+export type ProviderRefundStatus = Static<typeof ProviderRefundStatus>;
+
+/**
+ * The most characters of what is shown.
+ *
+ * @example
+ * const fits = display.data.length <= qrDisplayMaxChars;
+ */
+export const qrDisplayMaxChars = 49_152;
+
+/**
+ * What the terminal shows: a picture, or the text of a code that the terminal draws itself.
+ *
+ * @example
+ * const display: QrDisplay = { type: 'text/emvqr', data: '000201…6304A13A' };
+ */
+export const QrDisplay = message(
+  {
+    type: Type.Enum(['image/png', 'image/svg+xml', 'text/emvqr', 'url'], {
+      type: 'string',
+      description:
+        'A picture; the text of an EMV merchant-presented code; or an address that the consumer opens.',
+      examples: ['text/emvqr'],
+    }),
+    data: Type.String({
+      minLength: 1,
+      maxLength: qrDisplayMaxChars,
+      description: 'The file of a picture in base64; anything else as it is.',
+      examples: ['00020101021229300012D156000000000510A93FO3230Q3128…6304A13A'],
+    }),
+  },
+  'What the terminal shows.',
+);
+export type QrDisplay = Static<typeof QrDisplay>;
+
+/**
+ * Why something was not done.
+ *
+ * @example
+ * const failure: ProviderFailure = { code: 'insufficient_funds', text: 'Not enough money.' };
+ */
+export const ProviderFailure = message(
+  {
+    code: Type.String({
+      pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$',
+      maxLength: 64,
+      description: 'A word for machines; the provider’s own list.',
+      examples: ['insufficient_funds'],
+    }),
+    text: Type.Optional(
+      Type.String({ maxLength: 500, description: 'A sentence for people and logs.' }),
+    ),
+  },
+  'Why something was not done.',
+);
+export type ProviderFailure = Static<typeof ProviderFailure>;
+
+/**
+ * Who pays, as far as a receipt may tell.
+ *
+ * @example
+ * const payer: ProviderPayer = { maskedId: 'a***@example.com' };
+ */
+export const ProviderPayer = message(
+  {
+    maskedId: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 64,
+        description: 'Masked by the provider; never a whole account or card number.',
+        examples: ['a***@example.com'],
+      }),
+    ),
+  },
+  'Who pays, as far as a receipt may tell.',
+);
+export type ProviderPayer = Static<typeof ProviderPayer>;
+
+/** The payment at the platform: what both sides know it by, whatever was lost on the way. */
+export const platformTransactionId = uuid(
+  'The payment at the platform. It names this payment for ever, on both sides.',
+);
+
+/** The payment at the provider. */
+export const providerTransactionId = providerId('The payment at the provider.');
