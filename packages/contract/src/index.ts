@@ -6,6 +6,20 @@ export * from './audit-chain.ts';
 export * from './audit-verifier.ts';
 export * from './errors.ts';
 export * from './permissions.ts';
+export * from './provider-spi/display.ts';
+export * from './provider-spi/events.ts';
+export * from './provider-spi/messages.ts';
+export * from './provider-spi/signing.ts';
+export {
+  ProviderAmount,
+  ProviderFailure,
+  ProviderPayer,
+  ProviderPaymentStatus,
+  ProviderRefundStatus,
+  providerIdMaxChars,
+  QrDisplay,
+  qrDisplayMaxChars,
+} from './provider-spi/values.ts';
 export * from './refusal.ts';
 export * from './response-codes.ts';
 export * from './schemas/acquirer-contracts.ts';
