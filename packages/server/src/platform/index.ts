@@ -53,8 +53,10 @@ export {
   type OutboxSubscriber,
 } from './outbox.ts';
 export {
+  type CallFault,
   type CallResult,
   createOutgoingCalls,
+  type OutgoingCall,
   type OutgoingCalls,
 } from './outgoing-calls.ts';
 export { explainPortInUse } from './port-in-use.ts';

@@ -1,27 +1,59 @@
 // Calls servers of others: to public addresses alone, without redirects, within time and size.
-import { lookup as systemLookup } from 'node:dns/promises';
-import { type IncomingMessage, request as plainRequest, type RequestOptions } from 'node:http';
-import { request as tlsRequest } from 'node:https';
+import { Agent as PlainAgent, request as plainRequest } from 'node:http';
+import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
 import type { LookupFunction } from 'node:net';
+import { type Address, type AddressLookup, createAddressLookup } from './address-lookup.ts';
 import { isLoopbackHost } from './loopback.ts';
+import {
+  type AnswerLimits,
+  addressRefusedCode,
+  type CallResult,
+  exchange,
+  wasStale,
+} from './outgoing-request.ts';
 import { isPublicAddress } from './private-addresses.ts';
+
+export type { CallFault, CallResult } from './outgoing-request.ts';
 
 const defaultTimeoutMs = 15_000;
 const defaultAnswerLimitBytes = 65_536;
+/** Below the five seconds after which many servers hang up: the first to hang up is never wrong. */
+const idleMs = 4_000;
+const connectionsPerServer = 256;
+const freeConnectionsPerServer = 16;
+/** A server that moves is followed after so long, and no call is longer. */
+const generationMs = 300_000;
 
-type Address = { readonly address: string; readonly family: number };
-
-export type CallFault = 'address_refused' | 'unreachable' | 'timed_out' | 'answer_too_large';
-
-export type CallResult =
-  | { readonly status: number; readonly body: string; readonly fault?: undefined }
-  | { readonly fault: CallFault };
+export type OutgoingCall = {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly headers: Readonly<Record<string, string>>;
+  /** JSON. */
+  readonly body?: string;
+  readonly timeoutMs?: number;
+  readonly answerLimitBytes?: number;
+  /** The first bytes of a longer answer will do, in place of a fault. */
+  readonly keepsStart?: true;
+  /**
+   * The other side knows a repetition by what stands in it: sent again where a connection that was
+   * kept turns out to be closed. A GET always is.
+   */
+  readonly isRepeatable?: true;
+  /** An abort ends the call as its time does. */
+  readonly signal?: AbortSignal;
+};
 
 export type OutgoingCalls = {
-  /** JSON; never throws for what the other side does or fails to do. */
-  post(url: string, call: { headers: Record<string, string>; body: string }): Promise<CallResult>;
+  /** Never throws for what the other side does or fails to do. Connections are kept for the next one. */
+  call(url: string, call: OutgoingCall): Promise<CallResult>;
+  /** A message with an identifier by which a repetition is known. */
+  post(
+    url: string,
+    call: { headers: Readonly<Record<string, string>>; body: string },
+  ): Promise<CallResult>;
   /** What is wrong with the text of an address, before anybody is asked; nothing where it will do. */
   faultOf(url: string): string | undefined;
+  /** Lets go of the connections that are kept. */
+  close(): void;
 };
 
 export type OutgoingCallsDeps = {
@@ -29,8 +61,12 @@ export type OutgoingCallsDeps = {
   readonly allowsLoopback: boolean;
   readonly timeoutMs?: number;
   readonly answerLimitBytes?: number;
-  readonly lookup?: (host: string) => Promise<readonly Address[]>;
+  readonly lookup?: AddressLookup;
+  /** Certificates of authorities in place of the well-known ones, PEM. */
+  readonly authorities?: string;
 };
+
+type Agents = { readonly plain: PlainAgent; readonly tls: TlsAgent; readonly madeAt: number };
 
 function parsed(text: string): URL | undefined {
   return URL.canParse(text) ? new URL(text) : undefined;
@@ -39,101 +75,138 @@ function parsed(text: string): URL | undefined {
 /** `[::1]` is `::1` to everybody but addresses. */
 const hostOf = (url: URL) => url.hostname.replace(/^\[|\]$/g, '');
 
-/** The name is asked for once, and what was checked is what is connected to. */
-function pinned(addresses: readonly Address[]): LookupFunction {
-  return (_host, options, done) => {
-    const [first] = addresses;
-    if (options.all === true) done(null, [...addresses]);
-    else done(null, first?.address ?? '', first?.family);
+const addressRefused = () =>
+  Object.assign(new Error('leads to an address that is not public'), { code: addressRefusedCode });
+
+/**
+ * Asked at every connect, and what was checked is what is connected to: a name that leads to a
+ * public address now and into our own house a moment later gets nowhere.
+ */
+function checkedLookup(
+  lookup: AddressLookup,
+  isAllowed: (address: Address) => boolean,
+): LookupFunction {
+  return (host, options, done) => {
+    lookup(host).then(
+      (addresses) => {
+        const [first] = addresses;
+        if (first === undefined || !addresses.every(isAllowed)) done(addressRefused(), '');
+        else if (options.all === true) done(null, [...addresses]);
+        else done(null, first.address, first.family);
+      },
+      (error: NodeJS.ErrnoException) => done(error, ''),
+    );
   };
 }
 
-async function bodyOf(answer: IncomingMessage, limitBytes: number): Promise<string | undefined> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of answer as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length > limitBytes) return undefined;
-    chunks.push(chunk);
+function faultOfAddress(text: string, allowsLoopback: boolean): string | undefined {
+  const url = parsed(text);
+  if (url === undefined) return 'is no address';
+  if (url.username !== '' || url.password !== '') return 'must hold no user name and no password';
+  if (url.hash !== '') return 'must hold no fragment';
+  const host = hostOf(url);
+  const isHere = allowsLoopback && isLoopbackHost(host);
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isHere)) return 'must be https';
+  const isLiteral = /^[\d.]+$|:/.test(host);
+  if (!isHere && (isLoopbackHost(host) || (isLiteral && !isPublicAddress(host)))) {
+    return 'must lead to a public address';
   }
-  return Buffer.concat(chunks).toString('utf8');
+  return undefined;
+}
+
+function headersOf({ headers, body }: OutgoingCall): Record<string, string> {
+  const described = {
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(body ?? '')),
+  };
+  return { accept: 'application/json', ...(body === undefined ? {} : described), ...headers };
+}
+
+/** A new generation of connections now and then; the one before it has ended its calls by the next. */
+function createGenerations(options: {
+  readonly lookup: LookupFunction;
+  readonly ca: string | undefined;
+}) {
+  const { lookup, ca } = options;
+  let agents: Agents | undefined;
+  let before: Agents | undefined;
+
+  function make(madeAt: number): Agents {
+    const pool = {
+      ...{ lookup, keepAlive: true, timeout: idleMs },
+      ...{ maxSockets: connectionsPerServer, maxFreeSockets: freeConnectionsPerServer },
+    };
+    const tls = new TlsAgent({
+      ...pool,
+      minVersion: 'TLSv1.2',
+      ...(ca === undefined ? {} : { ca }),
+    });
+    return { plain: new PlainAgent(pool), tls, madeAt };
+  }
+
+  function destroy(these: Agents | undefined): void {
+    these?.plain.destroy();
+    these?.tls.destroy();
+  }
+
+  return {
+    now(): Agents {
+      const at = performance.now();
+      if (agents !== undefined && at - agents.madeAt < generationMs) return agents;
+      destroy(before);
+      before = agents;
+      agents = make(at);
+      return agents;
+    },
+    close(): void {
+      destroy(before);
+      destroy(agents);
+    },
+  };
 }
 
 /** @example const calls = createOutgoingCalls({ allowsLoopback: false }); */
 export function createOutgoingCalls(deps: OutgoingCallsDeps): OutgoingCalls {
-  const { allowsLoopback, timeoutMs = defaultTimeoutMs } = deps;
-  const { answerLimitBytes = defaultAnswerLimitBytes } = deps;
-  const lookup = deps.lookup ?? ((host) => systemLookup(host, { all: true }));
-
+  const { allowsLoopback } = deps;
   const isAllowed = ({ address }: Address) =>
     isPublicAddress(address) || (allowsLoopback && isLoopbackHost(address));
+  const lookup = checkedLookup(deps.lookup ?? createAddressLookup(), isAllowed);
+  const ca = deps.authorities;
+  const generations = createGenerations({ lookup, ca });
 
-  function faultOf(text: string): string | undefined {
-    const url = parsed(text);
-    if (url === undefined) return 'is no address';
-    if (url.username !== '' || url.password !== '') return 'must hold no user name and no password';
-    if (url.hash !== '') return 'must hold no fragment';
-    const isHere = allowsLoopback && isLoopbackHost(hostOf(url));
-    if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isHere)) return 'must be https';
-    const host = hostOf(url);
-    const isLiteral = /^[\d.]+$|:/.test(host);
-    if (!isHere && (isLoopbackHost(host) || (isLiteral && !isPublicAddress(host)))) {
-      return 'must lead to a public address';
-    }
-    return undefined;
+  function attempt(url: URL, given: OutgoingCall, limits: AnswerLimits, isAlone = false) {
+    const { plain, tls } = generations.now();
+    const isTls = url.protocol === 'https:';
+    const options = { method: given.method, headers: headersOf(given) };
+    const alone = { agent: false, lookup, ...(ca === undefined ? {} : { ca }) } as const;
+    const through = isAlone ? alone : { agent: isTls ? tls : plain };
+    const request = (isTls ? tlsRequest : plainRequest)(url, { ...options, ...through });
+    return exchange(request, given.body, limits);
   }
 
-  async function exchange(
-    url: URL,
-    addresses: readonly Address[],
-    call: { headers: Record<string, string>; body: string },
-    signal: AbortSignal,
-  ): Promise<CallResult> {
-    const options: RequestOptions = {
-      method: 'POST',
-      agent: false,
-      signal,
-      lookup: pinned(addresses),
-      headers: {
-        'content-type': 'application/json',
-        'content-length': String(Buffer.byteLength(call.body)),
-        accept: 'application/json',
-        ...call.headers,
-      },
+  async function call(text: string, given: OutgoingCall): Promise<CallResult> {
+    const url = parsed(text);
+    if (url === undefined || faultOfAddress(text, allowsLoopback) !== undefined) {
+      return { fault: 'address_refused', ms: 0, isSent: false };
+    }
+    const limits = {
+      timeoutMs: given.timeoutMs ?? deps.timeoutMs ?? defaultTimeoutMs,
+      answerLimitBytes: given.answerLimitBytes ?? deps.answerLimitBytes ?? defaultAnswerLimitBytes,
+      keepsStart: given.keepsStart === true,
+      ...(given.signal === undefined ? {} : { signal: given.signal }),
     };
-    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-      const send = url.protocol === 'https:' ? tlsRequest : plainRequest;
-      const request = send(url, options, resolve);
-      request.on('error', reject);
-      request.end(call.body);
-    });
-    const body = await bodyOf(answer, answerLimitBytes);
-    answer.destroy();
-    if (body === undefined) return { fault: 'answer_too_large' };
-    return { status: answer.statusCode ?? 0, body };
+    const first = await attempt(url, given, limits);
+    if (first !== wasStale) return first;
+    const lost = { fault: 'unreachable', ms: 0, isSent: true } as const;
+    if (given.method !== 'GET' && given.isRepeatable !== true) return lost;
+    const second = await attempt(url, given, limits, true);
+    return second === wasStale ? lost : second;
   }
 
   return {
-    faultOf,
-    async post(text, call) {
-      const url = parsed(text);
-      if (url === undefined || faultOf(text) !== undefined) return { fault: 'address_refused' };
-      const signal = AbortSignal.timeout(timeoutMs);
-      const late = new Promise<undefined>((resolve) => {
-        signal.addEventListener('abort', () => resolve(undefined), { once: true });
-      });
-      try {
-        // A name server that hangs must not hang us: its answer then comes too late.
-        const addresses = await Promise.race([lookup(hostOf(url)), late]);
-        if (addresses === undefined) return { fault: 'timed_out' };
-        if (addresses.length === 0 || !addresses.every(isAllowed)) {
-          return { fault: 'address_refused' };
-        }
-        return await exchange(url, addresses, call, signal);
-      } catch {
-        // Whatever it was, it was theirs: a refused connection, a bad certificate, half an answer.
-        return { fault: signal.aborted ? 'timed_out' : 'unreachable' };
-      }
-    },
+    call,
+    post: (url, message) => call(url, { method: 'POST', isRepeatable: true, ...message }),
+    faultOf: (text) => faultOfAddress(text, allowsLoopback),
+    close: generations.close,
   };
 }
