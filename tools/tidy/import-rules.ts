@@ -34,6 +34,7 @@ export const roomTable: Record<string, string[]> = {
   acquiring: ['vault'],
   payments: ['provisioning', 'acquiring', 'vault', 'audit'],
   demo: ['identity', 'provisioning', 'acquiring', 'catalog', 'vault'],
+  webhooks: ['audit'],
 };
 
 const groundTable: Record<string, string[]> = { platform: [], http: ['platform'] };

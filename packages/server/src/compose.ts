@@ -15,6 +15,7 @@ import {
 } from './identity/index.ts';
 import { registerOnboarding } from './onboarding/index.ts';
 import {
+import { transactionEvents } from './payments/index.ts';
   type Clock,
   createJobs,
   createMail,
@@ -35,6 +36,7 @@ import { createProvisioning, type Provisioning, type UserDomains } from './provi
 import { registerReferenceRoutes } from './reference/index.ts';
 import { registerUsers } from './users/index.ts';
 
+import { createWebhooks } from './webhooks/index.ts';
 type DeviceLookups = Pick<IdentityDeps, 'findDevice' | 'findHardware' | 'nameMerchant'>;
 
 export const migrationsDirectory = fileURLToPath(new URL('../migrations', import.meta.url));
@@ -217,6 +219,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
     settings,
     log,
     ids,
+  createWebhooks({ outbox, log, metrics, sources: transactionEvents });
     metrics,
     verifyToken: identity.verifyToken,
     findOrganization: provisioning.findOrganization,

@@ -46,6 +46,8 @@ import { createTerminalClock } from './terminal-clock.ts';
 import { unfinishedLinks } from './unfinished.ts';
 
 export type Payments = {
+export { transactionEvents } from './events.ts';
+
   register(app: FastifyInstance): void;
   /** Begins to end what crashed processes left, and what is due. */
   start(): void;

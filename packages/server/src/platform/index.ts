@@ -17,6 +17,7 @@ export {
   type EmbeddedPostgresOptions,
   startEmbeddedPostgres,
 } from './embedded-postgres.ts';
+export type { EventFacts, EventSource } from './event-source.ts';
 export { createFailPoints, type FailPointName, type FailPoints } from './fail-points.ts';
 export { createGroupCommit, type GroupCommit, type GroupCommitOptions } from './group-commit.ts';
 export { type Ids, jittered, systemIds } from './ids.ts';
@@ -46,6 +47,7 @@ export {
 } from './monitoring.ts';
 export { nearestName } from './nearest-name.ts';
 export {
+  type AfterCommit,
   createOutbox,
   type Outbox,
   type OutboxDeps,

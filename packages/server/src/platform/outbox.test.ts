@@ -54,6 +54,7 @@ describe('outbox', () => {
         }
         const ids = rows.map((row) => row.organizationId + row.outboxId);
         assert.deepEqual(ids, ids.toSorted());
+        return undefined;
       });
       outbox.start();
     }
@@ -81,6 +82,7 @@ describe('outbox', () => {
         refused += 1;
         throw new Error('cannot take it');
       }
+      return undefined;
     });
     outbox.start();
     await eventually('the others are gone', async () => {

@@ -1,5 +1,5 @@
 // Tells other parts what was committed: rows written with the change, handed on, then deleted.
-import { CompiledQuery } from 'kysely';
+import { CompiledQuery, type Kysely } from 'kysely';
 import { type Clock, systemClock } from './clock.ts';
 import type { Database } from './database.ts';
 import type { Log } from './log.ts';
@@ -36,9 +36,15 @@ export type OutboxRow = {
 /**
  * Runs inside the transaction that deletes the rows, so it only writes to the database, such as jobs that
  * call the world outside; a rejection brings the rows again. They come by tenant and time within a batch;
- * across batches and processes only `sequence` tells the order of one subject.
+ * across batches and processes only `sequence` tells the order of one subject. What it resolves with is
+ * called once the transaction has committed, and may be forgotten by a crash: only hints belong there.
  */
-export type OutboxSubscriber = (rows: readonly OutboxRow[]) => Promise<void>;
+export type OutboxSubscriber = (
+  rows: readonly OutboxRow[],
+  trx: Kysely<unknown>,
+) => Promise<AfterCommit | undefined>;
+
+export type AfterCommit = () => void;
 
 export type Outbox = {
   /** Before `start`. */
@@ -79,18 +85,23 @@ export function createOutbox(deps: OutboxDeps): Outbox {
   async function turn(): Promise<boolean> {
     const asked = size;
     let rows: OutboxRow[] = [];
+    let hints: (AfterCommit | undefined)[] = [];
     try {
       await database.transaction(async (trx) => {
+        hints = [];
         const values = [place.organizationId, place.outboxId, asked];
         const claimed = await trx.executeQuery<OutboxRow>(CompiledQuery.raw(claimText, values));
         rows = claimed.rows.toSorted(byPlace);
-        for (const subscriber of rows.length > 0 ? subscribers : []) await subscriber(rows);
+        for (const subscriber of rows.length > 0 ? subscribers : []) {
+          hints.push(await subscriber(rows, trx));
+        }
       });
     } catch (error) {
       size = 1;
       if (asked === 1) place = rows[0] ?? place;
       throw error;
     }
+    for (const hint of hints) hint?.();
     measure(rows);
     if (rows.length === asked) {
       place = rows.at(-1) ?? place;

@@ -1,0 +1,227 @@
+// Publishing over a real database: each event once, in the order of positions, its bytes frozen.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { describe, test } from 'node:test';
+import { sql } from 'kysely';
+import { migrations, testSchemaUrl } from '../../../test/database.ts';
+import { eventually } from '../../../test/eventually.ts';
+import {
+  createLog,
+  createMetrics,
+  createOutbox,
+  type EventSource,
+  migrate,
+  openDatabase,
+  systemClock,
+  systemIds,
+} from '../../platform/index.ts';
+import { bodyBytesMax } from './body.ts';
+import { createPublisher } from './publish.ts';
+import type { FeedEvent } from './types.ts';
+
+const log = createLog({ logLevel: 'silent', instanceName: 'test' });
+
+/** A schema of its own: other outboxes would hand on these rows as well. */
+async function setUp(source: Partial<EventSource> = {}) {
+  const database = openDatabase({ url: await testSchemaUrl(), log });
+  await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
+  const planned: FeedEvent[] = [];
+  const told: string[] = [];
+  const facts: EventSource = {
+    prefix: 'thing.',
+    read: async (rows) =>
+      new Map(rows.map((row) => [row.outboxId, { merchantId: null, data: { thing: row.kind } }])),
+    ...source,
+  };
+  const open = () => {
+    const outbox = createOutbox({ database, log, metrics: createMetrics(), pollMs: 10 });
+    const publish = createPublisher({
+      sources: [facts],
+      log,
+      metrics: createMetrics(),
+      tell: (organizations) => void told.push(...organizations),
+      deliveries: {
+        plan: async (events) => void planned.push(...events),
+        poke: () => {},
+      },
+    });
+    outbox.subscribe(publish);
+    return outbox;
+  };
+  return {
+    ...{ database, open, planned, told },
+    insert: (organizationId: string, count: number, kind = 'thing.made') =>
+      database.query(
+        `INSERT INTO outbox (organization_id, outbox_id, kind, subject_id, sequence, created_at)
+         SELECT $1, gen_random_uuid(), $3, $1, i, now() FROM generate_series(1, $2) AS i`,
+        [organizationId, count, kind],
+      ),
+    async left() {
+      const [row] = await database.query<{ n: number }>('SELECT count(*)::int AS n FROM outbox');
+      return row?.n;
+    },
+    events: (organizationId: string) =>
+      database.query<{ position: number; type: string; body: string; event_id: string }>(
+        'SELECT * FROM feed_events WHERE organization_id = $1 ORDER BY position',
+        [organizationId],
+      ),
+  };
+}
+
+describe('publishing', () => {
+  test('numbers the events of each organisation from 1 without gaps, over parallel processes', async () => {
+    const { database, open, insert, left, events, told } = await setUp();
+    const tenants = [randomUUID(), randomUUID(), randomUUID()];
+    await Promise.all(tenants.map((tenant) => insert(tenant, 700)));
+    const outboxes = [open(), open(), open()];
+    for (const outbox of outboxes) outbox.start();
+    const seen = new Map<string, number>();
+    let missed = 0;
+    await eventually('all are published', async () => {
+      for (const tenant of tenants) {
+        // What a reader by position sees now must be all there ever is below the last one.
+        const found = await events(tenant);
+        const last = found.at(-1)?.position ?? 0;
+        if (found.length !== last) missed += 1;
+        seen.set(tenant, last);
+      }
+      return (await left()) === 0 && [...seen.values()].every((last) => last === 700);
+    });
+    await Promise.all(outboxes.map((outbox) => outbox.stop()));
+    assert.equal(missed, 0);
+    for (const tenant of tenants) {
+      const found = await events(tenant);
+      assert.equal(new Set(found.map((event) => event.event_id)).size, 700);
+      assert.ok(told.includes(tenant));
+    }
+    await database.close();
+  });
+
+  test('an organisation that is held by another process waits, and gives no position twice', async () => {
+    const { database, open, insert, left, events } = await setUp();
+    const tenant = randomUUID();
+    await insert(tenant, 3);
+    const outbox = open();
+    await database
+      .transaction(async (trx) => {
+        await sql`INSERT INTO feed_heads VALUES (${tenant}, 5)`.execute(trx);
+        outbox.start();
+        await eventually('the outbox waits for the head', async () => {
+          const [row] = await database.query<{ n: number }>(
+            `SELECT count(*)::int AS n FROM pg_stat_activity
+             WHERE wait_event_type = 'Lock' AND query LIKE '%INTO feed_heads%'`,
+          );
+          return (row?.n ?? 0) > 0;
+        });
+        throw new Error('rolled back');
+      })
+      .catch(() => {});
+    await eventually('published', async () => (await left()) === 0);
+    await outbox.stop();
+    assert.deepEqual(
+      (await events(tenant)).map(({ position }) => position),
+      [1, 2, 3],
+    );
+    await database.close();
+  });
+
+  test('the body is in the form of Standard Webhooks, and is what deliveries are planned with', async () => {
+    const { database, open, insert, left, events, planned } = await setUp();
+    const tenant = randomUUID();
+    await insert(tenant, 1);
+    const outbox = open();
+    outbox.start();
+    await eventually('published', async () => (await left()) === 0);
+    await outbox.stop();
+    const [event] = await events(tenant);
+    const body = JSON.parse(event?.body ?? '');
+    assert.deepEqual(Object.keys(body), ['type', 'timestamp', 'data']);
+    assert.equal(body.type, 'thing.made');
+    assert.match(body.timestamp, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    assert.deepEqual(body.data, { organizationId: tenant, thing: 'thing.made', sequence: 1 });
+    assert.equal(planned[0]?.body, event?.body);
+    assert.equal(planned[0]?.position, 1);
+    await database.close();
+  });
+
+  test('facts beyond what a receiver must take leave the identifiers alone', async () => {
+    const { database, open, insert, left, events } = await setUp({
+      read: async (rows) =>
+        new Map(
+          rows.map((row) => [
+            row.outboxId,
+            { merchantId: null, data: { text: 'ü'.repeat(bodyBytesMax) } },
+          ]),
+        ),
+    });
+    const tenant = randomUUID();
+    await insert(tenant, 1);
+    const outbox = open();
+    outbox.start();
+    await eventually('published', async () => (await left()) === 0);
+    await outbox.stop();
+    const [event] = await events(tenant);
+    assert.ok(Buffer.byteLength(event?.body ?? '') < bodyBytesMax);
+    assert.deepEqual(JSON.parse(event?.body ?? '').data, {
+      organizationId: tenant,
+      subjectId: tenant,
+      sequence: 1,
+      abridged: true,
+    });
+    await database.close();
+  });
+
+  test('a row that no source speaks for, or whose subject is gone, holds up nobody', async () => {
+    const { database, open, insert, left, events } = await setUp({
+      read: async (rows) =>
+        new Map(
+          rows
+            .filter(({ sequence }) => sequence !== 2)
+            .map((row) => [row.outboxId, { merchantId: null, data: {} }]),
+        ),
+    });
+    const tenant = randomUUID();
+    await insert(tenant, 3);
+    await insert(tenant, 2, 'nobody.knows');
+    const outbox = open();
+    outbox.start();
+    await eventually('the outbox is empty', async () => (await left()) === 0);
+    await outbox.stop();
+    const found = await events(tenant);
+    assert.deepEqual(
+      found.map(({ position, type }) => [position, type]),
+      [
+        [1, 'thing.made'],
+        [2, 'thing.made'],
+      ],
+    );
+    await database.close();
+  });
+
+  test('a fault within the commit leaves neither a position nor an event behind', async () => {
+    let faults = 2;
+    const { database, open, insert, left, events } = await setUp({
+      read: async (rows) => {
+        if (faults > 0) {
+          faults -= 1;
+          throw new Error('the source is away');
+        }
+        return new Map(rows.map((row) => [row.outboxId, { merchantId: null, data: {} }]));
+      },
+    });
+    const tenant = randomUUID();
+    await insert(tenant, 20);
+    const outbox = open();
+    outbox.start();
+    await eventually('published', async () => {
+      outbox.poke();
+      return (await left()) === 0;
+    });
+    await outbox.stop();
+    assert.deepEqual(
+      (await events(tenant)).map(({ position }) => position),
+      Array.from({ length: 20 }, (_, index) => index + 1),
+    );
+    await database.close();
+  });
+});

@@ -1,0 +1,100 @@
+// Publishes what the outbox hands on: reads the facts, numbers the events, and stores each body once.
+import type { Kysely } from 'kysely';
+import type {
+  EventFacts,
+  EventSource,
+  Log,
+  Metrics,
+  OutboxRow,
+  OutboxSubscriber,
+} from '../../platform/index.ts';
+import { eventBody } from './body.ts';
+import { insertEvents, takePositions } from './store.ts';
+import type { DeliveryPlanner, FeedEvent } from './types.ts';
+
+export type PublisherDeps = {
+  sources: readonly EventSource[];
+  log: Log;
+  metrics: Metrics;
+  deliveries?: DeliveryPlanner;
+  /** Tells readers that wait on this process; after the commit. */
+  tell(organizationIds: ReadonlySet<string>): void;
+};
+
+/** @example outbox.subscribe(createPublisher({ sources, log, metrics, tell })); */
+export function createPublisher(deps: PublisherDeps): OutboxSubscriber {
+  const { sources, log, deliveries, tell } = deps;
+  const measured = measurements(deps.metrics);
+
+  /** Facts by source, one look each; a row that nobody speaks for is a fault of ours, and told. */
+  async function factsOf(rows: readonly OutboxRow[], trx: Kysely<unknown>) {
+    const all = new Map<string, EventFacts>();
+    for (const [source, own] of bySource(sources, rows)) {
+      if (source === undefined) {
+        const kinds = [...new Set(own.map(({ kind }) => kind))];
+        log.error({ kinds }, 'no room tells the facts of these events, so they are not published');
+        continue;
+      }
+      for (const [id, facts] of await source.read(own, trx)) all.set(id, facts);
+    }
+    return all;
+  }
+
+  return async (rows, trx) => {
+    const facts = await factsOf(rows, trx);
+    const published = rows.filter(({ outboxId }) => facts.has(outboxId));
+    if (published.length === 0) return undefined;
+    const counts = new Map<string, number>();
+    for (const { organizationId } of published) {
+      counts.set(organizationId, (counts.get(organizationId) ?? 0) + 1);
+    }
+    const positions = await takePositions(trx, counts);
+    const events = published.map((row) => {
+      const position = (positions.get(row.organizationId) ?? 0) + 1;
+      positions.set(row.organizationId, position);
+      return eventOf(row, facts.get(row.outboxId), position);
+    });
+    await insertEvents(trx, events);
+    await deliveries?.plan(events, trx);
+    return () => {
+      measured.published.inc(events.length);
+      tell(new Set(counts.keys()));
+      deliveries?.poke();
+    };
+  };
+}
+
+function eventOf(row: OutboxRow, facts: EventFacts | undefined, position: number): FeedEvent {
+  const { merchantId, type, subjectId } = facts ?? { merchantId: null };
+  return {
+    organizationId: row.organizationId,
+    position,
+    eventId: row.outboxId,
+    type: type ?? row.kind,
+    merchantId,
+    subjectId: subjectId ?? row.subjectId,
+    sequence: row.sequence,
+    body: eventBody(row, facts ?? { merchantId: null, data: {} }),
+    createdAt: row.createdAt,
+  };
+}
+
+function bySource(sources: readonly EventSource[], rows: readonly OutboxRow[]) {
+  const groups = new Map<EventSource | undefined, OutboxRow[]>();
+  for (const row of rows) {
+    const source = sources.find(({ prefix }) => row.kind.startsWith(prefix));
+    const group = groups.get(source);
+    if (group === undefined) groups.set(source, [row]);
+    else group.push(row);
+  }
+  return groups;
+}
+
+function measurements(metrics: Metrics) {
+  return {
+    published: metrics.counter({
+      name: 'switchyard_events_published_total',
+      help: 'Events that were added to the feeds',
+    }),
+  };
+}

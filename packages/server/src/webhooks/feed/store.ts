@@ -1,0 +1,53 @@
+// The SQL of the feed: positions that commit in their order, and the events behind them.
+import { CompiledQuery, type Kysely } from 'kysely';
+import type { FeedEvent } from './types.ts';
+
+/** In the order of the key, so that two batches never wait for each other. */
+const positionsText = `INSERT INTO feed_heads AS h (organization_id, position)
+  SELECT r.organization_id, r.count FROM unnest($1::uuid[], $2::bigint[]) AS r(organization_id, count)
+  ORDER BY r.organization_id
+  ON CONFLICT (organization_id) DO UPDATE SET position = h.position + excluded.position
+  RETURNING organization_id AS "organizationId", position`;
+
+const insertText = `INSERT INTO feed_events (organization_id, position, event_id, type, merchant_id,
+    subject_id, sequence, body, created_at)
+  SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::text[], $5::uuid[], $6::text[],
+    $7::bigint[], $8::text[], $9::timestamptz[])`;
+
+async function run<Of>(trx: Kysely<unknown>, text: string, values: readonly unknown[]) {
+  return (await trx.executeQuery<Of>(CompiledQuery.raw(text, [...values]))).rows;
+}
+
+/**
+ * Takes so many positions for each organisation, and holds the organisation until the transaction ends.
+ * Gives the position before the first of each.
+ */
+export async function takePositions(
+  trx: Kysely<unknown>,
+  counts: ReadonlyMap<string, number>,
+): Promise<Map<string, number>> {
+  const rows = await run<{ organizationId: string; position: number }>(trx, positionsText, [
+    [...counts.keys()],
+    [...counts.values()],
+  ]);
+  return new Map(
+    rows.map(({ organizationId, position }) => [
+      organizationId,
+      position - (counts.get(organizationId) ?? 0),
+    ]),
+  );
+}
+
+export async function insertEvents(trx: Kysely<unknown>, events: readonly FeedEvent[]) {
+  await run(trx, insertText, [
+    events.map((event) => event.organizationId),
+    events.map((event) => event.position),
+    events.map((event) => event.eventId),
+    events.map((event) => event.type),
+    events.map((event) => event.merchantId),
+    events.map((event) => event.subjectId),
+    events.map((event) => event.sequence),
+    events.map((event) => event.body),
+    events.map((event) => event.createdAt),
+  ]);
+}
