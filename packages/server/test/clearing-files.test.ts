@@ -78,6 +78,8 @@ test('a capture is a line of a file, and counts once the acquirer has acknowledg
   const closed = await office(on, 'POST', '', { acquirerLink: on.linkId });
   assertRefused(closed, { code: 'nothing_to_clear', pointer: null });
   const made = await makeFile(on);
+  const open = new RegExp(`switchyard_clearing_files_unacknowledged\\{link="${on.linkId}"\\} 1`);
+  assert.match(await on.house.metrics.registry.metrics(), open);
   assert.deepEqual(
     [made.sequence, made.state, made.lines, made.amounts],
     [1, 'Made', 3, [{ currency: 'EUR', amount: 3000 }]],

@@ -18,6 +18,7 @@ import {
   createClearingStore,
   createClearingSweep,
   createClearingWork,
+  measureFiles,
   registerClearing,
 } from './clearing/index.ts';
 import { confirmJob, createConfirmDeadlines } from './confirm.ts';
@@ -45,9 +46,9 @@ import { createStore } from './store.ts';
 import { createTerminalClock } from './terminal-clock.ts';
 import { unfinishedLinks } from './unfinished.ts';
 
-export type Payments = {
 export { transactionEvents } from './events.ts';
 
+export type Payments = {
   register(app: FastifyInstance): void;
   /** Begins to end what crashed processes left, and what is due. */
   start(): void;
@@ -113,6 +114,7 @@ export function createPayments({ database, jobs, audit, ...rest }: Deps): Paymen
   jobs.handle(captureLinkJob, captures.link);
   jobs.handle(clearingJob, createClearingWork(deps));
   const files = createClearingFiles(deps);
+  measureFiles(deps);
   const sweeps = [recovery, createExpiry(deps), createClearingSweep(files, deps)];
   return {
     register(app) {

@@ -1,5 +1,6 @@
 // What waits for each acquirer link: whether a message may go yet, and how the queues stand.
 import type { Clock, Database, Job, Metrics } from '../platform/index.ts';
+import { type Gauges, measureLinks, secondsSince } from './measured-links.ts';
 
 /** Said of a try that the acquirer left without an answer: nothing behind it may overtake it. */
 export const unanswered = 'Unanswered';
@@ -59,51 +60,25 @@ export function createLanes({ database }: { database: Database }): Lanes {
   };
 }
 
-const gauges = {
-  length: 'Messages that wait for an acquirer link, to be sent or to be answered',
-  oldest_seconds: 'How long the oldest of them has waited',
-  attempts: 'The most tries that one of them has behind it',
-  alarms: 'Those with so many tries that a person should look',
-} as const;
-
-type Measure = (queue: Queue, now: number) => number;
-
-const measures: Readonly<Record<keyof typeof gauges, Measure>> = {
-  length: ({ length }) => length,
-  oldest_seconds: ({ oldestAt }, now) => Math.max(0, now - Date.parse(oldestAt)) / 1000,
-  attempts: ({ attempts }) => attempts,
-  alarms: ({ alarms }) => alarms,
-};
-
-/** Tells of the queues when somebody asks, so that they cost nothing in between. */
+/** Tells of the queues when somebody asks. */
 export function measureLanes(lanes: Lanes, deps: { metrics: Metrics; clock: Clock }): void {
-  const { metrics, clock } = deps;
-  let asked: Promise<Queue[] | undefined> | undefined;
-
-  // All gauges are read together: one question is enough.
-  function read(): Promise<Queue[] | undefined> {
-    asked ??= lanes
-      .queues()
-      .catch(() => undefined)
-      .finally(() => {
-        asked = undefined;
-      });
-    return asked;
-  }
-
-  for (const name of Object.keys(gauges) as (keyof typeof gauges)[]) {
-    metrics.gauge({
-      name: `switchyard_acquirer_queue_${name}`,
-      help: gauges[name],
-      labelNames: ['link'],
-      async collect() {
-        const queues = await read();
-        if (queues === undefined) return;
-        this.reset();
-        for (const queue of queues) {
-          this.set({ link: queue.linkId }, measures[name](queue, clock.now()));
-        }
-      },
-    });
-  }
+  const gauges: Gauges<Queue> = {
+    length: {
+      help: 'Messages that wait for an acquirer link, to be sent or to be answered',
+      value: ({ length }) => length,
+    },
+    oldest_seconds: {
+      help: 'How long the oldest of them has waited',
+      value: ({ oldestAt }) => secondsSince(oldestAt, deps.clock.now()),
+    },
+    attempts: {
+      help: 'The most tries that one of them has behind it',
+      value: ({ attempts }) => attempts,
+    },
+    alarms: {
+      help: 'Those with so many tries that a person should look',
+      value: ({ alarms }) => alarms,
+    },
+  };
+  measureLinks(deps.metrics, 'acquirer_queue', gauges, () => lanes.queues());
 }

@@ -13,11 +13,12 @@ import {
   referenceClearing,
 } from '../../acquiring/index.ts';
 import type { Caller, FoundPage, PageRequest } from '../../http/index.ts';
-import { isoTime } from '../../platform/index.ts';
+import { isoTime, type Metrics } from '../../platform/index.ts';
 import type { PaymentsDeps } from '../deps.ts';
+import { type Gauges, measureLinks, secondsSince } from '../measured-links.ts';
 import { createSweep, type Sweep } from '../sweep.ts';
 import { clearingJob } from './settle.ts';
-import type { ClearingStore, FileRow, LineRow } from './store.ts';
+import type { ClearingStore, FileRow, LineRow, OpenFiles } from './store.ts';
 
 export type FilesDeps = Pick<PaymentsDeps, 'clock' | 'ids' | 'jobs' | 'log' | 'provisioning'> & {
   clearing: ClearingStore;
@@ -250,3 +251,22 @@ export const createClearingSweep = (
     look: makeDue,
     onFault: (error) => log.warn({ err: error }, 'clearing files were not made'),
   });
+
+/** Shows what no acquirer has acknowledged. */
+export function measureFiles({
+  clearing,
+  metrics,
+  clock,
+}: Pick<FilesDeps, 'clearing' | 'clock'> & { metrics: Metrics }): void {
+  const gauges: Gauges<OpenFiles> = {
+    unacknowledged: {
+      help: 'Clearing files that the acquirer of a link has not acknowledged',
+      value: ({ count }) => count,
+    },
+    oldest_seconds: {
+      help: 'How long the oldest of them has waited',
+      value: ({ oldestAt }) => secondsSince(oldestAt, clock.now()),
+    },
+  };
+  measureLinks(metrics, 'clearing_files', gauges, clearing.openFiles);
+}

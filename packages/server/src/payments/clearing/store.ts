@@ -33,6 +33,9 @@ export type LineRow = {
   code: string | undefined;
 };
 
+/** What an acquirer has not acknowledged. */
+export type OpenFiles = { linkId: string; count: number; oldestAt: string };
+
 type FileKey = { organizationId: string; fileId: string };
 type Told = FileKey & { mark: string; at: string };
 
@@ -58,6 +61,8 @@ export type ClearingStore = {
     after: string | undefined;
     limit: number;
   }): Promise<FileRow[]>;
+  /** Of all organisations; links without any are left out. */
+  openFiles(): Promise<OpenFiles[]>;
   lines(
     of: FileKey & { after: number; limit: number; status?: string | undefined },
   ): Promise<LineRow[]>;
@@ -107,6 +112,9 @@ const make = `WITH picked AS (
 
 const dueLinks = `SELECT DISTINCT organization_id, link_id FROM clearing_lines
   WHERE file_id IS NULL AND due_at <= $1 LIMIT $2`;
+
+const openFiles = `SELECT link_id, count(*)::int AS count, min(created_at) AS oldest_at
+  FROM clearing_files WHERE state = 'Made' GROUP BY organization_id, link_id`;
 
 const ofFile = 'organization_id = $1 AND file_id = $2';
 
@@ -215,6 +223,13 @@ export function createClearingStore(database: Database): ClearingStore {
     async list({ organizationId, linkId, state, after, limit }) {
       const values = [organizationId, linkId ?? null, state ?? null, after ?? null, limit];
       return (await database.query(listFiles, values)).map((row) => toFile(row as Raw));
+    },
+    async openFiles() {
+      type Open = { link_id: string; count: number; oldest_at: Date };
+      const rows = await database.query<Open>(openFiles);
+      return rows.map(({ link_id: linkId, count, oldest_at: oldestAt }) => ({
+        ...{ linkId, count, oldestAt: oldestAt.toISOString() },
+      }));
     },
     async lines({ organizationId, fileId, after, limit, status }) {
       const values = [organizationId, fileId, after, limit, status ?? null];
