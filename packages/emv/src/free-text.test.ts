@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isValidPan, schemeOf } from '@switchyard/emv';
 import fc from 'fast-check';
 import { holdsCardNumber } from './free-text.ts';
+import { isValidPan } from './pan.ts';
+import { schemeOf } from './schemes.ts';
 
 /** The search alone, without the quick look before it. */
 function searched(text: string): boolean {

@@ -1,5 +1,6 @@
-// Finds card numbers in the free text of a request, which is stored and shown as it came; pure.
-import { isValidPan, schemeOf } from '@switchyard/emv';
+/** Finds card numbers in the free text of a request, which is stored and shown as it came; pure. */
+import { isValidPan } from './pan.ts';
+import { schemeOf } from './schemes.ts';
 
 /** Whole numbers of thirteen digits are left alone: see `isCardNumber`. */
 const cardDigitsMin = 14;
@@ -11,7 +12,14 @@ const dashedDigits = /\d(?:-?\d)+/g;
 /** Those signs of `groupedDigits` that are ASCII. */
 const signs: ReadonlySet<number> = new Set(Buffer.from(' \t\n\v\f\r._:/-'));
 
-/** Whether a card number stands in a text, also in groups and in other scripts. */
+/**
+ * Whether a card number stands in a text, also in groups and in other scripts.
+ *
+ * @param text - free text of somebody else, such as the description of an order
+ * @returns true where a whole card number of 14 digits or more stands in it
+ * @example
+ * if (holdsCardNumber(order.orderDescription)) refuse();
+ */
 export function holdsCardNumber(text: string): boolean {
   if (!hasLongRun(text)) return false;
   const plain = text.normalize('NFKC').replace(uuids, 'uuid');

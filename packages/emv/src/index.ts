@@ -1,6 +1,7 @@
 /** Chip data, tracks, card numbers and payment codes: reading, checking, masking. */
 export * from './chip.ts';
 export * from './errors.ts';
+export * from './free-text.ts';
 export * from './issuer-response.ts';
 export * from './pan.ts';
 export * from './qr/check-sum.ts';

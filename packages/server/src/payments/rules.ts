@@ -5,9 +5,9 @@ import {
   type ProcessRequest,
   refuse,
 } from '@switchyard/contract';
+import { holdsCardNumber } from '@switchyard/emv';
 import { isActiveCurrency } from '@switchyard/money';
 import { checkAmountParts } from './amount-parts.ts';
-import { holdsCardNumber } from './free-text.ts';
 import type { LoadedTransaction, OperationKind, TransactionRow } from './model.ts';
 import { checkPinData } from './pin.ts';
 import {
