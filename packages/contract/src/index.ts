@@ -5,6 +5,7 @@ export * from './address-verification.ts';
 export * from './audit-chain.ts';
 export * from './audit-verifier.ts';
 export * from './errors.ts';
+export * from './events/index.ts';
 export * from './permissions.ts';
 export * from './provider-spi/display.ts';
 export * from './provider-spi/events.ts';

@@ -1,0 +1,58 @@
+/** How a type of event is written down: its name, what it means, what it says. */
+import type { TObject, TProperties } from 'typebox';
+import { Type } from 'typebox';
+import { Uuid } from '../schemas/values.ts';
+
+/**
+ * One type of event.
+ *
+ * @example
+ * const definition: EventDefinition | undefined = eventDefinitions.get('transaction.captured');
+ */
+export type EventDefinition = {
+  /** Dots between words of letters, digits and `_`: `transaction.captured`. */
+  readonly type: string;
+  /** One sentence: what has happened. */
+  readonly description: string;
+  /** The schema of `data`. Members may be added to it in time, and none is taken away. */
+  readonly data: TObject;
+  readonly example: Readonly<Record<string, unknown>>;
+};
+
+/** Of every event. Readers ignore members that they do not know. */
+const everywhere = {
+  organizationId: Type.String({ format: 'uuid', description: 'Whose event it is.' }),
+  merchantId: Type.Optional(
+    Type.String({ format: 'uuid', description: 'The merchant, where it is of one.' }),
+  ),
+  sequence: Type.Integer({
+    minimum: 1,
+    description:
+      'Counts the changes of the subject: the event with the higher one happened later, in whatever order they arrive.',
+  }),
+};
+
+export const exampleIds = {
+  organizationId: '019823f0-5d2c-7a31-9a53-0c6f1f2e9b11',
+  merchantId: '019823f0-5d2c-7b42-8c11-3f0a9d6e4c22',
+  storeId: '019823f0-5d2c-7c53-9d22-4a1b8e7f5d33',
+  deviceId: '019823f0-5d2c-7d64-8e33-5b2c9f806e44',
+};
+
+/**
+ * The schema of `data` for events of one family.
+ *
+ * @param members - what the family adds to the members that all events have
+ * @returns an open object: unknown members are to be ignored
+ * @example
+ * const data = eventData({ batchId: Uuid });
+ */
+export const eventData = <const Members extends TProperties>(
+  members: Members,
+): TObject<typeof everywhere & Members> =>
+  Type.Object({ ...everywhere, ...members }, { additionalProperties: true });
+
+export const storeMembers = {
+  storeId: Type.Optional(Uuid),
+  deviceId: Type.Optional(Type.String({ format: 'uuid', description: 'The logical device.' })),
+};

@@ -1,0 +1,114 @@
+/** Events of the estate, its people and its services: what the audit has recorded, told in short. */
+import { Type } from 'typebox';
+import { wordOf } from '../schemas/values.ts';
+import { type EventDefinition, eventData, exampleIds } from './definition.ts';
+
+/** By the action of the audit record that an event tells of. */
+const meanings = {
+  'organization.created': 'An organisation was made below this one, or this one was made.',
+  'organization.updated': 'The organisation was changed.',
+  'organization.removed': 'The organisation was removed.',
+  'merchant.created': 'A merchant was made.',
+  'merchant.updated': 'A merchant was changed, its status included.',
+  'merchant.removed': 'A merchant was removed.',
+  'store.created': 'A store was made.',
+  'store.updated': 'A store was changed, its status included.',
+  'store.removed': 'A store was removed.',
+  'logicalDevice.created': 'A logical device was made: a place for a terminal in a store.',
+  'logicalDevice.updated': 'A logical device was changed, or other terminals stand in its place.',
+  'logicalDevice.removed': 'A logical device was removed.',
+  'physicalDevice.created': 'A terminal was made known.',
+  'physicalDevice.updated': 'A terminal was changed.',
+  'physicalDevice.removed': 'A terminal was removed.',
+  'pointOfSale.created': 'A point of sale was made.',
+  'pointOfSale.updated': 'A point of sale was changed.',
+  'pointOfSale.removed': 'A point of sale was removed.',
+  'acquirerContract.created': 'A merchant got a contract with an acquirer.',
+  'acquirerContract.updated': 'A contract with an acquirer was changed.',
+  'acquirerContract.removed': 'A contract with an acquirer was removed.',
+  'acquirerLink.created': 'A link to an acquirer was made.',
+  'acquirerLink.updated': 'A link to an acquirer was changed.',
+  'acquirerLink.removed': 'A link to an acquirer was removed.',
+  'deviceCertificate.issued': 'A terminal got a certificate.',
+  'deviceCertificate.revoked': 'A certificate of a terminal was revoked.',
+  'user.created': 'A user was made, and a link to begin with was sent.',
+  'user.updated': 'A user was changed.',
+  'user.activated': 'A user may sign in again.',
+  'user.deactivated': 'A user may not sign in any more; sessions have ended.',
+  'user.secondFactorReset': 'The second factor of a user was reset.',
+  'application.created': 'An application was registered.',
+  'application.updated': 'An application was changed.',
+  'application.removed': 'An application was removed.',
+  'application.secretRenewed': 'The secret of an application was renewed; the old one is dead.',
+  'service.declared': 'A service was declared.',
+  'service.updated': 'The draft of a service was changed.',
+  'service.published': 'A release of a service was published.',
+  'service.retired': 'A service can be asked for no more; where it is active it stays so.',
+  'service.deleted': 'A service was deleted.',
+  'service.secret_renewed': 'The signing secret of a service was renewed.',
+  'package.created': 'A package of services was made.',
+  'package.updated': 'A package of services was changed.',
+  'package.deleted': 'A package of services was deleted.',
+  'subscription.created': 'The organisation subscribed to a package.',
+  'subscription.deleted': 'A subscription has ended.',
+  'activation.requested': 'A service was asked for at a place of the estate.',
+  'activation.postponed': 'The provider decides later on an activation.',
+  'activation.accepted': 'A service is active at a place of the estate.',
+  'activation.refused': 'The provider refused an activation.',
+  'activation.deactivated': 'A service is not active any more at a place of the estate.',
+  'configuration.updated': 'The configuration of a service was changed at a place of the estate.',
+  'configuration.removed': 'The configuration of a service at a place of the estate was removed.',
+  'configuration.restored': 'An earlier configuration of a service is in force again.',
+  'approvalCode.created': 'An approval code for refunds and cancels was made.',
+  'approvalCode.revoked': 'An approval code was revoked.',
+};
+
+const snakeCase = (words: string) =>
+  words.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/**
+ * The types of events by the action of the audit record that they tell of: `logicalDevice.created`
+ * is published as `logical_device.created`. An action that is not there stays between the audit and
+ * its readers.
+ *
+ * @example
+ * const type = publishedActions.get('user.deactivated');
+ */
+export const publishedActions: ReadonlyMap<string, string> = new Map(
+  Object.keys(meanings).map((action) => [action, snakeCase(action)]),
+);
+
+const data = eventData({
+  entity: Type.Object(
+    { type: Type.String(), id: Type.String() },
+    { description: 'What it is of.' },
+  ),
+  changed: Type.Optional(
+    Type.Array(Type.String(), {
+      description: 'The members that have other values now. Their values are not told.',
+    }),
+  ),
+  actor: Type.Object(
+    { kind: wordOf(['User', 'Application', 'Platform']), subject: Type.String() },
+    { description: 'Who did it.' },
+  ),
+  requestId: Type.Optional(Type.String()),
+});
+
+const exampleOf = (action: string) => ({
+  organizationId: exampleIds.organizationId,
+  merchantId: exampleIds.merchantId,
+  entity: { type: action.split('.')[0] ?? '', id: '019823f6-33cc-7097-9b66-8e5fc2b39177' },
+  ...(action.endsWith('.updated') ? { changed: ['name', 'status'] } : {}),
+  actor: { kind: 'User', subject: '7a1c9d58-6d0f-4c53-9b0e-0f6f2b8d6b1e' },
+  requestId: 'req-1',
+  sequence: 42,
+});
+
+/** What can happen to the estate, its people and its services, and is published. */
+export const estateEvents: readonly EventDefinition[] = Object.entries(meanings).map(
+  ([action, description]) => ({
+    ...{ type: snakeCase(action), description, data },
+    example: exampleOf(action),
+  }),
+);

@@ -1,0 +1,71 @@
+/** Events of what runs for many at once, and of the endpoints that events are sent to. */
+import { Type } from 'typebox';
+import { Timestamp, Uuid } from '../schemas/values.ts';
+import { type EventDefinition, eventData, exampleIds } from './definition.ts';
+
+const count = Type.Integer({ minimum: 0 });
+
+const batch = eventData({
+  storeId: Type.Optional(Uuid),
+  batchId: Uuid,
+  clientOperationId: Type.Optional(Type.String()),
+  total: count,
+  succeeded: count,
+  failed: count,
+  filed: Type.Integer({
+    minimum: 0,
+    description: 'Lines of a clearing file, still to be answered.',
+  }),
+});
+
+const endpoint = eventData({
+  endpointId: Uuid,
+  url: Type.String({ format: 'uri', description: 'Without query and credentials.' }),
+  reason: Type.String({ examples: ['Gone', 'NoSuccess'] }),
+  lastSuccessAt: Type.Optional(Timestamp),
+});
+
+const test = eventData({
+  endpointId: Type.Optional(Uuid),
+  message: Type.Optional(Type.String()),
+});
+
+/** Batches, endpoints and tests. */
+export const operationEvents: readonly EventDefinition[] = [
+  {
+    type: 'batch.completed',
+    description: 'A capture of many transactions has an answer for each of them.',
+    data: batch,
+    example: {
+      organizationId: exampleIds.organizationId,
+      merchantId: exampleIds.merchantId,
+      batchId: '019823f7-44dd-71a8-8c77-9f60d3c4a288',
+      clientOperationId: 'evening-2026-03-01',
+      ...{ total: 120, succeeded: 118, failed: 2, filed: 0 },
+      sequence: 1,
+    },
+  },
+  {
+    type: 'endpoint.disabled',
+    description: 'Nothing is sent to an endpoint any more: it was gone, or failed for days.',
+    data: endpoint,
+    example: {
+      organizationId: exampleIds.organizationId,
+      endpointId: '019823f8-55ee-72b9-9d88-a071e4d5b399',
+      url: 'https://hooks.example/switchyard',
+      reason: 'Gone',
+      sequence: 1,
+    },
+  },
+  {
+    type: 'endpoint.test',
+    description: 'Somebody asked for a test of an endpoint; nothing has happened.',
+    data: test,
+    example: {
+      organizationId: exampleIds.organizationId,
+      endpointId: '019823f8-55ee-72b9-9d88-a071e4d5b399',
+      message: 'A test, as asked for.',
+      sequence: 1,
+    },
+  },
+];

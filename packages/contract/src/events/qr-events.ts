@@ -1,0 +1,57 @@
+/** Events of QR payments, as the provider's answers and events have moved them on. */
+import { Type } from 'typebox';
+import { AnswerAmount, ClientIdentifier, Currency, Uuid } from '../schemas/values.ts';
+import { type EventDefinition, eventData, exampleIds, storeMembers } from './definition.ts';
+
+const meanings = {
+  'qr.pending': 'The provider has taken the payment; the code can be shown.',
+  'qr.scanned': 'The consumer has scanned the code, or it was scanned from the consumer.',
+  'qr.authorized': 'The provider holds the amount.',
+  'qr.completed': 'The provider has taken the money.',
+  'qr.declined': 'The provider or the consumer declined.',
+  'qr.cancelled': 'The payment was cancelled; no money moved.',
+  'qr.expired': 'Nobody paid in time.',
+  'qr.failed': 'The payment could not be made; no money moved.',
+  'qr.cancel_pending': 'A cancel is on its way to the provider.',
+  'qr.cancel_failed': 'The provider refused the cancel.',
+  'qr.refund_pending': 'A refund is on its way and its amount is reserved.',
+  'qr.refunded': 'The provider has paid back.',
+  'qr.refund_failed': 'The provider refused the refund; its amount is free again.',
+  'qr.late_completion': 'Paid after it was cancelled or had expired: it is paid back by itself.',
+  'qr.held': 'What the provider says does not fit the payment: a person has to look at it.',
+  'qr.resolved': 'A payment that was held was decided.',
+};
+
+const data = eventData({
+  ...storeMembers,
+  transactionId: Uuid,
+  clientTransactionId: ClientIdentifier,
+  paymentType: Type.String({ examples: ['DEMO_QR'] }),
+  status: Type.String({ description: 'That this event led to.', examples: ['Completed'] }),
+  amount: AnswerAmount,
+  currency: Currency,
+  providerTransactionId: Type.Optional(Type.String()),
+  refundId: Type.Optional(Uuid),
+  refundAmount: Type.Optional(AnswerAmount),
+  failure: Type.Optional(
+    Type.Object({ code: Type.Optional(Type.String()), text: Type.Optional(Type.String()) }),
+  ),
+  reason: Type.Optional(Type.String()),
+});
+
+const example = {
+  ...exampleIds,
+  transactionId: '019823f5-22bb-7f86-8a55-7d4eb1a28066',
+  clientTransactionId: 'till-7-000124',
+  paymentType: 'DEMO_QR',
+  status: 'Completed',
+  amount: 1050,
+  currency: 'EUR',
+  providerTransactionId: 'P-20260301-77',
+  sequence: 4,
+};
+
+/** What can happen to a QR payment, and is published. */
+export const qrEvents: readonly EventDefinition[] = Object.entries(meanings).map(
+  ([type, description]) => ({ type, description, data, example }),
+);
