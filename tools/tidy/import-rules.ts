@@ -25,6 +25,7 @@ export const packageTable: Record<string, string[]> = {
 export const roomTable: Record<string, string[]> = {
   reference: [],
   audit: [],
+  logs: [],
   identity: [],
   provisioning: ['audit'],
   onboarding: ['identity', 'provisioning', 'audit'],

@@ -37,6 +37,8 @@ export * from './schemas/points-of-sale.ts';
 export * from './schemas/problem.ts';
 export * from './schemas/provisioning.ts';
 export * from './schemas/provisioning-search.ts';
+export * from './schemas/request-log.ts';
+export * from './schemas/qr.ts';
 export * from './schemas/services.ts';
 export * from './schemas/subscriptions.ts';
 export * from './schemas/users.ts';

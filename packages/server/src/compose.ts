@@ -13,6 +13,7 @@ import {
   type IdentityDeps,
   type Places,
 } from './identity/index.ts';
+import { createLogs, type Logs } from './logs/index.ts';
 import { registerOnboarding } from './onboarding/index.ts';
 import {
 import { transactionEvents } from './payments/index.ts';
@@ -154,11 +155,12 @@ type Management = Parameters<typeof registerPeople>[1] & {
   identity: Identity;
   catalog: Catalog;
   audit: Audit;
+  logs: Logs;
 };
 
 /** Everything but payments: who people and devices are, and the estate that they work in (ADR 0032). */
 async function registerManagement(app: Http['app'], parts: Management): Promise<void> {
-  const { identity, provisioning, audit, catalog } = parts;
+  const { identity, provisioning, audit, catalog, logs } = parts;
   await identity.register(app);
   await identity.registerDevices(app);
   identity.registerManagement(app, placesOf(provisioning));
@@ -166,6 +168,7 @@ async function registerManagement(app: Http['app'], parts: Management): Promise<
   audit.register(app);
   provisioning.register(app);
   catalog.register(app);
+  logs.register(app);
 }
 
 /** The rooms that every process has, whichever of them it opens: payments ask them who and where. */
@@ -198,10 +201,11 @@ function createRooms(deps: HouseDeps) {
     baseUrl: settings.baseUrl,
   });
   const parts = { settings, database, clock, ids, log, metrics };
+  const logs = createLogs({ ...parts, settings });
   const cards = roles.has('cards')
     ? createCardRooms({ ...parts, jobs: allJobs, provisioning, hosts, audit })
     : undefined;
-  return { ...parts, allJobs, jobs, mail, audit, provisioning, identity, catalog, cards };
+  return { ...parts, allJobs, jobs, mail, audit, provisioning, identity, catalog, cards, logs };
 }
 
 /**
@@ -213,7 +217,7 @@ function createRooms(deps: HouseDeps) {
 export async function composeHouse(deps: HouseDeps): Promise<House> {
   const { settings, database, log } = deps;
   const rooms = createRooms(deps);
-  const { metrics, ids, mail, audit, provisioning, identity, catalog, cards } = rooms;
+  const { metrics, ids, mail, audit, provisioning, identity, catalog, cards, logs } = rooms;
   const outbox = createOutbox({ database, log, metrics });
   const http = await createHttp({
     settings,
@@ -223,6 +227,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
     metrics,
     verifyToken: identity.verifyToken,
     findOrganization: provisioning.findOrganization,
+    onAnswered: logs.note,
     certificates: identity.devices.reader,
     ...(await listenersOf(deps, identity)),
     shownUserDomain: deps.shownUserDomain,
@@ -246,6 +251,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
       await cards?.start();
       rooms.allJobs.start();
       if (doesJobs) outbox.start();
+      logs.start({ deletes: doesJobs });
     },
     stopLimitMs: settings.acquirerTimeoutMs + stopPartsMs,
     async stop() {
@@ -255,6 +261,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
       await rooms.allJobs.stop();
       await cards?.close();
       await outbox.stop();
+      await logs.stop();
       await identity.close();
       await mail.close();
     },

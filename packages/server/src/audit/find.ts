@@ -1,7 +1,7 @@
 // Finds records: page by page by what they say, one by its number, or all of a time as a stream.
 import { type AuditRecord, refuse } from '@switchyard/contract';
-import type { Caller, FoundPage, PageRequest } from '../http/index.ts';
-import { type Database, isoTime } from '../platform/index.ts';
+import { type Caller, type FoundPage, type PageRequest, type Span, spanOf } from '../http/index.ts';
+import type { Database } from '../platform/index.ts';
 import { findRecord, lastSequence, listRecords, type RecordFilters } from './store.ts';
 
 /** What one look of an export holds in memory. */
@@ -9,37 +9,19 @@ const exportPage = 500;
 
 /** As addresses and cursors carry it. */
 export const sequenceForm = /^[1-9]\d{0,14}$/;
-const leapSecond = /:60(?=[.Zz+-])/;
 
 export type Finder = ReturnType<typeof createFinder>;
 type Order = 'NewestFirst' | 'OldestFirst';
 export type Search = Omit<RecordFilters, 'organizationId' | 'merchantId'> & {
   readonly order?: Order;
 };
-type Span = { readonly from?: string; readonly to?: string; readonly after?: number };
+type ExportSpan = Span & { readonly after?: number };
 
 /** A merchant sees what was done to the merchant and to what belongs to it. */
 function withinSightOf(caller: Caller) {
   const { organizationId, entityType, entityId } = caller;
   const merchantId = entityType === 'merchant' ? entityId : caller.merchantId;
   return merchantId === undefined ? { organizationId } : { organizationId, merchantId };
-}
-
-/** A time of RFC 3339 that the database takes too: nothing was recorded before 1970. */
-function instantOf(text: string, pointer: string): string {
-  const ms = Date.parse(text.replace(leapSecond, ':59'));
-  if (Number.isFinite(ms)) return isoTime(Math.max(0, ms));
-  const detail = 'Is no time after RFC 3339.';
-  return refuse('field_invalid', `${pointer.slice(1)} is no time.`, {
-    errors: [{ pointer, code: 'field_invalid', detail }],
-  });
-}
-
-function spanOf({ from, to }: Span) {
-  return {
-    ...(from === undefined ? {} : { from: instantOf(from, '?from') }),
-    ...(to === undefined ? {} : { to: instantOf(to, '?to') }),
-  };
 }
 
 export function createFinder(database: Database) {
@@ -75,7 +57,7 @@ export function createFinder(database: Database) {
      * In the order of the chain, up to the record that is the last one now: an export of a busy
      * organisation has an end. Each part is some lines of JSON.
      */
-    async *lines(caller: Caller, { after = 0, ...span }: Span): AsyncGenerator<string> {
+    async *lines(caller: Caller, { after = 0, ...span }: ExportSpan): AsyncGenerator<string> {
       const within = { ...spanOf(span), ...withinSightOf(caller) };
       const end = await lastSequence(database, caller.organizationId);
       for (let last = after; last < end; ) {

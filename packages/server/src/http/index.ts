@@ -1,5 +1,6 @@
 // The door of http: what the composition and the rooms may use.
 export type { FindOrganization } from './acting.ts';
+export type { Answered, OnAnswered } from './answered.ts';
 export { type Asset, createAsset } from './assets.ts';
 export type { Caller, Presented, VerifyToken } from './caller.ts';
 export {
@@ -40,5 +41,6 @@ export {
   type HttpSettings,
   type RegisteredRoute,
 } from './server.ts';
+export { type Span, spanOf } from './spans.ts';
 export { parseStrictJson } from './strict-json.ts';
 export { createValidation } from './validation.ts';

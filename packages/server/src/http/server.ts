@@ -7,6 +7,7 @@ import type { Ids, Log, Metrics } from '../platform/index.ts';
 import { logAccess } from './access-log.ts';
 import { createActing, type FindOrganization } from './acting.ts';
 import { createAnswerCheck } from './answer-check.ts';
+import { type OnAnswered, tellAnswered } from './answered.ts';
 import { createAuthenticate } from './authenticate.ts';
 import type { VerifyToken } from './caller.ts';
 import { type CertificateReader, createCertificateReader } from './client-certificates.ts';
@@ -65,6 +66,8 @@ export type HttpDeps = {
   readonly shownUserDomain?: string | undefined;
   /** Compiles every schema before the server listens: slower, and faulty ones show at once. */
   readonly eagerSchemas?: boolean;
+  /** Told at the end of each answer to a known caller; it returns at once. */
+  readonly onAnswered?: OnAnswered | undefined;
   /** For tests: an answer that is not as its route declares becomes a fault. */
   readonly checksAnswers?: boolean;
 };
@@ -124,7 +127,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   });
   app.setValidatorCompiler(createValidation({ eager: deps.eagerSchemas ?? false }).compile);
   if (deps.checksAnswers === true) checkAnswers(app);
-  observeRequests(app, deps.metrics, { running: drain.running, pressure: loadShedding.pressure });
+  observeRequests(app, deps, { running: drain.running, pressure: loadShedding.pressure });
   app.addHook('onClose', async () => loadShedding.stop());
   registerDocs(app, () => writeOpenApi(openApiFacts(deps), operations));
 
@@ -257,13 +260,14 @@ function checkAnswers(app: FastifyInstance): void {
 
 function observeRequests(
   app: FastifyInstance,
-  metrics: Metrics | undefined,
+  { metrics, onAnswered }: Pick<HttpDeps, 'metrics' | 'onAnswered'>,
   load: { running(): number; pressure(): number },
 ): void {
   const observed = metrics === undefined ? undefined : createRequestMetrics(metrics, load);
   app.addHook('onResponse', (request, reply, done) => {
     observed?.observe(request, reply);
     logAccess(request, reply);
+    if (onAnswered !== undefined) tellAnswered(onAnswered, request, reply);
     done();
   });
 }

@@ -61,6 +61,7 @@ export {
   type OutgoingCall,
   type OutgoingCalls,
 } from './outgoing-calls.ts';
+export { createPoller, type Poller } from './poller.ts';
 export { explainPortInUse } from './port-in-use.ts';
 export { isAlive } from './postgres-home.ts';
 export { safeInteger } from './postgres-types.ts';

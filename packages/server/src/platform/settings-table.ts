@@ -330,6 +330,24 @@ export const settingsTable = {
     '90',
     'After how many days new keys sign the tokens of a user domain.',
   ),
+  requestLog: optional(
+    'REQUEST_LOG',
+    choice('off', 'errors', 'all'),
+    'Which requests of known callers are kept in the request log of their organisation: none, those that were refused, or all.',
+    { defaultDescription: '`all` in `demo` and `test`; `errors` in `production`' },
+  ),
+  requestLogDays: setting(
+    'REQUEST_LOG_DAYS',
+    integer(1, 400),
+    '14',
+    'How long a line of the request log is kept.',
+  ),
+  requestLogRows: setting(
+    'REQUEST_LOG_ROWS',
+    integer(100, 10_000_000),
+    '100000',
+    'How many lines the request log of one organisation holds; the oldest make room.',
+  ),
   simulators: setting(
     'SIMULATORS',
     choice('on', 'off'),

@@ -22,6 +22,7 @@ type Derived =
   | 'platformKey'
   | 'vaultKey'
   | 'vaultKeyPrevious'
+  | 'requestLog'
   | 'hsm'
   | 'clientCertificates';
 
@@ -35,6 +36,7 @@ export type Settings = Readonly<
     /** Undefined without the role `cards`, and with another provider of keys. */
     vaultKey: Buffer | undefined;
     vaultKeyPrevious: Buffer | undefined;
+    requestLog: 'off' | 'errors' | 'all';
     hsm: 'none' | 'software' | 'aws' | 'payshield';
     clientCertificates: 'on' | 'off';
   }
@@ -88,6 +90,7 @@ export function readSettings(env: Variables): Settings {
     authUrl: values.authUrl ?? baseUrl,
     deviceAuthUrl: values.deviceAuthUrl ?? `https://localhost:${values.devicePort}`,
     ...keys,
+    requestLog: values.requestLog ?? (values.environment === 'production' ? 'errors' : 'all'),
     hsm: values.hsm ?? (values.environment === 'production' ? 'none' : 'software'),
     clientCertificates:
       values.clientCertificates ?? (values.environment === 'production' ? 'off' : 'on'),

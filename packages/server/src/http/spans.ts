@@ -1,0 +1,25 @@
+// Reads the span of time that a list or an export is asked for.
+import { refuse } from '@switchyard/contract';
+import { isoTime } from '../platform/index.ts';
+
+export type Span = { readonly from?: string; readonly to?: string };
+
+const leapSecond = /:60(?=[.Zz+-])/;
+
+/** A time of RFC 3339 that the database takes too: nothing was recorded before 1970. */
+function instantOf(text: string, pointer: string): string {
+  const ms = Date.parse(text.replace(leapSecond, ':59'));
+  if (Number.isFinite(ms)) return isoTime(Math.max(0, ms));
+  const detail = 'Is no time after RFC 3339.';
+  return refuse('field_invalid', `${pointer.slice(1)} is no time.`, {
+    errors: [{ pointer, code: 'field_invalid', detail }],
+  });
+}
+
+/** @example const { from, to } = spanOf(query); */
+export function spanOf({ from, to }: Span): Span {
+  return {
+    ...(from === undefined ? {} : { from: instantOf(from, '?from') }),
+    ...(to === undefined ? {} : { to: instantOf(to, '?to') }),
+  };
+}
