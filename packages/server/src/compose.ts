@@ -15,10 +15,11 @@ import {
 } from './identity/index.ts';
 import { createLogs, type Logs } from './logs/index.ts';
 import { registerOnboarding } from './onboarding/index.ts';
-import {
 import { transactionEvents } from './payments/index.ts';
+import {
   type Clock,
   createJobs,
+  createLive,
   createMail,
   createMetrics,
   createOutbox,
@@ -38,6 +39,7 @@ import { registerReferenceRoutes } from './reference/index.ts';
 import { registerUsers } from './users/index.ts';
 
 import { createWebhooks } from './webhooks/index.ts';
+
 type DeviceLookups = Pick<IdentityDeps, 'findDevice' | 'findHardware' | 'nameMerchant'>;
 
 export const migrationsDirectory = fileURLToPath(new URL('../migrations', import.meta.url));
@@ -176,6 +178,7 @@ function createRooms(deps: HouseDeps) {
   const { settings, database, log, clock = systemClock, ids = systemIds } = deps;
   const { platformKey: masterKey, roles } = settings;
   const metrics = createMetrics({ processMetrics: deps.processMetrics ?? false });
+  const live = createLive({ log, metrics });
   const allJobs = createJobs({ database, clock, ids, log, metrics });
   const jobs = jobsIf(roles.has('jobs'), allJobs);
   const mail = createMail({ settings, clock, ids });
@@ -200,7 +203,7 @@ function createRooms(deps: HouseDeps) {
     valueRules: emvValueRules({ allowsTestKeys: settings.environment !== 'production' }),
     baseUrl: settings.baseUrl,
   });
-  const parts = { settings, database, clock, ids, log, metrics };
+  const parts = { settings, database, clock, ids, log, metrics, live };
   const logs = createLogs({ ...parts, settings });
   const cards = roles.has('cards')
     ? createCardRooms({ ...parts, jobs: allJobs, provisioning, hosts, audit })
@@ -219,12 +222,14 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
   const rooms = createRooms(deps);
   const { metrics, ids, mail, audit, provisioning, identity, catalog, cards, logs } = rooms;
   const outbox = createOutbox({ database, log, metrics });
+  createWebhooks({ outbox, log, metrics, sources: transactionEvents });
   const http = await createHttp({
     settings,
     log,
     ids,
-  createWebhooks({ outbox, log, metrics, sources: transactionEvents });
     metrics,
+    live: rooms.live,
+    ...(deps.clock === undefined ? {} : { clock: deps.clock }),
     verifyToken: identity.verifyToken,
     findOrganization: provisioning.findOrganization,
     onAnswered: logs.note,
@@ -250,6 +255,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
       await mail.open();
       await cards?.start();
       rooms.allJobs.start();
+      rooms.live.start();
       if (doesJobs) outbox.start();
       logs.start({ deletes: doesJobs });
     },
@@ -257,6 +263,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
     async stop() {
       cards?.endWaits();
       await http.close();
+      await rooms.live.stop();
       await cards?.finish();
       await rooms.allJobs.stop();
       await cards?.close();

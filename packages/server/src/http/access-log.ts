@@ -24,7 +24,8 @@ function isDebugging(log: FastifyBaseLogger & { isLevelEnabled?(level: string): 
 }
 
 export function logAccess(request: FastifyRequest, reply: FastifyReply): void {
-  if (reply.statusCode >= 300 || reply.elapsedTime > slowMs) {
+  const isSlow = reply.elapsedTime > slowMs && !request.isStreamed;
+  if (reply.statusCode >= 300 || isSlow) {
     request.log.info(facts(request, reply), 'request');
   } else if (isDebugging(request.log)) {
     request.log.debug(facts(request, reply), 'request');

@@ -62,6 +62,19 @@ export function createGate(facts: RouteFacts, deps: GateDeps): Gate {
   };
 }
 
+/** Asks it all again of a request that is still answered: who it is, whether it may, where it acts. */
+export function createRecheck({
+  authenticate,
+  act,
+}: Pick<GateDeps, 'authenticate' | 'act'>): (request: FastifyRequest) => Promise<Caller> {
+  return async (request) => {
+    const permission = request.routeOptions.config.facts?.permission ?? 'token';
+    const caller = await authenticate(request);
+    createPermissionCheck(permission)(caller);
+    return isActedFromAbove(permission) ? act(request, caller) : caller;
+  };
+}
+
 type Readable = readonly [names: readonly string[], fits: (type: string | undefined) => boolean];
 
 function readableOf({ readsForm, streams }: RouteFacts): Readable {

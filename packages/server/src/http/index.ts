@@ -11,6 +11,15 @@ export {
   type GoodCertificate,
 } from './client-certificates.ts';
 export { demandVersion, entityTag, ifMatchOf, isHeld } from './entity-tags.ts';
+export type { Streams, Waited } from './event-stream.ts';
+export type { ReadPage, StreamPage, StreamTimes } from './event-stream-connection.ts';
+export type { PlaceLimits } from './event-stream-places.ts';
+export {
+  cursorOf,
+  eventStreamType,
+  type StreamEvent,
+  wantsEventStream,
+} from './event-stream-text.ts';
 export { formLimitBytes, readForms } from './form-body.ts';
 export { type Html, html, pageHeaders } from './html.ts';
 export type { ListenerTls } from './listener.ts';

@@ -53,3 +53,10 @@ function qualityOf(accept: string, type: string): number {
   }
   return quality;
 }
+
+/** Whether an Accept header names one media type itself, and likes it no less than the other. */
+export function prefers(accept: string | undefined, type: string, other: string): boolean {
+  if (accept === undefined || !accept.toLowerCase().includes(type)) return false;
+  const quality = qualityOf(accept, type);
+  return quality > 0 && quality >= qualityOf(accept, other);
+}

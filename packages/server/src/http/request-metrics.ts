@@ -35,6 +35,8 @@ export function createRequestMetrics(
   const known = new Map<string, ReturnType<typeof seconds.labels>>();
   return {
     observe(request, reply) {
+      // How long a client stays says nothing of how fast it is answered.
+      if (request.isStreamed) return;
       const operation = request.routeOptions.config.facts?.operationId ?? 'none';
       const status = String(reply.statusCode);
       const key = `${operation} ${status}`;

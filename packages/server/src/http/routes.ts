@@ -94,6 +94,8 @@ declare module 'fastify' {
     refusal: Refusal | undefined;
     /** Whether its handler has begun, so that something may have happened. */
     isHandled: boolean;
+    /** Whether its answer lasts for as long as the client stays. */
+    isStreamed: boolean;
   }
 }
 

@@ -3,7 +3,15 @@ import type { AddressInfo } from 'node:net';
 import { Refusal } from '@switchyard/contract';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import serverPackage from '../../package.json' with { type: 'json' };
-import type { Ids, Log, Metrics } from '../platform/index.ts';
+import {
+  type Clock,
+  createLive,
+  type Ids,
+  type Live,
+  type Log,
+  type Metrics,
+  systemClock,
+} from '../platform/index.ts';
 import { logAccess } from './access-log.ts';
 import { createActing, type FindOrganization } from './acting.ts';
 import { createAnswerCheck } from './answer-check.ts';
@@ -14,7 +22,8 @@ import { type CertificateReader, createCertificateReader } from './client-certif
 import { createClientErrorHandler } from './client-errors.ts';
 import { registerDocs } from './docs.ts';
 import { createDrain, type Drain } from './drain.ts';
-import { bodyLimitBytes, createGate, type GateDeps, urlLimitChars } from './gate.ts';
+import { createStreams, type Streams, type StreamsDeps } from './event-stream.ts';
+import { bodyLimitBytes, createGate, createRecheck, type GateDeps, urlLimitChars } from './gate.ts';
 import { createListener, type ListenerTls } from './listener.ts';
 import { createLoadShedding, type LoadLimits, type LoadShedding } from './load-shedding.ts';
 import { createNotFoundHandler, createRouteMap, type RouteMap } from './not-found.ts';
@@ -50,6 +59,10 @@ export type HttpDeps = {
   readonly log: Log;
   readonly metrics?: Metrics;
   readonly ids: Ids;
+  readonly clock?: Clock;
+  /** What clients wait for; left out, nothing happens elsewhere. */
+  readonly live?: Live | undefined;
+  readonly streams?: Pick<StreamsDeps, 'limits' | 'times'>;
   readonly verifyToken: VerifyToken;
   /** Left out: nobody acts in another organisation. */
   readonly findOrganization?: FindOrganization;
@@ -87,6 +100,8 @@ export type Http = {
   readonly certificates: CertificateReader;
   /** Rooms add their queues as sources of pressure. */
   readonly loadShedding: LoadShedding;
+  /** For rooms whose clients wait for what happens. */
+  readonly streams: Streams;
   /** `secondPort` where there is a second listener. */
   listen(): Promise<{ host: string; port: number; secondPort?: number }>;
   /** Answers new requests with 503, waits for running ones, then closes every connection. */
@@ -104,7 +119,7 @@ const pathPartLimitChars = 256;
 const closeLimitMs = 15_000;
 
 export async function createHttp(deps: HttpDeps): Promise<Http> {
-  const { settings, verifyToken } = deps;
+  const { settings, verifyToken, log, clock = systemClock } = deps;
   const drain = createDrain();
   const { trustProxy: trustedProxy } = settings;
   const certificates = deps.certificates ?? createCertificateReader({ trustedProxy });
@@ -118,9 +133,17 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   const registered = noteRoutes(app);
   const second = openingSecond(deps, app, drain);
   obeyHouseRules(app, { drain, certificates, routes, second, baseUrl: settings.baseUrl });
-  guardRoutes(app, operations, routes, {
+  const access = {
     authenticate: createAuthenticate(verifyToken, certificates.presentedBy),
     act: createActing(deps.findOrganization ?? (async () => undefined)),
+  };
+  const streams = createStreams({
+    ...{ log, clock, metrics: deps.metrics, ...deps.streams },
+    live: deps.live ?? createLive({ log }),
+    authorize: createRecheck(access),
+  });
+  guardRoutes(app, operations, routes, {
+    ...access,
     rateLimits: createRateLimits(deps.rateLimits),
     loadShedding,
     certificates,
@@ -136,6 +159,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     routes: registered,
     certificates,
     loadShedding,
+    streams,
     async listen() {
       await app.listen({
         host: settings.host,
@@ -150,6 +174,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
       return { host: address, port, secondPort };
     },
     async close(limitMs = closeLimitMs) {
+      streams.stop();
       const left = app.server.listening ? await drain.begin(limitMs) : 0;
       if (left > 0) deps.log.warn({ left }, 'requests were cut off by the stop');
       if (left > 0) app.server.closeAllConnections();
@@ -220,6 +245,7 @@ function obeyHouseRules(
   app.decorateRequest('caller', undefined);
   app.decorateRequest('refusal', undefined);
   app.decorateRequest('isHandled', false);
+  app.decorateRequest('isStreamed', false);
   app.addHook('onRequest', (request, reply, done) => {
     reply.header(requestIdHeader, request.id);
     certificates.strip(request);

@@ -33,6 +33,14 @@ export {
 } from './jobs.ts';
 export { deriveKey } from './keys.ts';
 export { createLifecycle, type Lifecycle } from './lifecycle.ts';
+export {
+  createLive,
+  type Live,
+  type LiveDeps,
+  type Subscription,
+  type Topic,
+  type VersionSource,
+} from './live.ts';
 export { createLog, type Log, type LogSettings, type LogStream } from './log.ts';
 export { isLoopbackHost } from './loopback.ts';
 export { createMail, type Mail, type MailDeps, type MailMessage } from './mail.ts';

@@ -1,0 +1,214 @@
+// One open stream: writes what happens, never ahead of a reader that is slow, until a reason ends it.
+import type { ServerResponse } from 'node:http';
+import { errorCodes, Refusal } from '@switchyard/contract';
+import { jittered, type Log, type Subscription } from '../platform/index.ts';
+import { endText, eventText, heartbeatText, type StreamEvent } from './event-stream-text.ts';
+
+/** What a reader of a list finds behind a cursor. */
+export type StreamPage = {
+  /** In the order of their ids, few enough to be held in memory for each reader. */
+  readonly events: readonly StreamEvent[];
+  /** Where to go on: behind the last event, and behind those that were left out by a filter. */
+  readonly next: number;
+  /** Nothing will follow: the stream ends when all of it is told. */
+  readonly isLast?: boolean;
+};
+
+export type ReadPage = (after: number) => Promise<StreamPage>;
+
+export type StreamTimes = {
+  /** How often open streams are looked after. */
+  readonly tickMs: number;
+  /** At the most; at the least half of it. */
+  readonly heartbeatMs: number;
+  /** A token that was revoked is noticed within this and what the check itself may remember. */
+  readonly recheckMs: number;
+  /** A reader that takes nothing for so long is cut off. */
+  readonly slowReaderMs: number;
+  /** After a read that failed, doubling with each further one. */
+  readonly retryMs: number;
+  /** How long an ended stream may take to be closed. */
+  readonly closeMs: number;
+};
+
+export const defaultStreamTimes: StreamTimes = {
+  tickMs: 500,
+  // Proxies give up after 60 s of silence.
+  heartbeatMs: 20_000,
+  recheckMs: 10_000,
+  slowReaderMs: 10_000,
+  retryMs: 1000,
+  closeMs: 5000,
+};
+
+const failuresMax = 6;
+
+export type StreamDeps = {
+  readonly raw: ServerResponse;
+  readonly read: ReadPage;
+  /** Rejects with a Refusal once the client may not read any more; gives when its token expires. */
+  readonly authorize: () => Promise<number>;
+  readonly log: Log;
+  readonly times: StreamTimes;
+  readonly nowMs: () => number;
+  readonly wallMs: () => number;
+  /** Once, whatever ended it. */
+  readonly onEnd: (reason: string) => void;
+};
+
+export type OpenStream = {
+  begin(opening: string, first: StreamPage, subscription: Subscription, expiresAt: number): void;
+  /** There may be something new. */
+  wake(): void;
+  /** Tells the client why, and closes. */
+  end(reason: string): void;
+  tick(): void;
+};
+
+/** Only what a client may not do any more ends a stream; a database that is away does not. */
+function endingCodeOf(error: unknown): string | undefined {
+  if (!(error instanceof Refusal)) return undefined;
+  const { status } = errorCodes[error.code];
+  return status >= 500 || status === 429 ? undefined : error.code;
+}
+
+export function createOpenStream(deps: StreamDeps): OpenStream {
+  const { raw, read, authorize, log, times, nowMs, wallMs, onEnd } = deps;
+  let subscription: Subscription | undefined;
+  let after = 0;
+  let expiresAt = 0;
+  /** True until it has begun: who wakes it earlier is remembered. */
+  let isPumping = true;
+  let isWoken = false;
+  let isEnded = false;
+  let failures = 0;
+  let retryAtMs = 0;
+  let beatAtMs = 0;
+  let checkAtMs = 0;
+  /** Since when the reader takes nothing. */
+  let fullSinceMs: number | undefined;
+  let drained: (() => void) | undefined;
+
+  function write(text: string): void {
+    if (!raw.write(text)) fullSinceMs ??= nowMs();
+    beatAtMs = nowMs() + jittered(times.heartbeatMs);
+  }
+
+  function onDrain(): void {
+    fullSinceMs = undefined;
+    drained?.();
+  }
+
+  function over(reason: string): void {
+    if (isEnded) return;
+    isEnded = true;
+    subscription?.end();
+    drained?.();
+    onEnd(reason);
+  }
+
+  function end(reason: string): void {
+    if (isEnded) return;
+    over(reason);
+    // A reader that takes nothing would hold the ending back as well.
+    if (fullSinceMs !== undefined) {
+      raw.destroy();
+      return;
+    }
+    raw.end(endText(reason));
+    setTimeout(() => raw.destroy(), times.closeMs).unref();
+  }
+
+  async function tell({ events, next, isLast }: StreamPage): Promise<void> {
+    if (events.length > 0) write(events.map(eventText).join(''));
+    after = next;
+    subscription?.seen(next);
+    if (isLast === true) end('completed');
+    if (fullSinceMs === undefined || isEnded) return;
+    await new Promise<void>((resolve) => {
+      drained = resolve;
+    });
+  }
+
+  async function readOn(): Promise<void> {
+    for (let more = true; more && !isEnded; ) {
+      isWoken = false;
+      const before = after;
+      const page = await read(before);
+      if (isEnded) return;
+      await tell(page);
+      more = isWoken || page.next > before;
+    }
+  }
+
+  function failed(error: unknown): void {
+    const code = endingCodeOf(error);
+    failures += 1;
+    retryAtMs = nowMs() + jittered(times.retryMs * 2 ** failures);
+    if (code !== undefined) end(code);
+    if (isEnded || failures < failuresMax) return;
+    log.warn({ err: error, failures }, 'a stream ends, since its events could not be read');
+    end('interrupted');
+  }
+
+  async function pump(): Promise<void> {
+    isWoken = true;
+    if (isPumping || isEnded) return;
+    isPumping = true;
+    try {
+      await readOn();
+      failures = 0;
+    } catch (error) {
+      failed(error);
+    }
+    isPumping = false;
+  }
+
+  async function check(): Promise<void> {
+    checkAtMs = nowMs() + times.recheckMs;
+    try {
+      expiresAt = await authorize();
+    } catch (error) {
+      const code = endingCodeOf(error);
+      if (code !== undefined) end(code);
+    }
+  }
+
+  return {
+    begin(opening, first, subscribed, expires) {
+      subscription = subscribed;
+      // Nothing tells of a client that left while the first page was read.
+      if (raw.destroyed) return over('left');
+      expiresAt = expires;
+      checkAtMs = nowMs() + jittered(times.recheckMs);
+      raw.on('drain', onDrain);
+      raw.once('close', () => over('left'));
+      write(opening);
+      tell(first)
+        .then(() => {
+          isPumping = false;
+          if (isWoken || first.events.length > 0) return pump();
+          return undefined;
+        })
+        .catch(failed);
+    },
+    wake() {
+      void pump();
+    },
+    end,
+    tick() {
+      if (isEnded) return;
+      const now = nowMs();
+      if (fullSinceMs !== undefined && now - fullSinceMs >= times.slowReaderMs) {
+        over('slow_reader');
+        raw.destroy();
+      } else if (wallMs() >= expiresAt) {
+        end('token_expired');
+      } else {
+        if (now >= checkAtMs) void check();
+        if (failures > 0 && now >= retryAtMs) void pump();
+        if (now >= beatAtMs && fullSinceMs === undefined) write(heartbeatText);
+      }
+    },
+  };
+}

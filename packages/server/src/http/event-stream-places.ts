@@ -1,0 +1,78 @@
+// Counts who waits on a connection: so many of a client, so many of a device, so many in all.
+import { Refusal } from '@switchyard/contract';
+import type { Caller } from './caller.ts';
+import { connectionLimit } from './listener.ts';
+
+export type PlaceLimits = {
+  readonly perClient: number;
+  readonly perDevice: number;
+  readonly inAll: number;
+};
+
+/** Of the connections some are left for requests that do not wait. */
+export const defaultPlaceLimits: PlaceLimits = {
+  perClient: 200,
+  perDevice: 8,
+  inAll: connectionLimit * 0.8,
+};
+
+const retryAfterMs = 5000;
+
+type Place = { readonly end: (reason: string) => void };
+
+export type Places = {
+  /**
+   * A place for somebody who waits, left by calling what it gives. A device that comes back has left
+   * its oldest connection behind without the platform's knowing: that one is ended, with `replaced`.
+   *
+   * @throws Refusal rate_limited, overloaded
+   */
+  take(caller: Caller, end: (reason: string) => void): () => void;
+  taken(): number;
+};
+
+export function createPlaces(limits: PlaceLimits = defaultPlaceLimits): Places {
+  const places = new Map<string, Set<Place>>();
+  let taken = 0;
+
+  function leave(key: string, own: Set<Place>, place: Place): void {
+    if (!own.delete(place)) return;
+    taken -= 1;
+    if (own.size === 0 && places.get(key) === own) places.delete(key);
+  }
+
+  /** Of one organisation and its device, or its client where no device is named. */
+  function keyOf({ organizationId, clientId, deviceId }: Caller): string {
+    return deviceId === undefined
+      ? `${organizationId}|${clientId}`
+      : `${organizationId}||${deviceId}`;
+  }
+
+  return {
+    take(caller, end) {
+      const isDevice = caller.deviceId !== undefined;
+      const key = keyOf(caller);
+      const own = places.get(key) ?? new Set<Place>();
+      const isFull = own.size >= (isDevice ? limits.perDevice : limits.perClient);
+      if (isFull && !isDevice) {
+        const detail = `The client waits on ${limits.perClient} connections already.`;
+        throw new Refusal('rate_limited', detail, { retryAfterMs });
+      }
+      if (!isFull && taken >= limits.inAll) {
+        const detail = 'No more connections can wait for events here.';
+        throw new Refusal('overloaded', detail, { retryAfterMs });
+      }
+      const [oldest] = own;
+      if (isFull && oldest !== undefined) {
+        leave(key, own, oldest);
+        oldest.end('replaced');
+      }
+      const place: Place = { end };
+      own.add(place);
+      places.set(key, own);
+      taken += 1;
+      return () => leave(key, own, place);
+    },
+    taken: () => taken,
+  };
+}
