@@ -4,7 +4,14 @@ import type { Node } from 'oxc-parser';
 import type { Fault, SourceFile } from './source.ts';
 
 /** Packages that others install; the server documents itself in docs. */
-export const publishedPackages = ['contract', 'money', 'iso8583', 'emv', 'simulators'];
+export const publishedPackages = [
+  'contract',
+  'money',
+  'iso8583',
+  'emv',
+  'simulators',
+  'sdk-provider',
+];
 
 type Exported = { file: SourceFile; name: string; line: number; documented: boolean };
 

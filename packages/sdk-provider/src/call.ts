@@ -1,0 +1,155 @@
+/** From an address and a body to an operation of the provider, and to its answer. */
+import {
+  CancelQrPayment,
+  CreateQrPayment,
+  providerPaths,
+  RefundQrPayment,
+} from '@switchyard/contract';
+import { Compile } from 'typebox/compile';
+import type { ActivationRequest, QrProvider } from './provider.ts';
+import { ProviderRefusal } from './refusal.ts';
+
+/** An answer before it is written. */
+export type Reply = {
+  readonly status: number;
+  readonly body: object;
+  readonly retryAfterSeconds?: number;
+};
+
+const createCheck = Compile(CreateQrPayment);
+const cancelCheck = Compile(CancelQrPayment);
+const refundCheck = Compile(RefundQrPayment);
+
+type Check<Value> = {
+  Check(value: unknown): value is Value;
+  Errors(value: unknown): readonly { instancePath: string; message: string }[];
+};
+
+function refuse(status: number, code: string, detail: string): never {
+  throw new ProviderRefusal({ status, code, detail });
+}
+
+function parsed(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    return refuse(400, 'body_malformed', 'The body is no JSON.');
+  }
+}
+
+/** Members that nobody knows are left in: there will be more. Values are never told, only places. */
+function read<Value>(check: Check<Value>, body: Buffer): Value {
+  const value = parsed(body);
+  if (check.Check(value)) return value;
+  const [error] = check.Errors(value);
+  const where = error === undefined ? '' : ` at ${error.instancePath || '/'}: ${error.message}`;
+  return refuse(422, 'message_invalid', `The message is not as the interface has it${where}.`);
+}
+
+function demandSame(named: string, inPath: string): void {
+  if (named.toLowerCase() === inPath.toLowerCase()) return;
+  refuse(422, 'message_invalid', 'The message names another payment than the address.');
+}
+
+const found = (answer: object | undefined): Reply =>
+  answer === undefined ? refuse(404, 'not_found', 'It never came.') : { status: 200, body: answer };
+
+async function activation(provider: QrProvider, body: Buffer): Promise<Reply> {
+  const { type, data } = parsed(body) as { type?: unknown; data?: unknown };
+  if (typeof data !== 'object' || data === null) {
+    return refuse(422, 'message_invalid', 'The message has no data.');
+  }
+  const request = data as ActivationRequest;
+  if (type === 'service.deactivated') {
+    await provider.deactivated?.(request);
+    return { status: 200, body: {} };
+  }
+  if (type !== 'service.activation_requested') {
+    return refuse(422, 'type_unknown', 'A message of this type is not known here.');
+  }
+  const decision = (await provider.activate?.(request)) ?? { status: 'Accepted' };
+  return decision.status === 'Later' ? { status: 202, body: {} } : { status: 200, body: decision };
+}
+
+const uuid = '([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})';
+
+type Route = {
+  readonly method: 'GET' | 'POST';
+  readonly path: RegExp;
+  answer(provider: QrProvider, body: Buffer, ids: readonly string[]): Promise<Reply>;
+};
+
+const routes: readonly Route[] = [
+  {
+    method: 'POST',
+    path: new RegExp(`^${providerPaths.payments}$`),
+    async answer(provider, body) {
+      const answer = await provider.create(read(createCheck, body));
+      const isLater = answer.status === 'Created' && answer.display === undefined;
+      return { status: isLater ? 202 : 200, body: answer };
+    },
+  },
+  {
+    method: 'GET',
+    path: new RegExp(`^${providerPaths.payment(uuid)}$`),
+    answer: async (provider, _body, [id = '']) => found(await provider.find(id)),
+  },
+  {
+    method: 'POST',
+    path: new RegExp(`^${providerPaths.cancel(uuid)}$`),
+    async answer(provider, body, [id = '']) {
+      const cancel = read(cancelCheck, body);
+      demandSame(cancel.platformTransactionId, id);
+      return { status: 200, body: await provider.cancel(cancel) };
+    },
+  },
+  {
+    method: 'POST',
+    path: new RegExp(`^${providerPaths.refunds(uuid)}$`),
+    async answer(provider, body, [id = '']) {
+      const refund = read(refundCheck, body);
+      demandSame(refund.platformTransactionId, id);
+      const answer = await provider.refund(refund);
+      return { status: answer.status === 'Pending' ? 202 : 200, body: answer };
+    },
+  },
+  {
+    method: 'GET',
+    path: new RegExp(`^${providerPaths.refund(uuid, uuid)}$`),
+    answer: async (provider, _body, [id = '', refundId = '']) =>
+      found(await provider.findRefund(id, refundId)),
+  },
+  {
+    method: 'GET',
+    path: new RegExp(`^${providerPaths.health}$`),
+    answer: async (provider) => ({
+      status: 200,
+      body: (await provider.health?.()) ?? { status: 'Up' },
+    }),
+  },
+  {
+    method: 'POST',
+    path: /^\/?$/,
+    answer: (provider, body) => activation(provider, body),
+  },
+];
+
+/**
+ * Runs the operation that an address stands for.
+ *
+ * @throws ProviderRefusal where there is none, where the message is wrong, and where the provider refuses
+ */
+export async function answerCall(
+  provider: QrProvider,
+  call: { readonly method: string; readonly path: string; readonly body: Buffer },
+): Promise<Reply> {
+  const here = routes.filter(({ path }) => path.test(call.path));
+  const route = here.find(({ method }) => method === call.method);
+  if (route !== undefined) {
+    const [, ...ids] = route.path.exec(call.path) ?? [];
+    return route.answer(provider, call.body, ids);
+  }
+  return here.length === 0
+    ? refuse(404, 'address_unknown', 'There is no such address.')
+    : refuse(405, 'method_not_allowed', 'This address is not asked so.');
+}

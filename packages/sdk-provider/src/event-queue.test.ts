@@ -1,0 +1,330 @@
+// Events on their way: order, pauses, restarts, and the platform in all its moods.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import type { ProviderEvent } from '@switchyard/contract';
+import { createEventQueue, type EventEnd } from './event-queue.ts';
+import { fileEventStore, memoryEventStore } from './event-stores.ts';
+import { createEventsClient, type SendResult } from './events-client.ts';
+import type { PlatformRequest } from './transport.ts';
+
+const minuteMs = 60_000;
+const eventsUrl = 'https://pay.example/qrcode-payment/v1/transactions/1/events';
+const acknowledged: SendResult = { outcome: 'Acknowledged', isDuplicate: false };
+const away: SendResult = { outcome: 'Unsent', fault: 'unreachable' };
+
+function event(sequence: number): ProviderEvent {
+  return {
+    eventId: randomUUID(),
+    sequence,
+    type: 'payment.completed',
+    occurredAt: '2026-03-01T12:30:00.000Z',
+    status: 'Completed',
+    providerTransactionId: 'P-1',
+  };
+}
+
+/** Lets promises go on that wait for nothing else. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
+}
+
+function platform(t: TestContext, answer: (url: string, one: ProviderEvent) => SendResult) {
+  t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: 1_767_225_600_000 });
+  const tries: { sequence: number; at: number }[] = [];
+  const begun = Date.now();
+  const client = {
+    async send(url: string, one: ProviderEvent) {
+      tries.push({ sequence: one.sequence, at: Date.now() - begun });
+      return answer(url, one);
+    },
+  };
+  const clock = { now: () => Date.now() };
+  return { client, clock, tries };
+}
+
+function folder(t: TestContext): string {
+  const directory = mkdtempSync(join(tmpdir(), 'event-store-'));
+  t.after(() => rmSync(directory, { recursive: true }));
+  return directory;
+}
+
+describe('the queue of events', () => {
+  it('repeats after 1, 2, 5, 10 and 30 minutes, and gives up after a day', async (t) => {
+    const { client, clock, tries } = platform(t, () => away);
+    const ends: EventEnd[] = [];
+    const queue = createEventQueue({
+      ...{ client, clock, store: memoryEventStore() },
+      onSettled: (_event, end) => ends.push(end),
+    });
+    await queue.start();
+    await queue.add(eventsUrl, event(1));
+    for (let minute = 0; minute < 25 * 60; minute += 1) {
+      await settled();
+      t.mock.timers.tick(minuteMs);
+    }
+    const minutes = tries.map(({ at }) => at / minuteMs);
+    assert.deepEqual(minutes.slice(0, 8), [0, 1, 3, 8, 18, 48, 78, 108]);
+    assert.ok((minutes.at(-1) ?? 0) > 23 * 60 && (minutes.at(-1) ?? 0) <= 24 * 60);
+    assert.deepEqual(ends, [{ outcome: 'GivenUp', fault: 'unreachable' }]);
+    assert.equal(queue.size, 0);
+    await queue.stop();
+  });
+
+  it('waits as long as it is asked to, and no shorter than its own pause', async (t) => {
+    const waits = [90 * minuteMs, 1000];
+    const { client, clock, tries } = platform(t, () => {
+      const retryAfterMs = waits.shift();
+      return retryAfterMs === undefined
+        ? acknowledged
+        : { outcome: 'Unsent', fault: 'status 429', retryAfterMs };
+    });
+    const queue = createEventQueue({ client, clock, store: memoryEventStore() });
+    await queue.start();
+    await queue.add(eventsUrl, event(1));
+    for (let minute = 0; minute < 100; minute += 1) {
+      await settled();
+      t.mock.timers.tick(minuteMs);
+    }
+    assert.deepEqual(
+      tries.map(({ at }) => at / minuteMs),
+      [0, 90, 92],
+    );
+    await queue.stop();
+  });
+
+  it('sends the events of a payment one after the other, and others beside them', async (t) => {
+    const order: string[] = [];
+    const open: (() => void)[] = [];
+    const client = {
+      send: (url: string, { sequence }: ProviderEvent) => {
+        order.push(`${url.at(-8)}${sequence}`);
+        return new Promise<SendResult>((resolve) => open.push(() => resolve(acknowledged)));
+      },
+    };
+    t.after(() => {
+      for (const finish of open) finish();
+    });
+    const queue = createEventQueue({ client, store: memoryEventStore(), concurrency: 3 });
+    await queue.start();
+    const other = eventsUrl.replace('/1/', '/2/');
+    await Promise.all([1, 2, 3].map((sequence) => queue.add(eventsUrl, event(sequence))));
+    await queue.add(other, event(1));
+    await settled();
+    assert.deepEqual(order, ['11', '21']);
+    while (open.length > 0) {
+      open.shift()?.();
+      await settled();
+    }
+    assert.deepEqual(order, ['11', '21', '12', '13']);
+    assert.equal(queue.size, 0);
+    await queue.stop();
+  });
+
+  it('does not hold up what is new behind what has to be repeated', async (t) => {
+    let isAway = true;
+    const { client, clock, tries } = platform(t, () => (isAway ? away : acknowledged));
+    const queue = createEventQueue({ client, clock, store: memoryEventStore() });
+    await queue.start();
+    await queue.add(eventsUrl, event(1));
+    await settled();
+    isAway = false;
+    await queue.add(eventsUrl, event(2));
+    await settled();
+    assert.deepEqual(
+      tries.map(({ sequence }) => sequence),
+      [1, 2],
+    );
+    t.mock.timers.tick(minuteMs);
+    await settled();
+    assert.deepEqual(
+      tries.map(({ sequence }) => sequence),
+      [1, 2, 1],
+    );
+    assert.equal(queue.size, 0);
+    await queue.stop();
+  });
+
+  it('goes on after a restart with what a file kept, its tries counted', async (t) => {
+    const path = join(folder(t), 'own', 'events.jsonl');
+    const told = event(1);
+    const kept = event(2);
+    const { client, clock, tries } = platform(t, (_url, { sequence }) =>
+      sequence === 1 ? acknowledged : away,
+    );
+    const first = fileEventStore(path);
+    const queue = createEventQueue({ client, clock, store: first });
+    await queue.start();
+    await queue.add(eventsUrl, told);
+    await queue.add(eventsUrl, kept);
+    await queue.add(eventsUrl, kept);
+    await settled();
+    await queue.stop();
+    first.close();
+    assert.equal(statSync(path).mode & 0o777, 0o600);
+    assert.deepEqual(
+      tries.map(({ sequence }) => sequence),
+      [1, 2],
+    );
+    // A process that is killed may leave half a line.
+    appendFileSync(path, '{"put":{"eventsUrl":"ht');
+    const second = fileEventStore(path);
+    t.after(() => second.close());
+    assert.deepEqual(second.load(), [
+      {
+        ...{ eventsUrl, event: kept, attempts: 1 },
+        ...{ firstAt: clock.now(), dueAt: clock.now() + minuteMs },
+      },
+    ]);
+    const again = createEventQueue({ client, clock, store: second });
+    await again.start();
+    await settled();
+    assert.equal(tries.length, 2, 'not before its time');
+    t.mock.timers.tick(minuteMs);
+    await settled();
+    assert.equal(tries.length, 3);
+    await again.stop();
+    assert.equal(readFileSync(path, 'utf8').split('\n').length, 3);
+  });
+
+  it('takes no event that its store does not take, and tells of a store that fails later', async (t) => {
+    const faults: unknown[] = [];
+    const { client, clock } = platform(t, () => acknowledged);
+    let fails = true;
+    const store = {
+      ...memoryEventStore(),
+      save() {
+        if (fails) throw new Error('the disk is full');
+      },
+      remove() {
+        throw new Error('the disk is gone');
+      },
+    };
+    const queue = createEventQueue({
+      client,
+      clock,
+      store,
+      onFault: (error) => faults.push(error),
+    });
+    await queue.start();
+    await assert.rejects(queue.add(eventsUrl, event(1)), /disk is full/);
+    assert.equal(queue.size, 0);
+    fails = false;
+    await queue.add(eventsUrl, event(1));
+    await settled();
+    assert.match(String(faults), /disk is gone/);
+    await queue.stop();
+  });
+});
+
+describe('the client of events', () => {
+  const options = {
+    baseUrl: 'https://pay.example',
+    tokenUrl: 'https://pay.example/oauth2/v1/acme/token',
+    clientId: 'acme-provider',
+    clientSecret: 'kept to itself',
+  };
+  const token = (value: string, expires_in = 3600) => ({
+    status: 200,
+    body: JSON.stringify({ access_token: value, expires_in }),
+  });
+
+  function told(answers: ((request: PlatformRequest) => { status: number; body?: string })[]) {
+    const asked: PlatformRequest[] = [];
+    let tokens = 0;
+    const clock = { at: 0, now: () => clock.at };
+    const client = createEventsClient({
+      ...options,
+      clock,
+      async transport(request) {
+        asked.push(request);
+        if (request.url === options.tokenUrl) {
+          tokens += 1;
+          return token(`token-${tokens}`);
+        }
+        const answer = answers.shift()?.(request) ?? { status: 202 };
+        return { body: '', ...answer };
+      },
+    });
+    return { client, asked, clock };
+  }
+
+  it('asks for a token once, and for another before it ends', async () => {
+    const { client, asked, clock } = told([]);
+    assert.deepEqual(await client.send(eventsUrl, event(1)), acknowledged);
+    await Promise.all([client.send(eventsUrl, event(2)), client.send(eventsUrl, event(3))]);
+    clock.at = 3_580_000;
+    await client.send(eventsUrl, event(4));
+    const tokens = asked.filter(({ url }) => url === options.tokenUrl);
+    assert.equal(tokens.length, 2);
+    assert.match(tokens[0]?.body ?? '', /grant_type=client_credentials&client_id=acme-provider/);
+    assert.deepEqual(
+      asked.filter(({ url }) => url === eventsUrl).map(({ headers }) => headers['authorization']),
+      ['Bearer token-1', 'Bearer token-1', 'Bearer token-1', 'Bearer token-2'],
+    );
+  });
+
+  it('takes another token where one is refused, once', async () => {
+    const { client, asked } = told([() => ({ status: 401 }), () => ({ status: 202 })]);
+    assert.deepEqual(await client.send(eventsUrl, event(1)), acknowledged);
+    assert.equal(asked.length, 4);
+    const refused = told([() => ({ status: 401 }), () => ({ status: 401 })]);
+    assert.deepEqual(await refused.client.send(eventsUrl, event(1)), {
+      outcome: 'Unsent',
+      fault: 'status 401',
+    });
+    assert.equal(refused.asked.length, 4);
+  });
+
+  it('tells what is over from what is repeated', async () => {
+    const code = '{"code":"transaction_not_found"}';
+    const cases: [number, string, SendResult][] = [
+      [202, '', acknowledged],
+      [200, '', { outcome: 'Acknowledged', isDuplicate: true }],
+      [404, code, { outcome: 'Refused', status: 404, code: 'transaction_not_found' }],
+      [422, '<html>', { outcome: 'Refused', status: 422 }],
+      [403, '', { outcome: 'Unsent', fault: 'status 403' }],
+      [429, '', { outcome: 'Unsent', fault: 'status 429' }],
+      [503, '', { outcome: 'Unsent', fault: 'status 503' }],
+      [302, '', { outcome: 'Unsent', fault: 'status 302' }],
+    ];
+    for (const [status, body, wanted] of cases) {
+      const { client } = told([() => ({ status, body })]);
+      assert.deepEqual(await client.send(eventsUrl, event(1)), wanted, String(status));
+    }
+  });
+
+  it('brings its token to the platform alone, and never without TLS', async () => {
+    const { client, asked } = told([]);
+    for (const url of ['https://evil.example/events', 'http://pay.example/events', 'none']) {
+      const result = await client.send(url, event(1));
+      assert.deepEqual(result, { outcome: 'Refused', status: 0, code: 'origin_unknown' });
+    }
+    assert.equal(asked.length, 0);
+    for (const wrong of [{ baseUrl: 'http://pay.example' }, { tokenUrl: 'ftp://pay.example' }]) {
+      assert.throws(() => createEventsClient({ ...options, ...wrong }), TypeError);
+    }
+  });
+
+  it('waits for a platform that is away, and tells no secret', async () => {
+    const client = createEventsClient({
+      ...options,
+      ...{ baseUrl: 'http://127.0.0.1:1', tokenUrl: 'http://127.0.0.1:1/token' },
+    });
+    const result = await client.send('http://127.0.0.1:1/events', event(1));
+    assert.equal(result.outcome, 'Unsent');
+    assert.ok(!JSON.stringify(result).includes(options.clientSecret));
+    client.close();
+    const refusing = createEventsClient({
+      ...options,
+      transport: async () => ({ status: 401, body: '{"error":"invalid_client"}' }),
+    });
+    assert.deepEqual(await refusing.send(eventsUrl, event(1)), {
+      outcome: 'Unsent',
+      fault: 'no token was given: status 401',
+    });
+  });
+});

@@ -1,0 +1,145 @@
+/** Where events wait until the platform has acknowledged them: in memory, or in a file. */
+import {
+  closeSync,
+  existsSync,
+  fdatasyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import type { ProviderEvent } from '@switchyard/contract';
+import type { Awaitable } from './provider.ts';
+
+/**
+ * An event that waits.
+ *
+ * @example
+ * const waiting: WaitingEvent = { eventsUrl, event, attempts: 0, firstAt: now, dueAt: now };
+ */
+export type WaitingEvent = {
+  readonly eventsUrl: string;
+  readonly event: ProviderEvent;
+  /** Tries that failed. */
+  readonly attempts: number;
+  /** When it was added, milliseconds since 1970. */
+  readonly firstAt: number;
+  /** When it is tried next. */
+  readonly dueAt: number;
+};
+
+/**
+ * Keeps events over a restart: a table of your database does well, written in the commit that
+ * changes the payment. One process at a time uses a store.
+ *
+ * @example
+ * const store: EventStore = {
+ *   load: () => sql`SELECT * FROM waiting_events ORDER BY first_at`,
+ *   save: (waiting) => sql`INSERT INTO waiting_events … ON CONFLICT (event_id) DO UPDATE …`,
+ *   remove: (eventId) => sql`DELETE FROM waiting_events WHERE event_id = ${eventId}`,
+ * };
+ */
+export type EventStore = {
+  /** All that wait, the oldest first. */
+  load(): Awaitable<readonly WaitingEvent[]>;
+  /** New, or with another time for its next try; durable when it returns. */
+  save(waiting: WaitingEvent): Awaitable<void>;
+  remove(eventId: string): Awaitable<void>;
+};
+
+/**
+ * Makes a store that forgets with its process: for tests.
+ *
+ * @example
+ * const queue = createEventQueue({ client, store: memoryEventStore() });
+ */
+export function memoryEventStore(): EventStore {
+  const waiting = new Map<string, WaitingEvent>();
+  return {
+    load: () => [...waiting.values()],
+    save(one) {
+      waiting.set(one.event.eventId, one);
+    },
+    remove(eventId) {
+      waiting.delete(eventId);
+    },
+  };
+}
+
+const ownerOnly = 0o600;
+const ownerOnlyDirectory = 0o700;
+const newLinesMax = 20_000;
+
+type Line = { readonly put: WaitingEvent } | { readonly done: string };
+
+/** A line that was torn when the process ended was never promised to anybody. */
+function readLines(path: string): Map<string, WaitingEvent> {
+  const waiting = new Map<string, WaitingEvent>();
+  if (!existsSync(path)) return waiting;
+  for (const text of readFileSync(path, 'utf8').split('\n').slice(0, -1)) {
+    const line = JSON.parse(text) as Line;
+    if ('put' in line) waiting.set(line.put.event.eventId, line.put);
+    else waiting.delete(line.done);
+  }
+  return waiting;
+}
+
+/**
+ * A store in a file of its own.
+ *
+ * @example
+ * const store: FileEventStore = fileEventStore('data/events.jsonl');
+ */
+export type FileEventStore = EventStore & { close(): void };
+
+/**
+ * Makes a store that keeps its events in a file, mode 0600: JSON Lines that are appended, and written
+ * anew without what is done at each start and from time to time.
+ *
+ * @param path - of the file; its directory is made where it is missing
+ * @param options - `sync: false` leaves it to the operating system when bytes reach the disk
+ * @throws Error where the file cannot be read or written
+ * @example
+ * const queue = createEventQueue({ client, store: fileEventStore('data/events.jsonl') });
+ */
+export function fileEventStore(path: string, options: { sync?: boolean } = {}): FileEventStore {
+  const { sync = true } = options;
+  mkdirSync(join(path, '..'), { recursive: true, mode: ownerOnlyDirectory });
+  const waiting = readLines(path);
+  let newLines = 0;
+  let file = rewrite();
+
+  function rewrite(): number {
+    const unfinished = `${path}.new`;
+    const lines = [...waiting.values()].map((put) => `${JSON.stringify({ put })}\n`);
+    writeFileSync(unfinished, lines.join(''), { mode: ownerOnly, flush: sync });
+    renameSync(unfinished, path);
+    return openSync(path, 'a', ownerOnly);
+  }
+
+  function append(line: Line): void {
+    writeSync(file, `${JSON.stringify(line)}\n`);
+    if (sync) fdatasyncSync(file);
+    newLines += 1;
+    if (newLines < newLinesMax) return;
+    closeSync(file);
+    file = rewrite();
+    newLines = 0;
+  }
+
+  return {
+    load: () => [...waiting.values()],
+    save(one) {
+      waiting.set(one.event.eventId, one);
+      append({ put: one });
+    },
+    remove(eventId) {
+      if (!waiting.delete(eventId)) return;
+      append({ done: eventId });
+    },
+    close: () => closeSync(file),
+  };
+}

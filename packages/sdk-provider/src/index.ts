@@ -1,0 +1,40 @@
+/** For providers of QR payments: the platform's calls, verified and answered, and events back to it. */
+export type {
+  CancelAnswer,
+  CancelQrPayment,
+  CancelReason,
+  CreateQrPayment,
+  HealthAnswer,
+  ProviderAmount,
+  ProviderEvent,
+  ProviderEventType,
+  ProviderFailure,
+  ProviderMerchant,
+  ProviderPayer,
+  ProviderPaymentStatus,
+  ProviderProblem,
+  ProviderRefundStatus,
+  QrDisplay,
+  QrPaymentAnswer,
+  RefundAnswer,
+  RefundQrPayment,
+} from '@switchyard/contract';
+export {
+  displayFault,
+  providerAnswerMaxBytes,
+  providerAnswerMs,
+  providerCallHeaders,
+  providerCallText,
+  providerClockToleranceSeconds,
+  providerEventStatuses,
+  providerPaths,
+} from '@switchyard/contract';
+export type { Clock } from './clock.ts';
+export * from './event-queue.ts';
+export * from './event-stores.ts';
+export * from './events-client.ts';
+export * from './fastify.ts';
+export * from './handler.ts';
+export * from './provider.ts';
+export { ProviderRefusal, type RefusalFacts } from './refusal.ts';
+export * from './signatures.ts';

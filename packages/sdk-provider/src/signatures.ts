@@ -1,0 +1,210 @@
+/** Signatures of the platform's calls, after Standard Webhooks 1.0: `v1` and `v1a`. */
+import { createHmac, createPublicKey, type KeyObject, timingSafeEqual, verify } from 'node:crypto';
+import { providerCallHeaders, providerClockToleranceSeconds } from '@switchyard/contract';
+import { systemClock } from './clock.ts';
+
+const secretPrefix = 'whsec_';
+const publicKeyPrefix = 'whpk_';
+const keyBytesMin = 24;
+const keyBytesMax = 64;
+const ed25519Bytes = 32;
+const idMaxChars = 256;
+const signatureHeaderMaxChars = 4096;
+const base64 = /^[A-Za-z0-9+/]+={0,2}$/;
+
+/**
+ * The headers of a request, as node's `request.headers` has them.
+ *
+ * @example
+ * const headers: CallHeaders = request.headers;
+ */
+export type CallHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/**
+ * A call to verify. `text` is what was signed: the body, byte for byte; for a GET the text of
+ * `providerCallText`.
+ *
+ * @example
+ * const call: CallToVerify = { headers: request.headers, text: body, secrets: ['whsec_…'] };
+ */
+export type CallToVerify = {
+  readonly headers: CallHeaders;
+  readonly text: string | Uint8Array;
+  /** `whsec_…` of the service, `whpk_…` of a public key; any of them will do. */
+  readonly secrets: readonly string[];
+  /** Milliseconds since 1970; left out: the clock of this machine. */
+  readonly now?: number;
+  /** How old or how far ahead a call may be, seconds; 300 where it is left out. */
+  readonly toleranceSeconds?: number;
+};
+
+/**
+ * What is wrong with the signature of a call.
+ *
+ * @example
+ * const fault: CallFault = 'signature_wrong';
+ */
+export type CallFault =
+  | 'headers_missing'
+  | 'timestamp_invalid'
+  | 'timestamp_stale'
+  | 'signature_wrong';
+
+/**
+ * Whether a call is the platform's.
+ *
+ * @example
+ * const verdict: CallVerdict = { isGenuine: false, fault: 'timestamp_stale' };
+ */
+export type CallVerdict =
+  | { readonly isGenuine: true; readonly id: string }
+  | { readonly isGenuine: false; readonly fault: CallFault };
+
+/**
+ * A secret that is none: neither `whsec_` nor `whpk_` with a key in base64. Its value is never told.
+ *
+ * @example
+ * try { signCall(call); } catch (error) { if (error instanceof SecretError) ask(); }
+ */
+export class SecretError extends Error {
+  override name = 'SecretError';
+}
+
+/** @throws SecretError */
+function hmacKeyOf(secret: string): Buffer {
+  const text = secret.slice(secretPrefix.length);
+  const key = Buffer.from(text, 'base64');
+  if (!base64.test(text) || key.length < keyBytesMin || key.length > keyBytesMax) {
+    throw new SecretError('a secret is whsec_ with 24 to 64 bytes in base64');
+  }
+  return key;
+}
+
+/** @throws SecretError */
+function publicKeyOf(secret: string): KeyObject {
+  const bytes = Buffer.from(secret.slice(publicKeyPrefix.length), 'base64');
+  if (bytes.length !== ed25519Bytes) {
+    throw new SecretError('a public key is whpk_ with 32 bytes in base64');
+  }
+  const x = bytes.toString('base64url');
+  return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
+}
+
+type Check = { readonly version: 'v1' | 'v1a'; fits(signed: Buffer, signature: Buffer): boolean };
+
+/** @throws SecretError */
+function checkOf(secret: string): Check {
+  if (secret.startsWith(secretPrefix)) {
+    const key = hmacKeyOf(secret);
+    const fits: Check['fits'] = (signed, signature) => {
+      const wanted = createHmac('sha256', key).update(signed).digest();
+      return signature.length === wanted.length && timingSafeEqual(signature, wanted);
+    };
+    return { version: 'v1', fits };
+  }
+  if (secret.startsWith(publicKeyPrefix)) {
+    const key = publicKeyOf(secret);
+    return { version: 'v1a', fits: (signed, signature) => verify(null, signed, key, signature) };
+  }
+  throw new SecretError('a secret begins with whsec_ or whpk_');
+}
+
+const checks = new Map<string, Check>();
+const checksMax = 64;
+
+/** Keys are read once: a secret is used for every call. */
+function knownCheckOf(secret: string): Check {
+  const known = checks.get(secret);
+  if (known !== undefined) return known;
+  const check = checkOf(secret);
+  if (checks.size >= checksMax) checks.clear();
+  checks.set(secret, check);
+  return check;
+}
+
+function headerOf(headers: CallHeaders, name: string): string | undefined {
+  const value = headers[name];
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+const signedText = (id: string, timestamp: string, text: string | Uint8Array): Buffer =>
+  Buffer.concat([Buffer.from(`${id}.${timestamp}.`), Buffer.from(text as Uint8Array)]);
+
+/**
+ * Tells whether a call is the platform's, and of a moment ago.
+ *
+ * Repetitions are not refused: the platform repeats a call under the same id where no answer came,
+ * and every call of the provider SPI may be made twice.
+ *
+ * @param call - headers, what was signed, and the secrets that may have signed it
+ * @returns whether it is genuine; else what is wrong
+ * @throws SecretError where one of `secrets` is none
+ * @example
+ * const verdict = verifyCall({ headers: request.headers, text: body, secrets: ['whsec_MfKQ…'] });
+ * if (!verdict.isGenuine) response.writeHead(401).end();
+ */
+export function verifyCall(call: CallToVerify): CallVerdict {
+  const { headers, text, secrets, now = systemClock.now() } = call;
+  const { toleranceSeconds = providerClockToleranceSeconds } = call;
+  const known = secrets.map(knownCheckOf);
+  const refused = (fault: CallFault): CallVerdict => ({ isGenuine: false, fault });
+  const id = headerOf(headers, providerCallHeaders.id);
+  const timestamp = headerOf(headers, providerCallHeaders.timestamp);
+  const signatures = headerOf(headers, providerCallHeaders.signature);
+  if (id === undefined || timestamp === undefined || signatures === undefined) {
+    return refused('headers_missing');
+  }
+  if (id.length > idMaxChars || signatures.length > signatureHeaderMaxChars) {
+    return refused('headers_missing');
+  }
+  if (!/^\d{1,12}$/.test(timestamp)) return refused('timestamp_invalid');
+  if (Math.abs(now / 1000 - Number(timestamp)) > toleranceSeconds)
+    return refused('timestamp_stale');
+  const signed = signedText(id, timestamp, text);
+  const fits = signatures.split(' ').some((each) => {
+    const [version, signature = ''] = each.split(',', 2);
+    const bytes = Buffer.from(signature, 'base64');
+    return known.some((check) => check.version === version && check.fits(signed, bytes));
+  });
+  return fits ? { isGenuine: true, id } : refused('signature_wrong');
+}
+
+/**
+ * A call to sign, as the platform does: for tests of a provider's own server.
+ *
+ * @example
+ * const call: CallToSign = { id: 'msg-1', at: Date.now(), text: body, secrets: ['whsec_…'] };
+ */
+export type CallToSign = {
+  /** The same over all tries. */
+  readonly id: string;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly text: string | Uint8Array;
+  /** `whsec_…`; with several each of them signs. */
+  readonly secrets: readonly string[];
+};
+
+/**
+ * Signs a call as the platform does.
+ *
+ * @param call - its id, its moment, what is signed, and the secrets
+ * @returns the three headers
+ * @throws SecretError where one of `secrets` is no `whsec_…`
+ * @example
+ * const headers = signCall({ id: 'msg-1', at: Date.now(), text: body, secrets: [secret] });
+ * await fetch(`${url}/qr-payments`, { method: 'POST', headers, body });
+ */
+export function signCall({ id, at, text, secrets }: CallToSign): Record<string, string> {
+  const timestamp = String(Math.floor(at / 1000));
+  const signed = signedText(id, timestamp, text);
+  const signatures = secrets.map((secret) => {
+    if (!secret.startsWith(secretPrefix)) throw new SecretError('calls are signed with whsec_…');
+    return `v1,${createHmac('sha256', hmacKeyOf(secret)).update(signed).digest('base64')}`;
+  });
+  return {
+    [providerCallHeaders.id]: id,
+    [providerCallHeaders.timestamp]: timestamp,
+    [providerCallHeaders.signature]: signatures.join(' '),
+  };
+}
