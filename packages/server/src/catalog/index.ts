@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { platformAuthor } from '../audit/index.ts';
 import { registerActivations } from './activation-routes.ts';
 import { type Activations, createActivations } from './activations.ts';
+import { type CallableServices, createCallableServices } from './callable.ts';
 import { createDefaultsCheck } from './configuration/defaults.ts';
 import { type Configuration, createConfiguration } from './configuration/index.ts';
 import { registerConfiguration } from './configuration/routes.ts';
@@ -19,12 +20,15 @@ import { createServices, type Services } from './services.ts';
 import { createSigningSecrets } from './signing-secrets.ts';
 import { createStanding, type Standing } from './standing.ts';
 
+export type { CallableService } from './callable.ts';
 export type { By, CatalogDeps } from './deps.ts';
 export { emvValueRules } from './emv-parameters.ts';
 export type { ActiveService } from './standing.ts';
 
 export type Catalog = Pick<Standing, 'isActive' | 'activeServices'> & {
   register(app: FastifyInstance): void;
+  /** A published service with its address and keys, for who calls its provider. */
+  readonly callable: CallableServices['find'];
   readonly services: Services;
   readonly offers: Offers;
   readonly activations: Activations;
@@ -44,12 +48,17 @@ export function createCatalog(deps: CatalogDeps): Catalog {
   const standing = createStanding(deps);
   const configuration = createConfiguration(deps, { parameters, standing });
   const delivery = createDelivery({ ...deps, configuration });
+  const callable = createCallableServices(deps, secrets);
   const onChange = (organizationId?: string) => {
     standing.forget(organizationId);
     configuration.forget(organizationId);
   };
+  const onPublish = () => {
+    callable.clear();
+    onChange();
+  };
   const services = createServices(deps, {
-    ...{ parameters, secrets, onPublish: onChange },
+    ...{ parameters, secrets, onPublish, onRenewal: callable.clear },
     demandDefaults: createDefaultsCheck(parameters, deps.valueRules ?? {}),
   });
   const offers = createOffers(deps);
@@ -64,6 +73,7 @@ export function createCatalog(deps: CatalogDeps): Catalog {
     configuration,
     isActive: standing.isActive,
     activeServices: standing.activeServices,
+    callable: callable.find,
     register(app) {
       registerServices(app, services);
       registerOffers(app, offers);

@@ -52,16 +52,18 @@ type Parts = {
   demandDefaults(input: ServiceInput): void;
   /** What every organisation sees has changed. */
   onPublish(): void;
+  /** A service signs with another key from now on. */
+  onRenewal(): void;
 };
 
 function refuseUnknown(): never {
   return refuse('service_not_found', 'The catalogue shows you no service of this identifier.');
 }
 
-/** @example const services = createServices(deps, { parameters, secrets, demandDefaults, onPublish }); */
+/** @example const services = createServices(deps, parts); */
 export function createServices(
   deps: Pick<CatalogDeps, 'database' | 'clock' | 'ids' | 'audit' | 'calls'>,
-  { parameters, secrets, demandDefaults, onPublish }: Parts,
+  { parameters, secrets, demandDefaults, onPublish, onRenewal }: Parts,
 ): Services {
   const { database, clock, ids, audit, calls } = deps;
 
@@ -204,8 +206,8 @@ export function createServices(
         });
       }),
 
-    renewSecret: (by, serviceId) =>
-      database.transaction(async (trx) => {
+    async renewSecret(by, serviceId) {
+      const renewed = await database.transaction(async (trx) => {
         const run = runIn(trx);
         await owned(run, by, serviceId);
         const { sealed, secret } = secrets.make(serviceId);
@@ -215,7 +217,10 @@ export function createServices(
           entity: { type: 'service', id: serviceId },
         });
         return secret;
-      }),
+      });
+      onRenewal();
+      return renewed;
+    },
 
     async releases(scope, serviceId, page) {
       const row = isUuid(serviceId)

@@ -27,7 +27,7 @@ import { createMerchants } from './merchants.ts';
 import { createOrganizations, createOrganizationsBelow } from './organizations.ts';
 import { createPhysicalDevices } from './physical-devices.ts';
 import { createPointsOfSale, type PointsOfSale, type TillApplications } from './points-of-sale.ts';
-import type { AcquirerContract, Names, Resolved, Within } from './resolution.ts';
+import type { AcquirerContract, Names, Resolved, ResolvedPlace, Within } from './resolution.ts';
 import { createResolver } from './resolve.ts';
 import type { Resource, Deps as ResourceDeps } from './resource.ts';
 import { registerProvisioningRoutes } from './routes.ts';
@@ -47,6 +47,7 @@ export type {
   OfflineLimits,
   Place,
   Resolved,
+  ResolvedPlace,
   Within,
 } from './resolution.ts';
 export type { Resource, Versioned } from './resource.ts';
@@ -79,6 +80,8 @@ export type Provisioning = {
    * it everything is unknown. A refusal is thrown; a hit in memory costs under a microsecond.
    */
   resolve(organizationId: string, names: Names, within?: Within): Promise<Resolved>;
+  /** The same for what needs no acquirer of cards: `contracts` may be empty. */
+  placeOf(organizationId: string, names: Names, within?: Within): Promise<ResolvedPlace>;
   /** A contract that something was begun with, whether it is disabled or deleted since. */
   contract(organizationId: string, contractId: string): Promise<AcquirerContract | undefined>;
   /**
@@ -159,6 +162,7 @@ export function createProvisioning(given: ProvisioningDeps): Provisioning {
     findOrganization: tree.find,
     ancestorsOf: tree.ancestorsOf,
     resolve: resolver.resolve,
+    placeOf: resolver.placeOf,
     contract: resolver.contract,
     findDevice: devices.find,
     linksToOpen: createLinkDirectory(database),

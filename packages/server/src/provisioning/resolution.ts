@@ -82,6 +82,13 @@ export type Resolved = {
   readonly contracts: readonly AcquirerContract[];
 };
 
+/** Who sells and where, for what needs no acquirer of cards. */
+export type ResolvedPlace = Omit<Resolved, 'merchant' | 'contract'> & {
+  readonly organizationName: string;
+  /** `externalId` is what the organisation calls the merchant. */
+  readonly merchant: Resolved['merchant'] & { readonly externalId?: string };
+};
+
 /** What a sale names, or its token: at least one of them. */
 export type Names = {
   readonly merchantId?: string | undefined;
@@ -194,22 +201,47 @@ function entitiesOf(row: Row): Omit<Resolved, 'contract' | 'contracts'> {
   return { merchant, store, device };
 }
 
+function standing(rows: readonly Row[], names: Names, within: Within): Row {
+  const [row] = rows;
+  if (row === undefined) return refuseUnknown('merchant_not_found');
+  refuseUnknownNames(row, names, within);
+  refuseMismatch(row, names, within);
+  refuseDisabled(row);
+  return row;
+}
+
+/** A link may still be open, for what is left to finish on it alone. */
+const openContracts = (rows: readonly Row[]) =>
+  rows.filter((each) => each['link_status'] === 'Enabled').map(contractOf);
+
+/**
+ * The same for what needs no acquirer of cards: there may be no contract at all.
+ *
+ * @param rows one for each enabled contract of the merchant, or one without any
+ */
+export function judgePlace(rows: readonly Row[], names: Names, within: Within): ResolvedPlace {
+  const row = standing(rows, names, within);
+  const { merchant, ...place } = entitiesOf(row);
+  const externalId = row['merchant_external_id'];
+  return {
+    ...place,
+    merchant: { ...merchant, ...(typeof externalId === 'string' ? { externalId } : {}) },
+    organizationName: text(row, 'organization_name'),
+    contracts: openContracts(rows),
+  };
+}
+
 /**
  * Throws the refusal that fits where the names do not stand for a place that takes sales.
  *
  * @param rows one for each enabled contract of the merchant, the oldest in front
  */
 export function judge(rows: readonly Row[], names: Names, within: Within): Resolved {
-  const [row] = rows;
-  if (row === undefined) return refuseUnknown('merchant_not_found');
-  refuseUnknownNames(row, names, within);
-  refuseMismatch(row, names, within);
-  refuseDisabled(row);
+  const row = standing(rows, names, within);
   if (isNull(row, 'contract_id')) {
     refuse('no_acquirer_for_merchant', 'The merchant has no enabled acquirer contract.');
   }
-  // A link may still be open, for what is left to finish on it alone.
-  const contracts = rows.filter((each) => each['link_status'] === 'Enabled').map(contractOf);
+  const contracts = openContracts(rows);
   const [contract] = contracts;
   if (contract === undefined) {
     return refuse('no_acquirer_for_merchant', 'The acquirer link of the contract is disabled.');

@@ -7,8 +7,10 @@ import {
   type AcquirerContract,
   contractOf,
   judge,
+  judgePlace,
   type Names,
   type Resolved,
+  type ResolvedPlace,
   type Within,
 } from './resolution.ts';
 import { isUuid } from './rules.ts';
@@ -18,6 +20,7 @@ import { uuidsText } from './tree.ts';
 
 export type Resolver = {
   resolve(organizationId: string, names: Names, within?: Within): Promise<Resolved>;
+  placeOf(organizationId: string, names: Names, within?: Within): Promise<ResolvedPlace>;
   contract(organizationId: string, contractId: string): Promise<AcquirerContract | undefined>;
   forget(organizationId: string): void;
   clear(): void;
@@ -45,9 +48,14 @@ export function createResolver({
   clock: Clock;
 }): Resolver {
   const places = createMemory<Resolved>(clock);
+  const withoutContract = createMemory<ResolvedPlace>(clock);
   const contracts = createMemory<AcquirerContract | undefined>(clock);
 
-  async function load(organizationId: string, names: Names, within: Within): Promise<Resolved> {
+  async function load<Found>(
+    organizationId: string,
+    names: Names,
+    judged: (rows: readonly Row[]) => Found,
+  ): Promise<Found> {
     const { merchantId, storeId, deviceId } = names;
     if ((merchantId ?? storeId ?? deviceId) === undefined) {
       refuse('field_required', 'A merchant, a store or a device must be named.', {
@@ -61,7 +69,7 @@ export function createResolver({
       storeId ?? null,
       deviceId ?? null,
     ]);
-    const resolved = judge(rows, names, within);
+    const resolved = judged(rows);
     await refuseDisabledAbove(rows[0]);
     return resolved;
   }
@@ -79,23 +87,30 @@ export function createResolver({
     return row === undefined ? undefined : contractOf(row);
   }
 
+  const keyOf = (organizationId: string, names: Names, within: Within) =>
+    `${organizationId}|${names.merchantId}|${names.storeId}|${names.deviceId}|${within.merchantId}`;
+
   return {
-    resolve(organizationId, names, within = {}) {
-      const { merchantId, storeId, deviceId } = names;
-      const bound = within.merchantId;
-      const key = `${organizationId}|${merchantId}|${storeId}|${deviceId}|${bound}`;
-      return places.get(organizationId, key, () => load(organizationId, names, within));
-    },
+    resolve: (organizationId, names, within = {}) =>
+      places.get(organizationId, keyOf(organizationId, names, within), () =>
+        load(organizationId, names, (rows) => judge(rows, names, within)),
+      ),
+    placeOf: (organizationId, names, within = {}) =>
+      withoutContract.get(organizationId, keyOf(organizationId, names, within), () =>
+        load(organizationId, names, (rows) => judgePlace(rows, names, within)),
+      ),
     contract: (organizationId, contractId) =>
       contracts.get(organizationId, `${organizationId}|${contractId}`, () =>
         loadContract(organizationId, contractId),
       ),
     forget(organizationId) {
       places.forget(organizationId);
+      withoutContract.forget(organizationId);
       contracts.forget(organizationId);
     },
     clear() {
       places.clear();
+      withoutContract.clear();
       contracts.clear();
     },
   };

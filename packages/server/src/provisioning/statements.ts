@@ -13,8 +13,8 @@ const contractsMax = 10;
  */
 export const resolveNames = {
   name: 'provisioning-resolve',
-  text: `SELECT o.status AS organization_status, o.ancestor_ids,
-      m.merchant_id, m.name AS merchant_name, m.mcc AS merchant_mcc, m.country,
+  text: `SELECT o.status AS organization_status, o.name AS organization_name, o.ancestor_ids,
+      m.merchant_id, m.external_id AS merchant_external_id, m.name AS merchant_name, m.mcc AS merchant_mcc, m.country,
       m.time_zone AS merchant_time_zone, m.status AS merchant_status, m.address AS merchant_address,
       s.store_id, s.merchant_id AS store_merchant_id, s.name AS store_name,
       s.time_zone AS store_time_zone, s.status AS store_status, s.address AS store_address,

@@ -1,0 +1,79 @@
+// What it takes to call the provider of a service: its address and keys, from a memory of a few seconds.
+import { LRUCache } from 'lru-cache';
+import type { Clock, Database } from '../platform/index.ts';
+import type { SecretRow, ServiceStatus } from './service-store.ts';
+import type { SigningSecrets } from './signing-secrets.ts';
+import { runPrepared } from './sql.ts';
+
+const rememberedMax = 1_000;
+/** How long a change in another process may stay unseen; changes of this one are seen at once. */
+const rememberedMs = 5_000;
+
+/** A service in the release that is in force; a retired one goes on for those who use it. */
+export type CallableService = {
+  readonly serviceId: string;
+  /** The organisation that provides it. */
+  readonly providerId: string;
+  readonly release: number;
+  readonly status: ServiceStatus;
+  readonly spiUrl?: string;
+  /** What calls are signed with now: the key, and the one before it as long as that signs too. */
+  keys(): Buffer[];
+};
+
+export type CallableServices = {
+  find(serviceId: string): Promise<CallableService | undefined>;
+  clear(): void;
+};
+
+type CallableRow = SecretRow & {
+  organization_id: string;
+  release: number;
+  status: ServiceStatus;
+  spi_url: string | null;
+};
+
+const callableText = `SELECT organization_id, release, status, published->>'spiUrl' AS spi_url,
+    secret_sealed, previous_sealed, previous_until
+  FROM catalogue_services WHERE service_id = $1 AND published IS NOT NULL`;
+
+/** @example const { find } = createCallableServices({ database, clock }, secrets); */
+export function createCallableServices(
+  { database, clock }: { readonly database: Database; readonly clock: Clock },
+  secrets: SigningSecrets,
+): CallableServices {
+  const run = runPrepared(database);
+  const remembered = new LRUCache<
+    string,
+    { until: number; found: Promise<CallableService | undefined> }
+  >({ max: rememberedMax });
+
+  async function load(serviceId: string): Promise<CallableService | undefined> {
+    const [row] = (await run(callableText, [serviceId])) as CallableRow[];
+    if (row === undefined) return undefined;
+    const { organization_id: providerId, release, status, spi_url: spiUrl } = row;
+    // Opened once, and not at each call; the older one ends while it is remembered.
+    const opened = secrets.open(serviceId, row);
+    const endsAt = row.previous_until?.getTime() ?? 0;
+    return {
+      ...{ serviceId, providerId, release, status },
+      ...(spiUrl === null ? {} : { spiUrl }),
+      keys: () => (clock.now() < endsAt ? opened : opened.slice(0, 1)),
+    };
+  }
+
+  return {
+    find(serviceId) {
+      const now = clock.now();
+      const known = remembered.get(serviceId);
+      if (known !== undefined && now < known.until) return known.found;
+      const entry = { until: now + rememberedMs, found: load(serviceId) };
+      remembered.set(serviceId, entry);
+      entry.found.catch(() => {
+        if (remembered.peek(serviceId) === entry) remembered.delete(serviceId);
+      });
+      return entry.found;
+    },
+    clear: () => remembered.clear(),
+  };
+}

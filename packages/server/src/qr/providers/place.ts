@@ -1,0 +1,37 @@
+// What the platform knows about a terminal and adds to its request: merchant, acquirer, store, place.
+import type { Provisioning } from '../../provisioning/index.ts';
+import type { Place } from './types.ts';
+
+const nameMaxChars = 200;
+
+export type PlaceDeps = Pick<Provisioning, 'placeOf'>;
+
+/** @example const place = await placeFrom(provisioning, organizationId, { deviceId, currency: 'EUR' }); */
+export async function placeFrom(
+  provisioning: PlaceDeps,
+  organizationId: string,
+  asked: { readonly deviceId: string; readonly currency: string; readonly merchantId?: string },
+): Promise<Place> {
+  const { deviceId, currency, merchantId } = asked;
+  const within = merchantId === undefined ? {} : { merchantId };
+  const found = await provisioning.placeOf(organizationId, { deviceId }, within);
+  const { merchant, store, contracts, organizationName } = found;
+  if (store === undefined) throw new Error('a device stands in a store');
+  const contract = contracts.find(({ currencies }) => currencies.includes(currency));
+  const city = store.address?.city;
+  return {
+    merchantId: merchant.merchantId,
+    name: merchant.name.slice(0, nameMaxChars),
+    ...(merchant.externalId === undefined ? {} : { externalId: merchant.externalId }),
+    acquirerId: organizationId,
+    acquirerName: organizationName.slice(0, nameMaxChars),
+    ...(contract === undefined ? {} : { acquirerMerchantId: contract.acquirerMerchantId }),
+    storeId: store.storeId,
+    storeName: store.name.slice(0, nameMaxChars),
+    terminalId: deviceId.toLowerCase(),
+    mcc: merchant.mcc,
+    country: merchant.country,
+    ...(city === undefined ? {} : { city }),
+    timeZone: store.timeZone,
+  };
+}

@@ -1,0 +1,159 @@
+// Reads members of an answer that anybody may have written: what does not fit is left out, or is a fault.
+import {
+  displayFault,
+  type ProviderAmount,
+  type ProviderFailure,
+  type ProviderPayer,
+  ProviderPaymentStatus,
+  ProviderRefundStatus,
+  providerIdMaxChars,
+  QrDisplay,
+} from '@switchyard/contract';
+import { Value } from 'typebox/value';
+import { isSecretMember, scrubText } from '../../platform/index.ts';
+
+export type Members = Readonly<Record<string, unknown>>;
+
+const textMaxChars = 500;
+const payerMaxChars = 64;
+const moreDepthMax = 4;
+const moreMembersMax = 20;
+const pollLeastMs = 500;
+const pollMostMs = 60_000;
+const amountMost = 999_999_999_999;
+const idPattern = new RegExp(`^[A-Za-z0-9][A-Za-z0-9._~:-]{0,${providerIdMaxChars - 1}}$`);
+const codePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
+/** An object, or nothing. */
+export function parsed(body: string): Members | undefined {
+  try {
+    const value: unknown = JSON.parse(body);
+    return isMembers(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function isMembers(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** One line that the database can hold, without card data. */
+export function line(value: unknown, maxChars = textMaxChars): string | undefined {
+  if (typeof value !== 'string') return undefined;
+  const text = value
+    .slice(0, 2 * maxChars)
+    .toWellFormed()
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: what a line of text cannot hold
+    .replace(/[\s\u0000-\u001f\u007f]+/g, ' ')
+    .trim();
+  const clean = scrubText(text).slice(0, maxChars).toWellFormed();
+  return clean === '' ? undefined : clean;
+}
+
+export function identifier(value: unknown): string | undefined {
+  return typeof value === 'string' && idPattern.test(value) ? value : undefined;
+}
+
+export function paymentStatus(value: unknown): ProviderPaymentStatus | undefined {
+  return Value.Check(ProviderPaymentStatus, value) ? value : undefined;
+}
+
+export function refundStatus(value: unknown): ProviderRefundStatus | undefined {
+  return Value.Check(ProviderRefundStatus, value) ? value : undefined;
+}
+
+/** Money that cannot be read is a fault of the whole answer: it is never guessed. */
+export function amount(value: unknown): ProviderAmount | 'unreadable' | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (!isMembers(value)) return 'unreadable';
+  const { amount: minor, currency } = value;
+  if (typeof minor !== 'number' || !Number.isInteger(minor)) return 'unreadable';
+  if (minor < 1 || minor > amountMost) return 'unreadable';
+  if (typeof currency !== 'string' || !/^[A-Z]{3}$/.test(currency)) return 'unreadable';
+  return { amount: minor, currency };
+}
+
+/** What may be shown on a terminal; `refused` where it is told and may not be. */
+export function display(value: unknown): QrDisplay | 'refused' | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (!Value.Check(QrDisplay, value)) return 'refused';
+  const { type, data } = value;
+  return displayFault({ type, data }) === undefined ? { type, data } : 'refused';
+}
+
+export function failure(value: unknown): ProviderFailure | undefined {
+  if (!isMembers(value)) return undefined;
+  const { code } = value;
+  const text = line(value['text']);
+  const isCode = typeof code === 'string' && codePattern.test(code) && scrubText(code) === code;
+  return {
+    code: isCode ? code : 'provider_failure',
+    ...(text === undefined ? {} : { text }),
+  };
+}
+
+/** What a receipt may show; a number that looks whole is masked here, whatever was promised. */
+export function payer(value: unknown): ProviderPayer | undefined {
+  if (!isMembers(value)) return undefined;
+  const text = line(value['maskedId'], payerMaxChars);
+  if (text === undefined) return undefined;
+  return {
+    maskedId: text.replace(/\d(?=(?:[\s-]?\d){4})/g, (digit, at: number) =>
+      masked(text, digit, at),
+    ),
+  };
+}
+
+/** Of a run of nine digits and more, the last four are shown. */
+function masked(text: string, digit: string, at: number): string {
+  const before = /(?:\d[\s-]?)*$/.exec(text.slice(0, at))?.[0] ?? '';
+  const after = /^(?:[\s-]?\d)*/.exec(text.slice(at + 1))?.[0] ?? '';
+  const digits = `${before}${digit}${after}`.replace(/\D/g, '').length;
+  return digits >= 9 ? '*' : digit;
+}
+
+/** Bounds, not wishes: a provider must neither be hammered nor forgotten. */
+export function pollAfter(value: unknown): number | undefined {
+  if (typeof value !== 'number' || !Number.isFinite(value)) return undefined;
+  return Math.min(pollMostMs, Math.max(pollLeastMs, Math.round(value)));
+}
+
+export function time(value: unknown): Date | undefined {
+  if (
+    typeof value !== 'string' ||
+    !/^\d{4}-\d\d-\d\dT[\d:.]{5,20}(?:Z|[+-]\d\d:\d\d)$/.test(value)
+  ) {
+    return undefined;
+  }
+  const at = new Date(value);
+  return Number.isNaN(at.getTime()) ? undefined : at;
+}
+
+function kept(value: unknown, depth: number): unknown {
+  if (typeof value === 'string') return line(value) ?? '';
+  if (typeof value === 'boolean' || value === null) return value;
+  if (typeof value === 'number') return scrubText(String(value)) === String(value) ? value : null;
+  if (depth >= moreDepthMax) return null;
+  if (Array.isArray(value)) {
+    return value.slice(0, moreMembersMax).map((each) => kept(each, depth + 1));
+  }
+  return isMembers(value) ? keptMembers(value, [], depth + 1) : null;
+}
+
+function keptMembers(members: Members, known: readonly string[], depth: number): Members {
+  const rest = Object.entries(members)
+    .filter(([name]) => !known.includes(name) && codePattern.test(name) && !isSecretMember(name))
+    .slice(0, moreMembersMax)
+    .map(([name, value]): [string, unknown] => [name, kept(value, depth)]);
+  return Object.fromEntries(rest);
+}
+
+const moreMaxChars = 4096;
+
+/** Members that nobody here knows: kept within limits and without card data, and never acted upon. */
+export function moreOf(members: Members, known: readonly string[]): { more?: Members } {
+  const more = keptMembers(members, known, 0);
+  if (Object.keys(more).length === 0 || JSON.stringify(more).length > moreMaxChars) return {};
+  return { more };
+}
