@@ -29,16 +29,16 @@ function refuse(status: number, code: string, detail: string): never {
   throw new ProviderRefusal({ status, code, detail });
 }
 
-function parsed(body: Buffer): unknown {
+function parsed(body: Uint8Array): unknown {
   try {
-    return JSON.parse(body.toString('utf8'));
+    return JSON.parse(Buffer.from(body).toString('utf8'));
   } catch {
     return refuse(400, 'body_malformed', 'The body is no JSON.');
   }
 }
 
 /** Members that nobody knows are left in: there will be more. Values are never told, only places. */
-function read<Value>(check: Check<Value>, body: Buffer): Value {
+function read<Value>(check: Check<Value>, body: Uint8Array): Value {
   const value = parsed(body);
   if (check.Check(value)) return value;
   const [error] = check.Errors(value);
@@ -51,11 +51,13 @@ function demandSame(named: string, inPath: string): void {
   refuse(422, 'message_invalid', 'The message names another payment than the address.');
 }
 
-const found = (answer: object | undefined): Reply =>
-  answer === undefined ? refuse(404, 'not_found', 'It never came.') : { status: 200, body: answer };
+const found = (answer: object | undefined, what: 'payment' | 'refund'): Reply =>
+  answer === undefined
+    ? refuse(404, `${what}_not_found`, `This ${what} never came.`)
+    : { status: 200, body: answer };
 
-async function activation(provider: QrProvider, body: Buffer): Promise<Reply> {
-  const { type, data } = parsed(body) as { type?: unknown; data?: unknown };
+async function activation(provider: QrProvider, body: Uint8Array): Promise<Reply> {
+  const { type, data } = Object(parsed(body)) as { type?: unknown; data?: unknown };
   if (typeof data !== 'object' || data === null) {
     return refuse(422, 'message_invalid', 'The message has no data.');
   }
@@ -76,7 +78,7 @@ const uuid = '([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})';
 type Route = {
   readonly method: 'GET' | 'POST';
   readonly path: RegExp;
-  answer(provider: QrProvider, body: Buffer, ids: readonly string[]): Promise<Reply>;
+  answer(provider: QrProvider, body: Uint8Array, ids: readonly string[]): Promise<Reply>;
 };
 
 const routes: readonly Route[] = [
@@ -92,7 +94,7 @@ const routes: readonly Route[] = [
   {
     method: 'GET',
     path: new RegExp(`^${providerPaths.payment(uuid)}$`),
-    answer: async (provider, _body, [id = '']) => found(await provider.find(id)),
+    answer: async (provider, _body, [id = '']) => found(await provider.find(id), 'payment'),
   },
   {
     method: 'POST',
@@ -117,7 +119,7 @@ const routes: readonly Route[] = [
     method: 'GET',
     path: new RegExp(`^${providerPaths.refund(uuid, uuid)}$`),
     answer: async (provider, _body, [id = '', refundId = '']) =>
-      found(await provider.findRefund(id, refundId)),
+      found(await provider.findRefund(id, refundId), 'refund'),
   },
   {
     method: 'GET',
@@ -141,7 +143,7 @@ const routes: readonly Route[] = [
  */
 export async function answerCall(
   provider: QrProvider,
-  call: { readonly method: string; readonly path: string; readonly body: Buffer },
+  call: { readonly method: string; readonly path: string; readonly body: Uint8Array },
 ): Promise<Reply> {
   const here = routes.filter(({ path }) => path.test(call.path));
   const route = here.find(({ method }) => method === call.method);

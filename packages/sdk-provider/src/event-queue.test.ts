@@ -309,6 +309,20 @@ describe('the client of events', () => {
     }
   });
 
+  it('goes wherever it is sent with a token of its own, where that was asked for', async () => {
+    const asked: PlatformRequest[] = [];
+    const client = createEventsClient({
+      ...{ anyOrigin: true, token: 'check' },
+      async transport(request) {
+        asked.push(request);
+        return { status: 202, body: '' };
+      },
+    });
+    assert.deepEqual(await client.send('http://127.0.0.1:9/events', event(1)), acknowledged);
+    assert.equal(asked[0]?.headers['authorization'], 'Bearer check');
+    assert.equal((await client.send('none', event(2))).outcome, 'Refused');
+  });
+
   it('waits for a platform that is away, and tells no secret', async () => {
     const client = createEventsClient({
       ...options,

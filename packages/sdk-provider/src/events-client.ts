@@ -1,7 +1,7 @@
 /** Sends events of payments to the platform: one try at a time, and what became of it. */
 import type { ProviderEvent } from '@switchyard/contract';
 import { type Clock, systemClock } from './clock.ts';
-import { createTokens } from './tokens.ts';
+import { createTokens, type Tokens } from './tokens.ts';
 import {
   createTransport,
   demandSafeUrl,
@@ -12,6 +12,27 @@ import {
 export type { PlatformAnswer, PlatformRequest, Transport } from './transport.ts';
 
 /**
+ * Where events may go. A token is never sent to another origin than the platform's, whatever a call
+ * says; `anyOrigin` is for a run of `switchyard provider check`, which listens for events itself.
+ *
+ * @example
+ * const place: PlatformPlace = { baseUrl: 'https://pay.example' };
+ */
+export type PlatformPlace = { readonly baseUrl: string } | { readonly anyOrigin: true };
+
+/**
+ * Who tells: an application of the platform, or whoever holds a token already.
+ *
+ * @example
+ * const teller: ProviderCredentials = {
+ *   tokenUrl: 'https://pay.example/oauth2/v1/acme/token', clientId: 'acme-provider', clientSecret,
+ * };
+ */
+export type ProviderCredentials =
+  | { readonly tokenUrl: string; readonly clientId: string; readonly clientSecret: string }
+  | { readonly token: string };
+
+/**
  * How to reach the platform.
  *
  * @example
@@ -20,20 +41,16 @@ export type { PlatformAnswer, PlatformRequest, Transport } from './transport.ts'
  *   clientId: 'acme-provider', clientSecret: process.env.CLIENT_SECRET,
  * };
  */
-export type EventsClientOptions = {
-  /** The platform: a token is never sent to another origin, whatever a call says. */
-  readonly baseUrl: string;
-  readonly tokenUrl: string;
-  readonly clientId: string;
-  readonly clientSecret: string;
-  /** A certificate authority in PEM, where the platform's is none that node knows. */
-  readonly ca?: string | Buffer;
-  /** 10,000 where it is left out. */
-  readonly timeoutMs?: number;
-  readonly clock?: Clock;
-  /** Left out: `node:https` with kept connections. */
-  readonly transport?: Transport;
-};
+export type EventsClientOptions = PlatformPlace &
+  ProviderCredentials & {
+    /** A certificate authority in PEM, where the platform's is none that node knows. */
+    readonly ca?: string | Buffer;
+    /** 10,000 where it is left out. */
+    readonly timeoutMs?: number;
+    readonly clock?: Clock;
+    /** Left out: `node:https` with kept connections. */
+    readonly transport?: Transport;
+  };
 
 /**
  * What became of a try. `Acknowledged`: the platform has it, durably, and it must not be sent again.
@@ -93,6 +110,19 @@ const unsent = (error: unknown): SendResult => ({
   fault: error instanceof Error ? error.message : 'unreachable',
 });
 
+function placeCheck(place: PlatformPlace): (url: string) => boolean {
+  if ('anyOrigin' in place) return (url) => URL.canParse(url);
+  const { origin } = demandSafeUrl(place.baseUrl, 'baseUrl');
+  return (url) => URL.canParse(url) && new URL(url).origin === origin;
+}
+
+function tokensOf(credentials: ProviderCredentials, post: Transport, clock: Clock): Tokens {
+  if ('token' in credentials) return { get: async () => credentials.token, forget() {} };
+  const { tokenUrl, clientId, clientSecret } = credentials;
+  demandSafeUrl(tokenUrl, 'tokenUrl');
+  return createTokens({ tokenUrl, clientId, clientSecret, post, clock });
+}
+
 /**
  * Makes a client that sends events to the platform, with a token of client credentials that it asks
  * for and renews by itself. It makes one try; {@link createEventQueue} repeats.
@@ -108,15 +138,14 @@ const unsent = (error: unknown): SendResult => ({
  * ```
  */
 export function createEventsClient(options: EventsClientOptions): EventsClient {
-  const { tokenUrl, clientId, clientSecret, clock = systemClock } = options;
-  const { origin } = demandSafeUrl(options.baseUrl, 'baseUrl');
-  demandSafeUrl(tokenUrl, 'tokenUrl');
+  const { clock = systemClock } = options;
+  const isAllowed = placeCheck(options);
   const own = createTransport({
     timeoutMs: options.timeoutMs ?? defaultTimeoutMs,
     ...(options.ca === undefined ? {} : { ca: options.ca }),
   });
   const post = options.transport ?? own.post;
-  const tokens = createTokens({ tokenUrl, clientId, clientSecret, post, clock });
+  const tokens = tokensOf(options, post, clock);
 
   async function tryOnce(url: string, body: string): Promise<PlatformAnswer & { token: string }> {
     const token = await tokens.get();
@@ -134,7 +163,7 @@ export function createEventsClient(options: EventsClientOptions): EventsClient {
 
   return {
     async send(eventsUrl, event) {
-      if (!URL.canParse(eventsUrl) || new URL(eventsUrl).origin !== origin) {
+      if (!isAllowed(eventsUrl)) {
         return { outcome: 'Refused', status: 0, code: 'origin_unknown' };
       }
       const body = JSON.stringify(event);

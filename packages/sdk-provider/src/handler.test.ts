@@ -157,6 +157,7 @@ describe('the handler of a provider', () => {
     );
     assert.equal((await post('', { type: 'service.renamed', data: {} })).status, 422);
     assert.equal((await post('', { type: 'service.deactivated' })).status, 422);
+    assert.equal((await send(bases[0] ?? '', 'POST', '', 'null')).status, 422);
   });
 
   it('refuses what nobody signed before it looks at anything else', async () => {
@@ -209,8 +210,10 @@ describe('the handler of a provider', () => {
 
   it('knows its addresses, and no others', async () => {
     const gone = '00000000-0000-7000-8000-000000000000';
-    assert.equal((await get(providerPaths.payment(gone))).status, 404);
-    assert.equal((await get(providerPaths.refund(randomUUID(), gone))).status, 404);
+    const unknown = await get(providerPaths.payment(gone));
+    assert.deepEqual([unknown.status, unknown.body['code']], [404, 'payment_not_found']);
+    const refund = await get(providerPaths.refund(randomUUID(), gone));
+    assert.deepEqual([refund.status, refund.body['code']], [404, 'refund_not_found']);
     assert.equal((await get('/qr-payments/none')).status, 404);
     assert.equal((await get('/qr-payments')).status, 405);
     assert.equal((await post(providerPaths.health, {})).status, 405);

@@ -29,6 +29,12 @@ export {
   providerEventStatuses,
   providerPaths,
 } from '@switchyard/contract';
+export {
+  createProviderCalls,
+  type ProviderCall,
+  type ProviderCallsOptions,
+  type ProviderReply,
+} from './calls.ts';
 export type { Clock } from './clock.ts';
 export * from './event-queue.ts';
 export * from './event-stores.ts';

@@ -1,0 +1,111 @@
+/** Calls of the platform, whatever server they came in by: verified, answered, never thrown. */
+import { providerCallText } from '@switchyard/contract';
+import { answerCall, type Reply } from './call.ts';
+import { type Clock, systemClock } from './clock.ts';
+import type { Awaitable, QrProvider } from './provider.ts';
+import { ProviderRefusal, problemOf } from './refusal.ts';
+import { type CallHeaders, verifyCall } from './signatures.ts';
+
+/**
+ * What answering calls needs.
+ *
+ * @example
+ * const options: ProviderCallsOptions = { provider, secrets: ['whsec_…'] };
+ */
+export type ProviderCallsOptions = {
+  readonly provider: QrProvider;
+  /** `whsec_…` of the service, while it is renewed the old one too; or who tells them at each call. */
+  readonly secrets: readonly string[] | (() => Awaitable<readonly string[]>);
+  readonly clock?: Clock;
+  /** Hears of what an operation threw that was no refusal; the answer is a 500 in any case. */
+  onFault?(error: unknown, call: { readonly method: string; readonly path: string }): void;
+};
+
+/**
+ * A call as it came in, its body unread by anybody.
+ *
+ * @example
+ * const call: ProviderCall = { method: 'GET', path: '/health', headers, body: new Uint8Array() };
+ */
+export type ProviderCall = {
+  readonly method: string;
+  /** Below the address that the service declares. */
+  readonly path: string;
+  /** Names in small letters. */
+  readonly headers: CallHeaders;
+  readonly body: Uint8Array;
+};
+
+/**
+ * An answer to write.
+ *
+ * @example
+ * const { status, headers, body }: ProviderReply = await answer(call);
+ */
+export type ProviderReply = {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+};
+
+/** As it goes over the wire. */
+export function written({ status, body, retryAfterSeconds }: Reply): ProviderReply {
+  const headers = {
+    'content-type': status >= 400 ? 'application/problem+json' : 'application/json',
+    'cache-control': 'no-store',
+    ...(retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }),
+  };
+  return { status, headers, body: JSON.stringify(body) };
+}
+
+export const problem = (status: number, code: string, detail: string): Reply => ({
+  status,
+  body: problemOf({ status, code, detail }),
+});
+
+const refusalOf = ({ facts }: ProviderRefusal): Reply => ({
+  status: facts.status,
+  body: problemOf(facts),
+  ...(facts.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: facts.retryAfterSeconds }),
+});
+
+/**
+ * Makes what answers calls, for servers other than `node:http` and Fastify. It verifies each
+ * signature before anything else is looked at, checks the message, and calls the provider.
+ *
+ * @param options - the provider and its secrets
+ * @returns a function from a call to its answer, that never throws; whoever calls it reads the body,
+ *   and not more than 64 KiB of it
+ * @example
+ * ```ts
+ * const answer = createProviderCalls({ provider, secrets: [secret] });
+ * const { status, headers, body } = await answer({ method, path, headers: request.headers, body: bytes });
+ * ```
+ */
+export function createProviderCalls(
+  options: ProviderCallsOptions,
+): (call: ProviderCall) => Promise<ProviderReply> {
+  const { provider, secrets, clock = systemClock } = options;
+
+  async function isGenuine({ method, path, headers, body }: ProviderCall): Promise<boolean> {
+    const text = method === 'GET' ? providerCallText('GET', path) : body;
+    const known = typeof secrets === 'function' ? await secrets() : secrets;
+    return verifyCall({ headers, text, secrets: known, now: clock.now() }).isGenuine;
+  }
+
+  async function reply(call: ProviderCall): Promise<Reply> {
+    const { method, path } = call;
+    try {
+      if (!(await isGenuine(call))) {
+        return problem(401, 'signature_invalid', 'The call is not signed by the platform.');
+      }
+      return await answerCall(provider, { ...call, path: path.split('?')[0] ?? '' });
+    } catch (error) {
+      if (error instanceof ProviderRefusal) return refusalOf(error);
+      options.onFault?.(error, { method, path });
+      return problem(500, 'internal_error', 'The provider failed.');
+    }
+  }
+
+  return async (call) => written(await reply(call));
+}
