@@ -119,8 +119,10 @@ export function createStreams(deps: StreamsDeps): Streams {
       const isOver = first.isLast === true && first.events.length === 0;
       if (isOver || request.method === 'HEAD') {
         subscription.end();
+        if (!isOver) return reply.type(eventStreamType).send('');
         // Of all answers this one alone tells an EventSource not to come back.
-        return isOver ? reply.code(204).send(null) : reply.type(eventStreamType).send('');
+        reply.code(204);
+        return undefined;
       }
       if (isStopping) throw new Refusal('shutting_down', 'The process takes no new requests.');
       onEnd(places.take(caller, stream.end));
