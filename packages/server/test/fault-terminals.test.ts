@@ -60,7 +60,8 @@ describe('terminals whose server is killed', { concurrency: false }, () => {
       offlineTransaction: true,
       offlineData: {
         authorizedAt: new Date(Date.now() - 60_000 - sequence * 1000).toISOString(),
-        authorizationCode: `OF${String(sequence).padStart(4, '0')}`,
+        // Of its terminal: a sale that is alike in all of it is the same one, whichever device brings it.
+        authorizationCode: `${terminal}${String(sequence).padStart(5, '0')}`,
         terminalSequence: sequence,
         reason: 'ServerUnavailable',
       },
