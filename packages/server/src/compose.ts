@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createHosts, createLinkSigners } from './acquiring/index.ts';
-import { type Audit, createAudit } from './audit/index.ts';
+import { type Audit, auditEvents, createAudit } from './audit/index.ts';
 import { type CardRooms, createCardRooms } from './card-rooms.ts';
 import { type Catalog, createCatalog, emvValueRules } from './catalog/index.ts';
 import { createHttp, type Http, type HttpDeps } from './http/index.ts';
@@ -37,8 +37,7 @@ import {
 import { createProvisioning, type Provisioning, type UserDomains } from './provisioning/index.ts';
 import { registerReferenceRoutes } from './reference/index.ts';
 import { registerUsers } from './users/index.ts';
-
-import { createWebhooks } from './webhooks/index.ts';
+import { createWebhooks, type Webhooks } from './webhooks/index.ts';
 
 type DeviceLookups = Pick<IdentityDeps, 'findDevice' | 'findHardware' | 'nameMerchant'>;
 
@@ -158,11 +157,12 @@ type Management = Parameters<typeof registerPeople>[1] & {
   catalog: Catalog;
   audit: Audit;
   logs: Logs;
+  webhooks: Webhooks;
 };
 
 /** Everything but payments: who people and devices are, and the estate that they work in (ADR 0032). */
-async function registerManagement(app: Http['app'], parts: Management): Promise<void> {
-  const { identity, provisioning, audit, catalog, logs } = parts;
+async function registerManagement({ app, streams }: Http, parts: Management): Promise<void> {
+  const { identity, provisioning, audit, catalog, logs, webhooks } = parts;
   await identity.register(app);
   await identity.registerDevices(app);
   identity.registerManagement(app, placesOf(provisioning));
@@ -170,7 +170,8 @@ async function registerManagement(app: Http['app'], parts: Management): Promise<
   audit.register(app);
   provisioning.register(app);
   catalog.register(app);
-  logs.register(app);
+  logs.register(app, streams);
+  webhooks.register(app, streams);
 }
 
 /** The rooms that every process has, whichever of them it opens: payments ask them who and where. */
@@ -208,7 +209,13 @@ function createRooms(deps: HouseDeps) {
   const cards = roles.has('cards')
     ? createCardRooms({ ...parts, jobs: allJobs, provisioning, hosts, audit })
     : undefined;
-  return { ...parts, allJobs, jobs, mail, audit, provisioning, identity, catalog, cards, logs };
+  const outbox = createOutbox({ database, log, metrics });
+  const webhooks = createWebhooks({
+    ...{ ...parts, outbox, retentionDays: settings.eventDays },
+    sources: [...transactionEvents, auditEvents],
+  });
+  const managed = { audit, provisioning, identity, catalog, logs, webhooks };
+  return { ...parts, ...managed, allJobs, jobs, mail, cards, outbox };
 }
 
 /**
@@ -218,11 +225,10 @@ function createRooms(deps: HouseDeps) {
  * @example const house = await composeHouse({ settings, database, log, tls }); await house.start();
  */
 export async function composeHouse(deps: HouseDeps): Promise<House> {
-  const { settings, database, log } = deps;
+  const { settings, log } = deps;
   const rooms = createRooms(deps);
   const { metrics, ids, mail, audit, provisioning, identity, catalog, cards, logs } = rooms;
-  const outbox = createOutbox({ database, log, metrics });
-  createWebhooks({ outbox, log, metrics, sources: transactionEvents });
+  const { outbox, webhooks } = rooms;
   const http = await createHttp({
     settings,
     log,
@@ -241,7 +247,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
     ...(deps.checksAnswers === undefined ? {} : { checksAnswers: deps.checksAnswers }),
   });
   registerReferenceRoutes(http.app);
-  if (settings.roles.has('identity')) await registerManagement(http.app, rooms);
+  if (settings.roles.has('identity')) await registerManagement(http, rooms);
   if (cards !== undefined) {
     http.loadShedding.addPressure(cards.pressure);
     cards.register(http.app);
@@ -256,7 +262,10 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
       await cards?.start();
       rooms.allJobs.start();
       rooms.live.start();
-      if (doesJobs) outbox.start();
+      if (doesJobs) {
+        outbox.start();
+        webhooks.start();
+      }
       logs.start({ deletes: doesJobs });
     },
     stopLimitMs: settings.acquirerTimeoutMs + stopPartsMs,
@@ -268,6 +277,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
       await rooms.allJobs.stop();
       await cards?.close();
       await outbox.stop();
+      await webhooks.stop();
       await logs.stop();
       await identity.close();
       await mail.close();

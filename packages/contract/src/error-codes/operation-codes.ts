@@ -38,6 +38,11 @@ export const lookupCodes = {
     'The resource is not found',
     'Nothing in your scope has the identifier in the path.',
   ),
+  events_forgotten: refused(
+    410,
+    'These events are not kept any more',
+    'The position lies before the oldest event that is kept; begin there, and compare what you hold with what the API shows.',
+  ),
   service_not_found: refused(
     404,
     'The service is not found',

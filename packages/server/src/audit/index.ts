@@ -10,6 +10,7 @@ import { registerAuditRoutes } from './routes.ts';
 import { createSigner } from './signer.ts';
 import type { AskedChange, Recorder } from './types.ts';
 
+export { auditEvents } from './events.ts';
 export type { Actor, AuditEntry, Author, Recorder } from './types.ts';
 export { actorOf, platformAuthor };
 

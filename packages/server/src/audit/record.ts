@@ -1,8 +1,9 @@
 // Adds changes to the chain of their organisation, within the transaction that makes them.
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
-import type { Clock, Jobs } from '../platform/index.ts';
+import { type Clock, type Ids, type Jobs, systemIds } from '../platform/index.ts';
 import { type Chained, chainOf, type Head } from './chain.ts';
+import { outboxRows } from './events.ts';
 import { append, lockHead } from './store.ts';
 import type { AuditEntry, Recorder } from './types.ts';
 
@@ -18,6 +19,7 @@ export const checkpointKind = 'audit-checkpoint';
 export type RecorderDeps = {
   readonly clock: Clock;
   readonly jobs: Pick<Jobs, 'handle' | 'enqueue'>;
+  readonly ids?: Ids;
 };
 
 async function chainAll(entries: readonly AuditEntry[], head: Head, now: number) {
@@ -36,7 +38,7 @@ async function chainAll(entries: readonly AuditEntry[], head: Head, now: number)
 }
 
 /** @example const { record } = createRecorder({ clock, jobs }); */
-export function createRecorder({ clock, jobs }: RecorderDeps): Recorder {
+export function createRecorder({ clock, jobs, ids = systemIds }: RecorderDeps): Recorder {
   /** The first record behind a checkpoint orders the next one, and so does each full thousand. */
   function nextCheckpoint(head: Head, sequence: number, now: number): number | undefined {
     const thousands = (count: number) =>
@@ -58,7 +60,7 @@ export function createRecorder({ clock, jobs }: RecorderDeps): Recorder {
     const last = chained.at(-1)?.record;
     if (last === undefined) return;
     const texts = chained.map(({ text }) => text);
-    await append(trx, organizationId, texts, last);
+    await append(trx, { organizationId, texts, last, told: outboxRows(chained, ids) });
     const dueAt = nextCheckpoint(head, last.sequence, now);
     if (dueAt === undefined) return;
     await jobs.enqueue({ organizationId, kind: checkpointKind, payload: {}, dueAt }, trx);

@@ -8,6 +8,7 @@ import {
 import { CompiledQuery, type Kysely } from 'kysely';
 import { type Database, isoTime, publicSigningKey } from '../platform/index.ts';
 import type { Head } from './chain.ts';
+import type { ToldRecord } from './events.ts';
 
 type CheckpointRow = {
   sequence: number;
@@ -75,17 +76,30 @@ const appendText = `WITH added AS (
     FROM jsonb_to_recordset($2::jsonb) AS r(sequence bigint, at timestamptz, actor jsonb,
       action text, entity jsonb, before jsonb, after jsonb, "requestId" text,
       "previousHash" text, hash text)
+  ), told AS (
+    INSERT INTO outbox (organization_id, outbox_id, kind, subject_id, sequence, created_at)
+    SELECT $1, o.outbox_id, o.kind, $1, o.sequence, $5
+    FROM unnest($6::uuid[], $7::text[], $8::integer[]) AS o(outbox_id, kind, sequence)
   )
   UPDATE audit_heads SET sequence = $3, hash = $4, at = $5 WHERE organization_id = $1`;
 
-export async function append(
-  trx: Kysely<unknown>,
-  organizationId: string,
-  texts: readonly string[],
-  last: AuditRecord,
-): Promise<void> {
-  const values = [organizationId, `[${texts.join(',')}]`, last.sequence, last.hash, last.at];
-  await run(trx, appendText, values);
+type Addition = {
+  readonly organizationId: string;
+  /** The JSON of each record. */
+  readonly texts: readonly string[];
+  readonly last: AuditRecord;
+  /** Rows of the outbox for those that are published. */
+  readonly told: readonly ToldRecord[];
+};
+
+export async function append(trx: Kysely<unknown>, addition: Addition): Promise<void> {
+  const { organizationId, texts, last, told } = addition;
+  await run(trx, appendText, [
+    ...[organizationId, `[${texts.join(',')}]`, last.sequence, last.hash, last.at],
+    told.map(({ outboxId }) => outboxId),
+    told.map(({ kind }) => kind),
+    told.map(({ sequence }) => sequence),
+  ]);
 }
 
 /** Also keeps the public key, which is asked for as long as the checkpoint is. */

@@ -348,6 +348,12 @@ export const settingsTable = {
     '100000',
     'How many lines the request log of one organisation holds; the oldest make room.',
   ),
+  eventDays: setting(
+    'EVENT_DAYS',
+    integer(7, 3650),
+    '30',
+    'How long events are kept for `GET /events/v1` and for deliveries that are asked for again.',
+  ),
   simulators: setting(
     'SIMULATORS',
     choice('on', 'off'),

@@ -1,19 +1,61 @@
 // The door of events: what has happened is published in a feed, and sent to whoever asked for it.
-import type { EventSource, Log, Metrics, Outbox } from '../platform/index.ts';
-import { createPublisher, type DeliveryPlanner } from './feed/index.ts';
+import type { FastifyInstance } from 'fastify';
+import type { Streams } from '../http/index.ts';
+import type {
+  Clock,
+  Database,
+  EventSource,
+  Live,
+  Log,
+  Metrics,
+  Outbox,
+} from '../platform/index.ts';
+import {
+  createFeedReader,
+  createFeedRetention,
+  createPublisher,
+  type DeliveryPlanner,
+  feedTopic,
+  registerFeed,
+} from './feed/index.ts';
 
 export type { DeliveryPlanner, FeedEvent } from './feed/index.ts';
 
 export type WebhooksDeps = {
+  database: Database;
   outbox: Pick<Outbox, 'subscribe'>;
+  live: Pick<Live, 'source' | 'publish'>;
+  clock: Clock;
   log: Log;
   metrics: Metrics;
   /** One for each prefix of kinds of the outbox. */
   sources: readonly EventSource[];
+  retentionDays: number;
   deliveries?: DeliveryPlanner;
 };
 
-/** @example const webhooks = createWebhooks({ outbox, log, metrics, sources: transactionEvents }); */
-export function createWebhooks({ outbox, ...deps }: WebhooksDeps): void {
-  outbox.subscribe(createPublisher({ ...deps, tell: () => {} }));
+export type Webhooks = {
+  register(app: FastifyInstance, streams: Streams): void;
+  /** Begins what one process of many does: in those with the role `jobs`. */
+  start(): void;
+  stop(): Promise<void>;
+};
+
+/** @example const webhooks = createWebhooks({ database, outbox, live, sources: [transactionEvents], … }); */
+export function createWebhooks({ outbox, live, ...deps }: WebhooksDeps): Webhooks {
+  const reader = createFeedReader(deps.database);
+  const retention = createFeedRetention({ ...deps, days: deps.retentionDays });
+  live.source(feedTopic, reader.ends);
+  const publish = createPublisher({
+    ...deps,
+    tell(positions) {
+      for (const [key, position] of positions) live.publish({ kind: feedTopic, key }, position);
+    },
+  });
+  outbox.subscribe(publish);
+  return {
+    register: (app, streams) => registerFeed(app, reader, streams),
+    start: retention.start,
+    stop: retention.stop,
+  };
 }

@@ -39,7 +39,7 @@ async function setUp(source: Partial<EventSource> = {}) {
       sources: [facts],
       log,
       metrics: createMetrics(),
-      tell: (organizations) => void told.push(...organizations),
+      tell: (positions) => void told.push(...positions.keys()),
       deliveries: {
         plan: async (events) => void planned.push(...events),
         poke: () => {},

@@ -17,8 +17,8 @@ export type PublisherDeps = {
   log: Log;
   metrics: Metrics;
   deliveries?: DeliveryPlanner;
-  /** Tells readers that wait on this process; after the commit. */
-  tell(organizationIds: ReadonlySet<string>): void;
+  /** Wakes readers that wait on this process, by how far each feed goes now; after the commit. */
+  tell(positions: ReadonlyMap<string, number>): void;
 };
 
 /** @example outbox.subscribe(createPublisher({ sources, log, metrics, tell })); */
@@ -58,7 +58,7 @@ export function createPublisher(deps: PublisherDeps): OutboxSubscriber {
     await deliveries?.plan(events, trx);
     return () => {
       measured.published.inc(events.length);
-      tell(new Set(counts.keys()));
+      tell(positions);
       deliveries?.poke();
     };
   };
