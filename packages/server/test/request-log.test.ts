@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { before, describe, test } from 'node:test';
 import type { LoggedRequest } from '@switchyard/contract';
 import type { Answer } from './client.ts';
+import { type HeardStream, type ListenOptions, listenTo } from './event-stream.ts';
 import { assertRefused } from './refused.ts';
 import { keyedSale, type Scene, scene, until } from './scene.ts';
 
@@ -169,5 +170,55 @@ describe('the request log', () => {
     await lineOf(later);
     const query = `?requestId=${String(answer.headers['x-request-id'])}`;
     assert.deepEqual(await lines(query), []);
+  });
+
+  const listen = (query = '', options: ListenOptions = {}): Promise<HeardStream> =>
+    listenTo(`${on.settings.baseUrl}${path}${query}`, {
+      ...{ token: on.acquirerToken, ca: on.ca },
+      ...options,
+    });
+  const statusesOf = (stream: HeardStream) =>
+    stream.events.map(({ data }) => (data as LoggedRequest).status);
+
+  test('a stream tells lines as they are kept, its filters hold, and it goes on behind the last id', async () => {
+    const sales = '?operationId=processTransaction';
+    const all = await listen(sales);
+    const refusals = await listen(`${sales}&status=4xx`);
+    for (const amount of [100, 0, 300]) await lineOf(await sell({ ...place(), amount }));
+    await all.has(3);
+    await refusals.has(1);
+    assert.deepEqual(statusesOf(all), [200, 422, 200]);
+    assert.deepEqual(statusesOf(refusals), [422]);
+    const ids = all.events.map(({ id = 0, type, data }) => {
+      assert.equal(type, 'request');
+      assert.equal((data as LoggedRequest).sequence, id);
+      return id;
+    });
+    all.leave();
+    refusals.leave();
+    await lineOf(await sell({ ...place(), amount: 0 }));
+    const again = await listen(sales, { lastEventId: ids[1] ?? 0 });
+    await again.has(2);
+    assert.deepEqual(statusesOf(again), [200, 422]);
+    const early = await listen(`${sales}&after=${ids[0]}`);
+    await early.has(3);
+    assert.deepEqual(statusesOf(early), [422, 200, 422]);
+    for (const stream of [again, early]) stream.leave();
+  });
+
+  test('a stream is of its own organisation alone, and refuses as the list does', async () => {
+    const stranger = await scene();
+    const theirs = await listen('', { token: stranger.acquirerToken });
+    const ours = await listen();
+    await lineOf(await sell(place()));
+    await ours.has(1);
+    const owners = (stream: HeardStream) =>
+      new Set(stream.events.map(({ data }) => (data as LoggedRequest).organizationId));
+    assert.deepEqual([...owners(ours)], [on.organizationId]);
+    assert.ok(!owners(theirs).has(on.organizationId));
+    for (const stream of [ours, theirs]) stream.leave();
+    assert.equal((await listen('', { token: on.shop.token })).status, 403);
+    assert.equal((await listen('?status=9xx')).status, 422);
+    assert.equal((await listen('', { lastEventId: 'first' })).status, 400);
   });
 });

@@ -1,11 +1,17 @@
 // Finds lines of the log: page by page, or those behind a number as a stream goes on.
 import type { LoggedRequest } from '@switchyard/contract';
-import { type Caller, type FoundPage, type PageRequest, spanOf } from '../http/index.ts';
+import {
+  type Caller,
+  type FoundPage,
+  type PageRequest,
+  type StreamPage,
+  spanOf,
+} from '../http/index.ts';
 import type { LineFilters, LineStore } from './store.ts';
 
 /** As addresses and cursors carry it. */
 export const sequenceForm = /^[1-9]\d{0,14}$/;
-export const streamRows = 200;
+const streamRows = 64;
 
 export type Search = Omit<LineFilters, 'organizationId'> & {
   readonly order?: 'NewestFirst' | 'OldestFirst';
@@ -34,6 +40,11 @@ export function createFinder(store: Pick<LineStore, 'list' | 'heads'>) {
     return store.list({ ...filters, ...spanOf(filters), ...within }, { ...cut, after });
   }
 
+  async function headOf({ organizationId }: Caller): Promise<number> {
+    const [head] = await store.heads([organizationId]);
+    return head?.sequence ?? 0;
+  }
+
   return {
     async list(
       caller: Caller,
@@ -50,13 +61,26 @@ export function createFinder(store: Pick<LineStore, 'list' | 'heads'>) {
       return { items, next: next === undefined ? undefined : String(next) };
     },
 
-    /** The lines behind a number, the oldest first. */
-    behind: (caller: Caller, search: Search, after: number): Promise<LoggedRequest[]> =>
-      rows(caller, { ...search, after }, { isAscending: true, limit: streamRows }),
-
-    async head({ organizationId }: Caller): Promise<number> {
-      const [head] = await store.heads([organizationId]);
-      return head?.sequence ?? 0;
+    /**
+     * The lines behind a number as a stream tells them. How far the log had come is read first: what is
+     * kept meanwhile lies behind it, and is found by the next look.
+     */
+    async behind(caller: Caller, search: Search, after: number): Promise<StreamPage> {
+      const known = await headOf(caller);
+      const cut = { isAscending: true, limit: streamRows };
+      const found = await rows(caller, { ...search, after }, cut);
+      const last = found.at(-1)?.sequence ?? after;
+      return {
+        events: found.map((line) => ({
+          id: line.sequence,
+          type: 'request',
+          data: JSON.stringify(line),
+        })),
+        next: found.length === streamRows ? last : Math.max(known, last),
+      };
     },
+
+    /** How far the log has come. */
+    headOf,
   };
 }

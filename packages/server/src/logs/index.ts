@@ -1,42 +1,51 @@
 // The door of the logs: what the applications of an organisation asked, and what they were told.
 import type { FastifyInstance } from 'fastify';
-import type { OnAnswered } from '../http/index.ts';
-import type { Clock, Database, Log, Metrics, Settings } from '../platform/index.ts';
+import type { OnAnswered, Streams } from '../http/index.ts';
+import type { Clock, Database, Live, Log, Metrics, Settings } from '../platform/index.ts';
 import { createFinder } from './find.ts';
 import { createRecorder } from './recorder.ts';
 import { createRetention } from './retention.ts';
 import { registerLogRoutes } from './routes.ts';
-import { createLineStore } from './store.ts';
+import { createLineStore, type Head } from './store.ts';
+import { topicKind, topicOf } from './topic.ts';
 
 export type LogsDeps = {
   readonly database: Database;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly live: Pick<Live, 'source' | 'publish'>;
   readonly settings: Pick<Settings, 'requestLog' | 'requestLogDays' | 'requestLogRows'>;
 };
 
 export type Logs = {
   /** Undefined where no log is kept: then requests cost nothing for it. */
   readonly note: OnAnswered | undefined;
-  register(app: FastifyInstance): void;
+  register(app: FastifyInstance, streams: Streams): void;
   /** `deletes`: lines that are too old, which one process of several sees to. */
   start(on: { deletes: boolean }): void;
   stop(): Promise<void>;
 };
 
-/** @example const logs = createLogs({ database, clock, log, metrics, settings }); */
+/** @example const logs = createLogs({ database, clock, log, metrics, live, settings }); */
 export function createLogs(deps: LogsDeps): Logs {
-  const { settings } = deps;
+  const { settings, live } = deps;
   const { requestLog: keeps, requestLogRows: rowsMax, requestLogDays: days } = settings;
   const store = createLineStore(deps.database);
   const retention = createRetention({ ...deps, store, days });
-  const grew = () => {};
+  const grew = (heads: readonly Head[]) => {
+    for (const { organizationId, sequence } of heads)
+      live.publish(topicOf(organizationId), sequence);
+  };
+  live.source(topicKind, async (organizationIds) => {
+    const heads = await store.heads(organizationIds);
+    return new Map(heads.map(({ organizationId, sequence }) => [organizationId, sequence]));
+  });
   const recorder =
     keeps === 'off' ? undefined : createRecorder({ ...deps, store, keeps, rowsMax, grew });
   return {
     note: recorder?.note,
-    register: (app) => registerLogRoutes(app, { finder: createFinder(store) }),
+    register: (app, streams) => registerLogRoutes(app, { finder: createFinder(store), streams }),
     start({ deletes }) {
       recorder?.start();
       if (deletes) retention.start();

@@ -2,12 +2,24 @@
 import { LoggedRequestPage, requestLogFilters } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { openPage, pageQuery, route, sealPage } from '../http/index.ts';
+import {
+  cursorOf,
+  eventStreamType,
+  openPage,
+  pageQuery,
+  route,
+  type Streams,
+  sealPage,
+  wantsEventStream,
+} from '../http/index.ts';
 import { type Finder, sequenceForm } from './find.ts';
+import { topicOf } from './topic.ts';
 
 const operationId = 'listLoggedRequests';
 
-export function registerLogRoutes(app: FastifyInstance, { finder }: { finder: Finder }): void {
+export type LogRoutesDeps = { readonly finder: Finder; readonly streams: Streams };
+
+export function registerLogRoutes(app: FastifyInstance, { finder, streams }: LogRoutesDeps): void {
   route(app, {
     method: 'GET',
     url: '/logs/v1/requests',
@@ -16,15 +28,24 @@ export function registerLogRoutes(app: FastifyInstance, { finder }: { finder: Fi
     description:
       'What the applications of the organisation asked, the newest first: method, path, status and ' +
       'code, never a body, a query or a header. It is written behind the answers, so a line comes a ' +
-      'moment after its request. How much is kept is a setting of the platform.',
+      'moment after its request. How much is kept is a setting of the platform. With `Accept: ' +
+      'text/event-stream` lines come as they are kept, the oldest first, each as an event with its ' +
+      'sequence for an id.',
     tags: ['Logs'],
     permission: ['app.read', 'hook.read'],
     query: Type.Object({ ...pageQuery, ...requestLogFilters }, { additionalProperties: false }),
-    response: { 200: LoggedRequestPage },
-    errors: ['cursor_invalid'],
+    produces: ['application/json', eventStreamType],
+    response: { 200: LoggedRequestPage, 204: null },
+    errors: ['cursor_invalid', 'header_invalid'],
     priority: 'list',
-    async handler({ caller, query }) {
+    async handler(request, reply) {
+      const { caller, query } = request;
       const { limit: _limit, cursor: _cursor, ...search } = query;
+      if (wantsEventStream(request)) {
+        const after = cursorOf(request, search.after ?? (await finder.headOf(caller)));
+        const read = (behind: number) => finder.behind(caller, search, behind);
+        return streams.send(request, reply, { topic: topicOf(caller.organizationId), after, read });
+      }
       const page = openPage(query, operationId, sequenceForm);
       return sealPage(await finder.list(caller, search, page), query, operationId);
     },
