@@ -47,6 +47,7 @@ const targets = {
     script: 'packages/simulators/src/acquirer-host/main.ts',
     does: 'run an acquirer host of your own, and try tables of hosts',
   },
+  pack: { script: 'tools/pack.ts', does: 'pack the packages that are handed to others' },
   operator: { script: 'tools/operator.ts', does: 'make the first operator of an empty platform' },
   realm: { script: 'tools/realm.ts', does: 'list and replace the signing keys of a user domain' },
   'hsm-keys': {

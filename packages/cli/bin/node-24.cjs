@@ -7,8 +7,8 @@ const path = require('node:path');
 
 const nodeMajor = 24;
 
-function isNewEnough() {
-  return parseInt(process.versions.node, 10) >= nodeMajor;
+function isNewEnough(least = nodeMajor) {
+  return parseInt(process.versions.node, 10) >= least;
 }
 
 /** The locked copy for this machine, looked for from a folder upwards; undefined where there is none. */

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// The `switchyard` command. Plain JavaScript for any Node since 14; the rest runs under Node 24.
+// The `switchyard` command. Plain JavaScript for any Node since 14; the rest runs under Node 24, and
+// once it is packed under Node 20.
 'use strict';
 
 const fs = require('node:fs');
@@ -7,7 +8,8 @@ const path = require('node:path');
 const { pathToFileURL } = require('node:url');
 const { bundledNode, isNewEnough, nodeMajor, runUnder } = require('./node-24.cjs');
 
-/** A packed copy holds JavaScript; a clone runs its source. */
+/** A packed copy holds JavaScript, which older versions run as well; a clone runs its source. */
+const packedMajor = 20;
 const entry = ['../dist/main.js', '../src/main.ts']
   .map((name) => path.join(__dirname, name))
   .find((file) => fs.existsSync(file));
@@ -19,18 +21,20 @@ function fail(text) {
 
 function start() {
   if (entry === undefined) return fail('the package is incomplete; install it again.');
-  if (isNewEnough()) {
+  const least = entry.endsWith('.js') ? packedMajor : nodeMajor;
+  if (isNewEnough(least)) {
     const { enableCompileCache } = require('node:module');
     if (enableCompileCache) enableCompileCache();
     return import(pathToFileURL(entry).href).catch((fault) => {
-      const missing = fault.code === 'ERR_MODULE_NOT_FOUND' ? ' Run npm start once.' : '';
+      const isMissing = fault.code === 'ERR_MODULE_NOT_FOUND' && least === nodeMajor;
+      const missing = isMissing ? ' Run npm start once.' : '';
       fail(`${fault.message}${missing}`);
     });
   }
   const node = bundledNode(__dirname);
   if (node === undefined) {
     return fail(
-      `Node.js ${nodeMajor} is needed; this is ${process.versions.node}, and no copy is bundled ` +
+      `Node.js ${least} is needed; this is ${process.versions.node}, and no copy is bundled ` +
         `for ${process.platform}-${process.arch}. Install it from https://nodejs.org.`,
     );
   }

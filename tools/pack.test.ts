@@ -1,0 +1,200 @@
+// Packs, installs into an empty folder without a registry, and runs there what was packed: under our own
+// Node, and under an older one where the machine has it.
+import assert from 'node:assert/strict';
+import { type SpawnSyncReturns, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { gunzipSync } from 'node:zlib';
+import { root } from './gates.ts';
+import { runPack } from './pack/run.ts';
+import { tarballOf } from './pack/tarball.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'switchyard-packed-'));
+const scope = 'node_modules/@switchyard';
+const stepLimitMs = 110_000;
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Of the machine, not the locked copy of the repository. */
+function machines(name: string): string | undefined {
+  return (process.env['PATH'] ?? '')
+    .split(delimiter)
+    .filter((entry) => entry !== '' && !entry.includes('node_modules'))
+    .map((entry) => join(entry, name))
+    .find((file) => existsSync(file));
+}
+
+function nodes(): { version: string; node: string }[] {
+  const older = machines('node');
+  return [process.execPath, ...(older === undefined ? [] : [older])]
+    .map((node) => ({ node, version: spawnSync(node, ['-v'], { encoding: 'utf8' }).stdout.trim() }))
+    .filter(({ version }) => Number.parseInt(version.slice(1), 10) >= 20);
+}
+
+function run(node: string, args: readonly string[], cwd = folder): SpawnSyncReturns<string> {
+  const env = { PATH: `${dirname(node)}${delimiter}/usr/bin${delimiter}/bin`, HOME: folder };
+  return spawnSync(node, args, { cwd, env, encoding: 'utf8', timeout: stepLimitMs });
+}
+
+function packInto(out: string): { files: string[]; sums: string[] } {
+  let told = '';
+  const stdout = { write: (text: string) => (told += text) };
+  assert.equal(runPack(['--out', out], stdout, stdout), 0, told);
+  const lines = told.trim().split('\n');
+  return {
+    files: lines.map((line) => line.slice(66)),
+    sums: lines.map((line) => line.slice(0, 64)),
+  };
+}
+
+/** Names and texts, as a reader of ustar finds them. */
+function contentOf(file: string): Map<string, string> {
+  const bytes = gunzipSync(readFileSync(file));
+  const found = new Map<string, string>();
+  const text = (from: number, length: number) =>
+    bytes.toString('utf8', from, from + length).replace(/\0.*$/s, '');
+  for (let at = 0; bytes[at] !== 0; ) {
+    const size = Number.parseInt(text(at + 124, 12), 8);
+    const prefix = text(at + 345, 155);
+    const name = `${prefix === '' ? '' : `${prefix}/`}${text(at, 100)}`;
+    found.set(name, bytes.toString('utf8', at + 512, at + 512 + size));
+    at += 512 + Math.ceil(size / 512) * 512;
+  }
+  return found;
+}
+
+const script = `
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import { isErrorCode, providerCallText } from '@switchyard/contract';
+import { createProviderHandler, signCall, verifyCall } from '@switchyard/sdk-provider';
+assert.ok(isErrorCode('amount_zero'));
+const secrets = ['whsec_' + Buffer.alloc(32, 1).toString('base64')];
+const text = providerCallText('GET', '/health');
+const headers = signCall({ id: 'msg-1', at: Date.now(), text, secrets });
+assert.equal(verifyCall({ headers, text, secrets }).isGenuine, true);
+assert.equal(verifyCall({ headers, text: text + ' ', secrets }).isGenuine, false);
+const none = () => { throw new Error('nobody asked'); };
+const provider = { create: none, find: none, cancel: none, refund: none, findRefund: none };
+const server = createServer(createProviderHandler({ provider, secrets }));
+await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+const url = 'http://127.0.0.1:' + server.address().port + '/health';
+assert.equal((await fetch(url)).status, 401);
+assert.equal((await fetch(url, { headers })).status, 200);
+server.closeAllConnections();
+server.close();
+console.log('whole');
+`;
+
+const typed = `
+import type { Problem } from '@switchyard/contract';
+import { type QrProvider, signCall } from '@switchyard/sdk-provider';
+export const headers: Record<string, string> = signCall({ id: 'a', at: 1, text: '', secrets: [] });
+export const findNothing: QrProvider['find'] = () => undefined;
+export const codeOf = ({ code }: Problem): string => code;
+// @ts-expect-error: a call has an id
+signCall({ at: 1, text: '', secrets: [] });
+`;
+
+describe('the packed packages', () => {
+  let files: string[];
+  before(() => {
+    ({ files } = packInto(join(folder, 'packed')));
+  });
+
+  test('the same sources make the same bytes', () => {
+    const { sums } = packInto(join(folder, 'again'));
+    assert.deepEqual(sums, packInto(join(folder, 'packed')).sums);
+    assert.equal(new Set(sums).size, 3);
+  });
+
+  test('JavaScript with declarations, everything it needs, and nothing of this machine', () => {
+    for (const file of files) {
+      const content = contentOf(file);
+      const names = [...content.keys()];
+      const ours = names.filter((name) => !/node_modules\/(?!@switchyard\/)/.test(name));
+      assert.ok(ours.includes('package/LICENSE') && ours.includes('package/package.json'));
+      assert.deepEqual(
+        ours.filter((name) => /(?<!\.d)\.ts$|\.test\./.test(name)),
+        [],
+      );
+      for (const name of ours) {
+        const text = content.get(name) ?? '';
+        assert.ok(!text.includes(root), `${name} names ${root}`);
+        if (/\.(?:js|d\.ts)$/.test(name)) assert.doesNotMatch(text, /from '\.[^']*\.ts'/, name);
+      }
+      const manifest = JSON.parse(content.get('package/package.json') ?? '');
+      assert.deepEqual(manifest.engines, { node: '>=20' });
+      for (const need of manifest.bundleDependencies) {
+        assert.ok(content.has(`package/node_modules/${need}/package.json`), `${file}: ${need}`);
+      }
+    }
+  });
+
+  test('a name that is too long for a tarball is refused, and a long one is cut at a slash', () => {
+    const bytes = Buffer.from('x');
+    const long = `${'d'.repeat(90)}/${'e'.repeat(50)}/${'f'.repeat(90)}`;
+    const file = join(folder, 'long.tgz');
+    writeFileSync(file, tarballOf([{ path: long, bytes }]));
+    assert.deepEqual([...contentOf(file)], [[`package/${long}`, 'x']]);
+    assert.throws(() => tarballOf([{ path: 'g'.repeat(101), bytes }]), RangeError);
+  });
+
+  test('a wrong option is told with the usage', () => {
+    let said = '';
+    const output = { write: (text: string) => (said += text) };
+    assert.equal(runPack(['--where', 'x'], output, output), 2);
+    assert.match(said, /--out <folder>/);
+  });
+});
+
+describe('installed without a registry', {
+  skip: machines('npm') === undefined && 'no npm',
+}, () => {
+  const place = join(folder, 'packed');
+  before(() => {
+    packInto(place);
+    writeFileSync(join(folder, 'package.json'), '{"private":true,"type":"module"}');
+    const npm = machines('npm') ?? '';
+    const names = ['contract', 'sdk-provider', 'cli'].map((name) =>
+      join(place, `switchyard-${name}-0.1.0.tgz`),
+    );
+    const flags = '--offline --no-audit --no-fund --ignore-scripts --loglevel=error'.split(' ');
+    // Nothing listens there: whoever asks a registry fails.
+    const nowhere = ['--registry', 'http://127.0.0.1:1', '--cache', join(folder, 'cache')];
+    const ended = spawnSync(npm, ['install', ...flags, ...nowhere, ...names], {
+      ...{ cwd: folder, encoding: 'utf8', timeout: stepLimitMs },
+    });
+    assert.equal(ended.status, 0, ended.stderr);
+  });
+
+  for (const { node, version } of nodes()) {
+    test(`the command and the kit run under Node ${version}`, async () => {
+      const bin = join(folder, scope, 'cli/bin/switchyard.cjs');
+      const told = run(node, [bin, '--version']);
+      assert.equal(told.status, 0, told.stderr);
+      assert.equal(told.stdout, '0.1.0\n');
+      const helped = run(node, [bin, '--help']);
+      assert.match(helped.stdout, /acquirer/);
+      const unsigned = run(node, [bin, '--json', 'audit', 'list']);
+      assert.equal(unsigned.status, 3, unsigned.stderr);
+      writeFileSync(join(folder, 'kit.js'), script);
+      const kit = run(node, ['kit.js']);
+      assert.equal(kit.stdout, 'whole\n', kit.stderr);
+    });
+  }
+
+  test('a program in TypeScript sees the types', () => {
+    writeFileSync(join(folder, 'typed.ts'), typed);
+    const options = {
+      ...{ module: 'nodenext', target: 'es2023', strict: true, noEmit: true, types: ['node'] },
+      typeRoots: [join(root, 'node_modules/@types')],
+    };
+    const configuration = JSON.stringify({ compilerOptions: options, files: ['typed.ts'] });
+    writeFileSync(join(folder, 'tsconfig.json'), configuration);
+    const compiler = join(root, 'node_modules/typescript/bin/tsc');
+    const ended = run(process.execPath, [compiler, '-p', folder]);
+    assert.equal(ended.status, 0, ended.stdout);
+  });
+});

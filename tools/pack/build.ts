@@ -1,0 +1,71 @@
+// Compiles what some entry files reach, of whichever packages: JavaScript and declarations for Node 20.
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, sep } from 'node:path';
+import { root } from '../gates.ts';
+import type { PackedFile } from './tarball.ts';
+
+/** Of ES2023, which Node 20 has whole: what is newer is told by the compiler, and not by a user's Node. */
+const language = 'es2023';
+const compileLimitMs = 120_000;
+
+/** By package, the files that lie in its `dist`. */
+export type Built = ReadonlyMap<string, readonly PackedFile[]>;
+
+/** The compiler leaves the names of files in declarations as they were. */
+function withoutSourceNames(text: string): string {
+  return text.replace(/((?:from|import\()\s*)(['"])(\.{1,2}\/[^'"]+)\.ts\2/g, '$1$2$3.js$2');
+}
+
+function compile(folder: string, entries: readonly string[]): void {
+  const configuration = join(folder, 'tsconfig.json');
+  const compilerOptions = {
+    noEmit: false,
+    outDir: join(folder, 'out'),
+    rootDir: join(root, 'packages'),
+    declaration: true,
+    rewriteRelativeImportExtensions: true,
+    target: language,
+    lib: [language],
+    typeRoots: [join(root, 'node_modules/@types')],
+  };
+  const text = {
+    extends: join(root, 'tsconfig.json'),
+    compilerOptions,
+    files: entries,
+    include: [],
+  };
+  writeFileSync(configuration, JSON.stringify(text));
+  const compiler = join(root, 'node_modules/typescript/bin/tsc');
+  const { status, stdout, stderr } = spawnSync(process.execPath, [compiler, '-p', configuration], {
+    encoding: 'utf8',
+    timeout: compileLimitMs,
+  });
+  if (status !== 0) throw new Error(`the packages do not compile for Node 20:\n${stdout}${stderr}`);
+}
+
+/** @param entries the files that users reach, from the root of the repository */
+export function build(entries: readonly string[]): Built {
+  const folder = mkdtempSync(join(tmpdir(), 'switchyard-pack-'));
+  try {
+    compile(
+      folder,
+      entries.map((entry) => join(root, entry)),
+    );
+    const built = new Map<string, PackedFile[]>();
+    const out = join(folder, 'out');
+    for (const name of readdirSync(out, { recursive: true, encoding: 'utf8' })) {
+      const [, packageName, path] = /^([^/]+)\/src\/(.+\.(?:js|d\.ts))$/.exec(
+        name.split(sep).join('/'),
+      ) ?? [undefined, '', ''];
+      if (path === '') continue;
+      const text = readFileSync(join(out, name), 'utf8');
+      const bytes = Buffer.from(path.endsWith('.d.ts') ? withoutSourceNames(text) : text);
+      built.set(packageName, [...(built.get(packageName) ?? []), { path: `dist/${path}`, bytes }]);
+    }
+    return built;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
