@@ -11,6 +11,7 @@ import {
   readMerchantObjects,
   writeMerchantCode,
 } from './merchant-code.ts';
+import { walletOf } from './wallet-code.ts';
 
 /** The sample of the specification, merchant-presented mode, with its check sum over UTF-8. */
 const published =
@@ -18,6 +19,10 @@ const published =
 /** The sample of the specification, consumer-presented mode. */
 const consumer =
   'hQVDUFYwMWETTwegAAAAVVVVUAhQcm9kdWN0MWETTwegAAAAZmZmUAhQcm9kdWN0MmJJWggSNFZ4kBI0WF8gDkNBUkRIT0xERVIvRU1WXy0IcnVlc2RlZW5kIZ8QBwYBCgMAAACfJghYT9OF+iNLzJ82AgABnzcEbVjvEw==';
+
+/** The sample of a library in another language, two accounts of schemes in it. */
+const elsewhere =
+  '0002010102121313JCB12345678900416MASTER12345678905204531153033925407999.1235802JP5906DONGRI6005TOKYO62240104hoge0504fuga0704piyo6304C343';
 
 const cafe: MerchantCode = {
   initiation: 'Dynamic',
@@ -88,6 +93,24 @@ describe('merchant-presented codes', () => {
       code.unreserved?.map(({ id }) => id),
       ['91'],
     );
+  });
+
+  it('are read as a library in another language has written them', () => {
+    assert.deepEqual(readMerchantCode(elsewhere), {
+      initiation: 'Dynamic',
+      accounts: [
+        { id: '13', value: 'JCB1234567890' },
+        { id: '04', value: 'MASTER1234567890' },
+      ],
+      merchantCategoryCode: '5311',
+      currency: '392',
+      amount: '999.123',
+      countryCode: 'JP',
+      merchantName: 'DONGRI',
+      merchantCity: 'TOKYO',
+      additional: { billNumber: 'hoge', referenceLabel: 'fuga', terminalLabel: 'piyo' },
+    });
+    assert.equal(writeMerchantCode(readMerchantCode(elsewhere)), elsewhere);
   });
 
   it('are written with a check sum that is read again', () => {
@@ -232,5 +255,19 @@ describe('consumer-presented codes', () => {
       codeOf(() => readConsumerCode(Buffer.from('85054350563031', 'hex').toString('base64'))),
       'code_object_missing',
     );
+  });
+});
+
+describe('bar codes of wallets', () => {
+  it('are told by their digits', () => {
+    for (const start of ['10', '15']) assert.equal(walletOf(start.padEnd(18, '7')), 'WeChat');
+    for (const start of ['25', '30']) {
+      assert.equal(walletOf(start.padEnd(16, '7')), 'Alipay');
+      assert.equal(walletOf(start.padEnd(24, '7')), 'Alipay');
+    }
+    const others = ['16'.padEnd(18, '7'), '10'.padEnd(17, '7'), '31'.padEnd(18, '7')];
+    for (const other of [...others, '25'.padEnd(25, '7'), '1345678901234567a9', '']) {
+      assert.equal(walletOf(other), undefined, other);
+    }
   });
 });

@@ -1,0 +1,5 @@
+/** The codes that are scanned: by a consumer from a merchant, and by a merchant from a consumer. */
+export * from './check-sum.ts';
+export * from './consumer-code.ts';
+export * from './merchant-code.ts';
+export * from './wallet-code.ts';
