@@ -8,7 +8,7 @@ export const packageTable: Record<string, string[]> = {
   money: [],
   emv: [],
   iso8583: [],
-  nexo: [],
+  nexo: ['money'],
   pin: [],
   pkcs11: [],
   contract: ['money'],

@@ -1,0 +1,93 @@
+/** Amounts: minor units here, decimal numbers of major units in messages, and text between them. */
+import { exponentOf } from '@switchyard/money';
+import { NexoError } from './errors.ts';
+import { amountDigitsMax } from './limits.ts';
+
+const decimal = /^(-?)(\d{1,15})(?:\.(\d{1,15}))?$/;
+
+/**
+ * The decimal text of an amount in major units, with all decimals of the currency. Digits are placed;
+ * nothing is multiplied or divided.
+ *
+ * Source: nexo Sale to POI 3.0, `SimpleAmountType`; ISO 4217 for the decimals.
+ *
+ * @param minor - an integer in minor units, negative for balances alone
+ * @param currency - an alphabetic ISO 4217 code
+ * @returns for instance `12.50`
+ * @throws NexoError `amount_invalid` or `currency_unknown`
+ * @example
+ * decimalText(1250, 'EUR'); // '12.50'
+ * decimalText(1250, 'JPY'); // '1250'
+ */
+export function decimalText(minor: number, currency: string): string {
+  const exponent = exponent4217(currency);
+  if (!Number.isSafeInteger(minor)) throw new NexoError('amount_invalid');
+  const digits = Math.abs(minor).toString();
+  if (digits.length > amountDigitsMax) throw new NexoError('amount_invalid');
+  const sign = minor < 0 ? '-' : '';
+  if (exponent === 0) return sign + digits;
+  const padded = digits.padStart(exponent + 1, '0');
+  return `${sign}${padded.slice(0, -exponent)}.${padded.slice(-exponent)}`;
+}
+
+/**
+ * The minor units that a decimal text of major units stands for.
+ *
+ * @param text - digits, at most one dot, no exponent; further decimals than the currency has must be zeros
+ * @param currency - an alphabetic ISO 4217 code
+ * @returns an integer in minor units
+ * @throws NexoError `amount_invalid` or `currency_unknown`
+ * @example
+ * minorUnitsOf('12.5', 'EUR'); // 1250
+ * minorUnitsOf('12.505', 'EUR'); // throws: the cent is not divided
+ */
+export function minorUnitsOf(text: string, currency: string): number {
+  const exponent = exponent4217(currency);
+  const found = decimal.exec(text);
+  if (found === null) throw new NexoError('amount_invalid');
+  const [, sign = '', whole = '', fraction = ''] = found;
+  const beyond = fraction.slice(exponent);
+  if (/[1-9]/.test(beyond)) throw new NexoError('amount_invalid');
+  const digits = (whole + fraction.slice(0, exponent).padEnd(exponent, '0')).replace(/^0+/, '');
+  if (digits.length > amountDigitsMax) throw new NexoError('amount_invalid');
+  const minor = Number(digits === '' ? '0' : digits);
+  return sign === '-' && minor > 0 ? -minor : minor;
+}
+
+/**
+ * The number that stands in a message for an amount in minor units.
+ *
+ * @param minor - an integer in minor units
+ * @param currency - an alphabetic ISO 4217 code
+ * @returns a number that is written as the decimal text is, but for zeros at its end
+ * @throws NexoError `amount_invalid` or `currency_unknown`
+ * @example
+ * const AmountsReq = { Currency: 'EUR', RequestedAmount: toAmount(1250, 'EUR') }; // 12.5
+ */
+export function toAmount(minor: number, currency: string): number {
+  return Number(decimalText(minor, currency));
+}
+
+/**
+ * The minor units of an amount out of a message, by the text of the number. A reading has refused
+ * amounts of more digits than a double holds, so that this text is what was sent.
+ *
+ * @param amount - a number out of a message
+ * @param currency - an alphabetic ISO 4217 code
+ * @returns an integer in minor units
+ * @throws NexoError `amount_invalid` or `currency_unknown`
+ * @example
+ * toMinorUnits(message.body.PaymentTransaction.AmountsReq.RequestedAmount, 'EUR');
+ */
+export function toMinorUnits(amount: number, currency: string): number {
+  return minorUnitsOf(String(amount), currency);
+}
+
+function exponent4217(currency: string): number {
+  try {
+    return exponentOf(currency);
+  } catch (error) {
+    if (error instanceof RangeError) throw new NexoError('currency_unknown');
+    throw error;
+  }
+}

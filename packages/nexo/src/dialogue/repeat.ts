@@ -1,0 +1,92 @@
+/** TransactionStatus: answering it from memory, and reading what it repeats. */
+import { answerTo, failureTo } from '../messages/build.ts';
+import { type AnyMessage, bodyMemberOf, type Header, type Message } from '../messages/message.ts';
+import { factsOf } from '../table/categories.ts';
+import type { Structure } from '../table/structures.ts';
+import type { OpenValue } from '../table/values.ts';
+import type { ServiceRecord, Services } from './poi-memory.ts';
+
+type StatusRequest = Message<'TransactionStatus', 'Request'>;
+
+const isRepeated = ({ category }: ServiceRecord): boolean => factsOf(category).repeated === true;
+const wasBegun = (record: ServiceRecord): boolean => isRepeated(record) && record.refused !== true;
+
+/**
+ * The answer to a TransactionStatus request. Without a reference it speaks of the last transaction of
+ * the sale system that asks. `NotFound` is said of what was never here alone. A transaction whose answer
+ * is no longer kept is `NotAllowed`; one without an answer is `InProgress`, also when the terminal was
+ * restarted in its middle, until the terminal has found out and finished it.
+ */
+export function statusAnswer(request: StatusRequest, services: Services, at: string): AnyMessage {
+  const record = recordOf(request, services);
+  const refuse = (condition: OpenValue<'ErrorCondition'>, additional?: string): AnyMessage => {
+    const facts = { at, ...(additional === undefined ? {} : { additional }) };
+    const failure = failureTo(request, condition, facts);
+    const { MessageReference } = request.body;
+    const reference = MessageReference === undefined ? {} : { MessageReference };
+    return { header: request.header, ...failure, body: { ...failure?.body, ...reference } };
+  };
+  const category = request.body.MessageReference?.MessageCategory;
+  if (category !== undefined && factsOf(category).repeated !== true) return refuse('NotAllowed');
+  if (category === 'CardReaderAPDU') return refuse('UnavailableService');
+  if (record === undefined) return refuse('NotFound');
+  if (record.dropped === true) return refuse('NotAllowed', 'the answer is no longer kept');
+  if (record.answer === undefined) return refuse('InProgress');
+  return answerTo(request, {
+    Response: { Result: 'Success' },
+    MessageReference: referenceTo(record.answer.header),
+    RepeatedMessageResponse: {
+      MessageHeader: record.answer.header,
+      RepeatedResponseMessageBody: { [bodyMemberOf(record.answer.header)]: record.answer.body },
+    },
+  }) as AnyMessage;
+}
+
+function recordOf({ header, body }: StatusRequest, services: Services): ServiceRecord | undefined {
+  const { SaleID = header.SaleID, ServiceID, MessageCategory } = body.MessageReference ?? {};
+  if (ServiceID === undefined) return services.last(SaleID, wasBegun);
+  const found = services.find(SaleID, ServiceID);
+  if (found === undefined || !isRepeated(found)) return undefined;
+  return MessageCategory === undefined || MessageCategory === found.category ? found : undefined;
+}
+
+/**
+ * The reference to a message: how an abort or a status request names it.
+ *
+ * Source: nexo Sale to POI 3.0, `MessageReference`.
+ *
+ * @param header - the header of the message that is meant
+ * @returns its category and identifications
+ * @example
+ * requestOf('TransactionStatus', address, { MessageReference: referenceTo(payment.header) });
+ */
+export function referenceTo(header: Header): Structure<'MessageReference'> {
+  const { MessageCategory, ServiceID, DeviceID, SaleID, POIID } = header;
+  return {
+    MessageCategory,
+    ...(ServiceID === undefined ? {} : { ServiceID }),
+    ...(DeviceID === undefined ? {} : { DeviceID }),
+    SaleID,
+    POIID,
+  };
+}
+
+/**
+ * The response that a TransactionStatus response repeats, as if it had come by itself.
+ *
+ * @param answer - a TransactionStatus response
+ * @returns the repeated message; undefined where there is none, or none of a kind that is repeated
+ * @example
+ * const payment = repeatedBy(statusAnswer);
+ */
+export function repeatedBy({
+  body,
+}: Message<'TransactionStatus', 'Response'>): AnyMessage | undefined {
+  const repeated = body.RepeatedMessageResponse;
+  if (repeated === undefined) return undefined;
+  const header: Header = { ...repeated.MessageHeader, MessageType: 'Response' };
+  const bodies: Readonly<Record<string, unknown>> = repeated.RepeatedResponseMessageBody;
+  const held = bodies[bodyMemberOf(header)];
+  if (typeof held !== 'object' || held === null) return undefined;
+  return { header, body: held as Readonly<Record<string, unknown>> };
+}

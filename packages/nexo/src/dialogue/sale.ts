@@ -1,0 +1,338 @@
+/** The sale system's side of the dialogue: one service at a time, and no outcome is guessed. */
+import { requestOf } from '../messages/build.ts';
+import {
+  type AnyMessage,
+  type Body,
+  type Header,
+  isMessage,
+  type Message,
+} from '../messages/message.ts';
+import { type ProtectedReading, type Reading, readMessage } from '../messages/read.ts';
+import { factsOf, type TypeOf } from '../table/categories.ts';
+import type { Structure } from '../table/structures.ts';
+import type { Category } from '../table/values.ts';
+import { resultOf } from './outcome.ts';
+import { referenceTo, repeatedBy } from './repeat.ts';
+
+/**
+ * How a service ended.
+ *
+ * - `Answered`: by the terminal, at once or repeated; `message` has the result
+ * - `Faulty`: by an answer that is at fault but for its result; no amounts are known
+ * - `NotProcessed`: the terminal never had it
+ * - `Unknown`: nobody could tell; somebody has to look at the terminal
+ *
+ * @example
+ * if (step.do === 'Finish' && step.outcome === 'Answered') show(step.message);
+ */
+export type SaleOutcome =
+  | { readonly outcome: 'Answered'; readonly message: AnyMessage }
+  | { readonly outcome: 'Faulty'; readonly response: Structure<'Response'> }
+  | { readonly outcome: 'NotProcessed' | 'Unknown' };
+
+/**
+ * What the sale system does next.
+ *
+ * - `Send`: keep `journal()`, then send this
+ * - `Finish`: the service is over
+ * - `Event`: the terminal tells something; nothing is answered
+ * - `Serve`: the terminal asks for a screen, a key, a print; answer it
+ * - `Late`: the answer of a service that had been given up; whatever it did must be undone
+ * - `Wait`: nothing now; call `tick` at `due()`
+ * - `Ignore`, `Refuse`: nothing is done, for this reason
+ *
+ * @example
+ * const step: SaleStep = sale.receive(readMessage(text));
+ */
+export type SaleStep =
+  | { readonly do: 'Send' | 'Event' | 'Serve' | 'Late'; readonly message: AnyMessage }
+  | ({ readonly do: 'Finish'; readonly request: Header } & SaleOutcome)
+  | { readonly do: 'Wait' }
+  | { readonly do: 'Ignore' | 'Refuse'; readonly reason: string };
+
+/**
+ * What has to be kept before a request is sent, so that its outcome is found out after a restart. It
+ * holds no body, hence no card data.
+ *
+ * @example
+ * writeFileSync(file, JSON.stringify(sale.journal() ?? null));
+ */
+export type SaleJournal = { readonly header: Header; readonly at: number };
+
+/**
+ * How long is waited, in milliseconds.
+ *
+ * @example
+ * const times: Partial<SaleTimes> = { answerMs: 120_000 };
+ */
+export type SaleTimes = {
+  /** For the answer; default 150 s, the time of a cloud connection. */
+  readonly answerMs: number;
+  /** Between two questions for the outcome; default 5 s. */
+  readonly statusEveryMs: number;
+  /** How long the outcome is asked for; default 150 s. */
+  readonly statusForMs: number;
+};
+
+/**
+ * What the sale system's side needs.
+ *
+ * @example
+ * const deps: SaleDeps = { saleId: 'till-3', poiId, now: Date.now, nextServiceId };
+ */
+export type SaleDeps = {
+  readonly saleId: string;
+  readonly poiId: string;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  /** A new identification: {@link createServiceIds}. */
+  readonly nextServiceId: () => string;
+  readonly times?: Partial<SaleTimes>;
+  /** What `journal()` gave before a restart: the outcome is asked for first of all. */
+  readonly journal?: SaleJournal;
+};
+
+/**
+ * The sale system's side.
+ *
+ * @example
+ * const step = sale.begin('Payment', body);
+ */
+export type SaleDialogue = {
+  /** Begins a service; refused while one runs, but for those that go besides it. */
+  readonly begin: <Of extends Category>(
+    category: Of,
+    body: Body<Of, 'Request' & TypeOf<Of>>,
+  ) => SaleStep;
+  /** Asks for the end of the running service, whose own answer then has to be awaited all the same. */
+  readonly abort: (reason: string) => SaleStep;
+  readonly receive: (reading: Exclude<Reading, ProtectedReading>) => SaleStep;
+  /** The connection broke, or the transport gave up: the request may have arrived. */
+  readonly lost: () => SaleStep;
+  /** The transport is sure that the request never left. */
+  readonly notSent: () => SaleStep;
+  /** When `tick` is to be called, epoch milliseconds. */
+  readonly due: () => number | undefined;
+  readonly tick: () => SaleStep;
+  /** What to keep before anything is sent; nothing while no service runs. */
+  readonly journal: () => SaleJournal | undefined;
+};
+
+type Current = {
+  readonly header: Header;
+  readonly at: number;
+  /** Set once the outcome has to be asked for. */
+  recovery?: { until: number; nextAt: number; notFound: number; asked: Set<string> };
+};
+
+const defaults: SaleTimes = { answerMs: 150_000, statusEveryMs: 5_000, statusForMs: 150_000 };
+/** A request that is still on its way is not found either: the second `NotFound` counts. */
+const notFoundNeeded = 2;
+const endedKeptMax = 100;
+const besidesMax = 16;
+
+/**
+ * Makes the sale system's side of the dialogue. Rules:
+ *
+ * - One service at a time. Its answer is the one that repeats category and identifications; nothing
+ *   else ends it, neither an abort nor an event.
+ * - Without an answer in time, or when the connection breaks, the outcome is asked for by
+ *   TransactionStatus until it is known: `InProgress` and `Busy` mean ask again; `NotFound` counts when
+ *   it is said twice. What is not known at the end is `Unknown`, and is never taken for a refusal.
+ * - Categories that no TransactionStatus repeats end as `Unknown` at once.
+ *
+ * Source: nexo Sale to POI 3.0, `TransactionStatus`; public documentation of the Terminal API, "Verify
+ * transaction status"; ADR 0049.
+ *
+ * @param deps - names, a clock, identifications, times, and what was left open by a restart
+ * @returns the sale system's side
+ * @example
+ * const sale = createSaleDialogue({ saleId: 'till-3', poiId, now, nextServiceId });
+ * const step = sale.begin('Payment', body);
+ * if (step.do === 'Send') send(writeMessage(step.message));
+ */
+export function createSaleDialogue(deps: SaleDeps): SaleDialogue {
+  const { saleId, poiId, now, nextServiceId } = deps;
+  const times: SaleTimes = { ...defaults, ...deps.times };
+  const besides = new Map<string, Header>();
+  const ended = new Map<string, SaleOutcome['outcome']>();
+  let current: Current | undefined;
+  if (deps.journal !== undefined) {
+    current = { ...deps.journal };
+    current.recovery = recoveryFrom(now());
+  }
+
+  function recoveryFrom(at: number): NonNullable<Current['recovery']> {
+    return { until: at + times.statusForMs, nextAt: at, notFound: 0, asked: new Set() };
+  }
+
+  const address = () => ({ saleId, poiId, serviceId: nextServiceId() });
+
+  function begin<Of extends Category>(
+    category: Of,
+    body: Body<Of, 'Request' & TypeOf<Of>>,
+  ): SaleStep {
+    const facts = factsOf(category);
+    if (facts.class !== 'Service') return { do: 'Refuse', reason: 'no service' };
+    if (facts.besides !== true && current !== undefined) {
+      return { do: 'Refuse', reason: 'a service runs' };
+    }
+    if (besides.size >= besidesMax) return { do: 'Refuse', reason: 'too many questions are open' };
+    const message = requestOf(category, address(), body as never) as AnyMessage;
+    if (facts.besides !== true) current = { header: message.header, at: now() };
+    else if (facts.bodies.Response !== undefined)
+      besides.set(pairOf(message.header), message.header);
+    return { do: 'Send', message };
+  }
+
+  function abort(reason: string): SaleStep {
+    if (current === undefined) return { do: 'Refuse', reason: 'no service runs' };
+    if (factsOf(current.header.MessageCategory).abortable !== true) {
+      return { do: 'Refuse', reason: 'this service is not aborted' };
+    }
+    const body = { MessageReference: referenceTo(current.header), AbortReason: reason };
+    return { do: 'Send', message: requestOf('Abort', address(), body) };
+  }
+
+  function finish(outcome: SaleOutcome): SaleStep {
+    if (current === undefined) return { do: 'Ignore', reason: 'no service runs' };
+    const { header } = current;
+    current = undefined;
+    const [oldest] = ended.keys();
+    if (ended.size >= endedKeptMax && oldest !== undefined) ended.delete(oldest);
+    ended.set(pairOf(header), outcome.outcome);
+    return { do: 'Finish', request: header, ...outcome };
+  }
+
+  /** From now on the outcome is asked for. */
+  function recover(): SaleStep {
+    if (current === undefined) return { do: 'Wait' };
+    if (factsOf(current.header.MessageCategory).repeated !== true) {
+      return finish({ outcome: 'Unknown' });
+    }
+    current.recovery ??= recoveryFrom(now());
+    return tick();
+  }
+
+  function tick(): SaleStep {
+    if (current === undefined) return { do: 'Wait' };
+    const { recovery, header } = current;
+    if (recovery === undefined) {
+      return now() < current.at + times.answerMs ? { do: 'Wait' } : recover();
+    }
+    if (factsOf(header.MessageCategory).repeated !== true || now() >= recovery.until) {
+      return finish({ outcome: 'Unknown' });
+    }
+    if (now() < recovery.nextAt) return { do: 'Wait' };
+    recovery.nextAt = now() + times.statusEveryMs;
+    const MessageReference = referenceTo(header);
+    const message = requestOf('TransactionStatus', address(), { MessageReference });
+    recovery.asked.add(pairOf(message.header));
+    return { do: 'Send', message };
+  }
+
+  function receive(reading: Exclude<Reading, ProtectedReading>): SaleStep {
+    if (reading.kind === 'Unreadable') return { do: 'Ignore', reason: 'cannot be read' };
+    const header = reading.kind === 'Message' ? reading.message.header : reading.header;
+    if (header.SaleID !== saleId || header.POIID !== poiId) {
+      return { do: 'Ignore', reason: 'for somebody else' };
+    }
+    if (reading.kind === 'Faulty') return faulty(reading);
+    const { message } = reading;
+    if (isMessage(message, 'Event', 'Notification')) return event(message);
+    if (header.MessageType !== 'Response') return { do: 'Serve', message };
+    if (current !== undefined && pairOf(current.header) === pairOf(header)) {
+      return finish({ outcome: 'Answered', message });
+    }
+    if (isMessage(message, 'TransactionStatus', 'Response')) return status(message);
+    return other(message);
+  }
+
+  /** An answer to a question that went besides, to a service that is over, or to nothing. */
+  function other(message: AnyMessage): SaleStep {
+    const pair = pairOf(message.header);
+    const request = besides.get(pair);
+    if (request !== undefined) {
+      besides.delete(pair);
+      return { do: 'Finish', request, outcome: 'Answered', message };
+    }
+    const outcome = ended.get(pair);
+    if (outcome === 'NotProcessed' || outcome === 'Unknown') return { do: 'Late', message };
+    return {
+      do: 'Ignore',
+      reason: outcome === undefined ? 'an answer to nothing' : 'answered before',
+    };
+  }
+
+  function faulty({ header, response }: Extract<Reading, { kind: 'Faulty' }>): SaleStep {
+    const mine = current !== undefined && pairOf(current.header) === pairOf(header);
+    if (header.MessageType !== 'Response' || !mine) return { do: 'Ignore', reason: 'is faulty' };
+    return response === undefined ? recover() : finish({ outcome: 'Faulty', response });
+  }
+
+  /** An event ends nothing; a rejected request is asked for, instead of waiting for its answer. */
+  function event(message: Message<'Event', 'Notification'>): SaleStep {
+    const { EventToNotify, RejectedMessage } = message.body;
+    if (EventToNotify !== 'Reject' || current === undefined || current.recovery !== undefined) {
+      return { do: 'Event', message };
+    }
+    const rejected = readMessage(Buffer.from(RejectedMessage ?? '', 'base64'));
+    const header = headerOf(rejected);
+    if (header === undefined || pairOf(header) !== pairOf(current.header)) {
+      return { do: 'Event', message };
+    }
+    return recover();
+  }
+
+  function status(message: Message<'TransactionStatus', 'Response'>): SaleStep {
+    const recovery = current?.recovery;
+    if (current === undefined || !recovery?.asked.delete(pairOf(message.header))) {
+      return other(message);
+    }
+    const repeated = repeatedBy(message);
+    if (repeated !== undefined && isRepeatOf(current.header, repeated.header)) {
+      return finish({ outcome: 'Answered', message: repeated });
+    }
+    const found = resultOf(message)?.ErrorCondition;
+    recovery.notFound = found === 'NotFound' ? recovery.notFound + 1 : 0;
+    return recovery.notFound >= notFoundNeeded
+      ? finish({ outcome: 'NotProcessed' })
+      : { do: 'Wait' };
+  }
+
+  function due(): number | undefined {
+    if (current === undefined) return undefined;
+    const { recovery } = current;
+    if (recovery === undefined) return current.at + times.answerMs;
+    return Math.min(recovery.nextAt, recovery.until);
+  }
+
+  return {
+    begin,
+    abort,
+    receive,
+    lost: recover,
+    notSent: () => finish({ outcome: 'NotProcessed' }),
+    due,
+    tick,
+    journal: () => current && { header: current.header, at: current.at },
+  };
+}
+
+function headerOf(reading: Reading): Header | undefined {
+  if (reading.kind === 'Unreadable') return undefined;
+  return reading.kind === 'Message' ? reading.message.header : reading.header;
+}
+
+function pairOf({ MessageCategory, SaleID, POIID, ServiceID = '', DeviceID = '' }: Header): string {
+  return [MessageCategory, SaleID, POIID, ServiceID, DeviceID].join('\n');
+}
+
+/** What is repeated must be the answer of this very service, not of the last one. */
+function isRepeatOf(asked: Header, repeated: Header): boolean {
+  return (
+    asked.MessageCategory === repeated.MessageCategory &&
+    asked.SaleID === repeated.SaleID &&
+    asked.ServiceID === repeated.ServiceID
+  );
+}

@@ -1,0 +1,175 @@
+/** The message protection `adyen-v1`: whole messages, encrypted and with a code of authentication. */
+import { isDeepStrictEqual } from 'node:util';
+import { NexoError } from '../errors.ts';
+import { messageBytesMax } from '../limits.ts';
+import { type AnyMessage, envelopeOf, type Header } from '../messages/message.ts';
+import { type ProtectedReading, type Reading, readMessage } from '../messages/read.ts';
+import { writeMessage } from '../messages/write.ts';
+import { structures } from '../table/structures.ts';
+import { nonceBytes, open, type Sealed, seal } from './cipher.ts';
+import { checkKey, type DerivedKeys, deriveKeys, type SharedKey } from './keys.ts';
+
+/**
+ * Why a protected message was not opened.
+ *
+ * - `UnknownKey`: no key of that identifier and version, or another version of the protection
+ * - `NotAuthentic`: it does not open under that key; why is not told
+ * - `HeaderDiffers`: the header in clear is not the one inside
+ *
+ * @example
+ * const refusal: ProtectionRefusal = 'NotAuthentic';
+ */
+export type ProtectionRefusal = 'UnknownKey' | 'NotAuthentic' | 'HeaderDiffers';
+
+/**
+ * What a protected message turned out to be: a reading of what was inside, or the refusal to open it.
+ *
+ * @example
+ * if (opened.kind === 'Refused') log(opened.refusal);
+ */
+export type Opened =
+  | Exclude<Reading, ProtectedReading>
+  | { readonly kind: 'Refused'; readonly header: Header; readonly refusal: ProtectionRefusal };
+
+/**
+ * What a protection needs.
+ *
+ * @example
+ * const deps: ProtectionDeps = { keys: [newest, older], randomBytes };
+ */
+export type ProtectionDeps = {
+  /** The first one protects; all of them open. */
+  readonly keys: readonly [SharedKey, ...SharedKey[]];
+  /** Random bytes, one nonce for each message: `randomBytes` of `node:crypto`. */
+  readonly randomBytes: (size: number) => Uint8Array;
+};
+
+/**
+ * Protects and opens messages.
+ *
+ * @example
+ * const opened = protection.open(reading);
+ */
+export type Protection = {
+  /** The text of a message, encrypted whole under the first key. Throws as {@link writeMessage} does. */
+  readonly protect: (message: AnyMessage) => string;
+  /** Opens what {@link readMessage} found to be protected. Never throws. */
+  readonly open: (reading: ProtectedReading) => Opened;
+};
+
+type Ring = { readonly key: SharedKey; readonly derived: DerivedKeys }[];
+
+/**
+ * Makes the message protection `adyen-v1`: AES-256-CBC over the whole message with its envelope, the
+ * vector turned by a random nonce; HMAC-SHA-256 over the clear text; the header once more in clear, for
+ * whoever routes. It hides and authenticates a message. It does not stop one from being sent again:
+ * that is what the 48 hours of {@link createPoiDialogue} are for.
+ *
+ * Source: public documentation of the Terminal API, "Protect local communications"; byte for byte
+ * compatible with `@adyen/api-library` 32.1.0.
+ *
+ * @param deps - keys and a source of random bytes
+ * @returns what protects and opens
+ * @throws NexoError `key_invalid` for a key that cannot stand in a trailer, or two of one name
+ * @example
+ * const protection = createProtection({ keys: [key], randomBytes });
+ * const reading = readMessage(text);
+ * const opened = reading.kind === 'Protected' ? protection.open(reading) : undefined;
+ */
+export function createProtection({ keys, randomBytes }: ProtectionDeps): Protection {
+  const ring: Ring = keys.map((key) => {
+    checkKey(key);
+    return { key, derived: deriveKeys(key.passphrase) };
+  });
+  if (
+    new Set(keys.map(({ identifier, version }) => `${version} ${identifier}`)).size < ring.length
+  ) {
+    throw new NexoError('key_invalid');
+  }
+
+  function protect(message: AnyMessage): string {
+    const [first] = ring;
+    const text = Buffer.from(writeMessage(message));
+    const nonce = randomBytes(nonceBytes);
+    if (first === undefined || nonce.length !== nonceBytes) throw new NexoError('key_invalid');
+    const written = securedText(message, first.key, seal(text, first.derived, nonce));
+    if (Buffer.byteLength(written) > messageBytesMax) throw new NexoError('message_too_large');
+    return written;
+  }
+
+  function openReading(reading: ProtectedReading): Opened {
+    const { header, envelope } = reading;
+    const refused = (refusal: ProtectionRefusal): Opened => ({ kind: 'Refused', header, refusal });
+    const key = ring.find((each) => isNamed(each.key, reading.trailer));
+    if (key === undefined) return refused('UnknownKey');
+    const text = open(bytesOf(reading), key.derived);
+    if (text === undefined) return refused('NotAuthentic');
+    const inner = readMessage(text);
+    if (inner.kind === 'Unreadable') return inner;
+    const innerHeader = inner.kind === 'Message' ? inner.message.header : inner.header;
+    const sameWay = envelopeOf(innerHeader.MessageType) === envelope;
+    if (!sameWay || !sameHeader(header, innerHeader)) return refused('HeaderDiffers');
+    if (inner.kind !== 'Protected') return inner;
+    return {
+      kind: 'Faulty',
+      header,
+      faults: [{ pointer: '', problem: 'is protected inside of its protection' }],
+    };
+  }
+
+  return { protect, open: openReading };
+}
+
+/** The wire form: the header in clear, the message in base64, and what opens it. */
+function securedText(
+  { header }: AnyMessage,
+  { identifier, version }: SharedKey,
+  { blob, nonce, hmac }: Sealed,
+): string {
+  return JSON.stringify({
+    [envelopeOf(header.MessageType)]: {
+      MessageHeader: header,
+      NexoBlob: Buffer.from(blob).toString('base64'),
+      SecurityTrailer: {
+        AdyenCryptoVersion: 1,
+        KeyIdentifier: identifier,
+        KeyVersion: version,
+        Nonce: Buffer.from(nonce).toString('base64'),
+        Hmac: Buffer.from(hmac).toString('base64'),
+      },
+    },
+  });
+}
+
+function isNamed(
+  { identifier, version }: SharedKey,
+  trailer: ProtectedReading['trailer'],
+): boolean {
+  return (
+    trailer['AdyenCryptoVersion'] === 1 &&
+    trailer['KeyIdentifier'] === identifier &&
+    trailer['KeyVersion'] === version
+  );
+}
+
+function bytesOf({ blob, trailer }: ProtectedReading): Sealed {
+  return {
+    blob: base64(blob),
+    nonce: base64(trailer['Nonce']),
+    hmac: base64(trailer['Hmac']),
+  };
+}
+
+/** Bytes of base64 in its one canonical form; none for anything else, which then does not open. */
+function base64(value: unknown): Uint8Array {
+  if (typeof value !== 'string') return new Uint8Array();
+  const bytes = Buffer.from(value, 'base64');
+  return bytes.toString('base64') === value ? bytes : new Uint8Array();
+}
+
+/** The members that the table knows are equal; what routes a message must be what was authenticated. */
+function sameHeader(clear: Header, inner: Header): boolean {
+  return Object.keys(structures.MessageHeader).every((member) =>
+    isDeepStrictEqual(clear[member as keyof Header], inner[member as keyof Header]),
+  );
+}

@@ -1,0 +1,75 @@
+/** The one table of structures, and the types that follow from it. */
+import { deviceRows } from './device.ts';
+import { headerRows } from './header.ts';
+import { instrumentRows } from './instrument.ts';
+import type { LeafName, LeafValue } from './leaves.ts';
+import { loyaltyRows } from './loyalty.ts';
+import { paymentRows } from './payment.ts';
+import { sessionRows } from './session.ts';
+import type { ClosedValue, closedSets, OpenValue, openSets } from './values.ts';
+
+/**
+ * Every structure of the protocol: members, what they are, how often they stand there. Types,
+ * validators and JSON Schemas are all made of this. What is mandatory here is what a message cannot be
+ * understood without; where public models differ, both forms have their line.
+ *
+ * Source: nexo Sale to POI 3.0 and 3.1 as the models of `@adyen/api-library` 32.1.0 list it
+ * (`typings/terminal`, `typings/tapi`); a test compares.
+ *
+ * @example
+ * structures.AmountsResp.AuthorizedAmount; // 'Amount': once, an amount
+ */
+export const structures = {
+  ...headerRows,
+  ...paymentRows,
+  ...instrumentRows,
+  ...loyaltyRows,
+  ...deviceRows,
+  ...sessionRows,
+} as const;
+
+/**
+ * The name of a structure.
+ *
+ * @example
+ * const name: StructureName = 'PaymentResult';
+ */
+export type StructureName = keyof typeof structures;
+
+type Named<Name extends string> = Name extends LeafName
+  ? LeafValue<Name>
+  : Name extends keyof typeof closedSets
+    ? ClosedValue<Name>
+    : Name extends keyof typeof openSets
+      ? OpenValue<Name>
+      : Name extends StructureName
+        ? Structure<Name>
+        : never;
+
+type Optional<Members> = {
+  [Key in keyof Members]: Members[Key] extends `${string}?` | `${string}*` ? Key : never;
+}[keyof Members];
+
+type Member<Written> = Written extends `${infer Name}?`
+  ? Named<Name>
+  : Written extends `${infer Name}*` | `${infer Name}+`
+    ? readonly Named<Name>[]
+    : Written extends string
+      ? Named<Written>
+      : never;
+
+/**
+ * A structure as a program has it. Members that the table does not know may be there too; they are
+ * kept and have no type.
+ *
+ * @example
+ * const amounts: Structure<'AmountsReq'> = { Currency: 'EUR', RequestedAmount: 12.5 };
+ */
+export type Structure<Name extends StructureName> = {
+  readonly [Key in Exclude<
+    keyof (typeof structures)[Name],
+    Optional<(typeof structures)[Name]>
+  >]: Member<(typeof structures)[Name][Key]>;
+} & {
+  readonly [Key in Optional<(typeof structures)[Name]>]?: Member<(typeof structures)[Name][Key]>;
+};
