@@ -34,6 +34,7 @@ export const roomTable: Record<string, string[]> = {
   vault: [],
   acquiring: ['vault'],
   payments: ['provisioning', 'acquiring', 'vault', 'audit'],
+  qr: ['provisioning', 'catalog'],
   demo: ['identity', 'provisioning', 'acquiring', 'catalog', 'vault'],
   webhooks: ['audit'],
 };

@@ -1,7 +1,9 @@
-// The rooms that see cards, for processes with the role `cards`: vault, security module, acquirer links, payments.
+// The rooms that take payments, for processes with the role `cards`: vault, security module, acquirer links, payments, QR.
 import type { FastifyInstance } from 'fastify';
 import { createAcquiring, createLinkSigners, type Hosts } from './acquiring/index.ts';
 import type { Audit } from './audit/index.ts';
+import type { Catalog } from './catalog/index.ts';
+import type { Streams } from './http/index.ts';
 import { createPayments, type Payments } from './payments/index.ts';
 import {
   type Clock,
@@ -9,11 +11,14 @@ import {
   type Database,
   type Ids,
   type Jobs,
+  type Live,
   type Log,
   type Metrics,
+  type OutgoingCalls,
   type Settings,
 } from './platform/index.ts';
 import type { Provisioning } from './provisioning/index.ts';
+import { createProviders, createQr, type Qr } from './qr/index.ts';
 import { createHsm, createVault, openKeyProvider, type Vault } from './vault/index.ts';
 
 type Deps = {
@@ -26,12 +31,15 @@ type Deps = {
   /** Reversals and rounds over the vault are done by whoever has the keys, with the role `jobs` or without. */
   jobs: Jobs;
   provisioning: Provisioning;
+  catalog: Catalog;
+  calls: OutgoingCalls;
+  live: Live;
   hosts: Hosts;
   audit: Audit;
 };
 
 export type CardRooms = {
-  register(app: FastifyInstance): void;
+  register(app: FastifyInstance, streams: Streams): void;
   /** How full the queues of writes are, 0 to 1. */
   pressure(): number;
   /** Whether the keys of the vault are to be had. */
@@ -60,6 +68,13 @@ function vaultOf({ settings, jobs, audit, ...deps }: Deps): Vault {
   });
 }
 
+function qrOf({ settings, ...deps }: Deps): Qr {
+  const { platformKey: masterKey, baseUrl } = settings;
+  const providers = createProviders({ ...deps, baseUrl });
+  const failPoints = createFailPoints(settings.failPoint);
+  return createQr({ ...deps, providers, masterKey, failPoints });
+}
+
 /** Acquiring and payments call each other. */
 export function createCardRooms(deps: Deps): CardRooms {
   const { settings, hosts, ...parts } = deps;
@@ -79,9 +94,13 @@ export function createCardRooms(deps: Deps): CardRooms {
     failPoints: createFailPoints(settings.failPoint),
     acquirerTimeoutMs: settings.acquirerTimeoutMs,
   });
+  const qr = qrOf(deps);
   return {
-    register: payments.register,
-    pressure: payments.pressure,
+    register(app, streams) {
+      payments.register(app);
+      qr.register(app, streams);
+    },
+    pressure: () => Math.max(payments.pressure(), qr.pressure()),
     hasKeys: vault.isOpen,
     openLinks: acquiring.openLinks,
     async start() {
@@ -89,11 +108,12 @@ export function createCardRooms(deps: Deps): CardRooms {
       await hsm.start();
       await acquiring.start();
       payments.start();
+      qr.start();
     },
     endWaits: payments.endWaits,
     async finish() {
       vault.endRounds();
-      await payments.stop();
+      await Promise.all([payments.stop(), qr.stop()]);
     },
     async close() {
       await acquiring.close();

@@ -35,6 +35,7 @@ import {
   systemIds,
 } from './platform/index.ts';
 import { createProvisioning, type Provisioning, type UserDomains } from './provisioning/index.ts';
+import { qrEvents } from './qr/index.ts';
 import { registerReferenceRoutes } from './reference/index.ts';
 import { registerUsers } from './users/index.ts';
 import { createWebhooks, type Webhooks } from './webhooks/index.ts';
@@ -198,24 +199,24 @@ function createRooms(deps: HouseDeps) {
     ...deviceLookups(provisioning),
     recordChange: audit.recordChange,
   });
+  const calls = createOutgoingCalls({ allowsLoopback: settings.environment === 'demo' });
   const catalog = createCatalog({
-    ...{ database, clock, ids, log, masterKey, jobs, audit, provisioning },
-    calls: createOutgoingCalls({ allowsLoopback: settings.environment === 'demo' }),
+    ...{ database, clock, ids, log, masterKey, jobs, audit, provisioning, calls },
     valueRules: emvValueRules({ allowsTestKeys: settings.environment !== 'production' }),
     baseUrl: settings.baseUrl,
   });
   const parts = { settings, database, clock, ids, log, metrics, live };
   const logs = createLogs({ ...parts, settings });
   const cards = roles.has('cards')
-    ? createCardRooms({ ...parts, jobs: allJobs, provisioning, hosts, audit })
+    ? createCardRooms({ ...parts, jobs: allJobs, provisioning, catalog, calls, hosts, audit })
     : undefined;
   const outbox = createOutbox({ database, log, metrics });
   const webhooks = createWebhooks({
     ...{ ...parts, outbox, retentionDays: settings.eventDays },
-    sources: [...transactionEvents, auditEvents],
+    sources: [...transactionEvents, qrEvents, auditEvents],
   });
   const managed = { audit, provisioning, identity, catalog, logs, webhooks };
-  return { ...parts, ...managed, allJobs, jobs, mail, cards, outbox };
+  return { ...parts, ...managed, allJobs, jobs, mail, calls, cards, outbox };
 }
 
 /**
@@ -250,7 +251,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
   if (settings.roles.has('identity')) await registerManagement(http, rooms);
   if (cards !== undefined) {
     http.loadShedding.addPressure(cards.pressure);
-    cards.register(http.app);
+    cards.register(http.app, http.streams);
   }
   const doesJobs = settings.roles.has('jobs');
   return {
@@ -276,6 +277,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
       await cards?.finish();
       await rooms.allJobs.stop();
       await cards?.close();
+      rooms.calls.close();
       await outbox.stop();
       await webhooks.stop();
       await logs.stop();

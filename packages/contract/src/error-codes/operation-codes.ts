@@ -221,6 +221,31 @@ export const stateCodes = {
     'The refund exceeds what is left to refund',
     'The amount is above the captured amount less its refunds; maxAmount tells what is left.',
   ),
+  not_completed: refused(
+    422,
+    'Nothing has been paid',
+    'A refund needs a completed QR payment; one that is not paid yet is cancelled instead.',
+  ),
+  already_completed: refused(
+    422,
+    'The payment is completed already',
+    'A QR payment that was paid cannot be cancelled; refund it instead.',
+  ),
+  payment_held: refused(
+    409,
+    'The payment is held',
+    'What was paid differs from what was asked for, or cannot be given back; somebody has to resolve it.',
+  ),
+  payment_not_held: refused(
+    422,
+    'The payment is not held',
+    'Nothing about this QR payment waits for a decision.',
+  ),
+  event_limit_reached: refused(
+    422,
+    'The payment has too many events',
+    'The provider has sent as many events of this payment as are kept; it is asked for its state instead.',
+  ),
   partial_reversal_not_supported: refused(
     422,
     'A technical cancel is for the whole amount',

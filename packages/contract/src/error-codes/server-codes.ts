@@ -28,6 +28,11 @@ export const serverCodes = {
     'The acquirer is not available',
     'No link to the acquirer is open, and nothing was sent; try again later or work offline.',
   ),
+  provider_unavailable: refused(
+    503,
+    'The provider is not available',
+    'Nothing was sent to the service provider, and nothing will be under this identifier; try again under a new one.',
+  ),
   not_sent: refused(
     502,
     'The request could not be sent to the acquirer',

@@ -1,0 +1,382 @@
+/** QR payments: what terminals send, what they are answered, and what happens meanwhile. */
+import { type Static, Type } from 'typebox';
+import { ProviderFailure, ProviderPayer, QrDisplay } from '../provider-spi/values.ts';
+import {
+  Amount,
+  AnswerAmount,
+  ClientIdentifier,
+  Currency,
+  fieldCodes,
+  pageOf,
+  Timestamp,
+  Uuid,
+  wordOf,
+} from './values.ts';
+
+const strict = { additionalProperties: false } as const;
+
+/**
+ * How a QR payment stands. `Created`: the provider has not answered yet. `Pending`: it waits for
+ * the consumer. All but the first four are ends, and only a paid one is refunded.
+ *
+ * @example
+ * qrStatuses.includes('Scanned'); // true
+ */
+export const qrStatuses = [
+  'Created',
+  'Pending',
+  'Scanned',
+  'Authorized',
+  'Completed',
+  'Declined',
+  'Cancelled',
+  'Expired',
+  'Failed',
+  'PartiallyRefunded',
+  'Refunded',
+] as const;
+/** One of {@link qrStatuses}. */
+export type QrStatus = (typeof qrStatuses)[number];
+
+/**
+ * The types of the events of a QR payment. `qr.created` is the durable intent, `qr.display` a new
+ * picture, `qr.noted` an event of the provider that changed nothing, `qr.cancel_confirmed` the
+ * provider's word on a payment that had ended already; these four are in its list alone, and the
+ * others are published too.
+ *
+ * @example
+ * const type: QrEventType = 'qr.completed';
+ */
+export const qrEventTypes = [
+  'qr.created',
+  'qr.pending',
+  'qr.display',
+  'qr.scanned',
+  'qr.authorized',
+  'qr.completed',
+  'qr.declined',
+  'qr.cancelled',
+  'qr.expired',
+  'qr.failed',
+  'qr.cancel_pending',
+  'qr.cancel_failed',
+  'qr.cancel_confirmed',
+  'qr.refund_pending',
+  'qr.refunded',
+  'qr.refund_failed',
+  'qr.late_completion',
+  'qr.held',
+  'qr.resolved',
+  'qr.noted',
+] as const;
+/** One of {@link qrEventTypes}. */
+export type QrEventType = (typeof qrEventTypes)[number];
+
+const PaymentAmount = Type.Object(
+  { amount: Amount, currency: Currency },
+  { ...strict, description: 'What the consumer is to pay.' },
+);
+
+const QrOrder = Type.Object(
+  {
+    orderId: Type.Optional(Uuid),
+    orderDescription: Type.Optional(
+      Type.String({ maxLength: 256, description: 'Free text about the order.' }),
+    ),
+  },
+  { ...strict, description: 'The order that is paid.' },
+);
+
+/**
+ * `POST /qrcode-payment/v1/transactions`: a terminal asks for a QR payment.
+ *
+ * @example
+ * const request: QrRequest = {
+ *   paymentType: 'demopay', paymentScenario: 'consumerscan',
+ *   clientTransactionId: crypto.randomUUID(), paymentAmount: { amount: 1050, currency: 'EUR' },
+ * };
+ */
+export const QrRequest = Type.Object(
+  {
+    paymentType: Type.String({
+      pattern: '^[A-Za-z][A-Za-z0-9._-]{0,63}$',
+      description: 'A payment type of a service that is active for the device.',
+      examples: ['demopay'],
+    }),
+    paymentScenario: Type.String({
+      pattern:
+        '^(?:[Cc][Oo][Nn][Ss][Uu][Mm][Ee][Rr]|[Mm][Ee][Rr][Cc][Hh][Aa][Nn][Tt])[Ss][Cc][Aa][Nn]$',
+      maxLength: 12,
+      description:
+        'Who scans, in any letter case: `consumerscan`, what the terminal shows; `merchantscan`, what the consumer shows. With a scannedPaymentId it is the second, whatever stands here.',
+      examples: ['consumerscan'],
+    }),
+    scannedPaymentId: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 1024,
+        pattern: '^[^\\u0000-\\u001f\\u007f]+$',
+        description:
+          'What was scanned from the consumer. It goes to the provider, and is kept nowhere.',
+        examples: ['281234567890123456'],
+      }),
+    ),
+    clientTransactionId: ClientIdentifier,
+    paymentAmount: PaymentAmount,
+    order: Type.Optional(QrOrder),
+  },
+  { ...strict, description: 'A terminal asks for a QR payment.' },
+);
+/** What the schema {@link QrRequest} describes. */
+export type QrRequest = Static<typeof QrRequest>;
+
+/**
+ * A cancel or a refund of a QR payment, or what the platform does by itself at its expiry and with
+ * money that comes too late.
+ *
+ * @example
+ * const open = payment.operations.filter(({ status }) => status === 'Pending');
+ */
+export const QrOperation = Type.Object({
+  operationId: Uuid,
+  number: Type.Integer({ minimum: 1, description: 'Counts the operations of a payment.' }),
+  kind: wordOf(['Cancel', 'Refund']),
+  status: wordOf(['Pending', 'Succeeded', 'Declined', 'Failed'], {
+    description: 'All but `Pending` are final.',
+  }),
+  amount: AnswerAmount,
+  currency: Currency,
+  cause: wordOf(['Merchant', 'Expiry', 'LateCompletion', 'Resolution'], {
+    description:
+      'Who wanted it: the till, the clock, the rule that late money goes back, or who ended a hold.',
+  }),
+  clientOperationId: Type.Optional(ClientIdentifier),
+  failure: Type.Optional(ProviderFailure),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+});
+/** What the schema {@link QrOperation} describes. */
+export type QrOperation = Static<typeof QrOperation>;
+
+const status = wordOf(qrStatuses, { description: 'How the payment stands.' });
+
+const QrHold = Type.Object(
+  {
+    reason: wordOf(['AmountDiffers', 'RefundDeclined'], {
+      description:
+        '`AmountDiffers`: paid, and not what was asked for. `RefundDeclined`: late money that the provider does not give back.',
+    }),
+    amount: Type.Optional(AnswerAmount),
+    currency: Type.Optional(Currency),
+  },
+  { description: 'Somebody has to look at the payment before it goes on.' },
+);
+
+const transactionMembers = {
+  transactionId: Uuid,
+  clientTransactionId: ClientIdentifier,
+  status,
+  answeredStatus: wordOf(qrStatuses, { description: 'What the first caller was told.' }),
+  merchantId: Uuid,
+  storeId: Uuid,
+  deviceId: Uuid,
+  serviceId: Uuid,
+  paymentType: Type.String({ examples: ['demopay'] }),
+  paymentScenario: Type.String({
+    description: 'As the terminal sent it.',
+    examples: ['consumerscan'],
+  }),
+  effectiveScenario: wordOf(['consumerscan', 'merchantscan'], {
+    description: 'Which of the two it is.',
+  }),
+  paymentAmount: Type.Object({ amount: AnswerAmount, currency: Currency }),
+  paidAmount: AnswerAmount,
+  refundedAmount: AnswerAmount,
+  display: Type.Optional(QrDisplay),
+  expiresAt: Timestamp,
+  order: Type.Optional(Type.Object({ ...QrOrder.properties })),
+  providerTransactionId: Type.Optional(
+    Type.String({
+      description: 'What the provider calls it.',
+      examples: ['P-20260301-000017'],
+    }),
+  ),
+  payer: Type.Optional(ProviderPayer),
+  failure: Type.Optional(ProviderFailure),
+  hold: Type.Optional(QrHold),
+  operations: Type.Array(QrOperation),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+};
+
+/**
+ * A QR payment. `display` is there while the consumer may still pay.
+ *
+ * @example
+ * const payment = (await response.json()) as QrTransaction;
+ * if (payment.display?.type === 'image/png') show(payment.display.data);
+ */
+export const QrTransaction = Type.Object(transactionMembers, { description: 'A QR payment.' });
+/** What the schema {@link QrTransaction} describes. */
+export type QrTransaction = Static<typeof QrTransaction>;
+
+/**
+ * An event of a QR payment, as its terminal gets it.
+ *
+ * @example
+ * source.addEventListener('qr.completed', (message) => paid(JSON.parse(message.data) as QrEvent));
+ */
+export const QrEvent = Type.Object(
+  {
+    sequence: Type.Integer({ minimum: 1, description: 'Counts from 1 without a gap.' }),
+    type: wordOf(qrEventTypes),
+    at: Timestamp,
+    status,
+    display: Type.Optional(QrDisplay),
+    expiresAt: Type.Optional(Timestamp),
+    payer: Type.Optional(ProviderPayer),
+    failure: Type.Optional(ProviderFailure),
+    amount: Type.Optional(AnswerAmount),
+    currency: Type.Optional(Currency),
+    reason: Type.Optional(Type.String({ description: 'A word for why.', examples: ['Older'] })),
+    actor: Type.Optional(Type.String({ description: 'Who ended a hold.' })),
+    operation: Type.Optional(
+      Type.Object({
+        operationId: Uuid,
+        number: Type.Integer({ minimum: 1 }),
+        kind: wordOf(['Cancel', 'Refund']),
+        status: wordOf(['Pending', 'Succeeded', 'Declined', 'Failed']),
+        amount: AnswerAmount,
+      }),
+    ),
+    provider: Type.Optional(
+      Type.Object(
+        {
+          eventId: Uuid,
+          type: Type.String({ examples: ['payment.completed'] }),
+          sequence: Type.Integer({ minimum: 1 }),
+          occurredAt: Timestamp,
+        },
+        { description: 'The event of the provider that brought it.' },
+      ),
+    ),
+  },
+  { description: 'An event of a QR payment.' },
+);
+/** What the schema {@link QrEvent} describes. */
+export type QrEvent = Static<typeof QrEvent>;
+
+/**
+ * A QR payment with all its events.
+ *
+ * @example
+ * const { events } = (await response.json()) as QrTransactionWithEvents;
+ */
+export const QrTransactionWithEvents = Type.Object(
+  { ...transactionMembers, events: Type.Array(QrEvent) },
+  { description: 'A QR payment with all its events.' },
+);
+/** What the schema {@link QrTransactionWithEvents} describes. */
+export type QrTransactionWithEvents = Static<typeof QrTransactionWithEvents>;
+
+/**
+ * A page of QR payments, the newest first.
+ *
+ * @example
+ * const { items, nextCursor } = (await response.json()) as { items: QrTransaction[]; nextCursor: string | null };
+ */
+export const QrTransactionPage = pageOf(QrTransaction);
+
+/**
+ * What a QR payment's terminal has not heard yet.
+ *
+ * @example
+ * const { events, nextAfter } = (await response.json()) as QrEvents;
+ */
+export const QrEvents = Type.Object({
+  events: Type.Array(QrEvent),
+  nextAfter: Type.Integer({ minimum: 0, description: 'Send it as ?after= to go on.' }),
+  isFinal: Type.Boolean({ description: 'The payment has ended, and nothing is under way.' }),
+});
+/** What the schema {@link QrEvents} describes. */
+export type QrEvents = Static<typeof QrEvents>;
+
+/**
+ * `POST /qrcode-payment/v1/transactions/{transactionId}/cancel`.
+ *
+ * @example
+ * const request: QrCancelRequest = { clientOperationId: crypto.randomUUID() };
+ */
+export const QrCancelRequest = Type.Object(
+  { clientOperationId: Type.Optional(ClientIdentifier) },
+  { ...strict, description: 'The payment is not to be made.' },
+);
+/** What the schema {@link QrCancelRequest} describes. */
+export type QrCancelRequest = Static<typeof QrCancelRequest>;
+
+/**
+ * `POST /qrcode-payment/v1/transactions/{transactionId}/refund`: all that is left, or a part.
+ *
+ * @example
+ * const request: QrRefundRequest = { amount: 400, clientOperationId: crypto.randomUUID() };
+ */
+export const QrRefundRequest = Type.Object(
+  {
+    amount: Type.Optional(Amount),
+    currency: Type.Optional(Currency),
+    clientOperationId: Type.Optional(ClientIdentifier),
+  },
+  { ...strict, description: 'Gives back all that is left, or a part of it.' },
+);
+/** What the schema {@link QrRefundRequest} describes. */
+export type QrRefundRequest = Static<typeof QrRefundRequest>;
+
+/**
+ * `POST /qrcode-payment/v1/transactions/{transactionId}/resolve`: ends a hold.
+ *
+ * @example
+ * const request: QrResolveRequest = { resolution: 'Refund' };
+ */
+export const QrResolveRequest = Type.Object(
+  {
+    resolution: wordOf(['Accept', 'Refund'], {
+      description: '`Accept`: what was paid is taken as it is. `Refund`: it is given back.',
+      ...fieldCodes({ enum: 'field_invalid' }),
+    }),
+  },
+  { ...strict, description: 'What becomes of a payment that is held.' },
+);
+/** What the schema {@link QrResolveRequest} describes. */
+export type QrResolveRequest = Static<typeof QrResolveRequest>;
+
+/**
+ * A QR payment after a cancel or a refund, with that operation.
+ *
+ * @example
+ * const { status, operation } = (await response.json()) as QrOperationAnswer;
+ */
+export const QrOperationAnswer = Type.Object(
+  { ...transactionMembers, operation: Type.Optional(QrOperation) },
+  { description: 'The payment, with the operation that was asked for.' },
+);
+/** What the schema {@link QrOperationAnswer} describes. */
+export type QrOperationAnswer = Static<typeof QrOperationAnswer>;
+
+/**
+ * The acknowledgement of an event of a provider: it is durable.
+ *
+ * @example
+ * const { result } = (await response.json()) as QrEventReceipt; // 'Stored' with 202, 'Duplicate' with 200
+ */
+export const QrEventReceipt = Type.Object(
+  {
+    eventId: Uuid,
+    transactionId: Uuid,
+    result: wordOf(['Stored', 'Duplicate'], {
+      description: '`Stored` is new, and durable. `Duplicate` was here before.',
+    }),
+  },
+  { description: 'The event is durable.' },
+);
+/** What the schema {@link QrEventReceipt} describes. */
+export type QrEventReceipt = Static<typeof QrEventReceipt>;

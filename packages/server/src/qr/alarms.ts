@@ -1,0 +1,56 @@
+// Tells people what no rule can settle: by the log and by metrics, never with what was paid with.
+import type { Database, Log, Metrics } from '../platform/index.ts';
+import type { QrKey } from './model.ts';
+
+export type AlarmReason =
+  | 'amount_differs'
+  | 'contradiction'
+  | 'refund_declined'
+  | 'refund_unanswered'
+  | 'cancel_unanswered';
+
+export type Alarms = {
+  raise(reason: AlarmReason, of: QrKey): void;
+  /** A payment came to an end, or was refused at the beginning. */
+  count(outcome: string): void;
+};
+
+const heldText = 'SELECT count(*)::int AS held FROM qr_transactions WHERE hold IS NOT NULL';
+
+/** @example const alarms = createAlarms({ database, log, metrics }); */
+export function createAlarms({
+  database,
+  log,
+  metrics,
+}: {
+  database: Database;
+  log: Log;
+  metrics: Metrics;
+}): Alarms {
+  const alarms = metrics.counter({
+    name: 'switchyard_qr_alarms_total',
+    help: 'QR payments that somebody has to look at, by why',
+    labelNames: ['reason'],
+  });
+  const payments = metrics.counter({
+    name: 'switchyard_qr_payments_total',
+    help: 'QR payments by what became of them',
+    labelNames: ['outcome'],
+  });
+  metrics.gauge({
+    name: 'switchyard_qr_held',
+    help: 'QR payments that wait for somebody to resolve them',
+    async collect() {
+      const rows = await database.query<{ held: number }>(heldText).catch(() => []);
+      const [row] = rows;
+      if (row !== undefined) this.set(row.held);
+    },
+  });
+  return {
+    raise(reason, { organizationId, transactionId }) {
+      alarms.inc({ reason });
+      log.error({ reason, organizationId, transactionId }, 'a QR payment needs somebody');
+    },
+    count: (outcome) => payments.inc({ outcome }),
+  };
+}

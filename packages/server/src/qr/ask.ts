@@ -1,0 +1,236 @@
+// Asks a provider about what is open of a payment, and makes what it says durable.
+import { cancelForMs, endGraceMs, type QrDeps } from './deps.ts';
+import type { LoadedQr, StoredOperation } from './model.ts';
+import type { CancelAnswered, PaymentAnswer, ProviderPaymentRef } from './providers/index.ts';
+import { settleRefund } from './refund-end.ts';
+import { isEnd, newOperation, type Told } from './report.ts';
+import { settle, settleReport } from './settle.ts';
+import { endAlone, isLive } from './state.ts';
+import { ended, isOpen, openCancels, pauseMs, type Step } from './step.ts';
+
+/** Questions in a row without an answer from which on somebody is told. */
+const alarmAfter = 8;
+
+export function refOf({ row }: LoadedQr): ProviderPaymentRef {
+  const { organizationId, serviceId, transactionId, providerTransactionId } = row;
+  return {
+    ...{ organizationId, serviceId, transactionId },
+    ...(providerTransactionId === undefined ? {} : { providerTransactionId }),
+  };
+}
+
+export function toldBy(answer: PaymentAnswer): Told {
+  const { status, amount, currency, display, expiresAt, pollAfterMs, failure, payer } = answer;
+  return {
+    said: status,
+    ...(amount === undefined ? {} : { amount }),
+    ...(currency === undefined ? {} : { currency }),
+    providerTransactionId: answer.providerTransactionId,
+    display,
+    expiresAt: expiresAt?.getTime(),
+    pollAfterMs,
+    failure,
+    payer,
+  };
+}
+
+/** Nothing was said: the next question waits longer, and a payment does not wait for ever. */
+async function unanswered(deps: QrDeps, loaded: LoadedQr): Promise<LoadedQr> {
+  const now = deps.clock.now();
+  const { row, operations } = loaded;
+  if (isLive(row.position) && row.position.ending !== null && now >= endBy(loaded)) {
+    return settle(deps, loaded, (standing) => endStep(standing, now));
+  }
+  const stale = openCancels(loaded).filter(
+    (each) => now >= Date.parse(each.createdAt) + cancelForMs,
+  );
+  if (stale.length > 0 && !isLive(row.position)) return giveUp(deps, loaded, stale, now);
+  const looks = row.looks + 1;
+  if (looks % alarmAfter === 0 && operations.some(isOpen)) {
+    const isRefund = operations.some((each) => each.kind === 'Refund' && isOpen(each));
+    deps.alarms.raise(isRefund ? 'refund_unanswered' : 'cancel_unanswered', row);
+  }
+  const pauseEnd = now + pauseMs(row.looks);
+  const dueAt = isLive(row.position) ? Math.min(pauseEnd, lastDue(loaded, now)) : pauseEnd;
+  await deps.store.postpone(row, dueAt, looks);
+  return loaded;
+}
+
+/** By when a payment that is to end has ended, whether or not its provider says so. */
+function endBy({ row, operations }: LoadedQr): number {
+  const begun = operations.filter((each) => each.kind === 'Cancel' && isOpen(each));
+  const last = Math.max(row.expiresAt, ...begun.map((each) => Date.parse(each.createdAt)));
+  return last + endGraceMs;
+}
+
+function lastDue(loaded: LoadedQr, now: number): number {
+  const { ending } = loaded.row.position;
+  const end = ending === null ? loaded.row.expiresAt : endBy(loaded);
+  return end > now ? end : Number.POSITIVE_INFINITY;
+}
+
+/** The terminal is told that it is over, while the provider goes on being asked. */
+function endStep(standing: LoadedQr, at: number): Step | undefined {
+  const { position } = standing.row;
+  if (!isLive(position) || position.ending === null) return undefined;
+  const changes = endAlone(position);
+  const type = changes.phase === 'Cancelled' ? 'qr.cancelled' : 'qr.expired';
+  return { at, type, changes, data: { reason: 'Unanswered' }, unanswered: true };
+}
+
+async function giveUp(
+  deps: QrDeps,
+  loaded: LoadedQr,
+  stale: readonly StoredOperation[],
+  at: number,
+): Promise<LoadedQr> {
+  deps.alarms.raise('cancel_unanswered', loaded.row);
+  const numbers = new Set(stale.map(({ number }) => number));
+  return settle(deps, loaded, (standing) => {
+    const open = openCancels(standing).filter(({ number }) => numbers.has(number));
+    if (open.length === 0) return undefined;
+    const operations = open.map((each) => ended(each, 'Failed', at));
+    return {
+      ...{ at, type: 'qr.cancel_failed', changes: {}, operations },
+      data: { reason: 'Unanswered' },
+    };
+  });
+}
+
+/** The provider does not cancel, and the consumer may go on: nothing was ended. */
+function refuseStep(
+  standing: LoadedQr,
+  at: number,
+  failure: Step['data'] & object,
+): Step | undefined {
+  const open = openCancels(standing);
+  if (open.length === 0 || standing.row.position.ending !== 'Merchant') return undefined;
+  const operations = open.map((each) => ended(each, 'Declined', at, failure));
+  return { at, type: 'qr.cancel_failed', changes: { ending: null }, data: failure, operations };
+}
+
+/** What a cancel was answered: how the payment stands then. */
+async function cancelled(
+  deps: QrDeps,
+  loaded: LoadedQr,
+  { status, failure, providerTransactionId }: CancelAnswered,
+): Promise<LoadedQr> {
+  if (!isEnd(status)) return unanswered(deps, loaded);
+  return settleReport(deps, loaded, { said: status, failure, providerTransactionId });
+}
+
+/** Asks for the open cancel of a payment. */
+export async function askCancel(deps: QrDeps, loaded: LoadedQr): Promise<LoadedQr> {
+  const isMerchants = openCancels(loaded).some(({ details }) => details.cause === 'Merchant');
+  const answer = await deps.providers.cancel(refOf(loaded), isMerchants ? 'Merchant' : 'Expired');
+  switch (answer.outcome) {
+    case 'Answered':
+      return cancelled(deps, loaded, answer);
+    case 'NotFound':
+      // It never came there, and the cancel is remembered.
+      return settleReport(deps, loaded, { said: 'Cancelled' });
+    case 'Refused': {
+      if (answer.reason === 'signature') return unanswered(deps, loaded);
+      const { code, text } = answer;
+      const failure = {
+        ...(code === undefined ? {} : { code }),
+        ...(text === undefined ? {} : { text }),
+      };
+      const state = await deps.providers.status(refOf(loaded));
+      if (state.outcome === 'NotFound') return settleReport(deps, loaded, { said: 'Cancelled' });
+      if (state.outcome !== 'Answered') return unanswered(deps, loaded);
+      if (isEnd(state.status)) return settleReport(deps, loaded, toldBy(state));
+      const at = deps.clock.now();
+      const standing = await settle(deps, loaded, (each) => refuseStep(each, at, { failure }));
+      return standing === loaded ? unanswered(deps, loaded) : standing;
+    }
+    default:
+      return unanswered(deps, loaded);
+  }
+}
+
+/** Asks for one open refund, or how it stands where the provider works on it. */
+export async function askRefund(
+  deps: QrDeps,
+  loaded: LoadedQr,
+  operation: StoredOperation,
+): Promise<LoadedQr> {
+  const { operationId, amount, details } = operation;
+  const { currency } = loaded.row.position;
+  const isLate = details.cause === 'LateCompletion';
+  const reason = isLate ? 'CompletedAfterCancel' : 'Merchant';
+  const { providers } = deps;
+  const answer =
+    details.acknowledged === true
+      ? await providers.refundStatus(refOf(loaded), operationId)
+      : await providers.refund(refOf(loaded), { refundId: operationId, amount, currency, reason });
+  switch (answer.outcome) {
+    case 'Answered': {
+      const { status, failure, providerRefundId } = answer;
+      const told = answer.amount;
+      if (told !== undefined && (told.amount !== amount || told.currency !== currency)) {
+        deps.alarms.raise('amount_differs', loaded.row);
+        return unanswered(deps, loaded);
+      }
+      if (status === 'Pending' && details.acknowledged === true) return unanswered(deps, loaded);
+      return settleRefund(deps, loaded, operationId, { said: status, failure, providerRefundId });
+    }
+    case 'Refused': {
+      if (answer.reason === 'signature') return unanswered(deps, loaded);
+      const failure = { code: answer.code ?? 'refused', ...(answer.text && { text: answer.text }) };
+      return settleRefund(deps, loaded, operationId, { said: 'Declined', failure });
+    }
+    case 'NotFound':
+      if (details.acknowledged === true) {
+        return settleRefund(deps, loaded, operationId, { said: 'Forgotten' });
+      }
+      return settleRefund(deps, loaded, operationId, {
+        said: 'Declined',
+        failure: { code: 'payment_not_found' },
+      });
+    default:
+      return unanswered(deps, loaded);
+  }
+}
+
+/** Asks how a payment stands that nothing was heard of. */
+export async function askStatus(deps: QrDeps, loaded: LoadedQr): Promise<LoadedQr> {
+  const answer = await deps.providers.status(refOf(loaded));
+  if (answer.outcome === 'Answered') {
+    const standing = await settleReport(deps, loaded, toldBy(answer));
+    return standing === loaded ? unchanged(deps, loaded, answer) : standing;
+  }
+  if (answer.outcome === 'NotFound') {
+    // It never came there: nobody can pay it.
+    return settleReport(deps, loaded, { said: 'Failed', failure: { code: 'payment_not_found' } });
+  }
+  return unanswered(deps, loaded);
+}
+
+/** It stands as it stood: the provider says when to ask again, or its events tell, until the expiry. */
+async function unchanged(
+  deps: QrDeps,
+  loaded: LoadedQr,
+  { pollAfterMs }: PaymentAnswer,
+): Promise<LoadedQr> {
+  const now = deps.clock.now();
+  const { row } = loaded;
+  const next = pollAfterMs === undefined ? now + pauseMs(row.looks) : now + pollAfterMs;
+  const dueAt = row.expiresAt > now ? Math.min(next, row.expiresAt) : next;
+  await deps.store.postpone(row, dueAt, row.looks + 1);
+  return loaded;
+}
+
+/** The time to pay is over: the provider is told, and has the last word for a while. */
+export function expiryStep(
+  standing: LoadedQr,
+  { at, newId, askAt }: { at: number; newId: () => string; askAt: number },
+): Step | undefined {
+  const { position } = standing.row;
+  if (!isLive(position) || position.ending !== null || position.hold !== null) return undefined;
+  const cancel = newOperation(standing, 'Cancel', { at, newId, amount: 0, cause: 'Expiry' });
+  return {
+    ...{ at, type: 'qr.cancel_pending', changes: { ending: 'Expiry' }, operations: [cancel] },
+    ...{ data: { reason: 'Expired' }, askAt },
+  };
+}

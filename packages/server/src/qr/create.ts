@@ -1,0 +1,234 @@
+// The story of a QR payment's beginning: who and where, the intent, the provider, its answer.
+import { type QrRequest, Refusal, refuse } from '@switchyard/contract';
+import type { Caller } from '../http/index.ts';
+import { isoTime } from '../platform/index.ts';
+import { toldBy } from './ask.ts';
+import { answerMs, duplicateWaitMs, graceMs, payWithinMs, type QrDeps } from './deps.ts';
+import type { LoadedQr, QrFacts, QrRow, StoredEvent } from './model.ts';
+import type { PickedService, Place } from './providers/index.ts';
+import { checkRequest, fingerprintOf, refuseReuse, scenarioOf } from './rules.ts';
+import { nextChange } from './running.ts';
+import { settle, settleReport } from './settle.ts';
+
+export type Created = { loaded: LoadedQr; replayed: boolean };
+
+type Terminal = { organizationId: string; merchantId: string; deviceId: string };
+type Wanted = { request: QrRequest; terminal: Terminal; facts: QrFacts };
+type Key = { organizationId: string; merchantId: string; clientTransactionId: string };
+
+const keyText = ({ organizationId, merchantId, clientTransactionId }: Key) =>
+  `${organizationId}|${merchantId}|${clientTransactionId}`;
+
+/** @throws Refusal permission_denied */
+export function terminalOf({ organizationId, merchantId, deviceId }: Caller): Terminal {
+  if (deviceId === undefined || merchantId === undefined) {
+    return refuse('permission_denied', 'A QR payment needs the token of a device.');
+  }
+  return { organizationId, merchantId, deviceId };
+}
+
+/**
+ * Begins a QR payment, or tells the one again that has the identifier.
+ *
+ * @throws Refusal of the fields, the configuration or the identifier; provider_unavailable
+ */
+export async function createPayment(
+  deps: QrDeps,
+  caller: Caller,
+  request: QrRequest,
+): Promise<Created> {
+  const terminal = terminalOf(caller);
+  checkRequest(request, deps.clock.now());
+  const { paymentType, paymentScenario, order, clientTransactionId } = request;
+  const facts: QrFacts = {
+    ...{ paymentType, paymentScenario, scenario: scenarioOf(request) },
+    ...(order === undefined ? {} : { order }),
+    request: fingerprintOf(request, terminal.deviceId, deps.markOf),
+  };
+  const { organizationId, merchantId } = terminal;
+  const key = { organizationId, merchantId, clientTransactionId };
+  const running = deps.running.find(keyText(key));
+  if (running !== undefined) {
+    const known = await replay(deps, key, facts.request, running);
+    if (known !== undefined) return known;
+  }
+  let taken = false;
+  const loaded = await deps.running.run(keyText(key), async () => {
+    const begun = await begin(deps, { request, terminal, facts }, key);
+    taken = begun.replayed;
+    return begun.loaded;
+  });
+  return { loaded, replayed: taken };
+}
+
+/** Whatever would refuse it now: who has the identifier already is told again. */
+async function begin(deps: QrDeps, wanted: Wanted, key: Key): Promise<Created> {
+  const { facts, terminal } = wanted;
+  let at: { service: PickedService; place: Place };
+  try {
+    at = await whereTo(deps, terminal, wanted.request, facts);
+  } catch (error) {
+    const known = error instanceof Refusal ? await replay(deps, key, facts.request) : undefined;
+    if (known === undefined) throw error;
+    return known;
+  }
+  const row = intentOf(deps, wanted, at);
+  const event: StoredEvent = {
+    ...{ sequence: 1, type: 'qr.created', at: row.createdAt },
+    data: { status: 'Created', changes: {} },
+  };
+  if (!(await deps.store.begin(row, event))) {
+    const known = await replay(deps, key, facts.request);
+    return known ?? refuse('concurrent_modification', 'Somebody was faster; try again.');
+  }
+  deps.failPoints.hit('after-intent');
+  const loaded = await ask(deps, { row, operations: [] }, wanted.request, at.place);
+  return { loaded, replayed: false };
+}
+
+async function whereTo(
+  deps: QrDeps,
+  { organizationId, merchantId, deviceId }: Terminal,
+  { paymentType, paymentAmount: { currency } }: QrRequest,
+  { scenario }: QrFacts,
+): Promise<{ service: PickedService; place: Place }> {
+  const place = await deps.providers.place(organizationId, { deviceId, currency, merchantId });
+  const asked = { deviceId, paymentType, scenario };
+  const service = await deps.providers.pick(organizationId, asked);
+  if (service === undefined) {
+    return refuse('payment_type_not_enabled', 'No active service takes this payment here.', {
+      errors: [
+        {
+          pointer: '/paymentType',
+          code: 'payment_type_not_enabled',
+          detail: 'No service that is active for the device declares it.',
+        },
+      ],
+    });
+  }
+  return { service, place };
+}
+
+function intentOf(
+  deps: QrDeps,
+  { request, terminal, facts }: Wanted,
+  { service, place }: { service: PickedService; place: Place },
+): QrRow {
+  const now = deps.clock.now();
+  const iso = isoTime(now);
+  const { amount, currency } = request.paymentAmount;
+  return {
+    organizationId: terminal.organizationId,
+    transactionId: deps.ids.uuid(),
+    merchantId: place.merchantId,
+    storeId: place.storeId,
+    deviceId: terminal.deviceId,
+    clientTransactionId: request.clientTransactionId,
+    serviceId: service.serviceId,
+    providerId: service.providerId,
+    providerTransactionId: undefined,
+    position: {
+      ...{ phase: 'Created', amount, currency, paid: 0, refunded: 0, refundReserved: 0 },
+      ...{ ending: null, hold: null, sequence: 0 },
+    },
+    status: 'Created',
+    version: 1,
+    operationCount: 0,
+    providerEvents: 0,
+    looks: 0,
+    expiresAt: now + payWithinMs,
+    // Whoever dies before the answer leaves it to the next look.
+    dueAt: now + answerMs + graceMs,
+    facts,
+    createdAt: iso,
+    updatedAt: iso,
+  };
+}
+
+/** Asks the provider for the payment whose intent is durable, and makes the answer durable. */
+async function ask(
+  deps: QrDeps,
+  loaded: LoadedQr,
+  request: QrRequest,
+  place: Place,
+): Promise<LoadedQr> {
+  const { row } = loaded;
+  const { scannedPaymentId } = request;
+  const { amount, currency } = row.position;
+  // A process that was stopped in between must not begin what others have ended.
+  const isLate = deps.clock.now() > Date.parse(row.createdAt) + graceMs;
+  const answer = isLate
+    ? ({ outcome: 'NotSent', reason: 'timed_out' } as const)
+    : await deps.providers.create(place, {
+        ...{ organizationId: row.organizationId, serviceId: row.serviceId, amount, currency },
+        transactionId: row.transactionId,
+        clientTransactionId: row.clientTransactionId,
+        paymentType: row.facts.paymentType,
+        paymentScenario: row.facts.scenario,
+        ...(scannedPaymentId === undefined ? {} : { scannedPaymentId }),
+        ...(row.facts.order === undefined ? {} : { order: row.facts.order }),
+        createdAt: new Date(row.createdAt),
+        expiresAt: new Date(row.expiresAt),
+      });
+  deps.failPoints.hit('after-send');
+  const answered = true as const;
+  switch (answer.outcome) {
+    case 'Answered':
+      return settleReport(deps, loaded, toldBy(answer), { answered });
+    case 'Refused': {
+      const { code = 'refused', text } = answer;
+      const failure = { code, ...(text === undefined ? {} : { text }) };
+      return settleReport(deps, loaded, { said: 'Declined', failure }, { answered });
+    }
+    case 'NotSent': {
+      const failure = { code: answer.reason };
+      return settleReport(deps, loaded, { said: 'Failed', failure }, { answered });
+    }
+    default:
+      return askSoon(deps, loaded);
+  }
+}
+
+/** It may stand at the provider: it is asked how it stands, from now on. */
+function askSoon(deps: QrDeps, loaded: LoadedQr): Promise<LoadedQr> {
+  return settle(deps, loaded, (standing) => {
+    if (standing.row.position.phase !== 'Created') return undefined;
+    const at = deps.clock.now();
+    return {
+      ...{ at, type: 'qr.noted', changes: {}, askAt: at + 1000 },
+      data: { reason: 'Unanswered', answered: true },
+    };
+  });
+}
+
+/**
+ * Waits while the first request with the identifier still runs, here or in another process, at
+ * most the provider's time and two seconds; then tells the payment as it stands.
+ */
+async function replay(
+  deps: QrDeps,
+  key: Key,
+  fingerprint: Record<string, unknown>,
+  running?: Promise<LoadedQr>,
+): Promise<Created | undefined> {
+  const { organizationId, clientTransactionId, merchantId } = key;
+  const until = deps.clock.now() + answerMs + duplicateWaitMs;
+  const find = async () => {
+    const [found] = await deps.store.findByClientId(
+      organizationId,
+      clientTransactionId,
+      merchantId,
+    );
+    return found;
+  };
+  // The first one's refusal is not the duplicate's: it looks for itself then.
+  let loaded = (await running?.catch(() => undefined)) ?? (await find());
+  if (loaded === undefined) return undefined;
+  refuseReuse(loaded.row.facts.request, fingerprint, 'clientTransactionId');
+  const isAsked = ({ row }: LoadedQr) => row.version === 1 && row.position.phase === 'Created';
+  while (isAsked(loaded) && deps.clock.now() < until) {
+    await nextChange(deps.live, loaded.row, loaded.row.version, 250);
+    loaded = (await find()) ?? loaded;
+  }
+  return { loaded, replayed: true };
+}

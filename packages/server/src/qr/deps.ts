@@ -1,0 +1,39 @@
+// What the QR room is built from; each operation takes these as its first argument.
+import type { Clock, FailPoints, Ids, Live, Log } from '../platform/index.ts';
+import type { Alarms } from './alarms.ts';
+import type { Providers } from './providers/index.ts';
+import type { Running } from './running.ts';
+import type { QrStore } from './store.ts';
+
+export type QrDeps = {
+  store: QrStore;
+  running: Running;
+  providers: Providers;
+  live: Pick<Live, 'publish' | 'subscribe'>;
+  alarms: Alarms;
+  /** Something is due now: do not wait for the next look. */
+  poke: () => void;
+  /** A keyed mark of what must not be kept in clear. */
+  markOf: (text: string) => string;
+  clock: Clock;
+  ids: Ids;
+  log: Log;
+  failPoints: FailPoints;
+};
+
+/** How long a provider may take to answer, ms: after that the outcome is unknown. */
+export const answerMs = 10_000;
+/** Time that a process gets beyond that to make the answer durable, ms. */
+export const graceMs = 5000;
+/** How long a duplicate waits for the first one's answer beyond the provider's time, ms. */
+export const duplicateWaitMs = 2000;
+/** How long a consumer has to pay, where the provider does not say less, ms. */
+export const payWithinMs = 180_000;
+/** How long after its expiry a payment may still be told of by a provider, before it ends without it, ms. */
+export const endGraceMs = 60_000;
+/** How long a provider is told that a payment which has ended is not to be made, ms. */
+export const cancelForMs = 86_400_000;
+/** Events of a provider that are kept of one payment. */
+export const providerEventsMax = 200;
+/** Somebody else changed the payment in the middle of it: how often it is judged anew. */
+export const rivalsMax = 50;

@@ -1,0 +1,47 @@
+// What a terminal follows: the events of its payment, from where it has heard last.
+import type { Caller, ReadPage, StreamPage } from '../http/index.ts';
+import type { QrDeps } from './deps.ts';
+import { findPayment } from './find.ts';
+import type { LoadedQr, StoredEvent } from './model.ts';
+import { isLive } from './state.ts';
+import { isOpen } from './step.ts';
+import { viewEvent } from './view.ts';
+
+const pageMax = 64;
+/** All that a payment can have: its own, its operations', and those of its provider. */
+const eventsMax = 2000;
+
+/** Nothing follows by itself any more. */
+export const isOver = ({ row, operations }: LoadedQr): boolean =>
+  !isLive(row.position) && row.position.hold === null && !operations.some(isOpen);
+
+export const wholeOf = (deps: Pick<QrDeps, 'store'>, { row }: LoadedQr): Promise<StoredEvent[]> =>
+  deps.store.eventsAfter(row, 0, eventsMax);
+
+function pageOf(loaded: LoadedQr, events: readonly StoredEvent[], after: number): StreamPage {
+  const next = events.at(-1)?.sequence ?? after;
+  return {
+    events: events.map((event) => ({
+      id: event.sequence,
+      type: event.type,
+      data: JSON.stringify(viewEvent(event)),
+    })),
+    next,
+    // The row was read first: what came between is the next page's.
+    isLast: isOver(loaded) && next >= loaded.row.version,
+  };
+}
+
+/** Reads pages for a stream; the caller's rights are judged with each of them. */
+export function pagesOf(
+  deps: Pick<QrDeps, 'store'>,
+  callerNow: () => Caller,
+  found: LoadedQr,
+  merchantId: string | undefined,
+): ReadPage {
+  const { transactionId } = found.row;
+  return async (after) => {
+    const loaded = await findPayment(deps, callerNow(), transactionId, merchantId);
+    return pageOf(loaded, await deps.store.eventsAfter(loaded.row, after, pageMax), after);
+  };
+}

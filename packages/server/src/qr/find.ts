@@ -1,0 +1,53 @@
+// Finds a payment by the server's identifier or the client's, within what the caller may see.
+import { refuse } from '@switchyard/contract';
+import type { Caller } from '../http/index.ts';
+import type { QrDeps } from './deps.ts';
+import type { LoadedQr } from './model.ts';
+
+const identifierForm = /^[A-Za-z0-9._:-]{1,64}$/;
+const serverForm = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
+
+export const maybeServerId = (name: string): boolean => serverForm.test(name);
+
+/** @throws Refusal entity_out_of_scope where the token is good for another merchant */
+export function merchantOf(caller: Caller, asked: string | undefined): string | undefined {
+  if (caller.merchantId === undefined) return asked?.toLowerCase();
+  if (asked !== undefined && asked.toLowerCase() !== caller.merchantId) {
+    refuse('entity_out_of_scope', 'The token is good for another merchant.');
+  }
+  return caller.merchantId;
+}
+
+function refuseUnknown(): never {
+  return refuse('transaction_not_found', 'There is no QR payment with this identifier.');
+}
+
+/** @throws Refusal transaction_not_found, also for what belongs to somebody else; transaction_ambiguous */
+export async function findPayment(
+  deps: Pick<QrDeps, 'store'>,
+  caller: Caller,
+  identifier: string,
+  asked?: string,
+): Promise<LoadedQr> {
+  const { organizationId, storeId } = caller;
+  const merchantId = merchantOf(caller, asked);
+  const mayBeSeen = ({ row }: LoadedQr) =>
+    (merchantId === undefined || row.merchantId === merchantId) &&
+    (storeId === undefined || row.storeId === storeId);
+  if (!identifierForm.test(identifier)) return refuseUnknown();
+  if (maybeServerId(identifier)) {
+    const transactionId = identifier.toLowerCase();
+    const found = await deps.store.find({ organizationId, transactionId });
+    if (found !== undefined && mayBeSeen(found)) return found;
+  }
+  const all = await deps.store.findByClientId(organizationId, identifier, merchantId);
+  const matches = all.filter(mayBeSeen);
+  const [match, another] = matches;
+  if (match === undefined) return refuseUnknown();
+  if (another !== undefined) {
+    refuse('transaction_ambiguous', 'Several merchants have used this identifier.', {
+      extensions: { merchantIds: matches.map(({ row }) => row.merchantId) },
+    });
+  }
+  return match;
+}

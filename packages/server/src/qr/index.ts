@@ -1,0 +1,87 @@
+// The door to the QR payments: begun by terminals, made by providers of the catalogue, followed by both.
+import { createHmac } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
+import type { Streams } from '../http/index.ts';
+import {
+  type Clock,
+  type Database,
+  deriveKey,
+  type FailPoints,
+  type Ids,
+  type Live,
+  type Log,
+  type Metrics,
+} from '../platform/index.ts';
+import { createAlarms } from './alarms.ts';
+import type { QrDeps } from './deps.ts';
+import { createLooks } from './looks.ts';
+import type { Providers } from './providers/index.ts';
+import { registerQrRoutes } from './routes.ts';
+import { createRunning } from './running.ts';
+import { createQrStore, type QrStore } from './store.ts';
+
+export { qrEventSource as qrEvents } from './event-source.ts';
+export { createProviders, type Providers } from './providers/index.ts';
+
+export type Qr = {
+  register(app: FastifyInstance, streams: Streams): void;
+  /** Begins to look at what crashed processes left, and at what is due. */
+  start(): void;
+  /** How full the queues of writes are, 0 to 1. */
+  pressure(): number;
+  /** Ends the looks and waits for what runs, so that outcomes are durable. */
+  stop(): Promise<void>;
+};
+
+export type QrRoomDeps = {
+  database: Database;
+  providers: Providers;
+  live: Live;
+  masterKey: Buffer;
+  clock: Clock;
+  ids: Ids;
+  log: Log;
+  metrics: Metrics;
+  failPoints: FailPoints;
+};
+
+/** What other processes have changed is known by a look at versions. */
+function watch(live: Live, store: QrStore): void {
+  live.source('qr', async (keys) => {
+    const named = keys.map((key) => {
+      const [organizationId = '', transactionId = ''] = key.split('/');
+      return { organizationId, transactionId };
+    });
+    const found = await store.versions(named);
+    return new Map(
+      found.map((each) => [`${each.organizationId}/${each.transactionId}`, each.version]),
+    );
+  });
+}
+
+/** @example const qr = createQr({ database, providers, live, masterKey, clock, ids, log, metrics, failPoints }); */
+export function createQr({ database, providers, masterKey, metrics, ...rest }: QrRoomDeps): Qr {
+  const store = createQrStore({ database, ids: rest.ids });
+  const markKey = deriveKey(masterKey, 'qr scanned identifiers');
+  const deps: QrDeps = {
+    ...rest,
+    ...{ store, providers },
+    running: createRunning(),
+    alarms: createAlarms({ database, log: rest.log, metrics }),
+    poke: () => looks.poke(),
+    markOf: (text) => createHmac('sha256', markKey).update(text).digest('base64url'),
+  };
+  const looks = createLooks(deps);
+  watch(rest.live, store);
+  return {
+    register: (app, streams) => registerQrRoutes(app, deps, streams),
+    start: looks.start,
+    pressure: store.pressure,
+    async stop() {
+      await looks.stop();
+      await deps.running.idle();
+      providers.stop();
+      await store.drain();
+    },
+  };
+}

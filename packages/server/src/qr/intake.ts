@@ -1,0 +1,170 @@
+// Takes in events of providers: each once, durable before it is acknowledged, whatever it says.
+import {
+  displayFault,
+  isProviderEventType,
+  type ProviderEvent,
+  providerEventStatuses,
+  type QrEventReceipt,
+  refuse,
+} from '@switchyard/contract';
+import type { Caller } from '../http/index.ts';
+import { isoTime } from '../platform/index.ts';
+import { providerEventsMax, type QrDeps } from './deps.ts';
+import { maybeServerId } from './find.ts';
+import type { EventData, LoadedQr } from './model.ts';
+import * as read from './providers/reading.ts';
+import { type RefundSaid, refundStep } from './refund-end.ts';
+import { type Reported, reportStep, type Told } from './report.ts';
+import { commit } from './settle.ts';
+import { OperationIdTaken } from './store.ts';
+
+const eventMembers = [
+  ...['eventId', 'sequence', 'type', 'occurredAt', 'status', 'providerTransactionId', 'amount'],
+  ...['display', 'refundId', 'providerRefundId', 'payer', 'failure'],
+];
+const rivalsMax = 50;
+
+function refuseField(pointer: string, detail: string): never {
+  return refuse('field_invalid', `${pointer.slice(1)} ${detail}.`, {
+    errors: [{ pointer, code: 'field_invalid', detail }],
+  });
+}
+
+function checkEvent({ row }: LoadedQr, event: ProviderEvent): void {
+  const { display, providerTransactionId, type, refundId } = event;
+  const known = row.providerTransactionId;
+  if (known !== undefined && known !== providerTransactionId) {
+    refuseField('/providerTransactionId', 'is not that of this payment');
+  }
+  const fault = display === undefined ? undefined : displayFault(display);
+  if (fault !== undefined) refuseField('/display/data', fault);
+  if (type.startsWith('refund.') && isProviderEventType(type) && refundId === undefined) {
+    refuse('field_required', 'A refund is told of by its refundId.', {
+      errors: [{ pointer: '/refundId', code: 'field_required', detail: 'is required' }],
+    });
+  }
+}
+
+function providerOf(event: ProviderEvent): NonNullable<EventData['provider']> {
+  return {
+    eventId: event.eventId.toLowerCase(),
+    type: event.type,
+    sequence: event.sequence,
+    occurredAt: isoTime(Date.parse(event.occurredAt)),
+    ...read.moreOf(event, eventMembers),
+  };
+}
+
+function toldBy(event: ProviderEvent, said: Told['said']): Told {
+  const { display, amount, sequence, providerTransactionId } = event;
+  return {
+    ...{ said, sequence, providerTransactionId },
+    ...(amount === undefined ? {} : { amount: amount.amount, currency: amount.currency }),
+    display: display === undefined ? undefined : { type: display.type, data: display.data },
+    failure: read.failure(event.failure),
+    payer: read.payer(event.payer),
+  };
+}
+
+/** Of a refund: what it says about it, unless it tells of another amount. */
+function refundReported(
+  standing: LoadedQr,
+  event: ProviderEvent,
+  said: RefundSaid['said'],
+  at: number,
+): Reported {
+  const provider = providerOf(event);
+  const { sequence, refundId = '', amount, providerRefundId } = event;
+  const id = refundId.toLowerCase();
+  const refund = standing.operations.find(({ operationId }) => operationId === id);
+  const differs =
+    amount !== undefined &&
+    refund !== undefined &&
+    (amount.amount !== refund.amount || amount.currency !== standing.row.position.currency);
+  if (differs) {
+    const data = { provider, reason: 'AmountDiffers', amount: amount.amount };
+    return { step: { at, type: 'qr.noted', changes: {}, data }, alarm: 'amount_differs' };
+  }
+  const what = { said, failure: read.failure(event.failure), providerRefundId };
+  const step = refundStep(standing, id, what, { at, sequence, provider });
+  if (step === undefined) throw new Error('an event is always a step');
+  return { step };
+}
+
+/** The step that an event is: every one is kept. Pure. */
+export function eventStep(
+  standing: LoadedQr,
+  event: ProviderEvent,
+  of: { at: number; newId: () => string },
+): Reported {
+  const { type, sequence } = event;
+  const provider = providerOf(event);
+  if (!isProviderEventType(type)) {
+    const changes = sequence > standing.row.position.sequence ? { sequence } : {};
+    const data = { provider, reason: 'UnknownType' };
+    return { step: { at: of.at, type: 'qr.noted', changes, data } };
+  }
+  const said = providerEventStatuses[type];
+  if (type === 'refund.completed' || type === 'refund.declined') {
+    const word = type === 'refund.completed' ? 'Completed' : 'Declined';
+    return refundReported(standing, event, word, of.at);
+  }
+  const reported = reportStep(standing, toldBy(event, said), { ...of, provider });
+  if (reported === undefined) throw new Error('an event is always a step');
+  return reported;
+}
+
+function receipt({ row }: LoadedQr, event: ProviderEvent, result: QrEventReceipt['result']) {
+  return { eventId: event.eventId, transactionId: row.transactionId, result };
+}
+
+/**
+ * Makes an event durable. To anybody but the organisation that provides the service there is no such
+ * payment.
+ *
+ * @throws Refusal transaction_not_found, of the fields, event_limit_reached
+ */
+export async function takeEvent(
+  deps: QrDeps,
+  caller: Caller,
+  transactionId: string,
+  event: ProviderEvent,
+): Promise<QrEventReceipt> {
+  for (let attempt = 0; attempt < rivalsMax; attempt += 1) {
+    const found = await findMine(deps, caller, transactionId, event);
+    if (found.isKnown) return receipt(found, event, 'Duplicate');
+    checkEvent(found, event);
+    if (found.row.providerEvents >= providerEventsMax) {
+      refuse('event_limit_reached', `More than ${providerEventsMax} events are not kept.`);
+    }
+    const of = { at: deps.clock.now(), newId: deps.ids.uuid };
+    const { step, alarm } = eventStep(found, event, of);
+    if (!(await isCommitted(deps, found, step))) continue;
+    if (alarm !== undefined) deps.alarms.raise(alarm, found.row);
+    return receipt(found, event, 'Stored');
+  }
+  return refuse('concurrent_modification', 'Too many work on this payment; try again.');
+}
+
+async function isCommitted(deps: QrDeps, found: LoadedQr, step: Reported['step']) {
+  try {
+    return (await commit(deps, found, step)) !== undefined;
+  } catch (error) {
+    // The same event by another process: it is known once it is read again.
+    if (error instanceof OperationIdTaken) return false;
+    throw error;
+  }
+}
+
+async function findMine(
+  deps: QrDeps,
+  { organizationId, merchantId }: Caller,
+  transactionId: string,
+  { eventId }: ProviderEvent,
+) {
+  const isMine = merchantId === undefined && maybeServerId(transactionId);
+  const found = isMine
+    ? await deps.store.findForProvider(organizationId, transactionId.toLowerCase(), eventId)
+    : undefined;
+  return found ?? refuse('transaction_not_found', 'There is no QR payment with this identifier.');
+}

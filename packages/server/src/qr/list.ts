@@ -1,0 +1,29 @@
+// The payments of an organisation, a merchant or a store, the newest first, a page at a time.
+import type { QrTransaction } from '@switchyard/contract';
+import { type Caller, openPage, type Page, sealPage } from '../http/index.ts';
+import type { QrDeps } from './deps.ts';
+import { merchantOf } from './find.ts';
+import { viewPayment } from './view.ts';
+
+type Query = { limit?: number; cursor?: string; merchantId?: string; held?: boolean };
+
+const name = 'listQrPayments';
+
+export async function listPayments(
+  { store }: Pick<QrDeps, 'store'>,
+  caller: Caller,
+  query: Query,
+): Promise<Page<QrTransaction>> {
+  const { organizationId, storeId } = caller;
+  const merchantId = merchantOf(caller, query.merchantId);
+  const { limit, after } = openPage(query, name);
+  const wanted = { organizationId, merchantId, storeId, held: query.held };
+  const page = { limit: limit + 1, ...(after === undefined ? {} : { after }) };
+  const found = await store.list(wanted, page);
+  const shown = found.slice(0, limit);
+  const ids = shown.map(({ row }) => row.transactionId);
+  const events = await store.shownEventsOf(organizationId, ids);
+  const items = shown.map((each) => viewPayment(each, events.get(each.row.transactionId) ?? []));
+  const next = found.length > limit ? ids.at(-1) : undefined;
+  return sealPage({ items, next }, query, name);
+}

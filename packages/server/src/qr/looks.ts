@@ -1,0 +1,97 @@
+// Looks at payments that something is left to do with: unanswered, to be asked for, over their time.
+import { createPoller, type Poller } from '../platform/index.ts';
+import { askCancel, askRefund, askStatus, expiryStep } from './ask.ts';
+import type { QrDeps } from './deps.ts';
+import type { LoadedQr, QrKey } from './model.ts';
+import { settle } from './settle.ts';
+import { isLive } from './state.ts';
+import { isOpen, leaseMs, openCancels } from './step.ts';
+
+const lookEveryMs = 250;
+/** Looks under way at once; a provider that is silent keeps each of its own for ten seconds. */
+const placesMax = 64;
+const placesPerServiceMax = 16;
+/** How long what was claimed is left to whoever claimed it, ms: some questions one after another. */
+const claimMs = 60_000;
+const refundsPerLook = 5;
+
+const openRefunds = ({ operations }: LoadedQr) =>
+  operations.filter((each) => each.kind === 'Refund' && isOpen(each)).slice(0, refundsPerLook);
+
+/** One payment: whatever is open is asked for, and one that is live is asked how it stands. */
+export async function lookAt(deps: QrDeps, key: QrKey): Promise<void> {
+  let loaded = await deps.store.find(key);
+  if (loaded === undefined) return;
+  const refunds = openRefunds(loaded);
+  if (openCancels(loaded).length > 0) {
+    loaded = await askCancel(deps, loaded);
+  } else if (isLive(loaded.row.position) && loaded.row.position.hold === null) {
+    loaded = await askStatus(deps, loaded);
+    await expire(deps, loaded);
+  }
+  for (const refund of refunds) loaded = await askRefund(deps, loaded, refund);
+}
+
+/** The time to pay is over, and the provider did not say so itself. */
+async function expire(deps: QrDeps, loaded: LoadedQr): Promise<void> {
+  const now = deps.clock.now();
+  if (!isLive(loaded.row.position) || now < loaded.row.expiresAt) return;
+  const how = { at: now, newId: deps.ids.uuid, askAt: now + leaseMs };
+  const standing = await settle(deps, loaded, (each) => expiryStep(each, how));
+  if (openCancels(standing).length > 0) await askCancel(deps, standing);
+}
+
+export type Looks = Poller;
+
+/** @example const looks = createLooks(deps); looks.start(); */
+export function createLooks(deps: QrDeps): Looks {
+  const busy = new Map<string, number>();
+  const running = new Set<Promise<void>>();
+
+  async function look(key: QrKey & { serviceId: string }): Promise<void> {
+    const { serviceId, transactionId } = key;
+    try {
+      await lookAt(deps, key);
+    } catch (error) {
+      // It stays claimed for a while, and is looked at again then.
+      deps.log.warn({ err: error, transactionId }, 'a QR payment could not be looked at');
+    } finally {
+      const left = (busy.get(serviceId) ?? 1) - 1;
+      if (left === 0) busy.delete(serviceId);
+      else busy.set(serviceId, left);
+    }
+  }
+
+  async function turn(): Promise<boolean> {
+    const free = Math.min(placesMax - running.size, placesPerServiceMax);
+    if (free <= 0) return false;
+    const full = [...busy].filter(([, count]) => count >= placesPerServiceMax);
+    const now = deps.clock.now();
+    const names = full.map(([serviceId]) => serviceId);
+    const keys = await deps.store.claim(now, now + claimMs, free, names);
+    for (const key of keys) {
+      busy.set(key.serviceId, (busy.get(key.serviceId) ?? 0) + 1);
+      const work = look(key);
+      running.add(work);
+      void work.then(() => {
+        running.delete(work);
+        if (running.size <= placesMax / 2) poller.poke();
+      });
+    }
+    return keys.length === free;
+  }
+
+  const poller = createPoller({
+    pollMs: lookEveryMs,
+    turn,
+    onError: (error) => deps.log.warn({ err: error }, 'due QR payments cannot be claimed'),
+  });
+  return {
+    start: poller.start,
+    poke: poller.poke,
+    async stop() {
+      await poller.stop();
+      await Promise.all(running);
+    },
+  };
+}

@@ -1,0 +1,134 @@
+// The routes that do something with a payment: cancel, refund, and the end of a hold.
+import {
+  QrCancelRequest,
+  QrOperationAnswer,
+  QrRefundRequest,
+  QrResolveRequest,
+  QrTransaction,
+} from '@switchyard/contract';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { type Caller, route } from '../http/index.ts';
+import type { QrDeps } from './deps.ts';
+import { findPayment } from './find.ts';
+import { type OperationCall, operate } from './operation.ts';
+import { resolveHold } from './resolve.ts';
+import {
+  agreedId,
+  ByTransaction,
+  base,
+  idempotencyHeaders,
+  markReplay,
+  OfMerchant,
+  ofOperation,
+  ofTransaction,
+  pointAt,
+  rateLimit,
+  tags,
+} from './route-parts.ts';
+import { checkIdentifier } from './rules.ts';
+import type { Verb } from './state.ts';
+import { viewOperation, viewPayment } from './view.ts';
+
+type Asked = {
+  caller: Caller;
+  headers: Record<string, unknown>;
+  params: { transactionId: string };
+  query: { merchantId?: string };
+  body: OperationCall;
+};
+
+async function run(deps: QrDeps, asked: Asked, reply: FastifyReply, verb: Verb) {
+  const { caller, headers, params, query, body } = asked;
+  checkIdentifier(body.clientOperationId, '/clientOperationId');
+  const clientOperationId = agreedId(headers['idempotency-key'], body.clientOperationId);
+  const found = await findPayment(deps, caller, params.transactionId, query.merchantId);
+  const { loaded, operation, replayed } = await operate(deps, found, verb, {
+    ...body,
+    clientOperationId,
+  });
+  markReplay(reply, replayed);
+  if (operation?.status === 'Pending') pointAt(reply, loaded);
+  const { currency } = loaded.row.position;
+  return {
+    ...viewPayment(loaded, await deps.store.shownEvents(loaded.row)),
+    ...(operation === undefined ? {} : { operation: viewOperation(operation, currency) }),
+  };
+}
+
+export function registerOperations(app: FastifyInstance, deps: QrDeps): void {
+  const shared = {
+    method: 'POST',
+    tags,
+    rateLimit,
+    bodyOptional: true,
+    faultOutcome: 'Unknown',
+    headers: idempotencyHeaders,
+    params: ByTransaction,
+    query: OfMerchant,
+    response: { 200: QrOperationAnswer, 202: QrOperationAnswer },
+  } as const;
+  route(app, {
+    ...shared,
+    url: `${base}/:transactionId/cancel`,
+    operationId: 'cancelQrPayment',
+    summary: 'Cancel a QR payment',
+    description:
+      'Once it is durable the payment is not made: what is paid all the same goes back by itself. 202 with a Pending operation where the provider has not answered. A payment that has ended without money is cancelled already.',
+    permission: 'pay.cancel',
+    priority: 'last',
+    body: QrCancelRequest,
+    errors: [...ofOperation, 'already_completed'],
+    handler: (request, reply) => run(deps, pick(request, request.body), reply, 'Cancel'),
+  });
+  route(app, {
+    ...shared,
+    url: `${base}/:transactionId/refund`,
+    operationId: 'refundQrPayment',
+    summary: 'Refund a QR payment',
+    description:
+      'All that is left or a part of it; 202 with a Pending operation where the provider has not decided.',
+    permission: 'pay.refund',
+    body: QrRefundRequest,
+    errors: [
+      ...ofOperation,
+      'not_completed',
+      'transaction_in_progress',
+      'transaction_declined',
+      'already_refunded',
+      'refund_amount_exceeded',
+      'currency_mismatch',
+    ],
+    handler: (request, reply) => run(deps, pick(request, request.body), reply, 'Refund'),
+  });
+  registerResolve(app, deps);
+}
+
+function pick(request: Omit<Asked, 'body'>, body: OperationCall): Asked {
+  const { caller, headers, params, query } = request;
+  return { caller, headers, params, query, body };
+}
+
+function registerResolve(app: FastifyInstance, deps: QrDeps): void {
+  route(app, {
+    method: 'POST',
+    url: `${base}/:transactionId/resolve`,
+    operationId: 'resolveQrPayment',
+    summary: 'End the hold of a QR payment',
+    description:
+      'Of a payment with `hold`: Accept takes what was paid as it is, Refund gives it back. Who decided stands in its events.',
+    tags,
+    rateLimit,
+    permission: 'pay.refundbyweb',
+    faultOutcome: 'Unknown',
+    params: ByTransaction,
+    query: OfMerchant,
+    body: QrResolveRequest,
+    response: { 200: QrTransaction },
+    errors: [...ofTransaction, 'payment_not_held', 'concurrent_modification'],
+    handler: async ({ caller, params, query, body }) => {
+      const found = await findPayment(deps, caller, params.transactionId, query.merchantId);
+      const loaded = await resolveHold(deps, caller, found, body.resolution);
+      return viewPayment(loaded, await deps.store.shownEvents(loaded.row));
+    },
+  });
+}

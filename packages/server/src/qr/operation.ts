@@ -1,0 +1,170 @@
+// Cancels and refunds: judged and reserved by one guarded statement, then asked of the provider.
+import { refuse } from '@switchyard/contract';
+import { askCancel, askRefund } from './ask.ts';
+import { answerMs, duplicateWaitMs, type QrDeps, rivalsMax } from './deps.ts';
+import type { LoadedQr, StoredOperation } from './model.ts';
+import { newOperation } from './report.ts';
+import { refuseReuse } from './rules.ts';
+import { nextChange } from './running.ts';
+import { commit } from './settle.ts';
+import { judgeVerb, type Verb } from './state.ts';
+import { isOpen, leaseMs, openCancels, type Step } from './step.ts';
+import { OperationIdTaken } from './store.ts';
+
+export type OperationCall = {
+  amount?: number | undefined;
+  currency?: string | undefined;
+  clientOperationId?: string | undefined;
+};
+
+export type OperationDone = {
+  loaded: LoadedQr;
+  operation?: StoredOperation | undefined;
+  replayed: boolean;
+};
+
+const requestOf = ({ amount, currency }: OperationCall): Record<string, unknown> => ({
+  ...(amount === undefined ? {} : { amount }),
+  ...(currency === undefined ? {} : { currency }),
+});
+
+const withNumber = ({ operations }: LoadedQr, number: number | undefined) =>
+  operations.find((each) => each.number === number);
+
+/** The operation that has the client's identifier, once it is answered or time is up. */
+async function replay(
+  deps: QrDeps,
+  { row }: LoadedQr,
+  verb: Verb,
+  call: OperationCall,
+): Promise<OperationDone | undefined> {
+  const { clientOperationId } = call;
+  if (clientOperationId === undefined) return undefined;
+  const { organizationId, merchantId, transactionId } = row;
+  const key = { organizationId, merchantId, kind: verb, clientOperationId };
+  const known = await deps.store.findOperation(key);
+  if (known === undefined) return undefined;
+  if (known.transactionId !== transactionId) {
+    refuseReuse({ transactionId: known.transactionId }, { transactionId }, 'clientOperationId');
+  }
+  const until = deps.clock.now() + answerMs + duplicateWaitMs;
+  for (;;) {
+    const loaded = await deps.store.find(row);
+    const operation = loaded && withNumber(loaded, known.number);
+    if (loaded === undefined || operation === undefined) {
+      throw new Error('an operation has vanished');
+    }
+    refuseReuse(operation.details.request, requestOf(call), 'clientOperationId');
+    const isAsked = isOpen(operation) && loaded.row.looks === 0;
+    const isYoung = deps.clock.now() < Date.parse(operation.createdAt) + answerMs;
+    if (!isAsked || !isYoung || deps.clock.now() >= until) {
+      return { loaded, operation, replayed: true };
+    }
+    await nextChange(deps.live, loaded.row, loaded.row.version, 250);
+  }
+}
+
+/** The amount that a refund takes. @throws Refusal of the amount */
+function amountOf({ row }: LoadedQr, { amount, currency }: OperationCall, maxAmount: number) {
+  if (currency !== undefined && currency !== row.position.currency) {
+    refuse('currency_mismatch', 'A refund is in the currency of the payment.');
+  }
+  const wanted = amount ?? maxAmount;
+  if (wanted === 0) refuse('already_refunded', 'All of it is refunded, or about to be.');
+  if (wanted > maxAmount) {
+    refuse('refund_amount_exceeded', `At most ${maxAmount} is left to refund.`, {
+      extensions: { maxAmount },
+    });
+  }
+  return wanted;
+}
+
+function firstStep(
+  deps: QrDeps,
+  loaded: LoadedQr,
+  verb: Verb,
+  call: OperationCall,
+  amount: number,
+): Step {
+  const at = deps.clock.now();
+  const operation = newOperation(loaded, verb, {
+    ...{ at, newId: deps.ids.uuid, amount, cause: 'Merchant', request: requestOf(call) },
+    clientOperationId: call.clientOperationId,
+  });
+  const shared = { at, operations: [operation], askAt: at + leaseMs };
+  return verb === 'Cancel'
+    ? { ...shared, type: 'qr.cancel_pending', changes: { ending: 'Merchant' } }
+    : { ...shared, type: 'qr.refund_pending', changes: { refundReserved: amount } };
+}
+
+type Reserved = { done: OperationDone; send: boolean };
+
+/** One after another here, and guarded by the version against other processes. */
+function reserve(
+  deps: QrDeps,
+  found: LoadedQr,
+  verb: Verb,
+  call: OperationCall,
+): Promise<Reserved> {
+  return deps.running.inTurn(found.row, async () => {
+    for (let attempt = 0; attempt < rivalsMax; attempt += 1) {
+      const loaded = await deps.store.find(found.row);
+      if (loaded === undefined) throw new Error('a QR payment has vanished');
+      const verdict = judgeVerb(loaded.row.position, verb);
+      if (!verdict.allowed) {
+        return refuse(verdict.reason, 'The payment does not allow it as it stands.', {
+          extensions: { transaction: transactionOf(loaded) },
+        });
+      }
+      if (verdict.mode === 'Nothing') return { done: { loaded, replayed: false }, send: false };
+      const open = openCancels(loaded).find(({ details }) => details.cause === 'Merchant');
+      if (verb === 'Cancel' && open !== undefined) {
+        return { done: { loaded, operation: open, replayed: true }, send: false };
+      }
+      const amount = verb === 'Refund' ? amountOf(loaded, call, verdict.maxAmount) : 0;
+      const step = firstStep(deps, loaded, verb, call, amount);
+      const standing = await commit(deps, loaded, step);
+      if (standing === undefined) continue;
+      const operation = withNumber(standing, step.operations?.[0]?.number);
+      return { done: { loaded: standing, operation, replayed: false }, send: true };
+    }
+    return refuse('concurrent_modification', 'Too many work on this payment; try again.');
+  });
+}
+
+export const transactionOf = ({ row }: LoadedQr) => ({
+  transactionId: row.transactionId,
+  clientTransactionId: row.clientTransactionId,
+  state: row.status,
+});
+
+/**
+ * Cancels or refunds a payment.
+ *
+ * @throws Refusal of the state or the amount
+ */
+export async function operate(
+  deps: QrDeps,
+  found: LoadedQr,
+  verb: Verb,
+  call: OperationCall,
+): Promise<OperationDone> {
+  const known = await replay(deps, found, verb, call);
+  if (known !== undefined) return known;
+  try {
+    const { done, send } = await reserve(deps, found, verb, call);
+    const { loaded, operation } = done;
+    if (!send || operation === undefined) return done;
+    deps.failPoints.hit('after-intent');
+    const standing =
+      verb === 'Cancel' ? await askCancel(deps, loaded) : await askRefund(deps, loaded, operation);
+    return {
+      ...{ loaded: standing, replayed: false },
+      operation: withNumber(standing, operation.number),
+    };
+  } catch (error) {
+    if (!(error instanceof OperationIdTaken)) throw error;
+    const answer = await replay(deps, found, verb, call);
+    return answer ?? refuse('concurrent_modification', 'Somebody was faster; try again.');
+  }
+}

@@ -1,0 +1,131 @@
+// The routes that only tell: one payment, the list, and what its terminal follows.
+import {
+  type QrEvent,
+  QrEvents,
+  QrTransactionPage,
+  QrTransactionWithEvents,
+} from '@switchyard/contract';
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import { cursorOf, pageQuery, route, type Streams, wantsEventStream } from '../http/index.ts';
+import type { QrDeps } from './deps.ts';
+import { pagesOf, wholeOf } from './events.ts';
+import { findPayment } from './find.ts';
+import { listPayments } from './list.ts';
+import {
+  ByTransaction,
+  base,
+  OfMerchant,
+  ofMerchant,
+  ofTransaction,
+  rateLimit,
+  tags,
+} from './route-parts.ts';
+import { topicOf } from './running.ts';
+import { viewWithEvents } from './view.ts';
+
+const EventsQuery = Type.Object(
+  {
+    ...ofMerchant,
+    after: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 2_147_483_647,
+        description: 'The sequence that was heard last; Last-Event-ID means the same.',
+      }),
+    ),
+    wait: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 30,
+        description: 'Seconds to wait while there is nothing new.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+const ListQuery = Type.Object(
+  {
+    ...pageQuery,
+    ...ofMerchant,
+    held: Type.Optional(
+      Type.Boolean({ description: 'Only those that somebody has to look at, or only the others.' }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export function registerReads(app: FastifyInstance, deps: QrDeps, streams: Streams): void {
+  route(app, {
+    method: 'GET',
+    url: base,
+    operationId: 'listQrPayments',
+    summary: 'QR payments, the newest first',
+    tags,
+    rateLimit,
+    priority: 'list',
+    permission: 'pay.read',
+    query: ListQuery,
+    response: { 200: QrTransactionPage },
+    errors: ['entity_out_of_scope', 'cursor_invalid', 'database_unavailable'],
+    handler: async ({ caller, query }) => listPayments(deps, caller, query),
+  });
+  route(app, {
+    method: 'GET',
+    url: `${base}/:transactionId`,
+    operationId: 'getQrPayment',
+    summary: 'A QR payment with its events',
+    tags,
+    rateLimit,
+    priority: 'last',
+    permission: 'pay.read',
+    params: ByTransaction,
+    query: OfMerchant,
+    response: { 200: QrTransactionWithEvents },
+    errors: ofTransaction,
+    handler: async ({ caller, params, query }) => {
+      const loaded = await findPayment(deps, caller, params.transactionId, query.merchantId);
+      return viewWithEvents(loaded, await wholeOf(deps, loaded));
+    },
+  });
+  registerEvents(app, deps, streams);
+}
+
+function registerEvents(app: FastifyInstance, deps: QrDeps, streams: Streams): void {
+  route(app, {
+    method: 'GET',
+    url: `${base}/:transactionId/events`,
+    operationId: 'followQrPayment',
+    summary: 'What happens to a QR payment',
+    description:
+      'For its terminal: as JSON at once, as JSON once there is something (`wait`), or as Server-Sent Events with `Accept: text/event-stream`. A stream ends with the payment, and is told so by 204 where nothing is left to tell.',
+    tags,
+    rateLimit,
+    priority: 'last',
+    permission: 'pay.read',
+    params: ByTransaction,
+    query: EventsQuery,
+    headers: { 'last-event-id': 'The sequence that was heard last.' },
+    produces: ['application/json', 'text/event-stream'],
+    response: { 200: QrEvents, 204: null },
+    errors: [...ofTransaction, 'header_invalid', 'rate_limited', 'overloaded', 'shutting_down'],
+    handler: async (request, reply) => {
+      const { params, query } = request;
+      const found = await findPayment(
+        ...([deps, request.caller, params.transactionId, query.merchantId] as const),
+      );
+      const read = pagesOf(deps, () => request.caller, found, query.merchantId);
+      const topic = topicOf(found.row);
+      const after = cursorOf(request, query.after);
+      if (wantsEventStream(request)) return streams.send(request, reply, { topic, after, read });
+      const waitSeconds = query.wait ?? 0;
+      const page = await streams.poll(request, reply, { topic, after, read, waitSeconds });
+      return {
+        events: page.events.map(({ data }) => JSON.parse(data) as QrEvent),
+        nextAfter: page.next,
+        isFinal: page.isLast === true,
+      };
+    },
+  });
+}

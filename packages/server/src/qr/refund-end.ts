@@ -1,0 +1,87 @@
+// Makes what a provider says about a refund durable: by answer or by event, once.
+import type { QrDeps } from './deps.ts';
+import type { EventData, Failure, LoadedQr, StoredOperation } from './model.ts';
+import { settle } from './settle.ts';
+import type { Changes } from './state.ts';
+import { ended, isOpen, type Step } from './step.ts';
+
+export type RefundSaid = {
+  /** `Forgotten`: the provider does not know it any more, and is asked for it again. */
+  said: 'Pending' | 'Completed' | 'Declined' | 'Forgotten';
+  failure?: Failure | undefined;
+  providerRefundId?: string | undefined;
+};
+
+type Context = { at: number; sequence?: number; provider?: NonNullable<EventData['provider']> };
+
+/** Late money has to go back: one that does not is for people to settle. */
+const isOwed = ({ details }: StoredOperation): boolean => details.cause !== 'Merchant';
+
+const noted = ({ at, provider }: Context, changes: Changes, reason: string): Step | undefined =>
+  provider === undefined
+    ? undefined
+    : { at, type: 'qr.noted', changes, data: { provider, reason } };
+
+/** The step that it is; nothing where an answer says what is known. Pure. */
+export function refundStep(
+  standing: LoadedQr,
+  operationId: string,
+  { said, failure, providerRefundId }: RefundSaid,
+  context: Context,
+): Step | undefined {
+  const { at, sequence = 0, provider } = context;
+  const { position } = standing.row;
+  const numbered: Changes = sequence > position.sequence ? { sequence } : {};
+  const operation = standing.operations.find(
+    (each) => each.kind === 'Refund' && each.operationId === operationId,
+  );
+  if (operation === undefined) return noted(context, numbered, 'UnknownRefund');
+  if (!isOpen(operation)) return noted(context, numbered, 'Known');
+  const data: Step['data'] = {
+    ...(failure === undefined ? {} : { failure }),
+    ...(provider === undefined ? {} : { provider }),
+    amount: operation.amount,
+  };
+  const details = {
+    ...(failure === undefined ? {} : { failure }),
+    ...(providerRefundId === undefined ? {} : { providerRefundId }),
+  };
+  if (said === 'Pending' || said === 'Forgotten') {
+    const { acknowledged: _was, ...rest } = { ...operation.details, ...details };
+    const next: StoredOperation = {
+      ...ended(operation, 'Pending', at),
+      details: said === 'Pending' ? { ...rest, acknowledged: true } : rest,
+    };
+    const reason = said === 'Pending' ? 'RefundPending' : 'RefundForgotten';
+    return {
+      ...{ at, type: 'qr.noted', changes: numbered, operations: [next] },
+      ...{ data: { ...data, reason }, unanswered: true },
+    };
+  }
+  const { amount } = operation;
+  if (said === 'Completed') {
+    const changes = { ...numbered, refunded: amount, refundReserved: -amount };
+    const operations = [ended(operation, 'Succeeded', at, details)];
+    return { at, type: 'qr.refunded', changes, data, operations };
+  }
+  const hold: Changes = isOwed(operation) ? { hold: 'RefundDeclined' } : {};
+  const changes = { ...numbered, ...hold, refundReserved: -amount };
+  const operations = [ended(operation, 'Declined', at, details)];
+  return { at, type: 'qr.refund_failed', changes, data, operations };
+}
+
+export async function settleRefund(
+  deps: QrDeps,
+  loaded: LoadedQr,
+  operationId: string,
+  said: RefundSaid,
+  of: Pick<Context, 'sequence' | 'provider'> = {},
+): Promise<LoadedQr> {
+  const settled = await settle(deps, loaded, (standing) =>
+    refundStep(standing, operationId, said, { at: deps.clock.now(), ...of }),
+  );
+  const isNewHold =
+    settled.row.position.hold === 'RefundDeclined' && loaded.row.position.hold === null;
+  if (isNewHold) deps.alarms.raise('refund_declined', loaded.row);
+  return settled;
+}

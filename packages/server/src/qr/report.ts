@@ -1,0 +1,202 @@
+// Makes a step of what a provider says about a payment: by event, by answer, in whatever order. Pure.
+import type { QrDisplay, QrEventType } from '@switchyard/contract';
+import { isoTime } from '../platform/index.ts';
+import type { EventData, Failure, LoadedQr, OperationCause, StoredOperation } from './model.ts';
+import {
+  apply,
+  type Changes,
+  isLive,
+  judgeReport,
+  type Report,
+  type Said,
+  type Verdict,
+} from './state.ts';
+import { ended, openCancels, type Step } from './step.ts';
+
+/** What else came with the word. */
+export type Told = Report & {
+  providerTransactionId?: string | undefined;
+  display?: QrDisplay | undefined;
+  /** Epoch ms. */
+  expiresAt?: number | undefined;
+  pollAfterMs?: number | undefined;
+  failure?: Failure | undefined;
+  payer?: { maskedId?: string } | undefined;
+};
+
+export type Context = {
+  at: number;
+  newId: () => string;
+  /** Of an event: it is kept, whatever it says. */
+  provider?: NonNullable<EventData['provider']>;
+  /** The first caller waits for this answer: it is kept too. */
+  answered?: true;
+};
+
+export type Reported = { step: Step; alarm?: 'amount_differs' | 'contradiction' };
+
+const overWords: ReadonlySet<Said> = new Set<Said>([
+  ...(['Completed', 'Declined', 'Cancelled', 'Expired', 'Failed'] as const),
+  ...(['PartiallyRefunded', 'Refunded'] as const),
+]);
+
+/** Whether a word says that nobody can pay any more. */
+export const isEnd = (said: Said): boolean => overWords.has(said);
+
+export function newOperation(
+  { row }: LoadedQr,
+  kind: StoredOperation['kind'],
+  of: {
+    at: number;
+    newId: () => string;
+    amount: number;
+    cause: OperationCause;
+    number?: number;
+    clientOperationId?: string | undefined;
+    request?: Record<string, unknown>;
+    actor?: string | undefined;
+  },
+): StoredOperation {
+  const iso = isoTime(of.at);
+  return {
+    number: of.number ?? row.operationCount + 1,
+    operationId: of.newId(),
+    kind,
+    status: 'Pending',
+    amount: of.amount,
+    clientOperationId: of.clientOperationId,
+    details: {
+      cause: of.cause,
+      request: of.request ?? {},
+      ...(of.actor === undefined ? {} : { actor: of.actor }),
+    },
+    createdAt: iso,
+    updatedAt: iso,
+  };
+}
+
+/** What is open of cancels once the payment has ended: only one that was paid for all that has failed. */
+function closedCancels(loaded: LoadedQr, changes: Changes, at: number): StoredOperation[] {
+  const { phase, hold } = apply(loaded.row.position, changes);
+  const status = phase === 'Completed' || hold !== null ? 'Declined' : 'Succeeded';
+  return openCancels(loaded).map((each) => ended(each, status, at));
+}
+
+function typeOf(loaded: LoadedQr, verdict: Verdict): QrEventType {
+  const { position } = loaded.row;
+  if (verdict.kind === 'Nothing') return 'qr.noted';
+  if (verdict.kind === 'Hold') return 'qr.held';
+  if (verdict.kind === 'TakeBack' && !isLive(position)) return 'qr.late_completion';
+  const { phase } = apply(position, verdict.changes);
+  return `qr.${phase.toLowerCase()}` as QrEventType;
+}
+
+function dataOf({ row }: LoadedQr, verdict: Verdict, told: Told): Step['data'] {
+  const { failure, payer } = told;
+  const paid = verdict.changes.paid ?? 0;
+  const isOther = told.currency !== undefined && told.currency !== row.position.currency;
+  const amount = verdict.kind === 'Hold' ? (told.amount ?? paid) : paid;
+  return {
+    ...(failure === undefined ? {} : { failure }),
+    ...(payer === undefined ? {} : { payer }),
+    ...(amount > 0 ? { amount } : {}),
+    ...(isOther ? { currency: told.currency } : {}),
+    ...(verdict.kind === 'Nothing' ? { reason: verdict.why } : {}),
+    ...(verdict.kind === 'Hold' ? { reason: 'AmountDiffers' } : {}),
+  };
+}
+
+function alarmOf(verdict: Verdict): Pick<Reported, 'alarm'> {
+  if (verdict.kind === 'Hold') return { alarm: 'amount_differs' };
+  const contradicts = verdict.kind === 'Nothing' && verdict.why === 'Contradicts';
+  return contradicts ? { alarm: 'contradiction' } : {};
+}
+
+/** A payment that has ended here, and that its provider still offers: it is cancelled there again. */
+function isStillOffered(loaded: LoadedQr, verdict: Verdict, told: Told): boolean {
+  const { position } = loaded.row;
+  return (
+    verdict.kind === 'Nothing' &&
+    verdict.why === 'AfterEnd' &&
+    position.phase !== 'Completed' &&
+    told.sequence === undefined &&
+    !isEnd(told.said) &&
+    openCancels(loaded).length === 0
+  );
+}
+
+function operationsOf(
+  loaded: LoadedQr,
+  verdict: Verdict,
+  told: Told,
+  context: Context,
+): StoredOperation[] {
+  const { at, newId } = context;
+  const after = apply(loaded.row.position, verdict.changes);
+  const isOver = isEnd(told.said) && !(verdict.kind === 'Nothing' && verdict.why === 'Older');
+  const closes = (isOver && !isLive(after)) || verdict.kind === 'Hold';
+  const closed = closes ? closedCancels(loaded, verdict.changes, at) : [];
+  if (verdict.kind === 'TakeBack') {
+    const { amount } = verdict;
+    return [
+      newOperation(loaded, 'Refund', { at, newId, amount, cause: 'LateCompletion' }),
+      ...closed,
+    ];
+  }
+  if (!isStillOffered(loaded, verdict, told)) return closed;
+  return [newOperation(loaded, 'Cancel', { at, newId, amount: 0, cause: 'Expiry' })];
+}
+
+/** A picture is only for whoever can still be shown it, and once. */
+function newDisplay(loaded: LoadedQr, verdict: Verdict, told: Told): QrDisplay | undefined {
+  if (verdict.kind === 'Nothing' && verdict.why !== 'Known') return undefined;
+  return isLive(apply(loaded.row.position, verdict.changes)) ? told.display : undefined;
+}
+
+/** The first type that says what was new about it. */
+function finalType(type: QrEventType, display: unknown, operations: StoredOperation[]) {
+  if (type !== 'qr.noted') return type;
+  if (display !== undefined) return 'qr.display';
+  const isConfirmed = operations.some(({ status }) => status !== 'Pending');
+  return isConfirmed ? 'qr.cancel_confirmed' : type;
+}
+
+/**
+ * The step that a provider's word is. An event becomes one always, an answer only where it says
+ * something new: then there is nothing to commit.
+ */
+export function reportStep(loaded: LoadedQr, told: Told, context: Context): Reported | undefined {
+  const { position, providerTransactionId } = loaded.row;
+  const { at, provider, answered } = context;
+  const verdict = judgeReport(position, told);
+  const display = newDisplay(loaded, verdict, told);
+  const operations = operationsOf(loaded, verdict, told, context);
+  const isNamed = told.providerTransactionId !== undefined && providerTransactionId === undefined;
+  const isNews =
+    verdict.kind !== 'Nothing' ||
+    verdict.why === 'Contradicts' ||
+    isNamed ||
+    display !== undefined ||
+    operations.length > 0;
+  if (!isNews && provider === undefined && answered === undefined) return undefined;
+  const live = isLive(apply(position, verdict.changes));
+  const opens = operations.some(({ status }) => status === 'Pending');
+  const { expiresAt, pollAfterMs } = told;
+  const step: Step = {
+    at,
+    type: finalType(typeOf(loaded, verdict), display, operations),
+    changes: verdict.changes,
+    data: {
+      ...dataOf(loaded, verdict, told),
+      ...(display === undefined ? {} : { display }),
+      ...(live && expiresAt !== undefined ? { expiresAt: isoTime(expiresAt) } : {}),
+      ...(provider === undefined ? {} : { provider }),
+      ...(answered === undefined ? {} : { answered }),
+    },
+    operations,
+    providerTransactionId: told.providerTransactionId,
+    ...(live && expiresAt !== undefined ? { expiresAt } : {}),
+    ...(opens ? { askAt: at } : pollAfterMs === undefined ? {} : { askAt: at + pollAfterMs }),
+  };
+  return { step, ...alarmOf(verdict) };
+}

@@ -1,0 +1,50 @@
+// Every route of the QR payments.
+import { ProviderEvent, QrEventReceipt } from '@switchyard/contract';
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import { route, type Streams } from '../http/index.ts';
+import type { QrDeps } from './deps.ts';
+import { takeEvent } from './intake.ts';
+import { registerOperations } from './operation-routes.ts';
+import { registerCreate } from './payment-routes.ts';
+import { registerReads } from './read-routes.ts';
+import { base, rateLimit, tags } from './route-parts.ts';
+
+export function registerQrRoutes(app: FastifyInstance, deps: QrDeps, streams: Streams): void {
+  registerCreate(app, deps);
+  registerReads(app, deps, streams);
+  registerOperations(app, deps);
+  registerIntake(app, deps);
+}
+
+const ByEvent = Type.Object({ transactionId: Type.String({ minLength: 1, maxLength: 64 }) });
+
+function registerIntake(app: FastifyInstance, deps: QrDeps): void {
+  route(app, {
+    method: 'POST',
+    url: `${base}/:transactionId/events`,
+    operationId: 'tellQrEvent',
+    summary: 'An event of the provider',
+    description:
+      'For the organisation that provides the service of the payment; to everybody else there is no such payment. Answered once the event is durable: 202, and 200 for one that was here before. Unknown members and types are kept and never acted upon. What is older than an event before it, or comes after the end, changes nothing; money for a payment that has ended is refunded, and an amount that differs is held.',
+    tags,
+    permission: 'spi.events',
+    rateLimit,
+    priority: 'last',
+    faultOutcome: 'Unknown',
+    params: ByEvent,
+    body: ProviderEvent,
+    response: { 200: QrEventReceipt, 202: QrEventReceipt },
+    errors: [
+      'transaction_not_found',
+      'event_limit_reached',
+      'concurrent_modification',
+      'database_unavailable',
+    ],
+    handler: async ({ caller, params, body }, reply) => {
+      const told = await takeEvent(deps, caller, params.transactionId, body);
+      if (told.result === 'Stored') reply.code(202);
+      return told;
+    },
+  });
+}

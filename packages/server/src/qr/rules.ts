@@ -1,0 +1,89 @@
+// Judges a request before anything is done: members that depend on each other, and replays. Pure.
+import { type ErrorCode, type QrRequest, refuse } from '@switchyard/contract';
+import { holdsCardNumber } from '@switchyard/emv';
+import { isActiveCurrency } from '@switchyard/money';
+import type { Scenario } from './model.ts';
+
+const at = (pointer: string, code: ErrorCode, detail: string) => ({
+  errors: [{ pointer, code, detail }],
+});
+
+/** What was scanned says who scans, whatever the name. @throws Refusal field_required */
+export function scenarioOf({
+  paymentScenario,
+  scannedPaymentId,
+}: Pick<QrRequest, 'paymentScenario' | 'scannedPaymentId'>): Scenario {
+  if (scannedPaymentId !== undefined) return 'merchantscan';
+  if (paymentScenario.toLowerCase() === 'consumerscan') return 'consumerscan';
+  return refuse('field_required', 'What the terminal has scanned is missing.', {
+    ...at('/scannedPaymentId', 'field_required', 'Is needed with merchantscan.'),
+  });
+}
+
+/** @throws Refusal of the fields; `now` decides whether a currency is still one */
+export function checkRequest(request: QrRequest, now: number): void {
+  const { clientTransactionId, order, paymentAmount } = request;
+  if (!isActiveCurrency(paymentAmount.currency, now)) {
+    refuse('currency_unknown', 'The currency is not active.', {
+      ...at('/paymentAmount/currency', 'currency_unknown', 'Is no active ISO 4217 code.'),
+    });
+  }
+  checkIdentifier(clientTransactionId, '/clientTransactionId');
+  if (order === undefined || !holdsCardNumber(JSON.stringify(order))) return;
+  refuse('field_invalid', 'A member holds what looks like a card number.', {
+    ...at('/order', 'field_invalid', 'Looks like a card number.'),
+  });
+}
+
+/** It is kept and shown as it came. @throws Refusal client_id_invalid */
+export function checkIdentifier(id: string | undefined, pointer: string): void {
+  if (id === undefined || !holdsCardNumber(id)) return;
+  refuse('client_id_invalid', 'The identifier holds what looks like a card number.', {
+    ...at(pointer, 'client_id_invalid', 'Looks like a card number.'),
+  });
+}
+
+/**
+ * What tells one request from another. Which name the scenario has does not matter where what was
+ * scanned decides; that itself enters by its mark.
+ */
+export function fingerprintOf(
+  request: QrRequest,
+  deviceId: string,
+  markOf: (text: string) => string,
+): Record<string, unknown> {
+  const { paymentType, paymentAmount, order, scannedPaymentId } = request;
+  return {
+    paymentType,
+    paymentScenario: request.paymentScenario.toLowerCase(),
+    paymentAmount: `${paymentAmount.amount} ${paymentAmount.currency}`,
+    deviceId,
+    ...(order?.orderId === undefined ? {} : { orderId: order.orderId.toLowerCase() }),
+    ...(order?.orderDescription === undefined ? {} : { orderDescription: order.orderDescription }),
+    ...(scannedPaymentId === undefined ? {} : { scannedPaymentId: markOf(scannedPaymentId) }),
+  };
+}
+
+const pointers: Readonly<Record<string, string>> = {
+  orderId: '/order/orderId',
+  orderDescription: '/order/orderDescription',
+};
+
+/** @throws Refusal client_id_reused, naming members and never values */
+export function refuseReuse(
+  first: Record<string, unknown>,
+  second: Record<string, unknown>,
+  what: 'clientTransactionId' | 'clientOperationId',
+): void {
+  const names = [...new Set([...Object.keys(first), ...Object.keys(second)])].filter(
+    (name) => first[name] !== second[name],
+  );
+  if (names.length === 0) return;
+  refuse('client_id_reused', `This ${what} stands for another request.`, {
+    errors: names.sort().map((name) => ({
+      pointer: pointers[name] ?? `/${name}`,
+      code: 'client_id_reused',
+      detail: 'Differs from the first request.',
+    })),
+  });
+}

@@ -1,0 +1,244 @@
+// The hot statements of the QR room as text, and the JSON rows that feed them.
+import { isoTime } from '../platform/index.ts';
+import type { Change, QrRow, StoredEvent } from './model.ts';
+import { loadedColumns } from './rows.ts';
+
+/** Intents: a row that is already there is left alone and not returned. */
+export const begin = {
+  name: 'qr-begin',
+  text: `WITH r AS MATERIALIZED (
+    SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(organization_id uuid, transaction_id uuid,
+      merchant_id uuid, store_id uuid, device_id uuid, client_transaction_id text,
+      service_id uuid, provider_id uuid, amount bigint, currency text, expires_at timestamptz,
+      due_at timestamptz, facts jsonb, at timestamptz, type text, data jsonb)
+  ), tx AS (
+    INSERT INTO qr_transactions (organization_id, transaction_id, merchant_id, store_id, device_id,
+      client_transaction_id, service_id, provider_id, status, phase, amount, currency, paid,
+      refunded, refund_reserved, provider_sequence, provider_events, version, operation_count,
+      looks, expires_at, due_at, facts, created_at, updated_at)
+    SELECT organization_id, transaction_id, merchant_id, store_id, device_id,
+      client_transaction_id, service_id, provider_id, 'Created', 'Created', amount, currency, 0,
+      0, 0, 0, 0, 1, 0, 0, expires_at, due_at, facts, at, at
+    FROM r ON CONFLICT (organization_id, client_transaction_id, merchant_id)
+      WHERE client_transaction_id IS NOT NULL DO NOTHING
+    RETURNING transaction_id
+  ), ev AS (
+    INSERT INTO qr_events (organization_id, transaction_id, sequence, type, at, data)
+    SELECT r.organization_id, r.transaction_id, 1, r.type, r.at, r.data
+    FROM r WHERE (r.transaction_id IN (SELECT transaction_id FROM tx)) IS TRUE
+  )
+  SELECT transaction_id AS id FROM tx`,
+};
+
+export function beginRow(row: QrRow, event: StoredEvent): Record<string, unknown> {
+  return {
+    organization_id: row.organizationId,
+    transaction_id: row.transactionId,
+    merchant_id: row.merchantId,
+    store_id: row.storeId,
+    device_id: row.deviceId,
+    client_transaction_id: row.clientTransactionId,
+    service_id: row.serviceId,
+    provider_id: row.providerId,
+    amount: row.position.amount,
+    currency: row.position.currency,
+    expires_at: isoTime(row.expiresAt),
+    due_at: row.dueAt === undefined ? null : isoTime(row.dueAt),
+    facts: row.facts,
+    at: event.at,
+    type: event.type,
+    data: event.data,
+  };
+}
+
+/**
+ * What belongs to a change is read from what was changed: whatever came too late leaves nothing. The amounts
+ * that a refund takes are in the same guarded row, so two of them cannot both pass.
+ */
+export const commit = {
+  name: 'qr-commit',
+  text: `WITH r AS (
+    SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(organization_id uuid, transaction_id uuid,
+      expected integer, i integer, status text, phase text, paid bigint, refunded bigint,
+      refund_reserved bigint, ending text, hold text, provider_sequence integer,
+      provider_events integer, provider_transaction_id text, operation_count integer, looks integer,
+      expires_at timestamptz, due_at timestamptz, at timestamptz, type text, data jsonb,
+      provider_event_id uuid, outbox_id uuid, merchant_id uuid, operations jsonb)
+  ), tx AS (
+    UPDATE qr_transactions t SET status = r.status, phase = r.phase, paid = r.paid,
+      refunded = r.refunded, refund_reserved = r.refund_reserved, ending = r.ending, hold = r.hold,
+      provider_sequence = r.provider_sequence, provider_events = r.provider_events,
+      provider_transaction_id = r.provider_transaction_id, version = r.expected + 1,
+      operation_count = r.operation_count, looks = r.looks, expires_at = r.expires_at,
+      due_at = r.due_at, updated_at = r.at
+    FROM r WHERE t.organization_id = r.organization_id AND t.transaction_id = r.transaction_id
+      AND t.version = r.expected
+    RETURNING r.*
+  ), ev AS (
+    INSERT INTO qr_events (organization_id, transaction_id, sequence, type, at, data,
+      provider_event_id)
+    SELECT organization_id, transaction_id, expected + 1, type, at, data, provider_event_id FROM tx
+  ), ob AS (
+    INSERT INTO outbox (organization_id, outbox_id, kind, subject_id, sequence, created_at)
+    SELECT organization_id, outbox_id, type, transaction_id, expected + 1, at
+    FROM tx WHERE outbox_id IS NOT NULL
+  ), op AS (
+    INSERT INTO qr_operations (organization_id, transaction_id, number, operation_id, merchant_id,
+      kind, status, amount, client_operation_id, details, created_at, updated_at)
+    SELECT tx.organization_id, tx.transaction_id, o.number, o.operation_id, tx.merchant_id, o.kind,
+      o.status, o.amount, o.client_operation_id, o.details, o.created_at, o.updated_at
+    FROM tx, jsonb_to_recordset(tx.operations) AS o(number integer, operation_id uuid, kind text,
+      status text, amount bigint, client_operation_id text, details jsonb, created_at timestamptz,
+      updated_at timestamptz)
+    ON CONFLICT (organization_id, transaction_id, number) DO UPDATE
+      SET status = excluded.status, details = excluded.details, updated_at = excluded.updated_at
+  )
+  SELECT i FROM tx`,
+};
+
+export function commitRow(
+  { before, after, event, operations }: Change,
+  i: number,
+  outboxId: string | undefined,
+): Record<string, unknown> {
+  const { position } = after;
+  return {
+    organization_id: after.organizationId,
+    transaction_id: after.transactionId,
+    expected: before.version,
+    i,
+    status: after.status,
+    phase: position.phase,
+    paid: position.paid,
+    refunded: position.refunded,
+    refund_reserved: position.refundReserved,
+    ending: position.ending,
+    hold: position.hold,
+    provider_sequence: position.sequence,
+    provider_events: after.providerEvents,
+    provider_transaction_id: after.providerTransactionId ?? null,
+    operation_count: after.operationCount,
+    looks: after.looks,
+    expires_at: isoTime(after.expiresAt),
+    due_at: after.dueAt === undefined ? null : isoTime(after.dueAt),
+    at: event.at,
+    type: event.type,
+    data: event.data,
+    provider_event_id: event.data.provider?.eventId ?? null,
+    outbox_id: outboxId ?? null,
+    merchant_id: after.merchantId,
+    operations: operations.map((each) => ({
+      number: each.number,
+      operation_id: each.operationId,
+      kind: each.kind,
+      status: each.status,
+      amount: each.amount,
+      client_operation_id: each.clientOperationId ?? null,
+      details: each.details,
+      created_at: each.createdAt,
+      updated_at: each.updatedAt,
+    })),
+  };
+}
+
+/** Each row names the server's identifier, or the client's with its merchant. */
+export const find = {
+  name: 'qr-find',
+  text: `SELECT r.i, ${loadedColumns}
+    FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[]) WITH ORDINALITY
+      AS r(organization_id, transaction_id, client_transaction_id, merchant_id, i)
+    JOIN qr_transactions t ON t.organization_id = r.organization_id
+      AND t.transaction_id = coalesce(r.transaction_id, (
+        SELECT c.transaction_id FROM qr_transactions c WHERE c.organization_id = r.organization_id
+          AND c.client_transaction_id = r.client_transaction_id AND c.merchant_id = r.merchant_id))`,
+};
+
+export const findByClientId = {
+  name: 'qr-find-by-client-id',
+  text: `SELECT ${loadedColumns} FROM qr_transactions t
+    WHERE t.organization_id = $1 AND t.client_transaction_id = $2 LIMIT $3`,
+};
+
+/** As its provider: whose it is stands in the row; with whether an event of it is here already. */
+export const findForProvider = {
+  name: 'qr-find-for-provider',
+  text: `SELECT ${loadedColumns}, EXISTS (SELECT 1 FROM qr_events e
+      WHERE e.organization_id = t.organization_id AND e.transaction_id = t.transaction_id
+        AND e.provider_event_id = $3) AS is_known
+    FROM qr_transactions t WHERE t.provider_id = $1 AND t.transaction_id = $2`,
+};
+
+export const findOperation = {
+  name: 'qr-find-operation',
+  text: `SELECT transaction_id, number FROM qr_operations
+    WHERE organization_id = $1 AND client_operation_id = $2 AND merchant_id = $3 AND kind = $4`,
+};
+
+export const eventsAfter = {
+  name: 'qr-events-after',
+  text: `SELECT sequence, type, at, data FROM qr_events
+    WHERE organization_id = $1 AND transaction_id = $2 AND sequence > $3
+    ORDER BY sequence LIMIT $4`,
+};
+
+/** The last picture, and what the first caller was told. */
+export const shownEvents = {
+  name: 'qr-shown-events',
+  text: `SELECT sequence, type, at, data FROM qr_events
+    WHERE organization_id = $1 AND transaction_id = $2
+      AND (data ? 'display' OR data ? 'answered' OR data ? 'failure' OR data ? 'payer'
+        OR type = 'qr.held')
+    ORDER BY sequence`,
+};
+
+/**
+ * What is due is claimed for a while: whoever dies with it leaves it to the next one. One row for each place
+ * that is free, of services that are not asked too often at this moment.
+ */
+export const claim = {
+  name: 'qr-claim',
+  text: `UPDATE qr_transactions t SET due_at = $2
+    FROM (
+      SELECT organization_id, transaction_id FROM qr_transactions
+      WHERE due_at <= $1 AND service_id <> ALL ($4::uuid[])
+      ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED
+    ) AS c
+    WHERE t.organization_id = c.organization_id AND t.transaction_id = c.transaction_id
+    RETURNING t.organization_id, t.transaction_id, t.service_id`,
+};
+
+/** A look that changed nothing: only the next one is set, unless somebody was faster. */
+export const postpone = {
+  name: 'qr-postpone',
+  text: `UPDATE qr_transactions SET due_at = $4, looks = $5
+    WHERE organization_id = $1 AND transaction_id = $2 AND version = $3`,
+};
+
+/** The newest first. $2 merchant, $3 store, $4 held or not, $5 behind this one. */
+export const list = {
+  name: 'qr-list',
+  text: `SELECT ${loadedColumns} FROM qr_transactions t
+    WHERE t.organization_id = $1 AND ($2::uuid IS NULL OR t.merchant_id = $2)
+      AND ($3::uuid IS NULL OR t.store_id = $3)
+      AND ($4::boolean IS NULL OR (t.hold IS NOT NULL) = $4)
+      AND ($5::uuid IS NULL OR t.transaction_id < $5)
+    ORDER BY t.transaction_id DESC LIMIT $6`,
+};
+
+/** As shownEvents of many, without the pictures. */
+export const shownEventsOf = {
+  name: 'qr-shown-events-of',
+  text: `SELECT transaction_id, sequence, type, at, data - 'display' AS data FROM qr_events
+    WHERE organization_id = $1 AND transaction_id = ANY ($2::uuid[])
+      AND (data ? 'answered' OR data ? 'failure' OR data ? 'payer' OR type = 'qr.held')
+    ORDER BY sequence`,
+};
+
+/** How far payments have come, for whoever waits for them. */
+export const versions = {
+  name: 'qr-versions',
+  text: `SELECT t.organization_id, t.transaction_id, t.version
+    FROM unnest($1::uuid[], $2::uuid[]) AS r(organization_id, transaction_id)
+    JOIN qr_transactions t ON t.organization_id = r.organization_id
+      AND t.transaction_id = r.transaction_id`,
+};

@@ -1,0 +1,115 @@
+// Makes the next step of a payment: its changes, the event that says so, and when to look again.
+import type { QrEventType } from '@switchyard/contract';
+import { isoTime } from '../platform/index.ts';
+import type { Change, EventData, LoadedQr, QrRow, StoredOperation } from './model.ts';
+import { apply, type Changes, isLive, statusOf } from './state.ts';
+
+export type Step = {
+  /** Epoch ms. */
+  at: number;
+  type: QrEventType;
+  changes: Changes;
+  data?: Omit<EventData, 'status' | 'changes'>;
+  /** New ones and changed ones; the first is shown with the event. */
+  operations?: StoredOperation[];
+  providerTransactionId?: string | undefined;
+  /** When nobody can pay any more, where it has changed. */
+  expiresAt?: number | undefined;
+  /** Sooner than the expiry: when the provider wants to be asked. */
+  askAt?: number | undefined;
+  /** A question brought nothing: the next pause is longer. */
+  unanswered?: true;
+};
+
+/** Waits between questions that bring nothing, ms; the last one goes on for ever. */
+const pausesMs = [1000, 2000, 3000, 5000, 10_000, 30_000, 60_000, 300_000, 900_000] as const;
+
+/** How long whoever begins an operation has, before it is begun again by others. */
+export const leaseMs = 15_000;
+
+export const pauseMs = (looks: number): number =>
+  pausesMs[Math.min(looks, pausesMs.length - 1)] ?? 900_000;
+
+export const isOpen = ({ status }: StoredOperation): boolean => status === 'Pending';
+
+export const openCancels = ({ operations }: Pick<LoadedQr, 'operations'>): StoredOperation[] =>
+  operations.filter((each) => each.kind === 'Cancel' && isOpen(each));
+
+/** When somebody has to look next; undefined where nothing is left to do. Pure. */
+export function dueAfter(
+  row: Pick<QrRow, 'position' | 'expiresAt' | 'looks'>,
+  operations: readonly StoredOperation[],
+  { at, askAt }: Pick<Step, 'at' | 'askAt'>,
+): number | undefined {
+  if (operations.some(isOpen)) return askAt ?? at + pauseMs(row.looks);
+  if (row.position.hold !== null || !isLive(row.position)) return undefined;
+  return Math.min(row.expiresAt, askAt ?? row.expiresAt);
+}
+
+/** The operations of a payment with those of a step in their places. */
+export function merged(
+  before: readonly StoredOperation[],
+  changed: readonly StoredOperation[],
+): StoredOperation[] {
+  const numbers = new Set(changed.map(({ number }) => number));
+  return [...before.filter(({ number }) => !numbers.has(number)), ...changed].sort(
+    (one, other) => one.number - other.number,
+  );
+}
+
+function seen({ operationId, number, kind, status, amount }: StoredOperation) {
+  return { operationId, number, kind, status, amount };
+}
+
+/** The change that a step is, guarded by the version it was judged on. Pure. */
+export function changeOf({ row, operations }: LoadedQr, step: Step): Change {
+  const position = apply(row.position, step.changes);
+  const status = statusOf(position);
+  const at = isoTime(step.at);
+  const changed = step.operations ?? [];
+  const [first] = changed;
+  const data: EventData = { status, changes: step.changes, ...step.data };
+  if (first !== undefined) data.operation = seen(first);
+  const looks = step.unanswered === true ? row.looks + 1 : 0;
+  const expiresAt = step.expiresAt ?? row.expiresAt;
+  const after: QrRow = {
+    ...row,
+    position,
+    status,
+    providerTransactionId: row.providerTransactionId ?? step.providerTransactionId,
+    version: row.version + 1,
+    operationCount: Math.max(row.operationCount, ...changed.map(({ number }) => number)),
+    providerEvents: row.providerEvents + (data.provider === undefined ? 0 : 1),
+    looks,
+    expiresAt,
+    updatedAt: at,
+    dueAt: undefined,
+  };
+  after.dueAt = dueAfter(after, merged(operations, changed), step);
+  return {
+    before: row,
+    after,
+    event: { sequence: row.version + 1, type: step.type, at, data },
+    operations: changed,
+  };
+}
+
+/** The payment as it stands once a change is durable, without reading it again. */
+export function after(loaded: LoadedQr, change: Change): LoadedQr {
+  return { row: change.after, operations: merged(loaded.operations, change.operations) };
+}
+
+/** An operation as it ends. */
+export function ended(
+  operation: StoredOperation,
+  status: StoredOperation['status'],
+  at: number,
+  details: Partial<StoredOperation['details']> = {},
+): StoredOperation {
+  return {
+    ...operation,
+    status,
+    details: { ...operation.details, ...details },
+    updatedAt: isoTime(at),
+  };
+}

@@ -1,0 +1,217 @@
+// The SQL of the QR room: each write is one guarded statement, batched with its neighbours.
+import { createGroupCommit, type Database, type Ids, isoTime } from '../platform/index.ts';
+import { isPublished } from './event-source.ts';
+import type { Change, LoadedQr, QrKey, QrRow, StoredEvent } from './model.ts';
+import { type EventRow, type LoadedRow, toEvent, toLoaded } from './rows.ts';
+import * as statements from './statements.ts';
+
+export type DueKey = QrKey & { serviceId: string };
+
+export type QrStore = {
+  /** Makes the intent durable. False where the client's identifier is taken. */
+  begin(row: QrRow, event: StoredEvent): Promise<boolean>;
+  /** Makes one change durable. False where somebody was faster. @throws OperationIdTaken */
+  commit(change: Change): Promise<boolean>;
+  find(key: QrKey): Promise<LoadedQr | undefined>;
+  /** At most a few: one client identifier may stand once for each merchant. */
+  findByClientId(
+    organizationId: string,
+    clientTransactionId: string,
+    merchantId?: string,
+  ): Promise<LoadedQr[]>;
+  /** As the organisation that provides its service, with whether it has sent an event before. */
+  findForProvider(
+    providerId: string,
+    transactionId: string,
+    eventId: string,
+  ): Promise<(LoadedQr & { isKnown: boolean }) | undefined>;
+  findOperation(key: {
+    organizationId: string;
+    merchantId: string;
+    kind: string;
+    clientOperationId: string;
+  }): Promise<{ transactionId: string; number: number } | undefined>;
+  eventsAfter(key: QrKey, after: number, limit: number): Promise<StoredEvent[]>;
+  /** Those that the view of a payment is made of. */
+  shownEvents(key: QrKey): Promise<StoredEvent[]>;
+  list(query: ListQuery, page: { limit: number; after?: string }): Promise<LoadedQr[]>;
+  /** The same of many, without pictures. */
+  shownEventsOf(
+    organizationId: string,
+    transactionIds: readonly string[],
+  ): Promise<ReadonlyMap<string, StoredEvent[]>>;
+  versions(keys: readonly QrKey[]): Promise<(QrKey & { version: number })[]>;
+  /** Takes what is due until `until`; `busy` are services that are left out. */
+  claim(now: number, until: number, limit: number, busy: readonly string[]): Promise<DueKey[]>;
+  /** Sets the next look at an unchanged payment. */
+  postpone(row: QrRow, dueAt: number, looks: number): Promise<void>;
+  /** Writes that wait for a lane, as a share of what may wait. */
+  pressure(): number;
+  drain(): Promise<void>;
+};
+
+export type ListQuery = {
+  organizationId: string;
+  merchantId?: string | undefined;
+  storeId?: string | undefined;
+  held?: boolean | undefined;
+};
+
+/** A second operation with the client's identifier of a first. */
+export class OperationIdTaken extends Error {}
+
+type Wanted = {
+  organizationId: string;
+  transactionId: string | null;
+  clientTransactionId: string | null;
+  merchantId: string | null;
+};
+
+const uniqueViolation = '23505';
+const matchesMax = 20;
+const queueMax = 5000;
+
+function isUniqueViolation(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && 'code' in error
+    ? error.code === uniqueViolation
+    : false;
+}
+
+const sortKey = (row: QrKey) => row.organizationId + row.transactionId;
+
+/** @example const store = createQrStore({ database, ids }); */
+export function createQrStore({ database, ids }: { database: Database; ids: Ids }): QrStore {
+  const begins = createGroupCommit<{ row: QrRow; event: StoredEvent }, boolean>({
+    name: 'qr-begin',
+    queueLimit: queueMax,
+    key: ({ row }) => `${row.organizationId}${row.clientTransactionId}${row.merchantId}`,
+    run: async (rows) => {
+      const batch = rows.map(({ row, event }) => statements.beginRow(row, event));
+      const made = await database.hot<{ id: string }>(statements.begin, [JSON.stringify(batch)]);
+      const inserted = new Set(made.map(({ id }) => id));
+      return rows.map(({ row }) => inserted.has(row.transactionId));
+    },
+  });
+
+  const commits = createGroupCommit<Change, boolean>({
+    name: 'qr-commit',
+    queueLimit: queueMax,
+    key: ({ after }) => sortKey(after),
+    run: async (changes) => {
+      const batch = changes.map((change, i) => {
+        const outboxId = isPublished(change.event.type) ? ids.uuid() : undefined;
+        return statements.commitRow(change, i, outboxId);
+      });
+      const made = await database.hot<{ i: number }>(statements.commit, [JSON.stringify(batch)]);
+      const done = new Set(made.map(({ i }) => i));
+      return changes.map((_, i) => done.has(i));
+    },
+  });
+
+  const reads = createGroupCommit<Wanted, LoadedQr | undefined>({
+    name: 'qr-read',
+    key: ({ organizationId, transactionId, clientTransactionId }) =>
+      organizationId + (transactionId ?? clientTransactionId),
+    sameKeyTogether: true,
+    run: async (all) => {
+      const found: (LoadedQr | undefined)[] = all.map(() => undefined);
+      const rows = await database.hot<LoadedRow & { i: number }>(statements.find, [
+        all.map((each) => each.organizationId),
+        all.map((each) => each.transactionId),
+        all.map((each) => each.clientTransactionId),
+        all.map((each) => each.merchantId),
+      ]);
+      for (const row of rows) found[row.i - 1] = toLoaded(row);
+      return found;
+    },
+  });
+
+  return {
+    begin: (row, event) => begins.submit({ row, event }),
+    async commit(change) {
+      try {
+        return await commits.submit(change);
+      } catch (error) {
+        if (isUniqueViolation(error)) throw new OperationIdTaken();
+        throw error;
+      }
+    },
+    find: ({ organizationId, transactionId }) =>
+      reads.submit({ organizationId, transactionId, clientTransactionId: null, merchantId: null }),
+    async findByClientId(organizationId, clientTransactionId, merchantId) {
+      if (merchantId !== undefined) {
+        const one = { organizationId, transactionId: null, clientTransactionId, merchantId };
+        return [await reads.submit(one)].filter((each) => each !== undefined);
+      }
+      const values = [organizationId, clientTransactionId, matchesMax];
+      return (await database.hot<LoadedRow>(statements.findByClientId, values)).map(toLoaded);
+    },
+    async findForProvider(providerId, transactionId, eventId) {
+      const values = [providerId, transactionId, eventId];
+      type Found = LoadedRow & { is_known: boolean };
+      const [row] = await database.hot<Found>(statements.findForProvider, values);
+      return row === undefined ? undefined : { ...toLoaded(row), isKnown: row.is_known };
+    },
+    async findOperation({ organizationId, merchantId, kind, clientOperationId }) {
+      type Found = { transaction_id: string; number: number };
+      const [row] = await database.hot<Found>(statements.findOperation, [
+        ...[organizationId, clientOperationId, merchantId, kind],
+      ]);
+      return row && { transactionId: row.transaction_id, number: row.number };
+    },
+    async eventsAfter({ organizationId, transactionId }, after, limit) {
+      const values = [organizationId, transactionId, after, limit];
+      return (await database.hot<EventRow>(statements.eventsAfter, values)).map(toEvent);
+    },
+    async shownEvents({ organizationId, transactionId }) {
+      const values = [organizationId, transactionId];
+      return (await database.hot<EventRow>(statements.shownEvents, values)).map(toEvent);
+    },
+    async list({ organizationId, merchantId, storeId, held }, { limit, after }) {
+      const filters = [merchantId ?? null, storeId ?? null, held ?? null, after ?? null];
+      const values = [organizationId, ...filters, limit];
+      return (await database.prepared<LoadedRow>(statements.list, values)).map(toLoaded);
+    },
+    async shownEventsOf(organizationId, transactionIds) {
+      type Found = EventRow & { transaction_id: string };
+      const values = [organizationId, transactionIds];
+      const rows = await database.hot<Found>(statements.shownEventsOf, values);
+      const found = new Map<string, StoredEvent[]>();
+      for (const row of rows) {
+        const events = found.get(row.transaction_id) ?? [];
+        found.set(row.transaction_id, [...events, toEvent(row)]);
+      }
+      return found;
+    },
+    async versions(keys) {
+      type Found = { organization_id: string; transaction_id: string; version: number };
+      const rows = await database.hot<Found>(statements.versions, [
+        keys.map(({ organizationId }) => organizationId),
+        keys.map(({ transactionId }) => transactionId),
+      ]);
+      return rows.map((row) => ({
+        organizationId: row.organization_id,
+        transactionId: row.transaction_id,
+        version: row.version,
+      }));
+    },
+    async claim(now, until, limit, busy) {
+      type Found = { organization_id: string; transaction_id: string; service_id: string };
+      const values = [isoTime(now), isoTime(until), limit, busy];
+      const rows = await database.hot<Found>(statements.claim, values);
+      return rows.map((row) => ({
+        organizationId: row.organization_id,
+        transactionId: row.transaction_id,
+        serviceId: row.service_id,
+      }));
+    },
+    async postpone({ organizationId, transactionId, version }, dueAt, looks) {
+      const values = [organizationId, transactionId, version, isoTime(dueAt), looks];
+      await database.hot(statements.postpone, values);
+    },
+    pressure: () => Math.max(begins.waiting(), commits.waiting()) / queueMax,
+    async drain() {
+      await Promise.all([begins.drain(), commits.drain(), reads.drain()]);
+    },
+  };
+}

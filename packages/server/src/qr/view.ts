@@ -1,0 +1,114 @@
+// Shows a payment, its operations and its events in the words of the contract.
+import type {
+  QrEvent,
+  QrOperation,
+  QrTransaction,
+  QrTransactionWithEvents,
+} from '@switchyard/contract';
+import { isoTime } from '../platform/index.ts';
+import type { LoadedQr, StoredEvent, StoredOperation } from './model.ts';
+import { isLive, type Status } from './state.ts';
+
+const last = <Name extends keyof StoredEvent['data']>(
+  events: readonly StoredEvent[],
+  name: Name,
+): StoredEvent['data'][Name] | undefined =>
+  events.findLast(({ data }) => data[name] !== undefined)?.data[name];
+
+/** The provider's words come whole or not at all: a code is what machines read. */
+function failureOf(failure: StoredEvent['data']['failure']) {
+  if (failure?.code === undefined) return {};
+  const { code, text } = failure;
+  return { failure: { code, ...(text === undefined ? {} : { text }) } };
+}
+
+export function viewOperation(operation: StoredOperation, currency: string): QrOperation {
+  const { operationId, number, kind, status, amount, details, clientOperationId } = operation;
+  return {
+    ...{ operationId, number, kind, status, amount, currency, cause: details.cause },
+    ...(clientOperationId === undefined ? {} : { clientOperationId }),
+    ...failureOf(details.failure),
+    ...{ createdAt: operation.createdAt, updatedAt: operation.updatedAt },
+  };
+}
+
+function holdOf({ row }: LoadedQr, events: readonly StoredEvent[]) {
+  const { hold, paid, currency } = row.position;
+  if (hold === null) return {};
+  const data = events.findLast(({ type }) => type === 'qr.held')?.data;
+  if (hold === 'RefundDeclined') return { hold: { reason: hold, amount: paid, currency } };
+  return {
+    hold: { reason: hold, amount: data?.amount ?? paid, currency: data?.currency ?? currency },
+  };
+}
+
+/** What the first caller was told: nothing was, where the platform still waits for the provider. */
+function answeredOf(row: LoadedQr['row'], events: readonly StoredEvent[]): Status {
+  const answered = events.find(({ data }) => data.answered === true);
+  return answered?.data.status ?? (row.version === 1 ? row.status : 'Created');
+}
+
+/** @param events those that hold a picture, a failure, a payer, a hold or the first answer */
+export function viewPayment(loaded: LoadedQr, events: readonly StoredEvent[]): QrTransaction {
+  const { row, operations } = loaded;
+  const { amount, currency, paid, refunded } = row.position;
+  const display = isLive(row.position) ? last(events, 'display') : undefined;
+  const payer = last(events, 'payer');
+  return {
+    transactionId: row.transactionId,
+    clientTransactionId: row.clientTransactionId,
+    status: row.status,
+    answeredStatus: answeredOf(row, events),
+    ...{ merchantId: row.merchantId, storeId: row.storeId, deviceId: row.deviceId },
+    serviceId: row.serviceId,
+    paymentType: row.facts.paymentType,
+    paymentScenario: row.facts.paymentScenario,
+    effectiveScenario: row.facts.scenario,
+    paymentAmount: { amount, currency },
+    ...{ paidAmount: paid, refundedAmount: refunded },
+    ...(display === undefined ? {} : { display }),
+    expiresAt: isoTime(row.expiresAt),
+    ...(row.facts.order === undefined ? {} : { order: row.facts.order }),
+    ...(row.providerTransactionId === undefined
+      ? {}
+      : { providerTransactionId: row.providerTransactionId }),
+    ...(payer === undefined ? {} : { payer }),
+    ...failureOf(last(events, 'failure')),
+    ...holdOf(loaded, events),
+    operations: operations.map((each) => viewOperation(each, currency)),
+    ...{ createdAt: row.createdAt, updatedAt: row.updatedAt },
+  };
+}
+
+/** An event as its terminal gets it; what only replaying needs stays here. */
+export function viewEvent({ sequence, type, at, data }: StoredEvent): QrEvent {
+  const { display, expiresAt, payer, amount, currency, reason, actor, operation } = data;
+  const { provider } = data;
+  return {
+    ...{ sequence, type, at, status: data.status },
+    ...(display === undefined ? {} : { display }),
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+    ...(payer === undefined ? {} : { payer }),
+    ...failureOf(data.failure),
+    ...(amount === undefined ? {} : { amount }),
+    ...(currency === undefined ? {} : { currency }),
+    ...(reason === undefined ? {} : { reason }),
+    ...(actor === undefined ? {} : { actor }),
+    ...(operation === undefined ? {} : { operation }),
+    ...(provider === undefined
+      ? {}
+      : {
+          provider: {
+            ...{ eventId: provider.eventId, type: provider.type },
+            ...{ sequence: provider.sequence, occurredAt: provider.occurredAt },
+          },
+        }),
+  };
+}
+
+export function viewWithEvents(
+  loaded: LoadedQr,
+  events: readonly StoredEvent[],
+): QrTransactionWithEvents {
+  return { ...viewPayment(loaded, events), events: events.map(viewEvent) };
+}
