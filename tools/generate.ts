@@ -11,6 +11,7 @@ import { eventsDocument } from './generate/events.ts';
 import { replaceBlock } from './generate/markdown.ts';
 import { openApiDocument } from './generate/openapi.ts';
 import { permissionsDocument } from './generate/permissions.ts';
+import { providerSpiDocument } from './generate/provider-spi.ts';
 import { settingsDocument } from './generate/settings.ts';
 import { movesDiagram, statesTable } from './generate/states.ts';
 import { terminalParametersDocument } from './generate/terminal-parameters.ts';
@@ -34,6 +35,7 @@ const documents: Generated[] = [
   },
   { path: 'docs/reference/openapi.json', write: openApi },
   { path: 'docs/reference/acquirer-spi.json', write: acquirerSpiDocument },
+  { path: 'docs/reference/provider-spi.json', write: providerSpiDocument },
   { path: 'docs/reference/cli.md', write: () => note + commandLineDocument() },
   { path: 'docs/reference/estate.schema.json', write: estateSchemaDocument },
   { path: 'docs/reference/emv-terminal-parameters.json', write: terminalParametersDocument },

@@ -10,6 +10,7 @@ export * from './permissions.ts';
 export * from './provider-spi/display.ts';
 export * from './provider-spi/events.ts';
 export * from './provider-spi/messages.ts';
+export * from './provider-spi/service-messages.ts';
 export * from './provider-spi/signing.ts';
 export {
   ProviderAmount,

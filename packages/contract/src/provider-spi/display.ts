@@ -41,6 +41,30 @@ function svgFault(bytes: string): string | undefined {
     : undefined;
 }
 
+const checkedPart = /^(000201.*6304)([0-9A-Fa-f]{4})$/s;
+const polynomial = 0x1021;
+
+/** CRC-16/CCITT-FALSE over the UTF-8 bytes, as EMVCo has it. */
+function checkSum(text: string): number {
+  let sum = 0xffff;
+  for (const byte of new TextEncoder().encode(text)) {
+    sum ^= byte << 8;
+    for (let bit = 0; bit < 8; bit += 1) {
+      sum = ((sum << 1) ^ ((sum & 0x8000) === 0 ? 0 : polynomial)) & 0xffff;
+    }
+  }
+  return sum;
+}
+
+/** A code whose check sum is wrong is one that no wallet takes. */
+function codeFault(text: string): string | undefined {
+  if (text.length > codeMaxChars) return `is longer than ${codeMaxChars} characters`;
+  if (/\p{Cc}/u.test(text)) return 'holds control characters';
+  const [, checked, sum] = checkedPart.exec(text) ?? [];
+  if (checked === undefined || sum === undefined) return 'is no EMV merchant-presented code';
+  return Number.parseInt(sum, 16) === checkSum(checked) ? undefined : 'has a wrong check sum';
+}
+
 const runs = new Set(['javascript:', 'data:', 'vbscript:', 'file:', 'blob:', 'about:', 'http:']);
 
 function addressFault(text: string): string | undefined {
@@ -59,10 +83,7 @@ function addressFault(text: string): string | undefined {
  */
 export function displayFault({ type, data }: QrDisplay): string | undefined {
   if (type === 'url') return addressFault(data);
-  if (type === 'text/emvqr') {
-    if (data.length > codeMaxChars) return `is longer than ${codeMaxChars} characters`;
-    return /^\p{Cc}|\p{Cc}/u.test(data) ? 'holds control characters' : undefined;
-  }
+  if (type === 'text/emvqr') return codeFault(data);
   if (!base64.test(data)) return 'is no base64';
   const bytes = atob(data);
   return type === 'image/png' ? pngFault(bytes) : svgFault(bytes);

@@ -1,0 +1,67 @@
+/** What a provider is told of its service, at the very address that the service declares. */
+import { type Static, Type } from 'typebox';
+import { message, moment, uuid } from './values.ts';
+
+/**
+ * `POST` to the `spiUrl` of a service: somebody wants to use it, or uses it no more. The body has
+ * the form of Standard Webhooks.
+ *
+ * @example
+ * if (message.type === 'service.activation_requested') accept(message.data.handshakeId);
+ */
+export const ServiceMessage = message(
+  {
+    type: Type.Enum(['service.activation_requested', 'service.deactivated'], {
+      type: 'string',
+      description: 'What happened. Of a deactivation, any answer will do.',
+    }),
+    timestamp: moment('When it was asked for.'),
+    data: message(
+      {
+        handshakeId: uuid('Names this question; a repetition has the same one.'),
+        organizationId: uuid('The acquirer that activates the service.'),
+        activationId: uuid('The activation.'),
+        serviceId: uuid('The service.'),
+        release: Type.Integer({ minimum: 1, description: 'The release of the service.' }),
+        level: Type.Enum(['Organization', 'Merchant', 'Store', 'LogicalDevice'], {
+          type: 'string',
+          description: 'What the service is activated for.',
+        }),
+        entityId: uuid('The organisation, merchant, store or place of a device.'),
+        merchantId: Type.Optional(uuid('The merchant, below the organisation.')),
+        storeId: Type.Optional(uuid('The store, below the merchant.')),
+        parameters: Type.Record(Type.String(), Type.Unknown(), {
+          description:
+            'What the administrator gave, after the activation parameters of the service.',
+        }),
+        answerUrl: Type.String({
+          maxLength: 2000,
+          description: 'Where a later answer goes, with a token of the provider.',
+        }),
+      },
+      'What is activated.',
+    ),
+  },
+  'A service is activated, or no more.',
+);
+export type ServiceMessage = Static<typeof ServiceMessage>;
+
+/**
+ * Whether an activation is accepted.
+ *
+ * @example
+ * const answer: ServiceMessageAnswer = { status: 'Accepted', parameters: { account: 'M-17' } };
+ */
+export const ServiceMessageAnswer = message(
+  {
+    status: Type.Enum(['Accepted', 'Refused'], { type: 'string', description: 'The answer.' }),
+    reason: Type.Optional(Type.String({ maxLength: 500, description: 'Why it is refused.' })),
+    parameters: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), {
+        description: 'What the provider adds to the parameters of the activation.',
+      }),
+    ),
+  },
+  'Whether an activation is accepted.',
+);
+export type ServiceMessageAnswer = Static<typeof ServiceMessageAnswer>;

@@ -1,0 +1,207 @@
+// docs/reference/provider-spi.json: what a provider of QR payments has to answer, and the events that it sends, as OpenAPI 3.1.
+import {
+  CancelAnswer,
+  CancelQrPayment,
+  CreateQrPayment,
+  HealthAnswer,
+  ProviderEvent,
+  ProviderProblem,
+  providerAnswerMaxBytes,
+  providerAnswerMs,
+  providerCallHeaders,
+  providerCallText,
+  providerClockToleranceSeconds,
+  providerPaths,
+  QrPaymentAnswer,
+  RefundAnswer,
+  RefundQrPayment,
+  ServiceMessage,
+  ServiceMessageAnswer,
+} from '@switchyard/contract';
+
+const schemas = {
+  CreateQrPayment,
+  QrPaymentAnswer,
+  CancelQrPayment,
+  CancelAnswer,
+  RefundQrPayment,
+  RefundAnswer,
+  HealthAnswer,
+  ServiceMessage,
+  ServiceMessageAnswer,
+  ProviderEvent,
+  ProviderProblem,
+};
+
+type Named = keyof typeof schemas;
+
+const { id, timestamp, signature } = providerCallHeaders;
+const asked = providerCallText(
+  'GET',
+  providerPaths.payment('0198c0de-0000-7000-8000-000000000001'),
+);
+
+const description = `What the platform asks of a provider of QR payments, and what the provider tells
+the platform. The provider runs the server, below the \`spiUrl\` that its service declares. How to
+become one: docs/how-to/become-a-qr-provider.md.
+
+**Signatures.** Each call is signed after Standard Webhooks 1.0: \`${id}\`, \`${timestamp}\` (seconds) and
+\`${signature}\`, over \`id.timestamp.body\`. While the secret is changed there are several signatures,
+and one that fits is enough. A call without a body signs, in its place, its method and its address
+below \`spiUrl\`: \`${asked}\`. What is not signed, or was signed more than
+${providerClockToleranceSeconds} seconds away from now, is refused with 401.
+
+**Once.** \`platformTransactionId\` names a payment for ever, \`refundId\` a refund. The same again has
+the same answer and no second effect, also while the first is still under way; the same name with
+another amount is refused with 409.
+
+**Unknown.** The platform waits ${providerAnswerMs / 1000} seconds, then asks how the payment stands,
+and cancels it at the latest when it expires. A cancel is always taken: one of a payment that never
+came is answered \`Cancelled\` and kept, and a request that comes after it is \`Cancelled\` from the
+start. A payment that was paid before its cancel stays paid, and the platform refunds it.
+
+**Members.** Whatever a side does not know in what the other says, it ignores. An answer has at most
+${providerAnswerMaxBytes} bytes; redirects are not followed.`;
+
+const reference = (name: Named) => ({ $ref: `#/components/schemas/${name}` });
+
+const content = (name: Named) => ({ 'application/json': { schema: reference(name) } });
+const answered = (text: string, name: Named) => ({ description: text, content: content(name) });
+const problem = (text: string) => ({
+  description: text,
+  content: { 'application/problem+json': { schema: reference('ProviderProblem') } },
+});
+
+const header = (name: string, described: string) => ({
+  ...{ name, in: 'header', required: true, description: described },
+  schema: { type: 'string' },
+});
+
+const signatureHeaders = [
+  header(id, 'Another one for each call.'),
+  header(timestamp, 'Seconds since 1970, when the call was signed.'),
+  header(signature, 'The signatures, a space between them: `v1,…`.'),
+];
+
+const inPath = (name: string, described: string) => ({
+  ...{ name, in: 'path', required: true, description: described },
+  schema: { type: 'string', format: 'uuid' },
+});
+
+const payment = inPath('platformTransactionId', 'The payment at the platform.');
+const refund = inPath('refundId', 'The refund at the platform.');
+const unsigned = { '401': { description: 'The signature is not accepted; nothing was done.' } };
+const noPayment = problem('No such payment ever came: `code` is `payment_not_found`.');
+
+type Operation = {
+  operationId: string;
+  summary: string;
+  parameters?: object[];
+  takes?: Named;
+  responses: Readonly<Record<string, object>>;
+};
+
+const operation = ({ takes, parameters = [], responses, ...named }: Operation) => ({
+  ...named,
+  parameters: [...parameters, ...signatureHeaders],
+  ...(takes === undefined ? {} : { requestBody: { required: true, content: content(takes) } }),
+  responses: { ...responses, ...unsigned },
+});
+
+const create = operation({
+  ...{ operationId: 'createQrPayment', summary: 'A payment begins', takes: 'CreateQrPayment' },
+  responses: {
+    '200': answered('How it stands, with what the terminal shows.', 'QrPaymentAnswer'),
+    '202': answered('`Created`: what is to be shown follows as an event.', 'QrPaymentAnswer'),
+    '400': problem('No message of the SPI; nothing was done.'),
+    '409': problem('The platformTransactionId stands for another payment.'),
+    '422': problem('It is not taken; `code` says why. Nothing was done.'),
+    '429': problem('Not now; nothing was done.'),
+  },
+});
+
+const read = operation({
+  ...{ operationId: 'readQrPayment', summary: 'How a payment stands', parameters: [payment] },
+  responses: { '200': answered('How it stands.', 'QrPaymentAnswer'), '404': noPayment },
+});
+
+const cancel = operation({
+  ...{ operationId: 'cancelQrPayment', summary: 'The payment is not to be made' },
+  ...{ parameters: [payment], takes: 'CancelQrPayment' as const },
+  responses: {
+    '200': answered('How it stands now; `Cancelled` also where it never came.', 'CancelAnswer'),
+    '409': problem('It is final already: `paymentStatus` says how.'),
+  },
+});
+
+const giveBack = operation({
+  ...{ operationId: 'refundQrPayment', summary: 'Gives paid money back' },
+  ...{ parameters: [payment], takes: 'RefundQrPayment' as const },
+  responses: {
+    '200': answered('Completed or Declined.', 'RefundAnswer'),
+    '202': answered('Pending: an event follows, or the platform asks.', 'RefundAnswer'),
+    '404': noPayment,
+    '409': problem('The refundId stands for another refund.'),
+    '422': problem('It is not taken: not paid, or more than is left. Nothing was done.'),
+  },
+});
+
+const readRefund = operation({
+  ...{ operationId: 'readRefund', summary: 'How a refund stands', parameters: [payment, refund] },
+  responses: {
+    '200': answered('How it stands.', 'RefundAnswer'),
+    '404': problem('No such refund ever came: `code` is `refund_not_found`.'),
+  },
+});
+
+const health = operation({
+  ...{ operationId: 'health', summary: 'Whether payments are taken' },
+  responses: { '200': answered('How it stands.', 'HealthAnswer') },
+});
+
+const service = operation({
+  ...{ operationId: 'serviceMessage', summary: 'A service is activated, or no more' },
+  takes: 'ServiceMessage',
+  responses: {
+    '200': answered('Whether the activation is accepted.', 'ServiceMessageAnswer'),
+    '202': { description: 'The answer follows, to `answerUrl`.' },
+  },
+});
+
+/** Sent by the provider, to the `eventsUrl` of a payment. */
+const event = {
+  post: {
+    operationId: 'sendProviderEvent',
+    summary: 'Sent by the provider: what happened to a payment',
+    description:
+      'Sent to the `eventsUrl` of the payment with a token of the provider’s own application (scope `spi.events`), and again until it is answered 2xx: after 1, 2, 5, 10, 30 minutes and so on, for 24 hours.',
+    requestBody: { required: true, content: content('ProviderEvent') },
+    responses: {
+      '200': { description: 'It was here before.' },
+      '202': { description: 'It is kept, and never to be sent again.' },
+      '401': { description: 'The token is not good.' },
+      '404': { description: 'No payment of this provider.' },
+    },
+  },
+};
+
+export function providerSpiDocument(): string {
+  const one = providerPaths.payment('{platformTransactionId}');
+  const document = {
+    openapi: '3.1.0',
+    info: { title: 'Provider SPI', version: '1.0.0', description },
+    servers: [{ url: 'https://provider.example/spi', description: 'The `spiUrl` of the service.' }],
+    paths: {
+      [providerPaths.payments]: { post: create },
+      [one]: { get: read },
+      [`${one}/cancel`]: { post: cancel },
+      [`${one}/refunds`]: { post: giveBack },
+      [`${one}/refunds/{refundId}`]: { get: readRefund },
+      [providerPaths.health]: { get: health },
+      '/': { post: service },
+    },
+    webhooks: { event },
+    components: { schemas },
+  };
+  return `${JSON.stringify(document, undefined, 2)}\n`;
+}
