@@ -15,7 +15,7 @@ import {
 } from './identity/index.ts';
 import { createLogs, type Logs } from './logs/index.ts';
 import { registerOnboarding } from './onboarding/index.ts';
-import { transactionEvents } from './payments/index.ts';
+import { paymentEvents } from './payments/index.ts';
 import {
   type Clock,
   createJobs,
@@ -213,7 +213,7 @@ function createRooms(deps: HouseDeps) {
   const outbox = createOutbox({ database, log, metrics });
   const webhooks = createWebhooks({
     ...{ ...parts, outbox, retentionDays: settings.eventDays },
-    sources: [...transactionEvents, qrEvents, auditEvents],
+    sources: [...paymentEvents, qrEvents, auditEvents],
   });
   const managed = { audit, provisioning, identity, catalog, logs, webhooks };
   return { ...parts, ...managed, allJobs, jobs, mail, calls, cards, outbox };

@@ -116,6 +116,44 @@ describe('the feed of events', () => {
     assert.ok(!JSON.stringify(items).includes(secretName));
   });
 
+  test('tells once that a batch is through, also one of nothing', async () => {
+    const from = await settled();
+    const token = on.shop.token;
+    const authorized = await Promise.all(
+      Array.from({ length: 12 }, () =>
+        on.client.call('POST', '/payment/v1/transactions/process', {
+          token,
+          body: keyedSale({ captureMode: 'Deferred' }),
+        }),
+      ),
+    );
+    assert.ok(authorized.every(({ body }) => body.state === 'Authorized'));
+    const clientOperationId = `evening-${randomUUID()}`;
+    const capture = (body: object) =>
+      on.client.call('POST', '/payment/v1/transactions/captureall', { token, body });
+    const { body: batch } = await capture({ clientOperationId });
+    const { body: empty } = await capture({ currency: 'JPY' });
+    assert.equal(empty.total, 0);
+    let items: FeedItem[] = [];
+    await eventually('both are told', async () => {
+      items = await all('types=batch.*', from);
+      return items.length >= 2;
+    });
+    await settled();
+    items = await all('types=batch.*', from);
+    const told = items.find(({ data }) => data['batchId'] === batch.batchId);
+    assert.equal(items.length, 2);
+    assert.ok(Check(eventDefinitions.get('batch.completed')?.data as never, told?.data));
+    const { organizationId, shop } = on;
+    assert.deepEqual(told?.data, {
+      ...{ organizationId, merchantId: shop.merchantId, batchId: batch.batchId },
+      ...{ clientOperationId, total: 12, succeeded: 12, failed: 0, filed: 0, sequence: 1 },
+    });
+    const nothing = items.find(({ data }) => data['batchId'] === empty.batchId);
+    assert.equal(nothing?.data['total'], 0);
+    assert.equal(nothing?.data['clientOperationId'], undefined);
+  });
+
   test('filters by type, family and merchant, and goes on behind what was not wanted', async () => {
     const from = await settled();
     const mine = await sale();

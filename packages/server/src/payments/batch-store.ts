@@ -1,5 +1,6 @@
 // The SQL of capture batches: made in one statement, worked page by page.
-import type { Database } from '../platform/index.ts';
+import type { Database, Ids } from '../platform/index.ts';
+import { tellCompleted } from './batch-events.ts';
 import { isUuid } from './find.ts';
 
 export type BatchSelection = {
@@ -171,7 +172,9 @@ const insertSelected = `WITH picked AS (
     SELECT $1, $6, $2, $7, CASE WHEN count(*) = 0 THEN 'Completed' ELSE 'Running' END, $8,
       count(*), 0, 0, $9, $9 FROM picked
     ON CONFLICT (organization_id, client_operation_id, merchant_id) DO NOTHING
-    RETURNING batch_id
+    RETURNING batch_id, state
+  ), told AS (
+    ${tellCompleted("SELECT batch_id FROM batch WHERE state = 'Completed'", '$12', '$9')}
   ), made AS (
     INSERT INTO capture_batch_items (organization_id, batch_id, transaction_id, amount, status,
       updated_at)
@@ -246,16 +249,21 @@ const recordResults = `WITH done AS (
     SELECT count(*) FILTER (WHERE status = 'Succeeded') AS good,
       count(*) FILTER (WHERE status = 'Failed') AS bad,
       count(*) FILTER (WHERE status = 'Filed') AS filed FROM done
-  )
+  ), was AS (
+    SELECT state FROM capture_batches WHERE organization_id = $1 AND batch_id = $2 FOR UPDATE
+  ), counting AS (
   UPDATE capture_batches b SET succeeded = b.succeeded + counted.good,
     failed = b.failed + counted.bad, filed = b.filed + counted.filed, updated_at = $4,
     state = CASE WHEN b.succeeded + b.failed + b.filed + counted.good + counted.bad
         + counted.filed >= b.total
       THEN 'Completed' ELSE 'Running' END
-  FROM counted WHERE b.organization_id = $1 AND b.batch_id = $2`;
+  FROM counted, was WHERE b.organization_id = $1 AND b.batch_id = $2
+  RETURNING b.batch_id, b.state, was.state AS before
+  )
+  ${tellCompleted("SELECT batch_id FROM counting WHERE state = 'Completed' AND before = 'Running'", '$6', '$4')}`;
 
-/** @example const batches = createBatchStore(database); */
-export function createBatchStore(database: Database): BatchStore {
+/** @example const batches = createBatchStore({ database, ids }); */
+export function createBatchStore({ database, ids }: { database: Database; ids: Ids }): BatchStore {
   const one = async (text: string, values: unknown[]) => {
     const [row] = await database.query(text, values);
     return row === undefined ? undefined : toBatch(row as Raw);
@@ -308,6 +316,7 @@ export function createBatchStore(database: Database): BatchStore {
               at,
               job.jobId,
               job.kind,
+              ids.uuid(),
             ])
           : await database.query(insertNamed, [
               organizationId,
@@ -371,6 +380,7 @@ export function createBatchStore(database: Database): BatchStore {
       await database.query(recordResults, [
         ...[organizationId, batchId, results.map(({ transactionId }) => transactionId), at],
         JSON.stringify(Object.fromEntries(told)),
+        ids.uuid(),
       ]);
     },
   };

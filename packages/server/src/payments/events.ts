@@ -2,6 +2,7 @@
 import type { ResponseSummary } from '@switchyard/contract';
 import { CompiledQuery } from 'kysely';
 import type { EventFacts, EventSource, OutboxRow } from '../platform/index.ts';
+import { batchEvents } from './batch-events.ts';
 import type { EventData } from './model.ts';
 import { summaryOf } from './next-action.ts';
 
@@ -82,8 +83,9 @@ const read: EventSource['read'] = async (rows, trx) => {
   );
 };
 
-/** Speaks for what a transaction does; it reads by keys alone, in processes without cards too. */
-export const transactionEvents: readonly EventSource[] = [
+/** Speaks for what happens to payments; it reads by keys alone, in processes without cards too. */
+export const paymentEvents: readonly EventSource[] = [
   { prefix: 'transaction.', read },
   { prefix: 'offline.', read },
+  batchEvents,
 ];

@@ -46,7 +46,7 @@ import { createStore } from './store.ts';
 import { createTerminalClock } from './terminal-clock.ts';
 import { unfinishedLinks } from './unfinished.ts';
 
-export { transactionEvents } from './events.ts';
+export { paymentEvents } from './events.ts';
 
 export type Payments = {
   register(app: FastifyInstance): void;
@@ -97,7 +97,7 @@ export function createPayments({ database, jobs, audit, ...rest }: Deps): Paymen
     stepUps: createStepUps({ database, clock: rest.clock }),
     terminalClock: createTerminalClock(rest),
     offline: createOfflineStore({ database, jobs }),
-    batches: createBatchStore(database),
+    batches: createBatchStore({ database, ids: rest.ids }),
     clearing: createClearingStore(database),
     approvals: createApprovals(approvalParts),
   };
