@@ -1,0 +1,158 @@
+// The reference provider as a process: runs until it is told to stop, tells its stories and its books.
+import { mkdirSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { FAILED, UsageFault, WRONG_USAGE, whole } from '../command-line.ts';
+import { brokenModes, isBrokenMode } from './broken.ts';
+import { printQrLedger, readQrLedger } from './ledger.ts';
+import { paymentScripts, refundScripts } from './scripts.ts';
+import { type QrProviderOptions, setQrProviderDown, startQrProvider } from './server.ts';
+
+const usage = `qr-provider: a reference provider of QR payments
+
+  qr-provider serve --data DIR (--platform FILE | --for-check) [--host ADDRESS] [--port N]
+                    [--path PREFIX] [--display TYPE] [--step-ms N] [--late-ms N]
+                    [--retry-ms N] [--broken MODE]
+      Runs until SIGINT or SIGTERM.
+      --data       where payments are kept
+      --platform   JSON: signingSecrets, baseUrl, tokenUrl, clientId, clientSecret, caFile;
+                   may come later, and is read anew when it changes
+      --for-check  in place of it: a secret of its own in DIR/signing-secret, and events
+                   to wherever a call says, for "switchyard provider check"
+      --host       address to listen on             (127.0.0.1)
+      --port       port to listen on, 0 for any     (8585)
+      --path       what stands before the addresses of the interface
+      --display    image/png, image/svg+xml, text/emvqr or url (image/png)
+      --step-ms    the pause between two steps of a payment (1000)
+      --late-ms    when the answer comes that is to come too late (12000)
+      --retry-ms   the pause between two tries of an event (1, 2, 5, 10, 30 minutes)
+      --broken     wrong in one of the ways that "qr-provider faults" lists
+
+  qr-provider ledger --data DIR [--last N] [--json]
+      Prints the books, also while the provider runs.
+
+  qr-provider down --data DIR      takes no payments from now on
+  qr-provider up --data DIR        takes them again
+  qr-provider outcomes             the amounts that ask for something
+  qr-provider faults               the ways of being wrong
+
+Exit codes: 0 done, 1 failed or the books are out of balance, 2 wrong usage.
+`;
+
+const options = {
+  data: { type: 'string' },
+  platform: { type: 'string' },
+  'for-check': { type: 'boolean', default: false },
+  host: { type: 'string', default: '127.0.0.1' },
+  port: { type: 'string', default: '8585' },
+  path: { type: 'string', default: '' },
+  display: { type: 'string', default: 'image/png' },
+  'step-ms': { type: 'string', default: '1000' },
+  'late-ms': { type: 'string', default: '12000' },
+  'retry-ms': { type: 'string' },
+  broken: { type: 'string' },
+  last: { type: 'string', default: '50' },
+  json: { type: 'boolean', default: false },
+  help: { type: 'boolean', short: 'h', default: false },
+} as const;
+
+function parse(args: string[]) {
+  try {
+    return parseArgs({ args, options, allowPositionals: true });
+  } catch (error) {
+    throw new UsageFault(error instanceof Error ? error.message : String(error));
+  }
+}
+
+type Values = ReturnType<typeof parse>['values'];
+
+const displays = ['image/png', 'image/svg+xml', 'text/emvqr', 'url'] as const;
+const dayMs = 86_400_000;
+
+function platformOf({ platform, 'for-check': isCheck }: Values): QrProviderOptions['platform'] {
+  if ((platform === undefined) === !isCheck) throw new UsageFault('--platform or --for-check?');
+  return platform === undefined ? 'check' : { file: platform };
+}
+
+function servedOptions(values: Values, dataDir: string) {
+  const display = displays.find((each) => each === values.display);
+  if (display === undefined) throw new UsageFault(`--display is one of ${displays.join(', ')}`);
+  const { broken, 'retry-ms': retry } = values;
+  if (broken !== undefined && !isBrokenMode(broken)) {
+    throw new UsageFault('--broken is none of the ways that "qr-provider faults" lists');
+  }
+  return {
+    ...{ dataDir, display, host: values.host, path: values.path, platform: platformOf(values) },
+    port: whole(values.port, 'port', 65_535),
+    stepMs: whole(values['step-ms'], 'step-ms', dayMs),
+    lateMs: whole(values['late-ms'], 'late-ms', dayMs),
+    ...(retry === undefined ? {} : { retryMs: [whole(retry, 'retry-ms', dayMs)] }),
+    ...(broken === undefined ? {} : { broken }),
+    warn: (message: string) => process.stderr.write(`${message}\n`),
+  } as const;
+}
+
+async function serve(values: Values, dataDir: string): Promise<void> {
+  const provider = await startQrProvider(servedOptions(values, dataDir));
+  // Before it says that it listens: whoever reads that may stop it at once.
+  const stopped = new Promise<void>((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
+  });
+  process.stdout.write(`listening on ${provider.url}\n`);
+  await stopped;
+  await provider.stop();
+}
+
+function ledger(values: Values, dataDir: string): void {
+  const report = readQrLedger(dataDir);
+  const last = whole(values.last, 'last', 100_000);
+  process.stdout.write(
+    values.json ? `${JSON.stringify(report, undefined, 2)}\n` : printQrLedger(report, last),
+  );
+  if (report.faults.length > 0) process.exitCode = FAILED;
+}
+
+function outcomes(): void {
+  const lines = (title: string, scripts: Record<number, { does: string }>) => [
+    title,
+    ...Object.entries(scripts).map(([amount, { does }]) => `  ${amount}  ${does}`),
+  ];
+  const payments = lines('last four digits of a payment', paymentScripts);
+  const refunds = lines('last four digits of a refund', refundScripts);
+  process.stdout.write(`${[...payments, '', ...refunds].join('\n')}\n`);
+}
+
+async function runOn(command: string, values: Values, dataDir: string): Promise<void> {
+  if (command === 'serve') return serve(values, dataDir);
+  if (command === 'ledger') return ledger(values, dataDir);
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  setQrProviderDown(dataDir, command === 'down');
+}
+
+async function run(args: string[]): Promise<void> {
+  const { values, positionals } = parse(args);
+  const [command = '', ...rest] = positionals;
+  if (values.help) {
+    process.stdout.write(usage);
+    return;
+  }
+  if (rest.length > 0) throw new UsageFault(`unexpected: ${rest.join(' ')}`);
+  if (command === 'outcomes') return outcomes();
+  if (command === 'faults') {
+    process.stdout.write(`${brokenModes.join('\n')}\n`);
+    return;
+  }
+  if (!['serve', 'ledger', 'down', 'up'].includes(command)) {
+    throw new UsageFault('serve, ledger, down, up, outcomes or faults?');
+  }
+  if (values.data === undefined) throw new UsageFault('--data is missing');
+  await runOn(command, values, values.data);
+}
+
+try {
+  await run(process.argv.slice(2));
+} catch (error) {
+  const wrongUsage = error instanceof UsageFault;
+  const message = error instanceof Error ? error.message : String(error);
+  process.stderr.write(wrongUsage ? `${message}\n\n${usage}` : `qr-provider: ${message}\n`);
+  process.exitCode = wrongUsage ? WRONG_USAGE : FAILED;
+}

@@ -1,0 +1,52 @@
+// What a consumer showed: a code of EMVCo, a bar code of a wallet, or something else. Card data: it is
+// looked at, and never kept, told or logged.
+import { EmvError, maskPan, readConsumerCode, walletOf } from '@switchyard/emv';
+import type { ProviderFailure, ProviderPayer } from '@switchyard/sdk-provider';
+
+/** What could be read of it. */
+export type Scanned =
+  | { readonly isReadable: true; readonly payer: ProviderPayer }
+  | { readonly isReadable: false; readonly failure: ProviderFailure };
+
+const shownDigits = 4;
+/** How a consumer-presented code begins, in base64. */
+const consumerCode = /^hQVDUFY/;
+const unreadable: ProviderFailure = {
+  code: 'code_unreadable',
+  text: 'What was scanned is no whole code.',
+};
+
+/** Of a short code nothing is shown. */
+const masked = (text: string): string =>
+  `****${text.length > 3 * shownDigits ? text.slice(-shownDigits).replace(/[^A-Za-z0-9]/g, '*') : ''}`;
+
+function cardOf(text: string): string | undefined {
+  const { applications, common } = readConsumerCode(text);
+  const objects = [...common, ...applications.flatMap((application) => application.objects)];
+  const all = objects.flatMap((object) => [object, ...(object.children ?? [])]);
+  const number = all
+    .find(({ tag }) => tag === '5A')
+    ?.value.toString('hex')
+    .replace(/f+$/i, '');
+  const track = all
+    .find(({ tag }) => tag === '57')
+    ?.value.toString('hex')
+    .split('d')[0];
+  return number ?? track;
+}
+
+/** @example readScanned(payment.scannedPaymentId).isReadable; */
+export function readScanned(text: string): Scanned {
+  if (!consumerCode.test(text)) {
+    const wallet = walletOf(text);
+    const maskedId = wallet === undefined ? masked(text) : `${wallet} ${masked(text)}`;
+    return { isReadable: true, payer: { maskedId } };
+  }
+  try {
+    const card = cardOf(text);
+    return { isReadable: true, payer: { maskedId: card === undefined ? '****' : maskPan(card) } };
+  } catch (error) {
+    if (error instanceof EmvError) return { isReadable: false, failure: unreadable };
+    throw error;
+  }
+}

@@ -1,0 +1,239 @@
+// The HTTP server of the reference provider: calls in, answers out, late or wrong where they are asked to be.
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import {
+  createProviderCalls,
+  type ProviderCall,
+  type ProviderReply,
+  providerPaths,
+  type QrDisplay,
+} from '@switchyard/sdk-provider';
+import { type Clock, systemClock } from '../acquirer-host/clock.ts';
+import { answered, type BrokenMode, broughtIn, type IsBroken, sentOut } from './broken.ts';
+import { createDeliveries } from './deliveries.ts';
+import { createDesk } from './desk.ts';
+import { openJournal } from './journal.ts';
+import { ledgerOf, type QrLedger } from './ledger.ts';
+import {
+  knownPlatform,
+  platformInFile,
+  platformOfCheck,
+  type QrPlatformFacts,
+} from './platform.ts';
+import { createSender } from './sender.ts';
+import { createStage } from './stage.ts';
+
+/** How to start a {@link QrProviderServer}. */
+export type QrProviderOptions = {
+  /** Address to listen on. */
+  host: string;
+  /** Port to listen on; 0 takes a free one. */
+  port: number;
+  /** Where payments are kept; made where missing. One provider each. */
+  dataDir: string;
+  /** The platform: known, in a file that is read anew when it changes, or a run of checks. */
+  platform: QrPlatformFacts | { readonly file: string } | 'check';
+  /** What stands before the addresses of the SPI. */
+  path?: string;
+  /** What terminals show; an amount may ask for something else. */
+  display?: QrDisplay['type'];
+  /** The pause between two steps of a payment, milliseconds. */
+  stepMs?: number;
+  /** When the answer comes that is to come too late. */
+  lateMs?: number;
+  /** The pauses between tries of events; left out: 1, 2, 5, 10, 30 minutes. */
+  retryMs?: readonly number[];
+  broken?: BrokenMode;
+  clock?: Clock;
+  /** Hears of what is worth a line: events that wait, a platform file that cannot be read. */
+  warn?: (message: string) => void;
+};
+
+/** A reference provider that listens. */
+export type QrProviderServer = {
+  /** The port it listens on. */
+  port: number;
+  /** What a service declares as its `spiUrl`. */
+  url: string;
+  /** What it holds now. */
+  ledger(): QrLedger;
+  /** Wrong from now on in this way, or in none. */
+  setBroken(mode: BrokenMode | undefined): void;
+  /** Takes no payments, or takes them again; kept over a restart. */
+  setDown(isDown: boolean): void;
+  /** Cuts all connections, waits for events that are on their way, frees the port. */
+  stop(): Promise<void>;
+};
+
+const bodyBytesMax = 65_536;
+const connectionsMax = 4096;
+const defaultStepMs = 1000;
+const defaultLateMs = 12_000;
+const downFile = 'down';
+const keyFile = 'fingerprint-key';
+const keyBytes = 32;
+const ownerOnly = 0o600;
+const knownIdsMax = 200;
+
+/** Tells the provider in this directory to take no payments, or to take them again. */
+export function setQrProviderDown(dataDir: string, isDown: boolean): void {
+  const path = join(dataDir, downFile);
+  if (isDown) writeFileSync(path, '', { mode: ownerOnly });
+  else rmSync(path, { force: true });
+}
+
+function fingerprintKeyIn(dataDir: string): Buffer {
+  const path = join(dataDir, keyFile);
+  if (!existsSync(path))
+    writeFileSync(path, randomBytes(keyBytes), { mode: ownerOnly, flag: 'wx' });
+  return readFileSync(path);
+}
+
+function platformOf({ platform, dataDir }: QrProviderOptions, warn: (message: string) => void) {
+  if (platform === 'check') return platformOfCheck(dataDir);
+  if ('file' in platform) {
+    return platformInFile(platform.file, (error) => warn((error as Error).message));
+  }
+  return knownPlatform(platform);
+}
+
+/** Nothing where it is too long. */
+async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > bodyBytesMax) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function listen(server: Server, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      const address = server.address();
+      resolve(typeof address === 'object' && address !== null ? address.port : port);
+    });
+  });
+}
+
+/** The parts that hold payments, and the function that answers a call. */
+function createCounter(options: QrProviderOptions, isBroken: IsBroken) {
+  const { dataDir, clock = systemClock, warn = () => {} } = options;
+  const { stepMs = defaultStepMs, display = 'image/png' } = options;
+  const journal = openJournal(dataDir);
+  const platform = platformOf(options, warn);
+  const onFault = (error: unknown) => warn(error instanceof Error ? error.message : String(error));
+  const shared = { journal, clock, isBroken, onFault };
+  const sender = createSender({ ...shared, platform, retryMs: options.retryMs, warn });
+  const { queue, own } = sender;
+  const stage = createStage({ ...shared, queue, own, display });
+  const fingerprintKey = fingerprintKeyIn(dataDir);
+  const desk = createDesk({ ...shared, stage, stepMs, display, fingerprintKey });
+  const secrets = () => platform.secrets();
+  const answer = createProviderCalls({ provider: desk, secrets, clock, onFault });
+
+  const world = () => ({
+    isBroken,
+    secrets: platform.secrets(),
+    now: clock.now(),
+    paymentIds: () => [...journal.payments.keys()].slice(-knownIdsMax),
+  });
+
+  return {
+    journal,
+    async start() {
+      await queue.start();
+      for (const payment of journal.payments.values()) stage.arm(payment);
+    },
+    async say(call: ProviderCall): Promise<ProviderReply> {
+      const isDown = existsSync(join(dataDir, downFile));
+      if (isDown && call.path === providerPaths.health) return answered(200, { status: 'Down' });
+      if (isDown) return answered(503, { code: 'down' });
+      if (platform.secrets().length === 0) return answered(503, { code: 'no_platform_yet' });
+      const asked = broughtIn(call, world());
+      if ('status' in asked) return asked;
+      return sentOut(asked, await answer(asked), world());
+    },
+    async stop() {
+      await stage.stop();
+      await queue.stop();
+      platform.close();
+      journal.close();
+    },
+  };
+}
+
+/**
+ * Starts a reference provider of QR payments, for both scenarios: where the consumer scans it shows
+ * an EMV merchant-presented code, where the merchant scans it reads what the consumer showed. Amounts
+ * ask for stories; the README lists them.
+ *
+ * @param options address, directory, the platform, delays in milliseconds
+ * @throws Error when the port is taken or the directory cannot be read
+ * @example
+ * ```ts
+ * const provider = await startQrProvider({
+ *   host: '127.0.0.1', port: 0, dataDir: 'qr-provider', platform: { file: 'platform.json' },
+ * });
+ * provider.url; // goes into the declaration of the service, as its spiUrl
+ * await provider.stop();
+ * ```
+ */
+export async function startQrProvider(options: QrProviderOptions): Promise<QrProviderServer> {
+  const { dataDir, host, lateMs = defaultLateMs } = options;
+  const prefix = (options.path ?? '').replace(/\/+$/, '');
+  let mode = options.broken;
+  const isBroken: IsBroken = (asked) => asked === mode;
+  const counter = createCounter(options, isBroken);
+  const deliveries = createDeliveries({ lateMs, isBroken });
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await readBody(request);
+    const { method = '', url = '', headers } = request;
+    if (body === undefined) return;
+    if (!url.startsWith(prefix)) {
+      deliveries.write(response, answered(404, { code: 'address_unknown' }));
+      return;
+    }
+    const call = { method, path: url.slice(prefix.length), headers, body };
+    deliveries.deliver(call, await counter.say(call), response);
+  }
+
+  const server = createServer((request, response) => {
+    // What breaks off on the way was no call; a journal that cannot be written answers nothing.
+    serve(request, response).catch(() => request.socket.destroy());
+  });
+  server.maxConnections = connectionsMax;
+
+  async function stop(): Promise<void> {
+    deliveries.stop();
+    const closed = new Promise((resolve) => server.close(resolve));
+    server.closeAllConnections();
+    await closed;
+    await counter.stop();
+  }
+
+  try {
+    const port = await listen(server, host, options.port);
+    await counter.start();
+    return {
+      port,
+      url: `http://${host}:${port}${prefix}`,
+      ledger: () => ledgerOf(counter.journal.payments.values()),
+      setBroken(next) {
+        mode = next;
+      },
+      setDown: (isDown) => setQrProviderDown(dataDir, isDown),
+      stop,
+    };
+  } catch (error) {
+    await counter.stop();
+    throw error;
+  }
+}
