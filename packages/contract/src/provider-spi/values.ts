@@ -4,7 +4,7 @@ import { type Static, type TProperties, Type } from 'typebox';
 
 /** A message: what else stands in it is taken and never acted upon. */
 export const message = <Members extends TProperties>(members: Members, description: string) =>
-  Type.Object(members, { description });
+  Type.Object(members, { additionalProperties: true, description });
 
 /** A UUID that the platform or the provider has made. */
 export const uuid = (description: string) =>
