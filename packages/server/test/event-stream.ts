@@ -15,6 +15,8 @@ export type HeardStream = {
   heartbeats(): number;
   /** The last hint of when to come back. */
   retryMs(): number | undefined;
+  /** What a client names when it comes back. */
+  lastEventId(): number | undefined;
   /** Why it ended, as it was told; 'cut' where it broke off, undefined while it lasts. */
   ending(): string | undefined;
   /** Waits for the end. */
@@ -79,11 +81,13 @@ export async function listenTo(url: string, options: ListenOptions = {}): Promis
   const isStream = response.headers['content-type'] === 'text/event-stream';
   let heartbeats = 0;
   let retryMs: number | undefined;
+  let lastEventId: number | undefined;
   let ending: string | undefined;
   let text = '';
   const read = createReader(({ id, event, data, retry, '': comment }) => {
     if (comment !== undefined) heartbeats += 1;
     if (retry !== undefined) retryMs = Number(retry);
+    if (id !== undefined) lastEventId = Number(id);
     if (data === undefined) return;
     const parsed: unknown = JSON.parse(data);
     if (event === 'end') ending = (parsed as { reason: string }).reason;
@@ -113,6 +117,7 @@ export async function listenTo(url: string, options: ListenOptions = {}): Promis
     },
     heartbeats: () => heartbeats,
     retryMs: () => retryMs,
+    lastEventId: () => lastEventId,
     ending: () => ending,
     ended: async () => {
       await isOver;

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Refusal } from '@switchyard/contract';
-import { cursorOf, endText, eventText, retryText, wantsEventStream } from './event-stream-text.ts';
+import {
+  cursorOf,
+  endText,
+  eventText,
+  openingText,
+  wantsEventStream,
+} from './event-stream-text.ts';
 
 describe('the text of a stream', () => {
   it('is an id, a type and a line of data', () => {
@@ -16,8 +22,8 @@ describe('the text of a stream', () => {
     }
   });
 
-  it('tells when to come back, and why it ends', () => {
-    assert.equal(retryText(1500), 'retry: 1500\n\n');
+  it('tells where to go on and when to come back, and why it ends', () => {
+    assert.equal(openingText(41, 1500), 'id: 41\nretry: 1500\n\n');
     assert.equal(endText('replaced'), 'event: end\ndata: {"reason":"replaced"}\n\n');
   });
 });

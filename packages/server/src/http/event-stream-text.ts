@@ -21,8 +21,11 @@ export function eventText({ id, type, data }: StreamEvent): string {
   return `id: ${id}\nevent: ${type}\ndata: ${lines}\n\n`;
 }
 
-/** How long a client waits before it comes back after a break. */
-export const retryText = (ms: number): string => `retry: ${ms}\n\n`;
+/**
+ * How long a client waits before it comes back after a break, and where it goes on then: who began at
+ * what is new has no other id before the first event.
+ */
+export const openingText = (after: number, ms: number): string => `id: ${after}\nretry: ${ms}\n\n`;
 
 /** Nothing is said; it shows proxies and both ends that the connection lives. */
 export const heartbeatText = ':\n\n';

@@ -44,6 +44,8 @@ describe('a stream of events', () => {
     const heard = await listenTo(`${sample.url}?after=2`, { token, lastEventId: 22 });
     assert.deepEqual(idsOf(await heard.has(3)), [23, 24, 25]);
     const other = await listenTo(`${sample.url}?after=23`, { token });
+    const silent = await listenTo(`${sample.url}?after=25`, { token });
+    await eventually('its place', () => silent.lastEventId() === 25);
     assert.deepEqual(idsOf(await other.has(2)), [24, 25]);
     const all = await listenTo(sample.url, { token });
     assert.deepEqual(

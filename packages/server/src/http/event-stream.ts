@@ -21,7 +21,7 @@ import {
   type StreamTimes,
 } from './event-stream-connection.ts';
 import { createPlaces, type PlaceLimits } from './event-stream-places.ts';
-import { eventStreamType, retryText } from './event-stream-text.ts';
+import { eventStreamType, openingText } from './event-stream-text.ts';
 
 /** Of everybody who waits: what they read must leave the database to those who pay. */
 const readsAtOnce = 16;
@@ -134,7 +134,12 @@ export function createStreams(deps: StreamsDeps): Streams {
     reply.hijack();
     reply.raw.writeHead(200, { ...headersOf(reply), ...streamHeaders });
     open.add(stream);
-    stream.begin(retryText(jittered(comeBackMs)), first, subscription, caller.expiresAt);
+    stream.begin(
+      openingText(waited.after, jittered(comeBackMs)),
+      first,
+      subscription,
+      caller.expiresAt,
+    );
     return reply;
   }
 

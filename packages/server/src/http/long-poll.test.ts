@@ -9,7 +9,7 @@ const token = 'all';
 async function poll(sample: StreamSample, query: string, signal?: AbortSignal) {
   const headers = { authorization: `Bearer ${token}` };
   const answer = await fetch(`${sample.url}?${query}`, { headers, ...(signal && { signal }) });
-  return { status: answer.status, body: await answer.json() };
+  return { status: answer.status, body: (await answer.json()) as { ids: number[]; next: number } };
 }
 
 const waiting = (sample: StreamSample) => sample.metric('switchyard_live_listeners');
