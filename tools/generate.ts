@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { root } from './gates.ts';
 import { acquirerSpiDocument } from './generate/acquirer-spi.ts';
+import { asyncApiText } from './generate/asyncapi.ts';
 import { commandLineDocument, estateSchemaDocument } from './generate/command-line.ts';
 import { cryptographyDocument } from './generate/cryptography.ts';
 import { errorsDocument } from './generate/errors.ts';
@@ -34,6 +35,7 @@ const documents: Generated[] = [
     write: async () => note + permissionsDocument(await openApi()),
   },
   { path: 'docs/reference/openapi.json', write: openApi },
+  { path: 'docs/reference/asyncapi.json', write: asyncApiText },
   { path: 'docs/reference/acquirer-spi.json', write: acquirerSpiDocument },
   { path: 'docs/reference/provider-spi.json', write: providerSpiDocument },
   { path: 'docs/reference/cli.md', write: () => note + commandLineDocument() },

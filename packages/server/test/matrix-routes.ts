@@ -5,7 +5,7 @@ import { keyedSale } from './scene.ts';
 
 /** Open to anybody, by intent: a route that is public and not here fails the matrix. */
 export const openRoutes: ReadonlySet<string> = new Set([
-  ...['getOpenApi', 'getDocs', 'getDocsAsset', 'getErrorPage', 'listErrorPages'],
+  ...['getOpenApi', 'getAsyncApi', 'getDocs', 'getDocsAsset', 'getErrorPage', 'listErrorPages'],
   ...['signUp', 'activateUser', 'confirmUserOtp', 'listAuditKeys', 'listConfigurationKeys'],
 ]);
 

@@ -23,7 +23,7 @@ const referencePage = html`<!doctype html>
 </head>
 <body class="reference">
 <header><a class="brand" href="docs">Switchyard</a>
-<nav><a href="docs">API reference</a> <a href="docs/errors">Error codes</a> <a href="openapi.json">OpenAPI</a></nav></header>
+<nav><a href="docs">API reference</a> <a href="docs/errors">Error codes</a> <a href="openapi.json">OpenAPI</a> <a href="asyncapi.json">AsyncAPI</a></nav></header>
 <main id="reference"><noscript>The reference needs JavaScript; the same facts are in <a href="openapi.json">openapi.json</a>.</noscript></main>
 </body>
 </html>
@@ -39,13 +39,19 @@ const common = {
 
 const page = { ...common, isHidden: true, produces: ['text/html'] } as const;
 
-/** `write` makes the document when it is first asked for: by then all routes are declared. */
-export function registerDocs(app: FastifyInstance, write: () => unknown): void {
-  const document = createAsset({
+/** Made when they are first asked for: by then all routes are declared. */
+export type Documents = { readonly openApi: () => unknown; readonly asyncApi: () => unknown };
+
+const documentOf = (write: () => unknown) =>
+  createAsset({
     type: 'application/json',
     cacheControl: 'public, max-age=300',
     read: () => Buffer.from(JSON.stringify(write())),
   });
+
+export function registerDocs(app: FastifyInstance, { openApi, asyncApi }: Documents): void {
+  const document = documentOf(openApi);
+  const events = documentOf(asyncApi);
   route(app, {
     ...common,
     url: '/openapi.json',
@@ -54,6 +60,15 @@ export function registerDocs(app: FastifyInstance, write: () => unknown): void {
     description: 'The OpenAPI 3.1 document of the platform.',
     response: { 200: Type.Object({}, { description: 'The document.' }) },
     handler: (request, reply) => document.send(request, reply),
+  });
+  route(app, {
+    ...common,
+    url: '/asyncapi.json',
+    operationId: 'getAsyncApi',
+    summary: 'Read what events there are',
+    description: 'The AsyncAPI 3.0 document: events, and the ways on which they come.',
+    response: { 200: Type.Object({}, { description: 'The document.' }) },
+    handler: (request, reply) => events.send(request, reply),
   });
   route(app, {
     ...page,

@@ -46,6 +46,7 @@ describe('the OpenAPI document', () => {
     assert.deepEqual(document.servers, [{ url: sampleBaseUrl }]);
     assert.deepEqual(Object.keys(document.paths), [
       '/openapi.json',
+      '/asyncapi.json',
       '/sample/v1/things',
       '/sample/v1/things/{name}/close',
       '/sample/v1/fault',

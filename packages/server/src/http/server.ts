@@ -1,6 +1,6 @@
 // The HTTP server: one Fastify over TLS with the house rules that every route obeys.
 import type { AddressInfo } from 'node:net';
-import { Refusal } from '@switchyard/contract';
+import { asyncApiDocument, Refusal } from '@switchyard/contract';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import serverPackage from '../../package.json' with { type: 'json' };
 import {
@@ -152,7 +152,10 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   if (deps.checksAnswers === true) checkAnswers(app);
   observeRequests(app, deps, { running: drain.running, pressure: loadShedding.pressure });
   app.addHook('onClose', async () => loadShedding.stop());
-  registerDocs(app, () => writeOpenApi(openApiFacts(deps), operations));
+  registerDocs(app, {
+    openApi: () => writeOpenApi(openApiFacts(deps), operations),
+    asyncApi: () => asyncApiDocument({ baseUrl: settings.baseUrl, version: aboutTheApi.version }),
+  });
 
   return {
     app,

@@ -1,5 +1,11 @@
 // The addresses of the feed, version 1: a page at a time, a long poll, or a stream.
-import { EventPage, EventTypeList, eventDefinitions, type FeedItem } from '@switchyard/contract';
+import {
+  EventPage,
+  EventTypeList,
+  eventDefinitions,
+  type FeedItem,
+  publicSchema,
+} from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import {
@@ -75,7 +81,7 @@ const description =
 const types = {
   items: [...eventDefinitions.values()].map(({ data, ...definition }) => ({
     ...definition,
-    schema: { ...data } as Record<string, unknown>,
+    schema: publicSchema(data),
   })),
 };
 

@@ -1,0 +1,170 @@
+/** The AsyncAPI 3 document: what the platform sends, over which ways, and how it looks. */
+import type { TSchema } from 'typebox';
+import { type EventDefinition, eventDefinitions } from './catalogue.ts';
+import { EventBody, FeedItem } from './envelope.ts';
+
+type Json = Record<string, unknown>;
+
+/** Of a schema what everybody understands: without the marks of ours. */
+export function publicSchema(schema: TSchema): Json {
+  const text = JSON.stringify(schema, (key, value) => (key === 'x-codes' ? undefined : value));
+  return JSON.parse(text) as Json;
+}
+
+const pascalCase = (words: string) =>
+  words.replaceAll(/(?:^|[._])([a-z])/g, (_found, letter: string) => letter.toUpperCase());
+
+const ref = (path: string) => ({ $ref: `#/${path}` });
+
+/** Types that say the same share one schema, which has the name of the first of them. */
+function schemaNames(definitions: readonly EventDefinition[]): Map<TSchema, string> {
+  const names = new Map<TSchema, string>();
+  for (const { type, data } of definitions) {
+    if (names.has(data)) continue;
+    const family = `${pascalCase(type.split('.')[0] ?? '')}Data`;
+    names.set(data, [...names.values()].includes(family) ? `${pascalCase(type)}Data` : family);
+  }
+  return names;
+}
+
+const bodyOf = (type: string, dataName: string): Json => ({
+  type: 'object',
+  required: ['type', 'timestamp', 'data'],
+  properties: {
+    type: { type: 'string', const: type },
+    timestamp: publicSchema(EventBody.properties.timestamp),
+    data: ref(`components/schemas/${dataName}`),
+  },
+});
+
+const exampleTime = '2026-03-01T12:30:00.000Z';
+
+function messageOf({ type, description, example }: EventDefinition, dataName: string): Json {
+  return {
+    name: type,
+    title: type,
+    summary: description,
+    contentType: 'application/json',
+    headers: ref('components/schemas/DeliveryHeaders'),
+    payload: bodyOf(type, dataName),
+    examples: [
+      {
+        name: 'sample',
+        payload: { type, timestamp: exampleTime, data: example },
+      },
+    ],
+  };
+}
+
+const headers: Json = {
+  type: 'object',
+  description: 'Of a delivery by webhook, after Standard Webhooks 1.0. The feed has none of them.',
+  required: ['webhook-id', 'webhook-timestamp', 'webhook-signature'],
+  properties: {
+    'webhook-id': {
+      type: 'string',
+      description: 'The eventId: the same in each repetition, and in the feed.',
+    },
+    'webhook-timestamp': { type: 'string', description: 'Of this attempt, in seconds since 1970.' },
+    'webhook-signature': {
+      type: 'string',
+      description:
+        'Signatures with a blank between them: `v1,` (HMAC-SHA256) and `v1a,` (Ed25519).',
+    },
+  },
+};
+
+const feedNote =
+  'Each item is the body of the event with `eventId` and `position` in front. As JSON in pages ' +
+  '(`after`, `limit`, `wait`), or with `Accept: text/event-stream` as Server-Sent Events: `id` is the ' +
+  'position, `event` the type, `data` the item; `Last-Event-ID` goes on behind it.';
+
+const description = `Events tell what has happened in an organisation. There are two ways to the same: the platform
+sends them to the endpoints of the organisation (webhooks), and they are read from a feed, in pages or
+as a stream. Each event has one identifier and the same bytes on every way and in every repetition.
+
+Deliveries come at least once and in any order: \`sequence\` tells which change of a subject is the later
+one. The feed has the order in which events were published, without gaps and without repetition.
+
+Members may be added to events in time: ignore those that you do not know.`;
+
+/**
+ * The document for one platform.
+ *
+ * @param facts - where the API is, and which version it has
+ * @returns an AsyncAPI 3.0 document as plain JSON
+ * @example
+ * const document = asyncApiDocument({ baseUrl: 'https://api.example', version: '1.0.0' });
+ */
+export function asyncApiDocument({ baseUrl, version }: { baseUrl: string; version: string }): Json {
+  const definitions = [...eventDefinitions.values()];
+  const names = schemaNames(definitions);
+  const url = new URL(baseUrl);
+  const all = definitions.map(({ type }) => [type, ref(`components/messages/${type}`)]);
+  const messages = Object.fromEntries(all) as Json;
+  const sent = (channel: string) =>
+    definitions.map(({ type }) => ref(`channels/${channel}/messages/${type}`));
+  return {
+    asyncapi: '3.0.0',
+    info: { title: 'Switchyard events', version, description, license: { name: 'Apache-2.0' } },
+    defaultContentType: 'application/json',
+    servers: {
+      api: {
+        host: url.host,
+        ...(url.pathname === '/' ? {} : { pathname: url.pathname }),
+        protocol: 'https',
+        description: 'The API of the platform.',
+        security: [ref('components/securitySchemes/bearer')],
+      },
+    },
+    channels: {
+      endpoint: {
+        address: null,
+        title: 'An endpoint of the organisation',
+        description: 'The address stands at the endpoint, `/webhooks/v1/endpoints`.',
+        messages,
+      },
+      feed: {
+        address: '/events/v1',
+        title: 'The feed of the organisation',
+        description: feedNote,
+        servers: [ref('servers/api')],
+        messages,
+      },
+    },
+    operations: {
+      deliverEvent: {
+        action: 'send',
+        channel: ref('channels/endpoint'),
+        summary: 'Sends each event to the endpoints that want it; a 2xx acknowledges it.',
+        bindings: { http: { method: 'POST', bindingVersion: '0.3.0' } },
+        messages: sent('endpoint'),
+      },
+      listEvents: {
+        action: 'send',
+        channel: ref('channels/feed'),
+        summary: 'Gives what lies behind a position, as often as it is asked for.',
+        bindings: { http: { method: 'GET', bindingVersion: '0.3.0' } },
+        messages: sent('feed'),
+      },
+    },
+    components: {
+      messages: Object.fromEntries(
+        definitions.map((one) => [one.type, messageOf(one, names.get(one.data) ?? '')]),
+      ),
+      schemas: {
+        ...Object.fromEntries([...names].map(([schema, name]) => [name, publicSchema(schema)])),
+        DeliveryHeaders: headers,
+        FeedItem: publicSchema(FeedItem),
+      },
+      securitySchemes: {
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          bearerFormat: 'JWT',
+          description: 'A token with the permission `hook.read`.',
+        },
+      },
+    },
+  };
+}

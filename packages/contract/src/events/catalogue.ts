@@ -1,0 +1,81 @@
+/** Every type of event that is published, and which of them somebody wants. */
+import { Type } from 'typebox';
+import type { EventDefinition } from './definition.ts';
+import { estateEvents } from './estate-events.ts';
+import { operationEvents } from './operation-events.ts';
+import { qrEvents } from './qr-events.ts';
+import { transactionEvents } from './transaction-events.ts';
+
+export type { EventDefinition };
+
+/**
+ * Every type of event that is published, by its name.
+ *
+ * @example
+ * const meaning = eventDefinitions.get('transaction.captured')?.description;
+ */
+export const eventDefinitions: ReadonlyMap<string, EventDefinition> = new Map(
+  [...transactionEvents, ...qrEvents, ...operationEvents, ...estateEvents].map((definition) => [
+    definition.type,
+    definition,
+  ]),
+);
+
+/**
+ * The names of all types, in the order of the reference.
+ *
+ * @example
+ * const payments = eventTypes.filter((type) => type.startsWith('transaction.'));
+ */
+export const eventTypes: readonly string[] = [...eventDefinitions.keys()];
+
+/**
+ * Whether something of this name is published.
+ *
+ * @param type - such as `transaction.captured`
+ * @returns true for a name of the catalogue
+ * @example
+ * isEventType('transaction.capture'); // false
+ */
+export const isEventType = (type: string): boolean => eventDefinitions.has(type);
+
+/**
+ * What may stand in a list of wanted types: a type, all types of one family, or `*` for all.
+ *
+ * @example
+ * const schema = Type.Array(EventTypePattern, { minItems: 1 });
+ */
+export const EventTypePattern = Type.String({
+  maxLength: 64,
+  pattern: '^(?:\\*|[a-z_]{1,40}\\.(?:\\*|[a-z_]{1,40}))$',
+  description: 'A type of event, all of a family (`transaction.*`), or all there are (`*`).',
+  examples: ['transaction.captured'],
+});
+
+/**
+ * Whether a pattern speaks of anything that is published.
+ *
+ * @param pattern - a type, `family.*` or `*`
+ * @returns false where no event could ever match
+ * @example
+ * isEventPattern('transaction.*'); // true
+ */
+export const isEventPattern = (pattern: string): boolean =>
+  eventTypes.some((type) => matchesEventType([pattern], type));
+
+/**
+ * Whether an event of this type is wanted.
+ *
+ * @param patterns - types, `family.*`, or `*`
+ * @param type - of the event
+ * @returns true where one of the patterns says so
+ * @example
+ * matchesEventType(['transaction.*'], 'transaction.captured'); // true
+ */
+export const matchesEventType = (patterns: readonly string[], type: string): boolean =>
+  patterns.some(
+    (pattern) =>
+      pattern === '*' ||
+      pattern === type ||
+      (pattern.endsWith('.*') && type.startsWith(pattern.slice(0, -1))),
+  );

@@ -1,0 +1,8 @@
+// docs/reference/asyncapi.json: the document that the platform serves at /asyncapi.json in the demo environment.
+import { asyncApiDocument } from '@switchyard/contract';
+import serverPackage from '../../packages/server/package.json' with { type: 'json' };
+
+const baseUrl = 'https://localhost:8443';
+
+export const asyncApiText = (): string =>
+  `${JSON.stringify(asyncApiDocument({ baseUrl, version: serverPackage.version }), null, 2)}\n`;
