@@ -29,6 +29,6 @@ export const exitMeanings: Readonly<Record<ExitName, string>> = {
     'The server was not reached, did not answer in time, or is overloaded (HTTP 429, 502, 503, 504).',
   differences: 'Differences were found, and `--exit-code` asked to say so.',
   partlyDone: 'A part was done, and a part was refused; what was refused is named.',
-  notConforming: 'The server was asked, and does not do what the acquirer SPI asks of it.',
+  notConforming: 'The server was asked, and does not do what its SPI asks of it.',
   interrupted: 'Interrupted by Ctrl-C or SIGTERM.',
 };

@@ -9,10 +9,13 @@ import { addConfigCommands } from './commands/config.ts';
 import { addDeviceCommands } from './commands/devices.ts';
 import { addEstateCommands } from './commands/estate.ts';
 import { addLoginCommands } from './commands/login.ts';
+import { addLogCommands } from './commands/logs.ts';
 import { wholeNumber } from './commands/options.ts';
+import { addProviderCommands } from './commands/provider.ts';
 import { addSearchCommand } from './commands/search.ts';
 import { addServiceCommands } from './commands/services.ts';
 import { addUserCommands } from './commands/users.ts';
+import { addWebhookCommands } from './commands/webhooks.ts';
 import type { Runner } from './kit.ts';
 import type { World } from './world.ts';
 
@@ -56,7 +59,10 @@ export function createProgram(world: Pick<World, 'stdout' | 'stderr'>, runner: R
   addConfigCommands(program, runner);
   addSearchCommand(program, runner);
   addAuditCommands(program, runner);
+  addWebhookCommands(program, runner);
+  addLogCommands(program, runner);
   addAcquirerCommands(program, runner);
+  addProviderCommands(program, runner);
   addApiCommand(program, runner);
   return program;
 }

@@ -27,6 +27,12 @@ export type RunOptions = {
   started?: (child: ChildProcess) => void;
   /** The bin itself, which takes a Node to start each time. */
   asProcess?: boolean;
+  /** What Ctrl+C would do. */
+  stopping?: AbortSignal;
+  /** All that it has said so far, each time that it says something. */
+  heard?: (said: Readonly<Written>) => void;
+  /** Cells of the terminal that it writes to; left out, nobody sits there. */
+  columns?: number;
 };
 
 export type CommandLine = {
@@ -42,10 +48,12 @@ const json = (stdout: string, stderr: string) => JSON.parse(stdout === '' ? stde
 
 type Written = { stdout: string; stderr: string };
 
-function terminal(said: Written, name: keyof Written) {
+function terminal(said: Written, name: keyof Written, { heard, columns }: RunOptions) {
   return {
+    ...(columns === undefined ? {} : { isTTY: true, columns }),
     write(text: string | Uint8Array, done?: (error?: Error | null) => void): boolean {
       said[name] += typeof text === 'string' ? text : Buffer.from(text).toString();
+      heard?.(said);
       done?.();
       return true;
     },
@@ -77,8 +85,9 @@ function leave(): void {
 async function runHere(
   args: string[],
   env: Record<string, string>,
-  { stdin = '' }: RunOptions,
+  options: RunOptions,
 ): Promise<Ended> {
+  const { stdin = '', stopping = new AbortController().signal } = options;
   const { createProgram } = await import(source('program.ts'));
   const { createRunner } = await import(source('kit.ts'));
   const { exitCodes } = await import(source('exit-codes.ts'));
@@ -87,9 +96,9 @@ async function runHere(
     env,
     clock: { now: () => Date.now() },
     stdin: Readable.from(stdin === '' ? [] : [Buffer.from(stdin)]),
-    stdout: terminal(said, 'stdout'),
-    stderr: terminal(said, 'stderr'),
-    stopping: new AbortController().signal,
+    stdout: terminal(said, 'stdout', options),
+    stderr: terminal(said, 'stderr', options),
+    stopping,
   };
   const runner = createRunner(world);
   let code: number;

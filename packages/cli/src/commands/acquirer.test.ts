@@ -6,7 +6,6 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
 import { after, test } from 'node:test';
 import {
   spiAnswerComponents,
@@ -18,33 +17,10 @@ import { readLedger, startHttpAcquirer } from '@switchyard/simulators';
 import { systemClock } from '../clock.ts';
 import { checks } from '../conformance/checks.ts';
 import { keyIdOf } from '../conformance/keys.ts';
-import { createRunner } from '../kit.ts';
-import { createProgram } from '../program.ts';
+import { run } from './run.fixture.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'switchyard-conformance-'));
 after(() => rmSync(folder, { recursive: true }));
-
-async function run(...args: string[]) {
-  const said = { stdout: '', stderr: '' };
-  const stream = (name: keyof typeof said) => ({
-    write(text: string | Uint8Array, done?: (error?: Error | null) => void) {
-      said[name] += String(text);
-      done?.();
-      return true;
-    },
-  });
-  const world = {
-    env: {},
-    clock: systemClock,
-    stdin: Readable.from([]),
-    stdout: stream('stdout'),
-    stderr: stream('stderr'),
-    stopping: new AbortController().signal,
-  };
-  const runner = createRunner(world);
-  await createProgram(world, runner).parseAsync(args, { from: 'user' });
-  return { ...said, code: runner.exitCode() };
-}
 
 async function makeKey(name: string): Promise<{ file: string; x: string }> {
   const file = join(folder, name);

@@ -1,9 +1,10 @@
 /** Acquirers that speak the HTTP/JSON acquirer SPI: whether a server of theirs does all that it asks. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { type Bench, createBench, NonconformityError } from '../conformance/bench.ts';
+import { type Bench, createBench } from '../conformance/bench.ts';
 import { type Check, checks } from '../conformance/checks.ts';
 import { makeKey, publicKeyOf, readKey } from '../conformance/keys.ts';
-import { CommandFault, fail } from '../faults.ts';
+import { type Result, report, resultOf } from '../conformance/report.ts';
+import { fail } from '../faults.ts';
 import { createTransport } from '../http/transport.ts';
 import type { Kit, Runner } from '../kit.ts';
 import { readNamed } from '../session/files.ts';
@@ -25,8 +26,6 @@ type Options = {
   readonly expiry: string;
 };
 
-type Result = { group: string; check: string; ok: boolean; ms: number; detail?: string };
-
 const leastAmount = 10;
 
 function addressOf(text: string): URL {
@@ -46,44 +45,6 @@ function termsOf(options: Options) {
     declinedAmount: options.declinedAmount,
     card: { number: options.card, expiry: options.expiry },
   };
-}
-
-async function resultOf(
-  kit: Kit,
-  { group, name }: Check,
-  run: () => Promise<void>,
-): Promise<Result> {
-  const began = kit.world.clock.now();
-  const ended = (ok: boolean, detail?: string): Result => ({
-    ...{ group, check: name, ok, ms: kit.world.clock.now() - began },
-    ...(detail === undefined ? {} : { detail }),
-  });
-  try {
-    await run();
-    return ended(true);
-  } catch (error) {
-    if (error instanceof NonconformityError || error instanceof CommandFault) {
-      return ended(false, error.message);
-    }
-    throw error;
-  }
-}
-
-function report(kit: Kit, results: readonly Result[]): string {
-  const { screen } = kit;
-  const table = screen.table<Result>(
-    [
-      { title: '', of: ({ ok }) => (ok ? 'ok' : 'FAILS'), whole: true },
-      { title: 'ABOUT', of: ({ group }) => group, whole: true },
-      { title: 'CHECK', of: ({ check }) => check },
-      { title: 'MS', of: ({ ms }) => ms, whole: true },
-    ],
-    results,
-  );
-  const failed = results.filter(({ ok }) => !ok);
-  const why = failed.map(({ check, detail }) => screen.members({ [check]: detail })).join('');
-  const sum = `${results.length - failed.length} of ${results.length} checks hold.\n`;
-  return `${table}${failed.length === 0 ? '' : `\n${why}`}\n${sum}`;
 }
 
 /** Where nothing is, nothing is wrong with a server: one line says so, and no check. */

@@ -6,7 +6,7 @@ import type { Kit } from '../kit.ts';
 
 export type SecretOptions = { readonly secretOut?: string; readonly showSecret?: boolean };
 
-const names = ['clientSecret', 'signingSecret'] as const;
+const names = ['clientSecret', 'signingSecret', 'secret'] as const;
 const ownerOnly = 0o600;
 
 export function secretOptions(command: Command): Command {

@@ -15,6 +15,8 @@ export type Call = {
   readonly raw?: { readonly type: string; readonly bytes: string | Uint8Array };
   readonly etag?: string | undefined;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Of a stream: how long it may say nothing. */
+  readonly silenceMs?: number;
 };
 
 export type Answer<Body> = {
@@ -97,6 +99,7 @@ export function createApi(deps: Deps): Api {
         ...call.headers,
       },
       ...(bytes === undefined ? {} : { body: bytes }),
+      ...(call.silenceMs === undefined ? {} : { silenceMs: call.silenceMs }),
     };
   }
 
@@ -166,8 +169,12 @@ export function createApi(deps: Deps): Api {
     list,
     raw: (method, path, options = {}) => attempt(method, path, options),
     async open(path, options = {}) {
-      const streamed = await transport.open(await requestOf('GET', path, options, false));
-      if (streamed.status === 200) return streamed;
+      let streamed = await transport.open(await requestOf('GET', path, options, false));
+      if (streamed.status === 401) {
+        streamed.stream.resume();
+        streamed = await transport.open(await requestOf('GET', path, options, true));
+      }
+      if (streamed.status === 200 || streamed.status === 204) return streamed;
       const parts: Buffer[] = [];
       for await (const part of streamed.stream as AsyncIterable<Buffer>) parts.push(part);
       throw problemFault({ ...streamed, body: Buffer.concat(parts) });

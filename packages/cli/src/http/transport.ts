@@ -8,6 +8,8 @@ export type Outgoing = {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
+  /** How long the answer may stand still; left out, as long as it may take to come. */
+  readonly silenceMs?: number;
 };
 
 export type Incoming = {
@@ -112,7 +114,7 @@ export function createTransport({ ca, timeoutMs }: TransportOptions): Transport 
   const plain = new PlainAgent({ keepAlive: true, maxSockets: socketsMax });
 
   function open(request: Outgoing): Promise<Streamed> {
-    const { method, url, headers, body } = request;
+    const { method, url, headers, body, silenceMs = timeoutMs } = request;
     demandSafe(url);
     const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
     const options = { method, headers: { ...headers, ...length } };
@@ -124,7 +126,7 @@ export function createTransport({ ca, timeoutMs }: TransportOptions): Transport 
       const timer = setTimeout(() => sent.destroy(late(url, timeoutMs)), timeoutMs);
       sent.on('response', (stream) => {
         clearTimeout(timer);
-        stream.setTimeout(timeoutMs, () => stream.destroy(late(url, timeoutMs)));
+        stream.setTimeout(silenceMs, () => stream.destroy(late(url, silenceMs)));
         resolve({ status: stream.statusCode ?? 0, headers: stream.headers, stream });
       });
       sent.on('error', (error) => {

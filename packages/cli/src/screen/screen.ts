@@ -11,12 +11,16 @@ import { type Column, membersText, tableText } from './table.ts';
 export type Screen = {
   readonly json: boolean;
   readonly paint: Paint;
+  /** Cells of the terminal; undefined where nobody sits there. */
+  readonly width: number | undefined;
   /** Text for people, as it is: whoever calls has made values from outside visible. */
   text(text: string): void;
   /** The one JSON document of the command. */
   document(value: unknown): void;
   /** One line of JSON Lines; waits where the reader is slow. */
   line(value: unknown): Promise<void>;
+  /** One line for people, as it is; waits where the reader is slow. */
+  row(text: string): Promise<void>;
   bytes(bytes: Uint8Array): Promise<void>;
   /** The same facts as a document, or as text for people. */
   result(value: unknown, text: () => string): void;
@@ -66,6 +70,8 @@ export function createScreen(world: World, options: ScreenOptions): Screen {
     paint,
     text: (text) => void stdout.write(text),
     document: (value) => void stdout.write(`${jsonText(value, indent)}\n`),
+    width: room,
+    row: (text) => put(`${text}\n`),
     line: (value) => put(`${jsonText(value)}\n`),
     bytes: put,
     result(value, text) {

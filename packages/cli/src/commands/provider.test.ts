@@ -1,0 +1,156 @@
+// The conformance command in this process: against the reference provider, and against one that is wrong in each way.
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { type BrokenMode, brokenModes, startQrProvider } from '@switchyard/simulators';
+import { providerChecks } from '../conformance/provider/checks.ts';
+import { run } from './run.fixture.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'switchyard-provider-'));
+after(() => rmSync(folder, { recursive: true }));
+
+const amounts = ['--paid-amount', '1000', '--pending-amount', '9009', '--declined-amount', '9005'];
+const times = ['--settle', '1', '--retry-wait', '5', '--wait', '10'];
+const scanned = ['--scanned', '134567890123456789'];
+
+/** The reference provider while `use` runs; its files are its own. */
+async function providing<Result>(
+  broken: BrokenMode | undefined,
+  use: (check: (...more: string[]) => ReturnType<typeof run>) => Promise<Result>,
+): Promise<Result> {
+  const dataDir = mkdtempSync(join(folder, 'data-'));
+  const provider = await startQrProvider({
+    ...{ host: '127.0.0.1', port: 0, platform: 'check', path: '/spi', dataDir },
+    ...{ stepMs: 5, retryMs: [20], lateMs: 1300 },
+    ...(broken === undefined ? {} : { broken }),
+  });
+  const secret = ['--secret-file', join(dataDir, 'signing-secret')];
+  try {
+    return await use((...more) =>
+      run('--json', 'provider', 'check', provider.url, ...secret, ...times, ...more),
+    );
+  } finally {
+    await provider.stop();
+  }
+}
+
+type Check = { check: string; fault: string; ok: boolean; detail?: string };
+const checksIn = (stdout: string) => (JSON.parse(stdout) as { checks: Check[] }).checks;
+
+test('the reference provider conforms: every check holds', async () => {
+  const ended = await providing(undefined, (check) => check(...amounts, ...scanned));
+  assert.equal(ended.code, 0, ended.stdout + ended.stderr);
+  assert.equal(checksIn(ended.stdout).length, providerChecks.length);
+  assert.equal(ended.stderr, '');
+});
+
+test('what needs an amount that is not named is left out, and said', async () => {
+  const ended = await providing(undefined, (check) => check('--pending-amount', '9009'));
+  assert.equal(ended.code, 0, ended.stdout + ended.stderr);
+  const needless = providerChecks.filter(({ needs }) => needs === undefined);
+  assert.equal(checksIn(ended.stdout).length, needless.length);
+  assert.match(ended.stderr, /Left out without --paid-amount: .*\n/);
+});
+
+for (const mode of brokenModes) {
+  test(`a provider that is wrong is told so: ${mode}`, async () => {
+    const limits = mode === 'too-slow' ? ['--answer-within', '1'] : [];
+    const ended = await providing(mode, (check) =>
+      check(...amounts, ...limits, '--only', ` ${mode} `),
+    );
+    assert.equal(ended.code, 10, ended.stdout + ended.stderr);
+    const [found, ...others] = checksIn(ended.stdout);
+    assert.deepEqual(others, []);
+    assert.equal(found?.fault, mode);
+    assert.equal(found?.ok, false);
+    assert.ok((found?.detail ?? '').length > 10, JSON.stringify(found));
+  });
+}
+
+test('each fault has a provider that has it, but for those that only others can have', () => {
+  const modes: readonly string[] = brokenModes;
+  const without = providerChecks
+    .map(({ fault }) => fault)
+    .filter((fault) => !modes.includes(fault));
+  assert.deepEqual(without, ['tells-scanned-code', 'accepts-other-refund']);
+  assert.equal(new Set(providerChecks.map(({ fault }) => fault)).size, providerChecks.length);
+});
+
+async function serving<Result>(
+  listener: RequestListener,
+  use: (url: string) => Promise<Result>,
+): Promise<Result> {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  try {
+    return await use(`http://127.0.0.1:${(server.address() as AddressInfo).port}/spi`);
+  } finally {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+}
+
+const secretFile = join(folder, 'secret');
+
+test('a secret is made once, for its owner alone', async () => {
+  const made = await run('provider', 'secret', secretFile);
+  assert.equal(made.code, 0, made.stderr);
+  assert.match(readFileSync(secretFile, 'utf8'), /^whsec_[A-Za-z0-9+/]{43}=\n$/);
+  assert.equal(statSync(secretFile).mode & 0o777, 0o600);
+  assert.doesNotMatch(made.stdout + made.stderr, /whsec_/);
+  assert.equal((await run('provider', 'secret', secretFile)).code, 2);
+});
+
+test('one that says yes to everything is told what it lacks', async () => {
+  const asked: string[] = [];
+  const ended = await serving(
+    (request, response) => {
+      asked.push(`${request.method} ${request.url}`);
+      response.writeHead(200, { 'content-type': 'application/json' });
+      const answer = { providerTransactionId: 'P-1', status: 'Pending', refundId: 'x' };
+      response.end(JSON.stringify(request.url === '/spi/health' ? { status: 'Up' } : answer));
+    },
+    (url) => run('--json', 'provider', 'check', url, '--secret-file', secretFile, '--settle', '1'),
+  );
+  assert.equal(ended.code, 10, ended.stderr);
+  const failed = checksIn(ended.stdout)
+    .filter(({ ok }) => !ok)
+    .map(({ fault }) => fault);
+  for (const fault of ['accepts-unsigned', 'accepts-garbage', 'bad-display', 'knows-everything']) {
+    assert.ok(failed.includes(fault), `${fault}: ${failed.join(' ')}`);
+  }
+  assert.ok(!failed.includes('no-health') && !failed.includes('wrong-shape'));
+  assert.ok(asked.every((line) => /^(?:GET|POST) \/spi/.test(line)));
+});
+
+test('nobody there, something else there, and words that are wrong, are no findings', async () => {
+  const check = (url: string, ...more: string[]) =>
+    run('provider', 'check', url, '--secret-file', secretFile, ...more);
+  const away = await check('http://127.0.0.1:1/spi');
+  assert.equal(away.code, 7, away.stderr);
+  assert.equal(away.stdout, '');
+  const other = await serving((_request, response) => response.writeHead(404).end(), check);
+  assert.equal(other.code, 5, other.stderr);
+  assert.match(other.stderr, /no server of the provider SPI at .*spi/);
+  const badSecret = join(folder, 'bad');
+  writeFileSync(badSecret, 'whsec_short');
+  for (const args of [
+    ['http://127.0.0.1:1', '--secret-file', badSecret],
+    ['http://127.0.0.1:1', '--secret-file', join(folder, 'missing')],
+    ['nowhere', '--secret-file', secretFile],
+    ['http://127.0.0.1:1', '--secret-file', secretFile, '--only', 'no such check'],
+    ['http://127.0.0.1:1', '--secret-file', secretFile, '--only', 'gives-up'],
+    ['http://127.0.0.1:1', '--secret-file', secretFile, '--amount', '5'],
+    ['http://127.0.0.1:1', '--secret-file', secretFile, '--listen', 'here'],
+    ['http://127.0.0.1:1', '--secret-file', secretFile, '--listen', '127.0.0.1:70000'],
+    ['http://127.0.0.1:1', '--secret-file', secretFile, '--events-url', 'ftp://x'],
+    ['http://127.0.0.1:1'],
+  ]) {
+    const ended = await run('provider', 'check', ...args);
+    assert.equal(ended.code, 2, `${args.join(' ')}: ${ended.stdout}${ended.stderr}`);
+  }
+});

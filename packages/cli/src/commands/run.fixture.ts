@@ -1,0 +1,27 @@
+/** Runs the command in this process, as tests of single commands do. */
+import { Readable } from 'node:stream';
+import { systemClock } from '../clock.ts';
+import { createRunner } from '../kit.ts';
+import { createProgram } from '../program.ts';
+
+export async function run(...args: string[]) {
+  const said = { stdout: '', stderr: '' };
+  const stream = (name: keyof typeof said) => ({
+    write(text: string | Uint8Array, done?: (error?: Error | null) => void) {
+      said[name] += String(text);
+      done?.();
+      return true;
+    },
+  });
+  const world = {
+    env: {},
+    clock: systemClock,
+    stdin: Readable.from([]),
+    stdout: stream('stdout'),
+    stderr: stream('stderr'),
+    stopping: new AbortController().signal,
+  };
+  const runner = createRunner(world);
+  await createProgram(world, runner).parseAsync(args, { from: 'user' });
+  return { ...said, code: runner.exitCode() };
+}

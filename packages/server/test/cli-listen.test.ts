@@ -1,0 +1,267 @@
+// `webhooks listen`: what happens in the house arrives at a server of the developer, signed, once and in order.
+import assert from 'node:assert/strict';
+import { createHmac, createPublicKey, verify } from 'node:crypto';
+import { readdirSync, statSync } from 'node:fs';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { commandLineOf, type Ended, type RunOptions } from './command-line.ts';
+import { cutWire } from './cut-wire.ts';
+import { eventually } from './eventually.ts';
+import { keyedSale, type Scene, scene } from './scene.ts';
+
+type Got = { readonly headers: IncomingHttpHeaders; readonly body: string };
+type Line = Awaited<ReturnType<typeof commandLineOf>>;
+
+/** Answers each request with the next status, then with 204. */
+async function receiver(statuses: number[] = []) {
+  const got: Got[] = [];
+  const server = createServer((request, response) => {
+    const parts: Buffer[] = [];
+    request.on('data', (part: Buffer) => parts.push(part));
+    request.on('end', () => {
+      got.push({ headers: request.headers, body: Buffer.concat(parts).toString() });
+      response.writeHead(statuses.shift() ?? 204);
+      response.end('what the receiver says\nand more');
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const close = () => {
+    server.closeAllConnections();
+    server.close();
+  };
+  return { url: `http://127.0.0.1:${port}/hooks?from=cli`, got, close };
+}
+
+describe('webhooks listen', () => {
+  let on: Scene;
+  let line: Line;
+  before(async () => {
+    on = await scene();
+    line = await commandLineOf(on);
+  });
+  after(() => line.remove());
+
+  async function sell(amount = 1050): Promise<string> {
+    const { merchantId, storeId, token } = on.shop;
+    const body = keyedSale({ merchantId, storeId, amount });
+    const answer = await on.client.call('POST', '/payment/v1/transactions/process', {
+      ...{ token, body },
+    });
+    assert.equal(answer.status, 200, answer.text);
+    return answer.body.transactionId;
+  }
+
+  /** Runs it, does something once it waits, and gives back how it ended. */
+  async function listening(
+    args: string[],
+    then: (stop: () => void, said: () => string) => Promise<void>,
+    options: RunOptions = {},
+  ): Promise<Ended> {
+    const stop = new AbortController();
+    let isWaiting = false;
+    let shown = '';
+    const ended = line.run(['webhooks', 'listen', ...args], {
+      ...options,
+      stopping: stop.signal,
+      heard: ({ stdout, stderr }) => {
+        isWaiting ||= stderr.includes('Waiting for events');
+        shown = stdout;
+      },
+    });
+    const failed = ended.then(({ stderr }) => {
+      if (!isWaiting) throw new Error(stderr);
+    });
+    await Promise.race([eventually('it waits', () => isWaiting), failed]);
+    await then(
+      () => stop.abort(),
+      () => shown,
+    );
+    return ended;
+  }
+
+  const sales = ['--events', 'transaction.captured,transaction.declined'];
+
+  test('each event is handed on, signed with a secret that stays, in the order of the feed', async () => {
+    const { url, got, close } = await receiver();
+    const { secret, publicKey } = (
+      await line.run(['webhooks', 'listen', '--print-secret', '--json'])
+    ).json();
+    const ids: string[] = [];
+    const ended = await listening(
+      [...sales, '--forward-to', url, '--count', '3', '-H', 'x-tenant: blue'],
+      async () => {
+        for (const amount of [100, 19_051, 300]) ids.push(await sell(amount));
+      },
+    );
+    close();
+    assert.equal(ended.code, 0, ended.stderr);
+    assert.match(ended.stderr, /3 events: 3 taken, 0 not\./);
+    assert.ok(ended.stderr.includes(secret));
+    const types = got.map(({ body }) => JSON.parse(body).type);
+    const captured = 'transaction.captured';
+    assert.deepEqual(types, [captured, 'transaction.declined', captured]);
+    const lines = ended.stdout.trimEnd().split('\n');
+    assert.equal(lines.length, 3);
+    for (const [index, { headers, body }] of got.entries()) {
+      assert.equal(JSON.parse(body).data.transactionId, ids[index]);
+      assert.equal(headers['x-tenant'], 'blue');
+      assert.equal(headers['authorization'], undefined);
+      const id = String(headers['webhook-id']);
+      const timestamp = String(headers['webhook-timestamp']);
+      assert.ok(Math.abs(Number(timestamp) - Date.now() / 1000) < 60);
+      const signed = Buffer.from(`${id}.${timestamp}.${body}`);
+      const [v1, v1a] = String(headers['webhook-signature']).split(' ');
+      const key = Buffer.from(secret.slice(6), 'base64');
+      assert.equal(v1, `v1,${createHmac('sha256', key).update(signed).digest('base64')}`);
+      const x = Buffer.from(publicKey.slice(5), 'base64').toString('base64url');
+      const jwk = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
+      const signature = Buffer.from(v1a?.slice(4) ?? '', 'base64');
+      assert.ok(verify(null, signed, jwk, signature));
+      const shown = new RegExp(`^[0-9:.]{12}  204 +\\d+ ms  ${types[index]} +${id}  #\\d+$`);
+      assert.match(lines[index] ?? '', shown);
+    }
+  });
+
+  test('what is forwarded is what the feed holds, byte for byte', async () => {
+    const { url, got, close } = await receiver();
+    let id = '';
+    const ended = await listening(
+      [...sales, '--forward-to', url, '--count', '1', '--json'],
+      async () => {
+        id = await sell();
+      },
+    );
+    close();
+    const told = ended.json();
+    assert.equal(told.data.transactionId, id);
+    assert.equal(told.forwarded.status, 204);
+    const answer = await on.client.call('GET', `/events/v1?after=${told.position - 1}&limit=1`, {
+      token: on.acquirerToken,
+    });
+    const [{ type, timestamp, data, eventId }] = answer.body.items;
+    assert.equal(got[0]?.body, JSON.stringify({ type, timestamp, data }));
+    assert.equal(got[0]?.headers['webhook-id'], eventId);
+  });
+
+  test('a receiver that refuses or is not there is told, the rest goes on, and the end says so', async () => {
+    const { url, close } = await receiver([500]);
+    const ended = await listening([...sales, '--forward-to', url, '--count', '2'], async () => {
+      await sell(100);
+      await sell(200);
+    });
+    close();
+    assert.equal(ended.code, 9, ended.stderr);
+    assert.match(ended.stdout, / {2}500 .*\n +what the receiver says\n.* {2}204 /);
+    assert.doesNotMatch(ended.stdout, /and more/);
+    assert.match(ended.stderr, /2 events: 1 taken, 1 not\./);
+    const gone = await listening([...sales, '--forward-to', url, '--count', '1'], async () => {
+      await sell();
+    });
+    assert.equal(gone.code, 9);
+    assert.match(gone.stdout, / {2}--- {2}.*\n +nothing listens there/);
+  });
+
+  test('over a break of the connection nothing is lost and nothing comes twice', async () => {
+    const { url, got, close } = await receiver();
+    const wire = await cutWire(on.settings.port);
+    const env = { SWITCHYARD_CLI_URL: `https://localhost:${wire.port}` };
+    const ids: string[] = [];
+    const ended = await listening(
+      [...sales, '--forward-to', url, '--count', '3'],
+      async () => {
+        ids.push(await sell(100));
+        await eventually('the first is there', () => got.length === 1);
+        wire.cut();
+        ids.push(await sell(200), await sell(300));
+        const before = wire.connections();
+        wire.mend();
+        await eventually('it came back', () => wire.connections() > before);
+      },
+      { env },
+    );
+    await wire.close();
+    close();
+    assert.equal(ended.code, 0, ended.stderr);
+    assert.deepEqual(
+      got.map(({ body }) => JSON.parse(body).data.transactionId),
+      ids,
+    );
+  });
+
+  test('it begins where it is told to, and Ctrl+C ends it with nothing but the sum', async () => {
+    const first = await listening([...sales, '--json', '--count', '1'], async () => {
+      await sell(100);
+    });
+    const { position } = first.json();
+    const ids = [await sell(200)];
+    const again = await listening(
+      [...sales, '--after', String(position), '--json'],
+      async (stop, said) => {
+        ids.push(await sell(300));
+        await eventually('both are shown', () => said().split('\n').length === 3);
+        stop();
+      },
+    );
+    const lines = again.stdout.trimEnd().split('\n');
+    assert.deepEqual(
+      lines.map((text) => JSON.parse(text).data.transactionId),
+      ids,
+    );
+    assert.equal(again.code, 130);
+    assert.doesNotMatch(again.stderr, /error/);
+    assert.match(again.stderr, /2 events\.\n$/);
+  });
+
+  test('the process ends at once by Ctrl+C, with 130 and no fault', async () => {
+    const ended = await line.run(['webhooks', 'listen', '--forward-to', 'http://127.0.0.1:1'], {
+      started: (child) => {
+        child.stderr?.on('data', (text: string) => {
+          if (text.includes('Waiting for events')) child.kill('SIGINT');
+        });
+      },
+    });
+    assert.equal(ended.code, 130, ended.stderr);
+    assert.doesNotMatch(ended.stderr, /error/);
+    assert.match(ended.stderr, /0 events: 0 taken, 0 not\.\n$/);
+  });
+
+  test('what is wrong is told at once, each with its own exit code', async () => {
+    const shop = await commandLineOf(on, 'Merchant', on.shop.merchantId);
+    const listen = (args: string[], of: Line = line, env = {}) =>
+      of.run(['webhooks', 'listen', ...args], { env });
+    const nobody = { SWITCHYARD_CLI_URL: 'https://localhost:1' };
+    for (const [ended, code, said] of [
+      [listen(['--events', 'transaction.nothing']), 2, /No event is called transaction\.nothing/],
+      [listen(['--forward-to', 'ftp://x']), 2, /is no address/],
+      [listen(['--forward-to', 'http://x', '-H', 'no header']), 2, /name:value/],
+      [listen(['--forward-to', 'http://x', '-H', 'a b: c']), 2, /is no header/],
+      [listen(['--after', 'first']), 2, /whole number/],
+      [listen(['--forward-to', 'https://x', '--forward-ca-file', 'none.pem']), 2, /no such file/],
+      [listen([], shop), 4, /permission/i],
+      [listen([], line, nobody), 7, /was not reached/],
+    ] as const) {
+      const { code: got, stderr } = await ended;
+      assert.equal(got, code, stderr);
+      assert.match(stderr, said);
+    }
+    shop.remove();
+  });
+
+  test('the secret is one for each profile, for its owner alone', async () => {
+    const secretOf = async (of: Line) =>
+      (await of.run(['webhooks', 'listen', '--print-secret'])).stdout.trim();
+    const secret = await secretOf(line);
+    assert.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
+    assert.equal(await secretOf(line), secret);
+    const other = await commandLineOf(on);
+    assert.notEqual(await secretOf(other), secret);
+    other.remove();
+    const kept = join(line.folder, 'home', 'webhook-secrets');
+    for (const name of readdirSync(kept)) {
+      assert.equal(statSync(join(kept, name)).mode & 0o777, 0o600);
+    }
+  });
+});
