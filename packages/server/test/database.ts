@@ -18,8 +18,14 @@ import { scanFolder, scanTables } from './leak-scan.ts';
 
 const directoryPrefix = 'switchyard-test-';
 export const migrations = fileURLToPath(new URL('../migrations', import.meta.url));
-/** Durability stays on; only the size fits a test. */
-const settings = { shared_buffers: '64MB', max_wal_size: '512MB', max_connections: '100' };
+/**
+ * The size fits a test. Nothing waits for the disk: what tests kill are processes, and what a killed
+ * one has written lives on in the kernel.
+ */
+const settings = {
+  ...{ shared_buffers: '64MB', max_wal_size: '512MB', max_connections: '100' },
+  ...{ fsync: 'off', full_page_writes: 'off' },
+};
 
 type Running = { database: Database; server: EmbeddedPostgres; dataDir: string };
 
