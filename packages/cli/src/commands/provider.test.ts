@@ -20,7 +20,10 @@ const scanned = ['--scanned', '134567890123456789'];
 /** The reference provider while `use` runs; its files are its own. */
 async function providing<Result>(
   broken: BrokenMode | undefined,
-  use: (check: (...more: string[]) => ReturnType<typeof run>) => Promise<Result>,
+  use: (
+    check: (...more: string[]) => ReturnType<typeof run>,
+    at: { url: string; secret: string[] },
+  ) => Promise<Result>,
 ): Promise<Result> {
   const dataDir = mkdtempSync(join(folder, 'data-'));
   const provider = await startQrProvider({
@@ -30,9 +33,9 @@ async function providing<Result>(
   });
   const secret = ['--secret-file', join(dataDir, 'signing-secret')];
   try {
-    return await use((...more) =>
-      run('--json', 'provider', 'check', provider.url, ...secret, ...times, ...more),
-    );
+    const check = (...more: string[]) =>
+      run('--json', 'provider', 'check', provider.url, ...secret, ...times, ...more);
+    return await use(check, { url: provider.url, secret });
   } finally {
     await provider.stop();
   }
@@ -56,9 +59,16 @@ test('what needs an amount that is not named is left out, and said', async () =>
   assert.match(ended.stderr, /Left out without --paid-amount: .*\n/);
 });
 
+/** What never comes is not waited for as long as what comes late. */
+const limitsOf: Partial<Record<BrokenMode, string[]>> = {
+  'too-slow': ['--answer-within', '1'],
+  'sends-no-events': ['--wait', '2'],
+  'gives-up': ['--retry-wait', '2'],
+};
+
 for (const mode of brokenModes) {
   test(`a provider that is wrong is told so: ${mode}`, async () => {
-    const limits = mode === 'too-slow' ? ['--answer-within', '1'] : [];
+    const limits = limitsOf[mode] ?? [];
     const ended = await providing(mode, (check) =>
       check(...amounts, ...limits, '--only', ` ${mode} `),
     );
@@ -93,6 +103,50 @@ async function serving<Result>(
     await new Promise((resolve) => server.close(resolve));
   }
 }
+
+type Bend = (asked: Record<string, unknown>, status: number) => object | undefined;
+
+/** Hands calls on to a provider that is right, and bends what it answers. */
+const bending =
+  (target: string, bend: Bend): RequestListener =>
+  (request, response) => {
+    const parts: Buffer[] = [];
+    request.on('data', (part: Buffer) => parts.push(part));
+    request.on('end', async () => {
+      const { method = 'GET', url = '', headers } = request;
+      const body = Buffer.concat(parts);
+      const { connection: _c, host: _h, 'content-length': _l, ...sent } = headers;
+      const answer = await fetch(new URL(url, target), {
+        ...{ method, headers: sent as Record<string, string> },
+        ...(method === 'POST' ? { body } : {}),
+      });
+      const text = await answer.text();
+      const asked = method === 'POST' && text.startsWith('{') ? JSON.parse(String(body)) : {};
+      const bent = bend(asked, answer.status);
+      response.writeHead(bent === undefined ? answer.status : 200, {
+        'content-type': 'application/json',
+      });
+      response.end(bent === undefined ? text : JSON.stringify({ ...JSON.parse(text), ...bent }));
+    });
+  };
+
+test('what was scanned and stands in an answer is found, and a refund that becomes another', async () => {
+  const found = (fault: string, bend: Bend) =>
+    providing(undefined, (_check, { url, secret }) =>
+      serving(bending(url, bend), async (bent) => {
+        const args = [bent, ...secret, ...times, ...amounts, ...scanned, '--only', fault];
+        const ended = await run('--json', 'provider', 'check', ...args);
+        assert.equal(ended.code, 10, ended.stdout + ended.stderr);
+        return checksIn(ended.stdout).map((each) => each.fault);
+      }),
+    );
+  const tells: Bend = ({ scannedPaymentId }) =>
+    typeof scannedPaymentId === 'string' ? { wallet: scannedPaymentId } : undefined;
+  assert.deepEqual(await found('tells-scanned-code', tells), ['tells-scanned-code']);
+  const takes: Bend = ({ refundId }, status) =>
+    refundId !== undefined && status === 409 ? { refundId, status: 'Completed' } : undefined;
+  assert.deepEqual(await found('accepts-other-refund', takes), ['accepts-other-refund']);
+});
 
 const secretFile = join(folder, 'secret');
 
@@ -145,12 +199,17 @@ test('nobody there, something else there, and words that are wrong, are no findi
     ['http://127.0.0.1:1', '--secret-file', secretFile, '--only', 'no such check'],
     ['http://127.0.0.1:1', '--secret-file', secretFile, '--only', 'gives-up'],
     ['http://127.0.0.1:1', '--secret-file', secretFile, '--amount', '5'],
-    ['http://127.0.0.1:1', '--secret-file', secretFile, '--listen', 'here'],
-    ['http://127.0.0.1:1', '--secret-file', secretFile, '--listen', '127.0.0.1:70000'],
     ['http://127.0.0.1:1', '--secret-file', secretFile, '--events-url', 'ftp://x'],
-    ['http://127.0.0.1:1'],
   ]) {
     const ended = await run('provider', 'check', ...args);
     assert.equal(ended.code, 2, `${args.join(' ')}: ${ended.stdout}${ended.stderr}`);
   }
+  for (const more of [
+    ['--listen', 'here'],
+    ['--listen', '127.0.0.1:70000'],
+    ['--wait', '0'],
+  ]) {
+    await assert.rejects(check('http://127.0.0.1:1', ...more), /is invalid/, more.join(' '));
+  }
+  await assert.rejects(run('provider', 'check', 'http://127.0.0.1:1'), /secret-file/);
 });
