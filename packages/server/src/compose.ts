@@ -18,6 +18,7 @@ import { registerOnboarding } from './onboarding/index.ts';
 import { paymentEvents } from './payments/index.ts';
 import {
   type Clock,
+  createFailPoints,
   createJobs,
   createLive,
   createMail,
@@ -30,6 +31,7 @@ import {
   type Log,
   type Metrics,
   migrate,
+  type OutgoingCalls,
   type Settings,
   systemClock,
   systemIds,
@@ -38,7 +40,12 @@ import { createProvisioning, type Provisioning, type UserDomains } from './provi
 import { qrEvents } from './qr/index.ts';
 import { registerReferenceRoutes } from './reference/index.ts';
 import { registerUsers } from './users/index.ts';
-import { createWebhooks, type Webhooks } from './webhooks/index.ts';
+import {
+  createDeliveries,
+  createWebhooks,
+  type DeliveryTimes,
+  type Webhooks,
+} from './webhooks/index.ts';
 
 type DeviceLookups = Pick<IdentityDeps, 'findDevice' | 'findHardware' | 'nameMerchant'>;
 
@@ -62,6 +69,9 @@ export type HouseDeps = {
   processMetrics?: boolean;
   clock?: Clock;
   ids?: Ids;
+  /** Calls to servers of others, and how patiently events are sent: for tests. */
+  calls?: OutgoingCalls;
+  webhookTimes?: DeliveryTimes;
 };
 
 export type House = {
@@ -199,7 +209,8 @@ function createRooms(deps: HouseDeps) {
     ...deviceLookups(provisioning),
     recordChange: audit.recordChange,
   });
-  const calls = createOutgoingCalls({ allowsLoopback: settings.environment === 'demo' });
+  const calls =
+    deps.calls ?? createOutgoingCalls({ allowsLoopback: settings.environment === 'demo' });
   const catalog = createCatalog({
     ...{ database, clock, ids, log, masterKey, jobs, audit, provisioning, calls },
     valueRules: emvValueRules({ allowsTestKeys: settings.environment !== 'production' }),
@@ -211,9 +222,16 @@ function createRooms(deps: HouseDeps) {
     ? createCardRooms({ ...parts, jobs: allJobs, provisioning, catalog, calls, hosts, audit })
     : undefined;
   const outbox = createOutbox({ database, log, metrics });
+  const retentionDays = settings.eventDays;
+  const deliveries = createDeliveries({
+    ...{ ...parts, masterKey, jobs, audit, calls, retentionDays },
+    demandMerchant: placesOf(provisioning).demandMerchant,
+    failPoints: createFailPoints(settings.failPoint),
+    ...(deps.webhookTimes === undefined ? {} : { times: deps.webhookTimes }),
+  });
   const webhooks = createWebhooks({
-    ...{ ...parts, outbox, retentionDays: settings.eventDays },
-    sources: [...paymentEvents, qrEvents, auditEvents],
+    ...{ ...parts, outbox, retentionDays, deliveries },
+    sources: [...paymentEvents, qrEvents, auditEvents, deliveries.events],
   });
   const managed = { audit, provisioning, identity, catalog, logs, webhooks };
   return { ...parts, ...managed, allJobs, jobs, mail, calls, cards, outbox };
@@ -277,9 +295,9 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
       await cards?.finish();
       await rooms.allJobs.stop();
       await cards?.close();
-      rooms.calls.close();
       await outbox.stop();
       await webhooks.stop();
+      rooms.calls.close();
       await logs.stop();
       await identity.close();
       await mail.close();

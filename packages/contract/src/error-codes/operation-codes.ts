@@ -48,6 +48,16 @@ export const lookupCodes = {
     'The service is not found',
     'The catalogue shows you no service of this identifier; drafts are their provider’s alone.',
   ),
+  endpoint_not_found: refused(
+    404,
+    'The endpoint is not found',
+    'No endpoint of webhooks in your scope has this identifier.',
+  ),
+  delivery_not_found: refused(
+    404,
+    'The delivery is not found',
+    'No delivery in your scope has this identifier; old ones are deleted in time.',
+  ),
   already_exists: refused(
     409,
     'The resource exists already',
@@ -72,6 +82,26 @@ export const lookupCodes = {
     409,
     'The state of the activation does not allow this',
     'Read the activation: it was decided, switched off or asked for again in the meantime.',
+  ),
+  endpoint_state: refused(
+    409,
+    'The state of the endpoint does not allow this',
+    'Read the endpoint: it is disabled, or has to answer its challenge first.',
+  ),
+  endpoint_limit_reached: refused(
+    409,
+    'The organisation has too many endpoints',
+    'Delete the endpoints that are no longer used, or let one take the events of several.',
+  ),
+  endpoint_unverified: refused(
+    409,
+    'The endpoint did not answer its challenge',
+    'It has to verify the signature and answer 200 with the challenge as the whole body.',
+  ),
+  delivery_state: refused(
+    409,
+    'The delivery cannot be sent again',
+    'Its event is no longer kept, or its endpoint is gone.',
   ),
   concurrent_modification: refusedForNow(
     409,

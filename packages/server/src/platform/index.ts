@@ -1,5 +1,6 @@
 // The door of the platform: what every room may use and no room may change.
 
+export { linesOf, plainArray } from './array-text.ts';
 export { type AwsClient, type AwsResult, createAwsClient } from './aws-client.ts';
 export { type AwsCredentials, type AwsRequest, type AwsScope, signAws } from './aws-signature.ts';
 export { ensureCertificates, type ListenerCertificate } from './certificates.ts';
@@ -91,4 +92,4 @@ export {
   publicSigningKey,
   type SigningKey,
 } from './signing-key.ts';
-export { webhookHeaders, webhookSecret } from './webhook-signature.ts';
+export { webhookHeaders, webhookKeyPair, webhookSecret } from './webhook-signature.ts';

@@ -363,7 +363,7 @@ export const settingsTable = {
   ),
   failPoint: optional(
     'FAIL_POINT',
-    choice('after-intent', 'after-send'),
+    choice('after-intent', 'after-send', 'after-webhook'),
     'Where the process kills itself, to test recovery.',
     { environments: demoAndTest },
   ),

@@ -10,15 +10,16 @@ import type {
   Metrics,
   Outbox,
 } from '../platform/index.ts';
+import type { Deliveries } from './delivery/index.ts';
 import {
   createFeedReader,
   createFeedRetention,
   createPublisher,
-  type DeliveryPlanner,
   feedTopic,
   registerFeed,
 } from './feed/index.ts';
 
+export { createDeliveries, type DeliveryTimes } from './delivery/index.ts';
 export type { DeliveryPlanner, FeedEvent } from './feed/index.ts';
 
 export type WebhooksDeps = {
@@ -31,7 +32,7 @@ export type WebhooksDeps = {
   /** One for each prefix of kinds of the outbox. */
   sources: readonly EventSource[];
   retentionDays: number;
-  deliveries?: DeliveryPlanner;
+  deliveries: Deliveries;
 };
 
 export type Webhooks = {
@@ -41,8 +42,9 @@ export type Webhooks = {
   stop(): Promise<void>;
 };
 
-/** @example const webhooks = createWebhooks({ database, outbox, live, sources: [transactionEvents], … }); */
+/** @example const webhooks = createWebhooks({ database, outbox, live, sources: paymentEvents, … }); */
 export function createWebhooks({ outbox, live, ...deps }: WebhooksDeps): Webhooks {
+  const { deliveries } = deps;
   const reader = createFeedReader(deps.database);
   const retention = createFeedRetention({ ...deps, days: deps.retentionDays });
   live.source(feedTopic, reader.ends);
@@ -54,8 +56,17 @@ export function createWebhooks({ outbox, live, ...deps }: WebhooksDeps): Webhook
   });
   outbox.subscribe(publish);
   return {
-    register: (app, streams) => registerFeed(app, reader, streams),
-    start: retention.start,
-    stop: retention.stop,
+    register(app, streams) {
+      registerFeed(app, reader, streams);
+      deliveries.register(app);
+    },
+    start() {
+      retention.start();
+      deliveries.start();
+    },
+    async stop() {
+      await retention.stop();
+      await deliveries.stop();
+    },
   };
 }

@@ -1,0 +1,89 @@
+// One try: signed anew over the same bytes, sent, and turned into what is written down of it.
+import {
+  type CallResult,
+  type Clock,
+  isoTime,
+  type OutgoingCalls,
+  scrubText,
+  webhookHeaders,
+} from '../../platform/index.ts';
+import type { SigningKeys } from '../endpoints/keys.ts';
+import { nextTryAfterMs, retryAfterMsOf, type Tried, verdictOf } from './schedule.ts';
+import type { DueDelivery, Mark } from './store.ts';
+
+export const attemptTimeoutMs = 15_000;
+const answerLimitBytes = 1_024;
+
+export type AttemptDeps = {
+  readonly calls: Pick<OutgoingCalls, 'call'>;
+  readonly clock: Clock;
+  readonly timeoutMs: number;
+  readonly retryDelaysMs: readonly number[];
+  /** A part of a time, by chance. */
+  jittered(ms: number): number;
+};
+
+/** Without `tried` nobody was asked: the event is forgotten. */
+export type Attempt = { readonly tried?: Tried; readonly mark: Mark };
+
+function triedOf(result: CallResult, now: number): Tried {
+  if (result.fault !== undefined) return { fault: result.fault };
+  const header = result.headers['retry-after'];
+  const retryAfterMs = retryAfterMsOf(header, now);
+  const { status } = result;
+  return retryAfterMs === undefined ? { status } : { status, retryAfterMs };
+}
+
+/** The database can hold no U+0000, and nothing that looks like a card is kept. */
+const kept = (answer: string) => scrubText(answer).replaceAll('\u0000', '\ufffd');
+
+function entryOf(tried: Tried, result: CallResult, at: number) {
+  const answer = result.fault === undefined ? kept(result.body) : '';
+  return {
+    at: isoTime(at),
+    ...('fault' in tried ? { fault: tried.fault } : { status: tried.status }),
+    ms: result.ms,
+    ...(answer === '' ? {} : { answer }),
+  };
+}
+
+function nextOf(attempts: number, tried: Tried, deps: AttemptDeps) {
+  const now = deps.clock.now();
+  const at = isoTime(now);
+  if (verdictOf(tried) === 'Delivered') return { status: 'Delivered', due_at: at, at } as const;
+  const { retryDelaysMs, jittered } = deps;
+  const pauseMs = nextTryAfterMs(attempts + 1, tried, retryDelaysMs, jittered);
+  if (pauseMs === undefined) return { status: 'Failed', due_at: at, at } as const;
+  return { status: 'Pending', due_at: isoTime(now + pauseMs), at } as const;
+}
+
+/** @param signal ends it early; what was under way is then not known, and nothing is written down */
+export async function attempt(
+  deps: AttemptDeps,
+  to: { readonly url: string; readonly signing: SigningKeys },
+  delivery: DueDelivery,
+  signal: AbortSignal,
+): Promise<Attempt | undefined> {
+  const { calls, clock, timeoutMs } = deps;
+  const at = clock.now();
+  const { body, eventId } = delivery;
+  const row = { organization_id: delivery.organizationId, delivery_id: delivery.deliveryId };
+  if (body === null) {
+    const now = isoTime(at);
+    const entry = { at: now, fault: 'event_expired', ms: 0 };
+    return { mark: { ...row, status: 'Failed', due_at: now, at: now, entry } };
+  }
+  const { keys, privateKeys } = to.signing;
+  const headers = {
+    'user-agent': 'Switchyard-Webhooks/1',
+    ...webhookHeaders({ id: eventId, at, body, keys, privateKeys }),
+  };
+  const result = await calls.call(to.url, {
+    ...{ method: 'POST', headers, body, timeoutMs, answerLimitBytes, signal },
+    ...{ keepsStart: true, isRepeatable: true },
+  });
+  if (signal.aborted && result.fault !== undefined) return undefined;
+  const tried = triedOf(result, clock.now());
+  const entry = entryOf(tried, result, at);
+  return { tried, mark: { ...row, ...nextOf(delivery.attempts, tried, deps), entry } };
+}

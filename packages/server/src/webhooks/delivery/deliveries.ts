@@ -1,0 +1,132 @@
+// What became of each event: read, sent once more, or tried out with an event that has not happened.
+import {
+  isEventType,
+  refuse,
+  type WebhookDelivery,
+  type WebhookDeliveryDetail,
+} from '@switchyard/contract';
+import type { FoundPage, PageRequest } from '../../http/index.ts';
+import { type Clock, type Database, type Ids, isoTime } from '../../platform/index.ts';
+import { refuseUnknownEndpoint } from '../endpoints/endpoints.ts';
+import { findEndpoint, runIn, runOn } from '../endpoints/store.ts';
+import {
+  type DeliveryFilters,
+  type DeliveryRow,
+  findDelivery,
+  listDeliveries,
+  resendDelivery,
+} from './delivery-log.ts';
+import { deliveryIdOf } from './plan.ts';
+import { insertDeliveries, type LaneKey } from './store.ts';
+
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+export type Deliveries = {
+  list(
+    organizationId: string,
+    filters: DeliveryFilters,
+    page: PageRequest,
+  ): Promise<FoundPage<WebhookDelivery>>;
+  get(organizationId: string, deliveryId: string): Promise<WebhookDeliveryDetail>;
+  resend(organizationId: string, deliveryId: string): Promise<WebhookDelivery>;
+  test(organizationId: string, endpointId: string, type?: string): Promise<WebhookDelivery>;
+};
+
+export type DeliveriesDeps = {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  /** Something was planned for it that somebody waits for. */
+  hurry(key: LaneKey): Promise<void>;
+};
+
+function refuseUnknown(): never {
+  return refuse('delivery_not_found', 'No delivery of your organisation has this identifier.');
+}
+
+function viewOf(row: DeliveryRow): WebhookDelivery {
+  const lastAttempt = row.log.at(-1);
+  return {
+    deliveryId: row.delivery_id,
+    endpointId: row.endpoint_id,
+    eventId: row.event_id,
+    type: row.type,
+    ...(row.position === null ? {} : { position: row.position }),
+    status: row.status,
+    attempts: row.attempts,
+    ...(row.status === 'Pending' ? { nextAttemptAt: isoTime(row.due_at.getTime()) } : {}),
+    ...(lastAttempt === undefined ? {} : { lastAttempt }),
+    createdAt: isoTime(row.created_at.getTime()),
+    updatedAt: isoTime(row.updated_at.getTime()),
+  };
+}
+
+const detailOf = (row: DeliveryRow): WebhookDeliveryDetail => ({
+  ...viewOf(row),
+  ...(row.body === null ? {} : { body: row.body }),
+  log: row.log,
+});
+
+/** @example const deliveries = createDeliveryLog({ database, clock, ids, hurry }); */
+export function createDeliveryLog({ database, clock, ids, hurry }: DeliveriesDeps): Deliveries {
+  async function demandEnabled(organizationId: string, endpointId: string): Promise<string> {
+    const row = uuid.test(endpointId)
+      ? await findEndpoint(runOn(database), organizationId, endpointId)
+      : undefined;
+    if (row === undefined) return refuseUnknownEndpoint();
+    if (row.status !== 'Enabled') {
+      refuse('endpoint_state', 'The endpoint is disabled; enable it first.');
+    }
+    return row.endpoint_id;
+  }
+
+  async function demand(organizationId: string, deliveryId: string): Promise<DeliveryRow> {
+    const row = uuid.test(deliveryId)
+      ? await findDelivery(runOn(database), organizationId, deliveryId)
+      : undefined;
+    return row ?? refuseUnknown();
+  }
+
+  return {
+    async list(organizationId, filters, page) {
+      const read = { ...page, limit: page.limit + 1 };
+      const rows = await listDeliveries(runOn(database), organizationId, filters, read);
+      const items = rows.slice(0, page.limit);
+      const next = rows.length > page.limit ? items.at(-1)?.delivery_id : undefined;
+      return { items: items.map(viewOf), next };
+    },
+
+    get: async (organizationId, deliveryId) => detailOf(await demand(organizationId, deliveryId)),
+
+    async resend(organizationId, deliveryId) {
+      const row = await demand(organizationId, deliveryId);
+      const endpoint = await findEndpoint(runOn(database), organizationId, row.endpoint_id);
+      if (endpoint === undefined) refuse('delivery_state', 'The endpoint was deleted.');
+      await demandEnabled(organizationId, row.endpoint_id);
+      if (row.body === null) refuse('delivery_state', 'The event is no longer kept.');
+      const now = isoTime(clock.now());
+      await resendDelivery(runOn(database), organizationId, row.delivery_id, now);
+      await hurry({ organizationId, endpointId: row.endpoint_id });
+      return viewOf(await demand(organizationId, row.delivery_id));
+    },
+
+    async test(organizationId, given, type = 'endpoint.test') {
+      if (!isEventType(type)) {
+        const detail = 'names no type of event';
+        refuse('field_invalid', `type ${detail}.`, {
+          errors: [{ pointer: '/type', code: 'field_invalid', detail }],
+        });
+      }
+      const endpointId = await demandEnabled(organizationId, given);
+      const eventId = ids.uuid();
+      const deliveryId = deliveryIdOf(eventId, endpointId);
+      const data = { organizationId, endpointId, message: 'A test, as asked for.', test: true };
+      const timestamp = isoTime(clock.now());
+      const body = JSON.stringify({ type, timestamp, data: { ...data, sequence: 1 } });
+      const row = { organizationId, deliveryId, endpointId, eventId, type, position: null, body };
+      await database.transaction((trx) => insertDeliveries(runIn(trx), [row], timestamp));
+      await hurry({ organizationId, endpointId });
+      return viewOf(await demand(organizationId, deliveryId));
+    },
+  };
+}

@@ -1,0 +1,147 @@
+// The SQL of the delivery log: found by endpoint, state or event, and deleted when it is old.
+import type { WebhookDelivery } from '@switchyard/contract';
+import type { Run } from '../endpoints/store.ts';
+import { deliveryIdOf } from './plan.ts';
+
+export type DeliveryFilters = {
+  readonly endpointId?: string;
+  readonly status?: 'Pending' | 'Delivered' | 'Failed';
+  readonly eventId?: string;
+};
+
+export type DeliveryRow = {
+  delivery_id: string;
+  endpoint_id: string;
+  event_id: string;
+  type: string;
+  position: number | null;
+  status: 'Pending' | 'Delivered' | 'Failed';
+  attempts: number;
+  due_at: Date;
+  log: NonNullable<WebhookDelivery['lastAttempt']>[];
+  created_at: Date;
+  updated_at: Date;
+  body: string | null;
+};
+
+const columns = `d.delivery_id, d.endpoint_id, d.event_id, d.type, d.position, d.status, d.attempts,
+  d.due_at, d.log, d.created_at, d.updated_at`;
+
+export async function findDelivery(
+  run: Run,
+  organizationId: string,
+  deliveryId: string,
+): Promise<DeliveryRow | undefined> {
+  const [row] = await run(
+    `SELECT ${columns}, coalesce(d.body, f.body) AS body FROM webhook_deliveries AS d
+     LEFT JOIN feed_events AS f
+       ON f.organization_id = d.organization_id AND f.position = d.position
+     WHERE d.organization_id = $1 AND d.delivery_id = $2`,
+    [organizationId, deliveryId],
+  );
+  return row as DeliveryRow | undefined;
+}
+
+/** An event has one delivery for each endpoint, whose identifier follows from both. */
+async function ofEvent(run: Run, organizationId: string, eventId: string): Promise<string[]> {
+  const rows = await run('SELECT endpoint_id FROM webhook_endpoints WHERE organization_id = $1', [
+    organizationId,
+  ]);
+  return rows.map((row) => deliveryIdOf(eventId.toLowerCase(), String(row['endpoint_id'])));
+}
+
+/** The newest first. */
+export async function listDeliveries(
+  run: Run,
+  organizationId: string,
+  { endpointId, status, eventId }: DeliveryFilters,
+  page: { readonly limit: number; readonly after?: string },
+): Promise<DeliveryRow[]> {
+  const only = eventId === undefined ? null : await ofEvent(run, organizationId, eventId);
+  const rows = await run(
+    `SELECT ${columns}, NULL AS body FROM webhook_deliveries AS d
+     WHERE d.organization_id = $1 AND ($2::uuid IS NULL OR d.endpoint_id = $2)
+       AND ($3::text IS NULL OR d.status = $3) AND ($4::uuid[] IS NULL OR d.delivery_id = ANY($4))
+       AND ($5::uuid IS NULL OR d.delivery_id < $5)
+     ORDER BY d.delivery_id DESC LIMIT $6`,
+    [organizationId, endpointId ?? null, status ?? null, only, page.after ?? null, page.limit],
+  );
+  return rows as DeliveryRow[];
+}
+
+/** With the whole schedule before it; one that waits is due at once. */
+export async function resendDelivery(
+  run: Run,
+  organizationId: string,
+  deliveryId: string,
+  now: string,
+): Promise<void> {
+  await run(
+    `UPDATE webhook_deliveries SET status = 'Pending', attempts = 0, due_at = $3, updated_at = $3
+     WHERE organization_id = $1 AND delivery_id = $2`,
+    [organizationId, deliveryId, now],
+  );
+}
+
+/** The least identifier of an event of this time. */
+export function idBoundOf(ms: number): string {
+  const hex = ms.toString(16).padStart(12, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
+}
+
+const rowsPerEndpoint = 1_000;
+const endpointsPerStep = 100;
+
+/** Some of the old ones of some endpoints; tells where to go on, nothing after the last endpoint. */
+export async function deleteOld(
+  run: Run,
+  before: number,
+  after: { readonly organizationId: string; readonly endpointId: string } | undefined,
+): Promise<{ deleted: number; last?: { organizationId: string; endpointId: string } }> {
+  const [row] = await run(
+    `WITH some AS (
+       SELECT organization_id, endpoint_id FROM webhook_lanes
+       WHERE $1::uuid IS NULL OR (organization_id, endpoint_id) > ($1, $2::uuid)
+       ORDER BY organization_id, endpoint_id LIMIT ${endpointsPerStep}
+     ), old AS (
+       SELECT w.organization_id, w.delivery_id FROM some AS s CROSS JOIN LATERAL (
+         SELECT organization_id, delivery_id FROM webhook_deliveries
+         WHERE organization_id = s.organization_id AND endpoint_id = s.endpoint_id
+           AND delivery_id < $3
+         ORDER BY delivery_id LIMIT ${rowsPerEndpoint}) AS w
+     ), gone AS (
+       DELETE FROM webhook_deliveries AS d USING old
+       WHERE d.organization_id = old.organization_id AND d.delivery_id = old.delivery_id
+       RETURNING 1
+     )
+     SELECT (SELECT count(*)::int FROM gone) AS deleted, (SELECT count(*)::int FROM some) AS seen,
+       (SELECT organization_id FROM some ORDER BY 1 DESC, endpoint_id DESC LIMIT 1) AS organization,
+       (SELECT endpoint_id FROM some ORDER BY organization_id DESC, 1 DESC LIMIT 1) AS endpoint`,
+    [after?.organizationId ?? null, after?.endpointId ?? null, idBoundOf(before)],
+  );
+  const deleted = Number(row?.['deleted'] ?? 0);
+  if (row === undefined || Number(row['seen']) < endpointsPerStep) return { deleted };
+  const last = {
+    organizationId: String(row['organization']),
+    endpointId: String(row['endpoint']),
+  };
+  return { deleted, last };
+}
+
+const rowsOfGone = 5_000;
+
+/** Some of those of an endpoint that was deleted; whether there may be more. */
+export async function deleteOfEndpoint(
+  run: Run,
+  organizationId: string,
+  endpointId: string,
+): Promise<boolean> {
+  const rows = await run(
+    `DELETE FROM webhook_deliveries AS d USING (
+       SELECT delivery_id FROM webhook_deliveries
+       WHERE organization_id = $1 AND endpoint_id = $2 LIMIT ${rowsOfGone}) AS o
+     WHERE d.organization_id = $1 AND d.delivery_id = o.delivery_id RETURNING 1`,
+    [organizationId, endpointId],
+  );
+  return rows.length === rowsOfGone;
+}

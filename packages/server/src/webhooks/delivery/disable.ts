@@ -1,0 +1,76 @@
+// Switches an endpoint off that takes no more, and tells the others of its organisation: in one commit.
+import { CompiledQuery } from 'kysely';
+import { platformAuthor, type Recorder } from '../../audit/index.ts';
+import {
+  type Clock,
+  type Database,
+  type EventFacts,
+  type EventSource,
+  type Ids,
+  isoTime,
+} from '../../platform/index.ts';
+import { disableEndpoint, runIn } from '../endpoints/store.ts';
+import { auditedEndpoint, shownUrl } from '../endpoints/view.ts';
+import type { DisabledCause } from './dispatcher.ts';
+import type { LaneKey } from './store.ts';
+
+const disabledKind = 'endpoint.disabled';
+
+const announceText = `INSERT INTO outbox
+  (organization_id, outbox_id, kind, subject_id, sequence, created_at)
+  VALUES ($1, $2, '${disabledKind}', $3, $4, $5)`;
+
+export type DisableDeps = {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly audit: Recorder;
+};
+
+/** @example const disable = createDisable(deps); await disable(key, 'Gone'); */
+export function createDisable({ database, clock, ids, audit }: DisableDeps) {
+  return async ({ organizationId, endpointId }: LaneKey, cause: DisabledCause): Promise<void> => {
+    await database.transaction(async (trx) => {
+      const now = isoTime(clock.now());
+      const row = await disableEndpoint(runIn(trx), organizationId, endpointId, cause, now);
+      if (row === undefined) return;
+      const values = [organizationId, ids.uuid(), endpointId, row.version, now];
+      await trx.executeQuery(CompiledQuery.raw(announceText, values));
+      await audit.record(trx, {
+        ...{ organizationId, ...platformAuthor, action: 'endpoint.disabled' },
+        entity: { type: 'endpoint', id: endpointId },
+        after: auditedEndpoint(row),
+      });
+    });
+  };
+}
+
+/** What is told of an endpoint that was switched off. */
+export const endpointEvents: EventSource = {
+  prefix: 'endpoint.',
+  async read(rows, trx): Promise<ReadonlyMap<string, EventFacts>> {
+    const found = await runIn(trx)(
+      `SELECT e.organization_id, e.endpoint_id, e.url, e.disabled_reason, e.merchant_id,
+         l.succeeded_at
+       FROM webhook_endpoints AS e JOIN webhook_lanes AS l
+         ON l.organization_id = e.organization_id AND l.endpoint_id = e.endpoint_id
+       WHERE e.organization_id = ANY($1::uuid[]) AND e.endpoint_id = ANY($2::uuid[])`,
+      [rows.map(({ organizationId }) => organizationId), rows.map(({ subjectId }) => subjectId)],
+    );
+    const byId = new Map(found.map((endpoint) => [endpoint['endpoint_id'], endpoint]));
+    const facts = rows.flatMap(({ outboxId, subjectId }): [string, EventFacts][] => {
+      const endpoint = byId.get(subjectId);
+      // Deleted meanwhile: nobody needs to be told.
+      if (endpoint === undefined) return [];
+      const at = endpoint['succeeded_at'];
+      const data = {
+        endpointId: subjectId,
+        url: shownUrl(String(endpoint['url'])),
+        reason: String(endpoint['disabled_reason'] ?? 'Requested'),
+        ...(at instanceof Date ? { lastSuccessAt: isoTime(at.getTime()) } : {}),
+      };
+      return [[outboxId, { merchantId: null, data }]];
+    });
+    return new Map(facts);
+  },
+};

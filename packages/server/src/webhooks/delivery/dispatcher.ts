@@ -1,0 +1,359 @@
+// Sends what is due: endpoint by endpoint under leases, many at a time, so that none holds up another (ADR 0043).
+import {
+  createGroupCommit,
+  createPoller,
+  type Database,
+  type FailPoints,
+  type Ids,
+  isoTime,
+  type Log,
+  type Metrics,
+  pause,
+} from '../../platform/index.ts';
+import type { EndpointKeys } from '../endpoints/keys.ts';
+import { type AttemptDeps, attempt } from './attempt.ts';
+import { createLane, endOf, isIdle, type Lane, learn, takeIn, wishOf } from './lane.ts';
+import { createMeasurements } from './measurements.ts';
+import {
+  defaultRestsMs,
+  disabledAfterMs,
+  retryDelaysMs,
+  type Tried,
+  verdictOf,
+} from './schedule.ts';
+import {
+  type DueDelivery,
+  endRest,
+  findWaitingLanes,
+  type LaneKey,
+  leaseLanes,
+  type Mark,
+  markDeliveries,
+  readDue,
+  renewLanes,
+  tellLanes,
+} from './store.ts';
+
+/** Calls under way: of this process, and of one organisation. */
+const callsMax = 1_024;
+const organizationCallsMax = 256;
+/** Whoever is not known to hang has so many places, however many others do. */
+const ownPlaces = 2;
+const lanesMax = 1_000;
+/** An endpoint that has nothing left is kept so long, in case more comes. */
+const lingerMs = 300;
+/** How long an endpoint is asked for that another process has. */
+const wishMs = 2_000;
+const stopGraceMs = 5_000;
+const stopLookMs = 20;
+const renewalsPerLease = 3;
+
+export type DispatcherTimes = {
+  readonly pollMs: number;
+  /** How often is looked for what nobody has in hand. */
+  readonly sweepMs: number;
+  readonly leaseMs: number;
+  /** How long an endpoint is left alone that keeps failing, rest by rest. */
+  readonly restsMs: readonly number[];
+};
+
+const defaultTimes: DispatcherTimes = {
+  pollMs: 200,
+  sweepMs: 2_000,
+  leaseMs: 15_000,
+  restsMs: defaultRestsMs,
+};
+
+export type DisabledCause = 'Gone' | 'Unreachable';
+
+export type DispatcherDeps = AttemptDeps & {
+  readonly database: Database;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly keys: EndpointKeys;
+  readonly failPoints: FailPoints;
+  readonly times?: Partial<DispatcherTimes>;
+  /** The endpoint takes no more: switched off, and told. */
+  disable(key: LaneKey, cause: DisabledCause): Promise<void>;
+};
+
+export type Dispatcher = {
+  start(): void;
+  stop(): Promise<void>;
+  /** Something was planned for these. */
+  wake(keys: readonly LaneKey[]): void;
+  /** Somebody waits for it: a rest of the endpoint ends. */
+  hurry(key: LaneKey): Promise<void>;
+  /** It was changed. */
+  changed(key: LaneKey): void;
+};
+
+/** @example const dispatcher = createDispatcher(deps); dispatcher.start(); dispatcher.wake(keys); */
+export function createDispatcher(deps: DispatcherDeps): Dispatcher {
+  const { database, clock, ids, log, keys, failPoints } = deps;
+  const times = { ...defaultTimes, ...deps.times };
+  const token = ids.uuid();
+  const lanes = new Map<string, Lane>();
+  const wanted = new Map<string, { key: LaneKey; until: number }>();
+  const callsOf = new Map<string, number>();
+  /** Written down since the last look began. */
+  const ended = new Set<string>();
+  const stopping = new AbortController();
+  let calls = 0;
+  let sweptAt = 0;
+  let renewal: NodeJS.Timeout | undefined;
+  const measured = createMeasurements({ ...deps, running: () => calls });
+  const marks = createGroupCommit<Mark, void>({
+    name: 'webhook marks',
+    key: (mark) => mark.delivery_id,
+    async run(rows) {
+      await markDeliveries(database, rows);
+      return rows.map(() => undefined);
+    },
+  });
+  const poller = createPoller({
+    pollMs: times.pollMs,
+    turn,
+    onError: (error) => log.error({ err: error }, 'webhooks cannot be sent'),
+  });
+
+  async function turn(): Promise<boolean> {
+    const now = clock.now();
+    if (now - sweptAt >= times.sweepMs) {
+      sweptAt = now;
+      want(await findWaitingLanes(database, isoTime(now), lanesMax));
+    }
+    await lease();
+    const isMore = await read();
+    for (const lane of lanes.values()) pump(lane);
+    await letGo();
+    return isMore;
+  }
+
+  function want(these: readonly LaneKey[]): void {
+    // Another process sends.
+    if (renewal === undefined) return;
+    const until = clock.now() + wishMs;
+    for (const key of these) {
+      const lane = lanes.get(key.endpointId);
+      if (lane === undefined || lane.isLost) {
+        if (wanted.size < lanesMax) wanted.set(key.endpointId, { key, until });
+        continue;
+      }
+      lane.hasMore = true;
+      lane.isChecked = false;
+    }
+  }
+
+  async function lease(): Promise<void> {
+    const now = clock.now();
+    const asked = [...wanted.values()].slice(0, Math.max(0, lanesMax - lanes.size));
+    if (asked.length === 0) return;
+    const until = isoTime(now + times.leaseMs);
+    const found = await leaseLanes(
+      database,
+      asked.map(({ key }) => key),
+      { token, now: isoTime(now), until },
+    );
+    for (const row of found) {
+      const { organizationId, endpointId, url, version, failures, failingSince } = row;
+      const key = { organizationId, endpointId };
+      wanted.delete(endpointId);
+      lanes.set(
+        endpointId,
+        createLane({ key, url, version, failures, failingSince }, keys.open(row)),
+      );
+    }
+    for (const [endpointId, wish] of wanted) if (wish.until <= now) wanted.delete(endpointId);
+  }
+
+  async function read(): Promise<boolean> {
+    const now = clock.now();
+    const wishes = [...lanes.values()].flatMap((lane) => {
+      const wish = wishOf(lane, now);
+      return wish === undefined ? [] : [{ lane, wish }];
+    });
+    if (wishes.length === 0) return false;
+    const asked = wishes.map(({ wish }) => wish);
+    // What is planned while the answer is under way is looked for in the next turn.
+    for (const { lane } of wishes) lane.hasMore = false;
+    ended.clear();
+    const found = Map.groupBy(
+      await readDue(database, asked, isoTime(now)),
+      ({ endpointId }) => endpointId,
+    );
+    let isMore = false;
+    for (const { lane, wish } of wishes) {
+      const isHinted = lane.hasMore;
+      takeIn(lane, found.get(lane.key.endpointId) ?? [], wish, ended);
+      lane.hasMore ||= isHinted;
+      isMore ||= lane.hasMore && lane.queue.length <= lane.window && lane.running < lane.window;
+    }
+    return isMore;
+  }
+
+  function hasPlace(lane: Lane): boolean {
+    if (lane.running >= lane.window) return false;
+    if (lane.running < ownPlaces) return true;
+    return calls < callsMax && (callsOf.get(lane.key.organizationId) ?? 0) < organizationCallsMax;
+  }
+
+  function pump(lane: Lane): void {
+    const isAway = () => lane.isLost || lane.restingUntil > clock.now() || stopping.signal.aborted;
+    while (lane.queue.length > 0 && hasPlace(lane) && !isAway()) {
+      const delivery = lane.queue.shift();
+      if (delivery !== undefined) void send(lane, delivery);
+    }
+    if (lane.hasMore && lane.queue.length <= lane.window / 2) poller.poke();
+  }
+
+  function count(lane: Lane, by: 1 | -1): void {
+    const { organizationId } = lane.key;
+    const left = (callsOf.get(organizationId) ?? 0) + by;
+    lane.running += by;
+    calls += by;
+    if (left === 0) callsOf.delete(organizationId);
+    else callsOf.set(organizationId, left);
+  }
+
+  async function send(lane: Lane, delivery: DueDelivery): Promise<void> {
+    count(lane, 1);
+    let isCounted = true;
+    const done = () => {
+      if (isCounted) count(lane, -1);
+      isCounted = false;
+    };
+    try {
+      const made = await attempt(deps, lane, delivery, stopping.signal);
+      if (made === undefined) return;
+      failPoints.hit('after-webhook');
+      done();
+      const { tried, mark } = made;
+      if (tried !== undefined) learn(lane, tried, clock.now(), times.restsMs);
+      pump(lane);
+      await marks.submit(mark);
+      if (tried === undefined) return;
+      note(tried, delivery);
+      await endIfGone(lane, tried);
+    } catch (error) {
+      // It stays due: sent again, with the same identifier and bytes.
+      log.warn({ err: error, deliveryId: delivery.deliveryId }, 'a delivery was not written down');
+      lane.hasMore = true;
+    } finally {
+      done();
+      ended.add(delivery.deliveryId);
+      lane.inHand.delete(delivery.deliveryId);
+      pump(lane);
+      if (isIdle(lane, clock.now())) poller.poke();
+    }
+  }
+
+  function note(tried: Tried, delivery: DueDelivery): void {
+    const verdict = verdictOf(tried);
+    measured.attempts.inc({ outcome: verdict });
+    if (verdict === 'Delivered' && delivery.attempts === 0) {
+      measured.delay.observe((clock.now() - delivery.createdAt.getTime()) / 1000);
+    }
+  }
+
+  async function endIfGone(lane: Lane, tried: Tried): Promise<void> {
+    const isGone = verdictOf(tried) === 'Gone';
+    const { failingSince = Number.POSITIVE_INFINITY, failures } = lane;
+    // A failure long ago and one now are no five days of failures.
+    const isLong = clock.now() - failingSince >= disabledAfterMs && failures > retryDelaysMs.length;
+    if (lane.isLost || !(isGone || isLong)) return;
+    drop(lane);
+    const cause = isGone ? 'Gone' : 'Unreachable';
+    await deps.disable(lane.key, cause);
+    measured.disabled.inc({ reason: cause });
+    log.warn({ ...lane.key, cause }, 'an endpoint was disabled');
+  }
+
+  function drop(lane: Lane): void {
+    lane.isLost = true;
+    lane.queue = [];
+  }
+
+  /** Tells how they fare, and leaves to others what has nothing left or is to rest. */
+  async function letGo(): Promise<void> {
+    const now = clock.now();
+    const idle = [...lanes.values()].filter((lane) => {
+      if (!isIdle(lane, now)) {
+        lane.idleSince = undefined;
+        return false;
+      }
+      lane.idleSince ??= now;
+      return lane.isLost || lane.restingUntil > now || now - lane.idleSince >= lingerMs;
+    });
+    if (idle.length > 0) await release(idle);
+  }
+
+  async function release(these: readonly Lane[]): Promise<void> {
+    for (const lane of these) lanes.delete(lane.key.endpointId);
+    const ends = these.map((lane) => endOf(lane, isoTime));
+    await tellLanes(database, token, ends, true);
+  }
+
+  async function renew(these: readonly Lane[]): Promise<void> {
+    if (these.length === 0) return;
+    const until = isoTime(clock.now() + times.leaseMs);
+    const asked = these.map(({ key }) => key);
+    const found = new Map(
+      (await renewLanes(database, asked, { token, until })).map((row) => [row.endpointId, row]),
+    );
+    for (const lane of these) {
+      const row = found.get(lane.key.endpointId);
+      if (row === undefined || row.status !== 'Enabled') {
+        drop(lane);
+      } else if (row.version !== lane.version || lane.signing.until <= clock.now()) {
+        const { url, version } = row;
+        Object.assign(lane, { url, version, signing: keys.open(row) });
+      }
+    }
+    const ends = these.filter(({ isLost }) => !isLost).map((lane) => endOf(lane, isoTime));
+    if (ends.length > 0) await tellLanes(database, token, ends, false);
+  }
+
+  const renewing = (these: readonly Lane[]): void => {
+    renew(these).catch((error: unknown) => log.warn({ err: error }, 'lanes were not renewed'));
+  };
+
+  return {
+    start() {
+      poller.start();
+      renewal ??= setInterval(
+        () => renewing([...lanes.values()]),
+        times.leaseMs / renewalsPerLease,
+      );
+    },
+    async stop() {
+      clearInterval(renewal);
+      await poller.stop();
+      for (const lane of lanes.values()) drop(lane);
+      const late = setTimeout(() => stopping.abort(), stopGraceMs);
+      while (calls > 0) await pause(stopLookMs);
+      clearTimeout(late);
+      stopping.abort();
+      await marks.drain();
+      if (lanes.size > 0) await release([...lanes.values()]);
+    },
+    wake(these) {
+      want(these);
+      poller.poke();
+    },
+    async hurry(key) {
+      await endRest(database, key);
+      const lane = lanes.get(key.endpointId);
+      if (lane !== undefined) lane.restingUntil = 0;
+      want([key]);
+      poller.poke();
+    },
+    changed(key) {
+      const lane = lanes.get(key.endpointId);
+      if (lane !== undefined) renewing([lane]);
+      want([key]);
+      poller.poke();
+    },
+  };
+}

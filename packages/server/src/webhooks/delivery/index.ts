@@ -1,0 +1,119 @@
+// The door of deliveries: endpoints, what is planned for them, and the process that sends it.
+import type { FastifyInstance } from 'fastify';
+import type { Recorder } from '../../audit/index.ts';
+import {
+  type Clock,
+  createFailPoints,
+  type Database,
+  type EventSource,
+  type FailPoints,
+  type Ids,
+  type Jobs,
+  jittered,
+  type Log,
+  type Metrics,
+  type OutgoingCalls,
+} from '../../platform/index.ts';
+import { createChallenge } from '../endpoints/challenge.ts';
+import { createEndpoints } from '../endpoints/endpoints.ts';
+import { createEndpointKeys } from '../endpoints/keys.ts';
+import type { DeliveryPlanner } from '../feed/index.ts';
+import { type Parts, registerWebhooks } from '../routes.ts';
+import { attemptTimeoutMs } from './attempt.ts';
+import { createDeliveryLog } from './deliveries.ts';
+import { createDisable, endpointEvents } from './disable.ts';
+import { createDispatcher, type DispatcherTimes } from './dispatcher.ts';
+import { createPlanner } from './plan.ts';
+import { createReplays } from './replay.ts';
+import { createDeliveryRetention, forgetKind } from './retention.ts';
+import { retryDelaysMs } from './schedule.ts';
+import type { LaneKey } from './store.ts';
+
+/** What a test makes shorter. */
+export type DeliveryTimes = Partial<DispatcherTimes> & {
+  readonly timeoutMs?: number;
+  readonly retryDelaysMs?: readonly number[];
+};
+
+export type DeliveriesDeps = {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly jobs: Pick<Jobs, 'handle' | 'enqueue' | 'poke'>;
+  readonly audit: Recorder;
+  readonly calls: OutgoingCalls;
+  readonly masterKey: Buffer;
+  readonly retentionDays: number;
+  readonly failPoints?: FailPoints;
+  readonly times?: DeliveryTimes;
+  demandMerchant(organizationId: string, merchantId: string): Promise<void>;
+};
+
+export type Deliveries = DeliveryPlanner & {
+  register(app: FastifyInstance): void;
+  /** What the addresses do, for seeds and tests. */
+  readonly parts: Parts;
+  /** What is told of endpoints: `endpoint.`. */
+  readonly events: EventSource;
+  /** Begins to send: in processes with the role `jobs`. */
+  start(): void;
+  stop(): Promise<void>;
+};
+
+/** @example const deliveries = createDeliveries(deps); deliveries.start(); */
+export function createDeliveries(deps: DeliveriesDeps): Deliveries {
+  const { database, clock, ids, calls, jobs, times = {} } = deps;
+  const keys = createEndpointKeys(deps);
+  const plan = createPlanner({ clock });
+  const dispatcher = createDispatcher({
+    ...deps,
+    ...{ keys, times, jittered },
+    failPoints: deps.failPoints ?? createFailPoints(),
+    timeoutMs: times.timeoutMs ?? attemptTimeoutMs,
+    retryDelaysMs: times.retryDelaysMs ?? retryDelaysMs,
+    disable: createDisable(deps),
+  });
+  let isSending = false;
+  const wake = (these: readonly LaneKey[]) => {
+    if (isSending) dispatcher.wake(these);
+  };
+  const endpoints = createEndpoints({
+    ...deps,
+    keys,
+    challenge: createChallenge({ calls, keys, clock, ids }),
+    onChange(organizationId, endpointId) {
+      if (isSending) dispatcher.changed({ organizationId, endpointId });
+    },
+    forget: (organizationId, endpointId, trx) =>
+      jobs.enqueue({ organizationId, kind: forgetKind, payload: { endpointId } }, trx),
+  });
+  const deliveries = createDeliveryLog({ database, clock, ids, hurry: dispatcher.hurry });
+  const replays = createReplays({ database, clock, jobs, wake });
+  const parts = { endpoints, deliveries, replays };
+  const retention = createDeliveryRetention({ ...deps, days: deps.retentionDays });
+  /** Planned, and not yet known to be committed. */
+  const planned = new Map<string, LaneKey>();
+  return {
+    async plan(events, trx) {
+      for (const key of await plan(events, trx)) planned.set(key.endpointId, key);
+    },
+    poke() {
+      wake([...planned.values()]);
+      planned.clear();
+    },
+    parts,
+    events: endpointEvents,
+    register: (app) => registerWebhooks(app, parts),
+    start() {
+      isSending = true;
+      dispatcher.start();
+      retention.start();
+    },
+    async stop() {
+      await retention.stop();
+      await dispatcher.stop();
+    },
+  };
+}

@@ -1,0 +1,47 @@
+// What monitoring is told of deliveries.
+import { type Clock, type Database, isoTime, type Metrics } from '../../platform/index.ts';
+import { oldestDue } from './store.ts';
+
+const delayBuckets = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
+
+export function createMeasurements(deps: {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  running(): number;
+}) {
+  const { database, clock, metrics, running } = deps;
+  metrics.gauge({
+    name: 'switchyard_webhook_calls',
+    help: 'Calls to endpoints that are under way',
+    collect() {
+      this.set(running());
+    },
+  });
+  metrics.gauge({
+    name: 'switchyard_webhook_oldest_due_seconds',
+    help: 'How long the delivery that has waited longest at an endpoint without failures is overdue',
+    async collect() {
+      const now = clock.now();
+      const oldest = await oldestDue(database, isoTime(now)).catch(() => undefined);
+      this.set(oldest === undefined ? 0 : Math.max(0, now - oldest.getTime()) / 1000);
+    },
+  });
+  return {
+    attempts: metrics.counter({
+      name: 'switchyard_webhook_attempts_total',
+      help: 'Tries to deliver an event by their end',
+      labelNames: ['outcome'],
+    }),
+    delay: metrics.histogram({
+      name: 'switchyard_webhook_delay_seconds',
+      help: 'From the planning of a delivery to its acknowledgement, where the first try did it',
+      buckets: delayBuckets,
+    }),
+    disabled: metrics.counter({
+      name: 'switchyard_webhook_endpoints_disabled_total',
+      help: 'Endpoints that were disabled since they were gone or took nothing for days',
+      labelNames: ['reason'],
+    }),
+  };
+}

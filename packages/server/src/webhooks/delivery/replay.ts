@@ -1,0 +1,173 @@
+// Sends events once more that an endpoint missed: walked through in the feed, some at a time, over any crash.
+import { type BegunWebhookReplay, refuse, type WebhookReplay } from '@switchyard/contract';
+import { spanOf } from '../../http/index.ts';
+import { type Clock, type Database, isoTime, type Job, type Jobs } from '../../platform/index.ts';
+import { refuseUnknownEndpoint } from '../endpoints/endpoints.ts';
+import { type EndpointRow, findEndpoint, type Run, runIn } from '../endpoints/store.ts';
+import { deliveryOf, isWanted, type PlannedEvent } from './plan.ts';
+import { insertDeliveries, type LaneKey } from './store.ts';
+
+const replayKind = 'webhook-replay';
+const eventsPerStep = 500;
+/** Events are numbered nearly in the order of their times. */
+const slack = 1_000;
+
+export type Replays = {
+  begin(
+    organizationId: string,
+    endpointId: string,
+    span: WebhookReplay,
+  ): Promise<BegunWebhookReplay>;
+};
+
+export type ReplayDeps = {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly jobs: Pick<Jobs, 'handle' | 'enqueue' | 'poke'>;
+  wake(keys: readonly LaneKey[]): void;
+};
+
+type Step = {
+  readonly endpointId: string;
+  readonly after: number;
+  readonly to: number;
+  /** Those that were delivered too; else those alone that were missed or given up. */
+  readonly all: boolean;
+  readonly from?: string;
+  readonly before?: string;
+};
+
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** The last position before a time, by halving: the feed is ordered by position, and nearly by time. */
+async function positionBefore(run: Run, organizationId: string, at: string): Promise<number> {
+  const [row] = await run(
+    `WITH RECURSIVE half AS (
+       SELECT h.swept AS low, h.position + 1 AS high FROM feed_heads AS h
+       WHERE h.organization_id = $1
+       UNION ALL
+       SELECT CASE WHEN f.created_at < $2::timestamptz THEN (s.low + s.high) / 2 ELSE s.low END,
+         CASE WHEN f.created_at < $2::timestamptz THEN s.high ELSE (s.low + s.high) / 2 END
+       FROM half AS s LEFT JOIN feed_events AS f
+         ON f.organization_id = $1 AND f.position = (s.low + s.high) / 2
+       WHERE s.high - s.low > 1
+     )
+     SELECT low FROM half ORDER BY high - low LIMIT 1`,
+    [organizationId, at],
+  );
+  return Number(row?.['low'] ?? 0);
+}
+
+async function headOf(run: Run, organizationId: string): Promise<number> {
+  const [row] = await run('SELECT position FROM feed_heads WHERE organization_id = $1', [
+    organizationId,
+  ]);
+  return Number(row?.['position'] ?? 0);
+}
+
+/** Behind the last event that it took of all before: what failed since, or was planned for nobody. */
+async function lastAcknowledged(run: Run, row: EndpointRow, head: number): Promise<number> {
+  const [found] = await run(
+    `SELECT min(position) AS position FROM webhook_deliveries
+     WHERE organization_id = $1 AND endpoint_id = $2 AND status = 'Failed'`,
+    [row.organization_id, row.endpoint_id],
+  );
+  const failed = found?.['position'];
+  const firstFailed = failed === null || failed === undefined ? head : Number(failed) - 1;
+  return Math.max(0, Math.min(firstFailed, row.gap_after ?? head));
+}
+
+async function eventsBetween(run: Run, organizationId: string, step: Step) {
+  const rows = await run(
+    `SELECT organization_id AS "organizationId", event_id AS "eventId", type, position,
+       merchant_id AS "merchantId",
+       ($4::timestamptz IS NULL OR created_at >= $4) AND ($5::timestamptz IS NULL OR created_at < $5)
+         AS "isWithin"
+     FROM feed_events WHERE organization_id = $1 AND position > $2 AND position <= $3
+     ORDER BY position LIMIT ${eventsPerStep}`,
+    [organizationId, step.after, step.to, step.from ?? null, step.before ?? null],
+  );
+  return rows as (PlannedEvent & { readonly isWithin: boolean })[];
+}
+
+/** @example const replays = createReplays(deps); await replays.begin(organizationId, endpointId, { from }); */
+export function createReplays(deps: ReplayDeps): Replays {
+  const { database, clock, jobs, wake } = deps;
+
+  const enqueue = (organizationId: string, payload: Step, trx: Parameters<Jobs['enqueue']>[1]) =>
+    jobs.enqueue({ organizationId, kind: replayKind, payload }, trx);
+
+  /** The next step is ordered in the commit of this one; done twice, it is the same. */
+  async function work({ organizationId, payload }: Job): Promise<void> {
+    const step = payload as Step;
+    const { endpointId, all } = step;
+    await database.transaction(async (trx) => {
+      const run = runIn(trx);
+      const row = await findEndpoint(run, organizationId, endpointId);
+      if (row === undefined) return;
+      const wanted = { eventTypes: row.event_types, merchantId: row.merchant_id };
+      const events = await eventsBetween(run, organizationId, step);
+      const planned = events.filter((event) => event.isWithin && isWanted(wanted, event));
+      if (planned.length > 0) {
+        const rows = planned.map((event) => deliveryOf(event, endpointId));
+        await insertDeliveries(run, rows, isoTime(clock.now()), all ? 'ended' : 'failed');
+      }
+      const last = events.at(-1);
+      if (last === undefined || events.length < eventsPerStep) return;
+      await enqueue(organizationId, { ...step, after: last.position }, trx);
+    });
+    wake([{ organizationId, endpointId }]);
+    jobs.poke();
+  }
+  jobs.handle(replayKind, work);
+
+  async function spanned(run: Run, organizationId: string, span: WebhookReplay, head: number) {
+    const { from, to } = spanOf(span);
+    if (from === undefined || (to !== undefined && to <= from)) {
+      const pointer = from === undefined ? '/from' : '/to';
+      const detail = from === undefined ? 'is needed beside to' : 'must be later than from';
+      return refuse('field_invalid', `${pointer.slice(1)} ${detail}.`, {
+        errors: [{ pointer, code: 'field_invalid', detail }],
+      });
+    }
+    const after = Math.max(0, (await positionBefore(run, organizationId, from)) - slack);
+    const end = to === undefined ? head : await positionBefore(run, organizationId, to);
+    const before = to === undefined ? {} : { before: to };
+    return { after, to: Math.min(head, end + slack), all: true, from, ...before };
+  }
+
+  return {
+    async begin(organizationId, given, span) {
+      const begun = await database.transaction(async (trx) => {
+        const run = runIn(trx);
+        const row = uuid.test(given)
+          ? await findEndpoint(run, organizationId, given, 'FOR UPDATE OF e')
+          : undefined;
+        if (row === undefined) return refuseUnknownEndpoint();
+        if (row.status !== 'Enabled') refuse('endpoint_state', 'The endpoint is disabled.');
+        const endpointId = row.endpoint_id;
+        const head = await headOf(run, organizationId);
+        if (span.from !== undefined || span.to !== undefined) {
+          const step = { endpointId, ...(await spanned(run, organizationId, span, head)) };
+          await enqueue(organizationId, step, trx);
+          return step;
+        }
+        const after = await lastAcknowledged(run, row, head);
+        const step = { endpointId, after, to: head, all: false };
+        await enqueue(organizationId, step, trx);
+        await run(
+          `UPDATE webhook_endpoints SET gap_after = NULL WHERE organization_id = $1
+           AND endpoint_id = $2`,
+          [organizationId, endpointId],
+        );
+        return step;
+      });
+      jobs.poke();
+      return {
+        endpointId: begun.endpointId,
+        afterPosition: begun.after,
+        toPosition: begun.to,
+      };
+    },
+  };
+}

@@ -1,0 +1,84 @@
+// When a delivery is tried again, and when an endpoint is left alone: pure.
+
+const second = 1_000;
+const minute = 60_000;
+const hour = 3_600_000;
+
+/** The schedule of Standard Webhooks: so long after each failure; a little over three days in all. */
+export const retryDelaysMs: readonly number[] = [
+  ...[5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour],
+  ...[14 * hour, 20 * hour, 24 * hour],
+];
+
+/** An endpoint that took nothing for so long is disabled. */
+export const disabledAfterMs = 5 * 24 * hour;
+
+/** So many failures in a row are a fault of the endpoint, and not of what is sent to it. */
+const failuresBeforeRest = 8;
+export const defaultRestsMs: readonly number[] = [
+  ...[5 * second, 15 * second, minute, 5 * minute, 15 * minute],
+];
+/** Those who failed together do not come again together. */
+const jitterShare = 0.2;
+/** Nobody makes us wait longer by a header. */
+const longestRetryAfterMs = hour;
+const throttling: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+const gone = 410;
+
+export type Answer = { readonly status: number; readonly retryAfterMs?: number };
+/** What a try came to, as far as it decides what is next. */
+export type Tried = Answer | { readonly fault: string };
+
+export type Verdict = 'Delivered' | 'Gone' | 'Failed';
+
+export function verdictOf(tried: Tried): Verdict {
+  if ('fault' in tried) return 'Failed';
+  if (tried.status >= 200 && tried.status < 300) return 'Delivered';
+  return tried.status === gone ? 'Gone' : 'Failed';
+}
+
+/**
+ * Nothing where all tries of the schedule are used up.
+ *
+ * @param jittered gives a part of a time: it is added, since nobody is asked before his time
+ */
+export function nextTryAfterMs(
+  attempts: number,
+  tried: Tried,
+  delays: readonly number[],
+  jittered: (ms: number) => number,
+): number | undefined {
+  const delay = delays[attempts - 1];
+  if (delay === undefined) return undefined;
+  return Math.max(delay, askedForMs(tried)) + jittered(Math.round(delay * jitterShare));
+}
+
+/** How long nothing at all is sent to an endpoint with so many failures in a row. */
+export function restAfterMs(
+  failures: number,
+  tried: Tried,
+  restsMs: readonly number[] = defaultRestsMs,
+): number {
+  const beyond = failures - failuresBeforeRest;
+  const rest = beyond < 0 ? 0 : (restsMs[Math.min(beyond, restsMs.length - 1)] ?? 0);
+  const isThrottled = 'status' in tried && throttling.has(tried.status);
+  return Math.max(rest, isThrottled ? askedForMs(tried, restsMs[0]) : 0);
+}
+
+function askedForMs(tried: Tried, otherwise = 0): number {
+  const asked = 'status' in tried ? tried.retryAfterMs : undefined;
+  return asked === undefined ? otherwise : Math.min(asked, longestRetryAfterMs);
+}
+
+/** Seconds or a date (RFC 9110, 10.2.3); nothing for whatever else it is. */
+export function retryAfterMsOf(header: string | undefined, now: number): number | undefined {
+  if (header === undefined) return undefined;
+  if (/^\d{1,9}$/.test(header)) return Number(header) * second;
+  const at = Date.parse(header);
+  return Number.isFinite(at) && /[a-z]/i.test(header) ? Math.max(0, at - now) : undefined;
+}
+
+/** How many calls may be under way at once: one fewer of two after a failure, one more after a success. */
+export function nextWindow(window: number, isDelivered: boolean, most: number): number {
+  return isDelivered ? Math.min(most, window + 1) : Math.max(1, Math.floor(window / 2));
+}

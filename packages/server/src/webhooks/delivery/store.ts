@@ -1,0 +1,283 @@
+// The SQL of deliveries: planned in the transaction of their events, read by lane, marked in batches.
+import type { Database } from '../../platform/index.ts';
+import type { Run } from '../endpoints/store.ts';
+
+export type LaneKey = { readonly organizationId: string; readonly endpointId: string };
+
+/** Who wants events of these organisations, read within the transaction that publishes them. */
+export type Wanting = LaneKey & {
+  readonly eventTypes: readonly string[];
+  readonly merchantId: string | null;
+};
+
+export async function wanting(run: Run, organizationIds: readonly string[]): Promise<Wanting[]> {
+  const rows = await run(
+    `SELECT organization_id AS "organizationId", endpoint_id AS "endpointId",
+       event_types AS "eventTypes", merchant_id AS "merchantId"
+     FROM webhook_endpoints
+     WHERE organization_id = ANY($1::uuid[]) AND status = 'Enabled'`,
+    [organizationIds],
+  );
+  return rows as Wanting[];
+}
+
+export type NewDelivery = LaneKey & {
+  readonly deliveryId: string;
+  readonly eventId: string;
+  readonly type: string;
+  readonly position: number | null;
+  readonly body: string | null;
+};
+
+const insertText = `INSERT INTO webhook_deliveries AS d (organization_id, delivery_id, endpoint_id,
+    event_id, type, position, body, status, attempts, due_at, log, created_at, updated_at)
+  SELECT r.organization_id, r.delivery_id, r.endpoint_id, r.event_id, r.type, r.position, r.body,
+    'Pending', 0, $8, '[]', $8, $8
+  FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::bigint[], $7::text[])
+    AS r(organization_id, delivery_id, endpoint_id, event_id, type, position, body)
+  ORDER BY r.organization_id, r.delivery_id
+  ON CONFLICT (organization_id, delivery_id) DO `;
+
+const insertTexts = {
+  /** Was planned before. */
+  none: `${insertText}NOTHING`,
+  failed: `${insertText}UPDATE SET status = 'Pending', attempts = 0, due_at = excluded.due_at,
+    updated_at = excluded.updated_at WHERE d.status = 'Failed'`,
+  ended: `${insertText}UPDATE SET status = 'Pending', attempts = 0, due_at = excluded.due_at,
+    updated_at = excluded.updated_at WHERE d.status <> 'Pending'`,
+};
+
+/** @param again which of those that were planned before are sent once more */
+export async function insertDeliveries(
+  run: Run,
+  rows: readonly NewDelivery[],
+  now: string,
+  again: keyof typeof insertTexts = 'none',
+): Promise<void> {
+  await run(insertTexts[again], [
+    rows.map((row) => row.organizationId),
+    rows.map((row) => row.deliveryId),
+    rows.map((row) => row.endpointId),
+    rows.map((row) => row.eventId),
+    rows.map((row) => row.type),
+    rows.map((row) => row.position),
+    rows.map((row) => row.body),
+    now,
+  ]);
+}
+
+export type LeasedLane = LaneKey & {
+  readonly url: string;
+  readonly version: number;
+  readonly endpoint_id: string;
+  readonly keys_sealed: Buffer;
+  readonly previous_sealed: Buffer | null;
+  readonly previous_until: Date | null;
+  readonly failures: number;
+  readonly failingSince: Date | null;
+};
+
+const laneFacts = `e.organization_id AS "organizationId", e.endpoint_id AS "endpointId",
+  e.endpoint_id, e.url, e.version, e.keys_sealed, e.previous_sealed, e.previous_until`;
+const laneIn = (list: string) =>
+  `l.organization_id = ${list}.organization_id AND l.endpoint_id = ${list}.endpoint_id`;
+const keysIn = 'unnest($1::uuid[], $2::uuid[]) AS k(organization_id, endpoint_id)';
+
+const keysOf = (keys: readonly LaneKey[]) => [
+  keys.map(({ organizationId }) => organizationId),
+  keys.map(({ endpointId }) => endpointId),
+];
+
+/** Those that are free, enabled and not resting. */
+export async function leaseLanes(
+  database: Database,
+  keys: readonly LaneKey[],
+  lease: { readonly token: string; readonly now: string; readonly until: string },
+): Promise<LeasedLane[]> {
+  return database.query<LeasedLane>(
+    `WITH free AS (
+       SELECT l.organization_id, l.endpoint_id FROM webhook_lanes AS l JOIN ${keysIn} ON ${laneIn('k')}
+       WHERE l.lease_until <= $4 AND l.resting_until <= $4
+       ORDER BY l.organization_id, l.endpoint_id FOR UPDATE OF l SKIP LOCKED
+     )
+     UPDATE webhook_lanes AS l SET lease_token = $3, lease_until = $5
+     FROM free JOIN webhook_endpoints AS e
+       ON e.organization_id = free.organization_id AND e.endpoint_id = free.endpoint_id
+     WHERE ${laneIn('free')} AND e.status = 'Enabled'
+     RETURNING ${laneFacts}, l.failures, l.failing_since AS "failingSince"`,
+    [...keysOf(keys), lease.token, lease.now, lease.until],
+  );
+}
+
+/** Gives those that are still ours, and whether they are to be sent to still. */
+export async function renewLanes(
+  database: Database,
+  keys: readonly LaneKey[],
+  lease: { readonly token: string; readonly until: string },
+): Promise<(Omit<LeasedLane, 'failures' | 'failingSince'> & { readonly status: string })[]> {
+  return database.query(
+    `UPDATE webhook_lanes AS l SET lease_until = $4
+     FROM ${keysIn} JOIN webhook_endpoints AS e
+       ON e.organization_id = k.organization_id AND e.endpoint_id = k.endpoint_id
+     WHERE ${laneIn('k')} AND l.lease_token = $3
+     RETURNING ${laneFacts}, e.status`,
+    [...keysOf(keys), lease.token, lease.until],
+  );
+}
+
+export type LaneEnd = LaneKey & {
+  readonly restingUntil: string;
+  readonly failures: number;
+  readonly failingSince: string | null;
+  readonly succeededAt: string | null;
+};
+
+/** Told how it fares; left to others where `isDone`. */
+export async function tellLanes(
+  database: Database,
+  token: string,
+  ends: readonly LaneEnd[],
+  isDone: boolean,
+): Promise<void> {
+  await database.query(
+    `UPDATE webhook_lanes AS l SET resting_until = k.resting_until, failures = k.failures,
+       failing_since = k.failing_since, succeeded_at = coalesce(k.succeeded_at, l.succeeded_at),
+       lease_until = CASE WHEN $8::boolean THEN 'epoch' ELSE l.lease_until END,
+       lease_token = CASE WHEN $8::boolean THEN NULL ELSE l.lease_token END
+     FROM unnest($1::uuid[], $2::uuid[], $4::timestamptz[], $5::integer[], $6::timestamptz[],
+       $7::timestamptz[]) AS k(organization_id, endpoint_id, resting_until, failures, failing_since,
+       succeeded_at)
+     WHERE ${laneIn('k')} AND l.lease_token = $3`,
+    [
+      ...keysOf(ends),
+      token,
+      ends.map((end) => end.restingUntil),
+      ends.map((end) => end.failures),
+      ends.map((end) => end.failingSince),
+      ends.map((end) => end.succeededAt),
+      isDone,
+    ],
+  );
+}
+
+export async function endRest(
+  database: Database,
+  { organizationId, endpointId }: LaneKey,
+): Promise<void> {
+  await database.query(
+    `UPDATE webhook_lanes SET resting_until = 'epoch'
+     WHERE organization_id = $1 AND endpoint_id = $2`,
+    [organizationId, endpointId],
+  );
+}
+
+/** Endpoints with something due that no process has now: after a crash, or when a pause has ended. */
+export async function findWaitingLanes(
+  database: Database,
+  now: string,
+  most: number,
+): Promise<LaneKey[]> {
+  return database.query<LaneKey>(
+    `SELECT l.organization_id AS "organizationId", l.endpoint_id AS "endpointId"
+     FROM webhook_lanes AS l
+     WHERE l.lease_until <= $1 AND l.resting_until <= $1 AND EXISTS (
+       SELECT FROM webhook_deliveries AS d
+       WHERE d.organization_id = l.organization_id AND d.endpoint_id = l.endpoint_id
+         AND d.status = 'Pending' AND d.due_at <= $1)
+       AND EXISTS (SELECT FROM webhook_endpoints AS e WHERE e.organization_id = l.organization_id
+         AND e.endpoint_id = l.endpoint_id AND e.status = 'Enabled')
+     LIMIT $2`,
+    [now, most],
+  );
+}
+
+export type DueDelivery = {
+  readonly organizationId: string;
+  readonly endpointId: string;
+  readonly deliveryId: string;
+  readonly eventId: string;
+  readonly attempts: number;
+  readonly dueAt: Date;
+  readonly createdAt: Date;
+  /** Nothing where the feed has forgotten the event. */
+  readonly body: string | null;
+};
+
+export type LaneWish = LaneKey & {
+  readonly limit: number;
+  /** Where the last look ended, so that what was sent since is not walked through again. */
+  readonly since: string;
+};
+
+const dueStatement = {
+  name: 'webhooks-due',
+  text: `SELECT d.organization_id AS "organizationId", d.endpoint_id AS "endpointId",
+    d.delivery_id AS "deliveryId", d.event_id AS "eventId", d.attempts, d.due_at AS "dueAt",
+    d.created_at AS "createdAt", coalesce(d.body, f.body) AS body
+  FROM unnest($1::uuid[], $2::uuid[], $3::integer[], $4::timestamptz[])
+    AS k(organization_id, endpoint_id, most, since)
+  CROSS JOIN LATERAL (
+    SELECT * FROM webhook_deliveries AS w
+    WHERE w.organization_id = k.organization_id AND w.endpoint_id = k.endpoint_id
+      AND w.status = 'Pending' AND w.due_at >= k.since AND w.due_at <= $5
+    ORDER BY w.due_at, w.delivery_id LIMIT k.most
+  ) AS d
+  LEFT JOIN feed_events AS f ON f.organization_id = d.organization_id AND f.position = d.position`,
+};
+
+/** The oldest first, with those that are in hand. */
+export async function readDue(
+  database: Database,
+  wishes: readonly LaneWish[],
+  now: string,
+): Promise<DueDelivery[]> {
+  return database.prepared<DueDelivery>(dueStatement, [
+    ...keysOf(wishes),
+    wishes.map(({ limit }) => limit),
+    wishes.map(({ since }) => since),
+    now,
+  ]);
+}
+
+export type Mark = {
+  readonly organization_id: string;
+  readonly delivery_id: string;
+  readonly status: 'Pending' | 'Delivered' | 'Failed';
+  readonly due_at: string;
+  readonly at: string;
+  readonly entry: Readonly<Record<string, unknown>>;
+};
+
+export const logMax = 20;
+
+const markStatement = {
+  name: 'webhooks-mark',
+  text: `UPDATE webhook_deliveries AS d SET status = r.status, attempts = d.attempts + 1,
+    due_at = r.due_at, updated_at = r.at,
+    log = CASE WHEN jsonb_array_length(d.log) >= ${logMax} THEN d.log - 0 ELSE d.log END || r.entry
+  FROM jsonb_to_recordset($1::jsonb) AS r(organization_id uuid, delivery_id uuid, status text,
+    due_at timestamptz, at timestamptz, entry jsonb)
+  WHERE d.organization_id = r.organization_id AND d.delivery_id = r.delivery_id
+    AND d.status = 'Pending'`,
+};
+
+/** Who was told already by another process, or was deleted, stays as it is. */
+export async function markDeliveries(database: Database, marks: readonly Mark[]): Promise<void> {
+  await database.prepared(markStatement, [JSON.stringify(marks)]);
+}
+
+export async function oldestDue(database: Database, now: string): Promise<Date | undefined> {
+  const [row] = await database.query<{ due_at: Date | null }>(
+    `SELECT min(d.due_at) AS due_at FROM webhook_lanes AS l
+     JOIN webhook_endpoints AS e ON e.organization_id = l.organization_id
+       AND e.endpoint_id = l.endpoint_id AND e.status = 'Enabled'
+     CROSS JOIN LATERAL (
+       SELECT w.due_at FROM webhook_deliveries AS w
+       WHERE w.organization_id = l.organization_id AND w.endpoint_id = l.endpoint_id
+         AND w.status = 'Pending' AND w.due_at <= $1
+       ORDER BY w.due_at LIMIT 1
+     ) AS d WHERE l.failures = 0`,
+    [now],
+  );
+  return row?.due_at ?? undefined;
+}

@@ -1,0 +1,48 @@
+// Asks an endpoint to prove that it is meant to get events: signed, and answered with the challenge itself.
+import {
+  type Clock,
+  type Ids,
+  isoTime,
+  type OutgoingCalls,
+  webhookHeaders,
+} from '../../platform/index.ts';
+import type { EndpointKeys } from './keys.ts';
+import type { EndpointRow } from './store.ts';
+
+const timeoutMs = 10_000;
+const answerLimitBytes = 1_024;
+const ok = 200;
+
+export type Challenge = {
+  /** What went wrong; nothing where the endpoint answered as it should. */
+  ask(row: EndpointRow): Promise<string | undefined>;
+};
+
+/** @example const fault = await createChallenge({ calls, keys, clock, ids }).ask(row); */
+export function createChallenge(deps: {
+  readonly calls: Pick<OutgoingCalls, 'call'>;
+  readonly keys: EndpointKeys;
+  readonly clock: Clock;
+  readonly ids: Ids;
+}): Challenge {
+  const { calls, keys, clock, ids } = deps;
+  return {
+    async ask(row) {
+      const at = clock.now();
+      const word = ids.secret();
+      const data = { organizationId: row.organization_id, endpointId: row.endpoint_id };
+      const body = JSON.stringify({
+        type: 'endpoint.challenge',
+        timestamp: isoTime(at),
+        data: { ...data, challenge: word },
+      });
+      const headers = webhookHeaders({ id: ids.uuid(), at, body, ...keys.open(row) });
+      const answer = await calls.call(row.url, {
+        ...{ method: 'POST', headers, body, timeoutMs, answerLimitBytes, isRepeatable: true },
+      });
+      if (answer.fault !== undefined) return `could not be asked: ${answer.fault}`;
+      if (answer.status !== ok) return `answered its challenge with status ${answer.status}`;
+      return answer.body.trim() === word ? undefined : 'answered something else';
+    },
+  };
+}

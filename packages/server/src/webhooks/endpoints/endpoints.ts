@@ -1,0 +1,263 @@
+// Where organisations want their events sent: made, changed, switched on and off, with keys that can be changed.
+import {
+  isEventPattern,
+  refuse,
+  type WebhookEndpoint,
+  type WebhookEndpointInput,
+  type WebhookEndpointReplacement,
+  type WebhookSecret,
+} from '@switchyard/contract';
+import type { Kysely } from 'kysely';
+import type { Author, Recorder } from '../../audit/index.ts';
+import { demandVersion, type FoundPage, type PageRequest } from '../../http/index.ts';
+import {
+  type Clock,
+  type Database,
+  type Ids,
+  isoTime,
+  type OutgoingCalls,
+} from '../../platform/index.ts';
+import type { Challenge } from './challenge.ts';
+import { type EndpointKeys, overlapMs } from './keys.ts';
+import {
+  changeEndpoint,
+  deleteEndpoint,
+  disableEndpoint,
+  type EndpointChange,
+  type EndpointRow,
+  enableEndpoint,
+  findEndpoint,
+  insertEndpoint,
+  type LaneFacts,
+  listEndpoints,
+  type Run,
+  replaceKeys,
+  runIn,
+  runOn,
+  verifiedEndpoint,
+} from './store.ts';
+import { auditedEndpoint, endpointView } from './view.ts';
+
+/** Each of them costs something at every event. */
+export const endpointsMax = 50;
+
+/** Whose endpoints they are, and who asks. */
+export type By = { readonly organizationId: string; readonly author: Author };
+
+type Versioned = { readonly view: WebhookEndpoint; readonly version: number };
+
+export type Endpoints = {
+  create(by: By, input: WebhookEndpointInput): Promise<Versioned & { readonly secret: string }>;
+  list(organizationId: string, page: PageRequest): Promise<FoundPage<WebhookEndpoint>>;
+  get(organizationId: string, endpointId: string): Promise<Versioned>;
+  replace(
+    by: By,
+    endpointId: string,
+    input: WebhookEndpointReplacement,
+    ifMatch?: string,
+  ): Promise<Versioned>;
+  remove(by: By, endpointId: string, ifMatch?: string): Promise<void>;
+  renewSecret(by: By, endpointId: string): Promise<WebhookSecret>;
+  /** Sends the challenge; an endpoint that answers it is verified, and enabled where that was missing. */
+  verify(by: By, endpointId: string): Promise<Versioned>;
+};
+
+export type EndpointsDeps = {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly audit: Recorder;
+  readonly calls: Pick<OutgoingCalls, 'faultOf'>;
+  readonly keys: EndpointKeys;
+  readonly challenge: Challenge;
+  demandMerchant(organizationId: string, merchantId: string): Promise<void>;
+  /** Its deliveries are deleted in time. */
+  forget(organizationId: string, endpointId: string, trx: Kysely<unknown>): Promise<void>;
+  /** It was changed: whoever sends to it looks again. */
+  onChange(organizationId: string, endpointId: string): void;
+};
+
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+export function refuseUnknownEndpoint(): never {
+  return refuse('endpoint_not_found', 'No endpoint of your organisation has this identifier.');
+}
+
+function refuseMember(pointer: string, detail: string): never {
+  return refuse('field_invalid', `${pointer.slice(1)} ${detail}.`, {
+    errors: [{ pointer, code: 'field_invalid', detail }],
+  });
+}
+
+function demandUnchanged(input: WebhookEndpointReplacement, standing: WebhookEndpoint): void {
+  const given = input as Readonly<Record<string, unknown>>;
+  // What can be written, and what changes by itself while somebody edits.
+  const free = ['url', 'eventTypes', 'merchantId', 'description', 'status', 'health'];
+  const facts = standing as unknown as Readonly<Record<string, unknown>>;
+  for (const [member, value] of Object.entries(given)) {
+    if (free.includes(member) || value === facts[member]) continue;
+    refuse('field_read_only', `${member} is read-only.`, {
+      errors: [{ pointer: `/${member}`, code: 'field_read_only', detail: 'is read-only' }],
+    });
+  }
+}
+
+/** @example const endpoints = createEndpoints(deps); await endpoints.create(by, { url, eventTypes: ['*'] }); */
+export function createEndpoints(deps: EndpointsDeps): Endpoints {
+  const { database, clock, ids, audit, keys, challenge, onChange } = deps;
+  const shown = (row: EndpointRow & Partial<LaneFacts>): Versioned => ({
+    view: endpointView(row, clock.now()),
+    version: row.version,
+  });
+
+  async function checked(
+    organizationId: string,
+    input: Pick<WebhookEndpointInput, 'url' | 'eventTypes' | 'merchantId' | 'description'>,
+  ): Promise<EndpointChange> {
+    const { url, eventTypes, merchantId, description = null } = input;
+    const fault = deps.calls.faultOf(url);
+    if (fault !== undefined) refuseMember('/url', fault);
+    eventTypes.forEach((pattern, index) => {
+      if (!isEventPattern(pattern)) refuseMember(`/eventTypes/${index}`, 'names no type of event');
+    });
+    if (merchantId !== undefined) await deps.demandMerchant(organizationId, merchantId);
+    return { url, eventTypes, merchantId: merchantId ?? null, description };
+  }
+
+  async function demand(run: Run, organizationId: string, endpointId: string) {
+    const row = uuid.test(endpointId)
+      ? await findEndpoint(run, organizationId, endpointId, 'FOR UPDATE OF e')
+      : undefined;
+    return row ?? refuseUnknownEndpoint();
+  }
+
+  /** One change of one endpoint, with its record; looks at the row again for the answer. */
+  async function changing(
+    by: By,
+    endpointId: string,
+    action: string,
+    change: (run: Run, row: EndpointRow, now: string) => Promise<void>,
+  ): Promise<Versioned> {
+    const after = await database.transaction(async (trx) => {
+      const run = runIn(trx);
+      const before = await demand(run, by.organizationId, endpointId);
+      await change(run, before, isoTime(clock.now()));
+      const row = await demand(run, by.organizationId, endpointId);
+      await audit.record(trx, {
+        ...{ organizationId: by.organizationId, ...by.author, action },
+        entity: { type: 'endpoint', id: row.endpoint_id },
+        before: auditedEndpoint(before),
+        after: auditedEndpoint(row),
+      });
+      return row;
+    });
+    onChange(after.organization_id, after.endpoint_id);
+    return shown(after);
+  }
+
+  return {
+    async create(by, input) {
+      const { organizationId } = by;
+      const change = await checked(organizationId, input);
+      const endpointId = ids.uuid();
+      const { sealed, secret, publicKey } = keys.make(endpointId);
+      const stopped = input.status === 'Disabled' ? 'Requested' : null;
+      const row = await database.transaction(async (trx) => {
+        const made = await insertEndpoint(
+          runIn(trx),
+          {
+            ...{ organizationId, endpointId, ...change, sealed, publicKey },
+            disabledReason: input.challenge === true ? 'Unverified' : stopped,
+            now: isoTime(clock.now()),
+          },
+          endpointsMax,
+        );
+        if (made === undefined) {
+          return refuse('endpoint_limit_reached', `An organisation has ${endpointsMax} at most.`);
+        }
+        await audit.record(trx, {
+          ...{ organizationId, ...by.author, action: 'endpoint.created' },
+          entity: { type: 'endpoint', id: endpointId },
+          after: auditedEndpoint(made),
+        });
+        return made;
+      });
+      return { ...shown(row), secret };
+    },
+
+    async list(organizationId, page) {
+      const read = { ...page, limit: page.limit + 1 };
+      const rows = await listEndpoints(runOn(database), organizationId, read);
+      const items = rows.slice(0, page.limit);
+      const next = rows.length > page.limit ? items.at(-1)?.endpoint_id : undefined;
+      return { items: items.map((row) => shown(row).view), next };
+    },
+
+    async get(organizationId, endpointId) {
+      const row = uuid.test(endpointId)
+        ? await findEndpoint(runOn(database), organizationId, endpointId)
+        : undefined;
+      return row === undefined ? refuseUnknownEndpoint() : shown(row);
+    },
+
+    async replace(by, endpointId, input, ifMatch) {
+      const { organizationId } = by;
+      const change = await checked(organizationId, input);
+      return changing(by, endpointId, 'endpoint.updated', async (run, row, now) => {
+        demandVersion(ifMatch, row.version);
+        demandUnchanged(input, endpointView(row, clock.now()));
+        await changeEndpoint(run, row, change, now);
+        if (input.status === 'Disabled') {
+          await disableEndpoint(run, organizationId, row.endpoint_id, 'Requested', now);
+        } else if (row.status === 'Disabled') {
+          if (row.disabled_reason === 'Unverified') {
+            refuse('endpoint_state', 'The endpoint has to answer its challenge first: …/verify.');
+          }
+          await enableEndpoint(run, row, now);
+        }
+      });
+    },
+
+    async remove(by, endpointId, ifMatch) {
+      const { organizationId } = by;
+      await database.transaction(async (trx) => {
+        const run = runIn(trx);
+        const row = await demand(run, organizationId, endpointId);
+        demandVersion(ifMatch, row.version);
+        await deleteEndpoint(run, row);
+        await deps.forget(organizationId, row.endpoint_id, trx);
+        await audit.record(trx, {
+          ...{ organizationId, ...by.author, action: 'endpoint.deleted' },
+          entity: { type: 'endpoint', id: row.endpoint_id },
+          before: auditedEndpoint(row),
+        });
+      });
+      onChange(organizationId, endpointId.toLowerCase());
+    },
+
+    async renewSecret(by, endpointId) {
+      const made = keys.make(endpointId.toLowerCase());
+      const until = isoTime(clock.now() + overlapMs);
+      const { view } = await changing(by, endpointId, 'endpoint.secret_renewed', (run, row, now) =>
+        replaceKeys(run, row, { ...made, until }, now),
+      );
+      const { secret, publicKey } = made;
+      return { endpointId: view.endpointId, secret, publicKey, previousUntil: until };
+    },
+
+    async verify(by, endpointId) {
+      const row = uuid.test(endpointId)
+        ? await findEndpoint(runOn(database), by.organizationId, endpointId)
+        : undefined;
+      if (row === undefined) return refuseUnknownEndpoint();
+      const fault = await challenge.ask(row);
+      if (fault !== undefined) refuse('endpoint_unverified', `The endpoint ${fault}.`);
+      return changing(by, endpointId, 'endpoint.verified', async (run, current, now) => {
+        // What answered was the old address; the new one is asked for itself.
+        if (current.url !== row.url) refuse('endpoint_state', 'The address changed meanwhile.');
+        await verifiedEndpoint(run, current, now);
+        if (current.disabled_reason === 'Unverified') await enableEndpoint(run, current, now);
+      });
+    },
+  };
+}

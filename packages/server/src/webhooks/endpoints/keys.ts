@@ -1,0 +1,68 @@
+// The keys that sign what an endpoint gets: sealed in the database, the secret shown once.
+import type { KeyObject } from 'node:crypto';
+import {
+  type Clock,
+  deriveKey,
+  type Ids,
+  openSealed,
+  seal,
+  webhookKeyPair,
+  webhookSecret,
+} from '../../platform/index.ts';
+
+const keyBytes = 32;
+const seedBytes = 32;
+/** How long the keys before the present ones sign too. */
+export const overlapMs = 86_400_000;
+
+export type SealedKeys = {
+  readonly endpoint_id: string;
+  readonly keys_sealed: Buffer;
+  readonly previous_sealed: Buffer | null;
+  readonly previous_until: Date | null;
+};
+
+export type SigningKeys = {
+  readonly keys: readonly Buffer[];
+  readonly privateKeys: readonly KeyObject[];
+  /** From then on they have to be opened anew, epoch milliseconds. */
+  readonly until: number;
+};
+
+export type EndpointKeys = {
+  make(endpointId: string): { sealed: Buffer; secret: string; publicKey: string };
+  open(row: SealedKeys): SigningKeys;
+};
+
+const placeOf = (endpointId: string) => `webhook endpoint ${endpointId}`;
+
+/** @example const keys = createEndpointKeys({ masterKey, ids, clock }); */
+export function createEndpointKeys(deps: {
+  masterKey: Buffer;
+  ids: Pick<Ids, 'secret'>;
+  clock: Clock;
+}): EndpointKeys {
+  const sealingKey = deriveKey(deps.masterKey, 'webhook signing keys');
+  return {
+    make(endpointId) {
+      const all = Buffer.from(deps.ids.secret(keyBytes + seedBytes), 'base64url');
+      return {
+        sealed: seal(sealingKey, all, placeOf(endpointId)),
+        secret: webhookSecret(all.subarray(0, keyBytes)),
+        publicKey: webhookKeyPair(all.subarray(keyBytes)).publicKey,
+      };
+    },
+    open(row) {
+      const until = row.previous_until?.getTime() ?? 0;
+      const isOverlap = row.previous_sealed !== null && until > deps.clock.now();
+      const opened = [row.keys_sealed, ...(isOverlap ? [row.previous_sealed] : [])]
+        .filter((sealed) => sealed !== null)
+        .map((sealed) => openSealed(sealingKey, sealed, placeOf(row.endpoint_id)));
+      return {
+        keys: opened.map((all) => all.subarray(0, keyBytes)),
+        privateKeys: opened.map((all) => webhookKeyPair(all.subarray(keyBytes)).privateKey),
+        until: isOverlap ? until : Number.POSITIVE_INFINITY,
+      };
+    },
+  };
+}

@@ -1,0 +1,217 @@
+// The SQL of endpoints, and of the lane that each of them has.
+import { CompiledQuery, type Kysely } from 'kysely';
+import type { Database, Row } from '../../platform/index.ts';
+
+export type Run = (text: string, values: readonly unknown[]) => Promise<Row[]>;
+
+export const runOn =
+  (database: Database): Run =>
+  (text, values) =>
+    database.query(text, values);
+
+export const runIn =
+  (trx: Kysely<unknown>): Run =>
+  async (text, values) =>
+    (await trx.executeQuery<Row>(CompiledQuery.raw(text, [...values]))).rows;
+
+export type EndpointRow = {
+  organization_id: string;
+  endpoint_id: string;
+  url: string;
+  event_types: string[];
+  merchant_id: string | null;
+  description: string | null;
+  status: 'Enabled' | 'Disabled';
+  disabled_reason: string | null;
+  disabled_at: Date | null;
+  gap_after: number | null;
+  verified_at: Date | null;
+  public_key: string;
+  keys_sealed: Buffer;
+  previous_public_key: string | null;
+  previous_sealed: Buffer | null;
+  previous_until: Date | null;
+  version: number;
+  created_at: Date;
+  updated_at: Date;
+};
+
+export type LaneFacts = {
+  resting_until: Date;
+  failures: number;
+  failing_since: Date | null;
+  succeeded_at: Date | null;
+};
+
+const columns = `e.organization_id, e.endpoint_id, e.url, e.event_types, e.merchant_id, e.description,
+  e.status, e.disabled_reason, e.disabled_at, e.gap_after, e.verified_at, e.public_key, e.keys_sealed,
+  e.previous_public_key, e.previous_sealed, e.previous_until, e.version, e.created_at, e.updated_at`;
+const laneColumns = 'l.resting_until, l.failures, l.failing_since, l.succeeded_at';
+const withLane = `webhook_endpoints AS e JOIN webhook_lanes AS l
+  ON l.organization_id = e.organization_id AND l.endpoint_id = e.endpoint_id`;
+
+export type NewEndpoint = {
+  readonly organizationId: string;
+  readonly endpointId: string;
+  readonly url: string;
+  readonly eventTypes: readonly string[];
+  readonly merchantId: string | null;
+  readonly description: string | null;
+  readonly disabledReason: string | null;
+  readonly publicKey: string;
+  readonly sealed: Buffer;
+  readonly now: string;
+};
+
+/** Nothing where the organisation has as many as it may; counted under the lock of its feed. */
+export async function insertEndpoint(run: Run, row: NewEndpoint, most: number) {
+  await run(
+    'INSERT INTO feed_heads (organization_id, position) VALUES ($1, 0) ON CONFLICT DO NOTHING',
+    [row.organizationId],
+  );
+  await run('SELECT position FROM feed_heads WHERE organization_id = $1 FOR UPDATE', [
+    row.organizationId,
+  ]);
+  const [made] = await run(
+    `INSERT INTO webhook_endpoints AS e (organization_id, endpoint_id, url, event_types, merchant_id,
+       description, status, disabled_reason, disabled_at, public_key, keys_sealed, version,
+       created_at, updated_at)
+     SELECT $1, $2, $3, $4, $5, $6, CASE WHEN $7::text IS NULL THEN 'Enabled' ELSE 'Disabled' END, $7,
+       CASE WHEN $7::text IS NULL THEN NULL ELSE $10::timestamptz END, $8, $9, 1, $10, $10
+     WHERE (SELECT count(*) FROM webhook_endpoints WHERE organization_id = $1) < $11
+     RETURNING ${columns}`,
+    [
+      ...[row.organizationId, row.endpointId, row.url, JSON.stringify(row.eventTypes)],
+      ...[row.merchantId, row.description, row.disabledReason, row.publicKey, row.sealed],
+      ...[row.now, most],
+    ],
+  );
+  if (made === undefined) return undefined;
+  await run(
+    `INSERT INTO webhook_lanes (organization_id, endpoint_id, lease_until, resting_until, failures)
+     VALUES ($1, $2, 'epoch', 'epoch', 0)`,
+    [row.organizationId, row.endpointId],
+  );
+  return made as EndpointRow;
+}
+
+export async function findEndpoint(
+  run: Run,
+  organizationId: string,
+  endpointId: string,
+  lock: '' | 'FOR UPDATE OF e' = '',
+): Promise<(EndpointRow & LaneFacts) | undefined> {
+  const [row] = await run(
+    `SELECT ${columns}, ${laneColumns} FROM ${withLane}
+     WHERE e.organization_id = $1 AND e.endpoint_id = $2 ${lock}`,
+    [organizationId, endpointId],
+  );
+  return row as (EndpointRow & LaneFacts) | undefined;
+}
+
+export async function listEndpoints(
+  run: Run,
+  organizationId: string,
+  page: { readonly limit: number; readonly after?: string },
+): Promise<(EndpointRow & LaneFacts)[]> {
+  const rows = await run(
+    `SELECT ${columns}, ${laneColumns} FROM ${withLane}
+     WHERE e.organization_id = $1 AND ($2::uuid IS NULL OR e.endpoint_id > $2)
+     ORDER BY e.endpoint_id LIMIT $3`,
+    [organizationId, page.after ?? null, page.limit],
+  );
+  return rows as (EndpointRow & LaneFacts)[];
+}
+
+/** Where nothing stood before, the gap begins with what the feed has now. */
+const disableText = `status = 'Disabled', disabled_reason = $3, disabled_at = $4,
+  gap_after = coalesce(e.gap_after, (SELECT position FROM feed_heads WHERE organization_id = $1), 0)`;
+
+export type EndpointChange = {
+  readonly url: string;
+  readonly eventTypes: readonly string[];
+  readonly merchantId: string | null;
+  readonly description: string | null;
+};
+
+/** The row is locked. */
+export async function changeEndpoint(
+  run: Run,
+  { organization_id, endpoint_id }: EndpointRow,
+  change: EndpointChange,
+  now: string,
+): Promise<void> {
+  await run(
+    `UPDATE webhook_endpoints SET url = $3, event_types = $4, merchant_id = $5, description = $6,
+       verified_at = CASE WHEN url = $3 THEN verified_at END, version = version + 1, updated_at = $7
+     WHERE organization_id = $1 AND endpoint_id = $2`,
+    [
+      ...[organization_id, endpoint_id, change.url, JSON.stringify(change.eventTypes)],
+      ...[change.merchantId, change.description, now],
+    ],
+  );
+}
+
+export async function enableEndpoint(
+  run: Run,
+  { organization_id, endpoint_id }: EndpointRow,
+  now: string,
+): Promise<void> {
+  await run(
+    `UPDATE webhook_endpoints SET status = 'Enabled', disabled_reason = NULL, disabled_at = NULL,
+       version = version + 1, updated_at = $3
+     WHERE organization_id = $1 AND endpoint_id = $2`,
+    [organization_id, endpoint_id, now],
+  );
+  // What it did before it was disabled counts no more.
+  await run(
+    `UPDATE webhook_lanes SET resting_until = 'epoch', failures = 0, failing_since = NULL
+     WHERE organization_id = $1 AND endpoint_id = $2`,
+    [organization_id, endpoint_id],
+  );
+}
+
+/** Nothing where it is disabled already. */
+export async function disableEndpoint(
+  run: Run,
+  organizationId: string,
+  endpointId: string,
+  reason: string,
+  now: string,
+): Promise<EndpointRow | undefined> {
+  const [row] = await run(
+    `UPDATE webhook_endpoints AS e SET ${disableText}, version = e.version + 1, updated_at = $4
+     WHERE e.organization_id = $1 AND e.endpoint_id = $2 AND e.status = 'Enabled'
+     RETURNING ${columns}`,
+    [organizationId, endpointId, reason, now],
+  );
+  return row as EndpointRow | undefined;
+}
+
+export async function verifiedEndpoint(run: Run, row: EndpointRow, now: string): Promise<void> {
+  await run(
+    `UPDATE webhook_endpoints SET verified_at = $3 WHERE organization_id = $1 AND endpoint_id = $2`,
+    [row.organization_id, row.endpoint_id, now],
+  );
+}
+
+export async function replaceKeys(
+  run: Run,
+  { organization_id, endpoint_id }: EndpointRow,
+  keys: { readonly sealed: Buffer; readonly publicKey: string; readonly until: string },
+  now: string,
+): Promise<void> {
+  await run(
+    `UPDATE webhook_endpoints SET previous_sealed = keys_sealed, previous_public_key = public_key,
+       previous_until = $5, keys_sealed = $3, public_key = $4, version = version + 1, updated_at = $6
+     WHERE organization_id = $1 AND endpoint_id = $2`,
+    [organization_id, endpoint_id, keys.sealed, keys.publicKey, keys.until, now],
+  );
+}
+
+/** Its deliveries go with the next rounds of the sweep. */
+export async function deleteEndpoint(run: Run, row: EndpointRow): Promise<void> {
+  const key = [row.organization_id, row.endpoint_id];
+  await run('DELETE FROM webhook_lanes WHERE organization_id = $1 AND endpoint_id = $2', key);
+  await run('DELETE FROM webhook_endpoints WHERE organization_id = $1 AND endpoint_id = $2', key);
+}

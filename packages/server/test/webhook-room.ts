@@ -1,0 +1,132 @@
+// Webhooks over a database of their own: events are published, and sent over real sockets, as fast as a test wants.
+import { randomUUID } from 'node:crypto';
+import type { CreatedWebhookEndpoint } from '@switchyard/contract';
+import { createAudit, platformAuthor } from '../src/audit/index.ts';
+import type { AddressLookup } from '../src/platform/address-lookup.ts';
+import {
+  type Clock,
+  createJobs,
+  createLog,
+  createMetrics,
+  createOutbox,
+  createOutgoingCalls,
+  type Database,
+  type EventSource,
+  migrate,
+  openDatabase,
+  systemClock,
+  systemIds,
+} from '../src/platform/index.ts';
+import { createPublisher } from '../src/webhooks/feed/index.ts';
+import { createDeliveries, type DeliveryTimes } from '../src/webhooks/index.ts';
+import { migrations, testSchemaUrl } from './database.ts';
+
+const log = createLog({ logLevel: 'silent', instanceName: 'test' });
+const masterKey = Buffer.alloc(32, 9);
+
+export const quickTimes: DeliveryTimes = {
+  pollMs: 10,
+  sweepMs: 40,
+  leaseMs: 900,
+  timeoutMs: 250,
+  retryDelaysMs: Array.from({ length: 40 }, () => 60),
+  restsMs: [80, 120, 160],
+};
+
+const facts: EventSource = {
+  prefix: 'transaction.',
+  read: async (rows) =>
+    new Map(
+      rows.map((row) => [
+        row.outboxId,
+        { merchantId: null, data: { transactionId: row.subjectId, amount: row.sequence } },
+      ]),
+    ),
+};
+
+export type WebhookRoom = Awaited<ReturnType<typeof webhookRoom>>;
+
+/** @param on the database of another room: a second process beside it */
+export async function webhookRoom(
+  options: {
+    times?: DeliveryTimes;
+    clock?: Clock;
+    lookup?: AddressLookup;
+    authorities?: string;
+    allowsLoopback?: boolean;
+    on?: string;
+  } = {},
+) {
+  const { clock = systemClock, allowsLoopback = true } = options;
+  const url = options.on ?? (await testSchemaUrl());
+  const database: Database = openDatabase({ url, log });
+  await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
+  const metrics = createMetrics();
+  const calls = createOutgoingCalls({
+    allowsLoopback,
+    ...(options.lookup === undefined ? {} : { lookup: options.lookup }),
+    ...(options.authorities === undefined ? {} : { authorities: options.authorities }),
+  });
+  const jobs = createJobs({ database, clock, ids: systemIds, log, metrics, pollMs: 20 });
+  const deliveries = createDeliveries({
+    ...{ database, clock, ids: systemIds, log, metrics, jobs, calls, masterKey },
+    audit: createAudit({ database, clock, jobs, masterKey }),
+    retentionDays: 30,
+    times: { ...quickTimes, ...options.times },
+    demandMerchant: async () => {},
+  });
+  const outbox = createOutbox({ database, log, metrics, pollMs: 20 });
+  const sources = [facts, deliveries.events];
+  outbox.subscribe(createPublisher({ sources, log, metrics, deliveries, tell: () => {} }));
+  const organizationId = randomUUID();
+  const by = { organizationId, author: platformAuthor };
+
+  return {
+    ...{ url, database, organizationId, metrics, by, deliveries },
+    ...deliveries.parts,
+    start() {
+      jobs.start();
+      outbox.start();
+      deliveries.start();
+    },
+    async stop() {
+      await outbox.stop();
+      await deliveries.stop();
+      await jobs.stop();
+      calls.close();
+      await database.close();
+    },
+    async endpoint(
+      to: string,
+      eventTypes = ['*'],
+      organization = organizationId,
+    ): Promise<CreatedWebhookEndpoint> {
+      const input = { url: to, eventTypes };
+      const made = await deliveries.parts.endpoints.create(
+        { ...by, organizationId: organization },
+        input,
+      );
+      return { ...made.view, secret: made.secret };
+    },
+    /** So many things happen, at once. */
+    async happen(count: number, organization = organizationId): Promise<void> {
+      const identifiers = Array.from({ length: count }, () => systemIds.uuid());
+      await database.query(
+        `INSERT INTO outbox (organization_id, outbox_id, kind, subject_id, sequence, created_at)
+         SELECT $1, i, 'transaction.captured', i, n, now()
+         FROM unnest($2::uuid[]) WITH ORDINALITY AS r(i, n)`,
+        [organization, identifiers],
+      );
+      outbox.poke();
+    },
+    /** How many deliveries of an endpoint are in each state. */
+    async counts(endpointId: string): Promise<Record<string, number>> {
+      const rows = await database.query<{ status: string; n: number }>(
+        `SELECT status, count(*)::int AS n FROM webhook_deliveries
+         WHERE endpoint_id = $1 GROUP BY status`,
+        [endpointId],
+      );
+      return Object.fromEntries(rows.map(({ status, n }) => [status, n]));
+    },
+  };
+}
