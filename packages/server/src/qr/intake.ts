@@ -124,7 +124,20 @@ function receipt({ row }: LoadedQr, event: ProviderEvent, result: QrEventReceipt
  *
  * @throws Refusal transaction_not_found, of the fields, event_limit_reached
  */
-export async function takeEvent(
+export function takeEvent(
+  deps: QrDeps,
+  caller: Caller,
+  transactionId: string,
+  event: ProviderEvent,
+): Promise<QrEventReceipt> {
+  const { organizationId } = caller;
+  // Events of one payment in their order, so that a flood of them does not fight with itself.
+  return deps.running.inTurn({ organizationId, transactionId }, () =>
+    takeInTurn(deps, caller, transactionId, event),
+  );
+}
+
+async function takeInTurn(
   deps: QrDeps,
   caller: Caller,
   transactionId: string,

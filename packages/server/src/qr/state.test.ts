@@ -1,0 +1,184 @@
+// The table against a model of random words in random order: whatever comes, the money adds up.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { qrStatuses } from '@switchyard/contract';
+import fc from 'fast-check';
+import {
+  apply,
+  endAlone,
+  isLive,
+  judgeReport,
+  judgeVerb,
+  moveTable,
+  type Position,
+  type Report,
+  resolved,
+  type Said,
+  statusOf,
+  verbTable,
+} from './state.ts';
+
+const fresh: Position = {
+  ...{ phase: 'Created', amount: 1000, currency: 'EUR', paid: 0, refunded: 0, refundReserved: 0 },
+  ...{ ending: null, hold: null, sequence: 0 },
+};
+
+type Act =
+  | { act: 'Said'; report: Report }
+  | { act: 'Cancel' | 'Expiry' | 'EndAlone' }
+  | { act: 'Refund'; share: number }
+  | { act: 'RefundEnds'; isDone: boolean }
+  | { act: 'Resolve'; resolution: 'Accept' | 'Refund' };
+
+const said = fc.constantFrom<Said>(...(qrStatuses as readonly Said[]));
+const report: fc.Arbitrary<Report> = fc.record(
+  {
+    said,
+    sequence: fc.integer({ min: 1, max: 12 }),
+    amount: fc.constantFrom(1000, 1000, 1000, 999),
+    currency: fc.constantFrom('EUR', 'EUR', 'EUR', 'USD'),
+  },
+  { requiredKeys: ['said'] },
+);
+const acts: fc.Arbitrary<Act[]> = fc.array(
+  fc.oneof(
+    { weight: 6, arbitrary: report.map((each): Act => ({ act: 'Said', report: each })) },
+    fc.constantFrom<Act>({ act: 'Cancel' }, { act: 'Expiry' }, { act: 'EndAlone' }),
+    fc.integer({ min: 1, max: 100 }).map((share): Act => ({ act: 'Refund', share })),
+    fc.boolean().map((isDone): Act => ({ act: 'RefundEnds', isDone })),
+    fc.constantFrom<Act>(
+      { act: 'Resolve', resolution: 'Accept' },
+      { act: 'Resolve', resolution: 'Refund' },
+    ),
+  ),
+  { maxLength: 40 },
+);
+
+/** What the outside has really seen: nothing of it is taken from the table. */
+type World = { takenBack: number; accepted: boolean; wasTold: string[] };
+
+function step(position: Position, world: World, one: Act): Position {
+  switch (one.act) {
+    case 'Said': {
+      const verdict = judgeReport(position, one.report);
+      if (verdict.kind === 'TakeBack') {
+        assert.equal(verdict.amount, verdict.changes.refundReserved);
+        world.takenBack += 1;
+      }
+      return apply(position, verdict.changes);
+    }
+    case 'Cancel': {
+      const verdict = judgeVerb(position, 'Cancel');
+      const sends = verdict.allowed && verdict.mode === 'Send';
+      return sends ? apply(position, { ending: 'Merchant' }) : position;
+    }
+    case 'Expiry': {
+      const lapses = isLive(position) && position.ending === null && position.hold === null;
+      return lapses ? apply(position, { ending: 'Expiry' }) : position;
+    }
+    case 'EndAlone':
+      if (!isLive(position) || position.ending === null) return position;
+      return apply(position, endAlone(position));
+    case 'Refund': {
+      const verdict = judgeVerb(position, 'Refund');
+      const refundReserved = Math.floor((verdict.maxAmount * one.share) / 100);
+      return verdict.allowed ? apply(position, { refundReserved }) : position;
+    }
+    case 'RefundEnds': {
+      const { refundReserved } = position;
+      const refunded = one.isDone ? refundReserved : 0;
+      return apply(position, { refunded, refundReserved: -refundReserved });
+    }
+    default:
+      if (position.hold === null) return position;
+      if (one.resolution === 'Accept') world.accepted = true;
+      return apply(position, resolved(position, one.resolution).changes);
+  }
+}
+
+function checkMoney(position: Position): void {
+  const { paid, refunded, refundReserved } = position;
+  assert.ok(refunded >= 0 && refundReserved >= 0 && paid >= 0);
+  assert.ok(refunded + refundReserved <= paid, JSON.stringify(position));
+  if (isLive(position)) assert.equal(position.ending !== null && position.hold !== null, false);
+  else assert.equal(position.ending, null);
+}
+
+const isEnd = (position: Position) => !isLive(position);
+
+test('whatever a provider says in whatever order, money is never lost nor given back twice', () => {
+  const seed = Number(process.env['SWITCHYARD_TEST_SEED'] ?? Date.now() % 2 ** 31);
+  console.log(`seed ${seed}`);
+  fc.assert(
+    fc.property(acts, (all) => {
+      const world: World = { takenBack: 0, accepted: false, wasTold: [] };
+      let position = fresh;
+      for (const one of all) {
+        const before = position;
+        position = step(position, world, one);
+        checkMoney(position);
+        // Once it has ended for the terminal, it keeps its name.
+        if (isEnd(before)) assert.equal(position.phase, before.phase, JSON.stringify(one));
+        // What was cancelled is not completed behind its back, unless somebody accepts it.
+        if (before.ending === 'Merchant' && before.hold === null && position.hold === null) {
+          assert.notEqual(position.phase, 'Completed');
+        }
+        assert.ok(position.sequence >= before.sequence);
+      }
+      assert.ok(world.takenBack <= 1);
+      if (position.phase === 'Completed' && !world.accepted) assert.equal(position.paid, 1000);
+    }),
+    { numRuns: 20_000, seed },
+  );
+});
+
+test('the same events in any order end alike where one of them is an end', () => {
+  const sequence: Report[] = [
+    { said: 'Pending', sequence: 1 },
+    { said: 'Scanned', sequence: 2 },
+    { said: 'Authorized', sequence: 3 },
+    { said: 'Completed', sequence: 4, amount: 1000, currency: 'EUR' },
+  ];
+  fc.assert(
+    fc.property(fc.shuffledSubarray(sequence, { minLength: 4 }), (shuffled) => {
+      const twice = [...shuffled, ...shuffled];
+      const end = twice.reduce(
+        (position, each) => apply(position, judgeReport(position, each).changes),
+        fresh,
+      );
+      assert.deepEqual([end.phase, end.paid, end.sequence], ['Completed', 1000, 4]);
+    }),
+  );
+});
+
+test('every status has its row, and every phase knows what each word means', () => {
+  assert.deepEqual(Object.keys(verbTable).sort(), [...qrStatuses].sort());
+  const phases = Object.keys(moveTable);
+  for (const row of Object.values(moveTable))
+    assert.deepEqual(Object.keys(row).sort(), phases.sort());
+});
+
+test('a completion after an end is taken back once, and an end after a completion changes nothing', () => {
+  for (const phase of ['Declined', 'Cancelled', 'Expired', 'Failed'] as const) {
+    const ended: Position = { ...fresh, phase, sequence: 3 };
+    const late = judgeReport(ended, { said: 'Completed', sequence: 4 });
+    assert.equal(late.kind, 'TakeBack');
+    const after = apply(ended, late.changes);
+    assert.deepEqual([after.phase, after.paid, after.refundReserved], [phase, 1000, 1000]);
+    assert.equal(judgeReport(after, { said: 'Completed', sequence: 5 }).kind, 'Nothing');
+    const paid: Position = { ...fresh, phase: 'Completed', paid: 1000 };
+    const contradiction = judgeReport(paid, { said: phase, sequence: 4 });
+    assert.deepEqual(
+      [contradiction.kind, 'why' in contradiction && contradiction.why],
+      ['Nothing', 'Contradicts'],
+    );
+  }
+});
+
+test('the name of a paid one is told by what was given back', () => {
+  const paid: Position = { ...fresh, phase: 'Completed', paid: 1000 };
+  assert.equal(statusOf(paid), 'Completed');
+  assert.equal(statusOf({ ...paid, refunded: 1 }), 'PartiallyRefunded');
+  assert.equal(statusOf({ ...paid, refunded: 1000 }), 'Refunded');
+  assert.equal(statusOf({ ...paid, phase: 'Cancelled', refunded: 1000 }), 'Cancelled');
+});
