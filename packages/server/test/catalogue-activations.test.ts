@@ -226,7 +226,8 @@ test('the provider is asked with the parameters, signed, and its answer is kept'
   assert.ok(Math.abs(Number(at) - Date.now() / 1000) < 60);
   const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
   const expected = createHmac('sha256', key).update(`${id}.${at}.${call.body}`).digest('base64');
-  assert.equal(signature, `v1,${expected}`);
+  assert.match(signature ?? '', /^v1,\S+ v1a,\S+$/);
+  assert.equal(signature?.split(' ')[0], `v1,${expected}`);
   await scene.work();
   assert.equal(provider.calls.length, 1);
 });
@@ -374,7 +375,11 @@ for (const [what, script] of Object.entries<ProviderScript>({
     assert.equal(await isActive(serviceId, place), false);
     const ids = new Set(provider.calls.map((call) => call.headers['webhook-id']));
     const bodies = new Set(provider.calls.map((call) => call.body));
-    assert.deepEqual([provider.calls.length, ids.size, bodies.size], [3, 1, 1]);
+    assert.deepEqual([ids.size, bodies.size], [1, 1]);
+    // A connection that was kept and turns out closed makes one more call of a try.
+    const callsMost = what === 'hangs up' ? 6 : 3;
+    const { length } = provider.calls;
+    assert.ok(length >= 3 && length <= callsMost, `${length} calls`);
   });
 }
 

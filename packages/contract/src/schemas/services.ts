@@ -173,6 +173,12 @@ const signingSecret = Type.String({
   examples: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
 });
 
+const verificationKey = Type.String({
+  description:
+    'For providers that keep no secret: the public key that the same calls are signed with (Ed25519, `v1a`).',
+  examples: ['whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo='],
+});
+
 /**
  * A service that was declared a moment ago.
  *
@@ -180,7 +186,7 @@ const signingSecret = Type.String({
  * const { serviceId, signingSecret } = (await response.json()) as DeclaredService;
  */
 export const DeclaredService = closed(
-  { ...facts, signingSecret },
+  { ...facts, signingSecret, verificationKey },
   'A service that was declared a moment ago.',
 );
 export type DeclaredService = Static<typeof DeclaredService>;
@@ -192,7 +198,7 @@ export type DeclaredService = Static<typeof DeclaredService>;
  * const { signingSecret } = (await response.json()) as RenewedSigningSecret;
  */
 export const RenewedSigningSecret = closed(
-  { serviceId, signingSecret },
+  { serviceId, signingSecret, verificationKey },
   'A new signing secret of a service.',
 );
 

@@ -2,7 +2,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock, Database } from '../platform/index.ts';
 import type { SecretRow, ServiceStatus } from './service-store.ts';
-import type { SigningSecrets } from './signing-secrets.ts';
+import type { Signers, SigningSecrets } from './signing-secrets.ts';
 import { runPrepared } from './sql.ts';
 
 const rememberedMax = 1_000;
@@ -18,7 +18,7 @@ export type CallableService = {
   readonly status: ServiceStatus;
   readonly spiUrl?: string;
   /** What calls are signed with now: the key, and the one before it as long as that signs too. */
-  keys(): Buffer[];
+  signers(): Signers;
 };
 
 export type CallableServices = {
@@ -54,11 +54,13 @@ export function createCallableServices(
     const { organization_id: providerId, release, status, spi_url: spiUrl } = row;
     // Opened once, and not at each call; the older one ends while it is remembered.
     const opened = secrets.open(serviceId, row);
+    const both = secrets.signers(opened);
+    const newer = secrets.signers(opened.slice(0, 1));
     const endsAt = row.previous_until?.getTime() ?? 0;
     return {
       ...{ serviceId, providerId, release, status },
       ...(spiUrl === null ? {} : { spiUrl }),
-      keys: () => (clock.now() < endsAt ? opened : opened.slice(0, 1)),
+      signers: () => (clock.now() < endsAt ? both : newer),
     };
   }
 

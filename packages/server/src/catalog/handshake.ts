@@ -136,8 +136,8 @@ export function createHandshake(deps: CatalogDeps, { secrets, box, onChange }: P
     if (typeof url !== 'string' || secret === undefined) return { step: 'accept' };
     const parameters = withSecrets(row.parameters, box.open(row, row.secrets_sealed));
     const body = messageOf(row, parameters, type, baseUrl);
-    const keys = secrets.open(row.service_id, secret);
-    const headers = webhookHeaders({ id, at: clock.now(), body, keys });
+    const signers = secrets.signers(secrets.open(row.service_id, secret));
+    const headers = webhookHeaders({ id, at: clock.now(), body, ...signers });
     return readAnswer(await calls.post(url, { headers, body }));
   }
 

@@ -126,7 +126,8 @@ function registerDeclaration(app: FastifyInstance, services: Services): void {
       const made = await services.declare(byOf(request), request.body);
       reply.code(201).header('location', `${base}/${made.view.serviceId}`);
       reply.header('cache-control', 'no-store');
-      return { ...send(reply, made), signingSecret: made.signingSecret };
+      const { signingSecret, verificationKey } = made;
+      return { ...send(reply, made), signingSecret, verificationKey };
     },
   });
 
@@ -212,9 +213,9 @@ function registerSteps(app: FastifyInstance, services: Services): void {
     errors: ['service_not_found'],
     async handler(request, reply) {
       const { serviceId } = request.params;
-      const signingSecret = await services.renewSecret(byOf(request), serviceId);
+      const handedOut = await services.renewSecret(byOf(request), serviceId);
       reply.header('cache-control', 'no-store');
-      return { serviceId, signingSecret };
+      return { serviceId, ...handedOut };
     },
   });
 }

@@ -26,11 +26,11 @@ import {
   type ServiceRow,
 } from './service-store.ts';
 import { auditedService, declarationOf, releaseView, serviceView } from './service-view.ts';
-import { overlapMs, type SigningSecrets } from './signing-secrets.ts';
+import { type HandedOut, overlapMs, type SigningSecrets } from './signing-secrets.ts';
 import { type Run, runIn, runOn } from './sql.ts';
 
 type Versioned = { readonly view: Service; readonly version: number };
-type Declared = Versioned & { readonly signingSecret: string };
+type Declared = Versioned & HandedOut;
 
 export type Services = {
   declare(by: By, input: ServiceInput, serviceId?: string): Promise<Declared>;
@@ -40,7 +40,7 @@ export type Services = {
   publish(by: By, serviceId: string, ifMatch?: string): Promise<Versioned>;
   retire(by: By, serviceId: string, ifMatch?: string): Promise<Versioned>;
   remove(by: By, serviceId: string, ifMatch?: string): Promise<void>;
-  renewSecret(by: By, serviceId: string): Promise<string>;
+  renewSecret(by: By, serviceId: string): Promise<HandedOut>;
   releases(scope: Scope, serviceId: string, page: PageRequest): Promise<FoundPage<ServiceRelease>>;
   /** What is in force of a service that can be offered and activated. */
   demandPublished(run: Run, scope: Scope, serviceId: string): Promise<ServiceRow>;
@@ -120,7 +120,7 @@ export function createServices(
     declare(by, input, serviceId = ids.uuid()) {
       demandOrganization(by, 'declares services');
       const declaration = checked(input);
-      const { sealed, secret } = secrets.make(serviceId);
+      const { sealed, ...handedOut } = secrets.make(serviceId);
       const { organizationId } = by;
       return database.transaction(async (trx) => {
         const now = isoTime(clock.now());
@@ -132,7 +132,7 @@ export function createServices(
           entity: { type: 'service', id: serviceId },
           after: auditedService(row),
         });
-        return { ...answered(row, organizationId), signingSecret: secret };
+        return { ...answered(row, organizationId), ...handedOut };
       });
     },
 
@@ -210,13 +210,13 @@ export function createServices(
       const renewed = await database.transaction(async (trx) => {
         const run = runIn(trx);
         await owned(run, by, serviceId);
-        const { sealed, secret } = secrets.make(serviceId);
+        const { sealed, ...handedOut } = secrets.make(serviceId);
         await replaceSecret(run, serviceId, sealed, isoTime(clock.now() + overlapMs));
         await audit.record(trx, {
           ...{ organizationId: by.organizationId, ...by.author, action: 'service.secret_renewed' },
           entity: { type: 'service', id: serviceId },
         });
-        return secret;
+        return handedOut;
       });
       onRenewal();
       return renewed;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { createPublicKey, verify } from 'node:crypto';
 import { test } from 'node:test';
-import { systemIds } from '../platform/index.ts';
+import { systemIds, webhookHeaders } from '../platform/index.ts';
 import { createSigningSecrets, overlapMs } from './signing-secrets.ts';
 
 test('the old key signs beside the new one for a day, and in no other service', () => {
@@ -14,8 +15,28 @@ test('the old key signs beside the new one for a day, and in no other service', 
     previous_until: new Date(now + overlapMs),
   };
   const shown = () => secrets.open('a', row).map((key) => `whsec_${key.toString('base64')}`);
-  assert.deepEqual(shown(), [fresh.secret, old.secret]);
+  assert.deepEqual(shown(), [fresh.signingSecret, old.signingSecret]);
   assert.throws(() => secrets.open('b', row), /seal is broken/);
   now += overlapMs;
-  assert.deepEqual(shown(), [fresh.secret]);
+  assert.deepEqual(shown(), [fresh.signingSecret]);
+});
+
+test('each key signs with a pair of its own, whose public half was handed out', () => {
+  const deps = { ids: systemIds, clock: { now: () => 1_000_000 } };
+  const secrets = createSigningSecrets({ masterKey: Buffer.alloc(32, 3), ...deps });
+  const other = createSigningSecrets({ masterKey: Buffer.alloc(32, 4), ...deps });
+  const { sealed, verificationKey } = secrets.make('a');
+  const row = { secret_sealed: sealed, previous_sealed: null, previous_until: null };
+  const keys = secrets.open('a', row);
+  const signatureBy = (signers: ReturnType<typeof secrets.signers>) => {
+    const headers = webhookHeaders({ id: 'm', at: 5000, body: '{}', ...signers });
+    const v1a = headers['webhook-signature']?.split(' ').find((each) => each.startsWith('v1a,'));
+    return Buffer.from(v1a?.slice('v1a,'.length) ?? '', 'base64');
+  };
+  const x = Buffer.from(verificationKey.replace('whpk_', ''), 'base64').toString('base64url');
+  const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
+  const isGenuine = (signature: Buffer) => verify(null, Buffer.from('m.5.{}'), key, signature);
+  assert.ok(isGenuine(signatureBy(secrets.signers(keys))));
+  // Whoever knows the secret alone has another pair.
+  assert.ok(!isGenuine(signatureBy(other.signers(keys))));
 });

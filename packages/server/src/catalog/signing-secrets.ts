@@ -1,10 +1,12 @@
 // The keys that calls to providers are signed with: sealed in the database, shown once.
+import { createHmac, type KeyObject } from 'node:crypto';
 import {
   type Clock,
   deriveKey,
   type Ids,
   openSealed,
   seal,
+  webhookKeyPair,
   webhookSecret,
 } from '../platform/index.ts';
 import type { SecretRow } from './service-store.ts';
@@ -15,10 +17,20 @@ export const overlapMs = 86_400_000;
 
 const placeOf = (serviceId: string) => `catalogue service ${serviceId}`;
 
+/** What a provider is handed: the secret to check `v1` with, or the public key for `v1a`. */
+export type HandedOut = { readonly signingSecret: string; readonly verificationKey: string };
+
+export type Signers = {
+  readonly keys: readonly Buffer[];
+  readonly privateKeys: readonly KeyObject[];
+};
+
 export type SigningSecrets = {
-  make(serviceId: string): { sealed: Buffer; secret: string };
+  make(serviceId: string): HandedOut & { readonly sealed: Buffer };
   /** The key, and the one before it as long as that signs too. */
   open(serviceId: string, row: SecretRow): Buffer[];
+  /** What signs with a key and, for providers that keep no secret, with the pair that goes with it. */
+  signers(keys: readonly Buffer[]): Signers;
 };
 
 /** @example const secrets = createSigningSecrets({ masterKey, ids, clock }); */
@@ -28,10 +40,18 @@ export function createSigningSecrets(deps: {
   clock: Clock;
 }): SigningSecrets {
   const sealingKey = deriveKey(deps.masterKey, 'catalogue signing keys');
+  const pairingKey = deriveKey(deps.masterKey, 'catalogue verification keys');
+  /** Of the secret and a key of ours: whoever holds the secret cannot sign with the pair. */
+  const pairOf = (key: Buffer) =>
+    webhookKeyPair(createHmac('sha256', pairingKey).update(key).digest());
   return {
     make(serviceId) {
       const key = Buffer.from(deps.ids.secret(keyBytes), 'base64url');
-      return { sealed: seal(sealingKey, key, placeOf(serviceId)), secret: webhookSecret(key) };
+      return {
+        sealed: seal(sealingKey, key, placeOf(serviceId)),
+        signingSecret: webhookSecret(key),
+        verificationKey: pairOf(key).publicKey,
+      };
     },
     open(serviceId, row) {
       const isOverlap =
@@ -43,5 +63,6 @@ export function createSigningSecrets(deps: {
         .filter((each) => each !== null)
         .map((each) => openSealed(sealingKey, each, placeOf(serviceId)));
     },
+    signers: (keys) => ({ keys, privateKeys: keys.map((key) => pairOf(key).privateKey) }),
   };
 }

@@ -80,7 +80,7 @@ export function createSignedCalls(deps: CallsDeps) {
     const method = call.message === undefined ? 'GET' : 'POST';
     const body = call.message === undefined ? undefined : JSON.stringify(call.message);
     const headers = webhookHeaders({
-      ...{ id: `msg_${ids.uuid()}`, at: clock.now(), keys: service.keys() },
+      ...{ id: `msg_${ids.uuid()}`, at: clock.now(), ...service.signers() },
       body: body ?? providerCallText('GET', call.path),
     });
     const result = await calls.call(addressOf(url, call.path), {

@@ -79,7 +79,7 @@ function opening(spiUrl: string | undefined, more: { at?: () => number; timeoutM
   const service = {
     ...{ serviceId, providerId: organizationId, release: 1, status: 'Published' as const },
     ...(spiUrl === undefined ? {} : { spiUrl }),
-    keys: () => [key, older],
+    signers: () => ({ keys: [key, older], privateKeys: [] }),
   };
   const providers = createProviders({
     calls: {
