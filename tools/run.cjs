@@ -48,6 +48,10 @@ const targets = {
     does: 'run an acquirer host of your own, and try tables of hosts',
   },
   pack: { script: 'tools/pack.ts', does: 'pack the packages that are handed to others' },
+  'qr-provider': {
+    script: 'packages/simulators/src/qr-provider/main.ts',
+    does: 'run a reference provider of QR payments, and read its books',
+  },
   operator: { script: 'tools/operator.ts', does: 'make the first operator of an empty platform' },
   realm: { script: 'tools/realm.ts', does: 'list and replace the signing keys of a user domain' },
   'hsm-keys': {
@@ -69,6 +73,7 @@ Settings are environment variables; a secret may also come from a file named in 
   SWITCHYARD_PORT          API and security (8443)
   SWITCHYARD_DEVICE_PORT   devices, mutual TLS (9021)
   SWITCHYARD_ACQUIRER_PORT acquirer simulator (8583)
+  SWITCHYARD_QR_PROVIDER_PORT  provider of QR payments (8585, or a free one)
   SWITCHYARD_METRICS_PORT  metrics and health (9464)
   SWITCHYARD_LOG_LEVEL     trace, debug, info, warn, error or fatal
 

@@ -104,7 +104,7 @@ export function serverProcess(
     async start(extra = {}) {
       const [command = process.execPath, ...args] = [...through, process.execPath, main];
       const started = spawn(command, args, {
-        env: { ...fromOutside(), ...env, ...extra },
+        env: { ...fromOutside(), SWITCHYARD_QR_PROVIDER_PORT: '0', ...env, ...extra },
         stdio: ['ignore', 'pipe', 'pipe'],
       });
       child = started;

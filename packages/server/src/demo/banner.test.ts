@@ -36,6 +36,7 @@ const places = {
   demoFile: `${dataDir}/demo.json`,
   ledgerDir: `${dataDir}/acquirer`,
   acquirerPort: 8583,
+  qrProvider: { url: 'http://127.0.0.1:8585/switchyard', dir: `${dataDir}/qr-provider` },
 };
 // The first moment of RFC 6238's table: the code of its secret is 287082 in six digits.
 const plain = { colour: false, at: 59_000 };
@@ -50,6 +51,8 @@ test('the table names every address, application, store and device, in 100 colum
     facts.mailDir,
     places.demoFile,
     '127.0.0.1:8583',
+    places.qrProvider.url,
+    places.qrProvider.dir,
     ...Object.values(facts.applications).flatMap((one) => [one.clientId, one.clientSecret ?? '']),
     ...facts.users.flatMap(({ username, password }) => [username, password]),
     ...facts.merchants.flatMap(({ name, merchantId, stores }) => [

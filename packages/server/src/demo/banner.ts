@@ -9,6 +9,8 @@ export type BannerPlaces = {
   readonly demoFile: string;
   readonly ledgerDir: string;
   readonly acquirerPort: number;
+  /** Absent where none was started. */
+  readonly qrProvider?: { readonly url: string; readonly dir: string };
 };
 
 export type BannerStyle = {
@@ -49,6 +51,9 @@ function addressLines(facts: DemoFacts, places: BannerPlaces): Line[] {
     ['Sign-up', `${facts.authUrl}/sign-up`],
     ['Devices (mutual TLS)', facts.deviceAuthUrl],
     ['Acquirer simulator', `127.0.0.1:${places.acquirerPort}, ledger in ${places.ledgerDir}`],
+    ...(places.qrProvider === undefined
+      ? []
+      : [['QR provider', `${places.qrProvider.url}, books in ${places.qrProvider.dir}`]]),
     ['Metrics and health', `${facts.metricsUrl}/metrics`],
     ...(facts.caFile === undefined ? [] : [['Certificate authority', facts.caFile]]),
     ['Mail', facts.mailDir],

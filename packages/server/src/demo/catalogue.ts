@@ -1,5 +1,6 @@
 // What the demo environment holds: fixed identifiers, so that a second start finds the first one's.
 
+import { providerEventStatuses } from '@switchyard/contract';
 import { tillClientId } from '../provisioning/index.ts';
 
 export const demoUserDomainId = 'demo';
@@ -10,6 +11,17 @@ const idOf = (number: number) => `01990000-0000-7000-8000-${String(number).padSt
 export const organizationId = idOf(1);
 export const acquirerLinkId = idOf(2);
 
+/** Served by the reference provider; its address is declared once that listens. */
+export const demoQrService = {
+  serviceId: idOf(51),
+  name: 'QR',
+  description: 'Payments by QR code, shown by the device or by the consumer.',
+  domain: 'QR payments',
+  methods: ['consumerscan', 'merchantscan'],
+  paymentTypes: ['demopay'],
+  events: Object.keys(providerEventStatuses),
+} as const;
+
 /** The services that every device of the demo can use, the package that holds them, and its use. */
 export const demoServices = [
   {
@@ -18,14 +30,7 @@ export const demoServices = [
     description: 'A connection between a till and a device, over the cloud.',
     domain: 'Retail API',
   },
-  {
-    serviceId: idOf(51),
-    name: 'QR',
-    description: 'Payments by QR code, shown by the device or by the consumer.',
-    domain: 'QR payments',
-    methods: ['consumerscan', 'merchantscan'],
-    paymentTypes: ['demopay'],
-  },
+  demoQrService,
 ] as const;
 export const demoPackageId = idOf(52);
 export const demoSubscriptionId = idOf(53);
@@ -194,6 +199,15 @@ export type DemoApplication = {
   readonly actsFor: string;
 };
 
+/** The application of the reference provider. */
+export const demoProvider: DemoApplication = {
+  key: 'provider',
+  clientId: 'demo-provider',
+  name: 'Reference provider',
+  role: 'ServiceProvider',
+  actsFor: 'a provider',
+};
+
 export const demoApplications: readonly DemoApplication[] = [
   {
     key: 'operator',
@@ -258,11 +272,5 @@ export const demoApplications: readonly DemoApplication[] = [
     redirectUri: 'https://localhost:8443/portal/callback',
     actsFor: 'people on pages',
   },
-  {
-    key: 'provider',
-    clientId: 'demo-provider',
-    name: 'Reference provider',
-    role: 'ServiceProvider',
-    actsFor: 'a provider',
-  },
+  demoProvider,
 ];

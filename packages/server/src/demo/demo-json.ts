@@ -9,6 +9,7 @@ import {
   type DemoDevice,
   demoApplications,
   demoMerchants,
+  demoQrService,
   demoUserDomainId,
   organizationId,
 } from './catalogue.ts';
@@ -69,6 +70,8 @@ export type DemoFacts = {
     /** The first key serial number that the device uses. */
     readonly ksn?: string;
   })[];
+  /** A payment type that the reference provider serves. */
+  readonly qr: { readonly paymentType: string };
 };
 
 export type DemoAddresses = Pick<
@@ -227,5 +230,6 @@ export function factsOf(
         })),
       ),
     ),
+    qr: { paymentType: demoQrService.paymentTypes[0] },
   };
 }

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { createPrivateKey, randomBytes, X509Certificate } from 'node:crypto';
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -11,12 +13,19 @@ import { testDatabase } from '../../test/database.ts';
 import { movableClock, sharedStrength } from '../../test/identity.ts';
 import { byPlatform, type Catalog, createCatalog } from '../catalog/index.ts';
 import { createIdentity, type Identity } from '../identity/index.ts';
-import { createLog, createOutgoingCalls, type Database, systemIds } from '../platform/index.ts';
+import {
+  createLog,
+  createOutgoingCalls,
+  type Database,
+  systemIds,
+  webhookHeaders,
+} from '../platform/index.ts';
 import { createProvisioning, type Provisioning } from '../provisioning/index.ts';
 import {
   acquirerLinkId,
   demoApplications,
   demoMerchants,
+  demoQrService,
   demoServices,
   organizationId,
 } from './catalogue.ts';
@@ -40,6 +49,8 @@ describe('the demo environment', () => {
 
   before(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'switchyard-demo-start-'));
+    await mkdir(join(dataDir, 'tls'));
+    await writeFile(join(dataDir, 'tls', 'ca.pem'), 'nobody speaks TLS here');
     database = await testDatabase();
     provisioning = createProvisioning({
       database,
@@ -79,7 +90,10 @@ describe('the demo environment', () => {
   });
 
   /** One start of the demo, from the settings to the table, and its end. */
-  async function startOnce(): Promise<DemoFacts> {
+  async function startOnce(
+    more: { qrProviderPort?: number } = {},
+    meanwhile = async () => {},
+  ): Promise<DemoFacts> {
     const demo = await startDemo({
       settings: {
         environment: 'demo',
@@ -91,6 +105,7 @@ describe('the demo environment', () => {
         dataDir,
         acquirerPort: 0,
         acquirerTimeoutMs: 10_000,
+        ...more,
       },
       house: { provisioning, identity, catalog },
       log,
@@ -103,7 +118,11 @@ describe('the demo environment', () => {
     );
     assert.equal(link?.settings.port, demo.acquirerPort);
     demo.announce();
-    await demo.stop();
+    try {
+      await meanwhile();
+    } finally {
+      await demo.stop();
+    }
     return JSON.parse(await readFile(join(dataDir, 'demo.json'), 'utf8'));
   }
 
@@ -176,6 +195,66 @@ describe('the demo environment', () => {
       ['528', '22', 0, 20],
       ['528', '22', 0, 20],
     ]);
+  });
+
+  test('the reference provider knows the platform, and the platform knows where it is', async () => {
+    const file = join(dataDir, 'qr-provider', 'platform.json');
+    const secrets: string[] = [];
+    const look = async () => {
+      const facts = JSON.parse(await readFile(file, 'utf8'));
+      assert.equal((await stat(file)).mode & 0o777, 0o600);
+      assert.equal(facts.tokenUrl, `${authUrl}/oauth2/v1/demo/token`);
+      assert.equal(facts.clientId, 'demo-provider');
+      const known = { clientId: facts.clientId, clientSecret: facts.clientSecret };
+      assert.equal(await tokenStatus(known), 200);
+      const { view } = await catalog.services.get(scope, demoQrService.serviceId);
+      assert.match(view.spiUrl ?? '', /^http:\/\/127\.0\.0\.1:\d+\/switchyard$/);
+      assert.equal(view.unpublishedChanges, false);
+      const [secret = ''] = facts.signingSecrets;
+      secrets.push(secret);
+      const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
+      const body = JSON.stringify({ method: 'GET', path: '/health' });
+      const headers = webhookHeaders({ id: 'health', at: Date.now(), body, keys: [key] });
+      const answer = await fetch(`${view.spiUrl}/health`, { headers });
+      assert.deepEqual(await answer.json(), { status: 'Up' });
+      assert.equal((await fetch(`${view.spiUrl}/health`)).status, 401);
+    };
+    const facts = await startOnce({ qrProviderPort: 0 }, look);
+    assert.deepEqual(facts.qr, { paymentType: 'demopay' });
+    assert.match(
+      printed.join(''),
+      /QR provider {2,}http:\/\/127\.0\.0\.1:\d+\/switchyard, books in/,
+    );
+    await startOnce({ qrProviderPort: 0 }, look);
+    assert.equal(secrets[1], secrets[0]);
+    await rm(file);
+    await startOnce({ qrProviderPort: 0 }, look);
+    assert.notEqual(secrets[2], secrets[0], 'a secret that was lost is renewed');
+    const { view } = await catalog.services.get(scope, demoQrService.serviceId);
+    const { serviceId, organizationId: _owner, status, release, ...rest } = view;
+    const { unpublishedChanges, createdAt, updatedAt, ...declaration } = rest;
+    const own = { ...declaration, spiUrl: 'http://127.0.0.1:9/own' };
+    await catalog.services.replace(byPlatform(organizationId), serviceId, own);
+    await startOnce({ qrProviderPort: 0 });
+    const after = await catalog.services.get(scope, serviceId);
+    assert.equal(after.view.spiUrl, own.spiUrl, 'what somebody declared stays');
+    assert.ok(release > 1 && status === 'Published' && createdAt <= updatedAt);
+    assert.equal(unpublishedChanges, false);
+    await catalog.services.replace(byPlatform(organizationId), serviceId, declaration);
+  });
+
+  test('a port that is taken is no reason not to start the provider', async () => {
+    const stranger = createServer().listen(0, '127.0.0.1');
+    await once(stranger, 'listening');
+    const { port } = stranger.address() as AddressInfo;
+    try {
+      await startOnce({ qrProviderPort: port }, async () => {
+        const { view } = await catalog.services.get(scope, demoQrService.serviceId);
+        assert.ok(!view.spiUrl?.includes(`:${port}/`), view.spiUrl);
+      });
+    } finally {
+      stranger.close();
+    }
   });
 
   test('a service that somebody switched off stays off over a start', async () => {

@@ -14,8 +14,10 @@ import type { Provisioning } from '../provisioning/index.ts';
 import { demoKeys } from '../vault/index.ts';
 import { seedApplications } from './applications.ts';
 import { renderBanner } from './banner.ts';
+import { demoProvider } from './catalogue.ts';
 import {
   type DemoAddresses,
+  type DemoSecrets,
   type DeviceKeys,
   demoFileIn,
   factsOf,
@@ -24,9 +26,11 @@ import {
   writeFacts,
 } from './demo-json.ts';
 import { seedDeviceCertificates } from './devices.ts';
+import { type QrProvider, startQrProvider } from './qr-provider.ts';
 import { seedProvisioning } from './seed.ts';
 import { seedServices } from './services.ts';
 import { startSimulator } from './simulator.ts';
+import type { Simulator } from './supervised.ts';
 import { seedUsers } from './users.ts';
 
 export { demoUserDomainId } from './catalogue.ts';
@@ -43,6 +47,8 @@ export type DemoDeps = {
     Pick<Settings, 'dataDir' | 'acquirerPort' | 'acquirerTimeoutMs'> & {
       /** With `off` somebody else runs the simulator at the acquirer's port. */
       readonly simulators?: Settings['simulators'];
+      /** Without one no provider of QR payments is started. */
+      readonly qrProviderPort?: Settings['qrProviderPort'];
     };
   readonly house: {
     readonly provisioning: Provisioning;
@@ -67,6 +73,8 @@ export type Demo = {
 
 const healthTimeoutMs = 1000;
 
+const ledgerIn = (dataDir: string): string => join(dataDir, 'acquirer');
+
 /** The directory is in use by a platform that lives. */
 export class DemoFault extends Error {
   override name = 'DemoFault';
@@ -88,49 +96,91 @@ async function refuseSecondCopy(dataDir: string): Promise<void> {
   );
 }
 
+type Neighbours = { readonly simulator: Simulator; readonly qrProvider?: QrProvider };
+
+/** Calls to this machine are for the demo alone: elsewhere there is no provider on loopback. */
+async function startNeighbours(deps: DemoDeps, clock: Clock): Promise<Neighbours> {
+  const { settings, house, log } = deps;
+  const { dataDir, acquirerPort, acquirerTimeoutMs, environment, qrProviderPort } = settings;
+  if (settings.simulators === 'off') {
+    return { simulator: { port: acquirerPort, pid: () => undefined, stop: async () => {} } };
+  }
+  const simulator = startSimulator({
+    ...{ port: acquirerPort, acquirerTimeoutMs, clock, log },
+    ledgerDir: ledgerIn(dataDir),
+    keysFile: demoKeys(dataDir).hostKeysFile(),
+  });
+  if (qrProviderPort === undefined || environment !== 'demo') return { simulator: await simulator };
+  const { services } = house.catalog;
+  const provider = startQrProvider({ ...{ port: qrProviderPort, dataDir, services, clock, log } });
+  const started = await Promise.allSettled([simulator, provider]);
+  const [first, second] = started;
+  if (first.status === 'fulfilled' && second.status === 'fulfilled') {
+    return { simulator: first.value, qrProvider: second.value };
+  }
+  for (const each of started) if (each.status === 'fulfilled') await each.value.stop();
+  throw first.status === 'rejected' ? first.reason : Object(second).reason;
+}
+
+async function stopAll({ simulator, qrProvider }: Neighbours): Promise<void> {
+  await Promise.all([simulator.stop(), qrProvider?.stop()]);
+}
+
 /** Comes after the migrations and before the house is opened, which then finds its acquirer there. */
 export async function startDemo(deps: DemoDeps): Promise<Demo> {
-  const { settings, house, log, caFile } = deps;
-  const { clock = systemClock, ids = systemIds, output = process.stdout } = deps;
-  const { dataDir, acquirerTimeoutMs } = settings;
+  const { settings, caFile } = deps;
+  const { clock = systemClock, output = process.stdout } = deps;
+  const { dataDir } = settings;
   await refuseSecondCopy(dataDir);
-  const ledgerDir = join(dataDir, 'acquirer');
-  const port = settings.acquirerPort;
-  const keys = demoKeys(dataDir);
-  const simulator =
-    settings.simulators === 'off'
-      ? { port, stop: async () => {} }
-      : await startSimulator({
-          ...{ port, ledgerDir, acquirerTimeoutMs, clock, log },
-          keysFile: keys.hostKeysFile(),
-        });
+  const neighbours = await startNeighbours(deps, clock);
+  const { simulator, qrProvider } = neighbours;
   try {
-    await seedProvisioning(house.provisioning, simulator.port);
-    await seedServices(house.catalog);
-    const { identity, provisioning } = house;
-    const { pointsOfSale } = provisioning;
-    await seedDeviceCertificates({ certificates: identity.devices.certificates, clock }, dataDir);
-    const known = readSecrets(dataDir);
-    const secrets = {
-      applications: await seedApplications({ identity, pointsOfSale, ids }, known.applications),
-      users: await seedUsers({ identity, ids, clock }, known.users),
-    };
+    const secrets = await seed(deps, simulator.port, clock);
+    const keys = demoKeys(dataDir);
     const deviceKeys: DeviceKeys = ({ serialNumber, family }) =>
       keys.deviceKey(serialNumber, family === 'axium' ? 'DukptTdes' : 'DukptAes');
     writeFacts(dataDir, factsOf(settings, caFile, secrets, deviceKeys));
+    const clientId = demoProvider.clientId;
+    const clientSecret = secrets.applications.get(clientId) ?? '';
+    const introduce = async (addresses: DemoAddresses) =>
+      qrProvider?.introduce(addresses, { clientId, clientSecret, caFile });
+    await introduce(settings);
     return {
       acquirerPort: simulator.port,
       announce(addresses = settings) {
         const facts = factsOf(addresses, caFile, secrets, deviceKeys);
         writeFacts(dataDir, facts);
-        const places = { demoFile: demoFileIn(dataDir), ledgerDir, acquirerPort: simulator.port };
+        const places = {
+          ...{ demoFile: demoFileIn(dataDir), ledgerDir: ledgerIn(dataDir) },
+          acquirerPort: simulator.port,
+          ...(qrProvider === undefined ? {} : { qrProvider }),
+        };
         const colour = output.isTTY === true && output.hasColors?.() === true;
         output.write(renderBanner(facts, places, { colour, at: clock.now() }));
       },
-      stop: simulator.stop,
+      stop: () => stopAll(neighbours),
     };
   } catch (error) {
-    await simulator.stop();
+    await stopAll(neighbours);
     throw error;
   }
+}
+
+/** What stands in the database, and the secrets that only demo.json knows. */
+async function seed(
+  { settings, house, ids = systemIds }: DemoDeps,
+  acquirerPort: number,
+  clock: Clock,
+): Promise<DemoSecrets> {
+  const { dataDir } = settings;
+  const { identity, provisioning } = house;
+  await seedProvisioning(provisioning, acquirerPort);
+  await seedServices(house.catalog);
+  const { pointsOfSale } = provisioning;
+  await seedDeviceCertificates({ certificates: identity.devices.certificates, clock }, dataDir);
+  const known = readSecrets(dataDir);
+  return {
+    applications: await seedApplications({ identity, pointsOfSale, ids }, known.applications),
+    users: await seedUsers({ identity, ids, clock }, known.users),
+  };
 }

@@ -25,13 +25,16 @@ type Offer = {
   configure?(configuration: Catalog['configuration']): Promise<void>;
 };
 
+const nothing = { methods: [], paymentTypes: [], events: [] };
+
 const inTheStore: Offer = {
   packageId: demoPackageId,
   subscriptionId: demoSubscriptionId,
   name: 'In the store',
   services: demoServices.map(({ serviceId, ...declaration }) => {
-    const { methods, paymentTypes } = { methods: [], paymentTypes: [], ...declaration };
-    const input = { ...declaration, methods: [...methods], paymentTypes: [...paymentTypes] };
+    const { methods, paymentTypes, events } = { ...nothing, ...declaration };
+    const lists = { methods: [...methods], paymentTypes: [...paymentTypes], events: [...events] };
+    const input = { ...declaration, ...lists };
     return { serviceId, input };
   }),
 };

@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { createLog, pause } from '../platform/index.ts';
-import { SimulatorFault, type SimulatorOptions, startSimulator } from './simulator.ts';
+import { type SimulatorOptions, startSimulator } from './simulator.ts';
+import { SimulatorFault } from './supervised.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 

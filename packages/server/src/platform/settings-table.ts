@@ -82,6 +82,12 @@ export const settingsTable = {
     '8583',
     'Port of the acquirer host simulator, started in `demo`.',
   ),
+  qrProviderPort: setting(
+    'QR_PROVIDER_PORT',
+    port,
+    '8585',
+    'Port of the reference provider of QR payments, started in `demo`; where it is taken, or 0, a free one.',
+  ),
   metricsHost: setting('METRICS_HOST', host, '127.0.0.1', 'Where metrics and health listen.'),
   metricsPort: setting('METRICS_PORT', port, '9464', 'Port of metrics and health.'),
   baseUrl: optional('BASE_URL', publicUrl, 'The API as clients address it.', {
@@ -358,7 +364,7 @@ export const settingsTable = {
     'SIMULATORS',
     choice('on', 'off'),
     'on',
-    'Whether the demo starts its acquirer host simulator; with `off` one is expected at `ACQUIRER_PORT`.',
+    'Whether the demo starts its acquirer host simulator and its provider of QR payments; with `off` an acquirer is expected at `ACQUIRER_PORT`.',
     { environments: demoAndTest },
   ),
   failPoint: optional(
