@@ -9,6 +9,7 @@ export const publishedPackages = [
   'money',
   'iso8583',
   'emv',
+  'nexo',
   'simulators',
   'sdk-provider',
 ];

@@ -114,7 +114,7 @@ export function createPoiDialogue(deps: PoiDeps): PoiDialogue {
     header: Header | undefined,
     details: string,
   ): PoiDecision {
-    const address = header === undefined ? { saleId: 'unknown', poiId } : addressOf(header);
+    const address = header === undefined ? { saleId: 'N/A', poiId } : addressOf(header);
     return { do: 'Notify', message: rejectOf(source, address, { at: at(), details }) };
   }
 

@@ -234,7 +234,9 @@ export function createSaleDialogue(deps: SaleDeps): SaleDialogue {
   function receive(reading: Exclude<Reading, ProtectedReading>): SaleStep {
     if (reading.kind === 'Unreadable') return { do: 'Ignore', reason: 'cannot be read' };
     const header = reading.kind === 'Message' ? reading.message.header : reading.header;
-    if (header.SaleID !== saleId || header.POIID !== poiId) {
+    // A terminal that could not read a header names nobody in its event.
+    const isEvent = header.MessageClass === 'Event';
+    if (!isEvent && (header.SaleID !== saleId || header.POIID !== poiId)) {
       return { do: 'Ignore', reason: 'for somebody else' };
     }
     if (reading.kind === 'Faulty') return faulty(reading);

@@ -31,6 +31,7 @@ export function schemaOf(category: Category, type: MessageType): JsonSchema | un
   const facts = factsOf(category);
   const envelope = type === 'Response' ? 'SaleToPOIResponse' : 'SaleToPOIRequest';
   const header = {
+    type: 'object',
     allOf: [reference('MessageHeader')],
     properties: {
       MessageClass: { const: facts.class },
@@ -39,7 +40,7 @@ export function schemaOf(category: Category, type: MessageType): JsonSchema | un
     },
     ...(facts.class === 'Service' ? { required: ['ServiceID'] } : {}),
     ...(facts.class === 'Device'
-      ? { anyOf: [{ required: ['ServiceID'] }, { required: ['DeviceID'] }] }
+      ? { anyOf: [object({}, ['ServiceID']), object({}, ['DeviceID'])] }
       : {}),
   };
   const inner = object({ MessageHeader: header, [body]: reference(body) }, ['MessageHeader', body]);
