@@ -34,6 +34,8 @@ export type ListenOptions = {
   token?: string;
   lastEventId?: number | string;
   ca?: string;
+  cert?: string;
+  key?: string;
 };
 
 function headersOf({ headers = {}, token, lastEventId }: ListenOptions): Record<string, string> {
@@ -71,6 +73,7 @@ export async function listenTo(url: string, options: ListenOptions = {}): Promis
     headers: headersOf(options),
     agent: false,
     ...(options.ca === undefined ? {} : { ca: options.ca }),
+    ...(options.cert === undefined ? {} : { cert: options.cert, key: options.key }),
   });
   asked.end();
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
