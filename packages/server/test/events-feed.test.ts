@@ -269,6 +269,44 @@ describe('the feed of events', () => {
     assert.equal(stream.status, 400);
   });
 
+  test('tells what becomes of a clearing file, for the organisation alone', async () => {
+    const own = await scene({ captureTransport: 'File' });
+    const ask = (method: string, url: string, call: object) =>
+      own.client.call(method, `/payment/v1/${url}`, call);
+    const till = { token: own.shop.token };
+    const office = { token: own.acquirerToken };
+    const sold = await ask('POST', 'transactions/process', {
+      ...{ ...till, body: keyedSale({ captureMode: 'Deferred', amount: 1000 }) },
+    });
+    await ask('POST', `transactions/${sold.body.transactionId}/capture`, till);
+    const made = await ask('POST', 'clearing-files', {
+      ...{ ...office, body: { acquirerLink: own.linkId, openDays: true } },
+    });
+    const { clearingFileId: fileId } = made.body;
+    const content = await ask('GET', `clearing-files/${fileId}/content`, office);
+    const acknowledged = await ask('PUT', `clearing-files/${fileId}/acknowledgement`, {
+      ...{ ...office, raw: own.host.clear(content.text) },
+      headers: { 'content-type': 'text/plain' },
+    });
+    assert.equal(acknowledged.status, 200, acknowledged.text);
+    let items: FeedItem[] = [];
+    await eventually('the file is worked off', async () => {
+      items = await all('types=clearing.*', 0, own.acquirerToken);
+      return items.some(({ type }) => type === 'clearing.file_settled');
+    });
+    assert.deepEqual(items.map(({ type, data }) => [type, data['sequence']]).toSorted(), [
+      ['clearing.file_acknowledged', 2],
+      ['clearing.file_made', 1],
+      ['clearing.file_settled', 3],
+    ]);
+    for (const { type, data } of items) {
+      assert.ok(Check(eventDefinitions.get(type)?.data as never, data), type);
+      assert.equal(data['fileId'], fileId);
+      assert.deepEqual(data['amounts'], { EUR: 1000 });
+    }
+    assert.equal(items.find(({ type }) => type === 'clearing.file_settled')?.data['accepted'], 1);
+  });
+
   test('another organisation has a feed of its own', async () => {
     const other = await scene();
     const mine = await sale();

@@ -88,6 +88,43 @@ one. The feed has the order in which events were published, without gaps and wit
 
 Members may be added to events in time: ignore those that you do not know.`;
 
+const channelsOf = (messages: Json): Json => ({
+  endpoint: {
+    address: null,
+    title: 'An endpoint of the organisation',
+    description: 'The address stands at the endpoint, `/webhooks/v1/endpoints`.',
+    messages,
+  },
+  feed: {
+    address: '/events/v1',
+    title: 'The feed of the organisation',
+    description: feedNote,
+    servers: [ref('servers/api')],
+    messages,
+  },
+});
+
+function operationsOf(definitions: readonly EventDefinition[]): Json {
+  const sent = (channel: string) =>
+    definitions.map(({ type }) => ref(`channels/${channel}/messages/${type}`));
+  return {
+    deliverEvent: {
+      action: 'send',
+      channel: ref('channels/endpoint'),
+      summary: 'Sends each event to the endpoints that want it; a 2xx acknowledges it.',
+      bindings: { http: { method: 'POST', bindingVersion: '0.3.0' } },
+      messages: sent('endpoint'),
+    },
+    listEvents: {
+      action: 'send',
+      channel: ref('channels/feed'),
+      summary: 'Gives what lies behind a position, as often as it is asked for.',
+      bindings: { http: { method: 'GET', bindingVersion: '0.3.0' } },
+      messages: sent('feed'),
+    },
+  };
+}
+
 /**
  * The document for one platform.
  *
@@ -102,8 +139,6 @@ export function asyncApiDocument({ baseUrl, version }: { baseUrl: string; versio
   const url = new URL(baseUrl);
   const all = definitions.map(({ type }) => [type, ref(`components/messages/${type}`)]);
   const messages = Object.fromEntries(all) as Json;
-  const sent = (channel: string) =>
-    definitions.map(({ type }) => ref(`channels/${channel}/messages/${type}`));
   return {
     asyncapi: '3.0.0',
     info: { title: 'Switchyard events', version, description, license: { name: 'Apache-2.0' } },
@@ -117,37 +152,8 @@ export function asyncApiDocument({ baseUrl, version }: { baseUrl: string; versio
         security: [ref('components/securitySchemes/bearer')],
       },
     },
-    channels: {
-      endpoint: {
-        address: null,
-        title: 'An endpoint of the organisation',
-        description: 'The address stands at the endpoint, `/webhooks/v1/endpoints`.',
-        messages,
-      },
-      feed: {
-        address: '/events/v1',
-        title: 'The feed of the organisation',
-        description: feedNote,
-        servers: [ref('servers/api')],
-        messages,
-      },
-    },
-    operations: {
-      deliverEvent: {
-        action: 'send',
-        channel: ref('channels/endpoint'),
-        summary: 'Sends each event to the endpoints that want it; a 2xx acknowledges it.',
-        bindings: { http: { method: 'POST', bindingVersion: '0.3.0' } },
-        messages: sent('endpoint'),
-      },
-      listEvents: {
-        action: 'send',
-        channel: ref('channels/feed'),
-        summary: 'Gives what lies behind a position, as often as it is asked for.',
-        bindings: { http: { method: 'GET', bindingVersion: '0.3.0' } },
-        messages: sent('feed'),
-      },
-    },
+    channels: channelsOf(messages),
+    operations: operationsOf(definitions),
     components: {
       messages: Object.fromEntries(
         definitions.map((one) => [one.type, messageOf(one, names.get(one.data) ?? '')]),

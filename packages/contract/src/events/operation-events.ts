@@ -18,6 +18,26 @@ const batch = eventData({
   }),
 });
 
+const clearing = eventData({
+  fileId: Uuid,
+  acquirerLinkId: Uuid,
+  number: Type.Integer({ minimum: 1, description: 'Counts the files of the link.' }),
+  lineCount: count,
+  amounts: Type.Record(Type.String(), Type.Integer({ minimum: 0 }), {
+    description: 'What is captured by it, minor units by currency.',
+  }),
+  accepted: count,
+  rejected: count,
+  reason: Type.Optional(Type.String({ description: 'Why the whole file was refused.' })),
+});
+
+const file = {
+  organizationId: exampleIds.organizationId,
+  fileId: '019823f9-66ff-73ca-8e99-b182f5e6c4aa',
+  acquirerLinkId: '019823f9-77aa-74db-9faa-c293a6f7d5bb',
+  ...{ number: 7, lineCount: 120, amounts: { EUR: 184_500 }, accepted: 0, rejected: 0 },
+};
+
 const endpoint = eventData({
   endpointId: Uuid,
   url: Type.String({ format: 'uri', description: 'Without query and credentials.' }),
@@ -44,6 +64,30 @@ export const operationEvents: readonly EventDefinition[] = [
       ...{ total: 120, succeeded: 118, failed: 2, filed: 0 },
       sequence: 1,
     },
+  },
+  {
+    type: 'clearing.file_made',
+    description: 'A file of captures was made and can be sent to the acquirer.',
+    data: clearing,
+    example: { ...file, sequence: 1 },
+  },
+  {
+    type: 'clearing.file_acknowledged',
+    description: 'The acquirer took the file; its captures are being settled, line by line.',
+    data: clearing,
+    example: { ...file, accepted: 118, rejected: 2, sequence: 2 },
+  },
+  {
+    type: 'clearing.file_rejected',
+    description: 'The acquirer refused the whole file; its captures go into the next one.',
+    data: clearing,
+    example: { ...file, rejected: 120, reason: 'Totals differ', sequence: 2 },
+  },
+  {
+    type: 'clearing.file_settled',
+    description: 'Each capture of the file has its outcome.',
+    data: clearing,
+    example: { ...file, accepted: 118, rejected: 2, sequence: 3 },
   },
   {
     type: 'endpoint.disabled',

@@ -1,15 +1,11 @@
 // Tells that a batch has an answer for each of its transactions: in the commit of the last one.
 import { CompiledQuery } from 'kysely';
 import type { EventFacts, EventSource } from '../platform/index.ts';
+import { tell } from './told.ts';
 
-/**
- * A part of a statement on one organisation, `$1`.
- *
- * @param batch - a query of `batch_id` that has a row where the batch has just been completed
- */
+/** @param batch a query of `id` that has a row where the batch has just been completed */
 export const tellCompleted = (batch: string, outboxId: string, at: string) =>
-  `INSERT INTO outbox (organization_id, outbox_id, kind, subject_id, sequence, created_at)
-    SELECT $1, ${outboxId}::uuid, 'batch.completed', b.batch_id, 1, ${at} FROM (${batch}) b`;
+  tell({ kind: 'batch.completed', of: batch, sequence: 1, outboxId, at });
 
 const factsText = `SELECT r.outbox_id AS "outboxId", b.batch_id AS "batchId",
     b.merchant_id AS "merchantId", b.client_operation_id AS "clientOperationId",

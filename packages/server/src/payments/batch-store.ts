@@ -174,7 +174,7 @@ const insertSelected = `WITH picked AS (
     ON CONFLICT (organization_id, client_operation_id, merchant_id) DO NOTHING
     RETURNING batch_id, state
   ), told AS (
-    ${tellCompleted("SELECT batch_id FROM batch WHERE state = 'Completed'", '$12', '$9')}
+    ${tellCompleted("SELECT batch_id AS id FROM batch WHERE state = 'Completed'", '$12', '$9')}
   ), made AS (
     INSERT INTO capture_batch_items (organization_id, batch_id, transaction_id, amount, status,
       updated_at)
@@ -260,7 +260,7 @@ const recordResults = `WITH done AS (
   FROM counted, was WHERE b.organization_id = $1 AND b.batch_id = $2
   RETURNING b.batch_id, b.state, was.state AS before
   )
-  ${tellCompleted("SELECT batch_id FROM counting WHERE state = 'Completed' AND before = 'Running'", '$6', '$4')}`;
+  ${tellCompleted("SELECT batch_id AS id FROM counting WHERE state = 'Completed' AND before = 'Running'", '$6', '$4')}`;
 
 /** @example const batches = createBatchStore({ database, ids }); */
 export function createBatchStore({ database, ids }: { database: Database; ids: Ids }): BatchStore {

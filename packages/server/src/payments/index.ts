@@ -98,7 +98,7 @@ export function createPayments({ database, jobs, audit, ...rest }: Deps): Paymen
     terminalClock: createTerminalClock(rest),
     offline: createOfflineStore({ database, jobs }),
     batches: createBatchStore({ database, ids: rest.ids }),
-    clearing: createClearingStore(database),
+    clearing: createClearingStore({ database, ids: rest.ids }),
     approvals: createApprovals(approvalParts),
   };
   const codes = createCodes({ ...approvalParts, database, audit });

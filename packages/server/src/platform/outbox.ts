@@ -7,7 +7,8 @@ import type { Metrics } from './metrics.ts';
 import { createPoller } from './poller.ts';
 
 const defaultPollMs = 200;
-const batchRows = 200;
+/** What a batch costs beside its rows, one commit above all, is shared by many. */
+const batchRows = 500;
 const nil = '00000000-0000-0000-0000-000000000000';
 
 /**

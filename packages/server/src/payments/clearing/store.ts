@@ -1,6 +1,7 @@
 // The SQL of clearing files: a file and its lines are made by one statement, and so is its acknowledgement.
 import type { ClearingLine } from '../../acquiring/index.ts';
-import type { Database } from '../../platform/index.ts';
+import type { Database, Ids } from '../../platform/index.ts';
+import { tellFile } from './events.ts';
 
 export type FileState = 'Made' | 'Acknowledged' | 'Settled' | 'Rejected';
 
@@ -107,7 +108,7 @@ const make = `WITH picked AS (
     UPDATE clearing_lines l SET file_id = file.file_id, line = picked.line, status = 'Filed'
     FROM picked, file WHERE l.organization_id = $1 AND l.transaction_id = picked.transaction_id
       AND l.number = picked.number
-  )
+  ), told AS (${tellFile('made', '$8', '$7')})
   SELECT file_id FROM file`;
 
 const dueLinks = `SELECT DISTINCT organization_id, link_id FROM clearing_lines
@@ -144,7 +145,7 @@ const acknowledge = `WITH file AS (
   ), job AS (
     INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, attempts, created_at)
     SELECT $1, $8, $9, jsonb_build_object('fileId', file_id), $7, 0, $7 FROM file
-  )
+  ), told AS (${tellFile('acknowledged', '$10', '$7')})
   SELECT file_id FROM file`;
 
 const refuseFile = `WITH file AS (
@@ -154,16 +155,20 @@ const refuseFile = `WITH file AS (
   ), back AS (
     UPDATE clearing_lines l SET file_id = NULL, line = NULL, status = 'Waiting' FROM file
     WHERE l.organization_id = $1 AND l.file_id = file.file_id
-  )
+  ), told AS (${tellFile('rejected', '$6', '$5')})
   SELECT file_id FROM file`;
 
 const settleLines = `UPDATE clearing_lines
   SET status = CASE WHEN line = ANY($4::integer[]) THEN 'Accepted' ELSE 'Rejected' END
   WHERE ${ofFile} AND line = ANY($3::integer[])`;
 
-const finishFile = `UPDATE clearing_files SET state = 'Settled'
-  WHERE ${ofFile} AND state = 'Acknowledged' AND NOT EXISTS (
-    SELECT 1 FROM clearing_lines WHERE ${ofFile} AND status = 'Filed')`;
+const finishFile = `WITH file AS (
+    UPDATE clearing_files SET state = 'Settled'
+    WHERE ${ofFile} AND state = 'Acknowledged' AND NOT EXISTS (
+      SELECT 1 FROM clearing_lines WHERE ${ofFile} AND status = 'Filed')
+    RETURNING file_id
+  )
+  ${tellFile('settled', '$3', 'now()')}`;
 
 type Raw = Record<string, unknown>;
 
@@ -202,12 +207,18 @@ function toLine(row: Raw): LineRow {
   };
 }
 
-/** @example const files = createClearingStore(database); */
-export function createClearingStore(database: Database): ClearingStore {
+/** @example const files = createClearingStore({ database, ids }); */
+export function createClearingStore({
+  database,
+  ids,
+}: {
+  database: Database;
+  ids: Ids;
+}): ClearingStore {
   return {
     async make({ organizationId, linkId, fileId, until, limit, institutionId, at }) {
       const values = [organizationId, linkId, fileId, until ?? null, limit, institutionId, at];
-      return (await database.query(make, values)).length > 0;
+      return (await database.query(make, [...values, ids.uuid()])).length > 0;
     },
     async dueLinks(at, limit) {
       const rows = await database.query<Record<string, string>>(dueLinks, [at, limit]);
@@ -245,11 +256,13 @@ export function createClearingStore(database: Database): ClearingStore {
       const codes = Object.fromEntries(rejections.map(({ line, code }) => [line, code]));
       const told = JSON.stringify(codes);
       const values = [organizationId, fileId, accepted, rejections.length, told];
-      const rows = await database.query(acknowledge, [...values, mark, at, job.jobId, job.kind]);
+      const rows = await database.query(acknowledge, [
+        ...[...values, mark, at, job.jobId, job.kind, ids.uuid()],
+      ]);
       return rows.length > 0;
     },
     async refuse({ organizationId, fileId, reason, mark, at }) {
-      const values = [organizationId, fileId, reason, mark, at];
+      const values = [organizationId, fileId, reason, mark, at, ids.uuid()];
       return (await database.query(refuseFile, values)).length > 0;
     },
     async settle({ organizationId, fileId }, lines) {
@@ -259,7 +272,7 @@ export function createClearingStore(database: Database): ClearingStore {
       await database.query(settleLines, [organizationId, fileId, ...numbers]);
     },
     async finish({ organizationId, fileId }) {
-      await database.query(finishFile, [organizationId, fileId]);
+      await database.query(finishFile, [organizationId, fileId, ids.uuid()]);
     },
   };
 }

@@ -1,5 +1,6 @@
 // The SQL of the feed: positions that commit in their order, and the events behind them.
 import { CompiledQuery, type Kysely } from 'kysely';
+import { isoTime, linesOf, plainArray } from '../../platform/index.ts';
 import type { FeedEvent } from './types.ts';
 
 /** In the order of the key, so that two batches never wait for each other. */
@@ -11,8 +12,8 @@ const positionsText = `INSERT INTO feed_heads AS h (organization_id, position)
 
 const insertText = `INSERT INTO feed_events (organization_id, position, event_id, type, merchant_id,
     subject_id, sequence, body, created_at)
-  SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::text[], $5::uuid[], $6::text[],
-    $7::bigint[], $8::text[], $9::timestamptz[])`;
+  SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::text[], $5::uuid[],
+    string_to_array($6, E'\\n'), $7::bigint[], string_to_array($8, E'\\n'), $9::timestamptz[])`;
 
 async function run<Of>(trx: Kysely<unknown>, text: string, values: readonly unknown[]) {
   return (await trx.executeQuery<Of>(CompiledQuery.raw(text, [...values]))).rows;
@@ -40,14 +41,14 @@ export async function takePositions(
 
 export async function insertEvents(trx: Kysely<unknown>, events: readonly FeedEvent[]) {
   await run(trx, insertText, [
-    events.map((event) => event.organizationId),
-    events.map((event) => event.position),
-    events.map((event) => event.eventId),
-    events.map((event) => event.type),
-    events.map((event) => event.merchantId),
-    events.map((event) => event.subjectId),
-    events.map((event) => event.sequence),
-    events.map((event) => event.body),
-    events.map((event) => event.createdAt),
+    plainArray(events.map((event) => event.organizationId)),
+    plainArray(events.map((event) => event.position)),
+    plainArray(events.map((event) => event.eventId)),
+    plainArray(events.map((event) => event.type)),
+    plainArray(events.map((event) => event.merchantId)),
+    linesOf(events.map((event) => event.subjectId)),
+    plainArray(events.map((event) => event.sequence)),
+    linesOf(events.map((event) => event.body)),
+    plainArray(events.map((event) => isoTime(event.createdAt.getTime()))),
   ]);
 }

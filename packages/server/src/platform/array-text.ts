@@ -1,0 +1,30 @@
+// Writes arrays for the database by hand: the driver looks at each character of each element.
+
+const needsQuotes = /[\s{}",\\]|^$|^null$/i;
+
+/**
+ * For identifiers, numbers, names of types and times, which need no quotes.
+ *
+ * @example database.query('… = ANY($1::uuid[])', [plainArray(ids)]);
+ */
+export function plainArray(values: readonly (string | number | null)[]): string {
+  for (const value of values) {
+    if (typeof value === 'string' && needsQuotes.test(value)) {
+      throw new RangeError('an element of a plain array would need quotes');
+    }
+  }
+  return `{${values.map((value) => value ?? 'NULL').join(',')}}`;
+}
+
+const between = '\n';
+
+/**
+ * For texts of one line, such as JSON that was written without spaces: the statement takes them apart
+ * with `string_to_array($1, E'\n')`. There is one at least: of none it could not be told.
+ */
+export function linesOf(texts: readonly string[]): string {
+  if (texts.length === 0 || texts.some((text) => text.includes(between))) {
+    throw new RangeError('what is kept by lines is one text at least, of one line each');
+  }
+  return texts.join(between);
+}
