@@ -13,6 +13,7 @@ import { replaceBlock } from './generate/markdown.ts';
 import { openApiDocument } from './generate/openapi.ts';
 import { permissionsDocument } from './generate/permissions.ts';
 import { providerSpiDocument } from './generate/provider-spi.ts';
+import { qrMovesTable, qrStatesTable } from './generate/qr-states.ts';
 import { settingsDocument } from './generate/settings.ts';
 import { movesDiagram, statesTable } from './generate/states.ts';
 import { terminalParametersDocument } from './generate/terminal-parameters.ts';
@@ -41,6 +42,11 @@ const documents: Generated[] = [
   { path: 'docs/reference/cli.md', write: () => note + commandLineDocument() },
   { path: 'docs/reference/estate.schema.json', write: estateSchemaDocument },
   { path: 'docs/reference/emv-terminal-parameters.json', write: terminalParametersDocument },
+  {
+    path: 'docs/concepts/qr-payments.md',
+    write: (present) =>
+      replaceBlock(replaceBlock(present, 'states', qrStatesTable()), 'moves', qrMovesTable()),
+  },
   {
     path: 'docs/concepts/states.md',
     write: (present) =>

@@ -1,0 +1,21 @@
+// The page on QR payments says what the tables do: every status has its row, and late money goes back.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { qrStatuses } from '@switchyard/contract';
+import { qrMovesTable, qrStatesTable } from './qr-states.ts';
+
+test('every status of a QR payment has its row', () => {
+  for (const status of qrStatuses) {
+    assert.match(qrStatesTable(), new RegExp(`^\\| \`${status}\` \\|`, 'm'));
+  }
+  assert.match(qrStatesTable(), /hold.*payment_held.*payment_held/);
+});
+
+test('a completion behind an end is shown as refunded, and nothing brings a payment back', () => {
+  const lines = qrMovesTable().split('\n');
+  for (const end of ['Declined', 'Cancelled', 'Expired', 'Failed']) {
+    const line = lines.find((each) => each.startsWith(`| \`${end}\``));
+    assert.match(String(line), /refunded by itself/);
+    assert.doesNotMatch(String(line), /goes there/);
+  }
+});

@@ -1,0 +1,54 @@
+// The blocks of docs/concepts/qr-payments.md: what a provider's word does, and what each status allows, from the tables that enforce it.
+import {
+  heldRules,
+  type Move,
+  moveTable,
+  type Phase,
+  type Rule,
+  verbTable,
+} from '../../packages/server/src/qr/state.ts';
+import { code, table } from './markdown.ts';
+
+const words: Partial<Record<Rule, string>> = {
+  Send: 'asks the provider',
+  Refundable: 'up to what is paid and not refunded',
+  Nothing: 'nothing to do, succeeds',
+};
+
+const moves: Readonly<Record<Move, string>> = {
+  Go: 'goes there',
+  Stay: 'is known',
+  TakeBack: '**refunded by itself**',
+  Ignore: 'changes nothing',
+  Contradict: 'changes nothing, alarmed',
+};
+
+const phases = Object.keys(moveTable) as Phase[];
+/** What a provider says of these is the same everywhere, so they share a column. */
+const endings: readonly Phase[] = ['Declined', 'Cancelled', 'Expired', 'Failed'];
+const said = phases.filter((phase) => !endings.includes(phase));
+
+/** What each word does in each status. */
+export function qrMovesTable(): string {
+  const head = ['Stands at', ...said.map((phase) => `told ${code(phase)}`), 'told another end'];
+  const rows = phases.map((phase) => {
+    const row = moveTable[phase];
+    const ends = new Set(endings.map((end) => moves[row[end]]));
+    return [code(phase), ...said.map((each) => moves[row[each]]), [...ends].join(', ')];
+  });
+  return table(head, rows);
+}
+
+/** What a cancel and a refund meet. */
+export function qrStatesTable(): string {
+  const rows = [...Object.entries(verbTable), ['held', heldRules] as const];
+  const named = (rule: Rule) => words[rule] ?? code(rule);
+  return table(
+    ['Status', 'Cancel', 'Refund'],
+    rows.map(([status, { Cancel, Refund }]) => [
+      status === 'held' ? 'any, with `hold`' : code(status),
+      named(Cancel),
+      named(Refund),
+    ]),
+  );
+}
