@@ -27,11 +27,15 @@ export const organizationOnly: ReadonlySet<string> = new Set([
   ...['replaceAcquirerLink', 'deleteAcquirerLink'],
   ...['createAcquirerContract', 'replaceAcquirerContract', 'deleteAcquirerContract'],
   ...['declareService', 'replaceService', 'publishService', 'retireService', 'deleteService'],
-  ...['renewSigningSecret', 'answerActivation'],
+  ...['renewSigningSecret', 'answerActivation', 'tellQrEvent'],
   ...['createServicePackage', 'replaceServicePackage', 'deleteServicePackage'],
   ...['createSubscription', 'deleteSubscription'],
   ...['listClearingFiles', 'makeClearingFile', 'getClearingFile', 'listClearingFileLines'],
   ...['getClearingFileContent', 'acknowledgeClearingFile'],
+  ...['listWebhookEndpoints', 'getWebhookEndpoint', 'createWebhookEndpoint'],
+  ...['replaceWebhookEndpoint', 'deleteWebhookEndpoint', 'renewWebhookSecret'],
+  ...['verifyWebhookEndpoint', 'testWebhookEndpoint', 'replayWebhookEvents'],
+  ...['listWebhookDeliveries', 'getWebhookDelivery', 'resendWebhookDelivery'],
 ]);
 
 /** The configuration of a level, which a device does not read: it asks for its own. */
@@ -51,6 +55,9 @@ export const notOfDevices: ReadonlySet<string> = new Set([
 export const ofDevices: ReadonlySet<string> = new Set([
   ...['readDeviceConfiguration', 'acknowledgeDeviceConfiguration'],
 ]);
+
+/** Begun by terminals alone: whoever else may sell is refused with 403. */
+export const devicesAlone: ReadonlySet<string> = new Set(['createQrPayment']);
 
 /** Nobody ends his own organisation; the one above does. */
 export const notOfItself: ReadonlySet<string> = new Set(['deleteOrganization']);
@@ -102,6 +109,8 @@ const contract = ({ acquirerLink }: Things) => ({
   ...{ currencies: ['EUR'], captureModes: ['Immediate'] },
 });
 
+let told = 0;
+
 /** Where the example of the document names nothing of anybody, or makes too much. */
 export const bodies: Readonly<Record<string, (things: Things) => unknown>> = {
   processTransaction: ({ merchantId, storeId, deviceId }) =>
@@ -116,6 +125,13 @@ export const bodies: Readonly<Record<string, (things: Things) => unknown>> = {
   createAcquirerContract: contract,
   replaceAcquirerContract: contract,
   captureAll: ({ merchantId, storeId }) => ({ merchantId, storeId, dryRun: true }),
+  tellQrEvent: () => {
+    told += 1;
+    return {
+      ...{ eventId: randomUUID(), sequence: told, type: 'payment.scanned' },
+      ...{ occurredAt: new Date().toISOString(), providerTransactionId: 'P-1' },
+    };
+  },
   submitConfiguration: () => ({ values: { greeting: 'Good day' } }),
   createActivation: activation,
   deactivateService: activation,

@@ -3,6 +3,7 @@ import type { RouteFacts } from '../src/http/index.ts';
 import type { MatrixCaller } from './matrix-callers.ts';
 import {
   bodies,
+  devicesAlone,
   familiesFromAbove,
   namesSeller,
   nobodysOwn,
@@ -198,6 +199,7 @@ export function expectedOf(caller: MatrixCaller, trial: Trial): Expected {
   // Asked before anything else: a token of a merchant stays there.
   if (whose === 'below' && isOfMerchant) return 'notFound';
   if (isOfMerchant && organizationOnly.has(operationId)) return 'denied';
+  if (!caller.isDevice && devicesAlone.has(operationId)) return 'denied';
   if (caller.isDevice && notOfDevices.has(operationId)) return 'denied';
   if (contradicts(caller, trial)) return 'outOfScope';
   if (ofDevices.has(operationId)) return caller.isDevice ? 'allowed' : 'notFound';

@@ -1,6 +1,7 @@
 // Two organisations with one thing of every kind, for the permission matrix: whose a thing is decides the answer.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { systemIds } from '../src/platform/index.ts';
 import { testDatabase } from './database.ts';
 import { makeRequest } from './devices.ts';
 import { createPerson } from './people.ts';
@@ -61,6 +62,30 @@ async function paymentsOf(on: Scene, { token, storeId, deviceIds }: Shop): Promi
   return { transactionId, batchId, approvalCodeId, deviceId, logicalDeviceId: deviceId };
 }
 
+/** Of a provider that has no server, so that it stays as it is. */
+async function qrPaymentOf(on: Scene, shop: Shop, serviceId: string): Promise<Things> {
+  const qrTransactionId = systemIds.uuid();
+  const { merchantId, storeId, deviceIds } = shop;
+  const { organizationId } = on;
+  const database = await testDatabase();
+  await database.query(
+    `INSERT INTO qr_transactions (organization_id, transaction_id, merchant_id, store_id, device_id,
+       client_transaction_id, service_id, provider_id, status, phase, amount, currency, paid,
+       refunded, refund_reserved, provider_sequence, provider_events, version, operation_count,
+       looks, expires_at, facts, created_at, updated_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $1, 'Pending', 'Pending', 100, 'EUR', 0, 0, 0, 0, 0, 1, 0,
+       0, now() + interval '1 day', $8, now(), now())`,
+    [
+      ...[organizationId, qrTransactionId, merchantId, storeId, deviceIds[0], qrTransactionId],
+      ...[
+        serviceId,
+        { paymentType: 'x', paymentScenario: 'x', scenario: 'consumerscan', request: {} },
+      ],
+    ],
+  );
+  return { qrTransactionId };
+}
+
 function whereOf({ house, organizationId, realm }: Scene) {
   return { identity: house.identity, organizationId, userDomainId: realm };
 }
@@ -82,6 +107,7 @@ async function thingsOfShop(on: Scene, shop: Shop, serviceId: string): Promise<T
     ...{ merchantId, storeId, contractId, activationId, pointOfSaleId: till['pointOfSaleId'] },
     ...(await hardwareOf(on, shop)),
     ...(await paymentsOf(on, shop)),
+    ...(await qrPaymentOf(on, shop, serviceId)),
     clientId: await applicationOf(on, merchantId),
     userId: person.user.userId,
     scope: merchantId,
@@ -127,6 +153,14 @@ async function clearingFileOf({ organizationId, linkId }: Scene): Promise<string
   return id;
 }
 
+/** Nobody listens there, which is told at once. */
+async function webhooksOf(on: Scene): Promise<Things> {
+  const input = { url: 'http://127.0.0.1:9/hooks', eventTypes: ['endpoint.test'] };
+  const { endpointId } = await made(on, '/webhooks/v1/endpoints', input);
+  const { deliveryId } = await made(on, `/webhooks/v1/endpoints/${endpointId}/test`, {});
+  return { endpointId, deliveryId };
+}
+
 async function thingsOfOrganization(on: Scene): Promise<Things> {
   const { organizationId, linkId: acquirerLinkId } = on;
   const person = await createPerson(whereOf(on), { group: 'org_custcare' });
@@ -148,6 +182,7 @@ async function thingsOfOrganization(on: Scene): Promise<Things> {
     sequence: '1',
     bulkId: await bulkOf(on),
     clearingFileId: await clearingFileOf(on),
+    ...(await webhooksOf(on)),
   };
 }
 

@@ -99,6 +99,7 @@ describe('a QR payment is guarded', () => {
   });
 
   test('members that do not fit are refused by name, and nothing is asked of the provider', async () => {
+    const taken = await qr.begun();
     const before = qr.provider.calls.length;
     const cases: [Json, string, string][] = [
       [{ paymentScenario: 'merchantscan' }, 'field_required', '/scannedPaymentId'],
@@ -115,6 +116,7 @@ describe('a QR payment is guarded', () => {
       [{ order: { orderId: 'table 12' } }, 'field_invalid', '/order/orderId'],
       [{ order: { orderDescription: `card ${pan}` } }, 'field_invalid', '/order'],
       [{ clientTransactionId: pan }, 'client_id_invalid', '/clientTransactionId'],
+      [{ clientTransactionId: taken }, 'client_id_invalid', '/clientTransactionId'],
       [{ clientTransactionId: 'a b' }, 'client_id_invalid', '/clientTransactionId'],
       [{ amount: 1050 }, 'field_unknown', '/amount'],
     ];

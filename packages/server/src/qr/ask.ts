@@ -123,6 +123,7 @@ async function cancelled(
 export async function askCancel(deps: QrDeps, loaded: LoadedQr): Promise<LoadedQr> {
   const isMerchants = openCancels(loaded).some(({ details }) => details.cause === 'Merchant');
   const answer = await deps.providers.cancel(refOf(loaded), isMerchants ? 'Merchant' : 'Expired');
+  deps.failPoints.hit('after-send');
   switch (answer.outcome) {
     case 'Answered':
       return cancelled(deps, loaded, answer);
@@ -164,6 +165,7 @@ export async function askRefund(
     details.acknowledged === true
       ? await providers.refundStatus(refOf(loaded), operationId)
       : await providers.refund(refOf(loaded), { refundId: operationId, amount, currency, reason });
+  deps.failPoints.hit('after-send');
   switch (answer.outcome) {
     case 'Answered': {
       const { status, failure, providerRefundId } = answer;

@@ -4,6 +4,7 @@ import type { Caller } from '../http/index.ts';
 import { isoTime } from '../platform/index.ts';
 import { toldBy } from './ask.ts';
 import { answerMs, duplicateWaitMs, graceMs, payWithinMs, type QrDeps } from './deps.ts';
+import { maybeServerId } from './find.ts';
 import type { LoadedQr, QrFacts, QrRow, StoredEvent } from './model.ts';
 import type { PickedService, Place } from './providers/index.ts';
 import { checkRequest, fingerprintOf, refuseReuse, scenarioOf } from './rules.ts';
@@ -72,6 +73,7 @@ async function begin(deps: QrDeps, wanted: Wanted, key: Key): Promise<Created> {
     if (known === undefined) throw error;
     return known;
   }
+  await refuseServerId(deps, key);
   const row = intentOf(deps, wanted, at);
   const event: StoredEvent = {
     ...{ sequence: 1, type: 'qr.created', at: row.createdAt },
@@ -84,6 +86,23 @@ async function begin(deps: QrDeps, wanted: Wanted, key: Key): Promise<Created> {
   deps.failPoints.hit('after-intent');
   const loaded = await ask(deps, { row, operations: [] }, wanted.request, at.place);
   return { loaded, replayed: false };
+}
+
+/** One identifier must never lead to two payments. @throws Refusal client_id_invalid */
+async function refuseServerId(deps: QrDeps, key: Key): Promise<void> {
+  const { organizationId, clientTransactionId } = key;
+  if (!maybeServerId(clientTransactionId)) return;
+  const transactionId = clientTransactionId.toLowerCase();
+  if ((await deps.store.find({ organizationId, transactionId })) === undefined) return;
+  refuse('client_id_invalid', 'This clientTransactionId is an identifier of the server.', {
+    errors: [
+      {
+        pointer: '/clientTransactionId',
+        code: 'client_id_invalid',
+        detail: 'Is an identifier of the server.',
+      },
+    ],
+  });
 }
 
 async function whereTo(

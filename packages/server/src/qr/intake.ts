@@ -130,7 +130,10 @@ export function takeEvent(
   transactionId: string,
   event: ProviderEvent,
 ): Promise<QrEventReceipt> {
-  const { organizationId } = caller;
+  const { organizationId, merchantId } = caller;
+  if (merchantId !== undefined) {
+    refuse('permission_denied', 'Only the organisation that provides the service tells events.');
+  }
   // Events of one payment in their order, so that a flood of them does not fight with itself.
   return deps.running.inTurn({ organizationId, transactionId }, () =>
     takeInTurn(deps, caller, transactionId, event),
@@ -171,12 +174,11 @@ async function isCommitted(deps: QrDeps, found: LoadedQr, step: Reported['step']
 
 async function findMine(
   deps: QrDeps,
-  { organizationId, merchantId }: Caller,
+  { organizationId }: Caller,
   transactionId: string,
   { eventId }: ProviderEvent,
 ) {
-  const isMine = merchantId === undefined && maybeServerId(transactionId);
-  const found = isMine
+  const found = maybeServerId(transactionId)
     ? await deps.store.findForProvider(organizationId, transactionId.toLowerCase(), eventId)
     : undefined;
   return found ?? refuse('transaction_not_found', 'There is no QR payment with this identifier.');

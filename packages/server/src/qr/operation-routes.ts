@@ -32,7 +32,7 @@ import { viewOperation, viewPayment } from './view.ts';
 type Asked = {
   caller: Caller;
   headers: Record<string, unknown>;
-  params: { transactionId: string };
+  params: { qrTransactionId: string };
   query: { merchantId?: string };
   body: OperationCall;
 };
@@ -41,7 +41,7 @@ async function run(deps: QrDeps, asked: Asked, reply: FastifyReply, verb: Verb) 
   const { caller, headers, params, query, body } = asked;
   checkIdentifier(body.clientOperationId, '/clientOperationId');
   const clientOperationId = agreedId(headers['idempotency-key'], body.clientOperationId);
-  const found = await findPayment(deps, caller, params.transactionId, query.merchantId);
+  const found = await findPayment(deps, caller, params.qrTransactionId, query.merchantId);
   const { loaded, operation, replayed } = await operate(deps, found, verb, {
     ...body,
     clientOperationId,
@@ -69,7 +69,7 @@ export function registerOperations(app: FastifyInstance, deps: QrDeps): void {
   } as const;
   route(app, {
     ...shared,
-    url: `${base}/:transactionId/cancel`,
+    url: `${base}/:qrTransactionId/cancel`,
     operationId: 'cancelQrPayment',
     summary: 'Cancel a QR payment',
     description:
@@ -82,7 +82,7 @@ export function registerOperations(app: FastifyInstance, deps: QrDeps): void {
   });
   route(app, {
     ...shared,
-    url: `${base}/:transactionId/refund`,
+    url: `${base}/:qrTransactionId/refund`,
     operationId: 'refundQrPayment',
     summary: 'Refund a QR payment',
     description:
@@ -111,7 +111,7 @@ function pick(request: Omit<Asked, 'body'>, body: OperationCall): Asked {
 function registerResolve(app: FastifyInstance, deps: QrDeps): void {
   route(app, {
     method: 'POST',
-    url: `${base}/:transactionId/resolve`,
+    url: `${base}/:qrTransactionId/resolve`,
     operationId: 'resolveQrPayment',
     summary: 'End the hold of a QR payment',
     description:
@@ -126,7 +126,7 @@ function registerResolve(app: FastifyInstance, deps: QrDeps): void {
     response: { 200: QrTransaction },
     errors: [...ofTransaction, 'payment_not_held', 'concurrent_modification'],
     handler: async ({ caller, params, query, body }) => {
-      const found = await findPayment(deps, caller, params.transactionId, query.merchantId);
+      const found = await findPayment(deps, caller, params.qrTransactionId, query.merchantId);
       const loaded = await resolveHold(deps, caller, found, body.resolution);
       return viewPayment(loaded, await deps.store.shownEvents(loaded.row));
     },

@@ -73,7 +73,7 @@ export function registerReads(app: FastifyInstance, deps: QrDeps, streams: Strea
   });
   route(app, {
     method: 'GET',
-    url: `${base}/:transactionId`,
+    url: `${base}/:qrTransactionId`,
     operationId: 'getQrPayment',
     summary: 'A QR payment with its events',
     tags,
@@ -85,7 +85,7 @@ export function registerReads(app: FastifyInstance, deps: QrDeps, streams: Strea
     response: { 200: QrTransactionWithEvents },
     errors: ofTransaction,
     handler: async ({ caller, params, query }) => {
-      const loaded = await findPayment(deps, caller, params.transactionId, query.merchantId);
+      const loaded = await findPayment(deps, caller, params.qrTransactionId, query.merchantId);
       return viewWithEvents(loaded, await wholeOf(deps, loaded));
     },
   });
@@ -95,7 +95,7 @@ export function registerReads(app: FastifyInstance, deps: QrDeps, streams: Strea
 function registerEvents(app: FastifyInstance, deps: QrDeps, streams: Streams): void {
   route(app, {
     method: 'GET',
-    url: `${base}/:transactionId/events`,
+    url: `${base}/:qrTransactionId/events`,
     operationId: 'followQrPayment',
     summary: 'What happens to a QR payment',
     description:
@@ -113,7 +113,7 @@ function registerEvents(app: FastifyInstance, deps: QrDeps, streams: Streams): v
     handler: async (request, reply) => {
       const { params, query } = request;
       const found = await findPayment(
-        ...([deps, request.caller, params.transactionId, query.merchantId] as const),
+        ...([deps, request.caller, params.qrTransactionId, query.merchantId] as const),
       );
       const read = pagesOf(deps, () => request.caller, found, query.merchantId);
       const topic = topicOf(found.row);

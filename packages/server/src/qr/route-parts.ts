@@ -15,7 +15,7 @@ const Identifier = Type.String({
   maxLength: 64,
   description: "The server's transaction identifier, or the client's.",
 });
-export const ByTransaction = Type.Object({ transactionId: Identifier });
+export const ByTransaction = Type.Object({ qrTransactionId: Identifier });
 
 export const ofMerchant = {
   merchantId: Type.Optional(

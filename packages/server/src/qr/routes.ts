@@ -17,12 +17,12 @@ export function registerQrRoutes(app: FastifyInstance, deps: QrDeps, streams: St
   registerIntake(app, deps);
 }
 
-const ByEvent = Type.Object({ transactionId: Type.String({ minLength: 1, maxLength: 64 }) });
+const ByEvent = Type.Object({ qrTransactionId: Type.String({ minLength: 1, maxLength: 64 }) });
 
 function registerIntake(app: FastifyInstance, deps: QrDeps): void {
   route(app, {
     method: 'POST',
-    url: `${base}/:transactionId/events`,
+    url: `${base}/:qrTransactionId/events`,
     operationId: 'tellQrEvent',
     summary: 'An event of the provider',
     description:
@@ -42,7 +42,7 @@ function registerIntake(app: FastifyInstance, deps: QrDeps): void {
       'database_unavailable',
     ],
     handler: async ({ caller, params, body }, reply) => {
-      const told = await takeEvent(deps, caller, params.transactionId, body);
+      const told = await takeEvent(deps, caller, params.qrTransactionId, body);
       if (told.result === 'Stored') reply.code(202);
       return told;
     },

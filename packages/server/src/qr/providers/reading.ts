@@ -141,9 +141,13 @@ function kept(value: unknown, depth: number): unknown {
   return isMembers(value) ? keptMembers(value, [], depth + 1) : null;
 }
 
+/** A name can be card data as well as a value. */
+const isHarmless = (name: string) =>
+  codePattern.test(name) && !isSecretMember(name) && scrubText(name) === name;
+
 function keptMembers(members: Members, known: readonly string[], depth: number): Members {
   const rest = Object.entries(members)
-    .filter(([name]) => !known.includes(name) && codePattern.test(name) && !isSecretMember(name))
+    .filter(([name]) => !known.includes(name) && isHarmless(name))
     .slice(0, moreMembersMax)
     .map(([name, value]): [string, unknown] => [name, kept(value, depth)]);
   return Object.fromEntries(rest);
