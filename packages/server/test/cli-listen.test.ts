@@ -1,39 +1,15 @@
 // `webhooks listen`: what happens in the house arrives at a server of the developer, signed, once and in order.
 import assert from 'node:assert/strict';
-import { createHmac, createPublicKey, verify } from 'node:crypto';
 import { readdirSync, statSync } from 'node:fs';
-import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { commandLineOf, type Ended, type RunOptions } from './command-line.ts';
 import { cutWire } from './cut-wire.ts';
 import { eventually } from './eventually.ts';
 import { keyedSale, type Scene, scene } from './scene.ts';
+import { answerWith, assertGenuine, isGenuineByKey, receiver } from './webhook-receiver.ts';
 
-type Got = { readonly headers: IncomingHttpHeaders; readonly body: string };
 type Line = Awaited<ReturnType<typeof commandLineOf>>;
-
-/** Answers each request with the next status, then with 204. */
-async function receiver(statuses: number[] = []) {
-  const got: Got[] = [];
-  const server = createServer((request, response) => {
-    const parts: Buffer[] = [];
-    request.on('data', (part: Buffer) => parts.push(part));
-    request.on('end', () => {
-      got.push({ headers: request.headers, body: Buffer.concat(parts).toString() });
-      response.writeHead(statuses.shift() ?? 204);
-      response.end('what the receiver says\nand more');
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  const close = () => {
-    server.closeAllConnections();
-    server.close();
-  };
-  return { url: `http://127.0.0.1:${port}/hooks?from=cli`, got, close };
-}
 
 describe('webhooks listen', () => {
   let on: Scene;
@@ -85,56 +61,48 @@ describe('webhooks listen', () => {
   const sales = ['--events', 'transaction.captured,transaction.declined'];
 
   test('each event is handed on, signed with a secret that stays, in the order of the feed', async () => {
-    const { url, got, close } = await receiver();
+    const to = await receiver();
     const { secret, publicKey } = (
       await line.run(['webhooks', 'listen', '--print-secret', '--json'])
     ).json();
     const ids: string[] = [];
     const ended = await listening(
-      [...sales, '--forward-to', url, '--count', '3', '-H', 'x-tenant: blue'],
+      [...sales, '--forward-to', to.url, '--count', '3', '-H', 'x-tenant: blue'],
       async () => {
         for (const amount of [100, 19_051, 300]) ids.push(await sell(amount));
       },
     );
-    close();
+    await to.stop();
     assert.equal(ended.code, 0, ended.stderr);
     assert.match(ended.stderr, /3 events: 3 taken, 0 not\./);
     assert.ok(ended.stderr.includes(secret));
-    const types = got.map(({ body }) => JSON.parse(body).type);
+    const types = to.received.map(({ body }) => JSON.parse(body).type);
     const captured = 'transaction.captured';
     assert.deepEqual(types, [captured, 'transaction.declined', captured]);
     const lines = ended.stdout.trimEnd().split('\n');
     assert.equal(lines.length, 3);
-    for (const [index, { headers, body }] of got.entries()) {
+    for (const [index, one] of to.received.entries()) {
+      const { id, body, headers } = one;
       assert.equal(JSON.parse(body).data.transactionId, ids[index]);
       assert.equal(headers['x-tenant'], 'blue');
       assert.equal(headers['authorization'], undefined);
-      const id = String(headers['webhook-id']);
-      const timestamp = String(headers['webhook-timestamp']);
-      assert.ok(Math.abs(Number(timestamp) - Date.now() / 1000) < 60);
-      const signed = Buffer.from(`${id}.${timestamp}.${body}`);
-      const [v1, v1a] = String(headers['webhook-signature']).split(' ');
-      const key = Buffer.from(secret.slice(6), 'base64');
-      assert.equal(v1, `v1,${createHmac('sha256', key).update(signed).digest('base64')}`);
-      const x = Buffer.from(publicKey.slice(5), 'base64').toString('base64url');
-      const jwk = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
-      const signature = Buffer.from(v1a?.slice(4) ?? '', 'base64');
-      assert.ok(verify(null, signed, jwk, signature));
+      assertGenuine(one, secret);
+      assert.ok(isGenuineByKey(one, publicKey));
       const shown = new RegExp(`^[0-9:.]{12}  204 +\\d+ ms  ${types[index]} +${id}  #\\d+$`);
       assert.match(lines[index] ?? '', shown);
     }
   });
 
   test('what is forwarded is what the feed holds, byte for byte', async () => {
-    const { url, got, close } = await receiver();
+    const to = await receiver();
     let id = '';
     const ended = await listening(
-      [...sales, '--forward-to', url, '--count', '1', '--json'],
+      [...sales, '--forward-to', to.url, '--count', '1', '--json'],
       async () => {
         id = await sell();
       },
     );
-    close();
+    await to.stop();
     const told = ended.json();
     assert.equal(told.data.transactionId, id);
     assert.equal(told.forwarded.status, 204);
@@ -142,22 +110,25 @@ describe('webhooks listen', () => {
       token: on.acquirerToken,
     });
     const [{ type, timestamp, data, eventId }] = answer.body.items;
-    assert.equal(got[0]?.body, JSON.stringify({ type, timestamp, data }));
-    assert.equal(got[0]?.headers['webhook-id'], eventId);
+    assert.equal(to.received[0]?.body, JSON.stringify({ type, timestamp, data }));
+    assert.equal(to.received[0]?.id, eventId);
   });
 
   test('a receiver that refuses or is not there is told, the rest goes on, and the end says so', async () => {
-    const { url, close } = await receiver([500]);
-    const ended = await listening([...sales, '--forward-to', url, '--count', '2'], async () => {
+    const said = answerWith(500, {}, 'what the receiver says\nand more');
+    const to = await receiver(said);
+    const ended = await listening([...sales, '--forward-to', to.url, '--count', '2'], async () => {
       await sell(100);
+      await eventually('it was refused', () => to.received.length === 1);
+      to.answer(answerWith(204));
       await sell(200);
     });
-    close();
+    await to.stop();
     assert.equal(ended.code, 9, ended.stderr);
     assert.match(ended.stdout, / {2}500 .*\n +what the receiver says\n.* {2}204 /);
     assert.doesNotMatch(ended.stdout, /and more/);
     assert.match(ended.stderr, /2 events: 1 taken, 1 not\./);
-    const gone = await listening([...sales, '--forward-to', url, '--count', '1'], async () => {
+    const gone = await listening([...sales, '--forward-to', to.url, '--count', '1'], async () => {
       await sell();
     });
     assert.equal(gone.code, 9);
@@ -165,15 +136,15 @@ describe('webhooks listen', () => {
   });
 
   test('over a break of the connection nothing is lost and nothing comes twice', async () => {
-    const { url, got, close } = await receiver();
+    const to = await receiver();
     const wire = await cutWire(on.settings.port);
     const env = { SWITCHYARD_CLI_URL: `https://localhost:${wire.port}` };
     const ids: string[] = [];
     const ended = await listening(
-      [...sales, '--forward-to', url, '--count', '3'],
+      [...sales, '--forward-to', to.url, '--count', '3'],
       async () => {
         ids.push(await sell(100));
-        await eventually('the first is there', () => got.length === 1);
+        await eventually('the first is there', () => to.received.length === 1);
         wire.cut();
         ids.push(await sell(200), await sell(300));
         const before = wire.connections();
@@ -183,10 +154,10 @@ describe('webhooks listen', () => {
       { env },
     );
     await wire.close();
-    close();
+    await to.stop();
     assert.equal(ended.code, 0, ended.stderr);
     assert.deepEqual(
-      got.map(({ body }) => JSON.parse(body).data.transactionId),
+      to.received.map(({ body }) => JSON.parse(body).data.transactionId),
       ids,
     );
   });
@@ -256,6 +227,13 @@ describe('webhooks listen', () => {
     const secret = await secretOf(line);
     assert.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
     assert.equal(await secretOf(line), secret);
+    const env = { SWITCHYARD_CLI_HOME: join(line.folder, 'several') };
+    const several = await Promise.all(
+      [1, 2, 3].map(() =>
+        line.run(['webhooks', 'listen', '--print-secret'], { env, asProcess: true }),
+      ),
+    );
+    assert.equal(new Set(several.map(({ stdout }) => stdout)).size, 1);
     const other = await commandLineOf(on);
     assert.notEqual(await secretOf(other), secret);
     other.remove();

@@ -34,6 +34,8 @@ type FindOptions = Filters &
 const path = '/logs/v1/requests';
 const linesUsual = 10;
 const methodWidth = 6;
+/** Below the milliseconds. */
+const indent = 19;
 /** Time, status, milliseconds and method, with the gaps between them. */
 const headWidth = 12 + 2 + 3 + 2 + 10 + 2 + methodWidth;
 
@@ -44,10 +46,12 @@ function filtersOf({ status, method, path: start, operation, code, client, merch
   };
 }
 
-/** What was wrong, and how to name it to somebody else. */
+/** What was wrong, and how to name it to somebody else: what may be long stands last. */
 function whyOf({ code, errors = [], requestId }: LoggedRequest): string {
-  const faulty = errors.map(({ pointer, code: what }) => `${pointer} ${what}`).join(', ');
-  return sideBySide([code ?? '', faulty, requestId]);
+  const faulty = errors.map((error) =>
+    error.code === code ? error.pointer : `${error.pointer} ${error.code}`,
+  );
+  return sideBySide([code ?? '', requestId, faulty.join(', ')]);
 }
 
 /** A second line tells of what failed; where nobody sits all stands in one, for grep. */
@@ -62,7 +66,7 @@ export function requestLines(line: LoggedRequest, { paint, width }: Screen): str
   const first = sideBySide([head, fitted(line.path, roomBehind(headWidth, width), true)]);
   if (width === undefined) return sideBySide([first, fitted(whyOf(line), undefined)]);
   if (status < 400) return first;
-  return `${first}\n${below(whyOf(line), headWidth + 2, width, paint)}`;
+  return `${first}\n${below(whyOf(line), indent, width, paint)}`;
 }
 
 async function show({ screen }: Kit, line: LoggedRequest): Promise<void> {
@@ -96,7 +100,9 @@ async function tail(kit: Kit, options: TailOptions): Promise<ExitName | undefine
     left -= 1;
     if (left === 0) return undefined;
   }
-  return kit.world.stopping.aborted ? 'interrupted' : undefined;
+  if (!kit.world.stopping.aborted) return undefined;
+  kit.screen.clearLine();
+  return 'interrupted';
 }
 
 function filterOptions(command: Command): Command {

@@ -45,7 +45,6 @@ export async function settled(kit: Kit, begun: WebhookDelivery): Promise<Webhook
   const until = clock.now() + kit.globals.timeout * 1000;
   let delivery = begun;
   while (delivery.lastAttempt === undefined || delivery.updatedAt === begun.updatedAt) {
-    if (delivery.status !== 'Pending' && delivery.updatedAt !== begun.updatedAt) break;
     if (clock.now() >= until || stopping.aborted) break;
     await pause(lookMs, undefined, { signal: stopping }).catch(() => undefined);
     const { body } = await kit.api().call<WebhookDelivery>('GET', deliveryPath(begun.deliveryId));

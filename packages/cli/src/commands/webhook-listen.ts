@@ -6,7 +6,7 @@ import type { ExitName } from '../exit-codes.ts';
 import { fail } from '../faults.ts';
 import { follow } from '../http/follow.ts';
 import type { Kit, Runner } from '../kit.ts';
-import { jsonText } from '../screen/escape.ts';
+import { jsonText, visible } from '../screen/escape.ts';
 import {
   below,
   fitted,
@@ -41,7 +41,8 @@ export type ListenOptions = {
 
 const typeWidth = 26;
 const eventIdWidth = 36;
-const indent = 2;
+/** Below the status. */
+const indent = 14;
 const isTaken = (done: Forwarded): boolean =>
   'status' in done && done.status >= 200 && done.status < 300;
 
@@ -102,7 +103,7 @@ function eventLines(
   ]);
   if (done === undefined || isTaken(done)) return line;
   const [said = ''] = 'status' in done ? done.answer.trim().split('\n') : [done.fault];
-  return said === '' ? line : `${line}\n${below(said, indent + 12, width, paint)}`;
+  return said === '' ? line : `${line}\n${below(said, indent, width, paint)}`;
 }
 
 async function tell(
@@ -145,10 +146,10 @@ async function listen(kit: Kit, options: ListenOptions, forwarder: Forwarder | u
 function describe(kit: Kit, url: URL | undefined, secret: string): void {
   const { note } = kit.screen;
   const { profileName, profile } = kit.session();
-  note(`Events of ${profile.url} (profile ${profileName})`);
+  note(`Events of    ${profile.url} (profile ${profileName})`);
   if (url === undefined) return;
-  note(`are forwarded to ${url.href}`);
-  note(`signed with ${secret}, which stays the same for this profile.`);
+  note(`forwarded to ${visible(url.href)}`);
+  note(`signed with  ${secret} (the same each time)`);
 }
 
 async function run(kit: Kit, options: ListenOptions): Promise<ExitName | undefined> {
@@ -173,6 +174,7 @@ async function run(kit: Kit, options: ListenOptions): Promise<ExitName | undefin
   describe(kit, url, secret);
   try {
     const { taken, refused } = await listen(kit, options, forwarder);
+    if (kit.world.stopping.aborted) kit.screen.clearLine();
     if (forwarder === undefined) kit.screen.note(`${taken} events.`);
     else kit.screen.note(`${taken + refused} events: ${taken} taken, ${refused} not.`);
     if (kit.world.stopping.aborted) return 'interrupted';
@@ -191,6 +193,7 @@ const collect = (text: string, before: string[] | undefined) => [...(before ?? [
 export function addListenCommand(webhooks: Command, { act }: Runner): void {
   webhooks
     .command('listen')
+    .summary('events as they happen, handed to a server of yours')
     .description(
       'Events as they happen, one after the other; each is handed to a server of yours, signed as the platform signs its deliveries, and a break of the connection loses none. What your server refuses is told, and not sent again. Times are in UTC.',
     )

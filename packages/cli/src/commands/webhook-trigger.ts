@@ -79,9 +79,11 @@ async function trigger(
   if (isReal && recipe !== undefined) {
     kit.screen.note(`Making it happen: ${recipe.does}.`);
     const event = await happened(kit, type, recipe, secret.file);
-    const { eventId, position } = event;
-    kit.screen.result({ happened: true, ...event }, () =>
-      kit.screen.members({ happened: type, eventId, position, data: event.data }),
+    const { eventId, position, data } = event;
+    const { members } = kit.screen;
+    kit.screen.result(
+      { happened: true, ...event },
+      () => `${members({ happened: type, eventId, position })}\n${members(data)}`,
     );
     return undefined;
   }
@@ -114,6 +116,7 @@ function listEvents({ screen }: Kit, pattern: string | undefined): undefined {
 export function addTriggerCommands(webhooks: Command, { act }: Runner): void {
   webhooks
     .command('trigger <event>')
+    .summary('makes an event happen in the demo, or sends it as a test')
     .description(
       'Makes an event happen: in the demo by what really causes it, such as a sale; elsewhere, and where nothing in the demo does, as a test to the endpoints that take it.',
     )

@@ -26,6 +26,8 @@ export type Screen = {
   result(value: unknown, text: () => string): void;
   table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string;
   members(thing: Readonly<Record<string, unknown>>): string;
+  /** Removes what a terminal shows of Ctrl+C. */
+  clearLine(): void;
   /** A remark on stderr. */
   note(text: string): void;
   progress(label: string): Progress;
@@ -79,6 +81,9 @@ export function createScreen(world: World, options: ScreenOptions): Screen {
     },
     table: (columns, rows) => tableText(columns, rows, paint, room),
     members: (thing) => membersText(thing, paint),
+    clearLine() {
+      if (stderr.isTTY === true) stderr.write('\r\u001b[2K');
+    },
     note(text) {
       if (!options.quiet) stderr.write(`${text}\n`);
     },

@@ -1,6 +1,7 @@
 /** Keeps small files that are for their owner alone. */
 import {
   chmodSync,
+  linkSync,
   mkdirSync,
   readFileSync,
   renameSync,
@@ -33,6 +34,21 @@ export function writePrivate(file: string, text: string): void {
   writeFileSync(unfinished, text, { mode: ownerOnly });
   chmodSync(unfinished, ownerOnly);
   renameSync(unfinished, file);
+}
+
+/** As `writePrivate`, where nothing of that name is there yet; false where something is. */
+export function keepFirst(file: string, text: string): boolean {
+  const beside = `${file}.${process.pid}.first`;
+  writePrivate(beside, text);
+  try {
+    linkSync(beside, file);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    return false;
+  } finally {
+    unlinkSync(beside);
+  }
 }
 
 /** undefined where there is no such file; one that others can read is closed to them first. */

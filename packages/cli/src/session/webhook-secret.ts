@@ -9,7 +9,7 @@ import {
 } from 'node:crypto';
 import { join } from 'node:path';
 import type { World } from '../world.ts';
-import { configFolder, readPrivate, writePrivate } from './files.ts';
+import { configFolder, keepFirst, readPrivate, writePrivate } from './files.ts';
 import type { Profile } from './profiles.ts';
 
 const secretBytes = 32;
@@ -22,9 +22,17 @@ export function webhookSecret(world: Pick<World, 'env'>, profile: Profile): stri
   const { url, userDomainId, clientId } = profile;
   const name = createHash('sha256').update(JSON.stringify([url, userDomainId, clientId]));
   const file = join(configFolder(world), 'webhook-secrets', name.digest('base64url').slice(0, 24));
-  const kept = readPrivate(file)?.trim();
-  if (kept !== undefined && secretForm.test(kept)) return kept;
+  const kept = () => {
+    const text = readPrivate(file)?.trim() ?? '';
+    return secretForm.test(text) ? text : undefined;
+  };
   const made = `whsec_${randomBytes(secretBytes).toString('base64')}`;
+  // Of two that begin at once one is first, and both go by what it has made.
+  return kept() ?? (keepFirst(file, `${made}\n`) ? made : (kept() ?? replace(file, made)));
+}
+
+/** What is there is no secret, such as half of one. */
+function replace(file: string, made: string): string {
   writePrivate(file, `${made}\n`);
   return made;
 }
