@@ -99,12 +99,12 @@ export async function deleteOld(
   after: { readonly organizationId: string; readonly endpointId: string } | undefined,
 ): Promise<{ deleted: number; last?: { organizationId: string; endpointId: string } }> {
   const [row] = await run(
-    `WITH some AS (
+    `WITH page AS (
        SELECT organization_id, endpoint_id FROM webhook_lanes
        WHERE $1::uuid IS NULL OR (organization_id, endpoint_id) > ($1, $2::uuid)
        ORDER BY organization_id, endpoint_id LIMIT ${endpointsPerStep}
      ), old AS (
-       SELECT w.organization_id, w.delivery_id FROM some AS s CROSS JOIN LATERAL (
+       SELECT w.organization_id, w.delivery_id FROM page AS s CROSS JOIN LATERAL (
          SELECT organization_id, delivery_id FROM webhook_deliveries
          WHERE organization_id = s.organization_id AND endpoint_id = s.endpoint_id
            AND delivery_id < $3
@@ -114,9 +114,9 @@ export async function deleteOld(
        WHERE d.organization_id = old.organization_id AND d.delivery_id = old.delivery_id
        RETURNING 1
      )
-     SELECT (SELECT count(*)::int FROM gone) AS deleted, (SELECT count(*)::int FROM some) AS seen,
-       (SELECT organization_id FROM some ORDER BY 1 DESC, endpoint_id DESC LIMIT 1) AS organization,
-       (SELECT endpoint_id FROM some ORDER BY organization_id DESC, 1 DESC LIMIT 1) AS endpoint`,
+     SELECT (SELECT count(*)::int FROM gone) AS deleted, (SELECT count(*)::int FROM page) AS seen,
+       (SELECT organization_id FROM page ORDER BY 1 DESC, endpoint_id DESC LIMIT 1) AS organization,
+       (SELECT endpoint_id FROM page ORDER BY organization_id DESC, 1 DESC LIMIT 1) AS endpoint`,
     [after?.organizationId ?? null, after?.endpointId ?? null, idBoundOf(before)],
   );
   const deleted = Number(row?.['deleted'] ?? 0);

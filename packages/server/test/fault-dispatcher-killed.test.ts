@@ -1,0 +1,162 @@
+// A server that is killed between sending an event and writing it down: sent again, the same to the byte, and none is lost.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { FeedItem } from '@switchyard/contract';
+import type { Client } from './client.ts';
+import { testSchemaUrl } from './database.ts';
+import { eventually } from './eventually.ts';
+import { type FaultPlatform, faultPlatform } from './fault-platform.ts';
+import { faultSize, seed, tell } from './fault-size.ts';
+import { base, random } from './load.ts';
+import { keyedSale } from './scene.ts';
+import { accept, assertGenuine, type Receiver, receiver } from './webhook-receiver.ts';
+
+const size = faultSize({ small: { points: 2, kills: 2 }, full: { points: 8, kills: 25 } });
+const limitMs = faultSize({ small: 240_000, full: 1_200_000 });
+/** A lease of the dead has to end before another process sends. */
+const leaseMs = 40_000;
+
+describe('a dispatcher that is killed', { concurrency: false }, () => {
+  const next = random(seed);
+  let platform: FaultPlatform;
+  let first: Receiver;
+  let second: Receiver;
+  const secrets = new Map<Receiver, string>();
+
+  before(async () => {
+    [first, second] = [await receiver(), await receiver()];
+    platform = await faultPlatform({ databaseUrl: await testSchemaUrl() });
+    await platform.server.start();
+    const client = await platform.server.client();
+    const token = await ours(client);
+    for (const to of [first, second]) {
+      const body = { url: to.url, eventTypes: ['transaction.*'] };
+      const made = await client.call('POST', '/webhooks/v1/endpoints', { token, body });
+      assert.equal(made.status, 201, made.text);
+      secrets.set(to, made.body.secret);
+    }
+  });
+
+  after(async () => {
+    await platform.stop();
+    await first.stop();
+    await second.stop();
+  });
+
+  /** Of the organisation: it reads the feed and has the endpoints. */
+  async function ours(client: Client): Promise<string> {
+    const { userDomainId, applications } = await platform.server.facts();
+    const { clientId = '', clientSecret = '' } = applications['acquirer'] ?? {};
+    return client.token(userDomainId, clientId, clientSecret);
+  }
+
+  async function feed(client: Client, token: string): Promise<FeedItem[]> {
+    const items: FeedItem[] = [];
+    for (let after = 0; ; ) {
+      const path = `/events/v1?limit=200&types=transaction.*&after=${after}`;
+      const { status, body, text } = await client.call('GET', path, { token });
+      assert.equal(status, 200, text);
+      items.push(...body.items);
+      if (!body.hasMore) return items;
+      after = body.nextAfter;
+    }
+  }
+
+  /** Everything that is in the feed has come to both, signed, with its own bytes under its own identifier. */
+  async function assertAllCame(sales: ReadonlySet<string>): Promise<number> {
+    const { client } = await platform.entrance();
+    const token = await ours(client);
+    let items: FeedItem[] = [];
+    await eventually(
+      'every sale is published',
+      async () => {
+        items = await feed(client, token);
+        const told = new Set(items.map(({ data }) => data['transactionId']));
+        return [...sales].every((id) => told.has(id));
+      },
+      leaseMs,
+    );
+    let again = 0;
+    for (const to of [first, second]) {
+      const came = () => new Set(to.received.map(({ id }) => id));
+      await eventually(
+        'everything came',
+        () => items.every(({ eventId }) => came().has(eventId)),
+        leaseMs,
+      );
+      const bodies = new Map(
+        items.map(({ eventId, type, timestamp, data }) => [
+          eventId,
+          JSON.stringify({ type, timestamp, data }),
+        ]),
+      );
+      for (const one of to.received) {
+        if (bodies.has(one.id)) assert.equal(one.body, bodies.get(one.id));
+        assertGenuine(one, secrets.get(to) ?? '');
+      }
+      again += to.received.length - came().size;
+    }
+    return again;
+  }
+
+  async function sell(client: Client, token: string, sales: Set<string>): Promise<void> {
+    const answer = await client
+      .call('POST', `${base}/process`, { token, body: keyedSale() })
+      .catch(() => undefined);
+    if (answer?.status === 200) sales.add(answer.body.transactionId);
+  }
+
+  test('right after the answer sends the event again, with the same identifier and bytes', {
+    timeout: limitMs,
+  }, async () => {
+    const { server } = platform;
+    for (let round = 0; round < size.points; round += 1) {
+      await server.stop();
+      const before = [first, second].map(({ received }) => received.length);
+      await server.start({ SWITCHYARD_FAIL_POINT: 'after-webhook' });
+      const { client, token } = await platform.entrance();
+      const sales = new Set<string>();
+      await sell(client, token, sales);
+      await server.ended();
+      const sent = [first, second].flatMap(({ received }, index) =>
+        received.slice(before[index]).map(({ id, body }) => ({ id, body })),
+      );
+      assert.ok(sent.length > 0, 'something was sent before the end');
+      await server.start();
+      await assertAllCame(sales);
+      const seen = [first, second].flatMap(({ received }) => received);
+      const twice = sent.filter(({ id }) => seen.filter((one) => one.id === id).length > 1);
+      assert.ok(twice.length > 0, 'what was not written down came again');
+      for (const { id, body } of twice) {
+        for (const one of seen.filter((other) => other.id === id)) assert.equal(one.body, body);
+      }
+    }
+  });
+
+  test(`${size.kills} times at random instants loses no event (seed ${seed})`, {
+    timeout: limitMs,
+  }, async () => {
+    const { server } = platform;
+    const sales = new Set<string>();
+    for (let round = 0; round < size.kills; round += 1) {
+      // The second hangs now and then: it holds up neither the first nor what comes after the kill.
+      second.answer((received, reply, request) => {
+        if (next() < 0.7) accept(received, reply, request);
+      });
+      const { client, token } = await platform.entrance();
+      const selling = Array.from({ length: 6 }, async () => {
+        for (let sale = 0; sale < 8; sale += 1) await sell(client, token, sales);
+      });
+      const enough = first.received.length + 5;
+      await eventually('events are under way', () => first.received.length >= enough, leaseMs);
+      await new Promise((resolve) => setTimeout(resolve, next() * 150));
+      await server.kill();
+      await Promise.all(selling);
+      second.answer(accept);
+      await server.start();
+    }
+    const again = await assertAllCame(sales);
+    assert.ok(sales.size > 0);
+    tell(`${size.kills} kills, ${sales.size} sales, ${again} events came more than once`);
+  });
+});
