@@ -4,6 +4,7 @@ export * from './acquirer-spi/signatures.ts';
 export * from './address-verification.ts';
 export * from './audit-chain.ts';
 export * from './audit-verifier.ts';
+export * from './connector/index.ts';
 export * from './errors.ts';
 export * from './events/index.ts';
 export * from './permissions.ts';
@@ -13,6 +14,7 @@ export * from './provider-spi/messages.ts';
 export * from './provider-spi/service-messages.ts';
 export * from './provider-spi/signing.ts';
 export {
+  isProviderId,
   ProviderAmount,
   ProviderFailure,
   ProviderPayer,

@@ -1,0 +1,181 @@
+/** How the connector ends a connection, and the words that it gives for what it cannot do. */
+
+/**
+ * Codes of WebSocket closings that the connector sends. Those below 4000 are of RFC 6455, 7.4.1; the
+ * others are its own.
+ *
+ * @example
+ * if (event.code === closeCodes.deviceDisconnected) await recoverByTransactionStatus();
+ */
+export const closeCodes = {
+  /** A step of the protocol is done, such as a registration. */
+  done: 1000,
+  invalidText: 1007,
+  messageTooLarge: 1009,
+  /** The service restarts: connect again after a random pause of up to 30 s. */
+  restarting: 1012,
+  /** The other side has ended the session. */
+  released: 4000,
+  /** A newer connection took the place of this one. */
+  superseded: 4001,
+  sessionExpired: 4002,
+  deviceDisconnected: 4003,
+  posDisconnected: 4004,
+  badMessage: 4400,
+  unauthorized: 4401,
+  roleMissing: 4403,
+  deviceUnknown: 4404,
+  deviceAmbiguous: 4406,
+  timeout: 4408,
+  deviceDisabled: 4423,
+  /** The service is not subscribed to, not enabled, or does not serve this family of devices. */
+  notServed: 4424,
+  rateLimited: 4429,
+  tokenExpired: 4441,
+  slowConsumer: 4480,
+} as const;
+
+/**
+ * One of the codes of `closeCodes`.
+ *
+ * @example
+ * const code: CloseCode = closeCodes.released;
+ */
+export type CloseCode = (typeof closeCodes)[keyof typeof closeCodes];
+
+type ConnectorFault = {
+  /** With which a connection ends for it; absent where the connection goes on. */
+  readonly closeCode?: CloseCode;
+  /** The status of a handshake that is refused for it. */
+  readonly status?: number;
+  /** Whether the same may work a moment later. */
+  readonly retryable: boolean;
+  readonly summary: string;
+};
+
+/**
+ * What the connector cannot do, by the word in `error.code`. An unknown terminal and one of another
+ * tenant have the same word: nobody learns what others have.
+ *
+ * @example
+ * connectorFaults.device_offline.retryable; // true
+ */
+export const connectorFaults = {
+  bad_message: {
+    closeCode: closeCodes.badMessage,
+    status: 400,
+    retryable: false,
+    summary: 'The message is no JSON, or not one of the protocol, or not the one that is due.',
+  },
+  unauthorized: {
+    closeCode: closeCodes.unauthorized,
+    status: 401,
+    retryable: false,
+    summary: 'Credentials are missing or wrong, or have been taken back.',
+  },
+  token_expired: {
+    closeCode: closeCodes.tokenExpired,
+    status: 401,
+    retryable: false,
+    summary: 'The access token has expired; sessions that are open go on.',
+  },
+  role_missing: {
+    closeCode: closeCodes.roleMissing,
+    status: 403,
+    retryable: false,
+    summary: 'The application has not the role "Point-of-sale Terminal".',
+  },
+  origin_not_allowed: {
+    status: 403,
+    retryable: false,
+    summary: 'A page in a browser cannot use the connector.',
+  },
+  device_unknown: {
+    closeCode: closeCodes.deviceUnknown,
+    retryable: false,
+    summary: 'There is no such terminal in your scope.',
+  },
+  wrong_store: {
+    retryable: false,
+    summary: 'The terminal stands in another store than the point of sale.',
+  },
+  tsn_ambiguous: {
+    closeCode: closeCodes.deviceAmbiguous,
+    retryable: false,
+    summary: 'Several terminals have this serial number: give make and model too.',
+  },
+  timeout: {
+    closeCode: closeCodes.timeout,
+    retryable: true,
+    summary: 'What was due did not come in time.',
+  },
+  device_claimed: {
+    retryable: true,
+    summary: 'Another point of sale uses the terminal.',
+  },
+  takeover_refused: {
+    retryable: true,
+    summary: 'Data has flowed a moment ago; `force` takes the terminal over all the same.',
+  },
+  pos_id_required: {
+    retryable: false,
+    summary: 'An application of the aggregator says which point of sale claims, in `posId`.',
+  },
+  too_many_claims: {
+    retryable: true,
+    summary: 'This connection holds as many claims as it may.',
+  },
+  session_gone: {
+    status: 410,
+    retryable: false,
+    summary: 'The session address was used, or is out of date.',
+  },
+  session_unknown: {
+    retryable: false,
+    summary: 'There is no such session of yours.',
+  },
+  device_disabled: {
+    closeCode: closeCodes.deviceDisabled,
+    retryable: false,
+    summary: 'The terminal is not enabled.',
+  },
+  not_subscribed: {
+    closeCode: closeCodes.notServed,
+    retryable: false,
+    summary: 'The organisation has not subscribed to the Cloud Connector.',
+  },
+  not_enabled: {
+    closeCode: closeCodes.notServed,
+    retryable: false,
+    summary: 'The Cloud Connector is not enabled at the level that `level` names.',
+  },
+  family_not_supported: {
+    closeCode: closeCodes.notServed,
+    retryable: false,
+    summary: 'The connector does not serve this family of devices.',
+  },
+  rate_limited: {
+    closeCode: closeCodes.rateLimited,
+    status: 429,
+    retryable: true,
+    summary: 'Too many connections or messages.',
+  },
+  device_offline: {
+    retryable: true,
+    summary: 'The terminal is not connected.',
+  },
+  restarting: {
+    closeCode: closeCodes.restarting,
+    status: 503,
+    retryable: true,
+    summary: 'The service restarts.',
+  },
+} as const satisfies Readonly<Record<string, ConnectorFault>>;
+
+/**
+ * A word of `connectorFaults`.
+ *
+ * @example
+ * const code: ConnectorFaultCode = 'device_offline';
+ */
+export type ConnectorFaultCode = keyof typeof connectorFaults;

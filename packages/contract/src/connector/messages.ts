@@ -1,0 +1,266 @@
+/** The control messages of the connector: JSON texts of at most 4 KiB; unknown members say nothing. */
+import { type Static, type TProperties, Type } from 'typebox';
+import { connectorLimits } from './limits.ts';
+
+const message = <Members extends TProperties>(members: Members, description: string) =>
+  Type.Object(members, { additionalProperties: true, description });
+
+/** {MAKE_MODEL}-{serial}, or the serial number alone. */
+const tsn = Type.String({
+  minLength: 1,
+  maxLength: 128,
+  pattern: '^[A-Za-z0-9_.-]+$',
+  description: 'Terminal serial number: `{MAKE_MODEL}-{serial}`, or the serial number alone.',
+  examples: ['AXIUM_DX8000-10000001'],
+});
+
+const requestId = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  description: 'Made by the client; the answer carries it.',
+  examples: ['1'],
+});
+
+const correlationId = Type.String({ description: 'Names the fault in the log of the platform.' });
+const seconds = (description: string) => Type.Integer({ minimum: 0, description });
+const secret = (description: string) => Type.String({ minLength: 1, maxLength: 4096, description });
+const moment = Type.String({ format: 'date-time', description: 'RFC 3339, UTC.' });
+
+/**
+ * What a device says first. `type` may be absent; the credentials of `custom_registration_data` may
+ * stand in the message itself or below `customRegistrationData`, in snake or camel case.
+ *
+ * @example
+ * const register: RegisterMessage = { type: 'register', tsn: 'AXIUM_DX8000-10000001' };
+ */
+export const RegisterMessage = message(
+  {
+    type: Type.Optional(Type.Literal('register')),
+    tsn,
+    client_id: Type.Optional(secret('Of the application that the device registers with.')),
+    client_secret: Type.Optional(secret('Its secret.')),
+    softwareVersion: Type.Optional(Type.String({ maxLength: 64 })),
+  },
+  'The registration of a device.',
+);
+export type RegisterMessage = Static<typeof RegisterMessage>;
+
+/**
+ * Where a registered device connects next, and with which token; the first connection is closed.
+ *
+ * @example
+ * const socket = new WebSocket(registered.connectionUrl, { headers: { authorization: `Bearer ${registered.token}` } });
+ */
+export const RegisteredMessage = message(
+  {
+    type: Type.Literal('registered'),
+    tsn,
+    connectionUrl: Type.String({ format: 'uri' }),
+    token: secret('A JWT for one connection.'),
+    tokenType: Type.Literal('Bearer'),
+    expiresIn: seconds('Until the token expires.'),
+    heartbeatSeconds: seconds('Between two pings of the platform.'),
+    maxMessageBytes: Type.Integer({ minimum: 1 }),
+  },
+  'The answer to a registration.',
+);
+export type RegisteredMessage = Static<typeof RegisteredMessage>;
+
+/**
+ * A point of sale asks for a session with a terminal.
+ *
+ * @example
+ * const claim: ClaimMessage = { type: 'claim', requestId: '1', tsn: 'AXIUM_DX8000-10000001', waitSeconds: 10 };
+ */
+export const ClaimMessage = message(
+  {
+    type: Type.Literal('claim'),
+    requestId,
+    tsn,
+    posId: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 64,
+        pattern: '^[A-Za-z0-9._:-]+$',
+        description:
+          'Which point of sale it is; applications of the aggregator must say it. Client and `posId` own a claim.',
+      }),
+    ),
+    waitSeconds: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: connectorLimits.waitSecondsMax,
+        description: 'How long to wait for a terminal that is away or in use.',
+      }),
+    ),
+    takeOver: Type.Optional(
+      Type.Boolean({ description: 'Ends the session that the same owner has already.' }),
+    ),
+    force: Type.Optional(
+      Type.Boolean({ description: 'With `takeOver`: also where data flows. It is audited.' }),
+    ),
+    resumeToken: Type.Optional(secret('Of the session that was cut off.')),
+  },
+  'A request for a session.',
+);
+export type ClaimMessage = Static<typeof ClaimMessage>;
+
+/**
+ * The session is reserved; its address is good once and for a minute.
+ *
+ * @example
+ * const session = new WebSocket(claimed.sessionUrl);
+ */
+export const ClaimedMessage = message(
+  {
+    type: Type.Literal('claimed'),
+    requestId,
+    tsn,
+    sessionId: Type.String(),
+    sessionUrl: Type.String({ format: 'uri' }),
+    expiresIn: seconds('Until an unused address expires.'),
+    resumeToken: secret('Gets the session back after a break.'),
+    resumed: Type.Optional(Type.Boolean({ description: 'The session is the one from before.' })),
+  },
+  'The answer to a claim.',
+);
+export type ClaimedMessage = Static<typeof ClaimedMessage>;
+
+/**
+ * A point of sale asks how a terminal stands.
+ *
+ * @example
+ * const status: StatusMessage = { type: 'status', requestId: '2', tsn: '10000001' };
+ */
+export const StatusMessage = message(
+  { type: Type.Literal('status'), requestId, tsn },
+  'A question about a terminal.',
+);
+export type StatusMessage = Static<typeof StatusMessage>;
+
+/**
+ * How a terminal stands; also told, without a `requestId`, when that changes for one's own claims.
+ *
+ * @example
+ * if (message.type === 'deviceStatus' && message.online) await resume(message.tsn);
+ */
+export const DeviceStatusMessage = message(
+  {
+    type: Type.Literal('deviceStatus'),
+    requestId: Type.Optional(requestId),
+    tsn,
+    online: Type.Boolean(),
+    claimed: Type.Boolean({ description: 'Somebody, perhaps oneself, has a session with it.' }),
+    lastSeenAt: Type.Optional(moment),
+  },
+  'How a terminal stands.',
+);
+export type DeviceStatusMessage = Static<typeof DeviceStatusMessage>;
+
+/**
+ * Ends a session of one's own.
+ *
+ * @example
+ * const release: ReleaseMessage = { type: 'release', requestId: '3', sessionId };
+ */
+export const ReleaseMessage = message(
+  { type: Type.Literal('release'), requestId, sessionId: Type.String({ maxLength: 128 }) },
+  'The end of a session.',
+);
+export type ReleaseMessage = Static<typeof ReleaseMessage>;
+
+/**
+ * The session is over; the terminal is free.
+ *
+ * @example
+ * if (answer.type === 'released') done(answer.sessionId);
+ */
+export const ReleasedMessage = message(
+  { type: Type.Literal('released'), requestId, sessionId: Type.String() },
+  'The answer to a release.',
+);
+export type ReleasedMessage = Static<typeof ReleasedMessage>;
+
+/**
+ * A fresh access token for a control connection, before the old one expires.
+ *
+ * @example
+ * const renew: RenewTokenMessage = { type: 'renewToken', requestId: '4', token };
+ */
+export const RenewTokenMessage = message(
+  {
+    type: Type.Literal('renewToken'),
+    requestId: Type.Optional(requestId),
+    token: secret('A new access token of the same client.'),
+  },
+  'A new token for a connection.',
+);
+export type RenewTokenMessage = Static<typeof RenewTokenMessage>;
+
+/**
+ * The new token holds.
+ *
+ * @example
+ * renewAgainIn(renewed.expiresIn);
+ */
+export const TokenRenewedMessage = message(
+  {
+    type: Type.Literal('tokenRenewed'),
+    requestId: Type.Optional(requestId),
+    expiresIn: seconds('Until it expires.'),
+  },
+  'The answer to a new token.',
+);
+export type TokenRenewedMessage = Static<typeof TokenRenewedMessage>;
+
+/**
+ * What could not be done. A point of sale's connection stays open; a device's is closed after it.
+ *
+ * @example
+ * if (message.type === 'error' && message.error.retryable) await again(message.error.retryAfterSeconds);
+ */
+export const ConnectorErrorMessage = message(
+  {
+    type: Type.Literal('error'),
+    requestId: Type.Optional(requestId),
+    error: message(
+      {
+        code: Type.String({ description: 'A word of `connectorFaults`.' }),
+        message: Type.String(),
+        retryable: Type.Boolean(),
+        retryAfterSeconds: Type.Optional(seconds('Before which it is of no use.')),
+        level: Type.Optional(
+          Type.String({
+            description:
+              'Where the service is not enabled: Organization, Merchant, Store or LogicalDevice.',
+          }),
+        ),
+      },
+      'What is wrong.',
+    ),
+    correlationId,
+  },
+  'A fault.',
+);
+export type ConnectorErrorMessage = Static<typeof ConnectorErrorMessage>;
+
+/**
+ * What a point of sale may say on its control connection.
+ *
+ * @example
+ * const sent: PosMessage = { type: 'status', requestId: '2', tsn: '10000001' };
+ */
+export type PosMessage = ClaimMessage | StatusMessage | ReleaseMessage | RenewTokenMessage;
+
+/**
+ * What the platform says to it.
+ *
+ * @example
+ * const received = JSON.parse(text) as PosAnswer;
+ */
+export type PosAnswer =
+  | ClaimedMessage
+  | DeviceStatusMessage
+  | ReleasedMessage
+  | TokenRenewedMessage
+  | ConnectorErrorMessage;
