@@ -91,6 +91,9 @@ export const organizationLevel: ReadonlySet<string> = new Set([
 /** They say who sells; what contradicts the token is refused with 403, whether it exists or not. */
 export const namesSeller: ReadonlySet<string> = new Set(['processTransaction', 'captureAll']);
 
+/** What callers of one's own have asked, and so the identifiers of strangers that they sent themselves. */
+export const tellsOfRequests: ReadonlySet<string> = new Set(['listLoggedRequests']);
+
 /** No tenant's own: the platform's, or numbers that each organisation counts for itself. */
 export const nobodysOwn: ReadonlySet<string> = new Set(['signUpId', 'sequence']);
 
