@@ -1,6 +1,8 @@
 // Holds the books of an organisation to the invariants I1 to I9, and to what the acquirer's host says.
 import assert from 'node:assert/strict';
+import { eventDefinitions } from '@switchyard/contract';
 import { numericOf } from '@switchyard/money';
+import { Check } from 'typebox/value';
 import type { EventData, OperationDetails } from '../src/payments/model.ts';
 import {
   apply,
@@ -249,6 +251,22 @@ async function assertOutbox(on: Keeper): Promise<void> {
     [organizationId],
   );
   assert.deepEqual(unlike, [], 'I8: each event is published once');
+  await assertPublished(database, organizationId);
+}
+
+/** What was published is what the catalogue says, and its positions have no gap. */
+async function assertPublished(database: Pick<Database, 'query'>, organizationId: string) {
+  const told = await database.query<{ position: number; type: string; body: string }>(
+    'SELECT position, type, body FROM feed_events WHERE organization_id = $1 ORDER BY position',
+    [organizationId],
+  );
+  for (const { type, body } of told) {
+    const definition = eventDefinitions.get(type);
+    assert.ok(definition, `${type} is not in the catalogue`);
+    const { data, ...head } = JSON.parse(body);
+    assert.equal(head.type, type);
+    assert.ok(Check(definition.data, data), body);
+  }
 }
 
 /** Our totals of each merchant and currency are the host's. */

@@ -44,6 +44,8 @@ describe('the AsyncAPI document', () => {
     assert.deepEqual(at('#/servers/api/pathname'), '/pay');
     assert.equal(at('#/channels/feed/address'), '/events/v1');
     assert.equal(at('#/channels/endpoint/address'), null);
+    assert.match(String(at('#/channels/qrPayment/address')), /\{qrTransactionId\}\/events$/);
+    assert.notEqual(at('#/components/schemas/QrEvent/properties/sequence'), undefined);
     for (const name of ['deliverEvent', 'listEvents']) {
       const operation = at(`#/operations/${name}`) as { channel: Json; messages: Json[] };
       assert.equal(operation.messages.length, eventDefinitions.size);

@@ -1,5 +1,6 @@
 /** The AsyncAPI 3 document: what the platform sends, over which ways, and how it looks. */
 import type { TSchema } from 'typebox';
+import { QrEvent } from '../schemas/qr.ts';
 import { type EventDefinition, eventDefinitions } from './catalogue.ts';
 import { EventBody, FeedItem } from './envelope.ts';
 
@@ -88,6 +89,14 @@ one. The feed has the order in which events were published, without gaps and wit
 
 Members may be added to events in time: ignore those that you do not know.`;
 
+const terminalMessage: Json = {
+  name: 'QrEvent',
+  title: 'QrEvent',
+  summary: 'What happened to a QR payment, for the terminal that began it.',
+  contentType: 'application/json',
+  payload: ref('components/schemas/QrEvent'),
+};
+
 const channelsOf = (messages: Json): Json => ({
   endpoint: {
     address: null,
@@ -101,6 +110,16 @@ const channelsOf = (messages: Json): Json => ({
     description: feedNote,
     servers: [ref('servers/api')],
     messages,
+  },
+  qrPayment: {
+    address: '/qrcode-payment/v1/transactions/{qrTransactionId}/events',
+    title: 'The events of one QR payment',
+    description:
+      'For the terminal, with its device token: pages with `after` and `wait`, or Server-Sent Events ' +
+      'whose `id` is the sequence. The stream ends with the event `end` once nothing can follow.',
+    servers: [ref('servers/api')],
+    parameters: { qrTransactionId: { description: 'The transactionId of the payment.' } },
+    messages: { QrEvent: ref('components/messages/QrEvent') },
   },
 });
 
@@ -121,6 +140,13 @@ function operationsOf(definitions: readonly EventDefinition[]): Json {
       summary: 'Gives what lies behind a position, as often as it is asked for.',
       bindings: { http: { method: 'GET', bindingVersion: '0.3.0' } },
       messages: sent('feed'),
+    },
+    listQrEvents: {
+      action: 'send',
+      channel: ref('channels/qrPayment'),
+      summary: 'Tells the terminal how its payment goes on.',
+      bindings: { http: { method: 'GET', bindingVersion: '0.3.0' } },
+      messages: [ref('channels/qrPayment/messages/QrEvent')],
     },
   };
 }
@@ -155,13 +181,17 @@ export function asyncApiDocument({ baseUrl, version }: { baseUrl: string; versio
     channels: channelsOf(messages),
     operations: operationsOf(definitions),
     components: {
-      messages: Object.fromEntries(
-        definitions.map((one) => [one.type, messageOf(one, names.get(one.data) ?? '')]),
-      ),
+      messages: {
+        ...Object.fromEntries(
+          definitions.map((one) => [one.type, messageOf(one, names.get(one.data) ?? '')]),
+        ),
+        QrEvent: terminalMessage,
+      },
       schemas: {
         ...Object.fromEntries([...names].map(([schema, name]) => [name, publicSchema(schema)])),
         DeliveryHeaders: headers,
         FeedItem: publicSchema(FeedItem),
+        QrEvent: publicSchema(QrEvent),
       },
       securitySchemes: {
         bearer: {

@@ -26,6 +26,7 @@ const data = eventData({
   ...storeMembers,
   transactionId: Uuid,
   clientTransactionId: ClientIdentifier,
+  serviceId: Type.Optional(Uuid),
   paymentType: Type.String({ examples: ['DEMO_QR'] }),
   status: Type.String({ description: 'That this event led to.', examples: ['Completed'] }),
   amount: AnswerAmount,
@@ -33,6 +34,15 @@ const data = eventData({
   providerTransactionId: Type.Optional(Type.String()),
   refundId: Type.Optional(Uuid),
   refundAmount: Type.Optional(AnswerAmount),
+  paidAmount: Type.Optional(
+    Type.Integer({ minimum: 0, description: 'What the provider says, where it says an amount.' }),
+  ),
+  payer: Type.Optional(
+    Type.Object(
+      { maskedId: Type.Optional(Type.String()) },
+      { description: 'Masked, as the provider tells it.' },
+    ),
+  ),
   failure: Type.Optional(
     Type.Object({ code: Type.Optional(Type.String()), text: Type.Optional(Type.String()) }),
   ),
