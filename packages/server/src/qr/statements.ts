@@ -214,16 +214,22 @@ export const postpone = {
     WHERE organization_id = $1 AND transaction_id = $2 AND version = $3`,
 };
 
-/** The newest first. $2 merchant, $3 store, $4 held or not, $5 behind this one. */
-export const list = {
-  name: 'qr-list',
-  text: `SELECT ${loadedColumns} FROM qr_transactions t
-    WHERE t.organization_id = $1 AND ($2::uuid IS NULL OR t.merchant_id = $2)
-      AND ($3::uuid IS NULL OR t.store_id = $3)
-      AND ($4::boolean IS NULL OR (t.hold IS NOT NULL) = $4)
-      AND ($5::uuid IS NULL OR t.transaction_id < $5)
-    ORDER BY t.transaction_id DESC LIMIT $6`,
-};
+const last = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+const heldTexts = { any: '', held: 'AND t.hold IS NOT NULL', free: 'AND t.hold IS NULL' } as const;
+
+/** The newest first, behind $2. A statement for each index: $4 the store, $5 the merchant. */
+export function listOf(held: keyof typeof heldTexts, ofMerchant: boolean) {
+  const merchant = ofMerchant
+    ? 't.merchant_id = $5 AND t.amount > 0'
+    : '$5::uuid IS NULL';
+  return {
+    name: `qr-list-${held}${ofMerchant ? '-merchant' : ''}`,
+    text: `SELECT ${loadedColumns} FROM qr_transactions t
+    WHERE t.organization_id = $1 AND t.transaction_id < coalesce($2::uuid, '${last}')
+      AND ${merchant} AND ($4::uuid IS NULL OR t.store_id = $4) ${heldTexts[held]}
+    ORDER BY t.transaction_id DESC LIMIT $3`,
+  };
+}
 
 /** As shownEvents of many, without the pictures. */
 export const shownEventsOf = {

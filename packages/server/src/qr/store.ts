@@ -168,9 +168,11 @@ export function createQrStore({ database, ids }: { database: Database; ids: Ids 
       return (await database.hot<EventRow>(statements.shownEvents, values)).map(toEvent);
     },
     async list({ organizationId, merchantId, storeId, held }, { limit, after }) {
-      const filters = [merchantId ?? null, storeId ?? null, held ?? null, after ?? null];
-      const values = [organizationId, ...filters, limit];
-      return (await database.prepared<LoadedRow>(statements.list, values)).map(toLoaded);
+      const kind = held === undefined ? 'any' : held ? 'held' : 'free';
+      const statement = statements.listOf(kind, merchantId !== undefined);
+      const filters = [storeId ?? null, merchantId ?? null];
+      const values = [organizationId, after ?? null, limit, ...filters];
+      return (await database.hot<LoadedRow>(statement, values)).map(toLoaded);
     },
     async shownEventsOf(organizationId, transactionIds) {
       type Found = EventRow & { transaction_id: string };

@@ -69,6 +69,7 @@ test('whatever cannot be read, or contradicts the question, leaves the outcome u
     { ...fine, status: 'Paid' },
     { ...fine, providerTransactionId: 17 },
     { ...fine, providerTransactionId: '../x' },
+    { ...fine, providerTransactionId: '4111111111111111' },
     { ...fine, providerTransactionId: 'a'.repeat(129) },
     { ...fine, amount: 12.5 },
     { ...fine, amount: { amount: 12.5, currency: 'EUR' } },

@@ -1,12 +1,12 @@
 // Reads members of an answer that anybody may have written: what does not fit is left out, or is a fault.
 import {
   displayFault,
+  isProviderId,
   type ProviderAmount,
   type ProviderFailure,
   type ProviderPayer,
   ProviderPaymentStatus,
   ProviderRefundStatus,
-  providerIdMaxChars,
   QrDisplay,
 } from '@switchyard/contract';
 import { Value } from 'typebox/value';
@@ -21,7 +21,6 @@ const moreMembersMax = 20;
 const pollLeastMs = 500;
 const pollMostMs = 60_000;
 const amountMost = 999_999_999_999;
-const idPattern = new RegExp(`^[A-Za-z0-9][A-Za-z0-9._~:-]{0,${providerIdMaxChars - 1}}$`);
 const codePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 /** An object, or nothing. */
@@ -52,7 +51,7 @@ export function line(value: unknown, maxChars = textMaxChars): string | undefine
 }
 
 export function identifier(value: unknown): string | undefined {
-  return typeof value === 'string' && idPattern.test(value) ? value : undefined;
+  return isProviderId(value) ? value : undefined;
 }
 
 export function paymentStatus(value: unknown): ProviderPaymentStatus | undefined {
