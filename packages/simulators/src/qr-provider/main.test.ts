@@ -1,0 +1,105 @@
+// The reference provider as a process: usage and exit codes, a platform that comes later, its books.
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { providerCallText, signCall } from '@switchyard/sdk-provider';
+import { brokenModes } from './broken.ts';
+import { paymentScripts, refundScripts } from './scripts.ts';
+
+const main = fileURLToPath(new URL('./main.ts', import.meta.url));
+const page = new URL('../../../../docs/how-to/test-with-the-qr-provider.md', import.meta.url);
+const secret = `whsec_${Buffer.alloc(32, 5).toString('base64')}`;
+const limitMs = 15_000;
+
+function run(...args: string[]) {
+  return spawnSync(process.execPath, [main, ...args], { encoding: 'utf8' });
+}
+
+test('it explains itself, and refuses what it does not know', () => {
+  const help = run('--help');
+  assert.equal(help.status, 0);
+  assert.match(help.stdout, /qr-provider serve --data DIR/);
+  const wrong: [string[], RegExp][] = [
+    [['serve', '--data', 'x'], /--platform or --for-check\?/],
+    [['serve', '--data', 'x', '--for-check', '--broken', 'none'], /--broken is none of the ways/],
+    [['ledger'], /--data is missing/],
+  ];
+  for (const [args, says] of wrong) {
+    const { status, stderr } = run(...args);
+    assert.equal(status, 2, args.join(' '));
+    assert.match(stderr, says);
+    assert.match(stderr, /Exit codes/);
+  }
+});
+
+test('the lists that it prints are those of the page', () => {
+  const { stdout } = run('outcomes');
+  const text = readFileSync(page, 'utf8');
+  const told = [...Object.entries(paymentScripts), ...Object.entries(refundScripts)];
+  for (const [digits, { does }] of told) {
+    assert.ok(stdout.includes(`  ${digits}  ${does}\n`), digits);
+    assert.ok(text.includes(`| \`${digits}\` | ${does} |\n`), `${digits} is not on the page`);
+  }
+  const rows = text.match(/^\| `9\d{3}` \|/gm) ?? [];
+  assert.equal(rows.length, told.length);
+  assert.deepEqual(run('faults').stdout.trim().split('\n'), [...brokenModes]);
+});
+
+test('it waits for its platform, is switched off from outside, and its books stay', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'qr-provider-main-'));
+  const platform = join(directory, 'platform.json');
+  const data = ['--data', directory];
+  const args = [main, 'serve', ...data, '--platform', platform, '--port', '0'];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk: Buffer) => {
+      said += String(chunk);
+    });
+  }
+  try {
+    while (!said.includes('listening')) await once(child.stdout, 'data');
+    const [, url = ''] = /^listening on (http:\/\/127\.0\.0\.1:\d+)\n/m.exec(said) ?? [];
+    const health = async () => {
+      const text = providerCallText('GET', '/health');
+      const headers = signCall({ id: 'health', at: Date.now(), text, secrets: [secret] });
+      const answer = await fetch(`${url}/health`, { headers });
+      return { status: answer.status, body: await answer.json() };
+    };
+    assert.deepEqual(await health(), { status: 503, body: { code: 'no_platform_yet' } });
+    writeFileSync(platform, '{"signingSecrets": []}');
+    assert.equal((await health()).status, 503);
+    const until = Date.now() + limitMs;
+    while (!said.includes('has no baseUrl') && Date.now() < until) await pause(10);
+    assert.match(said, /platform\.json has no baseUrl/);
+    const base = 'http://127.0.0.1:9';
+    const facts = {
+      ...{ signingSecrets: [secret], baseUrl: base, tokenUrl: `${base}/token` },
+      ...{ clientId: 'a', clientSecret: 'never told' },
+    };
+    writeFileSync(platform, JSON.stringify(facts));
+    assert.deepEqual(await health(), { status: 200, body: { status: 'Up' } });
+    assert.equal(run('down', ...data).status, 0);
+    assert.deepEqual((await health()).body, { status: 'Down' });
+    assert.equal(run('up', ...data).status, 0);
+    assert.deepEqual((await health()).body, { status: 'Up' });
+    const books = run('ledger', ...data);
+    assert.equal(books.status, 0);
+    assert.match(books.stdout, /in balance/);
+    assert.deepEqual(JSON.parse(run('ledger', ...data, '--json').stdout), {
+      ...{ payments: [], totals: [], faults: [] },
+    });
+    assert.ok(!said.includes('never told'));
+  } finally {
+    const exit = once(child, 'exit');
+    child.kill('SIGTERM');
+    assert.deepEqual(await exit, [0, null]);
+    rmSync(directory, { recursive: true });
+  }
+});

@@ -1,0 +1,62 @@
+// "Write a provider in Node.js", word for word: the pieces of the page are one program, and every check holds.
+import assert from 'node:assert/strict';
+import { execFile, spawnSync } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { freePorts } from '../packages/server/test/server-process.ts';
+import { shellBlocks } from './quickstart.ts';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const page = join(root, 'docs/how-to/write-a-provider.md');
+const command = join(root, 'packages/cli/bin/switchyard.cjs');
+const limitMs = 120_000;
+
+/** The pieces of a program in the order of the page. */
+const programIn = (text: string): string =>
+  [...text.matchAll(/^```js\n([\s\S]*?)^```$/gm)].map(([, piece = '']) => piece).join('\n');
+
+test('the provider of “Write a provider” passes every check, as the page says', {
+  timeout: 180_000,
+  skip: spawnSync('bash', ['--version']).status !== 0 && 'there is no bash',
+}, async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'switchyard-write-a-provider-'));
+  try {
+    const text = await readFile(page, 'utf8');
+    await writeFile(join(directory, 'provider.mjs'), programIn(text));
+    await mkdir(join(directory, 'node_modules', '@switchyard'), { recursive: true });
+    const sdk = join(directory, 'node_modules', '@switchyard', 'sdk-provider');
+    await symlink(join(root, 'packages/sdk-provider'), sdk);
+    const [port = 0, listenPort = 0] = await freePorts(2);
+    const [block = ''] = shellBlocks(text, 'Check it');
+    assert.match(block, /provider check/);
+    const script = block
+      .replaceAll('npx switchyard', `"${process.execPath}" "${command}"`)
+      .replaceAll('8590', String(port))
+      .replaceAll('8591', String(listenPort))
+      .replace('provider check', '--json provider check')
+      .replace(/(--listen \S+)/, '$1 > checks.json || true');
+    const env = {
+      HOME: directory,
+      PATH: `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`,
+      PORT: String(port),
+    };
+    await promisify(execFile)('bash', ['-euc', script], {
+      ...{ cwd: directory, env, timeout: limitMs },
+    });
+    const told = await readFile(join(directory, 'checks.json'), 'utf8');
+    const { passed, failed, checks } = JSON.parse(told);
+    const wrong = checks.filter(({ ok }: { ok: boolean }) => !ok);
+    assert.deepEqual(wrong, []);
+    assert.equal(failed, 0);
+    assert.ok(passed >= 40, `${passed} checks held`);
+    const log = await readFile(join(directory, 'provider.log'), 'utf8');
+    assert.match(log, /switched on for/);
+    assert.match(log, /event [0-9a-f-]{36} Acknowledged/);
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+});
