@@ -226,8 +226,9 @@ test('the provider is asked with the parameters, signed, and its answer is kept'
   assert.ok(Math.abs(Number(at) - Date.now() / 1000) < 60);
   const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
   const expected = createHmac('sha256', key).update(`${id}.${at}.${call.body}`).digest('base64');
-  assert.match(signature ?? '', /^v1,\S+ v1a,\S+$/);
-  assert.equal(signature?.split(' ')[0], `v1,${expected}`);
+  const signatures = String(signature);
+  assert.match(signatures, /^v1,\S+ v1a,\S+$/);
+  assert.equal(signatures.split(' ')[0], `v1,${expected}`);
   await scene.work();
   assert.equal(provider.calls.length, 1);
 });

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { displayFault } from './display.ts';
 import { ProviderEvent } from './events.ts';
 import { providerCallText, providerPaths } from './signing.ts';
+import { isProviderId } from './values.ts';
 
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 const svg = (inner: string, head = '<svg xmlns="http://www.w3.org/2000/svg">') =>
@@ -100,6 +101,14 @@ test('the address of a call without a body is what it signs', () => {
     providerCallText('GET', path),
     '{"method":"GET","path":"/qr-payments/p1/refunds/r1"}',
   );
+});
+
+test('a provider names things as it likes, but not so that it could be a card', () => {
+  for (const fine of ['P-1', '2013112011001004330000121536', '12345678901', 'a~b.c:d_e']) {
+    assert.ok(isProviderId(fine), fine);
+  }
+  const bad = ['4111111111111111', '123456789012', '../x', 'a b', '', 'a'.repeat(129), 17, null];
+  for (const each of bad) assert.ok(!isProviderId(each), String(each));
 });
 
 test('what an event says of its types is what the platform acts upon', () => {

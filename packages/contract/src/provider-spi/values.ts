@@ -31,12 +31,28 @@ export const moment = (description: string) =>
  */
 export const providerIdMaxChars = 128;
 
+const idPattern = `^[A-Za-z0-9][A-Za-z0-9._~:-]{0,${providerIdMaxChars - 1}}$`;
+const idForm = new RegExp(idPattern);
+const cardForm = /^\d{12,19}$/;
+
+/**
+ * Whether a text can be what a provider calls a payment or a refund. It is kept and shown, so that one
+ * that could be the number of a card is none.
+ *
+ * @example
+ * isProviderId('P-20260301-000017'); // true
+ * isProviderId('4111111111111111'); // false
+ */
+export function isProviderId(text: unknown): text is string {
+  return typeof text === 'string' && idForm.test(text) && !cardForm.test(text);
+}
+
 /** What the provider calls something: no secret, and nothing that has to be escaped anywhere. */
 export const providerId = (description: string) =>
   Type.String({
-    pattern: `^[A-Za-z0-9][A-Za-z0-9._~:-]{0,${providerIdMaxChars - 1}}$`,
+    pattern: idPattern,
     maxLength: providerIdMaxChars,
-    description,
+    description: `${description} Not 12 to 19 digits alone: that could be the number of a card.`,
     examples: ['P-20260301-000017'],
   });
 

@@ -4,8 +4,8 @@ import {
   CancelAnswer,
   type CancelReason,
   type CreateQrPayment,
+  isProviderId,
   type ProviderAmount,
-  providerAnswerMaxBytes,
   providerCallHeaders,
   providerCallText,
   providerPaths,
@@ -206,7 +206,10 @@ export function createProviderBench(deps: Deps): ProviderBench {
     async begin(asked) {
       const told = await post(providerPaths.payments, asked);
       shaped(told, QrPaymentAnswer, 'the payment');
-      return told.value as QrPaymentAnswer;
+      const answer = told.value as QrPaymentAnswer;
+      const { providerTransactionId: id } = answer;
+      demand(isProviderId(id), `its identifier ${id} could be the number of a card`);
+      return answer;
     },
     async status({ platformTransactionId }) {
       const told = await get(providerPaths.payment(platformTransactionId));
@@ -233,12 +236,4 @@ export function createProviderBench(deps: Deps): ProviderBench {
       return answer;
     },
   };
-}
-
-/** Demands what is asked of every answer, however right it is. */
-export function bounded({ bytes }: Told): void {
-  demand(
-    bytes <= providerAnswerMaxBytes,
-    `the answer has ${bytes} bytes, of at most ${providerAnswerMaxBytes}`,
-  );
 }

@@ -109,7 +109,8 @@ export async function startListener(options: {
     const why = port === -1 ? 'is in use' : 'cannot be listened on';
     fail('usage', `${options.host}:${options.port} ${why}: name another one with --listen.`);
   }
-  const base = (options.publicUrl ?? `http://${options.host}:${port}`).replace(/\/+$/, '');
+  const host = options.host.includes(':') ? `[${options.host}]` : options.host;
+  const base = (options.publicUrl ?? `http://${host}:${port}`).replace(/\/+$/, '');
 
   return {
     urlOf: (transactionId) => `${base}/qrcode-payment/v1/transactions/${transactionId}/events`,
