@@ -27,33 +27,35 @@ function responseOf({ response, reason }: EventData, zeroAmount: boolean) {
   return summaryOf(told, { contactless: false, zeroAmount });
 }
 
-function eventFacts({ data, fields }: FactsRow, transactionId: string): EventFacts {
+/** Of the event as it is stored: what says something to others, where it is there. */
+const told = [
+  'amount',
+  'operation',
+  'authorizationCode',
+  'confirmBy',
+  'settlementDate',
+  'missing',
+  'reason',
+] as const satisfies (keyof EventData)[];
+
+function eventFacts({ data: event, fields }: FactsRow, transactionId: string): EventFacts {
   const [merchantId = '', storeId, deviceId, amount, currency, ...client] = fields.split('|');
   const saleAmount = Number(amount);
-  const response = responseOf(data, saleAmount === 0);
-  return {
-    merchantId,
-    data: {
-      ...(storeId === '' ? {} : { storeId }),
-      ...(deviceId === '' ? {} : { deviceId }),
-      transactionId,
-      // The identifier of the client stands last, whatever it holds.
-      clientTransactionId: client.join('|'),
-      state: data.state,
-      ...(data.amount === undefined ? {} : { amount: data.amount }),
-      saleAmount,
-      currency,
-      ...(data.operation === undefined ? {} : { operation: data.operation }),
-      ...(response === undefined ? {} : { response }),
-      ...(data.authorizationCode === undefined
-        ? {}
-        : { authorizationCode: data.authorizationCode }),
-      ...(data.confirmBy === undefined ? {} : { confirmBy: data.confirmBy }),
-      ...(data.settlementDate === undefined ? {} : { settlementDate: data.settlementDate }),
-      ...(data.missing === undefined ? {} : { missing: data.missing }),
-      ...(data.reason === undefined ? {} : { reason: data.reason }),
-    },
-  };
+  const data: Record<string, unknown> = {};
+  if (storeId !== '') data['storeId'] = storeId;
+  if (deviceId !== '') data['deviceId'] = deviceId;
+  data['transactionId'] = transactionId;
+  // The identifier of the client stands last, whatever it holds.
+  data['clientTransactionId'] = client.length === 1 ? client[0] : client.join('|');
+  data['state'] = event.state;
+  data['saleAmount'] = saleAmount;
+  data['currency'] = currency;
+  for (const name of told) {
+    if (event[name] !== undefined) data[name] = event[name];
+  }
+  const response = responseOf(event, saleAmount === 0);
+  if (response !== undefined) data['response'] = response;
+  return { merchantId, data };
 }
 
 const read: EventSource['read'] = async (rows, trx) => {

@@ -18,7 +18,8 @@ export function eventBody(
     ...head,
     data: { ...ids, ...data, sequence: row.sequence },
   });
-  if (Buffer.byteLength(body) < bodyBytesMax) return body;
+  // A character has three bytes at most.
+  if (body.length * 3 < bodyBytesMax || Buffer.byteLength(body) < bodyBytesMax) return body;
   const subjectId = facts.subjectId ?? row.subjectId;
   const short = { ...ids, subjectId, sequence: row.sequence, abridged: true };
   return JSON.stringify({ ...head, data: short });
