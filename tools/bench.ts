@@ -1,4 +1,4 @@
-// `npm run bench -- sales`, `-- status`, `-- tokens`, `-- estate`, `-- captureall` and `-- pin`: how fast the platform is on this machine, and what it costs.
+// `npm run bench -- sales`, `-- status`, `-- tokens`, `-- estate`, `-- captureall`, `-- pin` and `-- qr`: how fast the platform is on this machine, and what it costs.
 import { randomInt } from 'node:crypto';
 import { benchCaptureAll } from './bench/capture-all.ts';
 import { captureAllTargets, reportCaptureAll } from './bench/capture-all-report.ts';
@@ -9,6 +9,8 @@ import { describeMachine, type Machine } from './bench/machine.ts';
 import { type BenchOptions, readOptions, UsageFault, usage } from './bench/options.ts';
 import { benchPin } from './bench/pin.ts';
 import { pinTargets, reportPin } from './bench/pin-report.ts';
+import { benchQr, qrTargets } from './bench/qr.ts';
+import { reportQr } from './bench/qr-report.ts';
 import { reportSales, reportStatus, targets } from './bench/report.ts';
 import { benchSales } from './bench/sales.ts';
 import { benchStatus } from './bench/status.ts';
@@ -30,6 +32,7 @@ function printJson(figures: object, options: BenchOptions, machine: Machine): vo
     estate: estateTargets,
     captureAll: captureAllTargets,
     pin: pinTargets,
+    qr: qrTargets,
   };
   process.stdout.write(`${JSON.stringify({ options, machine, targets: all, figures })}\n`);
 }
@@ -64,6 +67,10 @@ async function run(options: BenchOptions): Promise<void> {
       const figures = await benchPin(options, say);
       if (options.json) printJson(figures, options, machine);
       else process.stdout.write(`\n${reportPin(figures, options, machine)}`);
+    } else if (options.name === 'qr') {
+      const figures = await benchQr(closers, options, say);
+      if (options.json) printJson(figures, options, machine);
+      else process.stdout.write(`\n${reportQr(figures, options, machine)}`);
     } else {
       const figures = await benchStatus(closers, options, say);
       if (options.json) printJson(figures, options, machine);

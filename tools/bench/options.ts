@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util';
 import { type PartName, partNames } from './token-parts.ts';
 
-const benchNames = ['sales', 'status', 'tokens', 'estate', 'captureall', 'pin'] as const;
+const benchNames = ['sales', 'status', 'tokens', 'estate', 'captureall', 'pin', 'qr'] as const;
 export type BenchName = (typeof benchNames)[number];
 
 export type BenchOptions = {
@@ -45,12 +45,14 @@ npm run bench -- tokens [options]    tokens, against bare Fastify and jose
 npm run bench -- estate [options]    finding and listing devices among a million
 npm run bench -- captureall [options]  capture of 100,000 authorised sales, while others are made
 npm run bench -- pin [options]       PIN translations of the software HSM, for each second of CPU
+npm run bench -- qr [options]        QR payments, terminals on streams, and events to them
 
   --seconds N       length of each step                              (8)
   --rounds N        searches for the knee, between bare lines;
                     rounds of tokens                                 (3)
   --knee N          take this many sales a second for the knee       (look for it)
-  --terminals N     logical devices that the sales are spread over   (512)
+  --terminals N     logical devices that the sales are spread over   (512);
+                    that wait for QR payments                        (5000)
   --connections N   connections of the load generator                (64)
   --cards N         different card numbers                           (2000)
   --rows N          then fill the tables with so many transactions,
@@ -62,7 +64,7 @@ npm run bench -- pin [options]       PIN translations of the software HSM, for e
   --devices N       devices of the estate                            (1000000)
   --organisations N organisations that they belong to                (2000)
   --rate N          questions a second to the estate; sales a second
-                    beside a capture of all                          (200)
+                    beside a capture of all; events of a provider    (200)
   --items N         authorised sales of a capture of all             (100000)
   --no-starts       leave out the times of a first and second start
   --profile         profile the server during the 70 % step, while
@@ -160,12 +162,13 @@ export function readOptions(args: string[], newSeed: number): BenchOptions | und
     const text = values[key];
     return text === undefined ? standard : whole(key, text, least, most);
   };
+  const terminals = name === 'qr' && values.terminals === undefined ? 5000 : number('terminals');
   return {
     name,
     seconds: number('seconds'),
     rounds: number('rounds'),
     knee: number('knee'),
-    terminals: number('terminals'),
+    terminals,
     connections: number('connections'),
     cards: number('cards'),
     rows: number('rows'),
