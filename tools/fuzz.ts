@@ -1,4 +1,4 @@
-// `npm run fuzz`: millions of inputs for the parsers of messages, chip data and tracks; a finding can be had again.
+// `npm run fuzz`: millions of inputs for the parsers of messages, chip data, tracks and tills' requests; a finding can be had again.
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { type Fuzzed, fuzz } from './fuzz/run.ts';
@@ -11,7 +11,7 @@ const exitCodes = { found: 1, wrongUsage: 2 };
 const usage = `npm run fuzz [-- options]
 
 Feeds noise, sound inputs and spoilt ones to the readers of ISO 8583 messages and frames, BER-TLV,
-chip data and tracks. None may crash, hang, or read what the bytes do not say.
+chip data, tracks and Nexo messages. None may crash, hang, or read what the bytes do not say.
 
   --inputs N   how many                                  (${inputsStandard})
   --seed N     of all inputs                             (a new one, printed)

@@ -3,10 +3,16 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { chanceOf } from './chance.ts';
 import { chipTargets } from './chips.ts';
 import { messageTargets } from './messages.ts';
+import { nexoTargets } from './nexo.ts';
 import type { Target } from './target.ts';
 import { trackTargets } from './tracks.ts';
 
-const targets: readonly Target[] = [...messageTargets, ...chipTargets, ...trackTargets];
+const targets: readonly Target[] = [
+  ...messageTargets,
+  ...chipTargets,
+  ...trackTargets,
+  ...nexoTargets,
+];
 
 export type Work = { seed: number; from: number; to: number; progress: SharedArrayBuffer };
 export type Tally = { name: string; read: number; refused: number };

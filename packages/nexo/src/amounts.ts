@@ -33,6 +33,8 @@ export function decimalText(minor: number, currency: string): string {
 /**
  * The minor units that a decimal text of major units stands for.
  *
+ * Source: nexo Sale to POI 3.0, `SimpleAmountType`; ISO 4217 for the decimals.
+ *
  * @param text - digits, at most one dot, no exponent; further decimals than the currency has must be zeros
  * @param currency - an alphabetic ISO 4217 code
  * @returns an integer in minor units
@@ -57,6 +59,8 @@ export function minorUnitsOf(text: string, currency: string): number {
 /**
  * The number that stands in a message for an amount in minor units.
  *
+ * Source: nexo Sale to POI 3.0, `SimpleAmountType`; ISO 4217 for the decimals.
+ *
  * @param minor - an integer in minor units
  * @param currency - an alphabetic ISO 4217 code
  * @returns a number that is written as the decimal text is, but for zeros at its end
@@ -71,6 +75,8 @@ export function toAmount(minor: number, currency: string): number {
 /**
  * The minor units of an amount out of a message, by the text of the number. A reading has refused
  * amounts of more digits than a double holds, so that this text is what was sent.
+ *
+ * Source: nexo Sale to POI 3.0, `SimpleAmountType`; ISO 4217 for the decimals.
  *
  * @param amount - a number out of a message
  * @param currency - an alphabetic ISO 4217 code

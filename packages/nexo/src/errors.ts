@@ -9,6 +9,8 @@
  * - `message_invalid`: a message to write breaks the table or a rule; `pointer` says where
  * - `message_too_large`: a message to write is larger than the limit
  *
+ * Source: ADR 0049.
+ *
  * @example
  * nexoErrorCodes.includes('amount_invalid'); // true
  */
@@ -23,6 +25,8 @@ export const nexoErrorCodes = [
 /**
  * One code of {@link NexoError}.
  *
+ * Source: ADR 0049.
+ *
  * @example
  * const code: NexoErrorCode = 'amount_invalid';
  */
@@ -32,6 +36,8 @@ export type NexoErrorCode = (typeof nexoErrorCodes)[number];
  * What the functions of this package throw when their caller is wrong. Whatever comes from the other
  * side is never thrown at: it is told as a value. The message holds the code, a place and a problem,
  * and never a value out of a message.
+ *
+ * Source: ADR 0049.
  *
  * @param code - a code of {@link nexoErrorCodes}
  * @param pointer - a JSON pointer into the message, where there is one

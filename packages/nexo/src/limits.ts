@@ -3,6 +3,8 @@
 /**
  * The largest message that is read or written, in bytes of UTF-8: what the connector carries too.
  *
+ * Source: ADR 0049.
+ *
  * @example
  * if (Buffer.byteLength(text) > messageBytesMax) socket.close(1009);
  */
@@ -10,6 +12,8 @@ export const messageBytesMax = 1_048_576;
 
 /**
  * How deep objects and lists may lie in each other. The deepest message of the table has 13 levels.
+ *
+ * Source: ADR 0049.
  *
  * @example
  * readMessage('['.repeat(depthMax + 1)); // { kind: 'Unreadable', … }
@@ -19,6 +23,8 @@ export const depthMax = 32;
 /**
  * How many values one message may hold, members of objects and items of lists together.
  *
+ * Source: ADR 0049.
+ *
  * @example
  * readMessage(JSON.stringify(Array(valuesMax + 1).fill(0))); // { kind: 'Unreadable', … }
  */
@@ -27,6 +33,8 @@ export const valuesMax = 50_000;
 /**
  * How many faults a reading names; the rest is not looked for.
  *
+ * Source: ADR 0049.
+ *
  * @example
  * reading.faults.length <= faultsMax; // true
  */
@@ -34,6 +42,8 @@ export const faultsMax = 20;
 
 /**
  * How many members that the table does not know a reading names. More are kept all the same.
+ *
+ * Source: ADR 0049.
  *
  * @example
  * reading.unknown.length <= unknownMax; // true
@@ -64,6 +74,8 @@ export const serviceIdKeptMs = 172_800_000;
 /**
  * How many identifications of services a terminal remembers, and of how many of them the answer.
  *
+ * Source: ADR 0049.
+ *
  * @example
  * poi.memory().services.length <= servicesKeptMax; // true
  */
@@ -71,6 +83,8 @@ export const servicesKeptMax = 20_000;
 
 /**
  * How many answers a terminal keeps to repeat them to a TransactionStatus request.
+ *
+ * Source: ADR 0049.
  *
  * @example
  * poi.memory().services.filter(({ answer }) => answer).length <= answersKeptMax; // true

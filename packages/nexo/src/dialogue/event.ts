@@ -6,6 +6,8 @@ import type { OpenValue } from '../table/values.ts';
 /**
  * What an event tells besides its name.
  *
+ * Source: nexo Sale to POI 3.0, `EventNotification`.
+ *
  * @example
  * const facts: EventFacts = { at: '2026-03-01T10:00:00.000Z', details: 'paper' };
  */

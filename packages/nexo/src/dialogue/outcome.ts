@@ -10,6 +10,8 @@ import type { openSets } from '../table/values.ts';
  *   outcome is open and has to be asked for, `Never` not again with this card or content, `Login`
  *   first, `Call` somebody has to look at terminal or configuration
  *
+ * Source: nexo Sale to POI 3.0, `ErrorConditionType`; the advice is ADR 0049.
+ *
  * @example
  * const { meaning, advice }: ConditionFacts = conditionFacts('Busy');
  */
@@ -55,6 +57,8 @@ export const errorConditions: Readonly<Record<KnownCondition, ConditionFacts>> =
 /**
  * The facts of an error condition; those of an unknown one are to have somebody look.
  *
+ * Source: nexo Sale to POI 3.0, `ErrorConditionType`; the advice is ADR 0049.
+ *
  * @param condition - an `ErrorCondition`, known or not
  * @returns meaning and advice
  * @example
@@ -69,6 +73,8 @@ export function conditionFacts(condition: string): ConditionFacts {
 
 /**
  * The result in a response, wherever its category keeps it: of several outputs the first that failed.
+ *
+ * Source: nexo Sale to POI 3.0, `Response` and the bodies that hold it.
  *
  * @param message - a response
  * @returns result and condition, or undefined where there is none

@@ -6,6 +6,8 @@ import type { Category } from '../table/values.ts';
 /**
  * One service that a terminal was asked for.
  *
+ * Source: ADR 0049.
+ *
  * @example
  * const { serviceId, answer }: ServiceRecord = record;
  */
@@ -25,6 +27,8 @@ export type ServiceRecord = {
 
 /**
  * Everything that a terminal has to keep over a restart: plain data.
+ *
+ * Source: ADR 0049.
  *
  * @example
  * writeFileSync(file, JSON.stringify(poi.memory()));

@@ -19,6 +19,8 @@ import { statusAnswer } from './repeat.ts';
  * - `Take`: an answer to a request of the terminal's own
  * - `Ignore`: nothing is sent; `reason` is for the log
  *
+ * Source: ADR 0049.
+ *
  * @example
  * const decision: PoiDecision = poi.receive(reading, text);
  */
@@ -31,6 +33,8 @@ export type PoiDecision =
 
 /**
  * What the terminal's side needs.
+ *
+ * Source: ADR 0049.
  *
  * @example
  * const deps: PoiDeps = { poiId: 'AXIUM_DX8000-10000001', now: Date.now };
@@ -47,6 +51,8 @@ export type PoiDeps = {
 
 /**
  * The terminal's side.
+ *
+ * Source: ADR 0049.
  *
  * @example
  * const decision = poi.receive(readMessage(text), text);

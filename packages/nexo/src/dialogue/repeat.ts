@@ -74,6 +74,8 @@ export function referenceTo(header: Header): Structure<'MessageReference'> {
 /**
  * The response that a TransactionStatus response repeats, as if it had come by itself.
  *
+ * Source: nexo Sale to POI 3.0, `RepeatedMessageResponse`.
+ *
  * @param answer - a TransactionStatus response
  * @returns the repeated message; undefined where there is none, or none of a kind that is repeated
  * @example

@@ -22,6 +22,8 @@ import { referenceTo, repeatedBy } from './repeat.ts';
  * - `NotProcessed`: the terminal never had it
  * - `Unknown`: nobody could tell; somebody has to look at the terminal
  *
+ * Source: ADR 0049.
+ *
  * @example
  * if (step.do === 'Finish' && step.outcome === 'Answered') show(step.message);
  */
@@ -41,6 +43,8 @@ export type SaleOutcome =
  * - `Wait`: nothing now; call `tick` at `due()`
  * - `Ignore`, `Refuse`: nothing is done, for this reason
  *
+ * Source: ADR 0049.
+ *
  * @example
  * const step: SaleStep = sale.receive(readMessage(text));
  */
@@ -54,6 +58,8 @@ export type SaleStep =
  * What has to be kept before a request is sent, so that its outcome is found out after a restart. It
  * holds no body, hence no card data.
  *
+ * Source: ADR 0049.
+ *
  * @example
  * writeFileSync(file, JSON.stringify(sale.journal() ?? null));
  */
@@ -61,6 +67,8 @@ export type SaleJournal = { readonly header: Header; readonly at: number };
 
 /**
  * How long is waited, in milliseconds.
+ *
+ * Source: public documentation of the Terminal API: 120 s on a local network, 150 s through a cloud.
  *
  * @example
  * const times: Partial<SaleTimes> = { answerMs: 120_000 };
@@ -76,6 +84,8 @@ export type SaleTimes = {
 
 /**
  * What the sale system's side needs.
+ *
+ * Source: ADR 0049.
  *
  * @example
  * const deps: SaleDeps = { saleId: 'till-3', poiId, now: Date.now, nextServiceId };
@@ -94,6 +104,8 @@ export type SaleDeps = {
 
 /**
  * The sale system's side.
+ *
+ * Source: ADR 0049.
  *
  * @example
  * const step = sale.begin('Payment', body);

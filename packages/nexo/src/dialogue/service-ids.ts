@@ -6,6 +6,8 @@ const length = 10;
 /**
  * What a source of identifications needs.
  *
+ * Source: ADR 0049.
+ *
  * @example
  * const deps: ServiceIdDeps = { now: () => Date.parse('2026-03-01'), randomBelow: (limit) => limit - 1 };
  */

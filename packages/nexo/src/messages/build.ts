@@ -7,6 +7,8 @@ import { type AnyMessage, type Body, type Header, isMessage, type Message } from
 /**
  * Between whom a message goes, and which pair it belongs to.
  *
+ * Source: nexo Sale to POI 3.0, message header and body.
+ *
  * @example
  * const address: Address = { saleId: 'till-3', poiId: 'AXIUM_DX8000-10000001', serviceId: '0K3ZP1' };
  */
@@ -72,6 +74,8 @@ export function answerHeader(header: Header): Header & { readonly MessageType: '
 /**
  * The answer to a request.
  *
+ * Source: nexo Sale to POI 3.0, message header and body.
+ *
  * @param request - the message that is answered
  * @param body - the body of the response of the same category
  * @returns a message with the request's header and the type `Response`
@@ -91,6 +95,8 @@ export function answerTo<Of extends Exclude<Category, 'Abort' | 'Event' | 'Input
 /**
  * What a failure tells besides its condition.
  *
+ * Source: nexo Sale to POI 3.0, `Response` and the bodies that hold it.
+ *
  * @example
  * const facts: FailureFacts = { at: '2026-03-01T10:00:00.000Z', additional: 'message=Busy' };
  */
@@ -108,6 +114,8 @@ const withPoiData: readonly Category[] = ['Payment', 'CardAcquisition', 'Loyalty
 /**
  * The answer `Failure` to any request, with what its category needs to be well formed: the sale's data
  * echoed, a result for each output that was asked for. Of a faulty request its header is enough.
+ *
+ * Source: nexo Sale to POI 3.0, `Response` and the bodies that hold it.
  *
  * @param request - the message, or its header alone
  * @param condition - an `ErrorCondition`

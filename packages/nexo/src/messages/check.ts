@@ -9,6 +9,8 @@ import { rules } from './rules.ts';
 /**
  * One fault of a message.
  *
+ * Source: RFC 6901 for the pointer.
+ *
  * @example
  * const fault: Fault = { pointer: '/SaleToPOIRequest/MessageHeader/POIID', problem: 'is missing' };
  */
@@ -175,12 +177,12 @@ function checkMember(
   into: Record<string, Json>,
   { at, notes }: { at: string; notes: Notes },
 ): void {
-  const pointer = memberOf(at, member);
   const value = from[member];
   if (value === undefined || (value === null && notes.tolerant)) {
-    if (needed) note(notes, pointer, 'is missing');
+    if (needed) note(notes, memberOf(at, member), 'is missing');
     return;
   }
+  const pointer = memberOf(at, member);
   if (!list) into[member] = check(value, pointer, notes);
   else into[member] = checkList(check, value, { pointer, notes, needed });
 }

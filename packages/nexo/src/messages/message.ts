@@ -17,6 +17,8 @@ export type Header = Structure<'MessageHeader'>;
 /**
  * The body of one kind of message.
  *
+ * Source: nexo Sale to POI 3.0, message header and body.
+ *
  * @example
  * function pay(body: Body<'Payment', 'Request'>): string { return body.PaymentTransaction.AmountsReq.Currency; }
  */
@@ -27,6 +29,8 @@ export type Body<Of extends Category, Type extends TypeOf<Of>> =
  * One kind of message. On the wire it is
  * `{"SaleToPOIRequest":{"MessageHeader":header,"PaymentRequest":body}}`; what else stood beside header
  * and body is kept in `more`, and what stood beside the envelope in `outside`.
+ *
+ * Source: nexo Sale to POI 3.0, message header and body.
  *
  * @example
  * const message: Message<'Admin', 'Request'> = { header, body: { ServiceIdentification: 'reprint' } };
@@ -41,6 +45,8 @@ export type Message<Of extends Category = Category, Type extends TypeOf<Of> = Ty
 /**
  * A message of any kind; {@link isMessage} tells which.
  *
+ * Source: nexo Sale to POI 3.0, message header and body.
+ *
  * @example
  * function relay(message: AnyMessage): void { send(writeMessage(message)); }
  */
@@ -53,6 +59,8 @@ export type AnyMessage = {
 
 /**
  * Tells whether a message is of one kind, so that its body has its type.
+ *
+ * Source: nexo Sale to POI 3.0, message header and body.
  *
  * @param message - a message of any kind
  * @param category - a category

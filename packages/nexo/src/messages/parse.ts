@@ -21,8 +21,8 @@ export class JsonError extends Error {
   }
 }
 
-const white = /[ \t\n\r]*/y;
-const plainText = /"[^"\\\p{Cc}]*"/uy;
+const white = ' \t\n\r';
+const escapedOrControl = /[\\\p{Cc}]/u;
 const anyText = /"(?:[^"\\]|\\.)*"/sy;
 const numeral = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const words: readonly (readonly [string, Json])[] = [
@@ -36,7 +36,9 @@ type Cursor = { text: string; at: number; values: number; inexact: Set<string> }
 
 /** The pointer of a member. */
 export function memberOf(pointer: string, member: string | number): string {
-  return `${pointer}/${String(member).replaceAll('~', '~0').replaceAll('/', '~1')}`;
+  const name = String(member);
+  if (!name.includes('~') && !name.includes('/')) return `${pointer}/${name}`;
+  return `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }
 
 /**
@@ -117,10 +119,16 @@ function readList(cursor: Cursor, pointer: string, depth: number): readonly Json
 }
 
 function readText(cursor: Cursor, pointer: string): string {
-  const plain = match(cursor, plainText);
-  if (plain !== undefined) return plain.slice(1, -1);
-  const text = match(cursor, anyText);
-  const value = text === undefined ? undefined : unescaped(text);
+  const { text, at } = cursor;
+  const end = text[at] === '"' ? text.indexOf('"', at + 1) : -1;
+  if (end === -1) throw new JsonError(pointer, 'is not JSON');
+  const plain = text.slice(at + 1, end);
+  if (!escapedOrControl.test(plain)) {
+    cursor.at = end + 1;
+    return plain;
+  }
+  const escaped = match(cursor, anyText);
+  const value = escaped === undefined ? undefined : unescaped(escaped);
   if (value === undefined) throw new JsonError(pointer, 'is not JSON');
   if (!value.isWellFormed()) throw new JsonError(pointer, 'holds half a character');
   return value;
@@ -156,7 +164,10 @@ function match(cursor: Cursor, pattern: RegExp): string | undefined {
 }
 
 function skipWhite(cursor: Cursor): void {
-  match(cursor, white);
+  for (let mark = cursor.text[cursor.at]; mark !== undefined; mark = cursor.text[cursor.at]) {
+    if (!white.includes(mark)) return;
+    cursor.at += 1;
+  }
 }
 
 function skips(cursor: Cursor, mark: string): boolean {

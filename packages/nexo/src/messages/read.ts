@@ -22,6 +22,8 @@ import { type Json, JsonError, type JsonObject, memberOf, parseBounded } from '.
 /**
  * A protected message, not opened yet: header in clear, body encrypted.
  *
+ * Source: public documentation of the Terminal API, "Protect local communications".
+ *
  * @example
  * if (reading.kind === 'Protected') reading = protection.open(reading);
  */
@@ -44,6 +46,8 @@ export type ProtectedReading = {
  * - `Faulty`: header understood, body not. A request is answered `MessageFormat`. Of a response whose
  *   outcome could be read all the same, `response` holds it.
  * - `Unreadable`: no header, hence nobody to answer; a terminal tells by a `Reject` event.
+ *
+ * Source: ADR 0049.
  *
  * @example
  * const reading = readMessage(text);

@@ -10,6 +10,8 @@ import { readWith } from './read.ts';
  * that breaks the table or a rule of the dictionary: an `ErrorCondition` whenever the result is not
  * `Success`, a `RejectedMessage` with every `Reject`, the content that an `OutputFormat` names.
  *
+ * Source: ADR 0049.
+ *
  * @param message - header, body, and what is to stand beside them
  * @returns JSON of at most {@link messageBytesMax} bytes
  * @throws NexoError `message_invalid` with the place, or `message_too_large`
@@ -27,6 +29,8 @@ export function writeMessage(message: AnyMessage): string {
 
 /**
  * What is wrong with a message that is to be written.
+ *
+ * Source: ADR 0049.
  *
  * @param message - header and body
  * @returns places and problems, none where {@link writeMessage} would write it

@@ -16,6 +16,8 @@ import { checkKey, type DerivedKeys, deriveKeys, type SharedKey } from './keys.t
  * - `NotAuthentic`: it does not open under that key; why is not told
  * - `HeaderDiffers`: the header in clear is not the one inside
  *
+ * Source: public documentation of the Terminal API, "Protect local communications".
+ *
  * @example
  * const refusal: ProtectionRefusal = 'NotAuthentic';
  */
@@ -23,6 +25,8 @@ export type ProtectionRefusal = 'UnknownKey' | 'NotAuthentic' | 'HeaderDiffers';
 
 /**
  * What a protected message turned out to be: a reading of what was inside, or the refusal to open it.
+ *
+ * Source: public documentation of the Terminal API, "Protect local communications".
  *
  * @example
  * if (opened.kind === 'Refused') log(opened.refusal);
@@ -33,6 +37,8 @@ export type Opened =
 
 /**
  * What a protection needs.
+ *
+ * Source: public documentation of the Terminal API, "Protect local communications".
  *
  * @example
  * const deps: ProtectionDeps = { keys: [newest, older], randomBytes };
@@ -46,6 +52,8 @@ export type ProtectionDeps = {
 
 /**
  * Protects and opens messages.
+ *
+ * Source: public documentation of the Terminal API, "Protect local communications".
  *
  * @example
  * const opened = protection.open(reading);

@@ -6,6 +6,8 @@ import { NexoError } from '../errors.ts';
  * A key that till and terminal share. Terminal and till are configured with the same three facts; a new
  * version takes over while the old one is still understood.
  *
+ * Source: public documentation of the Terminal API, "Protect local communications".
+ *
  * @example
  * const key: SharedKey = { identifier: 'store-7', version: 1, passphrase: 'correct horse battery' };
  */
@@ -16,7 +18,13 @@ export type SharedKey = {
   readonly passphrase: string;
 };
 
-/** What a pass phrase stands for. */
+/** What a pass phrase stands for.
+ *
+ * Source: public documentation of the Terminal API, "Protect local communications".
+ *
+ * @example
+ * const { cipherKey }: DerivedKeys = deriveKeys(passphrase);
+ */
 export type DerivedKeys = {
   readonly hmacKey: Uint8Array;
   readonly cipherKey: Uint8Array;

@@ -185,6 +185,8 @@ export const categories = {
 /**
  * The types that a category has.
  *
+ * Source: nexo Sale to POI 3.0, as {@link structures} holds it.
+ *
  * @example
  * const type: TypeOf<'Event'> = 'Notification';
  */
@@ -192,6 +194,8 @@ export type TypeOf<Of extends Category> = keyof (typeof categories)[Of]['bodies'
 
 /**
  * The facts of a category, in one shape for all.
+ *
+ * Source: nexo Sale to POI 3.0, as {@link structures} holds it.
  *
  * @param category - a category
  * @returns its line of {@link categories}
@@ -205,6 +209,8 @@ export function factsOf(category: Category): Facts {
 /**
  * Tells whether a text names a category.
  *
+ * Source: nexo Sale to POI 3.0, as {@link structures} holds it.
+ *
  * @param value - any value
  * @returns true for one of the 27
  * @example
@@ -216,6 +222,8 @@ export function isCategory(value: unknown): value is Category {
 
 /**
  * The name of the member that carries the body of a message: the name of its structure.
+ *
+ * Source: nexo Sale to POI 3.0, as {@link structures} holds it.
  *
  * @param category - a category
  * @param type - a type of messages

@@ -7,6 +7,8 @@ import { type Category, closedSets, type MessageType, openSets } from './values.
 /**
  * A JSON Schema, draft 2020-12.
  *
+ * Source: JSON Schema draft 2020-12.
+ *
  * @example
  * const schema: JsonSchema = { type: 'string' };
  */

@@ -31,6 +31,8 @@ export const structures = {
 /**
  * The name of a structure.
  *
+ * Source: nexo Sale to POI 3.0, as {@link structures} holds it.
+ *
  * @example
  * const name: StructureName = 'PaymentResult';
  */
@@ -61,6 +63,8 @@ type Member<Written> = Written extends `${infer Name}?`
 /**
  * A structure as a program has it. Members that the table does not know may be there too; they are
  * kept and have no type.
+ *
+ * Source: nexo Sale to POI 3.0, as {@link structures} holds it.
  *
  * @example
  * const amounts: Structure<'AmountsReq'> = { Currency: 'EUR', RequestedAmount: 12.5 };

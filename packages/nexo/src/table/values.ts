@@ -329,6 +329,8 @@ export const openSets = {
 /**
  * A value of a closed set.
  *
+ * Source: nexo Sale to POI 3.0, as {@link structures} holds it.
+ *
  * @example
  * const result: ClosedValue<'Result'> = 'Partial';
  */
@@ -336,6 +338,8 @@ export type ClosedValue<Name extends keyof typeof closedSets> = (typeof closedSe
 
 /**
  * A value of an open set: the known ones, and any other text.
+ *
+ * Source: nexo Sale to POI 3.0, as {@link structures} holds it.
  *
  * @example
  * const event: OpenValue<'EventToNotify'> = 'UseAnotherCardForPreauth';
@@ -347,6 +351,8 @@ export type OpenValue<Name extends keyof typeof openSets> =
 /**
  * A category of messages.
  *
+ * Source: nexo Sale to POI 3.0, as {@link structures} holds it.
+ *
  * @example
  * const category: Category = 'Payment';
  */
@@ -354,6 +360,8 @@ export type Category = ClosedValue<'MessageCategory'>;
 
 /**
  * A type of messages.
+ *
+ * Source: nexo Sale to POI 3.0, as {@link structures} holds it.
  *
  * @example
  * const type: MessageType = 'Request';
