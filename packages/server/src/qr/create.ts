@@ -84,7 +84,7 @@ async function begin(deps: QrDeps, wanted: Wanted, key: Key): Promise<Created> {
     return known ?? refuse('concurrent_modification', 'Somebody was faster; try again.');
   }
   deps.failPoints.hit('after-intent');
-  const loaded = await ask(deps, { row, operations: [] }, wanted.request, at.place);
+  const loaded = await ask(deps, { row, operations: [], news: [] }, wanted.request, at.place);
   return { loaded, replayed: false };
 }
 

@@ -116,10 +116,12 @@ export type StoredOperation = {
 };
 
 /** A payment with its operations: all that is needed to judge. */
-export type LoadedQr = { row: QrRow; operations: StoredOperation[] };
-
-/** With its events too, for whoever is shown it. */
-export type WholeQr = LoadedQr & { events: StoredEvent[] };
+export type LoadedQr = {
+  row: QrRow;
+  operations: StoredOperation[];
+  /** The events since its intent, where all of them were made here: they need not be read. */
+  news?: readonly StoredEvent[];
+};
 
 /** One step of a payment: one event, perhaps operations: one commit, guarded by the version. */
 export type Change = {

@@ -75,7 +75,7 @@ export function registerCreate(app: FastifyInstance, deps: QrDeps): void {
       agreedId(request.headers['idempotency-key'], request.body.clientTransactionId);
       const { loaded, replayed } = await createPayment(deps, request.caller, request.body);
       markReplay(reply, replayed);
-      const events = await deps.store.shownEvents(loaded.row);
+      const events = loaded.news ?? (await deps.store.shownEvents(loaded.row));
       const view = viewPayment(loaded, events);
       const { status, failure } = view;
       // Nothing has left: the till may go on under another identifier.

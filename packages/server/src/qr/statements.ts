@@ -219,9 +219,7 @@ const heldTexts = { any: '', held: 'AND t.hold IS NOT NULL', free: 'AND t.hold I
 
 /** The newest first, behind $2. A statement for each index: $4 the store, $5 the merchant. */
 export function listOf(held: keyof typeof heldTexts, ofMerchant: boolean) {
-  const merchant = ofMerchant
-    ? 't.merchant_id = $5 AND t.amount > 0'
-    : '$5::uuid IS NULL';
+  const merchant = ofMerchant ? 't.merchant_id = $5 AND t.amount > 0' : '$5::uuid IS NULL';
   return {
     name: `qr-list-${held}${ofMerchant ? '-merchant' : ''}`,
     text: `SELECT ${loadedColumns} FROM qr_transactions t

@@ -96,7 +96,12 @@ export function changeOf({ row, operations }: LoadedQr, step: Step): Change {
 
 /** The payment as it stands once a change is durable, without reading it again. */
 export function after(loaded: LoadedQr, change: Change): LoadedQr {
-  return { row: change.after, operations: merged(loaded.operations, change.operations) };
+  const operations = merged(loaded.operations, change.operations);
+  const { news } = loaded;
+  return {
+    ...{ row: change.after, operations },
+    ...(news === undefined ? {} : { news: [...news, change.event] }),
+  };
 }
 
 /** An operation as it ends. */
