@@ -1,0 +1,178 @@
+// What becomes of a payment whose provider says nothing: asked for with growing pauses, and ended all the same.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createFailPoints, createLog, isoTime, systemIds } from '../platform/index.ts';
+import { cancelForMs, endGraceMs, payWithinMs, type QrDeps } from './deps.ts';
+import { lookAt } from './looks.ts';
+import type { Change, LoadedQr, QrRow } from './model.ts';
+import { newOperation } from './report.ts';
+import { createRunning } from './running.ts';
+import { merged, pauseMs } from './step.ts';
+
+const organizationId = systemIds.uuid();
+const silent = { outcome: 'Unknown', fault: 'timed_out' } as const;
+const notSent = { outcome: 'NotSent', reason: 'circuit_open' } as const;
+
+type Answers = Partial<Record<'status' | 'cancel' | 'refund' | 'refundStatus', unknown>>;
+
+/** One payment in memory, a clock that goes on from look to look, and a provider of few words. */
+function world(answers: Answers, members: Partial<QrRow> = {}, from: Partial<LoadedQr> = {}) {
+  let now = Date.parse('2026-03-01T12:00:00.000Z');
+  const at = isoTime(now);
+  const row: QrRow = {
+    ...{ organizationId, transactionId: systemIds.uuid(), merchantId: systemIds.uuid() },
+    ...{ storeId: systemIds.uuid(), deviceId: systemIds.uuid(), clientTransactionId: 'c-1' },
+    ...{ serviceId: systemIds.uuid(), providerId: systemIds.uuid() },
+    providerTransactionId: undefined,
+    position: {
+      ...{ phase: 'Pending', amount: 500, currency: 'EUR', paid: 0, refunded: 0 },
+      ...{ refundReserved: 0, ending: null, hold: null, sequence: 0 },
+    },
+    ...{ status: 'Pending', version: 2, operationCount: 0, providerEvents: 0, looks: 0 },
+    expiresAt: now + payWithinMs,
+    dueAt: now,
+    facts: {
+      ...{ paymentType: 'p', paymentScenario: 'consumerscan', scenario: 'consumerscan' },
+      request: {},
+    },
+    ...{ createdAt: at, updatedAt: at },
+    ...members,
+  };
+  let loaded: LoadedQr = { row, operations: [], ...from };
+  const types: string[] = [];
+  const asked: string[] = [];
+  const alarms: string[] = [];
+  const store = {
+    find: async () => loaded,
+    async commit(change: Change) {
+      if (change.before.version !== loaded.row.version) return false;
+      loaded = { row: change.after, operations: merged(loaded.operations, change.operations) };
+      types.push(change.event.type);
+      return true;
+    },
+    async postpone(of: QrRow, dueAt: number, looks: number) {
+      if (of.version === loaded.row.version) loaded = { ...loaded, row: { ...of, dueAt, looks } };
+    },
+  };
+  const ask = (name: keyof Answers) => async () => {
+    asked.push(name);
+    const answer = answers[name] ?? silent;
+    return typeof answer === 'function' ? answer(asked.length) : answer;
+  };
+  const deps = {
+    ...{ store, ids: systemIds, clock: { now: () => now }, running: createRunning() },
+    providers: {
+      ...{ status: ask('status'), cancel: ask('cancel') },
+      ...{ refund: ask('refund'), refundStatus: ask('refundStatus') },
+    },
+    live: { publish: () => {}, subscribe: () => undefined },
+    alarms: { raise: (reason: string) => void alarms.push(reason), count: () => {} },
+    poke: () => {},
+    markOf: (text: string) => text,
+    log: createLog({ logLevel: 'silent', instanceName: 'looks' }),
+    failPoints: createFailPoints(),
+  } as unknown as QrDeps;
+  return {
+    ...{ types, asked, alarms },
+    now: () => now,
+    payment: () => loaded,
+    /** Looks whenever something is due, for so long. */
+    async goOn(forMs: number) {
+      const end = now + forMs;
+      for (let looks = 0; looks < 2000; looks += 1) {
+        const { dueAt } = loaded.row;
+        if (dueAt === undefined || dueAt > end) break;
+        now = Math.max(now, dueAt);
+        await lookAt(deps, loaded.row);
+      }
+      now = end;
+    },
+  };
+}
+
+test('a payment whose provider is gone ends a minute behind its expiry, and its cancel within a day', async () => {
+  const one = world({}, { dueAt: Date.parse('2026-03-01T12:03:00.000Z') });
+  await one.goOn(payWithinMs);
+  assert.deepEqual(one.types, ['qr.cancel_pending']);
+  assert.equal(one.payment().row.status, 'Pending');
+  await one.goOn(endGraceMs);
+  assert.deepEqual(one.types, ['qr.cancel_pending', 'qr.expired']);
+  const { position, dueAt } = one.payment().row;
+  assert.deepEqual([position.phase, position.ending], ['Expired', null]);
+  assert.ok(dueAt !== undefined, 'the provider goes on being told');
+  await one.goOn(cancelForMs + 3_600_000);
+  assert.equal(one.types.at(-1), 'qr.cancel_failed');
+  assert.equal(one.payment().operations[0]?.status, 'Failed');
+  assert.equal(one.payment().row.dueAt, undefined);
+  assert.ok(one.alarms.includes('cancel_unanswered'));
+});
+
+test('a payment that was paid unseen is found out at its expiry, and one behind the end is given back', async () => {
+  const answer = { outcome: 'Answered', providerTransactionId: 'P', status: 'Completed' };
+  const seen = world({ status: answer }, { dueAt: Date.parse('2026-03-01T12:03:00.000Z') });
+  await seen.goOn(payWithinMs);
+  assert.deepEqual(seen.types, ['qr.completed']);
+  assert.equal(seen.payment().row.dueAt, undefined);
+
+  const late = world(
+    {
+      cancel: (count: number) =>
+        count < 12 ? silent : { outcome: 'Answered', status: 'Completed' },
+      refund: { outcome: 'Answered', status: 'Completed' },
+    },
+    { dueAt: Date.parse('2026-03-01T12:03:00.000Z') },
+  );
+  await late.goOn(payWithinMs + 3 * 3_600_000);
+  assert.deepEqual(late.types, [
+    ...['qr.cancel_pending', 'qr.expired', 'qr.late_completion', 'qr.refunded'],
+  ]);
+  const { position } = late.payment().row;
+  assert.deepEqual([position.phase, position.paid, position.refunded], ['Expired', 500, 500]);
+});
+
+test('a create that nobody answers is asked for with growing pauses, and ends with its time', async () => {
+  const start = Date.parse('2026-03-01T12:00:00.000Z');
+  const one = world({}, { status: 'Created', dueAt: start });
+  one.payment().row.position.phase = 'Created';
+  await one.goOn(payWithinMs - 1000);
+  const statuses = one.asked.filter((name) => name === 'status').length;
+  assert.ok(statuses >= 6 && statuses <= 10, `${statuses} questions in three minutes`);
+  await one.goOn(endGraceMs + 60_000);
+  assert.equal(one.payment().row.status, 'Expired');
+});
+
+test('a refund without an answer is asked for until there is one, and somebody is told meanwhile', async () => {
+  const template = world({});
+  const paid = { ...template.payment().row.position, phase: 'Completed' as const, paid: 500 };
+  const row = { ...template.payment().row, status: 'Completed' as const };
+  const at = template.now();
+  const refund = newOperation({ row, operations: [] }, 'Refund', {
+    at,
+    newId: systemIds.uuid,
+    amount: 200,
+    cause: 'Merchant',
+  });
+  const one = world(
+    {
+      refund: (count: number) =>
+        count < 20 ? notSent : { outcome: 'Answered', status: 'Completed' },
+    },
+    { ...row, operationCount: 1, position: { ...paid, refundReserved: 200 } },
+    { operations: [refund] },
+  );
+  await one.goOn(86_400_000);
+  assert.deepEqual(one.types, ['qr.refunded']);
+  assert.equal(one.asked.length, 20);
+  assert.ok(one.alarms.includes('refund_unanswered'));
+  assert.equal(one.payment().row.position.refunded, 200);
+  assert.equal(one.payment().row.dueAt, undefined);
+});
+
+test('pauses grow and stay', () => {
+  const all = Array.from({ length: 12 }, (_, looks) => pauseMs(looks));
+  assert.deepEqual(
+    [...all].sort((one, other) => one - other),
+    all,
+  );
+  assert.deepEqual(all.slice(-2), [900_000, 900_000]);
+});
