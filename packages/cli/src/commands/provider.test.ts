@@ -1,7 +1,12 @@
 // The conformance command in this process: against the reference provider, and against one that is wrong in each way.
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { createServer, type RequestListener } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -107,28 +112,27 @@ async function serving<Result>(
 type Bend = (asked: Record<string, unknown>, status: number) => object | undefined;
 
 /** Hands calls on to a provider that is right, and bends what it answers. */
-const bending =
-  (target: string, bend: Bend): RequestListener =>
-  (request, response) => {
+function bending(target: string, bend: Bend): RequestListener {
+  async function handOn(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const parts: Buffer[] = [];
-    request.on('data', (part: Buffer) => parts.push(part));
-    request.on('end', async () => {
-      const { method = 'GET', url = '', headers } = request;
-      const body = Buffer.concat(parts);
-      const { connection: _c, host: _h, 'content-length': _l, ...sent } = headers;
-      const answer = await fetch(new URL(url, target), {
-        ...{ method, headers: sent as Record<string, string> },
-        ...(method === 'POST' ? { body } : {}),
-      });
-      const text = await answer.text();
-      const asked = method === 'POST' && text.startsWith('{') ? JSON.parse(String(body)) : {};
-      const bent = bend(asked, answer.status);
-      response.writeHead(bent === undefined ? answer.status : 200, {
-        'content-type': 'application/json',
-      });
-      response.end(bent === undefined ? text : JSON.stringify({ ...JSON.parse(text), ...bent }));
+    for await (const part of request as AsyncIterable<Buffer>) parts.push(part);
+    const { method = 'GET', url = '', headers } = request;
+    const body = Buffer.concat(parts);
+    const { connection: _c, host: _h, 'content-length': _l, ...sent } = headers;
+    const answer = await fetch(new URL(url, target), {
+      ...{ method, headers: sent as Record<string, string> },
+      ...(method === 'POST' ? { body } : {}),
     });
+    const text = await answer.text();
+    const bent = bend(method === 'POST' ? JSON.parse(String(body)) : {}, answer.status);
+    const status = bent === undefined ? answer.status : 200;
+    response.writeHead(status, { 'content-type': 'application/json' });
+    response.end(bent === undefined ? text : JSON.stringify({ ...JSON.parse(text), ...bent }));
+  }
+  return (request, response) => {
+    handOn(request, response).catch(() => request.socket.destroy());
   };
+}
 
 test('what was scanned and stands in an answer is found, and a refund that becomes another', async () => {
   const found = (fault: string, bend: Bend) =>
