@@ -283,6 +283,8 @@ test('what is not understood is answered, what cannot be read is rejected', () =
 
 test('answers to the requests of the terminal itself are taken once', () => {
   const { poi, receive: get } = terminal();
+  const event = { TimeStamp: at, EventToNotify: 'CardInserted' };
+  assert.equal(get(requestOf('Event', to('1'), event)).do, 'Ignore', 'a terminal sends these');
   const input = requestOf(
     'Input',
     { ...to('1'), deviceId: '5' },

@@ -7,7 +7,7 @@ import type { OpenValue } from '../table/values.ts';
 import { eventOf, rejectOf } from './event.ts';
 import { resultOf } from './outcome.ts';
 import { createServices, type PoiMemory } from './poi-memory.ts';
-import { statusAnswer } from './repeat.ts';
+import { pairOf, statusAnswer } from './repeat.ts';
 
 /**
  * What a terminal does next.
@@ -148,6 +148,7 @@ export function createPoiDialogue(deps: PoiDeps): PoiDialogue {
         ? takeAnswer(reading.message)
         : { do: 'Ignore', reason: 'a faulty response' };
     }
+    if (header.MessageClass === 'Event') return { do: 'Ignore', reason: 'an event of a terminal' };
     if (header.POIID !== poiId) return fail(header, 'UnavailableDevice');
     const isService = header.MessageClass === 'Service';
     const noted = !isService || isStateless(header) || services.add(header, now());
@@ -263,9 +264,4 @@ export function createPoiDialogue(deps: PoiDeps): PoiDialogue {
 /** Asking for a state twice does no harm, and an abort has no answer that could be confused. */
 function isStateless({ MessageCategory }: Header): boolean {
   return factsOf(MessageCategory).besides === true;
-}
-
-/** What a response repeats of its request, besides category and sale. */
-function pairOf({ MessageCategory, SaleID, ServiceID = '', DeviceID = '' }: Header): string {
-  return `${MessageCategory}\n${SaleID}\n${ServiceID}\n${DeviceID}`;
 }

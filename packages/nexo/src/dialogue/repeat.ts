@@ -92,3 +92,13 @@ export function repeatedBy({
   if (typeof held !== 'object' || held === null) return undefined;
   return { header, body: held as Readonly<Record<string, unknown>> };
 }
+
+/**
+ * What a response repeats of its request: two headers of one pair have this in common. The pair of a
+ * service is its ServiceID, whatever DeviceID a terminal adds.
+ */
+export function pairOf(header: Header): string {
+  const { MessageCategory, MessageClass, SaleID, POIID, ServiceID = '', DeviceID = '' } = header;
+  const device = MessageClass === 'Device' ? DeviceID : '';
+  return [MessageCategory, SaleID, POIID, ServiceID, device].join('\n');
+}

@@ -246,6 +246,31 @@ test('questions go besides a service, up to a limit', () => {
   assert.equal(outcomeOf(receive(sale, approved(payment))), 'Answered');
 });
 
+test('a question without an answer ends as unknown, and makes room for the next', () => {
+  const { sale, pass, pay } = till({ times: { answerMs: 1_000 } });
+  const asked = [1, 2].map(() => sent(sale.begin('Diagnosis', {})));
+  assert.equal(sale.due(), start + 1_000);
+  for (const [ms, message] of [1_000, 0].map((each, at) => [each, asked[at]] as const)) {
+    const step = pass(ms);
+    assert.ok(step.do === 'Finish' && step.outcome === 'Unknown');
+    assert.deepEqual(step.request, message?.header);
+  }
+  assert.equal(sale.due(), undefined);
+  const question = sent(sale.begin('Diagnosis', {}));
+  pay();
+  const first = sale.lost();
+  assert.equal(outcomeOf(first), 'Unknown', 'lost with the connection');
+  assert.deepEqual(first.do === 'Finish' && first.request, question.header);
+  assert.equal(sent(pass(0)).header.MessageCategory, 'TransactionStatus');
+});
+
+test('a terminal may add a DeviceID to the answer of a service', () => {
+  const { sale, pay } = till();
+  const answer = approved(pay());
+  const step = receive(sale, { ...answer, header: { ...answer.header, DeviceID: '286881016' } });
+  assert.equal(outcomeOf(step), 'Answered');
+});
+
 test('requests of the terminal are handed on', () => {
   const { sale, pay } = till();
   const payment = pay();

@@ -12,7 +12,7 @@ import { factsOf, type TypeOf } from '../table/categories.ts';
 import type { Structure } from '../table/structures.ts';
 import type { Category } from '../table/values.ts';
 import { resultOf } from './outcome.ts';
-import { referenceTo, repeatedBy } from './repeat.ts';
+import { pairOf, referenceTo, repeatedBy } from './repeat.ts';
 
 /**
  * How a service ended.
@@ -123,12 +123,15 @@ export type SaleDialogue = {
   readonly lost: () => SaleStep;
   /** The transport is sure that the request never left. */
   readonly notSent: () => SaleStep;
-  /** When `tick` is to be called, epoch milliseconds. */
+  /** When `tick` is to be called, epoch milliseconds; again and again while that is not later than now. */
   readonly due: () => number | undefined;
   readonly tick: () => SaleStep;
   /** What to keep before anything is sent; nothing while no service runs. */
   readonly journal: () => SaleJournal | undefined;
 };
+
+/** A request that goes besides a service; nobody asks for its answer again. */
+type Question = { readonly header: Header; until: number };
 
 type Current = {
   readonly header: Header;
@@ -166,7 +169,7 @@ const besidesMax = 16;
 export function createSaleDialogue(deps: SaleDeps): SaleDialogue {
   const { saleId, poiId, now, nextServiceId } = deps;
   const times: SaleTimes = { ...defaults, ...deps.times };
-  const besides = new Map<string, Header>();
+  const besides = new Map<string, Question>();
   const ended = new Map<string, SaleOutcome['outcome']>();
   let current: Current | undefined;
   if (deps.journal !== undefined) {
@@ -193,7 +196,10 @@ export function createSaleDialogue(deps: SaleDeps): SaleDialogue {
     const message = requestOf(category, address(), body as never) as AnyMessage;
     if (facts.besides !== true) current = { header: message.header, at: now() };
     else if (facts.bodies.Response !== undefined)
-      besides.set(pairOf(message.header), message.header);
+      besides.set(pairOf(message.header), {
+        header: message.header,
+        until: now() + times.answerMs,
+      });
     return { do: 'Send', message };
   }
 
@@ -216,9 +222,14 @@ export function createSaleDialogue(deps: SaleDeps): SaleDialogue {
     return { do: 'Finish', request: header, ...outcome };
   }
 
+  function lost(): SaleStep {
+    for (const question of besides.values()) question.until = now();
+    return recover();
+  }
+
   /** From now on the outcome is asked for. */
   function recover(): SaleStep {
-    if (current === undefined) return { do: 'Wait' };
+    if (current === undefined) return tick();
     if (factsOf(current.header.MessageCategory).repeated !== true) {
       return finish({ outcome: 'Unknown' });
     }
@@ -227,6 +238,11 @@ export function createSaleDialogue(deps: SaleDeps): SaleDialogue {
   }
 
   function tick(): SaleStep {
+    for (const [pair, { header, until }] of besides) {
+      if (until > now()) continue;
+      besides.delete(pair);
+      return { do: 'Finish', request: header, outcome: 'Unknown' };
+    }
     if (current === undefined) return { do: 'Wait' };
     const { recovery, header } = current;
     if (recovery === undefined) {
@@ -265,10 +281,10 @@ export function createSaleDialogue(deps: SaleDeps): SaleDialogue {
   /** An answer to a question that went besides, to a service that is over, or to nothing. */
   function other(message: AnyMessage): SaleStep {
     const pair = pairOf(message.header);
-    const request = besides.get(pair);
-    if (request !== undefined) {
+    const question = besides.get(pair);
+    if (question !== undefined) {
       besides.delete(pair);
-      return { do: 'Finish', request, outcome: 'Answered', message };
+      return { do: 'Finish', request: question.header, outcome: 'Answered', message };
     }
     const outcome = ended.get(pair);
     if (outcome === 'NotProcessed' || outcome === 'Unknown') return { do: 'Late', message };
@@ -315,17 +331,18 @@ export function createSaleDialogue(deps: SaleDeps): SaleDialogue {
   }
 
   function due(): number | undefined {
-    if (current === undefined) return undefined;
-    const { recovery } = current;
-    if (recovery === undefined) return current.at + times.answerMs;
-    return Math.min(recovery.nextAt, recovery.until);
+    const moments = [...besides.values()].map(({ until }) => until);
+    if (current?.recovery !== undefined) {
+      moments.push(Math.min(current.recovery.nextAt, current.recovery.until));
+    } else if (current !== undefined) moments.push(current.at + times.answerMs);
+    return moments.length === 0 ? undefined : Math.min(...moments);
   }
 
   return {
     begin,
     abort,
     receive,
-    lost: recover,
+    lost,
     notSent: () => finish({ outcome: 'NotProcessed' }),
     due,
     tick,
@@ -336,10 +353,6 @@ export function createSaleDialogue(deps: SaleDeps): SaleDialogue {
 function headerOf(reading: Reading): Header | undefined {
   if (reading.kind === 'Unreadable') return undefined;
   return reading.kind === 'Message' ? reading.message.header : reading.header;
-}
-
-function pairOf({ MessageCategory, SaleID, POIID, ServiceID = '', DeviceID = '' }: Header): string {
-  return [MessageCategory, SaleID, POIID, ServiceID, DeviceID].join('\n');
 }
 
 /** What is repeated must be the answer of this very service, not of the last one. */
