@@ -1,7 +1,7 @@
 /** How a type of event is written down: its name, what it means, what it says. */
 import type { TObject, TProperties } from 'typebox';
 import { Type } from 'typebox';
-import { Uuid } from '../schemas/values.ts';
+import { identifier } from '../schemas/provisioned.ts';
 
 /**
  * One type of event.
@@ -45,7 +45,7 @@ export const exampleIds = {
  * @param members - what the family adds to the members that all events have
  * @returns an open object: unknown members are to be ignored
  * @example
- * const data = eventData({ batchId: Uuid });
+ * const data = eventData({ batchId: identifier('The batch.') });
  */
 export const eventData = <const Members extends TProperties>(
   members: Members,
@@ -53,6 +53,6 @@ export const eventData = <const Members extends TProperties>(
   Type.Object({ ...everywhere, ...members }, { additionalProperties: true });
 
 export const storeMembers = {
-  storeId: Type.Optional(Uuid),
-  deviceId: Type.Optional(Type.String({ format: 'uuid', description: 'The logical device.' })),
+  storeId: Type.Optional(identifier('The store.')),
+  deviceId: Type.Optional(identifier('The logical device.')),
 };

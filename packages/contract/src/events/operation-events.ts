@@ -1,13 +1,14 @@
 /** Events of what runs for many at once, and of the endpoints that events are sent to. */
 import { Type } from 'typebox';
-import { Timestamp, Uuid } from '../schemas/values.ts';
+import { identifier } from '../schemas/provisioned.ts';
+import { Timestamp } from '../schemas/values.ts';
 import { type EventDefinition, eventData, exampleIds } from './definition.ts';
 
 const count = Type.Integer({ minimum: 0 });
 
 const batch = eventData({
-  storeId: Type.Optional(Uuid),
-  batchId: Uuid,
+  storeId: Type.Optional(identifier('The store, where it is of one.')),
+  batchId: identifier('The batch.'),
   clientOperationId: Type.Optional(Type.String()),
   total: count,
   succeeded: count,
@@ -19,8 +20,8 @@ const batch = eventData({
 });
 
 const clearing = eventData({
-  fileId: Uuid,
-  acquirerLinkId: Uuid,
+  fileId: identifier('The file.'),
+  acquirerLinkId: identifier('The link to the acquirer.'),
   number: Type.Integer({ minimum: 1, description: 'Counts the files of the link.' }),
   lineCount: count,
   amounts: Type.Record(Type.String(), Type.Integer({ minimum: 0 }), {
@@ -39,14 +40,14 @@ const file = {
 };
 
 const endpoint = eventData({
-  endpointId: Uuid,
+  endpointId: identifier('The endpoint.'),
   url: Type.String({ format: 'uri', description: 'Without query and credentials.' }),
   reason: Type.String({ examples: ['Gone', 'NoSuccess'] }),
   lastSuccessAt: Type.Optional(Timestamp),
 });
 
 const test = eventData({
-  endpointId: Type.Optional(Uuid),
+  endpointId: Type.Optional(identifier('The endpoint.')),
   message: Type.Optional(Type.String()),
 });
 

@@ -1,6 +1,7 @@
 /** Events of QR payments, as the provider's answers and events have moved them on. */
 import { Type } from 'typebox';
-import { AnswerAmount, ClientIdentifier, Currency, Uuid } from '../schemas/values.ts';
+import { identifier } from '../schemas/provisioned.ts';
+import { AnswerAmount, ClientIdentifier, Currency } from '../schemas/values.ts';
 import { type EventDefinition, eventData, exampleIds, storeMembers } from './definition.ts';
 
 const meanings = {
@@ -24,15 +25,20 @@ const meanings = {
 
 const data = eventData({
   ...storeMembers,
-  transactionId: Uuid,
+  transactionId: identifier('The QR payment.'),
   clientTransactionId: ClientIdentifier,
-  serviceId: Type.Optional(Uuid),
-  paymentType: Type.String({ examples: ['DEMO_QR'] }),
+  serviceId: Type.Optional(identifier('The service whose provider takes the payment.')),
+  paymentType: Type.String({
+    description: 'As the terminal asked for it.',
+    examples: ['DEMO_QR'],
+  }),
   status: Type.String({ description: 'That this event led to.', examples: ['Completed'] }),
   amount: AnswerAmount,
   currency: Currency,
-  providerTransactionId: Type.Optional(Type.String()),
-  refundId: Type.Optional(Uuid),
+  providerTransactionId: Type.Optional(
+    Type.String({ description: 'The identifier of the provider.' }),
+  ),
+  refundId: Type.Optional(identifier('The refund.')),
   refundAmount: Type.Optional(AnswerAmount),
   paidAmount: Type.Optional(
     Type.Integer({ minimum: 0, description: 'What the provider says, where it says an amount.' }),
@@ -46,7 +52,7 @@ const data = eventData({
   failure: Type.Optional(
     Type.Object({ code: Type.Optional(Type.String()), text: Type.Optional(Type.String()) }),
   ),
-  reason: Type.Optional(Type.String()),
+  reason: Type.Optional(Type.String({ description: 'A word for why.' })),
 });
 
 const example = {

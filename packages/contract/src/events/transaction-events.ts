@@ -6,14 +6,8 @@ import {
   type TransactionEventType,
   transactionStates,
 } from '../schemas/payments/words.ts';
-import {
-  AnswerAmount,
-  ClientIdentifier,
-  Currency,
-  Timestamp,
-  Uuid,
-  wordOf,
-} from '../schemas/values.ts';
+import { identifier } from '../schemas/provisioned.ts';
+import { ClientIdentifier, wordOf } from '../schemas/values.ts';
 import { type EventDefinition, eventData, exampleIds, storeMembers } from './definition.ts';
 
 /** Exhaustive: a new type does not compile without its sentence. */
@@ -52,18 +46,21 @@ const unpublished: ReadonlySet<string> = new Set(['transaction.received']);
 
 const data = eventData({
   ...storeMembers,
-  transactionId: Uuid,
+  transactionId: identifier('The payment, by the identifier of the platform.'),
   clientTransactionId: ClientIdentifier,
   state: wordOf(transactionStates, { description: 'The state that this event led to.' }),
   amount: Type.Optional(
     Type.Integer({ minimum: 0, description: 'What the event is about, in minor units.' }),
   ),
-  saleAmount: AnswerAmount,
-  currency: Currency,
+  saleAmount: Type.Integer({
+    minimum: 0,
+    description: 'What the sale was asked for, in minor units.',
+  }),
+  currency: Type.String({ pattern: '^[A-Z]{3}$', description: 'Of all amounts (ISO 4217).' }),
   operation: Type.Optional(
     Type.Object(
       {
-        operationId: Uuid,
+        operationId: identifier('The operation.'),
         number: Type.Integer({ minimum: 1 }),
         kind: wordOf(operationKinds),
         status: Type.String({ examples: ['Succeeded'] }),
@@ -71,16 +68,26 @@ const data = eventData({
       { description: 'The capture, refund, cancel or reversal that moved on.' },
     ),
   ),
-  response: Type.Optional(ResponseSummary),
-  authorizationCode: Type.Optional(Type.String()),
-  confirmBy: Type.Optional(Timestamp),
-  settlementDate: Type.Optional(Type.String({ format: 'date' })),
+  response: Type.Optional(
+    Type.Object(ResponseSummary.properties, { description: 'What the acquirer answered.' }),
+  ),
+  authorizationCode: Type.Optional(
+    Type.String({ description: 'As the acquirer or the issuer gave it.' }),
+  ),
+  confirmBy: Type.Optional(
+    Type.String({ format: 'date-time', description: 'Until when the till must confirm.' }),
+  ),
+  settlementDate: Type.Optional(
+    Type.String({ format: 'date', description: 'The day of the store that a capture belongs to.' }),
+  ),
   missing: Type.Optional(
     Type.Array(Type.Object({ first: Type.Integer(), last: Type.Integer() }), {
       description: 'Numbers that the terminal has counted and not uploaded.',
     }),
   ),
-  reason: Type.Optional(Type.String({ examples: ['AcquirerUnavailable'] })),
+  reason: Type.Optional(
+    Type.String({ description: 'A word for why.', examples: ['AcquirerUnavailable'] }),
+  ),
 });
 
 const sale = {
