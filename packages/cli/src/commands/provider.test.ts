@@ -153,14 +153,16 @@ test('what was scanned and stands in an answer is found, and a refund that becom
 });
 
 const secretFile = join(folder, 'secret');
+writeFileSync(secretFile, `whsec_${Buffer.alloc(32, 5).toString('base64')}\n`);
 
 test('a secret is made once, for its owner alone', async () => {
-  const made = await run('provider', 'secret', secretFile);
-  assert.equal(made.code, 0, made.stderr);
-  assert.match(readFileSync(secretFile, 'utf8'), /^whsec_[A-Za-z0-9+/]{43}=\n$/);
-  assert.equal(statSync(secretFile).mode & 0o777, 0o600);
-  assert.doesNotMatch(made.stdout + made.stderr, /whsec_/);
-  assert.equal((await run('provider', 'secret', secretFile)).code, 2);
+  const made = join(folder, 'made');
+  const told = await run('provider', 'secret', made);
+  assert.equal(told.code, 0, told.stderr);
+  assert.match(readFileSync(made, 'utf8'), /^whsec_[A-Za-z0-9+/]{43}=\n$/);
+  assert.equal(statSync(made).mode & 0o777, 0o600);
+  assert.doesNotMatch(told.stdout + told.stderr, /whsec_/);
+  assert.equal((await run('provider', 'secret', made)).code, 2);
 });
 
 test('one that says yes to everything is told what it lacks', async () => {
@@ -192,6 +194,12 @@ test('nobody there, something else there, and words that are wrong, are no findi
   assert.equal(away.code, 7, away.stderr);
   assert.equal(away.stdout, '');
   const other = await serving((_request, response) => response.writeHead(404).end(), check);
+  const taken = await serving(
+    () => assert.fail('nobody is asked'),
+    (url) => check('http://127.0.0.1:1', '--listen', new URL(url).host),
+  );
+  assert.equal(taken.code, 2, taken.stderr);
+  assert.match(taken.stderr, /is in use: name another one with --listen/);
   assert.equal(other.code, 5, other.stderr);
   assert.match(other.stderr, /no server of the provider SPI at .*spi/);
   const badSecret = join(folder, 'bad');
