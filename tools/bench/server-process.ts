@@ -71,6 +71,7 @@ async function variablesOf(
     SWITCHYARD_PORT: String(port),
     SWITCHYARD_DEVICE_PORT: String(devicePort),
     SWITCHYARD_ACQUIRER_PORT: String(await freePort()),
+    SWITCHYARD_QR_PROVIDER_PORT: '0',
     SWITCHYARD_METRICS_PORT: String(await freePort()),
     ...(options.databaseUrl === undefined ? {} : { SWITCHYARD_DATABASE_URL: options.databaseUrl }),
     ...options.variables,

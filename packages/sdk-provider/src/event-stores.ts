@@ -3,6 +3,7 @@ import {
   closeSync,
   existsSync,
   fdatasyncSync,
+  fsyncSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -10,7 +11,7 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname } from 'node:path';
 import type { ProviderEvent } from '@switchyard/contract';
 import type { Awaitable } from './provider.ts';
 
@@ -73,6 +74,14 @@ const ownerOnly = 0o600;
 const ownerOnlyDirectory = 0o700;
 const newLinesMax = 20_000;
 
+/** A new name is as durable as its directory; Windows opens none. */
+function syncDirectory(path: string): void {
+  if (process.platform === 'win32') return;
+  const directory = openSync(path, 'r');
+  fsyncSync(directory);
+  closeSync(directory);
+}
+
 type Line = { readonly put: WaitingEvent } | { readonly done: string };
 
 /** A line that was torn when the process ended was never promised to anybody. */
@@ -107,7 +116,7 @@ export type FileEventStore = EventStore & { close(): void };
  */
 export function fileEventStore(path: string, options: { sync?: boolean } = {}): FileEventStore {
   const { sync = true } = options;
-  mkdirSync(join(path, '..'), { recursive: true, mode: ownerOnlyDirectory });
+  mkdirSync(dirname(path), { recursive: true, mode: ownerOnlyDirectory });
   const waiting = readLines(path);
   let newLines = 0;
   let file = rewrite();
@@ -117,6 +126,7 @@ export function fileEventStore(path: string, options: { sync?: boolean } = {}): 
     const lines = [...waiting.values()].map((put) => `${JSON.stringify({ put })}\n`);
     writeFileSync(unfinished, lines.join(''), { mode: ownerOnly, flush: sync });
     renameSync(unfinished, path);
+    if (sync) syncDirectory(dirname(path));
     return openSync(path, 'a', ownerOnly);
   }
 

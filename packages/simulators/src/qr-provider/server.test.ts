@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -42,7 +42,7 @@ describe('the reference provider', () => {
   const events: { id: string; authorization: string; event: ProviderEvent }[] = [];
   /** What the platform says to each event; 202 where nothing is said. */
   const moods: number[] = [];
-  const listener = createServer(async (request, response) => {
+  async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     let text = '';
     for await (const chunk of request) text += String(chunk);
     const status = moods.shift() ?? 202;
@@ -52,6 +52,9 @@ describe('the reference provider', () => {
       events.push({ id, authorization, event: JSON.parse(text) as ProviderEvent });
     }
     response.writeHead(status).end();
+  }
+  const listener = createServer((request, response) => {
+    take(request, response).catch(() => response.destroy());
   });
   let eventsBase = '';
   let secret = '';

@@ -123,9 +123,10 @@ function listen(server: Server, host: string, port: number): Promise<number> {
 }
 
 /** The parts that hold payments, and the function that answers a call. */
-function createCounter(options: QrProviderOptions, isBroken: IsBroken) {
+function createCounter(options: QrProviderOptions, mode: () => BrokenMode | undefined) {
   const { dataDir, clock = systemClock, warn = () => {} } = options;
   const { stepMs = defaultStepMs, display = 'image/png' } = options;
+  const isBroken: IsBroken = (asked) => asked === mode();
   const journal = openJournal(dataDir);
   const platform = platformOf(options, warn);
   const onFault = (error: unknown) => warn(error instanceof Error ? error.message : String(error));
@@ -156,6 +157,7 @@ function createCounter(options: QrProviderOptions, isBroken: IsBroken) {
       if (isDown && call.path === providerPaths.health) return answered(200, { status: 'Down' });
       if (isDown) return answered(503, { code: 'down' });
       if (platform.secrets().length === 0) return answered(503, { code: 'no_platform_yet' });
+      if (mode() === undefined) return answer(call);
       const asked = broughtIn(call, world());
       if ('status' in asked) return asked;
       return sentOut(asked, await answer(asked), world());
@@ -190,7 +192,7 @@ export async function startQrProvider(options: QrProviderOptions): Promise<QrPro
   const prefix = (options.path ?? '').replace(/\/+$/, '');
   let mode = options.broken;
   const isBroken: IsBroken = (asked) => asked === mode;
-  const counter = createCounter(options, isBroken);
+  const counter = createCounter(options, () => mode);
   const deliveries = createDeliveries({ lateMs, isBroken });
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
