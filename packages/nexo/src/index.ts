@@ -1,5 +1,5 @@
 /** Nexo Retailer (Sale to POI): messages, dialogue rules, amounts and message protection. */
-export * from './amounts.ts';
+export * from './decimal-amounts.ts';
 export { type EventFacts, eventOf, rejectOf } from './dialogue/event.ts';
 export {
   availabilityOf,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { activeCurrencies, amountMax, exponentOf } from '@switchyard/money';
 import fc from 'fast-check';
-import { decimalText, minorUnitsOf, toAmount, toMinorUnits } from './amounts.ts';
+import { decimalText, minorUnitsOf, toAmount, toMinorUnits } from './decimal-amounts.ts';
 import { NexoError } from './errors.ts';
 
 const refuses = (code: string) => (error: unknown) =>
