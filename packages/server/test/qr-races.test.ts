@@ -232,6 +232,12 @@ describe('races of a QR payment', () => {
       ...([body.transactionId, (each: Json) => each['status'] === 'Failed', 'the end'] as const),
     );
     assert.equal(failed['failure'].code, 'payment_not_found');
+    // A wrong signature and a wrong address are no decline.
+    for (const status of [401, 404]) {
+      once('create', () => ({ status, body: {} }));
+      const ours = await qr.create();
+      assert.deepEqual([ours.status, ours.body.code], [503, 'provider_unavailable']);
+    }
     once('create', () => ({ status: 429, body: {} }));
     const request = qr.request();
     const refused = await qr.call('POST', qrBase, request);

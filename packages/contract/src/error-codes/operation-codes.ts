@@ -274,7 +274,7 @@ export const stateCodes = {
   event_limit_reached: refused(
     422,
     'The payment has too many events',
-    'The provider has sent as many events of this payment as are kept; it is asked for its state instead.',
+    'No more events of its provider and no more refunds are taken for this payment.',
   ),
   partial_reversal_not_supported: refused(
     422,

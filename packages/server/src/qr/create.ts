@@ -20,8 +20,10 @@ type Key = { organizationId: string; merchantId: string; clientTransactionId: st
 const keyText = ({ organizationId, merchantId, clientTransactionId }: Key) =>
   `${organizationId}|${merchantId}|${clientTransactionId}`;
 
+const nobodysStatuses: ReadonlySet<number> = new Set([404, 405, 410]);
+
 /** @throws Refusal permission_denied */
-export function terminalOf({ organizationId, merchantId, deviceId }: Caller): Terminal {
+function terminalOf({ organizationId, merchantId, deviceId }: Caller): Terminal {
   if (deviceId === undefined || merchantId === undefined) {
     return refuse('permission_denied', 'A QR payment needs the token of a device.');
   }
@@ -195,9 +197,12 @@ async function ask(
     case 'Answered':
       return settleReport(deps, loaded, toldBy(answer), { answered });
     case 'Refused': {
-      const { code = 'refused', text } = answer;
+      const { code = 'refused', text, reason, status } = answer;
       const failure = { code, ...(text === undefined ? {} : { text }) };
-      return settleReport(deps, loaded, { said: 'Declined', failure }, { answered });
+      // Not the payment was refused there, but whoever asks, or the address.
+      const isOurs = reason === 'signature' || nobodysStatuses.has(status);
+      const said = isOurs ? 'Failed' : 'Declined';
+      return settleReport(deps, loaded, { said, failure }, { answered });
     }
     case 'NotSent': {
       const failure = { code: answer.reason };

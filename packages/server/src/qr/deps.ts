@@ -35,5 +35,7 @@ export const endGraceMs = 60_000;
 export const cancelForMs = 86_400_000;
 /** Events of a provider that are kept of one payment. */
 export const providerEventsMax = 200;
+/** Cancels and refunds of one payment, those that were declined too. */
+export const operationsMax = 200;
 /** Somebody else changed the payment in the middle of it: how often it is judged anew. */
 export const rivalsMax = 50;

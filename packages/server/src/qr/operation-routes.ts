@@ -97,6 +97,7 @@ export function registerOperations(app: FastifyInstance, deps: QrDeps): void {
       'already_refunded',
       'refund_amount_exceeded',
       'currency_mismatch',
+      'event_limit_reached',
     ],
     handler: (request, reply) => run(deps, pick(request, request.body), reply, 'Refund'),
   });

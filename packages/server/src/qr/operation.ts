@@ -1,7 +1,7 @@
 // Cancels and refunds: judged and reserved by one guarded statement, then asked of the provider.
 import { refuse } from '@switchyard/contract';
 import { askCancel, askRefund } from './ask.ts';
-import { answerMs, duplicateWaitMs, type QrDeps, rivalsMax } from './deps.ts';
+import { answerMs, duplicateWaitMs, operationsMax, type QrDeps, rivalsMax } from './deps.ts';
 import type { LoadedQr, StoredOperation } from './model.ts';
 import { newOperation } from './report.ts';
 import { refuseReuse } from './rules.ts';
@@ -68,6 +68,9 @@ async function replay(
 function amountOf({ row }: LoadedQr, { amount, currency }: OperationCall, maxAmount: number) {
   if (currency !== undefined && currency !== row.position.currency) {
     refuse('currency_mismatch', 'A refund is in the currency of the payment.');
+  }
+  if (row.operationCount >= operationsMax) {
+    refuse('event_limit_reached', `More than ${operationsMax} operations are not taken.`);
   }
   const wanted = amount ?? maxAmount;
   if (wanted === 0) refuse('already_refunded', 'All of it is refunded, or about to be.');
