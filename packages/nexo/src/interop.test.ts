@@ -151,7 +151,7 @@ test('the models of the public library carry what we write, and we read what the
     }),
     { numRuns: 200 },
   );
-  assert.ok(kept > all * 0.8, `${kept} of ${all} values were kept`);
+  assert.ok(kept > all * 0.5, `${kept} of ${all} values were kept`);
 });
 
 function leavesIn(value: unknown): number {
