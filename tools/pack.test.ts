@@ -1,12 +1,13 @@
 // Packs, installs into an empty folder without a registry, and runs there what was packed: under our own
 // Node, and under an older one where the machine has it.
 import assert from 'node:assert/strict';
-import { type SpawnSyncReturns, spawnSync } from 'node:child_process';
+import { type SpawnSyncReturns, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
+import { startQrProvider } from '../packages/simulators/src/index.ts';
 import { root } from './gates.ts';
 import { runPack } from './pack/run.ts';
 import { tarballOf } from './pack/tarball.ts';
@@ -37,6 +38,22 @@ function run(node: string, args: readonly string[], cwd = folder): SpawnSyncRetu
   return spawnSync(node, args, { cwd, env, encoding: 'utf8', timeout: stepLimitMs });
 }
 
+/** As `run`, beside what this process serves meanwhile. */
+function runBeside(node: string, args: readonly string[]): Promise<{ code: number; said: string }> {
+  return new Promise((resolve, reject) => {
+    const env = { PATH: dirname(node), HOME: folder };
+    const child = spawn(node, args, { cwd: folder, env, timeout: stepLimitMs });
+    let said = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        said += text;
+      });
+    }
+    child.on('error', reject);
+    child.on('close', (code) => resolve({ code: code ?? -1, said }));
+  });
+}
+
 function packInto(out: string): { files: string[]; sums: string[] } {
   let told = '';
   const stdout = { write: (text: string) => (told += text) };
@@ -46,6 +63,14 @@ function packInto(out: string): { files: string[]; sums: string[] } {
     files: lines.map((line) => line.slice(66)),
     sums: lines.map((line) => line.slice(0, 64)),
   };
+}
+
+let made: { files: string[]; sums: string[] } | undefined;
+
+/** For all tests: a build takes its time. */
+function packedOnce(): { files: string[]; sums: string[] } {
+  made ??= packInto(join(folder, 'packed'));
+  return made;
 }
 
 /** Names and texts, as a reader of ustar finds them. */
@@ -100,12 +125,12 @@ signCall({ at: 1, text: '', secrets: [] });
 describe('the packed packages', () => {
   let files: string[];
   before(() => {
-    ({ files } = packInto(join(folder, 'packed')));
+    ({ files } = packedOnce());
   });
 
   test('the same sources make the same bytes', () => {
     const { sums } = packInto(join(folder, 'again'));
-    assert.deepEqual(sums, packInto(join(folder, 'packed')).sums);
+    assert.deepEqual(sums, packedOnce().sums);
     assert.equal(new Set(sums).size, 3);
   });
 
@@ -152,18 +177,14 @@ describe('the packed packages', () => {
 describe('installed without a registry', {
   skip: machines('npm') === undefined && 'no npm',
 }, () => {
-  const place = join(folder, 'packed');
   before(() => {
-    packInto(place);
+    const { files } = packedOnce();
     writeFileSync(join(folder, 'package.json'), '{"private":true,"type":"module"}');
     const npm = machines('npm') ?? '';
-    const names = ['contract', 'sdk-provider', 'cli'].map((name) =>
-      join(place, `switchyard-${name}-0.1.0.tgz`),
-    );
     const flags = '--offline --no-audit --no-fund --ignore-scripts --loglevel=error'.split(' ');
     // Nothing listens there: whoever asks a registry fails.
     const nowhere = ['--registry', 'http://127.0.0.1:1', '--cache', join(folder, 'cache')];
-    const ended = spawnSync(npm, ['install', ...flags, ...nowhere, ...names], {
+    const ended = spawnSync(npm, ['install', ...flags, ...nowhere, ...files], {
       ...{ cwd: folder, encoding: 'utf8', timeout: stepLimitMs },
     });
     assert.equal(ended.status, 0, ended.stderr);
@@ -182,6 +203,28 @@ describe('installed without a registry', {
       writeFileSync(join(folder, 'kit.js'), script);
       const kit = run(node, ['kit.js']);
       assert.equal(kit.stdout, 'whole\n', kit.stderr);
+    });
+  }
+
+  for (const { node, version } of nodes()) {
+    test(`a provider is checked by the command under Node ${version}`, async () => {
+      const dataDir = mkdtempSync(join(folder, 'provider-'));
+      const provider = await startQrProvider({
+        ...{ host: '127.0.0.1', port: 0, platform: 'check', path: '/spi', dataDir },
+        ...{ stepMs: 5, retryMs: [20] },
+      });
+      try {
+        const bin = join(folder, scope, 'cli/bin/switchyard.cjs');
+        const secret = ['--secret-file', join(dataDir, 'signing-secret')];
+        const times = ['--settle', '1', '--retry-wait', '5', '--wait', '10'];
+        const amounts = ['--paid-amount', '1000', '--pending-amount', '9009'];
+        const args = [bin, 'provider', 'check', provider.url, ...secret, ...times];
+        const { code, said } = await runBeside(node, [...args, ...amounts]);
+        assert.equal(code, 0, said);
+        assert.match(said, /(\d+) of \1 checks hold/);
+      } finally {
+        await provider.stop();
+      }
     });
   }
 
