@@ -9,7 +9,9 @@ export type FromQrProvider = { type: 'listening'; port: number } | { type: 'bare
 const display = { type: 'url', data: 'https://pay.example/c/1' };
 const agent = new Agent({ keepAlive: true, maxSockets: 256 });
 
-function answerOf(text: string): object {
+function answerOf(path: string, text: string): object {
+  const asked = /^\/qr-payments\/([^/]+)$/.exec(path)?.[1];
+  if (asked !== undefined) return { providerTransactionId: `P-${asked}`, status: 'Pending' };
   const body = text === '' ? {} : (JSON.parse(text) as Record<string, unknown>);
   if (body['type'] === 'service.activation_requested') return { status: 'Accepted' };
   const id = body['platformTransactionId'];
@@ -29,7 +31,7 @@ function readAll(stream: NodeJS.ReadableStream): Promise<string> {
 
 const provider = createServer((asked, response) => {
   void readAll(asked).then((text) => {
-    const body = JSON.stringify(answerOf(text));
+    const body = JSON.stringify(answerOf(asked.url ?? '', text));
     response.writeHead(200, {
       'content-type': 'application/json',
       'content-length': Buffer.byteLength(body),

@@ -67,6 +67,9 @@ describe('a QR payment between processes', () => {
     await heardByWebhook(id, completed.slice(1));
     const again = await rig.follow(id, { token, lastEventId: 4 });
     assert.equal(again.status, 204);
+    // No place of any list of ours: nothing stands behind it.
+    const beyond = await rig.follow(id, { token, lastEventId: Number.MAX_SAFE_INTEGER });
+    assert.equal(beyond.status, 204);
   });
 
   test('the terminal scans the consumer: heard by long polls of a certified device', async () => {

@@ -10,7 +10,7 @@ export type StreamPage = {
   readonly events: readonly StreamEvent[];
   /** Where to go on: behind the last event, and behind those that were left out by a filter. */
   readonly next: number;
-  /** Nothing will follow: the stream ends when all of it is told. */
+  /** Nothing will follow these: told with the last event itself, since nothing wakes a reader after it. */
   readonly isLast?: boolean;
 };
 
@@ -56,10 +56,19 @@ export type StreamDeps = {
   readonly onEnd: (reason: string) => void;
 };
 
+export type Opened = {
+  readonly opening: string;
+  /** The cursor of the client, and what was found behind it. */
+  readonly from: number;
+  readonly first: StreamPage;
+  readonly subscription: Subscription;
+  readonly expiresAt: number;
+};
+
 export type OpenStream = {
-  begin(opening: string, first: StreamPage, subscription: Subscription, expiresAt: number): void;
-  /** There may be something new. */
-  wake(): void;
+  begin(opened: Opened): void;
+  /** There may be something new, up to this version. */
+  wake(version: number): void;
   /** Tells the client why, and closes. */
   end(reason: string): void;
   tick(): void;
@@ -79,7 +88,10 @@ export function createOpenStream(deps: StreamDeps): OpenStream {
   let expiresAt = 0;
   /** True until it has begun: who wakes it earlier is remembered. */
   let isPumping = true;
-  let isWoken = false;
+  /** What it was woken for. */
+  let target = 0;
+  /** There may be more without being woken for it, as at the beginning. */
+  let isBehind = true;
   let isEnded = false;
   let failures = 0;
   let retryAtMs = 0;
@@ -131,13 +143,16 @@ export function createOpenStream(deps: StreamDeps): OpenStream {
   }
 
   async function readOn(): Promise<void> {
-    for (let more = true; more && !isEnded; ) {
-      isWoken = false;
+    while (!isEnded && (isBehind || after < target)) {
       const before = after;
+      const aim = target;
       const page = await read(before);
       if (isEnded) return;
       await tell(page);
-      more = isWoken || page.next > before;
+      if (page.next > before) continue;
+      isBehind = false;
+      // What is not for this reader leaves it where it is; a wake-up during the read is another one.
+      if (target === aim) target = before;
     }
   }
 
@@ -152,7 +167,6 @@ export function createOpenStream(deps: StreamDeps): OpenStream {
   }
 
   async function pump(): Promise<void> {
-    isWoken = true;
     if (isPumping || isEnded) return;
     isPumping = true;
     try {
@@ -175,11 +189,10 @@ export function createOpenStream(deps: StreamDeps): OpenStream {
   }
 
   return {
-    begin(opening, first, subscribed, expires) {
-      subscription = subscribed;
+    begin({ opening, from, first, ...opened }) {
+      ({ subscription, expiresAt } = opened);
       // Nothing tells of a client that left while the first page was read.
       if (raw.destroyed) return over('left');
-      expiresAt = expires;
       checkAtMs = nowMs() + jittered(times.recheckMs);
       raw.on('drain', onDrain);
       raw.once('close', () => over('left'));
@@ -187,12 +200,13 @@ export function createOpenStream(deps: StreamDeps): OpenStream {
       tell(first)
         .then(() => {
           isPumping = false;
-          if (isWoken || first.events.length > 0) return pump();
-          return undefined;
+          isBehind = first.next > from;
+          return pump();
         })
         .catch(failed);
     },
-    wake() {
+    wake(version) {
+      target = Math.max(target, version);
       void pump();
     },
     end,

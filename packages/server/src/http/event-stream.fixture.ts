@@ -67,10 +67,11 @@ const topic = { kind: 'list', key: 'one' };
 function register({ app, streams }: Sample, list: SharedList): void {
   async function read(after: number, odd: boolean) {
     list.reads += 1;
-    await list.held;
     if (list.fault !== undefined) throw list.fault;
     const page = list.events.slice(after, after + pageEvents);
     const isLast = list.isFinished && after + page.length === list.events.length;
+    // What happens from here on, this read has not seen.
+    await list.held;
     const events = page.filter(({ id }) => !odd || id % 2 === 1);
     return { events, next: after + page.length, isLast };
   }

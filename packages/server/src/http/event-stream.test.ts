@@ -99,6 +99,41 @@ describe('a stream of events', () => {
     assert.ok(sample.list.reads - before <= 4, `${sample.list.reads - before} reads`);
   });
 
+  it('reads no further than what it was woken for', async (t) => {
+    const sample = await createStreamSample(t);
+    const heard = await listenTo(sample.url, { token });
+    await eventually(
+      'it waits',
+      async () => (await sample.metric('switchyard_streams_open')) === 1,
+    );
+    const before = sample.list.reads;
+    for (let n = 1; n <= 5; n += 1) {
+      sample.happen({ n });
+      await heard.has(n);
+    }
+    const looks = sample.list.looks;
+    await eventually('more looks', () => sample.list.looks > looks + 3);
+    assert.equal(sample.list.reads - before, 5);
+  });
+
+  it('misses nothing that is committed while it reads', async (t) => {
+    const sample = await createStreamSample(t);
+    const heard = await listenTo(sample.url, { token });
+    await eventually(
+      'it waits',
+      async () => (await sample.metric('switchyard_streams_open')) === 1,
+    );
+    const gate = Promise.withResolvers<void>();
+    const reads = sample.list.reads;
+    sample.list.held = gate.promise;
+    sample.happen({ n: 1 });
+    await eventually('it reads', () => sample.list.reads > reads);
+    sample.happen({ n: 2 });
+    sample.list.held = undefined;
+    gate.resolve();
+    assert.deepEqual(idsOf(await heard.has(2)), [1, 2]);
+  });
+
   it('shows that it lives while nothing happens', async (t) => {
     const sample = await createStreamSample(t, { streams: { times: { heartbeatMs: 20 } } });
     const heard = await listenTo(sample.url, { token });

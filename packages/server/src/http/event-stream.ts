@@ -84,7 +84,7 @@ export function createStreams(deps: StreamsDeps): Streams {
   timer.unref();
 
   /** @throws Refusal overloaded */
-  function subscribe({ topic, after }: Waited, wake: () => void): Subscription {
+  function subscribe({ topic, after }: Waited, wake: (version: number) => void): Subscription {
     const subscription = live.subscribe(topic, after, wake);
     if (subscription !== undefined) return subscription;
     throw new Refusal('overloaded', 'No more clients can wait for events here.', { retryAfterMs });
@@ -134,12 +134,9 @@ export function createStreams(deps: StreamsDeps): Streams {
     reply.hijack();
     reply.raw.writeHead(200, { ...headersOf(reply), ...streamHeaders });
     open.add(stream);
-    stream.begin(
-      openingText(waited.after, jittered(comeBackMs)),
-      first,
-      subscription,
-      caller.expiresAt,
-    );
+    const opening = openingText(waited.after, jittered(comeBackMs));
+    const { expiresAt } = caller;
+    stream.begin({ opening, from: waited.after, first, subscription, expiresAt });
     return reply;
   }
 

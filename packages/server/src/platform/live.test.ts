@@ -100,6 +100,23 @@ describe('live', () => {
     assert.deepEqual(woken, [7]);
   });
 
+  it('tells a source what is seen by all, so that it need not tell it again', async (t) => {
+    const told: number[][] = [];
+    const thing: VersionSource = async (_keys, seen) => {
+      told.push([...seen]);
+      return new Map();
+    };
+    const { live } = setUp(t, { thing });
+    live.subscribe(topic, 7, () => {});
+    const slow = live.subscribe(topic, 3, () => {});
+    await eventually('a look', () => told.length > 0);
+    assert.deepEqual(told.at(-1), [3]);
+    slow?.seen(9);
+    const looks = told.length;
+    await eventually('another look', () => told.length > looks);
+    assert.deepEqual(told.at(-1), [7]);
+  });
+
   it('asks no source where nobody waits', async (t) => {
     const asked: string[] = [];
     const others: string[] = [];

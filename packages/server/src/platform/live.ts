@@ -13,8 +13,14 @@ export const listenersMax = 20_000;
 /** What can be waited for: `kind` names its source, `key` the thing. */
 export type Topic = { readonly kind: string; readonly key: string };
 
-/** How far the things of these keys have come; one that is not there is left out. */
-export type VersionSource = (keys: readonly string[]) => Promise<ReadonlyMap<string, number>>;
+/**
+ * How far the things of these keys have come. One that is not there is left out, and so may be one
+ * that is no further than what everybody who waits for it has seen, which stands at the same place.
+ */
+export type VersionSource = (
+  keys: readonly string[],
+  seen: readonly number[],
+) => Promise<ReadonlyMap<string, number>>;
 
 export type Subscription = {
   /** The listener knows everything up to this version: it is not woken for that again. */
@@ -33,7 +39,7 @@ export type Live = {
    *
    * @returns nothing where there are too many listeners
    */
-  subscribe(topic: Topic, seen: number, wake: () => void): Subscription | undefined;
+  subscribe(topic: Topic, seen: number, wake: (version: number) => void): Subscription | undefined;
   start(): void;
   stop(): Promise<void>;
 };
@@ -41,8 +47,15 @@ export type Live = {
 export type LiveDeps = { log: Log; metrics?: Metrics; lookEveryMs?: number };
 
 /** `told` is what it was woken for last: a look does not wake it for the same again. */
-type Listener = { seen: number; told: number; wake(): void };
+type Listener = { seen: number; told: number; wake(version: number): void };
 type Topics = Map<string, Set<Listener>>;
+
+/** What everybody of them has seen or was told of. */
+function leastSeen(listeners: Iterable<Listener> = []): number {
+  let least = Number.MAX_SAFE_INTEGER;
+  for (const { seen, told } of listeners) least = Math.min(least, Math.max(seen, told));
+  return least === Number.MAX_SAFE_INTEGER ? 0 : least;
+}
 
 /**
  * No LISTEN: it needs a connection of its own through every pooler and is no part of engines that
@@ -68,14 +81,16 @@ export function createLive({ log, metrics, lookEveryMs = defaultLookEveryMs }: L
     for (const listener of listeners) {
       if (version <= listener.seen || version <= listener.told) continue;
       listener.told = version;
-      listener.wake();
+      listener.wake(version);
     }
   }
 
   async function lookAt(topics: Topics, look: VersionSource): Promise<boolean> {
     const keys = [...topics.keys()];
     for (let from = 0; from < keys.length; from += keysPerLook) {
-      const versions = await look(keys.slice(from, from + keysPerLook));
+      const asked = keys.slice(from, from + keysPerLook);
+      const seen = asked.map((key) => leastSeen(topics.get(key)));
+      const versions = await look(asked, seen);
       for (const [key, version] of versions) tell([...(topics.get(key) ?? [])], version);
     }
     return false;

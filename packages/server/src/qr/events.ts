@@ -18,7 +18,10 @@ export const isOver = ({ row, operations }: LoadedQr): boolean =>
 export const wholeOf = (deps: Pick<QrDeps, 'store'>, { row }: LoadedQr): Promise<StoredEvent[]> =>
   deps.store.eventsAfter(row, 0, eventsMax);
 
-function pageOf(loaded: LoadedQr, events: readonly StoredEvent[], after: number): StreamPage {
+/** The row was read first: what came between is left to the next page, which knows whether it is the last. */
+function pageOf(loaded: LoadedQr, found: readonly StoredEvent[], after: number): StreamPage {
+  const { version } = loaded.row;
+  const events = found.filter(({ sequence }) => sequence <= version);
   const next = events.at(-1)?.sequence ?? after;
   return {
     events: events.map((event) => ({
@@ -27,8 +30,7 @@ function pageOf(loaded: LoadedQr, events: readonly StoredEvent[], after: number)
       data: JSON.stringify(viewEvent(event)),
     })),
     next,
-    // The row was read first: what came between is the next page's.
-    isLast: isOver(loaded) && next >= loaded.row.version,
+    isLast: isOver(loaded) && next >= version,
   };
 }
 

@@ -47,10 +47,10 @@ export type QrRoomDeps = {
 
 /** What other processes have changed is known by a look at versions. */
 function watch(live: Live, store: QrStore): void {
-  live.source('qr', async (keys) => {
-    const named = keys.map((key) => {
+  live.source('qr', async (keys, seen) => {
+    const named = keys.map((key, at) => {
       const [organizationId = '', transactionId = ''] = key.split('/');
-      return { organizationId, transactionId };
+      return { organizationId, transactionId, version: seen[at] ?? 0 };
     });
     const found = await store.versions(named);
     return new Map(

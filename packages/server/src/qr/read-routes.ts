@@ -24,13 +24,16 @@ import {
 import { topicOf } from './running.ts';
 import { viewWithEvents } from './view.ts';
 
+/** No payment has as many events. */
+const sequenceMax = 2_147_483_647;
+
 const EventsQuery = Type.Object(
   {
     ...ofMerchant,
     after: Type.Optional(
       Type.Integer({
         minimum: 0,
-        maximum: 2_147_483_647,
+        maximum: sequenceMax,
         description: 'The sequence that was heard last; Last-Event-ID means the same.',
       }),
     ),
@@ -117,7 +120,7 @@ function registerEvents(app: FastifyInstance, deps: QrDeps, streams: Streams): v
       );
       const read = pagesOf(deps, () => request.caller, found, query.merchantId);
       const topic = topicOf(found.row);
-      const after = cursorOf(request, query.after);
+      const after = Math.min(cursorOf(request, query.after), sequenceMax);
       if (wantsEventStream(request)) return streams.send(request, reply, { topic, after, read });
       const waitSeconds = query.wait ?? 0;
       const page = await streams.poll(request, reply, { topic, after, read, waitSeconds });

@@ -242,7 +242,8 @@ export const shownEventsOf = {
 export const versions = {
   name: 'qr-versions',
   text: `SELECT t.organization_id, t.transaction_id, t.version
-    FROM unnest($1::uuid[], $2::uuid[]) AS r(organization_id, transaction_id)
+    FROM unnest($1::uuid[], $2::uuid[], $3::integer[])
+      AS r(organization_id, transaction_id, version)
     JOIN qr_transactions t ON t.organization_id = r.organization_id
-      AND t.transaction_id = r.transaction_id`,
+      AND t.transaction_id = r.transaction_id AND t.version > r.version`,
 };

@@ -40,7 +40,10 @@ export type QrStore = {
     organizationId: string,
     transactionIds: readonly string[],
   ): Promise<ReadonlyMap<string, StoredEvent[]>>;
-  versions(keys: readonly QrKey[]): Promise<(QrKey & { version: number })[]>;
+  /** Of those that have gone beyond the version that is named. */
+  versions(
+    keys: readonly (QrKey & { version: number })[],
+  ): Promise<(QrKey & { version: number })[]>;
   /** Takes what is due until `until`; `busy` are services that are left out. */
   claim(now: number, until: number, limit: number, busy: readonly string[]): Promise<DueKey[]>;
   /** Sets the next look at an unchanged payment. */
@@ -190,6 +193,7 @@ export function createQrStore({ database, ids }: { database: Database; ids: Ids 
       const rows = await database.hot<Found>(statements.versions, [
         keys.map(({ organizationId }) => organizationId),
         keys.map(({ transactionId }) => transactionId),
+        keys.map(({ version }) => version),
       ]);
       return rows.map((row) => ({
         organizationId: row.organization_id,
