@@ -66,6 +66,8 @@ async function variablesOf(
   return {
     ...Object.fromEntries(kept),
     SWITCHYARD_ENVIRONMENT: 'demo',
+    // As in production, where it is the default.
+    SWITCHYARD_REQUEST_LOG: 'errors',
     SWITCHYARD_DATA_DIR: options.dataDir,
     SWITCHYARD_HOST: '127.0.0.1',
     SWITCHYARD_PORT: String(port),
