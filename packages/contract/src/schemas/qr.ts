@@ -146,9 +146,9 @@ export const QrOperation = Type.Object({
   }),
   amount: AnswerAmount,
   currency: Currency,
-  cause: wordOf(['Merchant', 'Expiry', 'LateCompletion', 'Resolution'], {
+  cause: wordOf(['Merchant', 'Expiry', 'Unknown', 'LateCompletion', 'Resolution'], {
     description:
-      'Who wanted it: the till, the clock, the rule that late money goes back, or who ended a hold.',
+      'Who wanted it: the till, the clock, the platform where the provider never heard of the payment, the rule that late money goes back, or who ended a hold.',
   }),
   clientOperationId: Type.Optional(ClientIdentifier),
   failure: Type.Optional(ProviderFailure),

@@ -1,4 +1,5 @@
 // Asks a provider about what is open of a payment, and makes what it says durable.
+import type { CancelReason } from '@switchyard/contract';
 import { cancelForMs, endGraceMs, type QrDeps } from './deps.ts';
 import type { LoadedQr, StoredOperation } from './model.ts';
 import type { CancelAnswered, PaymentAnswer, ProviderPaymentRef } from './providers/index.ts';
@@ -6,7 +7,7 @@ import { settleRefund } from './refund-end.ts';
 import { isEnd, newOperation, type Told } from './report.ts';
 import { settle, settleReport } from './settle.ts';
 import { endAlone, isLive } from './state.ts';
-import { ended, isOpen, openCancels, pauseMs, type Step } from './step.ts';
+import { ended, isOpen, leaseMs, openCancels, pauseMs, type Step } from './step.ts';
 
 /** Questions in a row without an answer from which on somebody is told. */
 const alarmAfter = 8;
@@ -74,7 +75,8 @@ function endStep(standing: LoadedQr, at: number): Step | undefined {
   const { position } = standing.row;
   if (!isLive(position) || position.ending === null) return undefined;
   const changes = endAlone(position);
-  const type = changes.phase === 'Cancelled' ? 'qr.cancelled' : 'qr.expired';
+  const { phase = 'Expired' } = changes;
+  const type = `qr.${phase.toLowerCase()}` as Step['type'];
   return { at, type, changes, data: { reason: 'Unanswered' }, unanswered: true };
 }
 
@@ -119,10 +121,15 @@ async function cancelled(
   return settleReport(deps, loaded, { said: status, failure, providerTransactionId });
 }
 
+function reasonOf(loaded: LoadedQr): CancelReason {
+  const causes = openCancels(loaded).map(({ details }) => details.cause);
+  if (causes.includes('Merchant')) return 'Merchant';
+  return causes.includes('Unknown') ? 'Unknown' : 'Expired';
+}
+
 /** Asks for the open cancel of a payment. */
 export async function askCancel(deps: QrDeps, loaded: LoadedQr): Promise<LoadedQr> {
-  const isMerchants = openCancels(loaded).some(({ details }) => details.cause === 'Merchant');
-  const answer = await deps.providers.cancel(refOf(loaded), isMerchants ? 'Merchant' : 'Expired');
+  const answer = await deps.providers.cancel(refOf(loaded), reasonOf(loaded));
   deps.failPoints.hit('after-send');
   switch (answer.outcome) {
     case 'Answered':
@@ -203,8 +210,10 @@ export async function askStatus(deps: QrDeps, loaded: LoadedQr): Promise<LoadedQ
     return standing === loaded ? unchanged(deps, loaded, answer) : standing;
   }
   if (answer.outcome === 'NotFound') {
-    // It never came there: nobody can pay it.
-    return settleReport(deps, loaded, { said: 'Failed', failure: { code: 'payment_not_found' } });
+    // It never came there, and may still come: a cancel is remembered there, and ends it.
+    const how = { at: deps.clock.now(), newId: deps.ids.uuid, cause: 'Unknown' as const };
+    const standing = await settle(deps, loaded, (each) => endingStep(each, how));
+    return openCancels(standing).length > 0 ? askCancel(deps, standing) : standing;
   }
   return unanswered(deps, loaded);
 }
@@ -223,16 +232,18 @@ async function unchanged(
   return loaded;
 }
 
-/** The time to pay is over: the provider is told, and has the last word for a while. */
-export function expiryStep(
+const endReasons = { Expiry: 'Expired', Unknown: 'NotFound' } as const;
+
+/** Nobody is to pay any more: the provider is told, and has the last word for a while. */
+export function endingStep(
   standing: LoadedQr,
-  { at, newId, askAt }: { at: number; newId: () => string; askAt: number },
+  { at, newId, cause }: { at: number; newId: () => string; cause: 'Expiry' | 'Unknown' },
 ): Step | undefined {
   const { position } = standing.row;
   if (!isLive(position) || position.ending !== null || position.hold !== null) return undefined;
-  const cancel = newOperation(standing, 'Cancel', { at, newId, amount: 0, cause: 'Expiry' });
+  const cancel = newOperation(standing, 'Cancel', { at, newId, amount: 0, cause });
   return {
-    ...{ at, type: 'qr.cancel_pending', changes: { ending: 'Expiry' }, operations: [cancel] },
-    ...{ data: { reason: 'Expired' }, askAt },
+    ...{ at, type: 'qr.cancel_pending', changes: { ending: cause }, operations: [cancel] },
+    ...{ data: { reason: endReasons[cause] }, askAt: at + leaseMs },
   };
 }

@@ -109,9 +109,10 @@ test('a payment whose provider is gone ends a minute behind its expiry, and its 
 
 test('a payment that was paid unseen is found out at its expiry, and one behind the end is given back', async () => {
   const answer = { outcome: 'Answered', providerTransactionId: 'P', status: 'Completed' };
-  const seen = world({ status: answer }, { dueAt: Date.parse('2026-03-01T12:03:00.000Z') });
+  const seen = world({ cancel: answer }, { dueAt: Date.parse('2026-03-01T12:03:00.000Z') });
   await seen.goOn(payWithinMs);
-  assert.deepEqual(seen.types, ['qr.completed']);
+  assert.deepEqual(seen.types, ['qr.cancel_pending', 'qr.completed']);
+  assert.equal(seen.payment().operations[0]?.status, 'Declined');
   assert.equal(seen.payment().row.dueAt, undefined);
 
   const late = world(
@@ -139,6 +140,31 @@ test('a create that nobody answers is asked for with growing pauses, and ends wi
   assert.ok(statuses >= 6 && statuses <= 10, `${statuses} questions in three minutes`);
   await one.goOn(endGraceMs + 60_000);
   assert.equal(one.payment().row.status, 'Expired');
+});
+
+test('a create that the provider never heard of is cancelled there first, and ends by that answer', async () => {
+  const start = Date.parse('2026-03-01T12:00:00.000Z');
+  const notFound = { outcome: 'NotFound' };
+  const gone = world(
+    { status: notFound, cancel: { outcome: 'Answered', status: 'Cancelled' } },
+    { dueAt: start },
+  );
+  await gone.goOn(1000);
+  assert.deepEqual(gone.asked, ['status', 'cancel']);
+  assert.deepEqual(gone.types, ['qr.cancel_pending', 'qr.failed']);
+  // It came late: the cancel found it, and whoever has paid has paid.
+  const late = world(
+    { status: notFound, cancel: { outcome: 'Answered', status: 'Completed' } },
+    { dueAt: start },
+  );
+  await late.goOn(1000);
+  assert.deepEqual(late.types, ['qr.cancel_pending', 'qr.completed']);
+  // Without an answer to the cancel it is asked for until the time is over.
+  const unheard = world({ status: notFound }, { dueAt: start });
+  await unheard.goOn(payWithinMs);
+  assert.deepEqual(unheard.types, ['qr.cancel_pending']);
+  await unheard.goOn(endGraceMs);
+  assert.deepEqual(unheard.types, ['qr.cancel_pending', 'qr.failed']);
 });
 
 test('a refund without an answer is asked for until there is one, and somebody is told meanwhile', async () => {

@@ -1,11 +1,11 @@
 // Looks at payments that something is left to do with: unanswered, to be asked for, over their time.
 import { createPoller, type Poller } from '../platform/index.ts';
-import { askCancel, askRefund, askStatus, expiryStep } from './ask.ts';
+import { askCancel, askRefund, askStatus, endingStep } from './ask.ts';
 import type { QrDeps } from './deps.ts';
 import type { LoadedQr, QrKey } from './model.ts';
 import { settle } from './settle.ts';
 import { isLive } from './state.ts';
-import { isOpen, leaseMs, openCancels } from './step.ts';
+import { isOpen, openCancels } from './step.ts';
 
 const lookEveryMs = 250;
 /** Looks under way at once; a provider that is silent keeps each of its own for ten seconds. */
@@ -26,19 +26,17 @@ export async function lookAt(deps: QrDeps, key: QrKey): Promise<void> {
   if (openCancels(loaded).length > 0) {
     loaded = await askCancel(deps, loaded);
   } else if (isLive(loaded.row.position) && loaded.row.position.hold === null) {
-    loaded = await askStatus(deps, loaded);
-    await expire(deps, loaded);
+    const isOver = deps.clock.now() >= loaded.row.expiresAt;
+    loaded = isOver ? await expire(deps, loaded) : await askStatus(deps, loaded);
   }
   for (const refund of refunds) loaded = await askRefund(deps, loaded, refund);
 }
 
-/** The time to pay is over, and the provider did not say so itself. */
-async function expire(deps: QrDeps, loaded: LoadedQr): Promise<void> {
-  const now = deps.clock.now();
-  if (!isLive(loaded.row.position) || now < loaded.row.expiresAt) return;
-  const how = { at: now, newId: deps.ids.uuid, askAt: now + leaseMs };
-  const standing = await settle(deps, loaded, (each) => expiryStep(each, how));
-  if (openCancels(standing).length > 0) await askCancel(deps, standing);
+/** The time to pay is over: the answer to the cancel says whether somebody has paid. */
+async function expire(deps: QrDeps, loaded: LoadedQr): Promise<LoadedQr> {
+  const how = { at: deps.clock.now(), newId: deps.ids.uuid, cause: 'Expiry' as const };
+  const standing = await settle(deps, loaded, (each) => endingStep(each, how));
+  return openCancels(standing).length > 0 ? askCancel(deps, standing) : standing;
 }
 
 export type Looks = Poller;

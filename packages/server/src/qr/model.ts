@@ -88,8 +88,8 @@ export type OperationKind = 'Cancel' | 'Refund';
 /** `Pending` may have been asked for or not: it is asked for again, with the same name. */
 export type OperationStatus = 'Pending' | 'Succeeded' | 'Declined' | 'Failed';
 
-/** Who wanted it: somebody, the clock, or the rule that late money goes back. */
-export type OperationCause = 'Merchant' | 'Expiry' | 'LateCompletion' | 'Resolution';
+/** Who wanted it: somebody, the clock, a provider that never heard of the payment, or the rule that late money goes back. */
+export type OperationCause = 'Merchant' | 'Expiry' | 'Unknown' | 'LateCompletion' | 'Resolution';
 
 export type OperationDetails = {
   cause: OperationCause;

@@ -77,9 +77,9 @@ export function registerCreate(app: FastifyInstance, deps: QrDeps): void {
       markReplay(reply, replayed);
       const events = loaded.news ?? (await deps.store.shownEvents(loaded.row));
       const view = viewPayment(loaded, events);
-      const { status, failure } = view;
+      const { status, failure, answeredStatus } = view;
       // Nothing has left: the till may go on under another identifier.
-      if (status === 'Failed' && view.providerTransactionId === undefined) {
+      if (answeredStatus === 'Failed' && view.providerTransactionId === undefined) {
         refuse('provider_unavailable', 'Nothing was sent: begin again under a new identifier.', {
           extensions: { transaction: transactionOf(loaded) },
           ...(failure === undefined ? {} : { logDetail: failure.code }),

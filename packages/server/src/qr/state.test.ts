@@ -25,7 +25,7 @@ const fresh: Position = {
 
 type Act =
   | { act: 'Said'; report: Report }
-  | { act: 'Cancel' | 'Expiry' | 'EndAlone' }
+  | { act: 'Cancel' | 'Expiry' | 'NotFound' | 'EndAlone' }
   | { act: 'Refund'; share: number }
   | { act: 'RefundEnds'; isDone: boolean }
   | { act: 'Resolve'; resolution: 'Accept' | 'Refund' };
@@ -43,7 +43,14 @@ const report: fc.Arbitrary<Report> = fc.record(
 const acts: fc.Arbitrary<Act[]> = fc.array(
   fc.oneof(
     { weight: 6, arbitrary: report.map((each): Act => ({ act: 'Said', report: each })) },
-    fc.constantFrom<Act>({ act: 'Cancel' }, { act: 'Expiry' }, { act: 'EndAlone' }),
+    fc.constantFrom<Act>(
+      ...([
+        { act: 'Cancel' },
+        { act: 'Expiry' },
+        { act: 'NotFound' },
+        { act: 'EndAlone' },
+      ] as const),
+    ),
     fc.integer({ min: 1, max: 100 }).map((share): Act => ({ act: 'Refund', share })),
     fc.boolean().map((isDone): Act => ({ act: 'RefundEnds', isDone })),
     fc.constantFrom<Act>(
@@ -72,9 +79,11 @@ function step(position: Position, world: World, one: Act): Position {
       const sends = verdict.allowed && verdict.mode === 'Send';
       return sends ? apply(position, { ending: 'Merchant' }) : position;
     }
-    case 'Expiry': {
+    case 'Expiry':
+    case 'NotFound': {
       const lapses = isLive(position) && position.ending === null && position.hold === null;
-      return lapses ? apply(position, { ending: 'Expiry' }) : position;
+      const ending = one.act === 'Expiry' ? 'Expiry' : 'Unknown';
+      return lapses ? apply(position, { ending }) : position;
     }
     case 'EndAlone':
       if (!isLive(position) || position.ending === null) return position;

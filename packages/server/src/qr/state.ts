@@ -14,8 +14,15 @@ export type Phase =
 
 export type Status = Phase | 'PartiallyRefunded' | 'Refunded';
 
-/** Who wants the payment to end: somebody at the till, or the clock. */
-export type EndCause = 'Merchant' | 'Expiry';
+/** Who wants the payment to end: somebody at the till, the clock, or a provider that never heard of it. */
+export type EndCause = 'Merchant' | 'Expiry' | 'Unknown';
+
+/** How a payment is called that was to end and did. */
+const endNames: Readonly<Record<EndCause, Phase>> = {
+  Merchant: 'Cancelled',
+  Expiry: 'Expired',
+  Unknown: 'Failed',
+};
 
 /** Why somebody has to look at a payment before it goes on. */
 export type HoldReason = 'AmountDiffers' | 'RefundDeclined';
@@ -183,7 +190,7 @@ function completed(position: Position, report: Report, changes: Changes): Verdic
 /** Where a payment ends that was to end: the provider's word counts where it is a refusal. */
 function endOf(phase: Phase, { ending }: Position): Phase {
   if (phase === 'Declined' || phase === 'Failed' || ending === null) return phase;
-  return ending === 'Merchant' ? 'Cancelled' : 'Expired';
+  return endNames[ending];
 }
 
 /** What a provider's word does to a payment. Pure, and the only way by which one moves. */
@@ -275,7 +282,7 @@ export function judgeVerb(position: Position, verb: Verb): VerbVerdict {
 
 /** The local end of a payment whose provider does not answer: money that comes later goes back. */
 export function endAlone({ ending }: Position): Changes {
-  return { phase: ending === 'Merchant' ? 'Cancelled' : 'Expired', ending: null };
+  return { phase: endNames[ending ?? 'Expiry'], ending: null };
 }
 
 export type Resolution = 'Accept' | 'Refund';
