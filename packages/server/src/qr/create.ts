@@ -113,9 +113,11 @@ async function whereTo(
   { paymentType, paymentAmount: { currency } }: QrRequest,
   { scenario }: QrFacts,
 ): Promise<{ service: PickedService; place: Place }> {
-  const place = await deps.providers.place(organizationId, { deviceId, currency, merchantId });
-  const asked = { deviceId, paymentType, scenario };
-  const service = await deps.providers.pick(organizationId, asked);
+  const { providers } = deps;
+  const [place, service] = await Promise.all([
+    providers.place(organizationId, { deviceId, currency, merchantId }),
+    providers.pick(organizationId, { deviceId, paymentType, scenario }),
+  ]);
   if (service === undefined) {
     return refuse('payment_type_not_enabled', 'No active service takes this payment here.', {
       errors: [
