@@ -58,6 +58,8 @@ export async function webhookRoom(
   } = {},
 ) {
   const { clock = systemClock, allowsLoopback = true } = options;
+  // Connections to the test database do not keep a process alive, and a room may have nothing else yet.
+  const awake = setInterval(() => {}, 1_000);
   const url = options.on ?? (await testSchemaUrl());
   const database: Database = openDatabase({ url, log });
   await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
@@ -95,6 +97,7 @@ export async function webhookRoom(
       await jobs.stop();
       calls.close();
       await database.close();
+      clearInterval(awake);
     },
     async endpoint(
       to: string,

@@ -20,7 +20,7 @@ const defaultAnswerLimitBytes = 65_536;
 /** Below the five seconds after which many servers hang up: the first to hang up is never wrong. */
 const idleMs = 4_000;
 const connectionsPerServer = 256;
-const freeConnectionsPerServer = 16;
+const freeConnectionsPerServer = 64;
 /** A server that moves is followed after so long, and no call is longer. */
 const generationMs = 300_000;
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { createPublicKey, createSecretKey, verify } from 'node:crypto';
 import { test } from 'node:test';
-import { webhookHeaders, webhookSecret } from './webhook-signature.ts';
+import { webhookHeaders, webhookKeyPair, webhookSecret } from './webhook-signature.ts';
 
 /** The example of the specification's reference libraries. */
 const key = Buffer.from('MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'base64');
@@ -29,4 +30,21 @@ test('while a secret is changed, both sign', () => {
 
 test('a key of another length is none', () => {
   assert.throws(() => webhookSecret(Buffer.alloc(16)), RangeError);
+});
+
+test('a key pair signs too, beside the secrets, as RFC 8032 has it', () => {
+  const seed = '9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60';
+  const { privateKey, publicKey } = webhookKeyPair(Buffer.from(seed, 'hex'));
+  assert.equal(publicKey, 'whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=');
+  const { 'webhook-signature': both = '' } = webhookHeaders({
+    ...message,
+    keys: [createSecretKey(key)],
+    privateKeys: [privateKey],
+  });
+  const [secret, pair = ''] = both.split(' ');
+  assert.equal(secret, 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=');
+  assert.match(pair, /^v1a,/);
+  const text = `${message.id}.1614265330.${message.body}`;
+  const signature = Buffer.from(pair.slice('v1a,'.length), 'base64');
+  assert.ok(verify(null, Buffer.from(text), createPublicKey(privateKey), signature));
 });

@@ -16,7 +16,7 @@ export type SignedMessage = {
   readonly at: number;
   readonly body: string;
   /** While a secret is changed, the old and the new one sign side by side. */
-  readonly keys: readonly Buffer[];
+  readonly keys: readonly (Buffer | KeyObject)[];
   /** Ed25519, for receivers that keep no secret. */
   readonly privateKeys?: readonly KeyObject[];
 };

@@ -57,13 +57,11 @@ function nextOf(attempts: number, tried: Tried, deps: AttemptDeps) {
   return { status: 'Pending', due_at: isoTime(now + pauseMs), at } as const;
 }
 
-/** @param signal ends it early; what was under way is then not known, and nothing is written down */
 export async function attempt(
   deps: AttemptDeps,
   to: { readonly url: string; readonly signing: SigningKeys },
   delivery: DueDelivery,
-  signal: AbortSignal,
-): Promise<Attempt | undefined> {
+): Promise<Attempt> {
   const { calls, clock, timeoutMs } = deps;
   const at = clock.now();
   const { body, eventId } = delivery;
@@ -79,10 +77,9 @@ export async function attempt(
     ...webhookHeaders({ id: eventId, at, body, keys, privateKeys }),
   };
   const result = await calls.call(to.url, {
-    ...{ method: 'POST', headers, body, timeoutMs, answerLimitBytes, signal },
+    ...{ method: 'POST', headers, body, timeoutMs, answerLimitBytes },
     ...{ keepsStart: true, isRepeatable: true },
   });
-  if (signal.aborted && result.fault !== undefined) return undefined;
   const tried = triedOf(result, clock.now());
   const entry = entryOf(tried, result, at);
   return { tried, mark: { ...row, ...nextOf(delivery.attempts, tried, deps), entry } };

@@ -99,7 +99,8 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
   const callsOf = new Map<string, number>();
   /** Written down since the last look began. */
   const ended = new Set<string>();
-  const stopping = new AbortController();
+  let isStopping = false;
+  let isStopped = false;
   let calls = 0;
   let sweptAt = 0;
   let renewal: NodeJS.Timeout | undefined;
@@ -200,7 +201,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
   }
 
   function pump(lane: Lane): void {
-    const isAway = () => lane.isLost || lane.restingUntil > clock.now() || stopping.signal.aborted;
+    const isAway = () => lane.isLost || lane.restingUntil > clock.now() || isStopping;
     while (lane.queue.length > 0 && hasPlace(lane) && !isAway()) {
       const delivery = lane.queue.shift();
       if (delivery !== undefined) void send(lane, delivery);
@@ -225,8 +226,9 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
       isCounted = false;
     };
     try {
-      const made = await attempt(deps, lane, delivery, stopping.signal);
-      if (made === undefined) return;
+      const made = await attempt(deps, lane, delivery);
+      // Too late to write it down: another process sends it again.
+      if (isStopped) return;
       failPoints.hit('after-webhook');
       done();
       const { tried, mark } = made;
@@ -329,12 +331,13 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     },
     async stop() {
       clearInterval(renewal);
+      renewal = undefined;
+      isStopping = true;
       await poller.stop();
       for (const lane of lanes.values()) drop(lane);
-      const late = setTimeout(() => stopping.abort(), stopGraceMs);
-      while (calls > 0) await pause(stopLookMs);
-      clearTimeout(late);
-      stopping.abort();
+      const end = clock.now() + stopGraceMs;
+      while (calls > 0 && clock.now() < end) await pause(stopLookMs);
+      isStopped = true;
       await marks.drain();
       if (lanes.size > 0) await release([...lanes.values()]);
     },

@@ -1,15 +1,18 @@
 // What a process knows of an endpoint that it sends to: what waits, what is under way, how it fares.
 import type { SigningKeys } from '../endpoints/keys.ts';
 import { nextWindow, restAfterMs, type Tried, verdictOf } from './schedule.ts';
-import type { DueDelivery, LaneEnd, LaneKey } from './store.ts';
+import type { DueDelivery, LaneEnd, LaneKey, Place } from './store.ts';
 
 /** Calls under way to one endpoint at a time. */
 export const laneCallsMax = 32;
 const windowAtFirst = 8;
 const queueMax = 128;
 /** How often a look begins at the oldest again: what was committed late is found then. */
-const fromStartMs = 250;
-const epoch = '1970-01-01T00:00:00.000Z';
+const fromStartMs = 1_000;
+const start: Place = {
+  dueAt: '1970-01-01T00:00:00.000Z',
+  deliveryId: '00000000-0000-0000-0000-000000000000',
+};
 
 export type Lane = {
   readonly key: LaneKey;
@@ -30,7 +33,7 @@ export type Lane = {
   hasMore: boolean;
   /** Whether a look from the oldest on is to come before it is let go. */
   isChecked: boolean;
-  since: string;
+  after: Place;
   fromStartAt: number;
   idleSince: number | undefined;
   /** Somebody else has it, or nothing is to be sent any more. */
@@ -53,7 +56,7 @@ export function createLane(
     window: failures === 0 ? windowAtFirst : 1,
     failingSince: found.failingSince?.getTime(),
     ...{ succeededAt: undefined, restingUntil: 0, hasMore: true, isChecked: false },
-    ...{ since: epoch, fromStartAt: 0, idleSince: undefined, isLost: false },
+    ...{ after: start, fromStartAt: 0, idleSince: undefined, isLost: false },
   };
 }
 
@@ -66,12 +69,12 @@ export function wishOf(lane: Lane, now: number) {
   const isWanting = (lane.hasMore || isLastLook) && lane.queue.length <= lane.window;
   if (!isWanting || lane.isLost || lane.restingUntil > now) return undefined;
   if (isFromStart) {
-    lane.since = epoch;
+    lane.after = start;
     lane.fromStartAt = now;
   }
   // What is in hand stands in the database still, and is passed over.
-  const limit = Math.min(room, lane.window * 2) + lane.inHand.size;
-  return { ...lane.key, limit, since: lane.since, isFromStart };
+  const limit = Math.min(room, lane.window * 2) + (isFromStart ? lane.inHand.size : 0);
+  return { ...lane.key, limit, after: lane.after, isFromStart };
 }
 
 /** @param ended what was written down while the look was under way, and may stand in it still */
@@ -89,7 +92,8 @@ export function takeIn(
     lane.queue.push(delivery);
   }
   const last = found.at(-1);
-  if (last !== undefined) lane.since = last.dueAt.toISOString();
+  if (last === undefined) return;
+  lane.after = { dueAt: last.dueAt.toISOString(), deliveryId: last.deliveryId };
 }
 
 /** How it fares after a try. */

@@ -203,38 +203,42 @@ export type DueDelivery = {
   readonly body: string | null;
 };
 
-export type LaneWish = LaneKey & {
-  readonly limit: number;
-  /** Where the last look ended, so that what was sent since is not walked through again. */
-  readonly since: string;
-};
+/** Where a look begins: behind this delivery, in the order in which they are due. */
+export type Place = { readonly dueAt: string; readonly deliveryId: string };
+
+export type LaneWish = LaneKey & { readonly limit: number; readonly after: Place };
 
 const dueStatement = {
   name: 'webhooks-due',
   text: `SELECT d.organization_id AS "organizationId", d.endpoint_id AS "endpointId",
     d.delivery_id AS "deliveryId", d.event_id AS "eventId", d.attempts, d.due_at AS "dueAt",
     d.created_at AS "createdAt", coalesce(d.body, f.body) AS body
-  FROM unnest($1::uuid[], $2::uuid[], $3::integer[], $4::timestamptz[])
-    AS k(organization_id, endpoint_id, most, since)
+  FROM unnest($1::uuid[], $2::uuid[], $3::integer[], $4::timestamptz[], $5::uuid[])
+    AS k(organization_id, endpoint_id, most, after_at, after_id)
   CROSS JOIN LATERAL (
     SELECT * FROM webhook_deliveries AS w
     WHERE w.organization_id = k.organization_id AND w.endpoint_id = k.endpoint_id
-      AND w.status = 'Pending' AND w.due_at >= k.since AND w.due_at <= $5
+      AND w.status = 'Pending' AND (w.due_at, w.delivery_id) > (k.after_at, k.after_id)
+      AND w.due_at <= $6
     ORDER BY w.due_at, w.delivery_id LIMIT k.most
   ) AS d
-  LEFT JOIN feed_events AS f ON f.organization_id = d.organization_id AND f.position = d.position`,
+  LEFT JOIN LATERAL (
+    SELECT e.body FROM feed_events AS e
+    WHERE e.organization_id = d.organization_id AND e.position = d.position LIMIT 1
+  ) AS f ON true`,
 };
 
-/** The oldest first, with those that are in hand. */
+/** The oldest first, with those that are in hand where the look begins before them. */
 export async function readDue(
   database: Database,
   wishes: readonly LaneWish[],
   now: string,
 ): Promise<DueDelivery[]> {
-  return database.prepared<DueDelivery>(dueStatement, [
+  return database.hot<DueDelivery>(dueStatement, [
     ...keysOf(wishes),
     wishes.map(({ limit }) => limit),
-    wishes.map(({ since }) => since),
+    wishes.map(({ after }) => after.dueAt),
+    wishes.map(({ after }) => after.deliveryId),
     now,
   ]);
 }
@@ -263,7 +267,7 @@ const markStatement = {
 
 /** Who was told already by another process, or was deleted, stays as it is. */
 export async function markDeliveries(database: Database, marks: readonly Mark[]): Promise<void> {
-  await database.prepared(markStatement, [JSON.stringify(marks)]);
+  await database.hot(markStatement, [JSON.stringify(marks)]);
 }
 
 export async function oldestDue(database: Database, now: string): Promise<Date | undefined> {
