@@ -1,4 +1,4 @@
-// `npm run bench -- sales`, `-- status`, `-- tokens`, `-- estate`, `-- captureall`, `-- pin` and `-- qr`: how fast the platform is on this machine, and what it costs.
+// `npm run bench -- sales`, `-- status`, `-- tokens`, `-- estate`, `-- captureall`, `-- pin`, `-- webhooks` and `-- qr`: how fast the platform is on this machine, and what it costs.
 import { randomInt } from 'node:crypto';
 import { benchCaptureAll } from './bench/capture-all.ts';
 import { captureAllTargets, reportCaptureAll } from './bench/capture-all-report.ts';
@@ -17,6 +17,8 @@ import { benchStatus } from './bench/status.ts';
 import { tokenTargets } from './bench/token-parts.ts';
 import { manyRealmsTarget, reportTokens } from './bench/token-report.ts';
 import { benchTokens } from './bench/tokens.ts';
+import { benchWebhooks } from './bench/webhooks.ts';
+import { reportWebhooks, webhookTargets } from './bench/webhooks-report.ts';
 
 const exitCodes = { wrongUsage: 2, interrupted: 130 };
 
@@ -33,6 +35,7 @@ function printJson(figures: object, options: BenchOptions, machine: Machine): vo
     captureAll: captureAllTargets,
     pin: pinTargets,
     qr: qrTargets,
+    webhooks: webhookTargets,
   };
   process.stdout.write(`${JSON.stringify({ options, machine, targets: all, figures })}\n`);
 }
@@ -67,6 +70,10 @@ async function run(options: BenchOptions): Promise<void> {
       const figures = await benchPin(options, say);
       if (options.json) printJson(figures, options, machine);
       else process.stdout.write(`\n${reportPin(figures, options, machine)}`);
+    } else if (options.name === 'webhooks') {
+      const figures = await benchWebhooks(closers, options, say);
+      if (options.json) printJson(figures, options, machine);
+      else process.stdout.write(`\n${reportWebhooks(figures, options, machine)}`);
     } else if (options.name === 'qr') {
       const figures = await benchQr(closers, options, say);
       if (options.json) printJson(figures, options, machine);

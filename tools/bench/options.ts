@@ -2,7 +2,16 @@
 import { parseArgs } from 'node:util';
 import { type PartName, partNames } from './token-parts.ts';
 
-const benchNames = ['sales', 'status', 'tokens', 'estate', 'captureall', 'pin', 'qr'] as const;
+const benchNames = [
+  'sales',
+  'status',
+  'tokens',
+  'estate',
+  'captureall',
+  'pin',
+  'webhooks',
+  'qr',
+] as const;
 export type BenchName = (typeof benchNames)[number];
 
 export type BenchOptions = {
@@ -45,6 +54,7 @@ npm run bench -- tokens [options]    tokens, against bare Fastify and jose
 npm run bench -- estate [options]    finding and listing devices among a million
 npm run bench -- captureall [options]  capture of 100,000 authorised sales, while others are made
 npm run bench -- pin [options]       PIN translations of the software HSM, for each second of CPU
+npm run bench -- webhooks [options]  deliveries, with one of ten endpoints dead and one slow
 npm run bench -- qr [options]        QR payments, terminals on streams, and events to them
 
   --seconds N       length of each step                              (8)

@@ -49,6 +49,10 @@ export type Scene = {
   tokens: ReadonlyMap<string, string>;
   bare: BareLine;
   memory: Memory;
+  /** With all its children. */
+  postgresPid: number;
+  /** A database of the same server, for bare lines alone. */
+  bareUrl: string;
   /** Fetches new tokens for the load, of so many merchants; they are good for an hour. */
   renewTokens(merchants?: number): Promise<void>;
   /** Refunds the first so many sales. */
@@ -222,11 +226,12 @@ export async function openScene(closers: Closers, options: SceneOptions): Promis
     await load.setTills(await Promise.all(tills));
   }
   await renewTokens();
-  const bare = await startBareLine(closers, bareDatabaseUrl(postgres.url));
+  const bareUrl = bareDatabaseUrl(postgres.url);
+  const bare = await startBareLine(closers, bareUrl);
   const memory = watchMemory(closers, server.pid);
   const refundSome = (count: number) => refund({ database, api, tokens, organization, count });
   const own = { folder, database, organization, server, load, api, tokens, bare, memory };
-  return { ...own, renewTokens, refundSome };
+  return { ...own, bareUrl, postgresPid: postgres.pid(), renewTokens, refundSome };
 }
 
 export function profileOf(folder: string): string {
