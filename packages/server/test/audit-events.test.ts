@@ -84,7 +84,8 @@ describe('events of the audit', () => {
       [...publishedActions.values()],
     );
     for (const [index, { type, subjectId, data }] of events.entries()) {
-      assert.ok(Check(eventDefinitions.get(type)?.data as never, data), type);
+      const definition = eventDefinitions.get(type);
+      assert.ok(definition !== undefined && Check(definition.data, { ...data }), type);
       assert.deepEqual([data.entity, subjectId], [entities[index], entities[index]?.id]);
       assert.equal(data.sequence, index + 1);
     }
