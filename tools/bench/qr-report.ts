@@ -98,7 +98,11 @@ export function reportQr(figures: QrFigures, { seed }: BenchOptions, machine: Ma
     },
     { title: 'Events from the provider to the terminal', figures: eventFigures(figures) },
   ];
-  const lines = [...machineLines(machine, 0), ...notes, `seed ${seed}`];
+  const lines = [
+    ...machineLines(machine, Math.max(bare.othersShare, figures.creates.othersShare)),
+    ...notes,
+    `seed ${seed}`,
+  ];
   return [
     layOut(sections),
     ...profileParts(profile),

@@ -23,7 +23,13 @@ export const qrTargets = {
   eventP99Us: 100_000,
 } as const;
 
-export type QrStep = StepResult & { serverUs: number; postgresUs: number; providerUs: number };
+export type QrStep = StepResult & {
+  serverUs: number;
+  postgresUs: number;
+  providerUs: number;
+  /** How much of the machine was busy with what is not of this run; 1 is all of it. */
+  othersShare: number;
+};
 
 export type QrFigures = {
   bare: QrStep;
@@ -94,9 +100,9 @@ async function step(
       windows[at] = look(answered);
     },
   });
-  const { cpuUs } = price(windows.begin, windows.end);
+  const { cpuUs, othersShare } = price(windows.begin, windows.end);
   const { server: serverUs, postgres: postgresUs, simulator: providerUs } = cpuUs;
-  return { ...result, serverUs, postgresUs, providerUs };
+  return { ...result, serverUs, postgresUs, providerUs, othersShare };
 }
 
 function describe(name: string, result: QrStep): string {
