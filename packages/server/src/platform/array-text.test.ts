@@ -8,12 +8,7 @@ test('plain arrays come back as they were', async () => {
   const ids = ['019823f0-5d2c-7a31-9a53-0c6f1f2e9b11', null];
   const [row] = await database.query(
     'SELECT $1::uuid[] AS ids, $2::integer[] AS numbers, $3::text[] AS words, $4::text[] AS none',
-    [
-      plainArray(ids),
-      plainArray([1, 2_147_483_647, -3]),
-      plainArray(['a.b_c']),
-      plainArray([]),
-    ],
+    [plainArray(ids), plainArray([1, 2_147_483_647, -3]), plainArray(['a.b_c']), plainArray([])],
   );
   assert.deepEqual(row, {
     ...{ ids, numbers: [1, 2_147_483_647, -3], words: ['a.b_c'], none: [] },
