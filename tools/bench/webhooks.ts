@@ -66,8 +66,8 @@ function ask(child: ChildProcess, message: ToReceiver | ToSender): Promise<Answe
   });
 }
 
-function start(closers: Closers, script: string): ChildProcess {
-  return closers.fork(fileURLToPath(new URL(script, import.meta.url)), {
+function start(closers: Closers, script: URL): ChildProcess {
+  return closers.fork(fileURLToPath(script), {
     execArgv: [],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
@@ -231,7 +231,7 @@ async function bareLine(
   ports: readonly number[],
   seconds: number,
 ): Promise<number> {
-  const sender = start(closers, './webhooks-sender.ts');
+  const sender = start(closers, new URL('./webhooks-sender.ts', import.meta.url));
   const [row] = await scene.database.query<{ body: string }>(
     'SELECT body FROM feed_events LIMIT 1',
   );
@@ -252,7 +252,7 @@ export async function benchWebhooks(
   say: Say,
 ): Promise<WebhookFigures> {
   const scene = await openScene(closers, options);
-  const receiver = start(closers, './webhooks-receiver.ts');
+  const receiver = start(closers, new URL('./webhooks-receiver.ts', import.meta.url));
   const ready = await ask(receiver, { type: 'open', good: goodOnes });
   if (ready.type !== 'ready' || !('good' in ready)) throw new Error('no receivers');
   say('some sales, whose events are sent …');
