@@ -9,7 +9,15 @@ export type ToQrTerminals =
       server: { host: string; port: number; ca: string; authority: string };
       waits: QrWait[];
     }
-  | { type: 'tell'; ratePerSecond: number; ids: string[]; token: string; seed: number }
+  | {
+      type: 'tell';
+      ratePerSecond: number;
+      ids: string[];
+      /** So many of the first are not counted. */
+      lead: number;
+      token: string;
+      seed: number;
+    }
   | { type: 'count' };
 
 export type ToldResult = {

@@ -52,6 +52,7 @@ export type QrFigures = {
 const terminalsScript = fileURLToPath(new URL('./qr-terminals.ts', import.meta.url));
 const qrBase = '/qrcode-payment/v1/transactions';
 const warmUpSeconds = 3;
+const leadSeconds = 2;
 const settleMs = 10_000;
 const idleMs = 10_000;
 const answerLimitMs = 300_000;
@@ -204,11 +205,12 @@ export async function benchQr(
   const ids = waits.map(({ transactionId }) => transactionId);
   const tell = async (some: string[]): Promise<ToldResult> => {
     const token = scene.providerToken;
-    const told = await ask({ type: 'tell', ratePerSecond: rate, ids: some, token, seed });
+    const lead = rate * leadSeconds;
+    const told = await ask({ type: 'tell', ratePerSecond: rate, ids: some, lead, token, seed });
     if (told.type !== 'told') throw new Error('the terminals told nothing');
     return told.result;
   };
-  const events = await tell(ids.splice(0, rate * seconds));
+  const events = await tell(ids.splice(0, rate * (seconds + leadSeconds)));
   say(`events to terminals: p99 ${milliseconds(events.p99Us)}`);
   // Last: what nobody pays lapses after three minutes, and the provider is asked about each of it.
   const bare = await step(scene, { ...creates, exchange: bareExchange, pid: provider.pid });
@@ -219,7 +221,7 @@ export async function benchQr(
   if (!options.profile) return figures;
   if (ids.length > 0) {
     const profile = await runProfiled(scene, async () => ({
-      answered: (await tell(ids.splice(0, rate * seconds))).told,
+      answered: (await tell(ids.splice(0, rate * (seconds + leadSeconds)))).told,
     }));
     return { ...figures, profile };
   }
