@@ -337,7 +337,7 @@ describe('a host that fails', { concurrency: 8 }, () => {
     const capture = await call(on, 'POST', `/${held.transactionId}/capture`, {});
     assertRefused(capture, { code: 'acquirer_unavailable', pointer: null });
     const after = await rowsOf(on.organizationId);
-    assert.deepEqual({ ...after, outbox: 0 }, { ...before, outbox: 0 });
+    assert.deepEqual(after, before);
     const id = String(sale['clientTransactionId']);
     assertRefused(await call(on, 'GET', `/${id}`), { code: 'transaction_not_found' });
     assert.equal((await call(on, 'GET', `/${held.transactionId}`)).body.state, 'Authorized');

@@ -10,7 +10,6 @@ const tables = [
   'transaction_events',
   'operations',
   'jobs',
-  'outbox',
   'vault_cards',
   'acquirer_terminals',
   'capture_batches',
@@ -21,6 +20,11 @@ const tables = [
 export async function rowsOf(organizationId: string): Promise<Record<string, number>> {
   const counts = tables.map(
     (table) => `(SELECT count(*)::int FROM ${table} WHERE organization_id = $1) AS ${table}`,
+  );
+  // What the outbox hands on stands in the feed at the same moment.
+  counts.push(
+    `(SELECT count(*)::int FROM outbox WHERE organization_id = $1) +
+     (SELECT count(*)::int FROM feed_events WHERE organization_id = $1) AS events`,
   );
   const database = await testDatabase();
   const [row] = await database.query(`SELECT ${counts.join(', ')}`, [organizationId]);
