@@ -35,8 +35,9 @@ export const roomTable: Record<string, string[]> = {
   acquiring: ['vault'],
   payments: ['provisioning', 'acquiring', 'vault', 'audit'],
   qr: ['provisioning', 'catalog'],
-  demo: ['identity', 'provisioning', 'acquiring', 'catalog', 'vault'],
   webhooks: ['audit'],
+  connector: ['identity', 'provisioning', 'catalog', 'audit'],
+  demo: ['identity', 'provisioning', 'acquiring', 'catalog', 'vault'],
 };
 
 const groundTable: Record<string, string[]> = { platform: [], http: ['platform'] };

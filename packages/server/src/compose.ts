@@ -5,6 +5,7 @@ import { createHosts, createLinkSigners } from './acquiring/index.ts';
 import { type Audit, auditEvents, createAudit } from './audit/index.ts';
 import { type CardRooms, createCardRooms } from './card-rooms.ts';
 import { type Catalog, createCatalog, emvValueRules } from './catalog/index.ts';
+import { type Connector, type ConnectorTimes, createConnector } from './connector/index.ts';
 import { createHttp, type Http, type HttpDeps } from './http/index.ts';
 import {
   createIdentity,
@@ -72,6 +73,8 @@ export type HouseDeps = {
   /** Calls to servers of others, and how patiently events are sent: for tests. */
   calls?: OutgoingCalls;
   webhookTimes?: DeliveryTimes;
+  /** How patient the connector is: for tests. */
+  connectorTimes?: Partial<ConnectorTimes>;
 };
 
 export type House = {
@@ -81,6 +84,8 @@ export type House = {
   catalog: Catalog;
   /** Absent without the role `cards`. */
   cards?: CardRooms;
+  /** Absent without the role `connector`. */
+  connector?: Connector;
   audit: Audit;
   metrics: Metrics;
   /** Opens acquirer links that were made a moment ago, without waiting for the next look. */
@@ -233,7 +238,14 @@ function createRooms(deps: HouseDeps) {
     ...{ ...parts, outbox, retentionDays, deliveries },
     sources: [...paymentEvents, qrEvents, auditEvents, deliveries.events],
   });
-  const managed = { audit, provisioning, identity, catalog, logs, webhooks };
+  const connector = roles.has('connector')
+    ? createConnector({
+        ...{ ...parts, masterKey, audit, provisioning, catalog, times: deps.connectorTimes },
+        ...{ verifyToken: identity.verifyToken, clients: identity.clients },
+        certificates: identity.devices.reader,
+      })
+    : undefined;
+  const managed = { audit, provisioning, identity, catalog, logs, webhooks, connector };
   return { ...parts, ...managed, allJobs, jobs, mail, calls, cards, outbox };
 }
 
@@ -247,7 +259,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
   const { settings, log } = deps;
   const rooms = createRooms(deps);
   const { metrics, ids, mail, audit, provisioning, identity, catalog, cards, logs } = rooms;
-  const { outbox, webhooks } = rooms;
+  const { outbox, webhooks, connector } = rooms;
   const http = await createHttp({
     settings,
     log,
@@ -271,16 +283,19 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
     http.loadShedding.addPressure(cards.pressure);
     cards.register(http.app, http.streams);
   }
+  connector?.register(http.upgrades);
   const doesJobs = settings.roles.has('jobs');
   return {
     ...{ http, identity, provisioning, catalog, audit, metrics },
     ...(cards === undefined ? {} : { cards }),
+    ...(connector === undefined ? {} : { connector }),
     openLinks: async () => cards?.openLinks(),
     async start() {
       await mail.open();
       await cards?.start();
       rooms.allJobs.start();
       rooms.live.start();
+      connector?.start();
       if (doesJobs) {
         outbox.start();
         webhooks.start();
@@ -290,6 +305,8 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
     stopLimitMs: settings.acquirerTimeoutMs + stopPartsMs,
     async stop() {
       cards?.endWaits();
+      http.upgrades.drain();
+      await connector?.stop();
       await http.close();
       await rooms.live.stop();
       await cards?.finish();

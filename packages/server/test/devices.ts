@@ -8,7 +8,7 @@ import { PemConverter, Pkcs10CertificateRequestGenerator } from '@peculiar/x509'
 import type { DeviceCertificate } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { makeCertificate } from '../src/http/certificate.fixture.ts';
-import { createHttp } from '../src/http/index.ts';
+import { createHttp, type Http } from '../src/http/index.ts';
 import {
   createIdentity,
   deviceListener,
@@ -162,7 +162,8 @@ export async function openDevices(
     /** Opens further rooms, behind the same listeners. */
     register?: (
       app: FastifyInstance,
-      parts: Pick<DeviceScene, 'database' | 'clock' | 'provisioning' | 'masterKey'>,
+      parts: Pick<DeviceScene, 'database' | 'clock' | 'provisioning' | 'masterKey' | 'identity'> &
+        Pick<Http, 'upgrades'>,
     ) => void;
   } = {},
 ): Promise<DeviceScene> {
@@ -216,7 +217,8 @@ export async function openDevices(
   await identity.register(http.app);
   await identity.registerDevices(http.app);
   provisioning.register(http.app);
-  options.register?.(http.app, { database, clock, provisioning, masterKey });
+  const { upgrades } = http;
+  options.register?.(http.app, { database, clock, provisioning, masterKey, identity, upgrades });
   const { port: apiPort, secondPort: devicePort = 0 } = await http.listen();
 
   const organizationId = systemIds.uuid();

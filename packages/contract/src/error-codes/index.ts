@@ -1,5 +1,6 @@
 /** The closed list of error codes, in the order in which a request can meet them. */
 import { accessCodes, transportCodes } from './access-codes.ts';
+import { connectorCodes } from './connector-codes.ts';
 import { fieldCodes } from './field-codes.ts';
 import {
   configurationCodes,
@@ -17,5 +18,6 @@ export const errorTable = {
   ...idempotencyCodes,
   ...stateCodes,
   ...configurationCodes,
+  ...connectorCodes,
   ...serverCodes,
 } as const;

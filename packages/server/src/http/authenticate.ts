@@ -9,8 +9,7 @@ const bearerForm = /^Bearer +([A-Za-z0-9\-._~+/]+=*) *$/i;
 /** Longer ones come from no realm of ours; the headers as a whole have a limit as well. */
 export const tokenLimitChars = 8192;
 
-function tokenOf(request: FastifyRequest): string {
-  const { authorization } = request.headers;
+export function bearerOf(authorization: string | undefined): string {
   if (authorization === undefined) {
     throw new Refusal('token_missing', 'The request carries no access token.');
   }
@@ -25,7 +24,7 @@ export function createAuthenticate(
   verifyToken: VerifyToken,
   presentedBy: (request: FastifyRequest) => Presented,
 ): (request: FastifyRequest) => Promise<Caller> {
-  return (request) => verifyToken(tokenOf(request), presentedBy(request));
+  return (request) => verifyToken(bearerOf(request.headers.authorization), presentedBy(request));
 }
 
 /** Throws `permission_denied` unless the caller holds what the route asks for. */

@@ -1,9 +1,9 @@
 // Reads the client certificate that stands behind a request, and has it judged once per connection.
 import { hash, X509Certificate } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import { BlockList, isIPv6 } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { type ErrorCode, refuse } from '@switchyard/contract';
-import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import { type Clock, systemClock } from '../platform/index.ts';
 import type { Presented } from './caller.ts';
@@ -38,12 +38,15 @@ export type CertificateJudge<Holder> = {
   revision(): number;
 };
 
+/** A request of the server is one, and so is the handshake of a WebSocket. */
+type Carrier = { readonly raw: IncomingMessage };
+
 export type CertificateReader<Holder = unknown> = {
   /** Takes the header away from everybody but the trusted proxy; before anything reads it. */
-  strip(request: FastifyRequest): void;
+  strip(request: Carrier): void;
   /** Throws `certificate_required`, `_invalid`, `_expired` or `_revoked`. */
-  demand(request: FastifyRequest): Promise<GoodCertificate<Holder>>;
-  presentedBy(request: FastifyRequest): Presented;
+  demand(request: Carrier): Promise<GoodCertificate<Holder>>;
+  presentedBy(request: Carrier): Presented;
 };
 
 type Deps<Holder> = {
@@ -112,7 +115,7 @@ export function createCertificateReader<Holder = unknown>({
     return certificate === undefined ? undefined : judge.judge(certificate);
   }
 
-  function standingOf({ raw }: FastifyRequest): Promise<Standing<Holder> | undefined> {
+  function standingOf({ raw }: Carrier): Promise<Standing<Holder> | undefined> {
     const { socket } = raw;
     if (socket instanceof TLSSocket) {
       return judged(

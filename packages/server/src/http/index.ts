@@ -52,4 +52,5 @@ export {
 } from './server.ts';
 export { type Span, spanOf } from './spans.ts';
 export { parseStrictJson } from './strict-json.ts';
+export type { Admitted, Handshake, UpgradeRoute, Upgrades } from './upgrades.ts';
 export { createValidation } from './validation.ts';

@@ -1,5 +1,11 @@
 // The socket side of the server: TLS, time-outs and the limits of what HTTP may weigh.
-import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerOptions,
+} from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { TlsOptions } from 'node:tls';
 
@@ -19,7 +25,7 @@ export const headerLimitBytes = 16_384;
 export const headerCountLimit = 100;
 export const connectionLimit = 10_000;
 
-const options: ServerOptions = {
+const limits: ServerOptions = {
   requestTimeout: requestTimeoutMs,
   headersTimeout: headersTimeoutMs,
   keepAliveTimeout: keepAliveTimeoutMs,
@@ -29,7 +35,13 @@ const options: ServerOptions = {
   joinDuplicateHeaders: true,
 };
 
-export function createListener(handler: RequestListener, tls?: ListenerTls): Server {
+/** @param isUpgrade whether a request becomes a WebSocket; every other one is plain HTTP */
+export function createListener(
+  handler: RequestListener,
+  tls: ListenerTls | undefined,
+  isUpgrade: (request: IncomingMessage) => boolean = () => false,
+): Server {
+  const options = { ...limits, shouldUpgradeCallback: isUpgrade };
   const server =
     tls === undefined
       ? createServer(options, handler)

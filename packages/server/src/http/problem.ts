@@ -16,6 +16,10 @@ const challenges: Record<string, string> = {
   certificate_revoked: 'Bearer realm="switchyard", error="invalid_token"',
 };
 
+export function challengeOf({ code }: Refusal): string | undefined {
+  return errorCodes[code].status === 401 ? challenges[code] : undefined;
+}
+
 /** What Fastify and Node call the faults of a request, in the words of the closed list. */
 const transportRefusals: Record<string, () => Refusal> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () =>
@@ -77,7 +81,7 @@ export function createProblemSender(baseUrl: string): ProblemSender {
   return (refusal, request, reply) => {
     const { status } = errorCodes[refusal.code];
     reply.header('x-request-id', request.id).header('cache-control', 'no-store');
-    const challenge = status === 401 ? challenges[refusal.code] : undefined;
+    const challenge = challengeOf(refusal);
     if (challenge !== undefined) reply.header('www-authenticate', challenge);
     const retryAfter = retryAfterOf(refusal);
     if (retryAfter !== undefined) reply.header('retry-after', retryAfter);

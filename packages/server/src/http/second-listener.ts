@@ -6,6 +6,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { refuse } from '@switchyard/contract';
 import type { FastifyRequest } from 'fastify';
 import { createListener, type ListenerTls } from './listener.ts';
+import type { Upgrades } from './upgrades.ts';
 
 export type SecondListenerOptions = {
   readonly port: number;
@@ -22,6 +23,7 @@ type Deps = {
   readonly options: SecondListenerOptions;
   readonly handle: RequestListener;
   readonly onClientError: (error: Error, socket: Socket) => void;
+  readonly upgrades: Pick<Upgrades, 'attach' | 'isWanted'>;
 };
 
 export type SecondListener = {
@@ -33,17 +35,19 @@ export type SecondListener = {
 };
 
 export function createSecondListener(deps: Deps): SecondListener {
-  const { host, options, handle, onClientError } = deps;
+  const { host, options, handle, onClientError, upgrades } = deps;
   const { prefix, only, port } = options;
   const arrivedHere = new WeakSet<IncomingMessage>();
   const servers: Server[] = [];
 
   async function open(address: string, onPort: number): Promise<AddressInfo> {
-    const server = createListener((request, response) => {
+    const take: RequestListener = (request, response) => {
       arrivedHere.add(request);
       handle(request, response);
-    }, options.tls);
+    };
+    const server = createListener(take, options.tls, upgrades.isWanted);
     server.on('clientError', onClientError);
+    upgrades.attach(server, true);
     server.listen({ host: address, port: onPort });
     await once(server, 'listening');
     servers.push(server);

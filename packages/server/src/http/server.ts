@@ -40,6 +40,7 @@ import {
   type SecondListenerOptions,
 } from './second-listener.ts';
 import { parseStrictJson } from './strict-json.ts';
+import { createUpgrades, type UpgradeRoute, type Upgrades } from './upgrades.ts';
 import { createValidation } from './validation.ts';
 
 /** The part of the settings that matters here. */
@@ -102,6 +103,8 @@ export type Http = {
   readonly loadShedding: LoadShedding;
   /** For rooms whose clients wait for what happens. */
   readonly streams: Streams;
+  /** For rooms that speak over WebSockets. */
+  readonly upgrades: Pick<Upgrades, 'add' | 'drain'>;
   /** `secondPort` where there is a second listener. */
   listen(): Promise<{ host: string; port: number; secondPort?: number }>;
   /** Answers new requests with 503, waits for running ones, then closes every connection. */
@@ -127,11 +130,14 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     running: drain.running,
     ...(deps.loadLimits === undefined ? {} : { limits: deps.loadLimits }),
   });
-  const app = createApp(deps, drain);
+  const upgrades = createUpgrades({
+    ...{ ids: deps.ids, log, baseUrl: settings.baseUrl, verifyToken, certificates },
+  });
+  const app = createApp(deps, drain, upgrades);
   const routes = createRouteMap();
   const operations: RouteFacts[] = [];
   const registered = noteRoutes(app);
-  const second = openingSecond(deps, app, drain);
+  const second = openingSecond(deps, app, { drain, upgrades });
   obeyHouseRules(app, { drain, certificates, routes, second, baseUrl: settings.baseUrl });
   const access = {
     authenticate: createAuthenticate(verifyToken, certificates.presentedBy),
@@ -163,6 +169,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     certificates,
     loadShedding,
     streams,
+    upgrades: { add: (added) => addUpgrade(app, upgrades, added), drain: upgrades.drain },
     async listen() {
       await app.listen({
         host: settings.host,
@@ -178,6 +185,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     },
     async close(limitMs = closeLimitMs) {
       streams.stop();
+      upgrades.drain();
       const left = app.server.listening ? await drain.begin(limitMs) : 0;
       if (left > 0) deps.log.warn({ left }, 'requests were cut off by the stop');
       if (left > 0) app.server.closeAllConnections();
@@ -193,12 +201,25 @@ function openApiFacts(deps: HttpDeps): OpenApiFacts {
   return { ...aboutTheApi, baseUrl, authUrl, shownUserDomain, tagDescriptions };
 }
 
-function createApp({ settings, tls, log, ids }: HttpDeps, drain: Drain): FastifyInstance {
+/** Whoever asks there by plain HTTP learns what the address is. */
+function addUpgrade(app: FastifyInstance, upgrades: Upgrades, added: UpgradeRoute): void {
+  upgrades.add(added);
+  app.get(added.path, (_request, reply) => {
+    reply.header('upgrade', 'websocket').header('connection', 'Upgrade');
+    throw new Refusal('upgrade_required', 'The address is that of a WebSocket.');
+  });
+}
+
+function createApp(
+  { settings, tls, log, ids }: HttpDeps,
+  drain: Drain,
+  upgrades: Upgrades,
+): FastifyInstance {
   const loggerInstance: FastifyBaseLogger = log;
   const sendProblem = createProblemSender(settings.baseUrl);
   const handleError = createErrorHandler(sendProblem);
-  return Fastify({
-    serverFactory: (listener) => createListener(drain.counting(listener), tls),
+  const app = Fastify({
+    serverFactory: (listener) => createListener(drain.counting(listener), tls, upgrades.isWanted),
     loggerInstance,
     logController: new LogController({ disableRequestLogging: true }),
     childLoggerFactory: (_parent, { reqId }, options, raw) =>
@@ -215,12 +236,15 @@ function createApp({ settings, tls, log, ids }: HttpDeps, drain: Drain): Fastify
     frameworkErrors: handleError,
     clientErrorHandler: createClientErrorHandler(settings.baseUrl, ids.uuid),
   });
+  // Further sockets of the same listener hand theirs on to this one.
+  upgrades.attach(app.server, false);
+  return app;
 }
 
 function openingSecond(
   { settings, secondListener: options, ids }: HttpDeps,
   app: FastifyInstance,
-  drain: Drain,
+  { drain, upgrades }: { drain: Drain; upgrades: Upgrades },
 ): SecondListener | undefined {
   if (options === undefined) return undefined;
   return createSecondListener({
@@ -228,6 +252,7 @@ function openingSecond(
     options,
     handle: drain.counting((request, response) => app.routing(request, response)),
     onClientError: createClientErrorHandler(settings.baseUrl, ids.uuid),
+    upgrades,
   });
 }
 

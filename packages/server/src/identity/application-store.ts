@@ -203,6 +203,16 @@ export function createApplicationStore(database: Database) {
       return row === undefined ? undefined : recordOf(row);
     },
 
+    /** Whose applications have this client id; more than a few are of no use to anybody. */
+    async organizationsOf(clientId: string): Promise<string[]> {
+      const found = await database.query<{ organization_id: string }>(
+        `SELECT organization_id FROM applications
+         WHERE client_id = $1 AND removed_at IS NULL LIMIT 16`,
+        [clientId],
+      );
+      return found.map((row) => row.organization_id);
+    },
+
     async hasRole(organizationId: string, role: RoleName): Promise<boolean> {
       const found = await database.query(
         `SELECT 1 FROM applications WHERE organization_id = $1 AND roles @> $2::jsonb

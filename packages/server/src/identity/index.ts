@@ -15,6 +15,7 @@ import {
   type NewPublicApplication,
 } from './applications.ts';
 import { type Asked, type RecordChange, recordNothing } from './changes.ts';
+import { type Clients, createClients } from './clients.ts';
 import { registerCustomToken } from './custom-token.ts';
 import {
   createDevices,
@@ -46,7 +47,8 @@ export type { Accounts, Profile, Upon, User, Within } from './accounts/index.ts'
 export type { Places } from './application-management/operations.ts';
 export type { NewApplication } from './applications.ts';
 export type { Asked, Change, RecordChange } from './changes.ts';
-export type { FindHardware, Hardware, NameMerchant } from './devices/types.ts';
+export type { Clients, ProvenClient } from './clients.ts';
+export type { CertificateHolder, FindHardware, Hardware, NameMerchant } from './devices/types.ts';
 export type { KeyFacts } from './key-rotation.ts';
 export type { TokenLimits } from './rate-limits.ts';
 export type { FindDevice, FoundDevice } from './types.ts';
@@ -98,6 +100,8 @@ export type Identity = {
   readonly sessions: Sessions;
   /** Device certificates, and what the listeners need to know of them. */
   readonly devices: Pick<Devices, 'reader' | 'certificates' | 'authorities'>;
+  /** Applications that prove themselves elsewhere than at the token endpoint. */
+  readonly clients: Clients;
   /** The applications of points of sale, which change together with what provisioning has of them. */
   readonly tills: Tills;
   /** Rejects with a Refusal `token_invalid` or `token_expired`. */
@@ -198,6 +202,9 @@ export function createIdentity(deps: IdentityDeps): Identity {
     interactions,
     sessions,
     devices,
+    clients: createClients({
+      ...{ applications, store: applicationStore, checkDeviceSecret: devices.checkSecret },
+    }),
     tills: createTills({ applications, clock, ids }),
     verifyToken,
     async register(app) {

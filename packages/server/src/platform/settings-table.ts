@@ -13,6 +13,7 @@ import {
   smtpServer,
   text,
 } from './setting-values.ts';
+import { connectorSettings } from './settings-connector.ts';
 import { hsmSettings } from './settings-hsm.ts';
 
 export const settingPrefix = 'SWITCHYARD_';
@@ -297,6 +298,7 @@ export const settingsTable = {
     { role: 'cards' },
   ),
   ...hsmSettings,
+  ...connectorSettings,
   smtpUrl: optional(
     'SMTP_URL',
     smtpServer,

@@ -21,6 +21,7 @@ import {
 import { registerBulkRoutes } from './bulk/routes.ts';
 import { createBulk } from './bulk/run.ts';
 import { createDeviceFinder, type FoundDevice } from './find-device.ts';
+import { createTerminals, type Terminals } from './find-terminals.ts';
 import type { LinkSigningKeys } from './http-links.ts';
 import { createLogicalDevices, type LogicalDevices } from './logical-devices.ts';
 import { createMerchants } from './merchants.ts';
@@ -39,6 +40,7 @@ import { noUserDomains, type UserDomains } from './user-domains.ts';
 
 export type { LinkToOpen } from './acquirer-links.ts';
 export type { FoundDevice } from './find-device.ts';
+export type { Terminal, Terminals } from './find-terminals.ts';
 export type { PointsOfSale } from './points-of-sale.ts';
 export type {
   AcquirerContract,
@@ -98,6 +100,8 @@ export type Provisioning = {
     merchantId: string | undefined,
     nameOrId: string,
   ): Promise<FoundDevice | undefined>;
+  /** Terminals by their names, enabled or not. */
+  readonly terminals: Terminals;
   /** Remembered for a moment; undefined where there is none, or it was removed. */
   findOrganization(organizationId: string): Promise<StandingOrganization | undefined>;
   /** The organisations above one, from the top down; none where there is no such organisation. */
@@ -123,14 +127,14 @@ export function createProvisioning(given: ProvisioningDeps): Provisioning {
   const { database, clock, ids, audit, userDomains = noUserDomains } = given;
   const resolver = createResolver({ database, clock });
   const devices = createDeviceFinder({ database, clock });
+  const terminals = createTerminals({ database, clock });
   const onWrite = (organizationId: string) => {
-    resolver.forget(organizationId);
-    devices.forget(organizationId);
+    for (const { forget } of [resolver, devices, terminals]) forget(organizationId);
   };
   const tree = createTree({ database, clock, userDomains });
   /** An organisation that was moved or disabled is another one for all that is below it. */
   const onOrganizationWrite = () => {
-    for (const { clear } of [tree, resolver, devices]) clear();
+    for (const { clear } of [tree, resolver, devices, terminals]) clear();
   };
   const deps: ResourceDeps = { database, clock, ids, audit, onWrite };
   const organizationDeps = { ...deps, onWrite: onOrganizationWrite, userDomains };
@@ -165,6 +169,7 @@ export function createProvisioning(given: ProvisioningDeps): Provisioning {
     placeOf: resolver.placeOf,
     contract: resolver.contract,
     findDevice: devices.find,
+    terminals,
     linksToOpen: createLinkDirectory(database),
   };
 }

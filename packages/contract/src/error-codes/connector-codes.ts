@@ -1,0 +1,25 @@
+/** Codes of refused WebSocket handshakes; on an open connection the words of `connectorFaults` hold. */
+import { refused } from './facts.ts';
+
+export const connectorCodes = {
+  upgrade_required: refused(
+    426,
+    'The address is that of a WebSocket',
+    'Open a WebSocket of version 13 (RFC 6455) at this address instead of asking it by HTTP.',
+  ),
+  role_missing: refused(
+    403,
+    'The role "Point-of-sale Terminal" is missing',
+    'The application of the token has not the role that the Cloud Connector asks for.',
+  ),
+  origin_not_allowed: refused(
+    403,
+    'Pages in browsers cannot use the connector',
+    'A handshake with an Origin header needs a valid Authorization header, which no page can send.',
+  ),
+  session_gone: refused(
+    410,
+    'The address was used or has expired',
+    'Addresses of sessions and of device connections are good once and for a short time: claim or register again.',
+  ),
+} as const;

@@ -1,0 +1,148 @@
+// What a point of sale asks of a device, wherever the device is connected: claim, status, release.
+import type { ConnectorFaultCode } from '@switchyard/contract';
+import type { Author } from '../audit/index.ts';
+import type { Caller } from '../http/index.ts';
+import type { Clock } from '../platform/index.ts';
+import type { Backplane, Message } from './backplane.ts';
+import { type Devices, deviceKeyOf, type PlacedTerminal } from './devices.ts';
+import { Fault, fail } from './faults.ts';
+import { type ClaimAsked, type Claimed, type ClaimRefused, deviceTopic } from './hub.ts';
+import type { PresenceStore } from './presence.ts';
+
+/** A claim in the words of the protocol. */
+export type Wanted = {
+  readonly tsn: string;
+  readonly posId?: string | undefined;
+  readonly waitSeconds?: number | undefined;
+  readonly takeOver?: boolean | undefined;
+  readonly force?: boolean | undefined;
+  readonly resumeToken?: string | undefined;
+};
+
+export type Got = Claimed & { readonly device: PlacedTerminal; readonly owner: string };
+
+export type DeviceState = {
+  readonly tsn: string;
+  readonly online: boolean;
+  readonly claimed: boolean;
+  readonly lastSeenAt?: number;
+};
+
+/** Who asks: a caller, with the author that an audit names. */
+export type Asking = { readonly caller: Caller; readonly author: Author };
+
+export type Claims = ReturnType<typeof createClaims>;
+
+type Deps = {
+  readonly clock: Clock;
+  readonly backplane: Backplane;
+  readonly devices: Devices;
+  readonly presence: PresenceStore;
+};
+
+/** A device that was told to be free may be taken by another one first. */
+const lookAgainMs = 1000;
+
+/** Client and point of sale; one of the organisation as a whole says which point of sale it is. */
+export function ownerOf({ clientId, entityType }: Caller, posId: string | undefined): string {
+  if (entityType === 'tenant' && posId === undefined) fail('pos_id_required');
+  return `${clientId}/${posId ?? ''}`;
+}
+
+const refusedBy = (message: Message): ClaimRefused | undefined =>
+  'code' in message ? (message as unknown as ClaimRefused) : undefined;
+
+/** @example const got = await claims.claim(asking, { tsn }, signal); */
+export function createClaims({ clock, backplane, devices, presence }: Deps) {
+  /** Of another tenant, of another merchant, or not there: all the same. */
+  async function deviceOf({ caller }: Asking, tsn: string): Promise<PlacedTerminal> {
+    const found = await devices.find(caller.organizationId, tsn);
+    const isIn = caller.merchantId === undefined || caller.merchantId === found?.merchantId;
+    if (found === undefined || !isIn) return fail('device_unknown');
+    if (caller.storeId !== undefined && caller.storeId !== found.storeId) fail('wrong_store');
+    return devices.demand(found);
+  }
+
+  /** Until something happens to the device, or for a moment. */
+  function news(deviceKey: string, waitMs: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const done = () => {
+        clearTimeout(timer);
+        end();
+        signal.removeEventListener('abort', done);
+        resolve();
+      };
+      const timer = setTimeout(done, Math.min(waitMs, lookAgainMs));
+      const end = backplane.subscribe(deviceTopic(deviceKey), done);
+      signal.addEventListener('abort', done);
+    });
+  }
+
+  const offline: ClaimRefused = { code: 'device_offline', retryAfterMs: 5000 };
+
+  async function claimUntil(
+    device: PlacedTerminal,
+    asked: ClaimAsked,
+    until: number,
+    signal: AbortSignal,
+  ): Promise<Claimed> {
+    const key = deviceKeyOf(device);
+    for (;;) {
+      const answer = (await backplane.request(key, { kind: 'claim', ...asked })) ?? offline;
+      const refused = refusedBy(answer as Message);
+      if (refused === undefined) return answer as unknown as Claimed;
+      const left = until - clock.now();
+      if (left <= 0 || signal.aborted || refused.code === 'takeover_refused') {
+        const retryAfterSeconds = Math.ceil(refused.retryAfterMs / 1000);
+        throw new Fault(refused.code satisfies ConnectorFaultCode, { retryAfterSeconds });
+      }
+      await news(key, left, signal);
+    }
+  }
+
+  return {
+    async claim(asking: Asking, wanted: Wanted, signal: AbortSignal): Promise<Got> {
+      const { caller, author } = asking;
+      const owner = ownerOf(caller, wanted.posId);
+      const device = await deviceOf(asking, wanted.tsn);
+      const { organizationId, clientId } = caller;
+      const asked: ClaimAsked = {
+        ...{ owner, organizationId, clientId, author },
+        takeOver: wanted.takeOver ?? false,
+        force: wanted.force ?? false,
+        ...(wanted.resumeToken === undefined ? {} : { resumeToken: wanted.resumeToken }),
+      };
+      const until = clock.now() + (wanted.waitSeconds ?? 0) * 1000;
+      return { ...(await claimUntil(device, asked, until, signal)), device, owner };
+    },
+
+    /** Of a device that may be used; the others have a fault. */
+    async status(asking: Asking, named: string): Promise<DeviceState> {
+      const device = await deviceOf(asking, named);
+      const { tsn, organizationId, physicalDeviceId } = device;
+      const answer = await backplane.request(deviceKeyOf(device), { kind: 'status' });
+      if (answer !== undefined) {
+        const { online, claimed, lastSeenAt } = answer;
+        const seen = { lastSeenAt: Number(lastSeenAt) };
+        return { tsn, online: online === true, claimed: claimed === true, ...seen };
+      }
+      const seen = (await presence.of(organizationId, [physicalDeviceId])).get(physicalDeviceId);
+      const at = seen === undefined ? {} : { lastSeenAt: seen.lastSeenAt };
+      return { tsn, online: false, claimed: false, ...at };
+    },
+
+    /** False where the session has ended, or was never one of this owner. */
+    async release(
+      { device, owner }: Pick<Got, 'device' | 'owner'>,
+      sessionId: string,
+    ): Promise<boolean> {
+      const asked = { kind: 'release', sessionId, owner };
+      return (await backplane.request(deviceKeyOf(device), asked))?.['released'] === true;
+    },
+
+    /** Calls back at each change of the device. @returns ends it */
+    watch(device: PlacedTerminal, heard: (message: Message) => void): () => void {
+      return backplane.subscribe(deviceTopic(deviceKeyOf(device)), heard);
+    },
+  };
+}

@@ -1,0 +1,71 @@
+// The tokens with which registered devices connect: JWTs for one connection each, good on every node.
+import { jwtVerify, SignJWT } from 'jose';
+import { type Clock, deriveKey } from '../platform/index.ts';
+
+const audience = 'cloud-connector/device';
+const algorithm = 'HS256';
+const skewSeconds = 5;
+
+/** Whom a token lets in, and as which connection. */
+export type ConnectionFacts = {
+  readonly organizationId: string;
+  readonly physicalDeviceId: string;
+  readonly logicalDeviceId: string;
+  readonly tsn: string;
+  /** Of version 7; also the end of the address, and `jti`. */
+  readonly connectionId: string;
+  /** The certificate that the device registered with, where it showed one. */
+  readonly thumbprint?: string;
+};
+
+type Deps = {
+  readonly masterKey: Buffer;
+  readonly clock: Clock;
+  readonly issuer: string;
+  readonly node: string;
+  readonly lifeMs: number;
+};
+
+/** @example const tokens = createConnectionTokens(deps); const token = await tokens.sign(facts); */
+export function createConnectionTokens({ masterKey, clock, issuer, node, lifeMs }: Deps) {
+  const key = deriveKey(masterKey, 'connector-device-connections');
+  return {
+    sign(facts: ConnectionFacts): Promise<string> {
+      const { organizationId, physicalDeviceId, logicalDeviceId, tsn } = facts;
+      const { connectionId, thumbprint } = facts;
+      const now = Math.floor(clock.now() / 1000);
+      const bound = thumbprint === undefined ? {} : { cnf: { 'x5t#S256': thumbprint } };
+      const own = { organizationId, physicalDeviceId, tsn, cid: connectionId, node, ...bound };
+      return new SignJWT(own)
+        .setProtectedHeader({ alg: algorithm, typ: 'JWT' })
+        .setIssuer(issuer)
+        .setAudience(audience)
+        .setSubject(logicalDeviceId)
+        .setJti(connectionId)
+        .setIssuedAt(now)
+        .setNotBefore(now)
+        .setExpirationTime(now + Math.ceil(lifeMs / 1000))
+        .sign(key);
+    },
+    /** Rejects what is not ours, not for this, or out of date. */
+    async verify(token: string): Promise<ConnectionFacts> {
+      const { payload } = await jwtVerify(token, key, {
+        algorithms: [algorithm],
+        ...{ audience, issuer, typ: 'JWT' },
+        requiredClaims: ['exp', 'nbf', 'iat', 'jti', 'sub'],
+        clockTolerance: skewSeconds,
+        currentDate: new Date(clock.now()),
+      });
+      const { cnf, organizationId, physicalDeviceId, tsn, jti, sub } = payload;
+      const thumbprint = (cnf as Record<string, unknown> | undefined)?.['x5t#S256'];
+      return {
+        organizationId: String(organizationId),
+        physicalDeviceId: String(physicalDeviceId),
+        logicalDeviceId: String(sub),
+        tsn: String(tsn),
+        connectionId: String(jti),
+        ...(thumbprint === undefined ? {} : { thumbprint: String(thumbprint) }),
+      };
+    },
+  };
+}

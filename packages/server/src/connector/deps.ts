@@ -1,0 +1,84 @@
+// What the connector is given, and how patient it is.
+import { connectorLimits } from '@switchyard/contract';
+import type { Recorder } from '../audit/index.ts';
+import type { Catalog } from '../catalog/index.ts';
+import type { CertificateReader, VerifyToken } from '../http/index.ts';
+import type { CertificateHolder, Clients } from '../identity/index.ts';
+import type { Clock, Database, Ids, Log, Metrics } from '../platform/index.ts';
+import type { Provisioning } from '../provisioning/index.ts';
+import type { Backplane } from './backplane.ts';
+
+export type ConnectorSettings = {
+  readonly baseUrl: string;
+  readonly deviceAuthUrl: string;
+  readonly instanceName: string;
+  /** Families of devices that are served, in lower case. */
+  readonly connectorFamilies: readonly string[];
+  /** Whether the address of a session is enough, or its POS shows its token again. */
+  readonly connectorSessionAuth: 'url' | 'bearer';
+  readonly connectorIdleSeconds: number;
+  readonly connectorResumeSeconds: number;
+  readonly connectorConnections: number;
+};
+
+/** All in milliseconds. */
+export type ConnectorTimes = {
+  readonly heartbeatMs: number;
+  readonly registerWithinMs: number;
+  readonly claimWithinMs: number;
+  readonly connectionTokenMs: number;
+  readonly sessionUrlMs: number;
+  readonly resumeMs: number;
+  readonly idleMs: number;
+  readonly absoluteMs: number;
+  /** How long a queue may be full before its reader is given up. */
+  readonly slowMs: number;
+  /** For so long after data has flowed a session is taken over by force alone. */
+  readonly quietMs: number;
+  /** How often it is asked again whether devices and callers still may. */
+  readonly recheckMs: number;
+  readonly tickMs: number;
+};
+
+export type ConnectorDeps = {
+  readonly settings: ConnectorSettings;
+  readonly masterKey: Buffer;
+  readonly database: Database;
+  readonly verifyToken: VerifyToken;
+  readonly certificates: CertificateReader<CertificateHolder>;
+  readonly clients: Clients;
+  readonly provisioning: Pick<Provisioning, 'terminals'>;
+  readonly catalog: Pick<Catalog, 'activeServices' | 'explain'>;
+  readonly audit: Pick<Recorder, 'record'>;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  /** Left out: this node is the only one. */
+  readonly backplane?: Backplane | undefined;
+  /** Left out in part: as the protocol says. */
+  readonly times?: Partial<ConnectorTimes> | undefined;
+};
+
+const second = 1000;
+
+export function timesOf(
+  settings: ConnectorSettings,
+  given: Partial<ConnectorTimes> = {},
+): ConnectorTimes {
+  return {
+    heartbeatMs: connectorLimits.heartbeatSeconds * second,
+    registerWithinMs: connectorLimits.registerWithinSeconds * second,
+    claimWithinMs: 60 * second,
+    connectionTokenMs: connectorLimits.connectionTokenSeconds * second,
+    sessionUrlMs: connectorLimits.sessionUrlSeconds * second,
+    resumeMs: settings.connectorResumeSeconds * second,
+    idleMs: settings.connectorIdleSeconds * second,
+    absoluteMs: 86_400 * second,
+    slowMs: 10 * second,
+    quietMs: 150 * second,
+    recheckMs: 30 * second,
+    tickMs: 500,
+    ...given,
+  };
+}

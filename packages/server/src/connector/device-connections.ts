@@ -1,0 +1,80 @@
+// The second connection of a device, which stays: it carries what devices and points of sale say to each other.
+import { connectorLimits, connectorPaths, refuse } from '@switchyard/contract';
+import { errors } from 'jose';
+import type { Handshake, UpgradeRoute } from '../http/index.ts';
+import type { ConnectionFacts } from './connection-tokens.ts';
+import type { Devices, PlacedTerminal } from './devices.ts';
+import { Fault } from './faults.ts';
+import type { Hub } from './hub.ts';
+import type { Peers } from './peers.ts';
+import type { PresenceStore } from './presence.ts';
+
+type Deps = {
+  readonly verify: (token: string) => Promise<ConnectionFacts>;
+  readonly devices: Devices;
+  readonly presence: PresenceStore;
+  readonly peers: Peers;
+  readonly hub: Hub;
+  readonly onAbandoned: (error: unknown) => void;
+};
+
+/** @example http.upgrades.add(createDeviceConnections(deps)); */
+export function createDeviceConnections(deps: Deps): UpgradeRoute {
+  const { devices, presence, peers, hub } = deps;
+
+  async function factsOf({ token, key, presented }: Handshake): Promise<ConnectionFacts> {
+    let facts: ConnectionFacts;
+    try {
+      facts = await deps.verify(token ?? '');
+    } catch (error) {
+      if (error instanceof errors.JWTExpired) refuse('token_expired', 'The token has expired.');
+      if (error instanceof errors.JOSEError) refuse('token_invalid', 'The token is not valid.');
+      throw error;
+    }
+    const { connectionId, thumbprint } = facts;
+    if (connectionId !== key) refuse('token_invalid', 'The token is for another connection.');
+    if (thumbprint !== undefined && thumbprint !== (await presented.certificateThumbprint())) {
+      refuse('token_invalid', 'The token is bound to another certificate.');
+    }
+    return facts;
+  }
+
+  async function deviceOf({
+    organizationId,
+    physicalDeviceId,
+  }: ConnectionFacts): Promise<PlacedTerminal> {
+    try {
+      return await devices.demand(await devices.find(organizationId, physicalDeviceId));
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      return refuse('device_not_active', 'The device may not use the connector any more.');
+    }
+  }
+
+  return {
+    path: `${connectorPaths.deviceConnections}/:key`,
+    bearer: 'own',
+    maxMessageBytes: connectorLimits.messageMaxBytes,
+    isForDevices: true,
+    async admit(handshake) {
+      const facts = await factsOf(handshake);
+      const device = await deviceOf(facts);
+      const { connectionId, thumbprint } = facts;
+      const isProven = async () =>
+        thumbprint === undefined ||
+        thumbprint === (await handshake.presented.certificateThumbprint());
+      if (!(await presence.connect(device, connectionId))) {
+        refuse('session_gone', 'The connection was used, or a newer one of the device stands.');
+      }
+      return {
+        welcome(socket) {
+          const peer = peers.take(socket, 'device', handshake.id);
+          hub.attach(device, connectionId, peer, isProven);
+        },
+        abandon() {
+          presence.disconnect(device, connectionId).catch(deps.onAbandoned);
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,118 @@
+// The first connection of a device: it registers, and is told where to connect and with which token.
+import {
+  closeCodes,
+  connectorLimits,
+  connectorPaths,
+  Refusal,
+  type RegisteredMessage,
+} from '@switchyard/contract';
+import type { Admitted, Handshake, UpgradeRoute } from '../http/index.ts';
+import type { ConnectionFacts } from './connection-tokens.ts';
+import type { ConnectorDeps, ConnectorTimes } from './deps.ts';
+import { closeCodeOf, errorText, Fault } from './faults.ts';
+import type { ConnectorMetrics } from './metrics.ts';
+import type { Peer, Peers } from './peers.ts';
+import { createRate } from './rates.ts';
+import { certificateOf, type Register, readRegistration } from './registration.ts';
+
+type Deps = Pick<ConnectorDeps, 'settings' | 'certificates' | 'ids' | 'clock' | 'log'> & {
+  readonly peers: Peers;
+  readonly times: ConnectorTimes;
+  readonly metrics: ConnectorMetrics;
+  readonly sign: (facts: ConnectionFacts) => Promise<string>;
+  readonly register: Register;
+};
+
+/** Of an address: a whole town of devices may stand behind one. */
+const connectsOf = { burst: 10_000, perSecond: 500 };
+
+const webSocketUrl = (url: string): string => url.replace(/^http/, 'ws');
+
+/** @example const { route, tick } = createDeviceListener(deps); http.upgrades.add(route); */
+export function createDeviceListener(deps: Deps) {
+  const { settings, peers, times, metrics, clock, log } = deps;
+  const waiting = new Map<Peer, number>();
+  const connects = createRate(connectsOf);
+
+  async function answer(handshake: Handshake, text: string): Promise<RegisteredMessage> {
+    const said = readRegistration(text);
+    const good = await certificateOf(deps.certificates, { raw: handshake.request });
+    const { device, thumbprint } = await deps.register(said, good);
+    const connectionId = deps.ids.uuid();
+    const { organizationId, physicalDeviceId, logicalDeviceId, tsn } = device;
+    const facts = { organizationId, physicalDeviceId, logicalDeviceId, tsn, connectionId };
+    const bound = thumbprint === undefined ? {} : { thumbprint };
+    const base = handshake.isDeviceListener ? settings.deviceAuthUrl : settings.baseUrl;
+    return {
+      type: 'registered',
+      tsn,
+      connectionUrl: `${webSocketUrl(base)}${connectorPaths.deviceConnections}/${connectionId}`,
+      token: await deps.sign({ ...facts, ...bound }),
+      tokenType: 'Bearer',
+      expiresIn: Math.ceil(times.connectionTokenMs / 1000),
+      heartbeatSeconds: Math.ceil(times.heartbeatMs / 1000),
+      maxMessageBytes: connectorLimits.messageMaxBytes,
+    };
+  }
+
+  function tellFault(peer: Peer, error: unknown): void {
+    if (!(error instanceof Fault)) {
+      log.error({ err: error, correlationId: peer.correlationId }, 'a registration met a fault');
+      peer.close(1011, 'internal_error');
+      return;
+    }
+    metrics.fault(error.code);
+    const { correlationId } = peer;
+    log.info({ correlationId, code: error.code }, 'a device was not registered');
+    peer.send(errorText(error, correlationId));
+    peer.close(closeCodeOf(error.code), error.code);
+  }
+
+  async function hear(peer: Peer, handshake: Handshake, data: Buffer, isBinary: boolean) {
+    // A second message while the first one is looked at says nothing.
+    if (!waiting.delete(peer)) return;
+    try {
+      if (isBinary) throw new Fault('bad_message');
+      const registered = await answer(handshake, data.toString());
+      peer.send(JSON.stringify(registered));
+      peer.close(closeCodes.done, 'registered');
+    } catch (error) {
+      tellFault(peer, error);
+    }
+  }
+
+  const route: UpgradeRoute = {
+    path: connectorPaths.deviceListener,
+    bearer: 'optional',
+    maxMessageBytes: connectorLimits.controlMessageMaxBytes,
+    isForDevices: true,
+    admit: async (handshake) => {
+      const address = handshake.request.socket.remoteAddress ?? '';
+      const isRoom = peers.size() < settings.connectorConnections;
+      if (!isRoom || !connects.take(address, clock.now())) {
+        throw new Refusal('rate_limited', 'Too many connections.', { retryAfterMs: 5000 });
+      }
+      return welcomed(handshake);
+    },
+  };
+
+  const welcomed = (handshake: Handshake): Admitted => ({
+    welcome(socket) {
+      const peer = peers.take(socket, 'registration', handshake.id);
+      waiting.set(peer, clock.now() + times.registerWithinMs);
+      peer.onMessage((data, isBinary) => void hear(peer, handshake, data, isBinary));
+      peer.onClose(() => waiting.delete(peer));
+    },
+  });
+
+  return {
+    route,
+    tick(now: number): void {
+      for (const [peer, until] of waiting) {
+        if (now < until) continue;
+        waiting.delete(peer);
+        tellFault(peer, new Fault('timeout'));
+      }
+    },
+  };
+}

@@ -1,0 +1,76 @@
+// Whether a device can be used through the connector: known, enabled, of a served family, and the service active.
+import type { ConnectorFaultCode } from '@switchyard/contract';
+import type { Terminal } from '../provisioning/index.ts';
+import type { ConnectorDeps } from './deps.ts';
+import { Fault } from './faults.ts';
+
+/** The service of the catalogue that stands for the connector. */
+const service = { name: 'Cloud Connector', domain: 'Retail API' } as const;
+
+/** A terminal in its place. */
+export type PlacedTerminal = Terminal &
+  Required<Pick<Terminal, 'logicalDeviceId' | 'storeId' | 'merchantId'>>;
+
+export type Devices = ReturnType<typeof createDevices>;
+
+export const deviceKeyOf = ({
+  organizationId,
+  physicalDeviceId,
+}: Pick<Terminal, 'organizationId' | 'physicalDeviceId'>): string =>
+  `${organizationId}.${physicalDeviceId}`;
+
+const isPlaced = (terminal: Terminal): terminal is PlacedTerminal =>
+  terminal.logicalDeviceId !== undefined &&
+  terminal.storeId !== undefined &&
+  terminal.merchantId !== undefined;
+
+const isService = ({ name, domain }: { name: string; domain: string }) =>
+  name === service.name && domain === service.domain;
+
+type Deps = Pick<ConnectorDeps, 'settings' | 'provisioning' | 'catalog'>;
+
+/** @example const device = await devices.demand(terminal); */
+export function createDevices({ settings, provisioning, catalog }: Deps) {
+  const families: ReadonlySet<string> = new Set(settings.connectorFamilies);
+  const { terminals } = provisioning;
+
+  async function whyNotActive(device: PlacedTerminal): Promise<Fault> {
+    const { organizationId, logicalDeviceId } = device;
+    const { items } = await catalog.explain({ organizationId }, logicalDeviceId);
+    const found = items.find(isService);
+    const level = found?.levels.find(({ active }) => !active)?.level;
+    return level === undefined ? new Fault('not_subscribed') : new Fault('not_enabled', { level });
+  }
+
+  /** What stands in the way, or nothing. */
+  async function obstacle(terminal: Terminal | undefined): Promise<Fault | undefined> {
+    if (terminal === undefined) return new Fault('device_unknown');
+    if (!families.has(terminal.family.toLowerCase())) return new Fault('family_not_supported');
+    if (!isPlaced(terminal) || !terminal.isEnabled) return new Fault('device_disabled');
+    const { organizationId, logicalDeviceId } = terminal;
+    const active = await catalog.activeServices(organizationId, logicalDeviceId);
+    return active.some(isService) ? undefined : whyNotActive(terminal);
+  }
+
+  return {
+    find: terminals.find,
+
+    /** Throws the fault that stands in the way. */
+    async demand(terminal: Terminal | undefined): Promise<PlacedTerminal> {
+      const fault = await obstacle(terminal);
+      if (fault !== undefined) throw fault;
+      return terminal as PlacedTerminal;
+    },
+
+    /** Asked again of a device that is connected. */
+    async faultOf(
+      organizationId: string,
+      physicalDeviceId: string,
+    ): Promise<ConnectorFaultCode | undefined> {
+      const terminal = await terminals.find(organizationId, physicalDeviceId);
+      // One that was deleted is not there to be used any more: it was known.
+      if (terminal === undefined) return 'device_disabled';
+      return (await obstacle(terminal))?.code;
+    },
+  };
+}

@@ -1,0 +1,322 @@
+// The devices of this node: who is connected, who has a session with it, and what passes between them.
+import { closeCodes } from '@switchyard/contract';
+import type { Author } from '../audit/index.ts';
+import type { Backplane, Message } from './backplane.ts';
+import type { ConnectorDeps, ConnectorTimes } from './deps.ts';
+import { deviceKeyOf, type PlacedTerminal } from './devices.ts';
+import type { ConnectorMetrics } from './metrics.ts';
+import type { Peer } from './peers.ts';
+import type { PresenceStore } from './presence.ts';
+import type { End } from './relay.ts';
+import { type Claimant, createSession, type Ending, type Session } from './session.ts';
+import { decideClaim } from './state.ts';
+
+/** What is told on the topic of a device. */
+export const deviceTopic = (deviceKey: string): string => `device.${deviceKey}`;
+
+/** A claim, as it is sent to the node that has the device. */
+export type ClaimAsked = Claimant & {
+  readonly takeOver: boolean;
+  readonly force: boolean;
+  readonly resumeToken?: string;
+  readonly author: Author;
+};
+export type Claimed = {
+  readonly sessionId: string;
+  readonly resumeToken: string;
+  readonly sessionUrl: string;
+  readonly expiresInMs: number;
+  readonly isResumed: boolean;
+};
+export type ClaimRefused = {
+  readonly code: 'device_claimed' | 'takeover_refused' | 'device_offline';
+  readonly retryAfterMs: number;
+};
+
+type Entry = {
+  readonly key: string;
+  device: PlacedTerminal;
+  peer: Peer | undefined;
+  connectionId: string;
+  session: Session | undefined;
+  lastSeenAt: number;
+  /** Whether what it proved itself with still holds. */
+  isProven: () => Promise<boolean>;
+  disown: () => void;
+};
+
+export type Hub = ReturnType<typeof createHub>;
+
+type Deps = Pick<ConnectorDeps, 'clock' | 'ids' | 'log' | 'audit' | 'database'> & {
+  readonly times: ConnectorTimes;
+  readonly backplane: Backplane;
+  readonly presence: PresenceStore;
+  readonly metrics: ConnectorMetrics;
+  /** Where a POS connects to a session of this node. */
+  readonly addressOf: (sessionId: string) => string;
+};
+
+const offlineRetryMs = 5000;
+
+/** @example const hub = createHub(deps); hub.attach(device, connectionId, peer); */
+export function createHub(deps: Deps) {
+  const { clock, times, backplane, presence, metrics, log } = deps;
+  const entries = new Map<string, Entry>();
+  /** By their identifiers, which are the secrets in their addresses. */
+  const sessions = new Map<string, Entry>();
+  const noting = new Set<Promise<void>>();
+  metrics.sessions(() => sessions.size);
+
+  const stateOf = ({ peer, session, lastSeenAt }: Entry): Message => ({
+    kind: 'status',
+    online: peer !== undefined,
+    claimed: session !== undefined,
+    lastSeenAt,
+  });
+  const tell = (entry: Entry) => backplane.publish(deviceTopic(entry.key), stateOf(entry));
+
+  function forget(entry: Entry): void {
+    if (entry.peer !== undefined || entry.session !== undefined) return;
+    if (entries.get(entry.key) !== entry) return;
+    entries.delete(entry.key);
+    entry.disown();
+  }
+
+  function endSession(entry: Entry, ending: Ending): void {
+    const { session } = entry;
+    if (session === undefined) return;
+    entry.session = undefined;
+    sessions.delete(session.id);
+    session.close(ending);
+    const { code, word } = ending;
+    const { id: sessionId } = session;
+    backplane.publish(deviceTopic(entry.key), { kind: 'ended', sessionId, code, word });
+    tell(entry);
+    forget(entry);
+  }
+
+  function startSession(entry: Entry, claimant: Claimant, isResumed: boolean): Session {
+    const { ids } = deps;
+    const device = () => entry.peer;
+    const made = createSession({ clock, ids, times, metrics, device }, claimant, isResumed);
+    entry.session = made;
+    sessions.set(made.id, entry);
+    tell(entry);
+    return made;
+  }
+
+  async function auditForce(entry: Entry, asked: ClaimAsked): Promise<void> {
+    const { organizationId, logicalDeviceId: id, merchantId } = entry.device;
+    await deps.database.transaction((trx) =>
+      deps.audit.record(trx, {
+        ...asked.author,
+        organizationId,
+        action: 'terminalSession.takenOver',
+        entity: { type: 'logicalDevice', id, merchantId },
+        after: { owner: asked.owner },
+      }),
+    );
+  }
+
+  const superseded = { code: closeCodes.superseded, word: 'superseded' } as const;
+
+  async function claim(entry: Entry, asked: ClaimAsked): Promise<Claimed | ClaimRefused> {
+    const { session } = entry;
+    const hasToken = session?.hasToken(asked.resumeToken) ?? false;
+    const decided = decideClaim(session?.standing(), { ...asked, hasToken }, clock.now(), times);
+    if (decided.kind === 'Refused') return decided;
+    if (entry.peer === undefined) return { code: 'device_offline', retryAfterMs: offlineRetryMs };
+    if (decided.kind === 'TakenOver' && decided.isForced) {
+      await auditForce(entry, asked);
+      // Whoever came meanwhile keeps what it got: the audit tells of the wish alone.
+      if (entry.session !== session) return { code: 'device_claimed', retryAfterMs: 0 };
+    }
+    const { owner, organizationId, clientId } = asked;
+    const made = createNext(entry, { owner, organizationId, clientId }, decided.kind === 'Resumed');
+    return {
+      sessionId: made.id,
+      resumeToken: made.resumeToken,
+      sessionUrl: deps.addressOf(made.id),
+      expiresInMs: times.sessionUrlMs,
+      isResumed: decided.kind === 'Resumed',
+    };
+  }
+
+  function createNext(entry: Entry, claimant: Claimant, isResumed: boolean): Session {
+    const former = entry.session;
+    const heldBefore = isResumed ? (former?.takeHeld() ?? []) : [];
+    endSession(entry, superseded);
+    const made = startSession(entry, claimant, isResumed);
+    made.hold(heldBefore);
+    return made;
+  }
+
+  async function answer(entry: Entry, message: Message): Promise<Message> {
+    switch (message['kind']) {
+      case 'claim':
+        return claim(entry, message as unknown as ClaimAsked);
+      case 'status':
+        return stateOf(entry);
+      case 'release':
+        return { released: release(entry, message as unknown as ReleaseAsked) };
+      default:
+        throw new Error(`the connector knows no message ${String(message['kind'])}`);
+    }
+  }
+
+  function release(entry: Entry, { sessionId, owner }: ReleaseAsked): boolean {
+    const { session } = entry;
+    if (session?.id !== sessionId || session.claimant.owner !== owner) return false;
+    endSession(entry, { code: closeCodes.released, word: 'released' });
+    return true;
+  }
+
+  function noteOffline(device: PlacedTerminal, connectionId: string): void {
+    const noted = presence
+      .disconnect(device, connectionId)
+      .catch((error: unknown) => {
+        log.error({ err: error }, 'that a device went offline could not be noted');
+      })
+      .finally(() => noting.delete(noted));
+    noting.add(noted);
+  }
+
+  function detach(entry: Entry, connectionId: string): void {
+    if (entry.connectionId !== connectionId) return;
+    entry.peer = undefined;
+    entry.lastSeenAt = clock.now();
+    entry.session?.deviceLost();
+    if (times.resumeMs === 0) endSession(entry, superseded);
+    noteOffline(entry.device, connectionId);
+    tell(entry);
+    forget(entry);
+  }
+
+  /** Of two connections of a device the younger one wins, whichever node they came to. */
+  function heedNews(entry: Entry, { kind, connectionId }: Message): void {
+    if (kind !== 'attached' || String(connectionId) <= entry.connectionId) return;
+    endSession(entry, { code: closeCodes.deviceDisconnected, word: 'device_disconnected' });
+    entry.peer?.close(superseded.code, superseded.word);
+  }
+
+  function listen(entry: Entry): () => void {
+    const ends = [
+      backplane.own(entry.key, (message) => answer(entry, message)),
+      backplane.subscribe(deviceTopic(entry.key), (message) => heedNews(entry, message)),
+    ];
+    return () => {
+      for (const end of ends) end();
+    };
+  }
+
+  function entryFor(device: PlacedTerminal): Entry {
+    const key = deviceKeyOf(device);
+    const known = entries.get(key);
+    if (known !== undefined) return known;
+    const isProven = async () => true;
+    const at = { lastSeenAt: clock.now(), connectionId: '', isProven, disown: () => {} };
+    const made: Entry = { key, device, peer: undefined, session: undefined, ...at };
+    entries.set(key, made);
+    return made;
+  }
+
+  return {
+    /** A device has connected: a former connection of it is closed. */
+    attach(
+      device: PlacedTerminal,
+      connectionId: string,
+      peer: Peer,
+      isProven: () => Promise<boolean>,
+    ): void {
+      const entry = entryFor(device);
+      const former = entry.peer;
+      entry.disown();
+      entry.session?.deviceLost();
+      Object.assign(entry, { device, connectionId, peer, isProven, lastSeenAt: clock.now() });
+      entry.disown = listen(entry);
+      former?.close(superseded.code, superseded.word);
+      peer.onMessage((data, isBinary) => {
+        if (entry.peer !== peer) return;
+        if (entry.session === undefined) metrics.dropped(1);
+        else entry.session.fromDevice(data, isBinary);
+      });
+      peer.onClose(() => detach(entry, connectionId));
+      backplane.publish(deviceTopic(entry.key), { kind: 'attached', connectionId });
+      tell(entry);
+    },
+
+    /** The session behind an address, which is used up by that. */
+    useAddress(sessionId: string, by?: { organizationId: string; clientId: string }): boolean {
+      const session = sessions.get(sessionId)?.session;
+      if (session === undefined) return false;
+      const { organizationId, clientId } = session.claimant;
+      const isOwn =
+        by === undefined || (by.organizationId === organizationId && by.clientId === clientId);
+      return isOwn && session.useAddress();
+    },
+
+    /** Connects a POS whose address was used; undefined where the session has ended meanwhile. */
+    join(sessionId: string, end: End): JoinedEnd | undefined {
+      const entry = sessions.get(sessionId);
+      const session = entry?.session;
+      if (entry === undefined || session === undefined) return undefined;
+      session.open(end);
+      return {
+        heard: (data, isBinary) => session.fromPos(data, isBinary),
+        lost(isDone) {
+          const isKept = session.posLost(end);
+          if (entry.session !== session || (isKept && !isDone)) return;
+          endSession(entry, { code: closeCodes.released, word: 'released' });
+        },
+      };
+    },
+
+    /** Ends what is due, and gives up readers that do not read. */
+    tick(now: number): void {
+      for (const entry of sessions.values()) {
+        const due = entry.session?.due(now);
+        if (due === undefined) continue;
+        if (due.slow === 'device') entry.peer?.close(closeCodes.slowConsumer, 'slow_consumer');
+        endSession(entry, due.ending);
+      }
+    },
+
+    /** Every device that is connected here, to be asked about again. */
+    connected: (): readonly Connected[] =>
+      [...entries.values()].filter(({ peer }) => peer !== undefined),
+
+    /** Cuts a device off that may not be used any more. */
+    cutDevice(device: PlacedTerminal, ending: Ending): void {
+      const entry = entries.get(deviceKeyOf(device));
+      if (entry === undefined) return;
+      endSession(entry, ending);
+      entry.peer?.close(ending.code, ending.word);
+    },
+
+    /** What is being written down has been. */
+    async settled(): Promise<void> {
+      await Promise.all(noting);
+    },
+
+    claimants: (): readonly Claimant[] =>
+      [...sessions.values()].flatMap(({ session }) => session?.claimant ?? []),
+
+    /** Cuts off every session of a client that may not claim any more. */
+    cutClient(organizationId: string, clientId: string, ending: Ending): void {
+      for (const entry of [...sessions.values()]) {
+        const { claimant } = entry.session ?? {};
+        if (claimant?.organizationId !== organizationId || claimant.clientId !== clientId) continue;
+        endSession(entry, ending);
+      }
+    },
+  };
+}
+
+export type Connected = Pick<Entry, 'device' | 'isProven'>;
+type ReleaseAsked = { readonly sessionId: string; readonly owner: string };
+
+export type JoinedEnd = {
+  heard(data: Buffer, isBinary: boolean): void;
+  /** `isDone`: it closed in good order, and does not come back. */
+  lost(isDone: boolean): void;
+};

@@ -1,0 +1,110 @@
+// The door of the connector: WebSockets of devices and of points of sale, and what passes between them.
+import { connectorPaths } from '@switchyard/contract';
+import type { Upgrades } from '../http/index.ts';
+import { createPoller } from '../platform/index.ts';
+import { createLocalBackplane } from './backplane.ts';
+import { createClaims } from './claims.ts';
+import { createConnectionTokens } from './connection-tokens.ts';
+import { type ConnectorDeps, timesOf } from './deps.ts';
+import { createDeviceConnections } from './device-connections.ts';
+import { createDeviceListener } from './device-listener.ts';
+import { createDevices } from './devices.ts';
+import { createHub } from './hub.ts';
+import { createConnectorMetrics } from './metrics.ts';
+import { createPeers } from './peers.ts';
+import { createPosListener } from './pos-listener.ts';
+import { createPresenceStore, renewEveryMs } from './presence.ts';
+import { createRecheck } from './recheck.ts';
+import { createRegister } from './registration.ts';
+import { createSessions } from './sessions.ts';
+
+export { type Backplane, createLocalBackplane, type Message } from './backplane.ts';
+export type { Asking, DeviceState, Wanted } from './claims.ts';
+export type { ConnectorDeps, ConnectorSettings, ConnectorTimes } from './deps.ts';
+export type { Presence } from './presence.ts';
+export type { End } from './relay.ts';
+
+export type Connector = ReturnType<typeof createConnector>;
+
+/** @example const connector = createConnector(deps); connector.register(http.upgrades); connector.start(); */
+export function createConnector(deps: ConnectorDeps) {
+  const { settings, clock, log, clients, backplane = createLocalBackplane() } = deps;
+  const times = timesOf(settings, deps.times);
+  const node = settings.instanceName;
+  const metrics = createConnectorMetrics(deps.metrics);
+  const peers = createPeers({ clock, log, metrics: deps.metrics, times });
+  const devices = createDevices(deps);
+  const presence = createPresenceStore({ database: deps.database, clock, node });
+  const socketUrl = settings.baseUrl.replace(/^http/, 'ws');
+  const hub = createHub({
+    ...{ ...deps, times, backplane, presence, metrics },
+    addressOf: (sessionId) => `${socketUrl}${connectorPaths.sessions}/${sessionId}`,
+  });
+  const tokens = createConnectionTokens({
+    ...{ masterKey: deps.masterKey, clock, node },
+    issuer: settings.baseUrl,
+    lifeMs: times.connectionTokenMs,
+  });
+  const claims = createClaims({ clock, backplane, devices, presence });
+  const parts = { ...deps, peers, times, metrics };
+  const register = createRegister({ devices, clients });
+  const deviceListener = createDeviceListener({ ...parts, sign: tokens.sign, register });
+  const posListener = createPosListener({ ...parts, claims });
+  const recheck = createRecheck({ devices, clients, hub });
+  const onError = (what: string) => (error: unknown) => log.error({ err: error }, what);
+  const never = async (work: Promise<void>) => {
+    await work;
+    return false;
+  };
+  const pollers = [
+    createPoller({
+      pollMs: times.recheckMs,
+      turn: () => never(posListener.recheck().then(recheck)),
+      onError: onError('connections could not be looked at again'),
+    }),
+    createPoller({
+      pollMs: renewEveryMs,
+      turn: () => never(presence.renew()),
+      onError: onError('the presence of devices could not be renewed'),
+    }),
+  ];
+  let ticking: NodeJS.Timeout | undefined;
+
+  function tick(): void {
+    const now = clock.now();
+    for (const part of [peers, hub, deviceListener, posListener]) part.tick(now);
+  }
+
+  return {
+    /** In this process: what a POS asks over its control connection. */
+    claims,
+    presence,
+    /** In this process: connects to a session of this node as a POS does. */
+    join(sessionId: string, end: Parameters<typeof hub.join>[1]) {
+      return hub.useAddress(sessionId) ? hub.join(sessionId, end) : undefined;
+    },
+    register(upgrades: Pick<Upgrades, 'add'>): void {
+      upgrades.add(deviceListener.route);
+      upgrades.add(posListener.route);
+      upgrades.add(createSessions({ settings, peers, hub }));
+      upgrades.add(
+        createDeviceConnections({
+          ...{ verify: tokens.verify, devices, presence, peers, hub },
+          onAbandoned: onError('that a device went away could not be noted'),
+        }),
+      );
+    },
+    start(): void {
+      ticking = setInterval(tick, times.tickMs);
+      for (const { start } of pollers) start();
+    },
+    /** Asks everybody to come back; new handshakes are refused by then. */
+    async stop(): Promise<void> {
+      clearInterval(ticking);
+      await Promise.all(pollers.map(({ stop }) => stop()));
+      await peers.stop();
+      await hub.settled();
+      await backplane.close();
+    },
+  };
+}

@@ -1,0 +1,149 @@
+// The open WebSockets of this node: beaten hearts, closings with their reasons, counts.
+import { closeCodes } from '@switchyard/contract';
+import type { RawData, WebSocket } from 'ws';
+import type { Clock, Log, Metrics } from '../platform/index.ts';
+import type { ConnectorTimes } from './deps.ts';
+import { reasonOf } from './faults.ts';
+
+export type PeerKind = 'registration' | 'device' | 'pos' | 'session';
+
+/** One end of a connection. */
+export type Peer = {
+  readonly correlationId: string;
+  readonly kind: PeerKind;
+  send(data: Buffer | string, isBinary?: boolean, sent?: () => void): void;
+  /** Bytes that the peer has not taken yet. */
+  buffered(): number;
+  /** Reads no further, until it is resumed. */
+  pause(): void;
+  resume(): void;
+  close(code: number, word: string): void;
+  onMessage(heard: (data: Buffer, isBinary: boolean) => void): void;
+  /** Once, with the code that the peer or this side closed with. */
+  onClose(closed: (code: number) => void): void;
+};
+
+type Beating = { readonly socket: WebSocket; pingAt: number; unanswered: number };
+
+export type Peers = ReturnType<typeof createPeers>;
+
+type Deps = {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly times: Pick<ConnectorTimes, 'heartbeatMs'>;
+};
+
+/** A peer that does not answer a closing is cut off by then. */
+const stopMs = 2000;
+const missedMax = 2;
+const pollMs = 20;
+
+const bytesOf = (data: RawData): Buffer =>
+  Buffer.isBuffer(data) ? data : Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data);
+
+function measure(metrics: Metrics, count: (kind: PeerKind) => number) {
+  const kinds: readonly PeerKind[] = ['registration', 'device', 'pos', 'session'];
+  metrics.gauge({
+    name: 'switchyard_connector_connections',
+    help: 'Open WebSockets of the connector',
+    labelNames: ['kind'],
+    collect() {
+      for (const kind of kinds) this.set({ kind }, count(kind));
+    },
+  });
+  return metrics.counter({
+    name: 'switchyard_connector_closed_total',
+    help: 'Closed WebSockets of the connector, by their close code',
+    labelNames: ['kind', 'code'],
+  });
+}
+
+/** @example const peers = createPeers({ clock, log, metrics, times }); const peer = peers.take(socket, 'pos', id); */
+export function createPeers({ clock, log, metrics, times }: Deps) {
+  const open = new Map<WebSocket, { peer: Peer; beating: Beating }>();
+  const counts = new Map<PeerKind, number>();
+  const count = (kind: PeerKind, by: number) => counts.set(kind, (counts.get(kind) ?? 0) + by);
+  const closed = measure(metrics, (kind) => counts.get(kind) ?? 0);
+
+  function peerOf(socket: WebSocket, kind: PeerKind, correlationId: string): Peer {
+    return {
+      correlationId,
+      kind,
+      send(data, isBinary = false, sent) {
+        socket.send(data, { binary: isBinary }, () => sent?.());
+      },
+      buffered: () => socket.bufferedAmount,
+      pause() {
+        socket.pause();
+      },
+      resume() {
+        socket.resume();
+      },
+      close(code, word) {
+        // A paused socket would not read the answer.
+        socket.resume();
+        if (code < 4000) socket.close(code, word);
+        else socket.close(code, reasonOf(word, correlationId));
+      },
+      onMessage(heard) {
+        socket.on('message', (data, isBinary) => heard(bytesOf(data), isBinary));
+      },
+      onClose(told) {
+        socket.on('close', told);
+      },
+    };
+  }
+
+  function beat({ socket, ...rest }: Beating, entry: Beating, now: number): void {
+    if (now < rest.pingAt) return;
+    if (rest.unanswered >= missedMax) {
+      socket.terminate();
+      return;
+    }
+    entry.unanswered += 1;
+    entry.pingAt = now + times.heartbeatMs;
+    if (socket.readyState === socket.OPEN) socket.ping();
+  }
+
+  return {
+    size: () => open.size,
+    countOf: (kind: PeerKind) => counts.get(kind) ?? 0,
+
+    take(socket: WebSocket, kind: PeerKind, correlationId: string): Peer {
+      const peer = peerOf(socket, kind, correlationId);
+      const beating = { socket, pingAt: clock.now() + times.heartbeatMs, unanswered: 0 };
+      open.set(socket, { peer, beating });
+      count(kind, 1);
+      const alive = () => {
+        beating.unanswered = 0;
+      };
+      socket.on('pong', alive).on('ping', alive).on('message', alive);
+      socket.on('error', (error) => {
+        // Too long, no UTF-8, or no WebSocket frame: `ws` has told the peer by a close code.
+        log.info({ correlationId, kind, err: error }, 'a WebSocket broke');
+      });
+      socket.once('close', (code) => {
+        open.delete(socket);
+        count(kind, -1);
+        closed.inc({ kind, code: String(code) });
+        log.debug({ correlationId, kind, code }, 'a WebSocket closed');
+      });
+      return peer;
+    },
+
+    tick(now: number): void {
+      for (const { beating } of open.values()) beat(beating, beating, now);
+    },
+
+    /** Everybody is asked to come back, and whoever does not answer is cut off. */
+    async stop(): Promise<void> {
+      for (const { peer } of open.values()) peer.close(closeCodes.restarting, 'restarting');
+      const end = performance.now() + stopMs;
+      while (open.size > 0 && performance.now() < end) {
+        await new Promise((resolve) => setTimeout(resolve, pollMs));
+      }
+      for (const socket of open.keys()) socket.terminate();
+    },
+  };
+}

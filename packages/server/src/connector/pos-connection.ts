@@ -1,0 +1,237 @@
+// One control connection of a point of sale: reads its messages and answers each by its request's name.
+import {
+  ClaimMessage,
+  connectorLimits,
+  type PosAnswer,
+  type PosMessage,
+  ReleaseMessage,
+  RenewTokenMessage,
+  StatusMessage,
+} from '@switchyard/contract';
+import { Check } from 'typebox/value';
+import type { Caller, Presented } from '../http/index.ts';
+import { refusalOf } from '../http/index.ts';
+import { isoTime } from '../platform/index.ts';
+import type { Message } from './backplane.ts';
+import type { Asking, Claims, DeviceState, Got } from './claims.ts';
+import { closeCodeOf, errorText, Fault, fail } from './faults.ts';
+import type { Peer } from './peers.ts';
+import { readJson } from './read-json.ts';
+
+const schemas = {
+  claim: ClaimMessage,
+  status: StatusMessage,
+  release: ReleaseMessage,
+  renewToken: RenewTokenMessage,
+} as const;
+
+export type PosConnection = {
+  /** Looks whether its token is still good, and the first claim came in time. */
+  tick(now: number): void;
+  recheck(): Promise<void>;
+  close(): void;
+};
+
+type Held = { readonly got: Got; readonly end: () => void; isLive: boolean };
+
+type Deps = {
+  readonly peer: Peer;
+  readonly claims: Claims;
+  readonly caller: Caller;
+  readonly token: string;
+  readonly presented: Presented;
+  readonly verify: (token: string, presented: Presented) => Promise<Caller>;
+  readonly askingOf: (caller: Caller) => Asking;
+  /** When the first claim is due. */
+  readonly claimBy: number;
+  readonly now: () => number;
+  /** False where it says too much. */
+  readonly mayAsk: () => boolean;
+  readonly told: (fault: Fault) => void;
+  readonly broken: (error: unknown) => void;
+};
+
+/** @throws bad_message */
+function readMessage(text: string): PosMessage {
+  const sent = readJson(text) ?? fail('bad_message');
+  const type = sent['type'];
+  const schema =
+    typeof type === 'string' && Object.hasOwn(schemas, type)
+      ? schemas[type as keyof typeof schemas]
+      : fail('bad_message');
+  return Check(schema, sent) ? (sent as unknown as PosMessage) : fail('bad_message');
+}
+
+/** Named in the answer though the rest cannot be read. */
+function requestIdIn(text: string): string | undefined {
+  const requestId = readJson(text)?.['requestId'];
+  return typeof requestId === 'string' && requestId.length <= 64 ? requestId : undefined;
+}
+
+/** @example const connection = openPosConnection(deps); */
+export function openPosConnection(deps: Deps): PosConnection {
+  const { peer, claims } = deps;
+  let { caller, token } = deps;
+  let isAsked = false;
+  let running = 0;
+  let isClosed = false;
+  const leaving = new AbortController();
+  const held = new Map<string, Held>();
+
+  const say = (message: PosAnswer) => peer.send(JSON.stringify(message));
+  const liveCount = () => [...held.values()].filter(({ isLive }) => isLive).length;
+
+  function end(fault: Fault): void {
+    if (isClosed) return;
+    isClosed = true;
+    deps.told(fault);
+    peer.send(errorText(fault, peer.correlationId));
+    peer.close(closeCodeOf(fault.code), fault.code);
+  }
+
+  const stateMessage = ({ tsn, online, claimed, lastSeenAt }: DeviceState) => ({
+    type: 'deviceStatus' as const,
+    ...{ tsn, online, claimed },
+    ...(lastSeenAt === undefined ? {} : { lastSeenAt: isoTime(lastSeenAt) }),
+  });
+
+  function hearNews(sessionId: string, news: Message): void {
+    const claim = held.get(sessionId);
+    if (claim === undefined || isClosed) return;
+    if (news['kind'] === 'ended' && news['sessionId'] === sessionId) claim.isLive = false;
+    if (news['kind'] !== 'status') return;
+    const { online, claimed, lastSeenAt } = news;
+    const { tsn } = claim.got.device;
+    const state = { online: online === true, claimed: claimed === true };
+    say(stateMessage({ tsn, ...state, lastSeenAt: Number(lastSeenAt) }));
+  }
+
+  /** A claim of the same device takes the place of a former one; the oldest that ended make room. */
+  function remember(got: Got): void {
+    const { sessionId, device } = got;
+    for (const [id, { got: former, isLive, end: unwatch }] of held) {
+      const isSame = former.device.physicalDeviceId === device.physicalDeviceId;
+      const isRoomNeeded = !isLive && held.size >= connectorLimits.claimsPerConnection;
+      if (!isSame && !isRoomNeeded) continue;
+      unwatch();
+      held.delete(id);
+    }
+    const unwatch = claims.watch(device, (news) => hearNews(sessionId, news));
+    held.set(sessionId, { got, end: unwatch, isLive: true });
+  }
+
+  async function claim(wanted: ClaimMessage): Promise<PosAnswer> {
+    isAsked = true;
+    if (liveCount() + running > connectorLimits.claimsPerConnection) fail('too_many_claims');
+    const got = await claims.claim(deps.askingOf(caller), wanted, leaving.signal);
+    if (isClosed) {
+      await claims.release(got, got.sessionId);
+      return fail('restarting');
+    }
+    remember(got);
+    return {
+      type: 'claimed',
+      requestId: wanted.requestId,
+      tsn: got.device.tsn,
+      sessionId: got.sessionId,
+      sessionUrl: got.sessionUrl,
+      expiresIn: Math.ceil(got.expiresInMs / 1000),
+      resumeToken: got.resumeToken,
+      ...(got.isResumed ? { resumed: true } : {}),
+    };
+  }
+
+  async function release({ requestId, sessionId }: ReleaseMessage): Promise<PosAnswer> {
+    const claimed = held.get(sessionId) ?? fail('session_unknown');
+    claimed.end();
+    held.delete(sessionId);
+    if (!(await claims.release(claimed.got, sessionId))) fail('session_unknown');
+    return { type: 'released', requestId, sessionId };
+  }
+
+  async function renew(message: RenewTokenMessage): Promise<PosAnswer> {
+    const renewed = await deps.verify(message.token, deps.presented).catch((error: unknown) => {
+      const code = refusalOf(error)?.code;
+      if (code === undefined) throw error;
+      return fail(code === 'token_expired' ? 'token_expired' : 'unauthorized');
+    });
+    const isSame =
+      renewed.clientId === caller.clientId && renewed.organizationId === caller.organizationId;
+    if (!isSame) fail('unauthorized');
+    if (!renewed.permissions.has('cc.pos')) fail('role_missing');
+    caller = renewed;
+    token = message.token;
+    const expiresIn = Math.max(0, Math.floor((caller.expiresAt - deps.now()) / 1000));
+    const { requestId } = message;
+    return { type: 'tokenRenewed', ...(requestId === undefined ? {} : { requestId }), expiresIn };
+  }
+
+  async function answer(message: PosMessage): Promise<PosAnswer> {
+    switch (message.type) {
+      case 'claim':
+        return claim(message);
+      case 'status': {
+        const { requestId, tsn } = message;
+        return { ...stateMessage(await claims.status(deps.askingOf(caller), tsn)), requestId };
+      }
+      case 'release':
+        return release(message);
+      default:
+        return renew(message);
+    }
+  }
+
+  async function hear(text: string): Promise<void> {
+    const requestId = requestIdIn(text);
+    running += 1;
+    try {
+      const told = await answer(readMessage(text));
+      if (!isClosed) say(told);
+    } catch (error) {
+      if (!(error instanceof Fault)) deps.broken(error);
+      if (isClosed) return;
+      const fault = error instanceof Fault ? error : new Fault('restarting');
+      // Whoever does not speak the protocol is not listened to any longer.
+      if (fault.code === 'bad_message') return end(fault);
+      deps.told(fault);
+      peer.send(errorText(fault, peer.correlationId, requestId));
+    } finally {
+      running -= 1;
+    }
+  }
+
+  function close(): void {
+    isClosed = true;
+    leaving.abort();
+    for (const { end: unwatch } of held.values()) unwatch();
+    held.clear();
+  }
+
+  peer.onMessage((data, isBinary) => {
+    if (isClosed) return;
+    if (isBinary) end(new Fault('bad_message'));
+    else if (running > connectorLimits.claimsPerConnection || !deps.mayAsk()) {
+      end(new Fault('rate_limited'));
+    } else void hear(data.toString());
+  });
+  peer.onClose(close);
+
+  return {
+    close,
+    tick(now) {
+      if (now >= caller.expiresAt) end(new Fault('token_expired'));
+      else if (!isAsked && now >= deps.claimBy) end(new Fault('timeout'));
+    },
+    async recheck() {
+      if (isClosed) return;
+      try {
+        await deps.verify(token, deps.presented);
+      } catch (error) {
+        const code = refusalOf(error)?.code;
+        // A fault of ours is no reason to send anybody away.
+        if (code === undefined) throw error;
+        end(new Fault(code === 'token_expired' ? 'token_expired' : 'unauthorized'));
+      }
+    },
+  };
+}

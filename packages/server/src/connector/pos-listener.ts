@@ -1,0 +1,80 @@
+// Where points of sale connect to claim devices, with the token of an application that may do so.
+import { connectorLimits, connectorPaths, Refusal, refuse } from '@switchyard/contract';
+import { actorOf } from '../audit/index.ts';
+import type { UpgradeRoute } from '../http/index.ts';
+import type { Claims } from './claims.ts';
+import type { ConnectorDeps, ConnectorTimes } from './deps.ts';
+import type { ConnectorMetrics } from './metrics.ts';
+import type { Peers } from './peers.ts';
+import { openPosConnection, type PosConnection } from './pos-connection.ts';
+import { createRate } from './rates.ts';
+
+type Deps = Pick<ConnectorDeps, 'settings' | 'verifyToken' | 'clock' | 'log'> & {
+  readonly peers: Peers;
+  readonly claims: Claims;
+  readonly times: ConnectorTimes;
+  readonly metrics: ConnectorMetrics;
+};
+
+/** Of a client: a shop that comes back after a power cut stays far below it. */
+const connectsOf = { burst: 2000, perSecond: 100 };
+/** Of a connection. */
+const messagesOf = { burst: 200, perSecond: 50 };
+
+/** @example const { route, tick } = createPosListener(deps); http.upgrades.add(route); */
+export function createPosListener(deps: Deps) {
+  const { peers, claims, times, metrics, clock, log, settings } = deps;
+  const connections = new Set<PosConnection>();
+  const connects = createRate(connectsOf);
+
+  const route: UpgradeRoute = {
+    path: connectorPaths.posListener,
+    bearer: 'required',
+    maxMessageBytes: connectorLimits.controlMessageMaxBytes,
+    isForDevices: false,
+    async admit({ caller, token, presented, id }) {
+      if (caller === undefined || token === undefined) {
+        return refuse('token_missing', 'A point of sale shows its access token.');
+      }
+      if (!caller.permissions.has('cc.pos')) {
+        refuse('role_missing', 'The application has not the role Point-of-sale Terminal.');
+      }
+      const isRoom = peers.size() < settings.connectorConnections;
+      if (!isRoom || !connects.take(caller.clientId, clock.now())) {
+        throw new Refusal('rate_limited', 'Too many connections.', { retryAfterMs: 5000 });
+      }
+      return {
+        welcome(socket) {
+          const peer = peers.take(socket, 'pos', id);
+          const messages = createRate(messagesOf);
+          const connection = openPosConnection({
+            ...{ peer, claims, caller, token, presented },
+            verify: deps.verifyToken,
+            askingOf: (asking) => ({ caller: asking, author: actorOf(asking, id) }),
+            claimBy: clock.now() + times.claimWithinMs,
+            now: clock.now,
+            mayAsk: () => messages.take('', clock.now()),
+            told: ({ code }) => {
+              metrics.fault(code);
+              log.info({ correlationId: id, code }, 'a point of sale was refused');
+            },
+            broken: (error) => log.error({ err: error, correlationId: id }, 'a claim met a fault'),
+          });
+          connections.add(connection);
+          peer.onClose(() => connections.delete(connection));
+        },
+      };
+    },
+  };
+
+  return {
+    route,
+    tick(now: number): void {
+      for (const connection of connections) connection.tick(now);
+    },
+    /** Whether their tokens are still good; one after the other, from memory for the most part. */
+    async recheck(): Promise<void> {
+      for (const connection of [...connections]) await connection.recheck();
+    },
+  };
+}

@@ -1,0 +1,84 @@
+// Which devices are connected, in the database: every node reads it, and what a dead one left runs out.
+import { type Clock, type Database, isoTime } from '../platform/index.ts';
+
+/** Renewed twice in that time. */
+const leaseMs = 150_000;
+export const renewEveryMs = 60_000;
+
+export type Presence = {
+  readonly physicalDeviceId: string;
+  readonly isOnline: boolean;
+  readonly lastSeenAt: number;
+};
+
+type Device = { readonly organizationId: string; readonly physicalDeviceId: string };
+
+export type PresenceStore = ReturnType<typeof createPresenceStore>;
+
+type Deps = { readonly database: Database; readonly clock: Clock; readonly node: string };
+
+/** @example if (!(await presence.connect(device, connectionId))) refuse('session_gone', …); */
+export function createPresenceStore({ database, clock, node }: Deps) {
+  const lease = () => isoTime(clock.now() + leaseMs);
+  const now = () => isoTime(clock.now());
+  return {
+    /** False where the connection was used before, or a younger one of the device stands. */
+    async connect(
+      { organizationId, physicalDeviceId }: Device,
+      connectionId: string,
+    ): Promise<boolean> {
+      const rows = await database.query(
+        `INSERT INTO device_presence AS p
+           (organization_id, physical_device_id, connection_id, node, online_until, last_seen_at)
+         VALUES ($1, $2, $3, $4, $5, $6)
+         ON CONFLICT (organization_id, physical_device_id) DO UPDATE
+           SET connection_id = EXCLUDED.connection_id, node = EXCLUDED.node,
+             online_until = EXCLUDED.online_until, last_seen_at = EXCLUDED.last_seen_at
+           WHERE p.connection_id < EXCLUDED.connection_id
+         RETURNING connection_id`,
+        [organizationId, physicalDeviceId, connectionId, node, lease(), now()],
+      );
+      return rows.length > 0;
+    },
+    /** Says nothing where a younger connection stands. */
+    async disconnect(
+      { organizationId, physicalDeviceId }: Device,
+      connectionId: string,
+    ): Promise<void> {
+      await database.query(
+        `UPDATE device_presence SET online_until = NULL, last_seen_at = $4
+         WHERE organization_id = $1 AND physical_device_id = $2 AND connection_id = $3`,
+        [organizationId, physicalDeviceId, connectionId, now()],
+      );
+    },
+    async renew(): Promise<void> {
+      await database.query(
+        `UPDATE device_presence SET online_until = $2, last_seen_at = $3
+         WHERE node = $1 AND online_until IS NOT NULL`,
+        [node, lease(), now()],
+      );
+    },
+    /** Of those that were ever seen. */
+    async of(
+      organizationId: string,
+      physicalDeviceIds: readonly string[],
+    ): Promise<ReadonlyMap<string, Presence>> {
+      const rows = await database.query<{
+        physical_device_id: string;
+        online_until: Date | null;
+        last_seen_at: Date;
+      }>(
+        `SELECT physical_device_id, online_until, last_seen_at FROM device_presence
+         WHERE organization_id = $1 AND physical_device_id = ANY ($2::uuid[])`,
+        [organizationId, physicalDeviceIds],
+      );
+      return new Map(
+        rows.map((row) => {
+          const isOnline = row.online_until !== null && row.online_until.getTime() > clock.now();
+          const { physical_device_id: id, last_seen_at: seen } = row;
+          return [id, { physicalDeviceId: id, isOnline, lastSeenAt: seen.getTime() }];
+        }),
+      );
+    },
+  };
+}

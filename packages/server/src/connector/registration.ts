@@ -1,0 +1,123 @@
+// Reads what a device registers with, and finds out which device it is and whether it may connect.
+import { RegisterMessage } from '@switchyard/contract';
+import { Check } from 'typebox/value';
+import { type CertificateReader, type GoodCertificate, refusalOf } from '../http/index.ts';
+import type { CertificateHolder, Clients, ProvenClient } from '../identity/index.ts';
+import type { Terminal } from '../provisioning/index.ts';
+import type { Devices, PlacedTerminal } from './devices.ts';
+import { fail } from './faults.ts';
+import { readJson } from './read-json.ts';
+
+type Credentials = { readonly clientId: string; readonly secret: string };
+export type Registration = { readonly tsn: string; readonly credentials?: Credentials };
+export type Good = GoodCertificate<CertificateHolder>;
+export type Registered = { readonly device: PlacedTerminal; readonly thumbprint?: string };
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** It is JSON in the configuration of a device, and some send it as the text that they find there. */
+function nestedIn(message: Members): Members {
+  const nested = message['customRegistrationData'] ?? message['custom_registration_data'];
+  if (typeof nested === 'string') return readJson(nested) ?? {};
+  return typeof nested === 'object' && nested !== null ? (nested as Members) : {};
+}
+
+/** @throws bad_message, and what is wrong with the credentials */
+export function readRegistration(text: string): Registration {
+  const sent = readJson(text) ?? fail('bad_message');
+  const nested = nestedIn(sent);
+  const find = (snake: string, camel: string) =>
+    sent[snake] ?? sent[camel] ?? nested[snake] ?? nested[camel];
+  const message = {
+    ...sent,
+    ...defined('client_id', find('client_id', 'clientId')),
+    ...defined('client_secret', find('client_secret', 'clientSecret')),
+  };
+  if (!Check(RegisterMessage, message)) return fail('bad_message');
+  const { tsn, client_id: clientId, client_secret: secret } = message;
+  if (clientId === undefined && secret === undefined) return { tsn };
+  if (clientId === undefined || secret === undefined) return fail('unauthorized');
+  return { tsn, credentials: { clientId, secret } };
+}
+
+const defined = (name: string, value: unknown) => (value === undefined ? {} : { [name]: value });
+
+/** A certificate that is shown has to be good, and none need be shown. */
+export async function certificateOf(
+  certificates: CertificateReader<CertificateHolder>,
+  request: Parameters<CertificateReader['demand']>[0],
+): Promise<Good | undefined> {
+  try {
+    return await certificates.demand(request);
+  } catch (error) {
+    const code = refusalOf(error)?.code;
+    if (code === undefined) throw error;
+    return code === 'certificate_required' ? undefined : fail('unauthorized');
+  }
+}
+
+type Deps = { readonly devices: Devices; readonly clients: Clients };
+
+/** Devices register as a point of sale's application, or as one of devices. */
+function checkRole({ permissions }: ProvenClient): void {
+  if (!permissions.includes('cc.pos') && !permissions.includes('dev.read')) fail('role_missing');
+}
+
+/** An identifier is no name of a terminal. */
+const isSerialOf = (name: string, { serialNumber, tsn }: Terminal): boolean =>
+  name === serialNumber || name === tsn;
+
+export type Register = (said: Registration, good: Good | undefined) => Promise<Registered>;
+
+/** @example const register = createRegister({ devices, clients }); const { device } = await register(said, good); */
+export function createRegister({ devices, clients }: Deps): Register {
+  async function byCertificate(good: Good, said: Registration): Promise<Registered> {
+    const { holder, thumbprint } = good;
+    const { organizationId, physicalDeviceId, serialNumber } = holder;
+    const terminal = await devices.find(organizationId, physicalDeviceId);
+    const isNamed = said.tsn === serialNumber || said.tsn === terminal?.tsn;
+    if (!isNamed || terminal?.serialNumber !== serialNumber) fail('unauthorized');
+    const device = await devices.demand(terminal);
+    if (said.credentials !== undefined) await checkBeside(good, said.credentials);
+    return { device, thumbprint };
+  }
+
+  /** Not needed beside a certificate, and then they have to be right. */
+  async function checkBeside({ holder, thumbprint }: Good, { clientId, secret }: Credentials) {
+    const { organizationId } = holder;
+    if (await clients.proveBound({ organizationId, thumbprint }, clientId, secret)) return;
+    checkRole((await clients.prove(organizationId, clientId, secret)) ?? fail('unauthorized'));
+  }
+
+  /** In the scope of the application: whoever has no right to a terminal learns nothing of it. */
+  async function terminalOf(
+    client: ProvenClient,
+    tsn: string,
+  ): Promise<{ client: ProvenClient; terminal: Terminal } | undefined> {
+    const terminal = await devices.find(client.organizationId, tsn);
+    if (terminal === undefined || !isSerialOf(tsn, terminal)) return undefined;
+    const { merchantId, storeId } = client;
+    const isIn =
+      (merchantId === undefined || merchantId === terminal.merchantId) &&
+      (storeId === undefined || storeId === terminal.storeId);
+    return isIn ? { client, terminal } : undefined;
+  }
+
+  async function bySecret(tsn: string, { clientId, secret }: Credentials): Promise<Registered> {
+    const proven = await clients.proveAnywhere(clientId, secret);
+    if (proven.length === 0) fail('unauthorized');
+    const all = await Promise.all(proven.map((client) => terminalOf(client, tsn)));
+    const [found, ...others] = all.filter((one) => one !== undefined);
+    if (others.length > 0) fail('tsn_ambiguous');
+    const { client, terminal } = found ?? fail('device_unknown');
+    checkRole(client);
+    return { device: await devices.demand(terminal) };
+  }
+
+  return async (said, good) => {
+    if (good !== undefined) return byCertificate(good, said);
+    return said.credentials === undefined
+      ? fail('unauthorized')
+      : bySecret(said.tsn, said.credentials);
+  };
+}

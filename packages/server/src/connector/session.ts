@@ -1,0 +1,165 @@
+// One session between a device and a point of sale: its phases, its data, and how it ends.
+import { hash, timingSafeEqual } from 'node:crypto';
+import { closeCodes } from '@switchyard/contract';
+import type { Clock, Ids } from '../platform/index.ts';
+import type { ConnectorTimes } from './deps.ts';
+import { createHeld, type HeldMessage } from './held.ts';
+import type { RelayMetrics } from './metrics.ts';
+import type { Peer } from './peers.ts';
+import { createLane, type End, type Lane } from './relay.ts';
+import type { Phase, Standing } from './state.ts';
+
+/** Who claims, as the node that has the device is told. */
+export type Claimant = {
+  readonly owner: string;
+  readonly organizationId: string;
+  readonly clientId: string;
+};
+
+export type Ending = { readonly code: number; readonly word: string };
+
+export type Session = {
+  readonly id: string;
+  readonly resumeToken: string;
+  readonly claimant: Claimant;
+  standing(): Standing;
+  isOpen(): boolean;
+  hasToken(token: string | undefined): boolean;
+  /** Once: whoever has the address comes in, or nobody. */
+  useAddress(): boolean;
+  open(end: End): void;
+  fromPos(data: Buffer, isBinary: boolean): void;
+  fromDevice(data: Buffer, isBinary: boolean): void;
+  /** The point of sale is gone; false where it is not kept for it. */
+  posLost(end: End): boolean;
+  /** The device is gone: the POS is told, and the place kept for it. */
+  deviceLost(): void;
+  /** Ends the connection of the POS; what was held is gone. */
+  close(ending: Ending): void;
+  /** What the former session held for the same owner. */
+  hold(messages: readonly HeldMessage[]): void;
+  takeHeld(): readonly HeldMessage[];
+  /** What is due by now: an end, or a reader that is given up. */
+  due(now: number): { ending: Ending; slow?: 'device' } | undefined;
+};
+
+type Deps = {
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly times: ConnectorTimes;
+  readonly metrics: RelayMetrics;
+  /** The connection of the device at this moment. */
+  readonly device: () => Peer | undefined;
+};
+
+const digest = (text: string) => hash('sha256', text, 'buffer');
+
+type Relay = { readonly end: End; readonly toPos: Lane; readonly toDevice: Lane };
+
+/** @example const session = createSession(deps, claimant, false); */
+export function createSession(deps: Deps, claimant: Claimant, isResumed: boolean): Session {
+  const { clock, ids, times, metrics } = deps;
+  const resumeToken = ids.secret();
+  const tokenHash = digest(resumeToken);
+  const held = createHeld();
+  let phase: Phase = 'Reserved';
+  let isAddressUsed = false;
+  let endsAt = clock.now() + times.sessionUrlMs;
+  let openedAt = 0;
+  let dataAt = 0;
+  let relay: Relay | undefined;
+
+  function stopRelay(): End | undefined {
+    const stopped = relay;
+    relay = undefined;
+    stopped?.toPos.end();
+    stopped?.toDevice.end();
+    return stopped?.end;
+  }
+
+  function keep(): void {
+    phase = 'Resumable';
+    endsAt = clock.now() + times.resumeMs;
+  }
+
+  function relayTo(device: Peer, end: End): Relay {
+    const now = clock.now;
+    const toPos = createLane({ from: device, to: end, now, passed: metrics.toPos });
+    const toDevice = createLane({ from: end, to: device, now, passed: metrics.toDevice });
+    return { end, toPos, toDevice };
+  }
+
+  const session: Session = {
+    id: ids.secret(),
+    resumeToken,
+    claimant,
+    standing: () => ({ owner: claimant.owner, phase, dataAt, endsAt }),
+    isOpen: () => phase === 'Open',
+    hasToken: (token) => token !== undefined && timingSafeEqual(digest(token), tokenHash),
+    useAddress() {
+      if (phase !== 'Reserved' || isAddressUsed || clock.now() >= endsAt) return false;
+      isAddressUsed = true;
+      return true;
+    },
+    open(end) {
+      const device = deps.device();
+      if (device === undefined) {
+        keep();
+        end.close(closeCodes.deviceDisconnected, 'device_disconnected');
+        return;
+      }
+      phase = 'Open';
+      openedAt = clock.now();
+      dataAt = openedAt;
+      relay = relayTo(device, end);
+      for (const { data, isBinary } of held.take()) relay.toPos.pass(data, isBinary);
+    },
+    fromPos(data, isBinary) {
+      dataAt = clock.now();
+      relay?.toDevice.pass(data, isBinary);
+    },
+    fromDevice(data, isBinary) {
+      dataAt = clock.now();
+      if (relay !== undefined) {
+        relay.toPos.pass(data, isBinary);
+        return;
+      }
+      // What a device says before a new owner has come was meant for the one before.
+      const isForOwner = isResumed || phase === 'Resumable';
+      if (!isForOwner || !held.keep({ data, isBinary })) metrics.dropped(1);
+    },
+    posLost(end) {
+      if (relay?.end !== end) return true;
+      stopRelay();
+      keep();
+      return times.resumeMs > 0;
+    },
+    deviceLost() {
+      metrics.dropped(held.take().length);
+      if (phase !== 'Open') return;
+      keep();
+      stopRelay()?.close(closeCodes.deviceDisconnected, 'device_disconnected');
+    },
+    close({ code, word }) {
+      metrics.dropped(held.take().length);
+      stopRelay()?.close(code, word);
+    },
+    hold(messages) {
+      for (const message of messages) held.keep(message);
+    },
+    takeHeld: held.take,
+    due(now) {
+      const ended = { ending: { code: closeCodes.sessionExpired, word: 'session_expired' } };
+      if (phase !== 'Open') return now >= endsAt ? ended : undefined;
+      if (now - dataAt >= times.idleMs || now - openedAt >= times.absoluteMs) return ended;
+      const slowFor = (lane: Lane | undefined) => now - (lane?.fullSince() ?? now) >= times.slowMs;
+      if (slowFor(relay?.toPos)) {
+        return { ending: { code: closeCodes.slowConsumer, word: 'slow_consumer' } };
+      }
+      if (!slowFor(relay?.toDevice)) return undefined;
+      const ending = { code: closeCodes.deviceDisconnected, word: 'device_disconnected' };
+      return { ending, slow: 'device' };
+    },
+  };
+  return session;
+}

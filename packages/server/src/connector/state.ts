@@ -1,0 +1,59 @@
+// Who gets a device: what a claim meets, and what becomes of it. Pure.
+
+/**
+ * `Reserved`: its address has not been used yet; `Open`: the POS is connected; `Resumable`: it was cut
+ * off, or the device was, and it is kept for its owner for a while.
+ */
+export type Phase = 'Reserved' | 'Open' | 'Resumable';
+
+export type Standing = {
+  readonly owner: string;
+  readonly phase: Phase;
+  /** When data last flowed. */
+  readonly dataAt: number;
+  /** When it ends by itself, unless something happens. */
+  readonly endsAt: number;
+};
+
+export type Claim = {
+  readonly owner: string;
+  readonly takeOver: boolean;
+  readonly force: boolean;
+  /** It showed the resume token of this very session. */
+  readonly hasToken: boolean;
+};
+
+export type Decision =
+  | { readonly kind: 'Fresh' }
+  | { readonly kind: 'Resumed' }
+  /** `isForced`: though data has flowed a moment ago. */
+  | { readonly kind: 'TakenOver'; readonly isForced: boolean }
+  | {
+      readonly kind: 'Refused';
+      readonly code: 'device_claimed' | 'takeover_refused';
+      readonly retryAfterMs: number;
+    };
+
+/** How long to wait for a session that somebody uses; nobody knows its end. */
+const usedRetryMs = 5000;
+
+/** @example decideClaim(undefined, claim, now, { quietMs: 150_000 }); // { kind: 'Fresh' } */
+export function decideClaim(
+  standing: Standing | undefined,
+  claim: Claim,
+  now: number,
+  { quietMs }: { readonly quietMs: number },
+): Decision {
+  if (standing === undefined) return { kind: 'Fresh' };
+  const { phase, dataAt, endsAt } = standing;
+  const retryAfterMs = phase === 'Open' ? usedRetryMs : Math.max(0, endsAt - now);
+  const refused = { kind: 'Refused', code: 'device_claimed', retryAfterMs } as const;
+  if (standing.owner !== claim.owner) return refused;
+  if (claim.hasToken && phase !== 'Reserved') return { kind: 'Resumed' };
+  if (claim.takeOver) {
+    const isQuiet = phase !== 'Open' || now - dataAt >= quietMs;
+    if (isQuiet || claim.force) return { kind: 'TakenOver', isForced: !isQuiet };
+    return { kind: 'Refused', code: 'takeover_refused', retryAfterMs: dataAt + quietMs - now };
+  }
+  return phase === 'Resumable' ? { kind: 'Fresh' } : refused;
+}

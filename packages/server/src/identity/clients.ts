@@ -1,0 +1,77 @@
+// Who an application is that proves itself elsewhere than at the token endpoint.
+import type { Permission } from '@switchyard/contract';
+import type { ApplicationStore } from './application-store.ts';
+import type { Applications } from './applications.ts';
+import type { Devices } from './devices/index.ts';
+
+/** An application that has shown its secret. */
+export type ProvenClient = {
+  readonly organizationId: string;
+  readonly clientId: string;
+  /** What it acts for; the organisation as a whole where there is neither. */
+  readonly merchantId?: string;
+  readonly storeId?: string;
+  readonly permissions: readonly Permission[];
+};
+
+export type Clients = {
+  /** Undefined for whom the token endpoint would give no token to either. */
+  prove(
+    organizationId: string,
+    clientId: string,
+    secret: string,
+  ): Promise<ProvenClient | undefined>;
+  /** The same where it is not said whose application it is: seldom more than one. */
+  proveAnywhere(clientId: string, secret: string): Promise<readonly ProvenClient[]>;
+  /** Whether a secret is one that was given to the holder of this certificate. */
+  proveBound(
+    bound: { readonly organizationId: string; readonly thumbprint: string },
+    clientId: string,
+    secret: string,
+  ): Promise<boolean>;
+  /** Whether an application is there and enabled: what another process changed shows within seconds. */
+  stands(organizationId: string, clientId: string): Promise<boolean>;
+};
+
+type Deps = {
+  readonly applications: Pick<Applications, 'find' | 'checkSecret'>;
+  readonly store: Pick<ApplicationStore, 'organizationsOf'>;
+  readonly checkDeviceSecret: Devices['checkSecret'];
+};
+
+export function createClients({ applications, store, checkDeviceSecret }: Deps): Clients {
+  async function prove(
+    organizationId: string,
+    clientId: string,
+    secret: string,
+  ): Promise<ProvenClient | undefined> {
+    const application = await applications.find(organizationId, clientId);
+    if (application?.status !== 'Enabled') return undefined;
+    if (!application.securityFlows.includes('ClientCredentials')) return undefined;
+    if (!(await applications.checkSecret(organizationId, clientId, secret))) return undefined;
+    const { entityType, entityId, storeId, permissions } = application;
+    return {
+      organizationId,
+      clientId,
+      permissions,
+      ...(entityType === 'merchant' ? { merchantId: entityId } : {}),
+      ...(storeId === undefined ? {} : { storeId }),
+    };
+  }
+
+  return {
+    prove,
+    async proveAnywhere(clientId, secret) {
+      const organizations = await store.organizationsOf(clientId);
+      const proven = await Promise.all(organizations.map((id) => prove(id, clientId, secret)));
+      return proven.filter((client) => client !== undefined);
+    },
+    async proveBound(bound, clientId, secret) {
+      const application = await applications.find(bound.organizationId, clientId);
+      return application?.status === 'Enabled' && checkDeviceSecret(bound, clientId, secret);
+    },
+    async stands(organizationId, clientId) {
+      return (await applications.find(organizationId, clientId))?.status === 'Enabled';
+    },
+  };
+}

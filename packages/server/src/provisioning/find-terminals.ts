@@ -1,0 +1,87 @@
+// Finds terminals by the names that they go by, whether they may be used or not: for who has to say why not.
+import { type Clock, createPreparedRun, type Database } from '../platform/index.ts';
+import { readName } from './find-device.ts';
+import { createMemory } from './memory.ts';
+import { tsnOf } from './rules.ts';
+import type { Row } from './store.ts';
+
+export type Terminal = {
+  readonly organizationId: string;
+  readonly physicalDeviceId: string;
+  /** `{MAKE_MODEL}-{serial}`. */
+  readonly tsn: string;
+  readonly serialNumber: string;
+  readonly family: string;
+  /** Missing together, while the terminal has no place in a store. */
+  readonly logicalDeviceId?: string;
+  readonly storeId?: string;
+  readonly merchantId?: string;
+  /** It, its place, its store, its merchant and every organisation above are enabled. */
+  readonly isEnabled: boolean;
+};
+
+export type Terminals = {
+  /** By a terminal serial number, or by the identifier of the hardware; undefined where there is none. */
+  find(organizationId: string, nameOrId: string): Promise<Terminal | undefined>;
+};
+
+const findText = `SELECT h.organization_id, h.physical_device_id, h.serial_number, h.make, h.model, h.family,
+    d.logical_device_id, d.store_id, d.merchant_id,
+    (h.status = 'Enabled' AND d.status = 'Enabled' AND s.status = 'Enabled'
+      AND m.status = 'Enabled' AND o.status = 'Enabled'
+      AND NOT EXISTS (SELECT 1 FROM organizations a
+        WHERE a.organization_id = ANY (o.ancestor_ids) AND a.status = 'Disabled')) AS enabled
+  FROM physical_devices h
+  JOIN organizations o ON o.organization_id = h.organization_id AND o.removed_at IS NULL
+  LEFT JOIN logical_devices d ON d.organization_id = h.organization_id
+    AND d.logical_device_id = h.logical_device_id AND d.removed_at IS NULL
+  LEFT JOIN stores s ON s.organization_id = d.organization_id AND s.store_id = d.store_id
+    AND s.removed_at IS NULL
+  LEFT JOIN merchants m ON m.organization_id = d.organization_id AND m.merchant_id = d.merchant_id
+    AND m.removed_at IS NULL
+  WHERE h.organization_id = $1 AND h.removed_at IS NULL
+    AND (h.physical_device_id = $2::uuid
+      OR h.serial_number = $3 AND h.make || '_' || h.model = coalesce($4, h.make || '_' || h.model))
+  LIMIT 1`;
+
+function terminalOf(row: Row): Terminal {
+  const [make, model] = [String(row['make']), String(row['model'])];
+  const serialNumber = String(row['serial_number']);
+  const place =
+    row['logical_device_id'] === null
+      ? {}
+      : {
+          logicalDeviceId: String(row['logical_device_id']),
+          storeId: String(row['store_id']),
+          merchantId: String(row['merchant_id']),
+        };
+  return {
+    organizationId: String(row['organization_id']),
+    physicalDeviceId: String(row['physical_device_id']),
+    tsn: tsnOf({ make, model, serialNumber }),
+    serialNumber,
+    family: String(row['family']),
+    ...place,
+    isEnabled: row['enabled'] === true,
+  };
+}
+
+/** @example const terminals = createTerminals({ database, clock }); await terminals.find(organizationId, tsn); */
+export function createTerminals({ database, clock }: { database: Database; clock: Clock }) {
+  const found = createMemory<Terminal | undefined>(clock);
+  const run = createPreparedRun(database, 'provisioning');
+
+  const terminals: Terminals = {
+    async find(organizationId, nameOrId) {
+      const name = readName(nameOrId);
+      if (name === undefined) return undefined;
+      return found.get(organizationId, `${organizationId}|${nameOrId}`, async () => {
+        const { id, serialNumber, prefix } = name;
+        const values = [organizationId, id ?? null, serialNumber ?? null, prefix ?? null];
+        const [row] = await run(findText, values);
+        return row === undefined ? undefined : terminalOf(row);
+      });
+    },
+  };
+  return { ...terminals, forget: found.forget, clear: found.clear };
+}
