@@ -203,6 +203,29 @@ test('a connection is kept for the next call, and one that was closed meanwhile 
   }
 });
 
+test('a request whose repetition finds nobody may have arrived all the same', async () => {
+  const sockets = new Set<Socket>();
+  // Takes the second request, and goes away with it.
+  const leaving = createSocketServer((socket) => {
+    let asked = 0;
+    sockets.add(socket);
+    socket.on('error', () => {});
+    socket.on('data', () => {
+      asked += 1;
+      if (asked === 1) return socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
+      leaving.close();
+      return socket.resetAndDestroy();
+    });
+  });
+  await new Promise<void>((resolve) => leaving.listen(0, '127.0.0.1', resolve));
+  const calls = opening({ allowsLoopback: true });
+  const url = `http://127.0.0.1:${(leaving.address() as AddressInfo).port}/`;
+  assert.deepEqual(told(await calls.post(url, message)), { status: 200, body: 'ok' });
+  const lost = await calls.post(url, message);
+  assert.equal(sockets.size, 1);
+  assert.deepEqual(told(lost), { fault: 'unreachable', isSent: true });
+});
+
 test('a name that leads elsewhere a moment later is checked again at each connect', async () => {
   let asked = 0;
   let answer: readonly Address[] = [{ address: '127.0.0.1', family: 4 }];

@@ -200,7 +200,9 @@ export function createOutgoingCalls(deps: OutgoingCallsDeps): OutgoingCalls {
     const lost = { fault: 'unreachable', ms: 0, isSent: true } as const;
     if (given.method !== 'GET' && given.isRepeatable !== true) return lost;
     const second = await attempt(url, given, limits, true);
-    return second === wasStale ? lost : second;
+    if (second === wasStale) return lost;
+    // The first one may have arrived, whatever became of its repetition.
+    return second.fault === undefined ? second : { ...second, isSent: true };
   }
 
   return {

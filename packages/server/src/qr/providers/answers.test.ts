@@ -238,6 +238,9 @@ test('what never left did nothing; what may have left is unknown', () => {
   assert.deepEqual(faultOf({ fault: 'address_refused', ms, isSent: false }), {
     ...{ outcome: 'NotSent', reason: 'address_refused' },
   });
+  assert.deepEqual(faultOf({ fault: 'address_refused', ms, isSent: true }), {
+    ...{ outcome: 'Unknown', fault: 'unreachable' },
+  });
   assert.deepEqual(faultOf({ fault: 'timed_out', ms, isSent: true }), {
     ...{ outcome: 'Unknown', fault: 'timed_out' },
   });
