@@ -6,8 +6,13 @@ export type Span = { readonly from?: string; readonly to?: string };
 
 const leapSecond = /:60(?=[.Zz+-])/;
 
-/** A time of RFC 3339 that the database takes too: nothing was recorded before 1970. */
-function instantOf(text: string, pointer: string): string {
+/**
+ * A time of RFC 3339 that the database takes too: nothing was recorded before 1970, and a leap second
+ * is the one before it.
+ *
+ * @throws Refusal field_invalid
+ */
+export function instantOf(text: string, pointer: string): string {
   const ms = Date.parse(text.replace(leapSecond, ':59'));
   if (Number.isFinite(ms)) return isoTime(Math.max(0, ms));
   const detail = 'Is no time after RFC 3339.';

@@ -168,6 +168,19 @@ function intentOf(
   };
 }
 
+/** Shorter ones could be any word. */
+const scannedCharsLeast = 6;
+
+/** What was scanned is kept nowhere, also where the provider says it again. */
+function hidden<Words extends object>(words: Words, scanned: string): Words {
+  if (scanned.length < scannedCharsLeast) return words;
+  const clean = Object.entries(words).map(([name, value]: [string, unknown]) => {
+    if (typeof value === 'string') return [name, value.replaceAll(scanned, 'x'.repeat(4))];
+    return [name, typeof value === 'object' && value !== null ? hidden(value, scanned) : value];
+  });
+  return Object.fromEntries(clean) as Words;
+}
+
 /** Asks the provider for the payment whose intent is durable, and makes the answer durable. */
 async function ask(
   deps: QrDeps,
@@ -195,12 +208,17 @@ async function ask(
       });
   deps.failPoints.hit('after-send');
   const answered = true as const;
+  const withoutScanned = <Words extends object>(words: Words) =>
+    hidden(words, scannedPaymentId ?? '');
   switch (answer.outcome) {
-    case 'Answered':
-      return settleReport(deps, loaded, toldBy(answer), { answered });
+    case 'Answered': {
+      const told = toldBy(answer);
+      const { failure, payer } = withoutScanned({ failure: told.failure, payer: told.payer });
+      return settleReport(deps, loaded, { ...told, failure, payer }, { answered });
+    }
     case 'Refused': {
       const { code = 'refused', text, reason, status } = answer;
-      const failure = { code, ...(text === undefined ? {} : { text }) };
+      const failure = withoutScanned({ code, ...(text === undefined ? {} : { text }) });
       // Not the payment was refused there, but whoever asks, or the address.
       const isOurs = reason === 'signature' || nobodysStatuses.has(status);
       const said = isOurs ? 'Failed' : 'Declined';

@@ -7,13 +7,12 @@ import {
   type QrEventReceipt,
   refuse,
 } from '@switchyard/contract';
-import type { Caller } from '../http/index.ts';
-import { isoTime } from '../platform/index.ts';
+import { type Caller, instantOf } from '../http/index.ts';
 import { providerEventsMax, type QrDeps } from './deps.ts';
 import { maybeServerId } from './find.ts';
 import type { EventData, LoadedQr } from './model.ts';
 import * as read from './providers/reading.ts';
-import { type RefundSaid, refundStep } from './refund-end.ts';
+import { isContradicted, type RefundSaid, refundStep } from './refund-end.ts';
 import { type Reported, reportStep, type Told } from './report.ts';
 import { commit } from './settle.ts';
 import { OperationIdTaken } from './store.ts';
@@ -50,7 +49,7 @@ function providerOf(event: ProviderEvent): NonNullable<EventData['provider']> {
     eventId: event.eventId.toLowerCase(),
     type: event.type,
     sequence: event.sequence,
-    occurredAt: isoTime(Date.parse(event.occurredAt)),
+    occurredAt: instantOf(event.occurredAt, '/occurredAt'),
     ...read.moreOf(event, eventMembers),
   };
 }
@@ -88,7 +87,8 @@ function refundReported(
   const what = { said, failure: read.failure(event.failure), providerRefundId };
   const step = refundStep(standing, id, what, { at, sequence, provider });
   if (step === undefined) throw new Error('an event is always a step');
-  return { step };
+  const contradicts = refund !== undefined && isContradicted(refund, said);
+  return { step, ...(contradicts ? { alarm: 'contradiction' as const } : {}) };
 }
 
 /** The step that an event is: every one is kept. Pure. */

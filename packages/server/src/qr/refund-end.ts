@@ -22,6 +22,42 @@ const noted = ({ at, provider }: Context, changes: Changes, reason: string): Ste
     ? undefined
     : { at, type: 'qr.noted', changes, data: { provider, reason } };
 
+const ends: Readonly<Record<string, StoredOperation['status']>> = {
+  Completed: 'Succeeded',
+  Declined: 'Declined',
+};
+
+/** Whether a refund that has ended is told to have ended in another way. Pure. */
+export function isContradicted({ status }: StoredOperation, said: RefundSaid['said']): boolean {
+  const told = ends[said];
+  return status !== 'Pending' && told !== undefined && told !== status;
+}
+
+/**
+ * Of a refund that has ended. One that was declined and is made all the same has taken its money: it
+ * counts, unless that has gone back by another one meanwhile.
+ */
+function afterEnd(
+  { row: { position } }: LoadedQr,
+  operation: StoredOperation,
+  said: RefundSaid['said'],
+  context: Context,
+): Step | undefined {
+  const { at, sequence = 0, provider } = context;
+  const numbered: Changes = sequence > position.sequence ? { sequence } : {};
+  if (!isContradicted(operation, said)) return noted(context, numbered, 'Known');
+  const { amount } = operation;
+  const left = position.paid - position.refunded - position.refundReserved;
+  if (said !== 'Completed' || amount > left) return noted(context, numbered, 'Contradicts');
+  const isAwaited = position.hold === 'RefundDeclined' && isOwed(operation) && amount === left;
+  const hold: Changes = isAwaited ? { hold: null } : {};
+  return {
+    ...{ at, type: 'qr.refunded', changes: { ...numbered, ...hold, refunded: amount } },
+    data: { ...(provider === undefined ? {} : { provider }), amount, reason: 'Contradicts' },
+    operations: [ended(operation, 'Succeeded', at)],
+  };
+}
+
 /** The step that it is; nothing where an answer says what is known. Pure. */
 export function refundStep(
   standing: LoadedQr,
@@ -36,7 +72,7 @@ export function refundStep(
     (each) => each.kind === 'Refund' && each.operationId === operationId,
   );
   if (operation === undefined) return noted(context, numbered, 'UnknownRefund');
-  if (!isOpen(operation)) return noted(context, numbered, 'Known');
+  if (!isOpen(operation)) return afterEnd(standing, operation, said, context);
   const data: Step['data'] = {
     ...(failure === undefined ? {} : { failure }),
     ...(provider === undefined ? {} : { provider }),

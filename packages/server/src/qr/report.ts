@@ -1,6 +1,7 @@
 // Makes a step of what a provider says about a payment: by event, by answer, in whatever order. Pure.
 import type { QrDisplay, QrEventType } from '@switchyard/contract';
 import { isoTime } from '../platform/index.ts';
+import { payWithinMs } from './deps.ts';
 import type { EventData, Failure, LoadedQr, OperationCause, StoredOperation } from './model.ts';
 import {
   apply,
@@ -147,6 +148,13 @@ function operationsOf(
   return [newOperation(loaded, 'Cancel', { at, newId, amount: 0, cause: 'Expiry' })];
 }
 
+/** No later than was asked for at the beginning, whoever says so, and no moment of before it. */
+function expiryOf({ row }: LoadedQr, { expiresAt }: Told): number | undefined {
+  if (expiresAt === undefined) return undefined;
+  const begun = Date.parse(row.createdAt);
+  return Math.min(begun + payWithinMs, Math.max(begun, expiresAt));
+}
+
 /** A picture is only for whoever can still be shown it, and once. */
 function newDisplay(loaded: LoadedQr, verdict: Verdict, told: Told): QrDisplay | undefined {
   if (verdict.kind === 'Nothing' && verdict.why !== 'Known') return undefined;
@@ -181,7 +189,8 @@ export function reportStep(loaded: LoadedQr, told: Told, context: Context): Repo
   if (!isNews && provider === undefined && answered === undefined) return undefined;
   const live = isLive(apply(position, verdict.changes));
   const opens = operations.some(({ status }) => status === 'Pending');
-  const { expiresAt, pollAfterMs } = told;
+  const { pollAfterMs } = told;
+  const expiresAt = expiryOf(loaded, told);
   const step: Step = {
     at,
     type: finalType(typeOf(loaded, verdict), display, operations),
