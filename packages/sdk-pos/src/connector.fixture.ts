@@ -1,0 +1,147 @@
+// A small connector for tests: tokens, control connections, claims and sessions over real sockets.
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { closeCodes, connectorPaths } from '@switchyard/contract';
+import { type WebSocket, WebSocketServer } from 'ws';
+
+type Members = Record<string, unknown>;
+type Refusal = { readonly status: number; readonly retryAfter?: number };
+
+export type TestConnector = {
+  readonly baseUrl: string;
+  readonly tokenUrl: string;
+  readonly tokens: string[];
+  /** Of the control connections: the token of each, and what was said. */
+  readonly authorizations: (string | undefined)[];
+  readonly said: Members[];
+  readonly controls: WebSocket[];
+  /** Of the sessions, in order; the last one is the newest. */
+  readonly sessions: WebSocket[];
+  tokenSeconds: number;
+  isOnline: boolean;
+  /** Said instead of what is due: a message, or nothing at all. */
+  answer: ((message: Members) => Members | 'silence' | undefined) | undefined;
+  refuse: ((path: string) => Refusal | undefined) | undefined;
+  /** What the terminal does with what comes. */
+  terminal: ((text: string, say: (text: string) => void) => void) | undefined;
+  /** Texts that a resumed session begins with. */
+  held: string[];
+  push(message: Members): void;
+  stop(): Promise<void>;
+};
+
+const fault = (requestId: unknown, code: string, more: Members = {}): Members => ({
+  ...{ type: 'error', requestId, correlationId: 'c-1' },
+  error: { code, message: code, retryable: true, ...more },
+});
+
+export async function testConnector(): Promise<TestConnector> {
+  let made = 0;
+  let last: { sessionId: string; resumeToken: string } | undefined;
+  const server = createServer((request, response) => {
+    request.resume();
+    if (request.url !== '/token') {
+      response.writeHead(404).end();
+      return;
+    }
+    const token = `token-${connector.tokens.length + 1}`;
+    connector.tokens.push(token);
+    const body = { access_token: token, token_type: 'Bearer', expires_in: connector.tokenSeconds };
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify(body));
+  });
+  const sockets = new WebSocketServer({ noServer: true });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const connector: TestConnector = {
+    baseUrl: `http://127.0.0.1:${port}`,
+    tokenUrl: `http://127.0.0.1:${port}/token`,
+    tokens: [],
+    authorizations: [],
+    said: [],
+    controls: [],
+    sessions: [],
+    tokenSeconds: 3600,
+    isOnline: true,
+    answer: undefined,
+    refuse: undefined,
+    terminal: undefined,
+    held: [],
+    push: (message) => connector.controls.at(-1)?.send(JSON.stringify(message)),
+    async stop() {
+      for (const each of sockets.clients) each.terminate();
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  };
+
+  function claimed({ requestId, tsn, resumeToken }: Members): Members {
+    made += 1;
+    const isResumed = last !== undefined && resumeToken === last.resumeToken;
+    last = { sessionId: `session-${made}`, resumeToken: `resume-${made}` };
+    return {
+      ...{ type: 'claimed', requestId, tsn, ...last, expiresIn: 60 },
+      sessionUrl: `ws://127.0.0.1:${port}${connectorPaths.sessions}/${last.sessionId}`,
+      ...(isResumed ? { resumed: true } : {}),
+    };
+  }
+
+  function due(message: Members): Members | undefined {
+    const { type, requestId, tsn, sessionId } = message;
+    if (type === 'claim') {
+      return connector.isOnline
+        ? claimed(message)
+        : fault(requestId, 'device_offline', { retryAfterSeconds: 5 });
+    }
+    if (type === 'status') {
+      return { type: 'deviceStatus', requestId, tsn, online: connector.isOnline, claimed: false };
+    }
+    if (type === 'release') {
+      connector.sessions.at(-1)?.close(closeCodes.released, 'released:c-2');
+      return { type: 'released', requestId, sessionId };
+    }
+    if (type === 'renewToken') return { type: 'tokenRenewed', requestId, expiresIn: 3600 };
+    return fault(requestId, 'bad_message', { retryable: false });
+  }
+
+  function serveControl(socket: WebSocket): void {
+    connector.controls.push(socket);
+    socket.on('message', (data) => {
+      const message = JSON.parse(String(data)) as Members;
+      connector.said.push(message);
+      const told = connector.answer?.(message) ?? due(message);
+      if (told !== undefined && told !== 'silence') socket.send(JSON.stringify(told));
+    });
+  }
+
+  function serveSession(socket: WebSocket): void {
+    connector.sessions.push(socket);
+    for (const text of connector.held.splice(0)) socket.send(text);
+    socket.on('message', (data, isBinary) => {
+      if (isBinary) socket.send(data, { binary: true });
+      else connector.terminal?.(String(data), (text) => socket.send(text));
+    });
+  }
+
+  server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
+    const path = request.url ?? '';
+    const refused = connector.refuse?.(path);
+    if (refused !== undefined) {
+      const { status, retryAfter } = refused;
+      const after = retryAfter === undefined ? '' : `Retry-After: ${retryAfter}\r\n`;
+      socket.end(`HTTP/1.1 ${status} No\r\n${after}Content-Length: 0\r\n\r\n`);
+      return;
+    }
+    if (path === connectorPaths.posListener) {
+      connector.authorizations.push(request.headers.authorization);
+    }
+    sockets.handleUpgrade(request, socket, head, (opened) => {
+      if (path === connectorPaths.posListener) serveControl(opened);
+      else serveSession(opened);
+    });
+  });
+  return connector;
+}

@@ -1,0 +1,69 @@
+/** What the connector says on a control connection, read tolerantly, and its faults as errors. */
+import {
+  type ConnectorErrorMessage,
+  closeCodes,
+  connectorFaults,
+  type PosAnswer,
+} from '@switchyard/contract';
+import { PosError } from './errors.ts';
+import type { SocketEnd } from './socket.ts';
+
+const answerTypes = new Set(['claimed', 'deviceStatus', 'released', 'tokenRenewed', 'error']);
+const secondMs = 1000;
+const codeOfReason = /^[a-z_]{1,64}(?=:|$)/;
+
+/** Undefined for what is not understood: it says nothing to this package. */
+export function readAnswer(text: string): PosAnswer | undefined {
+  try {
+    const value = JSON.parse(text) as Partial<PosAnswer> | null;
+    const isKnown = typeof value?.type === 'string' && answerTypes.has(value.type);
+    if (!isKnown) return undefined;
+    if (value.type === 'error' && typeof value.error?.code !== 'string') return undefined;
+    return value as PosAnswer;
+  } catch {
+    return undefined;
+  }
+}
+
+export function errorOf({ error, correlationId }: ConnectorErrorMessage): PosError {
+  const { code, message, retryable, retryAfterSeconds, level } = error;
+  return new PosError('Relay', `${code}: ${message}`, {
+    ...{ code, retryable: retryable === true, level, correlationId },
+    retryAfterMs: retryAfterSeconds === undefined ? undefined : retryAfterSeconds * secondMs,
+  });
+}
+
+const words: Readonly<Record<number, string>> = Object.fromEntries([
+  ...Object.entries(connectorFaults).flatMap(([word, fault]) =>
+    'closeCode' in fault ? [[fault.closeCode, word]] : [],
+  ),
+  [closeCodes.released, 'released'],
+  [closeCodes.superseded, 'superseded'],
+  [closeCodes.sessionExpired, 'session_expired'],
+  [closeCodes.deviceDisconnected, 'device_disconnected'],
+  [closeCodes.slowConsumer, 'slow_consumer'],
+  [closeCodes.messageTooLarge, 'message_too_large'],
+]);
+const firstOwnCode = 4000;
+/** Those that a new claim or another token mends. */
+const passing: ReadonlySet<number> = new Set([
+  closeCodes.deviceDisconnected,
+  closeCodes.sessionExpired,
+  closeCodes.timeout,
+  closeCodes.tokenExpired,
+  closeCodes.rateLimited,
+  closeCodes.slowConsumer,
+  closeCodes.restarting,
+]);
+
+/** What the end of a connection means: from 4000 on the connector has said it, below it the network. */
+export function errorOfEnd({ code, reason }: SocketEnd): PosError {
+  const [, correlationId] = reason.split(':');
+  const isOwn = code >= firstOwnCode;
+  const told = codeOfReason.exec(reason)?.[0];
+  const word = words[code] ?? (isOwn ? told : undefined) ?? 'connection_lost';
+  return new PosError(isOwn ? 'Relay' : 'Transport', `the connection ended with ${code} ${word}`, {
+    ...{ code: word, status: code, correlationId: correlationId || undefined },
+    retryable: !isOwn || passing.has(code),
+  });
+}

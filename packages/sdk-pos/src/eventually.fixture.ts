@@ -1,0 +1,9 @@
+// Waits for what other processes and sockets bring about.
+
+export async function eventually(holds: () => boolean, what: string): Promise<void> {
+  const until = performance.now() + 5_000;
+  while (!holds()) {
+    if (performance.now() > until) throw new Error(`did not come about: ${what}`);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}

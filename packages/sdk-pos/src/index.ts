@@ -1,0 +1,8 @@
+/** For points of sale: sessions with terminals through the cloud or the local network, and services over them. */
+export type { Chance, Clock } from './clock.ts';
+export { systemClock } from './clock.ts';
+export { PosError, type PosErrorFacts, type PosErrorKind } from './errors.ts';
+export type { PosTls } from './http.ts';
+export * from './pos-client.ts';
+export type { ClaimOptions, Session, SessionEvents } from './session.ts';
+export type { AccessToken, PosCredentials } from './tokens.ts';

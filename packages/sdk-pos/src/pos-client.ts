@@ -1,0 +1,110 @@
+/** The point of sale at the Cloud Connector. */
+import type { DeviceStatusMessage } from '@switchyard/contract';
+import { demandUrl } from './addresses.ts';
+import { type Chance, type Clock, systemChance, systemClock } from './clock.ts';
+import { createControl } from './control.ts';
+import { PosError } from './errors.ts';
+import type { PosTls } from './http.ts';
+import { type ClaimOptions, claimSession, type Session, type SessionEvents } from './session.ts';
+import { createTokens, type PosCredentials } from './tokens.ts';
+
+/**
+ * Whether a terminal is there.
+ *
+ * @example
+ * const status: DeviceStatus = await client.status('AXIUM_DX8000-10000001');
+ */
+export type DeviceStatus = {
+  readonly tsn: string;
+  readonly online: boolean;
+  /** Somebody, perhaps oneself, has a session with it. */
+  readonly claimed: boolean;
+  readonly lastSeenAt?: string | undefined;
+};
+
+/**
+ * How a point of sale reaches the platform.
+ *
+ * @example
+ * const settings: PosClientSettings = {
+ *   baseUrl: 'https://pay.example',
+ *   credentials: { tokenUrl, clientId: 'acme-pos-3', clientSecret },
+ * };
+ */
+export type PosClientSettings = {
+  readonly baseUrl: string;
+  readonly credentials: PosCredentials;
+  /** Which point of sale it is; an application of the aggregator has to say it. */
+  readonly posId?: string | undefined;
+  readonly tls?: PosTls | undefined;
+  /** Of a handshake and of an answer; default 10 s. */
+  readonly timeoutMs?: number | undefined;
+  readonly clock?: Clock | undefined;
+  readonly chance?: Chance | undefined;
+  /** A terminal of one's own sessions came or went. */
+  readonly onDeviceStatus?: ((status: DeviceStatus) => void) | undefined;
+  /** The control connection came or went; `error` says why it went, or why it does not come. */
+  readonly onConnection?: ((isOpen: boolean, error?: PosError) => void) | undefined;
+};
+
+/**
+ * The point of sale at the connector.
+ *
+ * @example
+ * const client: PosClient = createPosClient(settings);
+ */
+export type PosClient = {
+  /** @throws PosError: `Relay` with a word of the connector, or `Transport` */
+  readonly claim: (tsn: string, options: ClaimOptions, events: SessionEvents) => Promise<Session>;
+  readonly status: (
+    tsn: string,
+    options?: { readonly signal?: AbortSignal },
+  ) => Promise<DeviceStatus>;
+  /** Ends the control connection. Sessions that are open go on until they are released or end. */
+  readonly close: () => void;
+};
+
+const defaultTimeoutMs = 10_000;
+
+function statusOf(message: DeviceStatusMessage): DeviceStatus {
+  const { tsn, online, claimed, lastSeenAt } = message;
+  return { tsn, online, claimed, ...(lastSeenAt === undefined ? {} : { lastSeenAt }) };
+}
+
+/**
+ * Makes a client of the Cloud Connector. It connects when it is first used; the control connection is
+ * kept while a session is held, comes back by itself with growing pauses, and gets a new token before
+ * the old one ends.
+ *
+ * @param settings - where the platform is, and who asks
+ * @returns the client; call `close` when it is no longer needed
+ * @throws PosError `address_invalid` for an address without TLS that is not of this machine
+ * @example
+ * const client = createPosClient({ baseUrl, credentials: { tokenUrl, clientId, clientSecret } });
+ * const session = await client.claim(tsn, { waitSeconds: 10 }, { message: console.log, broken });
+ * await session.send(text);
+ * await session.release();
+ */
+export function createPosClient(settings: PosClientSettings): PosClient {
+  const { baseUrl, credentials, posId, tls = {}, timeoutMs = defaultTimeoutMs } = settings;
+  const { clock = systemClock, chance = systemChance } = settings;
+  if ('tokenUrl' in credentials) demandUrl(credentials.tokenUrl, 'tokenUrl', 'https');
+  const tokens = createTokens({ credentials, tls, timeoutMs, clock });
+  const control = createControl({
+    ...{ baseUrl, tokens, tls, timeoutMs, clock, chance },
+    onDeviceStatus: (message) => settings.onDeviceStatus?.(statusOf(message)),
+    onState: (isOpen, error) => settings.onConnection?.(isOpen, error),
+  });
+  return {
+    claim: (tsn, options, events) =>
+      claimSession({ control, tls, timeoutMs, clock, posId }, tsn, options, events),
+    async status(tsn, { signal } = {}) {
+      const answer = await control.ask({ type: 'status', tsn }, timeoutMs, signal);
+      if (answer.type === 'deviceStatus') return statusOf(answer);
+      throw new PosError('Relay', `a question was answered by ${answer.type}`, {
+        code: 'answer_unreadable',
+      });
+    },
+    close: () => control.close(),
+  };
+}

@@ -1,0 +1,225 @@
+/** A session with one terminal: claimed, connected, resumed after a break, released. */
+import { type ClaimedMessage, connectorLimits, type PosAnswer } from '@switchyard/contract';
+import type { WebSocket } from 'ws';
+import { demandUrl } from './addresses.ts';
+import { type Clock, unlessAborted } from './clock.ts';
+import type { Control } from './control.ts';
+import { errorOfEnd } from './control-messages.ts';
+import { closed, invalid, PosError, textOf } from './errors.ts';
+import type { PosTls } from './http.ts';
+import { openSocket, type SocketEnd } from './socket.ts';
+
+/**
+ * How a terminal is claimed.
+ *
+ * @example
+ * const wanted: ClaimOptions = { waitSeconds: 10 };
+ */
+export type ClaimOptions = {
+  /** How long the connector waits for a terminal that is away or in use: 0 to 30; default 0. */
+  readonly waitSeconds?: number | undefined;
+  /** Ends a session that the same point of sale has already. */
+  readonly takeOver?: boolean | undefined;
+  /** With `takeOver`: also where data flowed a moment ago. The platform writes it down. */
+  readonly force?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+};
+
+/**
+ * What happens to a session.
+ *
+ * @example
+ * const events: SessionEvents = { message: (data) => read(data), broken: (error) => warn(error.code) };
+ */
+export type SessionEvents = {
+  /** Text stays text; bytes stay bytes. */
+  readonly message: (data: string | Buffer) => void;
+  /** The connection broke: `resume` gets the session back within half a minute. */
+  readonly broken: (error: PosError) => void;
+};
+
+/**
+ * A session with one terminal. What is sent arrives as it is, in order, or the session breaks.
+ *
+ * @example
+ * const session: Session = await client.claim(tsn, { waitSeconds: 10 }, { message, broken });
+ */
+export type Session = {
+  readonly tsn: string;
+  /** Changes when the session is resumed. */
+  readonly sessionId: () => string;
+  readonly isOpen: () => boolean;
+  /** Resolves once handed to the network. @throws PosError: `NotProcessed` where nothing has left */
+  readonly send: (data: string | Uint8Array) => Promise<void>;
+  /**
+   * Gets the session back after a break: what the terminal said meanwhile comes first. True where it is
+   * the one from before; false where that was over and a new one was claimed.
+   */
+  readonly resume: (options?: ClaimOptions) => Promise<boolean>;
+  /** Ends the session and frees the terminal. */
+  readonly release: () => Promise<void>;
+};
+
+export type SessionDeps = {
+  readonly control: Control;
+  readonly tls: PosTls;
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+  readonly posId: string | undefined;
+};
+
+const secondMs = 1000;
+const orderly = 1000;
+/** What may wait for a slow network before `send` refuses. */
+const queuedBytesMax = 4_194_304;
+
+function demandClaimed(answer: PosAnswer): ClaimedMessage {
+  if (answer.type === 'claimed') return answer;
+  throw new PosError('Relay', `a claim was answered by ${answer.type}`, {
+    code: 'answer_unreadable',
+  });
+}
+
+/** @throws PosError */
+export async function claimSession(
+  deps: SessionDeps,
+  tsn: string,
+  options: ClaimOptions,
+  events: SessionEvents,
+): Promise<Session> {
+  const { control, tls, timeoutMs, clock, posId } = deps;
+  let claimed: ClaimedMessage | undefined;
+  let socket: WebSocket | undefined;
+  let resumeToken: string | undefined;
+  let coming: Promise<boolean> | undefined;
+  let isReleased = false;
+  const letGo = control.hold(tsn);
+
+  async function free(sessionId: string): Promise<void> {
+    await control.ask({ type: 'release', sessionId }, timeoutMs);
+  }
+
+  function ended(which: WebSocket, end: SocketEnd): void {
+    if (socket !== which) return;
+    socket = undefined;
+    if (!isReleased) events.broken(errorOfEnd(end));
+  }
+
+  async function connect(answer: ClaimedMessage, signal?: AbortSignal): Promise<void> {
+    demandUrl(answer.sessionUrl, 'sessionUrl', 'wss');
+    const early: (string | Buffer)[] = [];
+    let made: WebSocket | undefined;
+    const opened = await openSocket(
+      {
+        ...{ url: answer.sessionUrl, tls, timeoutMs, clock, signal },
+        maxMessageBytes: connectorLimits.messageMaxBytes,
+      },
+      {
+        message(data, isBinary) {
+          const message = isBinary ? data : data.toString('utf8');
+          if (made === undefined) early.push(message);
+          else events.message(message);
+        },
+        closed: (end) => made !== undefined && ended(made, end),
+      },
+    );
+    made = opened;
+    socket = opened;
+    for (const message of early) events.message(message);
+  }
+
+  async function begin(wanted: ClaimOptions): Promise<boolean> {
+    const { waitSeconds = 0, takeOver, force, signal } = wanted;
+    const answer = demandClaimed(
+      await control.ask(
+        {
+          ...{ type: 'claim', tsn, waitSeconds },
+          ...(posId === undefined ? {} : { posId }),
+          ...(takeOver === undefined ? {} : { takeOver }),
+          ...(force === undefined ? {} : { force }),
+          ...(resumeToken === undefined ? {} : { resumeToken }),
+        },
+        waitSeconds * secondMs + timeoutMs,
+        signal,
+      ),
+    );
+    claimed = answer;
+    resumeToken = answer.resumeToken;
+    try {
+      await connect(answer, signal);
+    } catch (error) {
+      // An address that nobody uses would keep the terminal for a minute.
+      await free(answer.sessionId).catch(() => control.isOpen());
+      throw error;
+    }
+    return answer.resumed === true;
+  }
+
+  async function send(data: string | Uint8Array): Promise<void> {
+    const through = socket;
+    if (through === undefined || through.readyState !== through.OPEN) {
+      throw new PosError('Transport', 'the session is not connected', {
+        code: 'not_connected',
+        retryable: true,
+      });
+    }
+    const length = Buffer.byteLength(data);
+    if (length > connectorLimits.messageMaxBytes) {
+      throw invalid('message_too_large', `a message of ${length} bytes`);
+    }
+    if (through.bufferedAmount + length > queuedBytesMax) {
+      throw new PosError('Transport', 'the connection takes no more for now', {
+        ...{ code: 'slow_connection', retryable: true },
+      });
+    }
+    await new Promise<void>((resolve, reject) => {
+      through.send(data, { binary: typeof data !== 'string' }, (error) => {
+        if (!(error instanceof Error)) resolve();
+        else {
+          const facts = { code: 'connection_lost', outcome: 'Unknown', retryable: true } as const;
+          reject(new PosError('Transport', textOf(error), facts));
+        }
+      });
+    });
+  }
+
+  async function resume(wanted: ClaimOptions = {}): Promise<boolean> {
+    if (isReleased) throw closed();
+    if (socket !== undefined) return true;
+    coming ??= begin(wanted).finally(() => {
+      coming = undefined;
+    });
+    return unlessAborted(coming, wanted.signal);
+  }
+
+  async function release(): Promise<void> {
+    if (isReleased) return;
+    isReleased = true;
+    letGo();
+    const current = socket;
+    socket = undefined;
+    try {
+      if (claimed !== undefined) await free(claimed.sessionId);
+    } catch (error) {
+      // It has ended already, which is what was wanted.
+      if (!(error instanceof PosError) || error.code !== 'session_unknown') throw error;
+    } finally {
+      current?.close(orderly);
+    }
+  }
+
+  try {
+    await begin(options);
+  } catch (error) {
+    letGo();
+    throw error;
+  }
+  return {
+    tsn,
+    sessionId: () => claimed?.sessionId ?? '',
+    isOpen: () => socket !== undefined,
+    send,
+    resume,
+    release,
+  };
+}

@@ -1,0 +1,121 @@
+/** Opens a WebSocket, keeps its heart beating, and tells in the words of this package what went wrong. */
+import type { IncomingMessage } from 'node:http';
+import { connectorLimits } from '@switchyard/contract';
+import { WebSocket } from 'ws';
+import type { Clock } from './clock.ts';
+import { aborted, late, PosError, unreachable } from './errors.ts';
+import { type PosTls, retryAfterOf, tlsOptions } from './http.ts';
+
+export type SocketEnd = { readonly code: number; readonly reason: string };
+
+export type SocketEvents = {
+  message(data: Buffer, isBinary: boolean): void;
+  /** Once, after it was open. */
+  closed(end: SocketEnd): void;
+};
+
+export type SocketTarget = {
+  readonly url: string;
+  readonly tls: PosTls;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly maxMessageBytes: number;
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+  readonly signal?: AbortSignal | undefined;
+};
+
+const secondMs = 1000;
+const missedPingsMax = 2;
+const unauthorizedStatus = 401;
+const goneStatuses = new Set([404, 410]);
+const lastStatusOfClient = 499;
+const passing = new Set([401, 404, 408, 410, 425, 429]);
+
+const codeOfStatus = (status: number): string => {
+  if (status === unauthorizedStatus) return 'unauthorized';
+  return goneStatuses.has(status) ? 'session_gone' : `http_${status}`;
+};
+
+/** A handshake that is answered by HTTP. */
+function refusalOf({ statusCode: status = 0, headers }: IncomingMessage): PosError {
+  return new PosError('Transport', `the handshake was answered with ${status}`, {
+    code: codeOfStatus(status),
+    status,
+    retryable: status > lastStatusOfClient || passing.has(status),
+    retryAfterMs: retryAfterOf(headers['retry-after']),
+  });
+}
+
+/** A peer that answers no ping is gone, whatever the operating system believes. */
+async function beat(socket: WebSocket, clock: Clock, over: AbortSignal): Promise<void> {
+  let missed = 0;
+  const alive = () => {
+    missed = 0;
+  };
+  socket.on('pong', alive);
+  socket.on('ping', alive);
+  socket.on('message', alive);
+  for (;;) {
+    await clock.wait(connectorLimits.heartbeatSeconds * secondMs, over);
+    if (over.aborted) return;
+    if (missed >= missedPingsMax) {
+      socket.terminate();
+      return;
+    }
+    missed += 1;
+    socket.ping();
+  }
+}
+
+/** @throws PosError where no connection comes about */
+export function openSocket(target: SocketTarget, events: SocketEvents): Promise<WebSocket> {
+  const { url, tls, headers = {}, signal, clock } = target;
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted === true) {
+      reject(aborted());
+      return;
+    }
+    const over = new AbortController();
+    let isOpen = false;
+    const socket = new WebSocket(url, {
+      ...tlsOptions(tls),
+      headers,
+      perMessageDeflate: false,
+      followRedirects: false,
+      maxPayload: target.maxMessageBytes,
+      closeTimeout: target.timeoutMs,
+    });
+    const stop = () => {
+      if (!isOpen) socket.terminate();
+    };
+    signal?.addEventListener('abort', stop);
+    void clock.wait(target.timeoutMs, over.signal).then(() => {
+      if (isOpen || over.signal.aborted) return;
+      reject(late('the handshake'));
+      socket.terminate();
+    });
+    socket.on('open', () => {
+      isOpen = true;
+      signal?.removeEventListener('abort', stop);
+      void beat(socket, clock, over.signal);
+      resolve(socket);
+    });
+    socket.on('message', (data, isBinary) => events.message(data as Buffer, isBinary));
+    socket.on('unexpected-response', (request, response) => {
+      reject(refusalOf(response));
+      response.resume();
+      request.destroy();
+      socket.terminate();
+    });
+    socket.on('error', (error) => {
+      // What ends an open socket is told by its close.
+      if (!isOpen) reject(signal?.aborted === true ? aborted() : unreachable(error));
+    });
+    socket.on('close', (code, reason) => {
+      over.abort();
+      signal?.removeEventListener('abort', stop);
+      if (isOpen) events.closed({ code, reason: reason.toString('utf8') });
+      else reject(aborted());
+    });
+  });
+}
