@@ -83,7 +83,6 @@ export function openSocket(target: SocketTarget, events: SocketEvents): Promise<
       perMessageDeflate: false,
       followRedirects: false,
       maxPayload: target.maxMessageBytes,
-      closeTimeout: target.timeoutMs,
     });
     const stop = () => {
       if (!isOpen) socket.terminate();
