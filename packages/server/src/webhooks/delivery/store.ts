@@ -254,6 +254,7 @@ export type Mark = {
 
 export const logMax = 20;
 
+// "Pending" is said by what it is not: the small index of what waits must not take the look-up by the key.
 const markStatement = {
   name: 'webhooks-mark',
   text: `UPDATE webhook_deliveries AS d SET status = r.status, attempts = d.attempts + 1,
@@ -262,7 +263,7 @@ const markStatement = {
   FROM jsonb_to_recordset($1::jsonb) AS r(organization_id uuid, delivery_id uuid, status text,
     due_at timestamptz, at timestamptz, entry jsonb)
   WHERE d.organization_id = r.organization_id AND d.delivery_id = r.delivery_id
-    AND d.status = 'Pending'`,
+    AND d.status NOT IN ('Delivered', 'Failed')`,
 };
 
 /** Who was told already by another process, or was deleted, stays as it is. */
