@@ -12,7 +12,7 @@ import { type Fault, runBatches, type TestRun } from './test-run.ts';
 const gatesAtOnce = 2;
 const testFilesLeast = 300;
 const testsLeast = 1650;
-const runLimitMs = Number(process.env['TEST_LIMIT_SECONDS'] ?? 600) * 1000;
+const runLimitMs = Number(process.env['TEST_LIMIT_SECONDS'] ?? 1200) * 1000;
 
 function testFiles(patterns: string[]): string[] {
   const all = globSync('{packages/*/{src,test},tools}/**/*.test.ts', { cwd: root }).sort();
