@@ -6,11 +6,16 @@ import type { LoadedQr, QrKey } from './model.ts';
 import { settle } from './settle.ts';
 import { isLive } from './state.ts';
 import { isOpen, openCancels } from './step.ts';
+import type { DueKey } from './store.ts';
 
 const lookEveryMs = 250;
 /** Looks under way at once; a provider that is silent keeps each of its own for ten seconds. */
-const placesMax = 64;
-const placesPerServiceMax = 16;
+const placesMax = 128;
+/**
+ * A provider with so many under way is left out of the next claim, which takes as many at most: it
+ * keeps less than twice of them, however many services it has.
+ */
+const placesPerProvider = 8;
 /** How long what was claimed is left to whoever claimed it, ms: some questions one after another. */
 const claimMs = 60_000;
 const refundsPerLook = 5;
@@ -46,29 +51,29 @@ export function createLooks(deps: QrDeps): Looks {
   const busy = new Map<string, number>();
   const running = new Set<Promise<void>>();
 
-  async function look(key: QrKey & { serviceId: string }): Promise<void> {
-    const { serviceId, transactionId } = key;
+  async function look(key: DueKey): Promise<void> {
+    const { providerId, transactionId } = key;
     try {
       await lookAt(deps, key);
     } catch (error) {
       // It stays claimed for a while, and is looked at again then.
       deps.log.warn({ err: error, transactionId }, 'a QR payment could not be looked at');
     } finally {
-      const left = (busy.get(serviceId) ?? 1) - 1;
-      if (left === 0) busy.delete(serviceId);
-      else busy.set(serviceId, left);
+      const left = (busy.get(providerId) ?? 1) - 1;
+      if (left === 0) busy.delete(providerId);
+      else busy.set(providerId, left);
     }
   }
 
   async function turn(): Promise<boolean> {
-    const free = Math.min(placesMax - running.size, placesPerServiceMax);
+    const free = Math.min(placesMax - running.size, placesPerProvider);
     if (free <= 0) return false;
-    const full = [...busy].filter(([, count]) => count >= placesPerServiceMax);
+    const full = [...busy].filter(([, count]) => count >= placesPerProvider);
     const now = deps.clock.now();
-    const names = full.map(([serviceId]) => serviceId);
+    const names = full.map(([providerId]) => providerId);
     const keys = await deps.store.claim(now, now + claimMs, free, names);
     for (const key of keys) {
-      busy.set(key.serviceId, (busy.get(key.serviceId) ?? 0) + 1);
+      busy.set(key.providerId, (busy.get(key.providerId) ?? 0) + 1);
       const work = look(key);
       running.add(work);
       void work.then(() => {

@@ -193,18 +193,18 @@ export const shownEvents = {
 
 /**
  * What is due is claimed for a while: whoever dies with it leaves it to the next one. One row for each place
- * that is free, of services that are not asked too often at this moment.
+ * that is free, of providers that are not asked too often at this moment.
  */
 export const claim = {
   name: 'qr-claim',
   text: `UPDATE qr_transactions t SET due_at = $2
     FROM (
       SELECT organization_id, transaction_id FROM qr_transactions
-      WHERE due_at <= $1 AND service_id <> ALL ($4::uuid[])
+      WHERE due_at <= $1 AND provider_id <> ALL ($4::uuid[])
       ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED
     ) AS c
     WHERE t.organization_id = c.organization_id AND t.transaction_id = c.transaction_id
-    RETURNING t.organization_id, t.transaction_id, t.service_id`,
+    RETURNING t.organization_id, t.transaction_id, t.provider_id`,
 };
 
 /** A look that changed nothing: only the next one is set, unless somebody was faster. */

@@ -5,7 +5,7 @@ import type { Change, LoadedQr, QrKey, QrRow, StoredEvent } from './model.ts';
 import { type EventRow, type LoadedRow, toEvent, toLoaded } from './rows.ts';
 import * as statements from './statements.ts';
 
-export type DueKey = QrKey & { serviceId: string };
+export type DueKey = QrKey & { providerId: string };
 
 export type QrStore = {
   /** Makes the intent durable. False where the client's identifier is taken. */
@@ -44,7 +44,7 @@ export type QrStore = {
   versions(
     keys: readonly (QrKey & { version: number })[],
   ): Promise<(QrKey & { version: number })[]>;
-  /** Takes what is due until `until`; `busy` are services that are left out. */
+  /** Takes what is due until `until`; `busy` are providers that are left out. */
   claim(now: number, until: number, limit: number, busy: readonly string[]): Promise<DueKey[]>;
   /** Sets the next look at an unchanged payment. */
   postpone(row: QrRow, dueAt: number, looks: number): Promise<void>;
@@ -202,13 +202,13 @@ export function createQrStore({ database, ids }: { database: Database; ids: Ids 
       }));
     },
     async claim(now, until, limit, busy) {
-      type Found = { organization_id: string; transaction_id: string; service_id: string };
+      type Found = { organization_id: string; transaction_id: string; provider_id: string };
       const values = [isoTime(now), isoTime(until), limit, busy];
       const rows = await database.hot<Found>(statements.claim, values);
       return rows.map((row) => ({
         organizationId: row.organization_id,
         transactionId: row.transaction_id,
-        serviceId: row.service_id,
+        providerId: row.provider_id,
       }));
     },
     async postpone({ organizationId, transactionId, version }, dueAt, looks) {

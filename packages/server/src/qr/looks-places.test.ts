@@ -1,0 +1,56 @@
+// Whose payments are looked at while a provider takes its time: nobody waits for another one's.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { eventually } from '../../test/eventually.ts';
+import { createLog, systemClock, systemIds } from '../platform/index.ts';
+import type { QrDeps } from './deps.ts';
+import { createLooks } from './looks.ts';
+import type { QrKey } from './model.ts';
+
+type Due = QrKey & { serviceId: string; providerId: string };
+
+test('a provider that answers late, with however many services, holds up nobody else', async () => {
+  const organizationId = systemIds.uuid();
+  const slowId = systemIds.uuid();
+  const services = Array.from({ length: 12 }, () => systemIds.uuid());
+  const due = (serviceId: string, providerId: string): Due => ({
+    ...{ organizationId, transactionId: systemIds.uuid(), serviceId, providerId },
+  });
+  let waiting = services.flatMap((serviceId) =>
+    Array.from({ length: 40 }, () => due(serviceId, slowId)),
+  );
+  const slow = new Set(waiting.map(({ transactionId }) => transactionId));
+  const others = Array.from({ length: 5 }, () => due(systemIds.uuid(), systemIds.uuid()));
+  waiting = [...waiting, ...others];
+  const released = Promise.withResolvers<undefined>();
+  const looked: string[] = [];
+  let atOnce = 0;
+  const store = {
+    async claim(_now: number, _until: number, limit: number, busy: readonly string[]) {
+      const isFree = (each: Due) =>
+        ![each.serviceId, each.providerId].some((id) => busy.includes(id));
+      const claimed = waiting.filter(isFree).slice(0, limit);
+      waiting = waiting.filter((each) => !claimed.includes(each));
+      return claimed;
+    },
+    find({ transactionId }: QrKey) {
+      looked.push(transactionId);
+      if (!slow.has(transactionId)) return Promise.resolve(undefined);
+      atOnce += 1;
+      return released.promise;
+    },
+  };
+  const log = createLog({ logLevel: 'silent', instanceName: 'looks' });
+  const looks = createLooks({ store, log, clock: systemClock } as unknown as QrDeps);
+  looks.start();
+  try {
+    await eventually('the payments of all others are looked at', () =>
+      others.every(({ transactionId }) => looked.includes(transactionId)),
+    );
+    assert.ok(atOnce <= 16, `${atOnce} looks at once at one provider`);
+  } finally {
+    waiting = [];
+    released.resolve(undefined);
+    await looks.stop();
+  }
+});
