@@ -1,0 +1,96 @@
+// A small connector for tests: speaks the protocol over real TLS, and does what a test tells it to.
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { createServer } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import { connectorPaths } from '@switchyard/contract';
+import { type WebSocket, WebSocketServer } from 'ws';
+import type { TestCertificates } from './certificates.fixture.ts';
+
+type Members = Record<string, unknown>;
+
+export type TestConnector = {
+  readonly registerUrl: string;
+  /** What devices registered with, in order. */
+  readonly registrations: Members[];
+  /** The common names of the certificates that were shown. */
+  readonly shown: string[];
+  /** Of the data sockets, in order; the last one is the newest. */
+  readonly connections: WebSocket[];
+  readonly headers: (string | undefined)[];
+  /** Told instead of `registered`, from now on: a message, a closing, or nothing at all. */
+  answer: ((message: Members) => Members | number | 'silence') | undefined;
+  /** HTTP status instead of an upgrade, by path. */
+  refuse: ((path: string) => { status: number; retryAfter?: number } | undefined) | undefined;
+  stop(): Promise<void>;
+};
+
+const defaultFacts = { tokenType: 'Bearer', expiresIn: 120, heartbeatSeconds: 25 };
+
+export async function testConnector(certificates: TestCertificates): Promise<TestConnector> {
+  const { ca, server: own } = certificates;
+  const server = createServer({ ...own, ca, requestCert: true, rejectUnauthorized: true });
+  const sockets = new WebSocketServer({ noServer: true, maxPayload: 1_048_576 });
+  let made = 0;
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const base = `wss://localhost:${port}`;
+  const connector: TestConnector = {
+    registerUrl: base + connectorPaths.deviceListener,
+    registrations: [],
+    shown: [],
+    connections: [],
+    headers: [],
+    answer: undefined,
+    refuse: undefined,
+    async stop() {
+      for (const each of sockets.clients) each.terminate();
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  };
+
+  function hearRegistration(socket: WebSocket): void {
+    socket.once('message', (data) => {
+      const message = JSON.parse(String(data)) as Members;
+      connector.registrations.push(message);
+      const told = connector.answer?.(message);
+      if (told === 'silence') return;
+      if (typeof told === 'number') {
+        socket.close(told);
+        return;
+      }
+      made += 1;
+      const registered = {
+        ...{ type: 'registered', tsn: message['tsn'], token: `token-${made}`, ...defaultFacts },
+        connectionUrl: `${base}${connectorPaths.deviceConnections}/${made}`,
+        maxMessageBytes: 65_536,
+      };
+      socket.send(JSON.stringify(told ?? registered));
+      socket.close(1000, 'registered');
+    });
+  }
+
+  server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
+    const path = request.url ?? '';
+    const refused = connector.refuse?.(path);
+    if (refused !== undefined) {
+      const after =
+        refused.retryAfter === undefined ? '' : `Retry-After: ${refused.retryAfter}\r\n`;
+      socket.end(`HTTP/1.1 ${refused.status} No\r\n${after}Content-Length: 0\r\n\r\n`);
+      return;
+    }
+    connector.shown.push(String((socket as TLSSocket).getPeerCertificate().subject?.CN));
+    sockets.handleUpgrade(request, socket, head, (opened) => {
+      if (path === connectorPaths.deviceListener) hearRegistration(opened);
+      else {
+        connector.headers.push(request.headers.authorization);
+        connector.connections.push(opened);
+      }
+    });
+  });
+  return connector;
+}

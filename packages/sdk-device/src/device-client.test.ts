@@ -1,0 +1,297 @@
+// The loops of a device client against a small connector over real TLS: every way in, and every way out.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { closeCodes } from '@switchyard/contract';
+import { type TestCertificates, testCertificates } from './certificates.fixture.ts';
+import { type TestConnector, testConnector } from './connector.fixture.ts';
+import {
+  createDeviceClient,
+  type DeviceClient,
+  type DeviceClientOptions,
+} from './device-client.ts';
+import type { DeviceState } from './device-events.ts';
+import { DeviceError } from './errors.ts';
+import { type SteppedClock, steppedClock } from './stepped-clock.fixture.ts';
+
+const tsn = 'AXIUM_DX8000-10000001';
+const half = 0.5;
+
+/** Waits for a condition, never for a time. */
+async function eventually(what: string, condition: () => boolean): Promise<void> {
+  for (const end = performance.now() + 10_000; performance.now() < end; ) {
+    if (condition()) return;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  assert.fail(`${what}: not in time`);
+}
+
+let certificates: TestCertificates;
+let connector: TestConnector;
+let clock: SteppedClock;
+const clients: DeviceClient[] = [];
+
+type Watched = {
+  client: DeviceClient;
+  states: DeviceState[];
+  errors: DeviceError[];
+  pauses: number[];
+};
+
+function watch(more: Partial<DeviceClientOptions> = {}): Watched {
+  const client = createDeviceClient({
+    ...{ tsn, registerUrl: connector.registerUrl, clock, chance: () => half },
+    tls: { ca: certificates.ca, ...certificates.device },
+    registrationData: { client_id: 'a', client_secret: 's' },
+    ...more,
+  });
+  clients.push(client);
+  const states: DeviceState[] = [];
+  const errors: DeviceError[] = [];
+  const pauses: number[] = [];
+  client.on('state', ({ state, retryInMs }) => {
+    states.push(state);
+    if (retryInMs !== undefined) pauses.push(retryInMs);
+  });
+  client.on('error', (error) => errors.push(error));
+  return { client, states, errors, pauses };
+}
+
+async function connected(watched: Watched): Promise<Watched> {
+  watched.client.start();
+  await eventually('connected', () => watched.client.state === 'Connected');
+  return watched;
+}
+
+const waiting = (watched: Watched, times: number) =>
+  eventually(`pause ${times}`, () => watched.pauses.length === times);
+
+before(async () => {
+  certificates = await testCertificates();
+});
+beforeEach(async () => {
+  clock = steppedClock();
+  connector = await testConnector(certificates);
+});
+async function stopAll(): Promise<void> {
+  await Promise.all(clients.splice(0).map((client) => client.stop()));
+  await connector.stop();
+}
+after(() => assert.equal(clients.length, 0));
+
+describe('a device client', () => {
+  test('registers with its certificate, connects with its token, and speaks both ways', async (t) => {
+    t.after(stopAll);
+    const { client, states } = watch({ softwareVersion: '1.4.0' });
+    const heard: [string, boolean][] = [];
+    client.on('message', ({ data, isBinary }) => heard.push([data.toString('utf8'), isBinary]));
+    await assert.rejects(client.send('early'), { kind: 'NotSent', code: 'not_connected' });
+    client.start();
+    client.start();
+    await eventually('connected', () => client.state === 'Connected');
+    assert.deepEqual(connector.registrations, [
+      { client_id: 'a', client_secret: 's', type: 'register', tsn, softwareVersion: '1.4.0' },
+    ]);
+    assert.deepEqual(connector.headers, ['Bearer token-1']);
+    assert.deepEqual(connector.shown, ['device', 'device']);
+    const [peer] = connector.connections;
+    assert.ok(peer);
+    peer.send('text ✓');
+    peer.send(Buffer.from('bytes'));
+    await eventually('both', () => heard.length === 2);
+    assert.deepEqual(heard, [
+      ['text ✓', false],
+      ['bytes', true],
+    ]);
+    const back = once(peer, 'message');
+    await client.send('{"a":1}');
+    assert.deepEqual((await back).map(String), ['{"a":1}', 'false']);
+    const bytes = once(peer, 'message');
+    await client.send(new Uint8Array([1, 2]));
+    assert.equal((await bytes)[1], true);
+    await assert.rejects(client.send('x'.repeat(65_537)), { code: 'message_too_large' });
+    const closed = once(peer, 'close');
+    await client.stop();
+    assert.equal((await closed)[0], 1000);
+    assert.deepEqual(states, ['Registering', 'Connecting', 'Connected', 'Stopped']);
+  });
+
+  test('pauses double with full jitter from a second to a minute', async (t) => {
+    t.after(stopAll);
+    connector.refuse = () => ({ status: 502 });
+    const watched = watch();
+    watched.client.start();
+    for (let times = 1; times <= 8; times += 1) {
+      if (times > 1) clock.advance(60_000);
+      await waiting(watched, times);
+    }
+    assert.deepEqual(
+      watched.pauses.slice(0, 8),
+      [500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000],
+    );
+    assert.deepEqual(new Set(watched.errors.map(({ code }) => code)), new Set(['http_502']));
+    connector.refuse = undefined;
+    clock.advance(60_000);
+    await eventually('connected', () => watched.client.state === 'Connected');
+  });
+
+  test('a connection that lived begins the pauses anew, one that flaps does not', async (t) => {
+    t.after(stopAll);
+    const watched = await connected(watch());
+    for (let times = 1; times <= 3; times += 1) {
+      connector.connections.at(-1)?.terminate();
+      await waiting(watched, times);
+      clock.advance(60_000);
+      await eventually('again', () => connector.connections.length === times + 1);
+      await eventually('connected', () => watched.client.state === 'Connected');
+    }
+    assert.deepEqual(watched.pauses, [500, 1000, 2000]);
+    clock.advance(10_000);
+    connector.connections.at(-1)?.terminate();
+    await waiting(watched, 4);
+    assert.equal(watched.pauses[3], 500);
+  });
+
+  test('a restart of the platform is waited for up to half a minute, by chance', async (t) => {
+    t.after(stopAll);
+    const watched = await connected(watch());
+    connector.connections[0]?.close(closeCodes.restarting, 'restarting:c-1');
+    await waiting(watched, 1);
+    assert.equal(watched.pauses[0], 15_000);
+    const [error] = watched.errors;
+    assert.equal(error?.code, 'restarting');
+    assert.equal(error?.correlationId, 'c-1');
+  });
+
+  test('another process as the same terminal ends this one, until it is started again', async (t) => {
+    t.after(stopAll);
+    const watched = await connected(watch());
+    let told = 0;
+    watched.client.on('superseded', () => {
+      told += 1;
+    });
+    connector.connections[0]?.close(closeCodes.superseded, 'superseded:c-2');
+    await eventually('superseded', () => told === 1);
+    assert.equal(watched.client.state, 'Superseded');
+    assert.deepEqual(clock.waits(), []);
+    await connected(watched);
+    assert.equal(connector.connections.length, 2);
+  });
+
+  test('what the platform refuses for good is asked again after minutes, with its own words', async (t) => {
+    t.after(stopAll);
+    connector.answer = () => ({
+      type: 'error',
+      error: { code: 'device_unknown', message: 'No.', retryable: false },
+      correlationId: 'c-3',
+    });
+    const watched = watch();
+    watched.client.start();
+    await waiting(watched, 1);
+    const [error] = watched.errors;
+    assert.deepEqual(
+      [error?.kind, error?.code, error?.correlationId],
+      ['Refused', 'device_unknown', 'c-3'],
+    );
+    assert.equal(watched.pauses[0], 225_000);
+    connector.answer = () => ({
+      type: 'error',
+      error: { code: 'rate_limited', message: 'Slow.', retryable: true, retryAfterSeconds: 7 },
+      correlationId: 'c-4',
+    });
+    clock.advance(225_000);
+    await waiting(watched, 2);
+    assert.equal(watched.pauses[1], 7000);
+    connector.answer = undefined;
+    clock.advance(7000);
+    await eventually('connected', () => watched.client.state === 'Connected');
+  });
+
+  for (const [what, answer] of [
+    ['no JSON', () => 4400],
+    ['a message of another kind', () => ({ type: 'claimed' })],
+    [
+      'an address without TLS',
+      () => ({ type: 'registered', token: 't', connectionUrl: 'ws://localhost:1/' }),
+    ],
+    [
+      'an address elsewhere',
+      () => ({ type: 'registered', token: 't', connectionUrl: 'http://x.example/' }),
+    ],
+  ] as const) {
+    test(`${what} is no answer to a registration`, async (t) => {
+      t.after(stopAll);
+      connector.answer = answer;
+      const watched = watch();
+      watched.client.start();
+      await waiting(watched, 1);
+      assert.equal(watched.errors.length, 1);
+      assert.equal(connector.connections.length, 0);
+    });
+  }
+
+  test('silence is not waited for: neither at a registration nor on a connection', async (t) => {
+    t.after(stopAll);
+    const { client, errors, pauses } = watch();
+    connector.answer = () => 'silence';
+    client.start();
+    await eventually('registering', () => connector.registrations.length === 1);
+    await eventually('a limit', () => clock.waits().includes(10_000));
+    clock.advance(10_000);
+    await eventually('given up', () => pauses.length === 1);
+    assert.equal(errors[0]?.code, 'timeout');
+    connector.answer = undefined;
+    clock.advance(500);
+    await eventually('connected', () => client.state === 'Connected');
+    const [peer] = connector.connections;
+    assert.ok(peer);
+    // Half open: what comes in is not read any more, and no pong goes out.
+    peer.pause();
+    for (let beats = 0; beats < 3; beats += 1) {
+      await eventually('a beat', () => clock.waits().includes(25_000));
+      clock.advance(25_000);
+    }
+    await eventually('given up', () => pauses.length === 2);
+    assert.equal(errors[1]?.status, 1006);
+  });
+
+  test('a signal stops it, in order', async (t) => {
+    t.after(stopAll);
+    const stop = new AbortController();
+    const { client, states } = watch();
+    client.start({ signal: stop.signal });
+    await eventually('connected', () => client.state === 'Connected');
+    stop.abort();
+    await eventually('stopped', () => client.state === 'Stopped');
+    assert.equal(states.at(-1), 'Stopped');
+    assert.throws(() => createDeviceClient({ tsn, registerUrl: 'ws://pay.example/' }), DeviceError);
+  });
+
+  test('certificates and credentials are asked for anew at each try', async (t) => {
+    t.after(stopAll);
+    let asked = 0;
+    const watched = watch({
+      tls: () => ({ ca: certificates.ca, ...certificates.device }),
+      registrationData: async () => {
+        asked += 1;
+        if (asked === 1) throw new Error('no token yet');
+        return { client_id: 'b', client_secret: `s${asked}` };
+      },
+    });
+    watched.client.start();
+    await waiting(watched, 1);
+    assert.equal(watched.errors[0]?.message, 'no token yet');
+    clock.advance(500);
+    await eventually('connected', () => watched.client.state === 'Connected');
+    assert.equal(connector.registrations[0]?.['client_secret'], 's2');
+  });
+
+  test('without a certificate there is no connection', async (t) => {
+    t.after(stopAll);
+    const watched = watch({ tls: { ca: certificates.ca } });
+    watched.client.start();
+    await waiting(watched, 1);
+    assert.equal(connector.connections.length, 0);
+    assert.equal(watched.errors[0]?.retryable, true);
+  });
+});

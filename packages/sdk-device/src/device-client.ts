@@ -1,0 +1,222 @@
+/** Keeps a terminal connected to the platform: registers, connects, and begins again, for as long as it runs. */
+import { closeCodes, connectorFaults } from '@switchyard/contract';
+import { demandWss } from './addresses.ts';
+import { type Chance, type Clock, systemChance, systemClock } from './clock.ts';
+import { connectData, type DataConnection } from './data-connection.ts';
+import { createEmitter, type DeviceEvents, type DeviceState } from './device-events.ts';
+import { DeviceError, textOf } from './errors.ts';
+import {
+  defaultPauses,
+  type PauseTimes,
+  pauseAfter,
+  pauseAfterRefusal,
+  pauseAfterRestart,
+} from './pauses.ts';
+import type { RegistrationData } from './properties.ts';
+import { registerDevice } from './registration.ts';
+import type { SocketEnd } from './socket.ts';
+import type { DeviceTls } from './tls.ts';
+
+/**
+ * What a device client needs. `registrationData` and `tls` may be functions, which are asked anew for
+ * each try: a renewed certificate is used without a restart.
+ *
+ * @example
+ * const options: DeviceClientOptions = {
+ *   tsn: 'AXIUM_DX8000-10000001',
+ *   registerUrl: 'wss://pay.example/cloud-connector/v1/device-listener',
+ *   tls: { ca, cert, key },
+ *   registrationData: { client_id: clientId, client_secret: clientSecret },
+ * };
+ */
+export type DeviceClientOptions = {
+  /** `{MAKE_MODEL}-{serial}`, or the serial number alone. */
+  readonly tsn: string;
+  readonly registerUrl: string;
+  readonly tls?: DeviceTls | (() => DeviceTls | Promise<DeviceTls>);
+  readonly registrationData?:
+    | RegistrationData
+    | (() => RegistrationData | Promise<RegistrationData>);
+  readonly softwareVersion?: string;
+  /** Of a handshake and of the registration; 10,000 where it is left out. */
+  readonly timeoutMs?: number;
+  readonly pauses?: Partial<PauseTimes>;
+  readonly clock?: Clock;
+  readonly chance?: Chance;
+};
+
+/**
+ * A terminal at the Cloud Connector.
+ *
+ * @example
+ * const client: DeviceClient = createDeviceClient(options);
+ */
+export type DeviceClient = {
+  readonly state: DeviceState;
+  /** Begins, and goes on by itself; a second call while it runs changes nothing. */
+  start(options?: { signal?: AbortSignal }): void;
+  /** Ends once the connection is closed. */
+  stop(): Promise<void>;
+  /**
+   * Sends to the point of sale that has the session; text as text, bytes as bytes.
+   *
+   * @throws DeviceError `not_connected`, `message_too_large`, `slow_connection`, `connection_lost`
+   */
+  send(data: string | Uint8Array): Promise<void>;
+  /** @returns what takes the listener away again */
+  on<Name extends keyof DeviceEvents>(name: Name, listener: DeviceEvents[Name]): () => void;
+};
+
+type End = SocketEnd & { readonly livedMs: number };
+
+const defaultTimeoutMs = 10_000;
+/** A connection that lived so long was a good one: the pauses begin small again. */
+const goodMs = 10_000;
+const wordEnd = ':';
+
+/** What the platform closed with, in its words; the correlation identifier follows the word. */
+function errorOf({ code, reason }: SocketEnd): DeviceError {
+  const [word = '', correlationId] = reason.split(wordEnd);
+  const fault = Object.entries(connectorFaults).find(
+    ([name, known]) =>
+      name === word || ('closeCode' in known && known.closeCode === code && code >= 4000),
+  );
+  const name = word || fault?.[0] || `closed_${code}`;
+  return new DeviceError('Refused', `the connection was closed with ${code}: ${name}`, {
+    code: name,
+    status: code,
+    retryable: fault === undefined ? true : fault[1].retryable,
+    ...(correlationId === undefined ? {} : { correlationId }),
+  });
+}
+
+function asDeviceError(error: unknown): DeviceError {
+  if (error instanceof DeviceError) return error;
+  return new DeviceError('NotSent', textOf(error), {
+    code: 'failed',
+    retryable: true,
+    cause: error,
+  });
+}
+
+/**
+ * Makes a client that keeps a terminal reachable for points of sale, over two WebSockets that both go
+ * out: it registers, connects with the token that it is given, and begins again after a pause whenever
+ * that fails or ends.
+ *
+ * @param options - which terminal, where, and how it proves to be it
+ * @returns the client; nothing is opened before `start`
+ * @throws DeviceError `address_invalid` for an address without TLS that is not of this machine
+ * @example
+ * ```ts
+ * const client = createDeviceClient({ tsn, registerUrl, tls, registrationData });
+ * client.on('message', async ({ data }) => client.send(await answerTo(data.toString('utf8'))));
+ * client.on('error', (error) => console.error(error.code, error.message));
+ * client.start();
+ * ```
+ */
+export function createDeviceClient(options: DeviceClientOptions): DeviceClient {
+  const { tsn, registerUrl, clock = systemClock, chance = systemChance } = options;
+  const { softwareVersion, timeoutMs = defaultTimeoutMs } = options;
+  demandWss(registerUrl, 'registerUrl');
+  const times: PauseTimes = { ...defaultPauses, ...options.pauses };
+  const events = createEmitter();
+  let state: DeviceState = 'Stopped';
+  let connection: DataConnection | undefined;
+  let running: { readonly stop: AbortController; readonly over: Promise<void> } | undefined;
+
+  function become(next: DeviceState, retryInMs?: number): void {
+    state = next;
+    events.emit('state', {
+      state,
+      at: clock.now(),
+      ...(retryInMs === undefined ? {} : { retryInMs }),
+    });
+  }
+
+  /** Registers, connects, and resolves with the end of the connection. */
+  async function connectOnce(signal: AbortSignal): Promise<End> {
+    become('Registering');
+    const tls = typeof options.tls === 'function' ? await options.tls() : (options.tls ?? {});
+    const given = options.registrationData ?? {};
+    const data = typeof given === 'function' ? await given() : given;
+    const registered = await registerDevice(
+      { registerUrl, tsn, softwareVersion, tls, data, timeoutMs, clock },
+      signal,
+    );
+    become('Connecting');
+    const onMessage = (message: Parameters<DeviceEvents['message']>[0]) =>
+      events.emit('message', message);
+    const made = await connectData({ registered, tls, timeoutMs, clock, onMessage }, signal);
+    const since = clock.now();
+    connection = made;
+    become('Connected');
+    try {
+      return { ...(await made.ended), livedMs: clock.now() - since };
+    } finally {
+      connection = undefined;
+    }
+  }
+
+  function pauseFor(error: DeviceError, attempt: number): number {
+    if (error.status === closeCodes.restarting) return pauseAfterRestart(chance);
+    const own = error.retryable
+      ? pauseAfter(attempt, chance, times)
+      : pauseAfterRefusal(chance, times);
+    return Math.max(own, error.retryAfterMs ?? 0);
+  }
+
+  async function run(signal: AbortSignal): Promise<DeviceState> {
+    for (let attempt = 0; !signal.aborted; attempt += 1) {
+      let error: DeviceError;
+      try {
+        const end = await connectOnce(signal);
+        if (end.code === closeCodes.superseded) return 'Superseded';
+        if (end.livedMs >= goodMs) attempt = 0;
+        error = errorOf(end);
+      } catch (failure) {
+        error = asDeviceError(failure);
+      }
+      if (signal.aborted) break;
+      events.emit('error', error);
+      const pauseMs = pauseFor(error, attempt);
+      become('Waiting', pauseMs);
+      await clock.wait(pauseMs, signal);
+    }
+    return 'Stopped';
+  }
+
+  async function runOnce(signal: AbortSignal): Promise<void> {
+    const last = await run(signal);
+    running = undefined;
+    become(last);
+    if (last === 'Superseded') events.emit('superseded');
+  }
+
+  return {
+    get state() {
+      return state;
+    },
+    start({ signal } = {}) {
+      if (running !== undefined) return;
+      const stop = new AbortController();
+      const either = signal === undefined ? stop.signal : AbortSignal.any([stop.signal, signal]);
+      // A listener of the first change may stop it already.
+      running = { stop, over: Promise.resolve().then(() => runOnce(either)) };
+    },
+    async stop() {
+      if (running === undefined) return;
+      const { over, stop } = running;
+      stop.abort();
+      await over;
+    },
+    async send(data) {
+      if (connection !== undefined) return connection.send(data);
+      throw new DeviceError('NotSent', 'the terminal is not connected', {
+        code: 'not_connected',
+        retryable: true,
+      });
+    },
+    on: events.on,
+  };
+}

@@ -1,0 +1,9 @@
+/** For payment terminals: the cloud channel, tokens, payments, and sales without a connection. */
+export type { Chance, Clock } from './clock.ts';
+export { systemClock } from './clock.ts';
+export type { PeerMessage } from './data-connection.ts';
+export * from './device-client.ts';
+export type { DeviceEvents, DeviceState, StateChange } from './device-events.ts';
+export { DeviceError, type DeviceErrorFacts, type DeviceErrorKind } from './errors.ts';
+export * from './properties.ts';
+export type { DeviceTls } from './tls.ts';

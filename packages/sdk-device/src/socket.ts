@@ -1,0 +1,101 @@
+/** Opens a WebSocket, and tells in the words of this package why it could not. */
+import type { IncomingMessage } from 'node:http';
+import { WebSocket } from 'ws';
+import { aborted, DeviceError, textOf } from './errors.ts';
+import { type DeviceTls, tlsOptions } from './tls.ts';
+
+export type SocketEnd = { readonly code: number; readonly reason: string };
+
+export type SocketEvents = {
+  message(data: Buffer, isBinary: boolean): void;
+  /** Something came, if only a ping. */
+  alive(): void;
+  /** Once, after it was open. */
+  closed(end: SocketEnd): void;
+};
+
+export type SocketTarget = {
+  readonly url: string;
+  readonly tls: DeviceTls;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly maxMessageBytes: number;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+};
+
+const secondsForm = /^\d{1,6}$/;
+const secondMs = 1000;
+const orderly = 1000;
+const lastStatusOfClient = 499;
+/** Of a moment: a new registration may do, where the same request would not. */
+const passing = new Set([404, 408, 410, 421, 425, 429]);
+
+/** A handshake that is answered by HTTP: 4xx will be the same next time, but for those of a moment. */
+function refusalOf({ statusCode: status = 0, headers }: IncomingMessage): DeviceError {
+  const after = headers['retry-after'];
+  return new DeviceError('Refused', `the handshake was answered with ${status}`, {
+    code: `http_${status}`,
+    status,
+    retryable: status > lastStatusOfClient || passing.has(status),
+    ...(after !== undefined && secondsForm.test(after)
+      ? { retryAfterMs: Number(after) * secondMs }
+      : {}),
+  });
+}
+
+/** @throws DeviceError */
+export function openSocket(target: SocketTarget, events: SocketEvents): Promise<WebSocket> {
+  const { url, tls, headers = {}, signal } = target;
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) {
+      reject(aborted());
+      return;
+    }
+    let isOpen = false;
+    const socket = new WebSocket(url, {
+      ...tlsOptions(tls),
+      headers,
+      perMessageDeflate: false,
+      followRedirects: false,
+      maxPayload: target.maxMessageBytes,
+      handshakeTimeout: target.timeoutMs,
+      // Of ws 8.19 and later; its types do not know it yet.
+      ...{ closeTimeout: target.timeoutMs },
+    });
+    // An open one is closed in order; a peer that is gone is waited for as long as for a handshake.
+    const onAbort = () => (isOpen ? socket.close(orderly) : socket.terminate());
+    signal.addEventListener('abort', onAbort);
+    socket.on('message', (data, isBinary) => {
+      events.alive();
+      events.message(data as Buffer, isBinary);
+    });
+    socket.on('ping', () => events.alive());
+    socket.on('pong', () => events.alive());
+    socket.on('open', () => {
+      isOpen = true;
+      resolve(socket);
+    });
+    socket.on('unexpected-response', (_request, response) => {
+      reject(refusalOf(response));
+      socket.terminate();
+    });
+    socket.on('error', (error) => {
+      // What ends an open socket is told by its close.
+      if (isOpen) return;
+      reject(
+        signal.aborted
+          ? aborted()
+          : new DeviceError('NotSent', textOf(error), {
+              code: 'unreachable',
+              retryable: true,
+              cause: error,
+            }),
+      );
+    });
+    socket.on('close', (code, reason) => {
+      signal.removeEventListener('abort', onAbort);
+      if (isOpen) events.closed({ code, reason: reason.toString('utf8') });
+      else reject(aborted());
+    });
+  });
+}
