@@ -2,3 +2,4 @@
 export * from './acquirer-host/index.ts';
 export * from './http-acquirer/index.ts';
 export * from './qr-provider/index.ts';
+export * from './terminal/index.ts';

@@ -1,0 +1,108 @@
+// The cards that the simulated terminal is shown: what they are, and what their holders do.
+import { passesLuhn } from '@switchyard/emv';
+
+/** How a card meets the terminal. */
+export type CardEntry = 'Chip' | 'Tap' | 'Stripe';
+
+/** How its holder is verified: by a PIN, a signature, their own device, or not at all. */
+export type Verification = 'Pin' | 'Signature' | 'Device' | 'None';
+
+/** What happens while it is used. */
+export type CardBehaviour =
+  | 'Pays'
+  | 'Absent'
+  | 'Cancels'
+  | 'RemovedEarly'
+  | 'RemovedLate'
+  | 'Unreadable'
+  | 'DeclinesItself'
+  | 'DeclinesApproval'
+  | 'ApprovesItself';
+
+/**
+ * A card of the simulated terminal.
+ *
+ * @example
+ * const { label, behaviour }: TestCard = testCards[0];
+ */
+export type TestCard = {
+  readonly name: string;
+  readonly label: string;
+  readonly number: string;
+  /** YYMM. */
+  readonly expiry: string;
+  readonly brand: string;
+  /** Of its application; a stripe has none. */
+  readonly applicationId: string;
+  readonly entry: CardEntry;
+  readonly verification: Verification;
+  /** What its holder types, in this order; the last one again and again. */
+  readonly pins: readonly string[];
+  readonly behaviour: CardBehaviour;
+};
+
+/** The one digit that makes a number of a card of the others. */
+function numberOf(digits: string): string {
+  const last = '0123456789'.split('').find((digit) => passesLuhn(digits + digit));
+  return digits + (last ?? '');
+}
+
+const visa = {
+  number: numberOf('411111111111111'),
+  brand: 'Visa',
+  applicationId: 'A0000000031010',
+};
+const mastercard = {
+  number: numberOf('541333008901001'),
+  brand: 'Mastercard',
+  applicationId: 'A0000000041010',
+};
+const contactless = { ...mastercard, number: numberOf('555555555555444') };
+const discover = { number: numberOf('601111111111111'), brand: 'Discover', applicationId: '' };
+const electron = { ...visa, number: numberOf('476173900101011') };
+
+const rightPin = ['1234'];
+const chip = {
+  ...mastercard,
+  expiry: '4912',
+  entry: 'Chip',
+  verification: 'Pin',
+  pins: rightPin,
+  behaviour: 'Pays',
+} as const;
+
+/**
+ * The cards that can be shown to the terminal, by name. 1234 is the right PIN of all of them.
+ *
+ * @example
+ * testCards.find(({ name }) => name === 'tap')?.entry; // 'Tap'
+ */
+export const testCards: readonly TestCard[] = [
+  { ...chip, name: 'mastercard', label: 'Chip and PIN' },
+  { ...chip, ...visa, name: 'visa', label: 'Chip and PIN' },
+  { ...chip, ...contactless, name: 'tap', label: 'Tap', entry: 'Tap', verification: 'None' },
+  { ...chip, ...visa, name: 'phone', label: 'Telephone', entry: 'Tap', verification: 'Device' },
+  { ...chip, ...electron, name: 'signature', label: 'Chip, signature', verification: 'Signature' },
+  {
+    ...{ ...chip, ...discover, name: 'stripe', label: 'Stripe, signature' },
+    ...{ entry: 'Stripe', verification: 'Signature' },
+  },
+  { ...chip, name: 'wrong-pin-once', label: 'Wrong PIN, then right', pins: ['9999', '1234'] },
+  { ...chip, name: 'wrong-pin', label: 'Wrong PIN, always', pins: ['9999'] },
+  { ...chip, name: 'removed', label: 'Taken out too early', behaviour: 'RemovedEarly' },
+  { ...chip, name: 'removed-late', label: 'Taken out at the end', behaviour: 'RemovedLate' },
+  { ...chip, name: 'absent', label: 'Nobody shows a card', behaviour: 'Absent' },
+  { ...chip, name: 'cancels', label: 'Holder presses Stop', behaviour: 'Cancels' },
+  { ...chip, name: 'unreadable', label: 'Cannot be read', behaviour: 'Unreadable' },
+  { ...chip, name: 'declines', label: 'Chip declines at once', behaviour: 'DeclinesItself' },
+  {
+    ...{ ...chip, name: 'declines-late', label: 'Chip declines the approval' },
+    behaviour: 'DeclinesApproval',
+  },
+  { ...chip, ...visa, name: 'offline', label: 'Chip approves', behaviour: 'ApprovesItself' },
+];
+
+/** The card of a name. */
+export function cardNamed(name: string): TestCard | undefined {
+  return testCards.find((card) => card.name === name);
+}

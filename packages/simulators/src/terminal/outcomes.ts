@@ -1,0 +1,71 @@
+// What became of a sale at the platform, in the words of the till; and finding out where it is not known.
+import type { Transaction } from '@switchyard/contract';
+import type { OpenValue } from '@switchyard/nexo';
+import type { Reversal } from './memory.ts';
+import type { Asked } from './platform.ts';
+import type { Inside } from './work.ts';
+
+/** What is known of a sale in the end. `Unreachable`: nobody tells, and it has to be reversed. */
+export type Known =
+  | { readonly kind: 'Told'; readonly transaction: Transaction }
+  | { readonly kind: 'NotTaken'; readonly code: string }
+  | { readonly kind: 'Unreachable' };
+
+const notFound = 404;
+const enquiriesMax = 40;
+const enquiriesUnanswered = 5;
+const unfinished: readonly string[] = ['Received', 'Stored'];
+
+/** Asks what became of a sale until the platform tells, or does not answer any more. */
+export async function findOut(
+  inside: Inside,
+  { clientTransactionId, until }: Pick<Reversal, 'clientTransactionId' | 'until'>,
+): Promise<Known> {
+  const { platform, sleep, times, now, moment } = inside;
+  let silent = 0;
+  for (let asked = 0; asked < enquiriesMax && silent < enquiriesUnanswered; asked += 1) {
+    const answer: Asked = moment.isReachable
+      ? await platform.find(clientTransactionId)
+      : { outcome: 'NotSent' };
+    if (answer.outcome === 'Answered' && !unfinished.includes(answer.transaction.state)) {
+      return { kind: 'Told', transaction: answer.transaction };
+    }
+    const isAbsent = answer.outcome === 'Refused' && answer.status === notFound;
+    // It may still be on its way until the platform would not take it any more.
+    if (isAbsent && now() > until) return { kind: 'NotTaken', code: answer.code };
+    silent = answer.outcome === 'Answered' || isAbsent ? 0 : silent + 1;
+    await sleep(times.enquiry);
+  }
+  return { kind: 'Unreachable' };
+}
+
+/** The outcome of what was just sent. */
+export async function outcomeOf(
+  inside: Inside,
+  asked: Asked,
+  of: Pick<Reversal, 'clientTransactionId' | 'until'>,
+): Promise<Known> {
+  if (asked.outcome === 'NotSent') return { kind: 'NotTaken', code: 'not_sent' };
+  if (asked.outcome === 'Refused') return { kind: 'NotTaken', code: asked.code };
+  if (asked.outcome !== 'Answered') return findOut(inside, of);
+  if (unfinished.includes(asked.transaction.state)) return findOut(inside, of);
+  return { kind: 'Told', transaction: asked.transaction };
+}
+
+const cardReasons: readonly string[] = ['InvalidCardNumber', 'ExpiredCard', 'RestrictedCard'];
+const pinReasons: readonly string[] = ['InvalidPin', 'PinTriesExceeded'];
+
+/** Why a sale that was not approved failed. */
+export function conditionOf({ response }: Transaction): OpenValue<'ErrorCondition'> {
+  const reason = response?.reason ?? '';
+  if (pinReasons.includes(reason)) return 'WrongPIN';
+  if (cardReasons.includes(reason)) return 'InvalidCard';
+  if (response === undefined || response.category === 'TechnicalFailure') return 'UnreachableHost';
+  return 'Refusal';
+}
+
+/** Why a sale was not taken. */
+export function refusalOf(code: string): OpenValue<'ErrorCondition'> {
+  const isFromOutside = ['not_sent', 'too_late', 'transaction_not_found'].includes(code);
+  return isFromOutside ? 'UnreachableHost' : 'NotAllowed';
+}

@@ -1,0 +1,136 @@
+// A platform in a few lines, for tests of the terminal alone: it counts what was taken.
+import { randomUUID } from 'node:crypto';
+import type { Asked, TerminalPlatform } from './platform.ts';
+
+type Body = Readonly<Record<string, unknown>>;
+type Row = { body: Body; state: string; refunded: number; transactionId: string };
+
+/** How the platform behaves at the next sale. */
+export type Behaviour =
+  | 'Approves'
+  | 'Declines'
+  | 'AsksPin'
+  | 'TakesHalf'
+  | 'LosesAnswer'
+  | 'NeverGets'
+  | 'WrongPin'
+  | 'KsnReused';
+
+const at = '2026-03-01T10:00:00.000Z';
+
+export function fakePlatform() {
+  const rows = new Map<string, Row>();
+  const behaviours: Behaviour[] = [];
+  const sold: Body[] = [];
+  let isUp = true;
+
+  const view = (row: Row, response: object = {}): Asked => {
+    const { body, state, transactionId } = row;
+    const approved = ['Captured', 'Authorized', 'PartiallyRefunded', 'Refunded'].includes(state);
+    const amount = Number(body['amount']);
+    const authorizedAmount = Number(body['authorizedAmount'] ?? (approved ? amount : 0));
+    const copy = {
+      ...{ merchantName: 'Café', at, operation: 'Sale', amount, currency: body['currency'] },
+      ...{ amountText: `${amount} ${body['currency']}`, entryMode: body['entryMode'] },
+      ...{ maskedNumber: '541333******0012', terminalId: 'T1', responseText: state },
+    };
+    return {
+      outcome: 'Answered',
+      transaction: {
+        ...{ transactionId, clientTransactionId: body['clientTransactionId'], state, approved },
+        ...{ amount, currency: body['currency'], authorizedAmount, createdAt: at, updatedAt: at },
+        ...{
+          authorizationCode: '123456',
+          card: { scheme: 'Mastercard', maskedNumber: copy.maskedNumber },
+        },
+        ...{ receipt: { merchant: copy, cardholder: copy }, operations: [] },
+        ...response,
+      },
+    } as unknown as Asked;
+  };
+
+  const byAny = (id: string) =>
+    rows.get(id) ?? [...rows.values()].find(({ transactionId }) => transactionId === id);
+
+  function sell(body: Body): Promise<Asked> {
+    if (!isUp) return Promise.resolve({ outcome: 'NotSent' });
+    const id = String(body['clientTransactionId']);
+    const known = rows.get(id);
+    if (known !== undefined) return Promise.resolve(view(known));
+    const behaviour = behaviours.shift() ?? 'Approves';
+    if (behaviour === 'NeverGets') return Promise.resolve({ outcome: 'Unknown' });
+    sold.push(body);
+    if (behaviour === 'KsnReused') {
+      return Promise.resolve({ outcome: 'Refused', status: 422, code: 'ksn_reused' });
+    }
+    const isDeclined = ['Declines', 'AsksPin', 'WrongPin'].includes(behaviour);
+    const isReserved = body['captureMode'] === 'Deferred';
+    const row: Row = {
+      body:
+        behaviour === 'TakesHalf'
+          ? { ...body, authorizedAmount: Math.floor(Number(body['amount']) / 2) }
+          : body,
+      state: isDeclined ? 'Declined' : isReserved ? 'Authorized' : 'Captured',
+      refunded: 0,
+      transactionId: randomUUID(),
+    };
+    rows.set(id, row);
+    if (behaviour === 'LosesAnswer') return Promise.resolve({ outcome: 'Unknown' });
+    const reasons = {
+      Declines: { category: 'SoftDecline', reason: 'InsufficientFunds' },
+      AsksPin: { category: 'SoftDecline', reason: 'PinOrChipRequired' },
+      WrongPin: { category: 'SoftDecline', reason: 'InvalidPin' },
+    } as const;
+    const response = reasons[behaviour as keyof typeof reasons];
+    return Promise.resolve(
+      view(row, {
+        ...(response === undefined ? {} : { response }),
+        ...(isDeclined && behaviour !== 'Declines' ? { terminalAction: 'AskPin' } : {}),
+      }),
+    );
+  }
+
+  function operate(id: string, verb: string, body: Body): Promise<Asked> {
+    if (!isUp) return Promise.resolve({ outcome: 'NotSent' });
+    const row = byAny(id);
+    if (row === undefined) {
+      return Promise.resolve({ outcome: 'Refused', status: 404, code: 'transaction_not_found' });
+    }
+    row.state = verb === 'capture' ? 'Captured' : verb === 'refund' ? 'Refunded' : 'Cancelled';
+    const amount = Number(body['amount'] ?? row.body['amount']);
+    return Promise.resolve(
+      view(row, { operation: { status: 'Succeeded', amount, createdAt: at, kind: verb } }),
+    );
+  }
+
+  const platform: TerminalPlatform = {
+    sell,
+    operate,
+    find(id) {
+      if (!isUp) return Promise.resolve({ outcome: 'NotSent' });
+      const row = byAny(id);
+      return Promise.resolve(
+        row === undefined
+          ? { outcome: 'Refused', status: 404, code: 'transaction_not_found' }
+          : view(row),
+      );
+    },
+    takesBack: (id) => Promise.resolve(byAny(id)?.state === 'Captured' ? 'refund' : 'cancel'),
+    isAvailable: () => Promise.resolve(isUp),
+    close: () => undefined,
+  };
+  return {
+    platform,
+    sold,
+    rows,
+    next: (...coming: Behaviour[]) => void behaviours.push(...coming),
+    setUp: (up: boolean) => {
+      isUp = up;
+    },
+    /** What is taken for good, in minor units. */
+    taken: () =>
+      [...rows.values()]
+        .filter(({ state }) => state === 'Captured' || state === 'Authorized')
+        .reduce((sum, { body }) => sum + Number(body['authorizedAmount'] ?? body['amount']), 0),
+  };
+}

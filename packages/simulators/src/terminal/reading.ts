@@ -1,0 +1,59 @@
+// A card at the terminal: shown, read, verified.
+import { cardNamed, type TestCard, testCards } from './cards.ts';
+import { storyOf } from './stories.ts';
+import { type Inside, ServiceFault, type Work } from './work.ts';
+
+const asksFor = ['Insert, tap or swipe'];
+
+function nextCard({ moment }: Inside, amount: number): TestCard {
+  const named = cardNamed(storyOf(amount).card ?? moment.cardName) ?? testCards[0];
+  if (named === undefined) throw new Error('there is no card');
+  return named;
+}
+
+/** Waits for as long as the terminal does, and then for nobody. */
+async function waitInVain({ sleep, times }: Inside, signal: AbortSignal): Promise<never> {
+  await sleep(times.card, signal);
+  throw new ServiceFault('Cancel', 'nobody has shown a card');
+}
+
+/**
+ * Has a card shown and reads it.
+ *
+ * @throws ServiceFault where none is, where it cannot be read, or where its holder gives up
+ */
+export async function readCard(
+  work: Pick<Work, 'signal'>,
+  inside: Inside,
+  { amount, text }: { readonly amount: number; readonly text: string },
+): Promise<TestCard> {
+  const { moment, show, sleep, times } = inside;
+  const { held } = moment;
+  if (held !== undefined) return held.card;
+  show('Card', text, ...asksFor);
+  const card = nextCard(inside, amount);
+  if (card.behaviour === 'Absent') return waitInVain(inside, work.signal);
+  await sleep(times.step, work.signal);
+  if (card.behaviour === 'Cancels') throw new ServiceFault('Cancel', 'the holder pressed Stop');
+  if (card.behaviour === 'Unreadable') throw new ServiceFault('InvalidCard', 'it cannot be read');
+  show('Asking', text, card.label, 'Please wait');
+  if (card.behaviour === 'RemovedEarly') {
+    await sleep(times.step, work.signal);
+    throw new ServiceFault('Cancel', 'the card was taken out too early');
+  }
+  return card;
+}
+
+/** Has a PIN typed: digits, which stay inside of the pad. */
+export async function typePin(
+  work: Pick<Work, 'signal'>,
+  { show, sleep, times }: Inside,
+  { card, text, tries }: { readonly card: TestCard; readonly text: string; readonly tries: number },
+): Promise<string> {
+  const digits = card.pins[Math.min(tries, card.pins.length - 1)] ?? '';
+  for (let typed = 0; typed <= digits.length; typed += 1) {
+    show('Pin', text, tries === 0 ? 'PIN' : 'Wrong PIN, try again', '*'.repeat(typed));
+    await sleep(times.step / digits.length, work.signal);
+  }
+  return digits;
+}

@@ -1,0 +1,186 @@
+// Cards that are read before anything is paid, and the accounts that the simulator keeps itself.
+import { hash } from 'node:crypto';
+import { NexoError, type Structure, toAmount, toMinorUnits } from '@switchyard/nexo';
+import { type Accounts, balanceOf, changed } from '../accounts.ts';
+import { readCard } from '../reading.ts';
+import { type Inside, type Reply, ServiceFault, succeeded, type Work } from '../work.ts';
+
+const entryModes = { Chip: ['ICC'], Tap: ['Contactless'], Stripe: ['MagStripe'] } as const;
+const shownInFront = 6;
+const shownBehind = 4;
+
+function masked(number: string): string {
+  const hidden = '*'.repeat(number.length - shownInFront - shownBehind);
+  return number.slice(0, shownInFront) + hidden + number.slice(-shownBehind);
+}
+
+function poiDataOf({ serialNumber, now, keeper }: Inside): Structure<'POIData'> {
+  const number = keeper.read().transactions + 1;
+  keeper.keep({ transactions: number });
+  const TransactionID = `${serialNumber}-${now().toString(36)}-${number}`;
+  return {
+    POITransactionID: { TransactionID, TimeStamp: new Date(now()).toISOString() },
+  };
+}
+
+export async function cardAcquisition(
+  work: Work<'CardAcquisitionRequest'>,
+  inside: Inside,
+): Promise<Reply> {
+  const { moment, show } = inside;
+  moment.held = undefined;
+  const card = await readCard(work, inside, { amount: 0, text: 'Welcome' });
+  const POIData = poiDataOf(inside);
+  const reference = POIData.POITransactionID.TransactionID;
+  moment.held = { card, reference };
+  show('Message', 'Please wait', 'for the cashier');
+  const answer: Structure<'CardAcquisitionResponse'> = {
+    Response: succeeded,
+    SaleData: work.body.SaleData,
+    POIData,
+    PaymentBrand: [card.brand],
+    PaymentInstrumentData: {
+      PaymentInstrumentType: 'Card',
+      CardData: {
+        PaymentBrand: card.brand,
+        MaskedPan: masked(card.number),
+        EntryMode: entryModes[card.entry],
+      },
+    },
+  };
+  return answer;
+}
+
+/** Accounts are kept under a hash: a till may name a card number. */
+function accountOf(id: string | undefined): string {
+  if (id === undefined || id === '') throw new ServiceFault('InvalidCard', 'no account is named');
+  return hash('sha256', id).slice(0, 32);
+}
+
+function change(
+  { keeper }: Inside,
+  kind: keyof Accounts,
+  number: string,
+  by: number,
+): number | undefined {
+  const accounts = changed(keeper.read().accounts, kind, number, by);
+  if (accounts === undefined) throw new ServiceFault('Refusal', 'there is not enough on it');
+  keeper.keep({ accounts });
+  return balanceOf(accounts, kind, number);
+}
+
+export function balanceInquiry({ body }: Work<'BalanceInquiryRequest'>, inside: Inside): Reply {
+  const { accounts } = inside.keeper.read();
+  const card = body.PaymentAccountReq?.PaymentInstrumentData?.StoredValueAccountID;
+  const member = body.LoyaltyAccountReq?.LoyaltyAccountID;
+  if (member !== undefined) {
+    const points = balanceOf(accounts, 'points', accountOf(member.LoyaltyID));
+    if (points === undefined) throw new ServiceFault('NotFound', 'there is no such account');
+    const answer: Structure<'BalanceInquiryResponse'> = {
+      Response: succeeded,
+      LoyaltyAccountStatus: {
+        LoyaltyAccount: { LoyaltyAccountID: member },
+        CurrentBalance: points,
+        LoyaltyUnit: 'Point',
+      },
+    };
+    return answer;
+  }
+  if (card === undefined) throw new ServiceFault('UnavailableService', 'gift cards and points');
+  const left = balanceOf(accounts, 'giftCards', accountOf(card.StoredValueID ?? card.Value));
+  if (left === undefined) throw new ServiceFault('NotFound', 'there is no such gift card');
+  const answer: Structure<'BalanceInquiryResponse'> = {
+    Response: succeeded,
+    PaymentAccountStatus: { CurrentBalance: toAmount(left, 'EUR'), Currency: 'EUR' },
+  };
+  return answer;
+}
+
+const signs = { Activate: 1, Load: 1, Reserve: 0, Unload: -1, Reverse: -1, Duplicate: 0 } as const;
+
+function loaded(
+  inside: Inside,
+  data: Structure<'StoredValueData'>,
+): Structure<'StoredValueResult'> {
+  const { StoredValueTransactionType: type, Currency = 'EUR', ItemAmount = 0 } = data;
+  const id = data.StoredValueAccountID;
+  if (Currency !== 'EUR') throw new ServiceFault('NotAllowed', 'gift cards are of euros');
+  let amount: number;
+  try {
+    amount = toMinorUnits(ItemAmount, Currency);
+  } catch (error) {
+    if (!(error instanceof NexoError)) throw error;
+    throw new ServiceFault('NotAllowed', error.code);
+  }
+  const number = accountOf(id?.StoredValueID ?? id?.Value);
+  const isKnown = balanceOf(inside.keeper.read().accounts, 'giftCards', number) !== undefined;
+  if (isKnown === (type === 'Activate')) {
+    throw new ServiceFault(isKnown ? 'NotAllowed' : 'NotFound', 'activate a gift card once');
+  }
+  const left = change(inside, 'giftCards', number, signs[type] * amount) ?? 0;
+  return {
+    StoredValueTransactionType: type,
+    Currency,
+    ItemAmount,
+    ...(id === undefined
+      ? {}
+      : {
+          StoredValueAccountStatus: {
+            StoredValueAccountID: id,
+            CurrentBalance: toAmount(left, Currency),
+          },
+        }),
+  };
+}
+
+export function storedValue(work: Work<'StoredValueRequest'>, inside: Inside): Reply {
+  work.commit();
+  // What comes after one that is refused is not done, and what came before it is taken back.
+  const before = inside.keeper.read().accounts;
+  try {
+    const answer: Structure<'StoredValueResponse'> = {
+      Response: succeeded,
+      SaleData: work.body.SaleData,
+      POIData: poiDataOf(inside),
+      StoredValueResult: work.body.StoredValueData.map((data) => loaded(inside, data)),
+    };
+    return answer;
+  } catch (error) {
+    inside.keeper.keep({ accounts: before });
+    throw error;
+  }
+}
+
+const pointsOf = {
+  Award: 1,
+  Redemption: -1,
+  Rebate: -1,
+  AwardRefund: -1,
+  RedemptionRefund: 1,
+  RebateRefund: 1,
+} as const;
+
+export function loyalty(work: Work<'LoyaltyRequest'>, inside: Inside): Reply {
+  const { LoyaltyTransaction: transaction, LoyaltyData = [], SaleData } = work.body;
+  work.commit();
+  const [data] = LoyaltyData;
+  const id = data?.LoyaltyAccountID;
+  if (id === undefined) throw new ServiceFault('InvalidCard', 'no account is named');
+  const { AmountValue, Value } = data?.LoyaltyAmount ?? {};
+  const wanted = Math.trunc(AmountValue ?? Value ?? transaction.TotalAmount ?? 0);
+  const by = pointsOf[transaction.LoyaltyTransactionType] * wanted;
+  const left = change(inside, 'points', accountOf(id.LoyaltyID), by);
+  const answer: Structure<'LoyaltyResponse'> = {
+    Response: succeeded,
+    SaleData,
+    POIData: poiDataOf(inside),
+    LoyaltyResult: [
+      {
+        LoyaltyAccount: { LoyaltyAccountID: id },
+        CurrentBalance: left ?? 0,
+        LoyaltyAmount: { LoyaltyUnit: 'Point', AmountValue: wanted },
+      },
+    ],
+  };
+  return answer;
+}

@@ -1,0 +1,279 @@
+// Payments: sales, reservations and their completion, refunds.
+import type { OperationAnswer, Transaction } from '@switchyard/contract';
+import { decimalText, NexoError, type Structure, toAmount, toMinorUnits } from '@switchyard/nexo';
+import { type Approval, authorise, type Sale } from '../authorising.ts';
+import { noted } from '../books.ts';
+import type { TestCard } from '../cards.ts';
+import { readCard } from '../reading.ts';
+import { receiptLines, receiptsOf } from '../receipts.ts';
+import { storyOf } from '../stories.ts';
+import { type Inside, type Reply, ServiceFault, succeeded, type Work } from '../work.ts';
+import { operate } from './operating.ts';
+
+type Request = Work<'PaymentRequest'>;
+type Answer = Structure<'PaymentResponse'>;
+
+const entryModes = { Chip: ['ICC'], Tap: ['Contactless'], Stripe: ['MagStripe'] } as const;
+
+function minor(amount: number | undefined, currency: string): number {
+  try {
+    return toMinorUnits(amount ?? 0, currency);
+  } catch (error) {
+    if (!(error instanceof NexoError)) throw error;
+    throw new ServiceFault('NotAllowed', error.code);
+  }
+}
+
+function saleOf({ body }: Request): Sale {
+  const { AmountsReq: amounts } = body.PaymentTransaction;
+  const { Currency: currency, MinimumAmountToDeliver: least } = amounts;
+  const type = body.PaymentData?.PaymentType ?? 'Normal';
+  const amount = minor(amounts.RequestedAmount, currency);
+  if (amount === 0) throw new ServiceFault('NotAllowed', 'an amount is needed');
+  return {
+    ...{ amount, currency, saleData: body.SaleData },
+    text: `${decimalText(amount, currency)} ${currency}`,
+    tip: minor(amounts.TipAmount, currency),
+    cashback: minor(amounts.CashBackAmount, currency),
+    isReservation: type === 'FirstReservation' || type === 'OneTimeReservation',
+    isPartialWanted: body.PaymentData?.SplitPaymentFlag === true || least !== undefined,
+  };
+}
+
+/** Who is asked for it, for the books. */
+function placeOf({ header, body }: Request) {
+  const { OperatorID, ShiftNumber, SaleTerminalData } = body.SaleData;
+  const group = SaleTerminalData?.TotalsGroupID;
+  return {
+    saleId: header.SaleID,
+    ...(OperatorID === undefined ? {} : { operatorId: OperatorID }),
+    ...(ShiftNumber === undefined ? {} : { shift: ShiftNumber }),
+    ...(group === undefined ? {} : { group }),
+  };
+}
+
+/** The PaymentResult of a transaction of the platform. */
+function resultOf(
+  transaction: Transaction,
+  amount: number,
+  facts: Partial<Structure<'PaymentResult'>>,
+): Structure<'PaymentResult'> {
+  const { currency, card, receipt, authorizationCode, retrievalReferenceNumber } = transaction;
+  const { acquirerMerchantId, terminalId } = receipt?.merchant ?? {};
+  return {
+    ...facts,
+    PaymentInstrumentData: {
+      PaymentInstrumentType: 'Card',
+      ...facts.PaymentInstrumentData,
+      CardData: {
+        ...facts.PaymentInstrumentData?.CardData,
+        ...(card === undefined ? {} : { PaymentBrand: card.scheme, MaskedPan: card.maskedNumber }),
+      },
+    },
+    AmountsResp: { Currency: currency, AuthorizedAmount: toAmount(amount, currency) },
+    OnlineFlag: true,
+    PaymentAcquirerData: {
+      ...(acquirerMerchantId === undefined ? {} : { MerchantID: acquirerMerchantId }),
+      ...(terminalId === undefined ? {} : { AcquirerPOIID: terminalId }),
+      ...(authorizationCode === undefined ? {} : { ApprovalCode: authorizationCode }),
+      ...(retrievalReferenceNumber === undefined
+        ? {}
+        : {
+            AcquirerTransactionID: {
+              TransactionID: retrievalReferenceNumber,
+              TimeStamp: transaction.createdAt,
+            },
+          }),
+    },
+  };
+}
+
+function tokenOf({ body }: Pick<Request, 'body'>, { card }: Transaction) {
+  const wanted = body.SaleData.TokenRequestedType;
+  if (wanted === undefined || card?.token === undefined) return {};
+  return { PaymentToken: { TokenRequestedType: wanted, TokenValue: card.token } };
+}
+
+function verifiedBy(card: TestCard, isPinEntered: boolean) {
+  if (isPinEntered) return ['OnlinePIN'] as const;
+  return {
+    Pin: ['Bypass'],
+    None: ['Bypass'],
+    Signature: ['PaperSignature'],
+    Device: ['UnknownMethod'],
+  }[card.verification];
+}
+
+/** The answer to a sale that the platform has approved. */
+export function approvedAnswer(
+  saleData: Structure<'SaleData'>,
+  transaction: Transaction,
+  result: Partial<Structure<'PaymentResult'>> = {},
+): Answer {
+  const { authorizedAmount: amount } = transaction;
+  const isPart = amount < transaction.amount;
+  return {
+    Response: isPart
+      ? {
+          Result: 'Partial',
+          ErrorCondition: 'PaymentRestriction',
+          AdditionalResponse: 'part of it',
+        }
+      : succeeded,
+    SaleData: saleData,
+    POIData: {
+      POITransactionID: {
+        TransactionID: transaction.transactionId,
+        TimeStamp: transaction.createdAt,
+      },
+    },
+    PaymentResult: resultOf(transaction, amount, result),
+    PaymentReceipt: receiptsOf(transaction),
+  };
+}
+
+function chipAnswer(inside: Inside, sale: Sale, approval: Approval & { by: 'Chip' }): Answer {
+  const { saleData, currency, amount } = sale;
+  const TimeStamp = new Date(inside.now()).toISOString();
+  return {
+    Response: succeeded,
+    SaleData: saleData,
+    POIData: { POITransactionID: { TransactionID: approval.clientTransactionId, TimeStamp } },
+    PaymentResult: {
+      AmountsResp: { Currency: currency, AuthorizedAmount: toAmount(amount, currency) },
+      OnlineFlag: false,
+      PaymentAcquirerData: { ApprovalCode: approval.code },
+    },
+  };
+}
+
+/** Prints, where there is paper and the till does not print by itself. */
+function print({ moment, tell }: Inside, { receipt }: Transaction): void {
+  if (receipt === undefined) return;
+  moment.lastReceipt = receiptLines(receipt.cardholder);
+  if (moment.hasPaper) tell({ type: 'Printed', lines: moment.lastReceipt });
+}
+
+/** A signature is looked at by the cashier, where somebody can be asked. */
+async function checkSignature(
+  work: Request,
+  inside: Inside,
+  card: TestCard,
+  { transactionId }: Transaction,
+): Promise<void> {
+  if (card.verification !== 'Signature') return;
+  const isRight = await inside.askTill(work, 'Is the signature right?');
+  if (isRight !== false) return;
+  await operate(inside, transactionId, 'takeBack', {});
+  throw new ServiceFault('Refusal', 'the signature is not right', transactionId);
+}
+
+const bookedAs = (sale: Sale, type: string | undefined): string =>
+  sale.isReservation ? (type ?? 'FirstReservation') : 'Debit';
+
+async function sale(work: Request, inside: Inside): Promise<Reply> {
+  const asked = saleOf(work);
+  const { keeper, moment, show, tell } = inside;
+  const fault = moment.fault ?? storyOf(asked.amount).fault;
+  moment.fault = undefined;
+  const card = await readCard(work, inside, asked);
+  if (fault === 'DropBefore') {
+    work.channel.drop();
+    throw new ServiceFault('Aborted', 'the connection broke off; nothing was taken');
+  }
+  if (fault === 'Reboot' || fault === 'Unreachable') moment.fault = fault;
+  const wasReachable = moment.isReachable;
+  if (fault === 'Unreachable') moment.isReachable = false;
+  try {
+    const approval = await authorise(work, inside, asked, card);
+    const { currency } = asked;
+    const isOnline = approval.by === 'Platform';
+    const amount = isOnline ? approval.transaction.authorizedAmount : asked.amount;
+    if (isOnline) await checkSignature(work, inside, card, approval.transaction);
+    const type = bookedAs(asked, work.body.PaymentData?.PaymentType);
+    const line = { type, brand: card.brand, currency, amount, ...placeOf(work) };
+    keeper.keep({ books: noted(keeper.read().books, line) });
+    show('Approved', `${decimalText(amount, currency)} ${currency}`, 'Approved');
+    if (isOnline) print(inside, approval.transaction);
+    const { transactionId = '', state = 'Offline' } = isOnline ? approval.transaction : {};
+    tell({ type: 'Payment', transactionId, state, amount, currency });
+    if (fault !== undefined) work.spoil(fault);
+    if (!isOnline) return chipAnswer(inside, asked, approval);
+    const { transaction, isPinEntered } = approval;
+    return approvedAnswer(asked.saleData, transaction, {
+      PaymentType: work.body.PaymentData?.PaymentType ?? 'Normal',
+      PaymentInstrumentData: {
+        PaymentInstrumentType: 'Card',
+        CardData: {
+          EntryMode: entryModes[card.entry],
+          ...tokenOf(work, transaction),
+        },
+      },
+      AuthenticationMethod: verifiedBy(card, isPinEntered),
+    });
+  } finally {
+    moment.isReachable = wasReachable;
+    moment.held = undefined;
+    moment.fault = undefined;
+  }
+}
+
+/** The original that a completion or a refund names. */
+function originalOf({ body }: Request): string {
+  const id = body.PaymentTransaction.OriginalPOITransaction?.POITransactionID?.TransactionID;
+  if (id === undefined) throw new ServiceFault('NotAllowed', 'it needs its original');
+  return id;
+}
+
+function operated(
+  work: Request,
+  { transaction, operation }: { transaction: Transaction; operation: OperationAnswer['operation'] },
+): Answer {
+  const amount = operation?.amount ?? transaction.amount;
+  const type = work.body.PaymentData?.PaymentType ?? 'Normal';
+  return {
+    Response: succeeded,
+    SaleData: work.body.SaleData,
+    POIData: {
+      POITransactionID: {
+        TransactionID: transaction.transactionId,
+        TimeStamp: operation?.createdAt ?? transaction.updatedAt,
+      },
+    },
+    PaymentResult: resultOf(transaction, amount, { PaymentType: type }),
+    PaymentReceipt: receiptsOf(transaction),
+  };
+}
+
+/** A capture or a refund of an original. */
+async function onOriginal(work: Request, inside: Inside, verb: 'capture' | 'refund') {
+  const { AmountsReq: amounts } = work.body.PaymentTransaction;
+  const { Currency: currency, RequestedAmount } = amounts;
+  const id = originalOf(work);
+  work.commit();
+  const amount = RequestedAmount === undefined ? {} : { amount: minor(RequestedAmount, currency) };
+  const done = await operate(inside, id, verb, { ...amount, currency });
+  const { keeper, show, tell } = inside;
+  const { transaction, operation } = done;
+  const taken = operation?.amount ?? transaction.amount;
+  const type = verb === 'refund' ? 'Credit' : 'CompletedReservation';
+  const brand = transaction.card?.scheme ?? '';
+  const line = { type, brand, currency, amount: taken, ...placeOf(work) };
+  keeper.keep({ books: noted(keeper.read().books, line) });
+  print(inside, transaction);
+  show('Approved', `${decimalText(taken, currency)} ${currency}`, 'Done');
+  const { transactionId, state } = transaction;
+  tell({ type: 'Payment', transactionId, state, amount: taken, currency });
+  return operated(work, done);
+}
+
+/** @throws ServiceFault for a type that the platform has no words for */
+export function payment(work: Request, inside: Inside): Promise<Reply> {
+  const type = work.body.PaymentData?.PaymentType ?? 'Normal';
+  if (['Normal', 'FirstReservation', 'OneTimeReservation'].includes(type)) {
+    return sale(work, inside);
+  }
+  if (type === 'Refund') return onOriginal(work, inside, 'refund');
+  if (type === 'Completion') return onOriginal(work, inside, 'capture');
+  throw new ServiceFault('UnavailableService', `PaymentType ${type}`);
+}

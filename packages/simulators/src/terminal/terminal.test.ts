@@ -1,0 +1,551 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { findPans } from '@switchyard/emv';
+import {
+  type AnyMessage,
+  categories,
+  isMessage,
+  readMessage,
+  referenceTo,
+  repeatedBy,
+  requestOf,
+  resultOf,
+  writeMessage,
+} from '@switchyard/nexo';
+import { openPinBlock, readKsn, readPinBlock, tdesWorkingKey } from '@switchyard/pin';
+import { testCards } from './cards.ts';
+import type { TerminalOptions } from './options.ts';
+import { fakePlatform } from './platform.fixture.ts';
+import { createTerminal } from './terminal.ts';
+import type { TerminalChannel, TerminalHappening } from './work.ts';
+
+const poiId = 'AXIUM_DX8000-10000001';
+const at = '2026-03-01T10:00:00.000Z';
+const keys = {
+  baseDerivationKey: '0123456789ABCDEFFEDCBA9876543210',
+  ksn: 'FFFF9876543210E00001',
+};
+const quick = { step: 1, card: 20, late: 5, reboot: 5, enquiry: 1, valid: 5 };
+const folders: string[] = [];
+const saleData = { SaleTransactionID: { TransactionID: '4711', TimeStamp: at } };
+let services = 0;
+
+after(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+function folder(): string {
+  const made = mkdtempSync(join(tmpdir(), 'switchyard-terminal-'));
+  folders.push(made);
+  return made;
+}
+
+const address = (saleId = 'till-3') => {
+  services += 1;
+  return { saleId, poiId, serviceId: `S${services}` };
+};
+
+const pay = (amount: number, members: object = {}, to = address()) =>
+  requestOf('Payment', to, {
+    SaleData: saleData,
+    PaymentTransaction: { AmountsReq: { Currency: 'EUR', RequestedAmount: amount } },
+    ...members,
+  });
+
+function stage(options: Partial<TerminalOptions> = {}, dataDir = folder()) {
+  const fake = fakePlatform();
+  const told: TerminalHappening[] = [];
+  const make = () =>
+    createTerminal({
+      ...{ tsn: poiId, dataDir, platform: fake.platform, keys, now: Date.now },
+      ...{ random: (size: number) => randomBytes(size), times: quick },
+      tell: (happening) => void told.push(happening),
+      ...options,
+    });
+  let terminal = make();
+
+  /** All that comes back for one message. */
+  async function ask(message: AnyMessage, isTwoWay = false) {
+    const texts: string[] = [];
+    let isDropped = false;
+    const channel: TerminalChannel = {
+      isTwoWay,
+      send: (text) => void texts.push(text),
+      drop: () => {
+        isDropped = true;
+      },
+    };
+    await terminal.receive(writeMessage(message), channel);
+    const answers = texts.map((text) => {
+      const reading = readMessage(text);
+      return reading.kind === 'Message' ? reading.message : undefined;
+    });
+    return { texts, answers, isDropped, first: answers[0] };
+  }
+
+  async function conditionOf(message: AnyMessage): Promise<string> {
+    const { first } = await ask(message);
+    assert.ok(first, 'an answer');
+    const { Result, ErrorCondition } = resultOf(first) ?? {};
+    return ErrorCondition ?? String(Result);
+  }
+
+  async function statusOf(of: AnyMessage): Promise<AnyMessage | undefined> {
+    const status = requestOf('TransactionStatus', address(), {
+      MessageReference: referenceTo(of.header),
+    });
+    const { first } = await ask(status);
+    assert.ok(first && isMessage(first, 'TransactionStatus', 'Response'));
+    return repeatedBy(first);
+  }
+
+  return {
+    ...{ fake, told, dataDir, ask, conditionOf, statusOf },
+    terminal: () => terminal,
+    async restart() {
+      await terminal.stop();
+      terminal = make();
+    },
+  };
+}
+
+test('a payment: PIN and card leave the terminal under its keys alone, and both receipts come', async () => {
+  const { ask, fake, terminal, dataDir } = stage();
+  const { first } = await ask(pay(12.5));
+  assert.ok(first && isMessage(first, 'Payment', 'Response'));
+  assert.equal(first.body.Response.Result, 'Success');
+  assert.equal(first.body.PaymentResult?.AmountsResp?.AuthorizedAmount, 12.5);
+  assert.deepEqual(first.body.PaymentResult?.AuthenticationMethod, ['OnlinePIN']);
+  assert.deepEqual(
+    first.body.PaymentReceipt?.map(({ DocumentQualifier }) => DocumentQualifier),
+    ['CashierReceipt', 'CustomerReceipt'],
+  );
+  const [sold] = fake.sold;
+  assert.equal(sold?.['amount'], 1250);
+  const block = Buffer.from(String(sold?.['pinblock']), 'hex');
+  const key = tdesWorkingKey(
+    Buffer.from(keys.baseDerivationKey, 'hex'),
+    readKsn(String(sold?.['ksn'])),
+    'pin',
+  );
+  const card = testCards[0];
+  assert.ok(card);
+  const clear = openPinBlock('ISO0', key, block, card.number);
+  assert.equal([...readPinBlock('ISO0', clear, card.number)].join(''), '1234');
+  assert.deepEqual(findPans(JSON.stringify(sold)), []);
+  for (const name of readdirSync(dataDir)) {
+    const file = join(dataDir, name);
+    assert.deepEqual(findPans(readFileSync(file, 'utf8')), [], name);
+    assert.equal(statSync(file).mode & 0o777, 0o600);
+  }
+  await terminal().stop();
+});
+
+test('each card does what its label says', async () => {
+  const expected: Record<string, string> = {
+    'wrong-pin': 'WrongPIN',
+    removed: 'Cancel',
+    'removed-late': 'Cancel',
+    absent: 'Cancel',
+    cancels: 'Cancel',
+    unreadable: 'InvalidCard',
+    declines: 'Refusal',
+    'declines-late': 'Refusal',
+  };
+  for (const { name } of testCards) {
+    const { terminal, conditionOf, fake } = stage();
+    if (name === 'wrong-pin') fake.next('WrongPin', 'WrongPin', 'WrongPin', 'WrongPin');
+    if (name === 'wrong-pin-once') fake.next('WrongPin');
+    terminal().setCard(name);
+    const condition = await conditionOf(pay(10));
+    assert.equal(condition, expected[name] ?? 'Success', name);
+    assert.equal(fake.taken(), condition === 'Success' ? 1000 : 0, name);
+    assert.deepEqual(terminal().owed(), { reversals: 0, uploads: 0 }, name);
+    await terminal().stop();
+  }
+});
+
+test('a tap that wants a PIN is repeated with it, once', async () => {
+  const { terminal, conditionOf, fake } = stage();
+  fake.next('AsksPin');
+  terminal().setCard('tap');
+  assert.equal(await conditionOf(pay(10)), 'Success');
+  const [tap, again] = fake.sold;
+  assert.equal(tap?.['pinblock'], undefined);
+  assert.equal(again?.['entryMode'], 'ContactlessChip');
+  assert.ok(again?.['pinblock']);
+  assert.ok(again?.['stepUpOf']);
+  assert.notEqual(again?.['clientTransactionId'], tap?.['clientTransactionId']);
+  await terminal().stop();
+});
+
+test('what was declined or approved in part is told so', async () => {
+  const { terminal, ask, conditionOf, fake } = stage();
+  fake.next('Declines', 'TakesHalf');
+  assert.equal(await conditionOf(pay(10)), 'Refusal');
+  const { first } = await ask(pay(10, { PaymentData: { SplitPaymentFlag: true } }));
+  assert.ok(first && isMessage(first, 'Payment', 'Response'));
+  assert.equal(first.body.Response.Result, 'Partial');
+  assert.equal(first.body.PaymentResult?.AmountsResp?.AuthorizedAmount, 5);
+  await terminal().stop();
+});
+
+test('an answer that was lost is found out; a sale that never came was not taken', async () => {
+  const { terminal, conditionOf, fake } = stage();
+  fake.next('LosesAnswer', 'NeverGets');
+  assert.equal(await conditionOf(pay(10)), 'Success');
+  assert.equal(await conditionOf(pay(10)), 'UnreachableHost');
+  assert.equal(fake.taken(), 1000);
+  assert.equal(terminal().owed().reversals, 0);
+  await terminal().stop();
+});
+
+test('a terminal that forgot its counter finds a key that is new', async () => {
+  const { terminal, conditionOf, fake } = stage();
+  fake.next('KsnReused', 'KsnReused', 'KsnReused');
+  assert.equal(await conditionOf(pay(10)), 'Success');
+  const counters = fake.sold.map((body) => readKsn(String(body['ksn'])).counter);
+  assert.deepEqual(counters, [1, 4, 8, 16]);
+  await terminal().stop();
+});
+
+test('faults spoil the answer and never the money: TransactionStatus tells', async () => {
+  for (const [cents, sent, drops] of [
+    [8012, 0, true],
+    [8013, 1, false],
+    [8014, 2, false],
+    [8015, 1, false],
+  ] as const) {
+    const { terminal, ask, statusOf, fake } = stage();
+    const payment = pay(cents / 100);
+    const { texts, isDropped } = await ask(payment);
+    assert.equal(texts.length, sent, String(cents));
+    assert.equal(isDropped, drops, String(cents));
+    assert.equal(fake.taken(), cents);
+    const repeated = await statusOf(payment);
+    assert.ok(repeated && isMessage(repeated, 'Payment', 'Response'));
+    assert.equal(repeated.body.Response.Result, 'Success');
+    await terminal().stop();
+  }
+});
+
+test('a connection that breaks off before anything was asked for takes nothing', async () => {
+  const { terminal, ask, statusOf, fake } = stage();
+  const payment = pay(80.11);
+  assert.equal((await ask(payment)).isDropped, true);
+  const repeated = await statusOf(payment);
+  assert.ok(repeated);
+  assert.equal(resultOf(repeated)?.ErrorCondition, 'Aborted');
+  assert.equal(fake.sold.length, 0);
+  await terminal().stop();
+});
+
+test('a terminal that starts anew in the middle finds out, and the till gets the answer', async () => {
+  const { terminal, ask, statusOf, fake } = stage();
+  const payment = pay(80.16);
+  const { texts } = await ask(payment);
+  assert.deepEqual(texts, []);
+  const repeated = await statusOf(payment);
+  assert.ok(repeated && isMessage(repeated, 'Payment', 'Response'));
+  assert.equal(repeated.body.Response.Result, 'Success');
+  assert.equal(fake.taken(), 8016);
+  await terminal().stop();
+});
+
+test('identifications are remembered over a restart, and so are answers', async () => {
+  const { terminal, ask, statusOf, restart, fake } = stage();
+  const payment = pay(10);
+  await ask(payment);
+  await restart();
+  const { first } = await ask(payment);
+  assert.ok(first && isMessage(first, 'Event', 'Notification'));
+  assert.equal(first.body.EventToNotify, 'Reject');
+  assert.ok(await statusOf(payment));
+  assert.equal(fake.sold.length, 1);
+  await terminal().stop();
+});
+
+test('an abort ends what waits for a card, and comes too late afterwards', async () => {
+  const { terminal, ask, fake } = stage({ times: { ...quick, card: 60_000 } });
+  terminal().setCard('absent');
+  const payment = pay(10);
+  const abort = requestOf('Abort', address(), {
+    MessageReference: referenceTo(payment.header),
+    AbortReason: 'MerchantAbort',
+  });
+  const [paid, aborted] = await Promise.all([ask(payment), ask(abort)]);
+  assert.deepEqual(aborted.texts, []);
+  assert.ok(paid.first);
+  assert.equal(resultOf(paid.first)?.ErrorCondition, 'Aborted');
+  const late = await ask({ ...abort, header: { ...abort.header, ServiceID: 'late' } });
+  assert.ok(late.first && isMessage(late.first, 'Event', 'Notification'));
+  assert.equal(late.first.body.EventToNotify, 'Completed');
+  assert.equal(fake.sold.length, 0);
+  await terminal().stop();
+});
+
+test('a chip approves by itself; the sale is uploaded when the platform is back', async () => {
+  const { terminal, conditionOf, fake } = stage();
+  terminal().setCard('offline');
+  fake.setUp(false);
+  assert.equal(await conditionOf(pay(10)), 'Success');
+  assert.equal(terminal().owed().uploads, 1);
+  fake.setUp(true);
+  terminal().setReachable(true);
+  const end = Date.now() + 5_000;
+  while (terminal().owed().uploads > 0 && Date.now() < end) {
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  const [body] = fake.sold;
+  assert.equal(body?.['offlineTransaction'], true);
+  assert.deepEqual(findPans(JSON.stringify(body)), []);
+  await terminal().stop();
+});
+
+test('refund, completion and reversal name their original', async () => {
+  const { terminal, ask, conditionOf, fake } = stage();
+  const { first } = await ask(pay(10, { PaymentData: { PaymentType: 'FirstReservation' } }));
+  assert.ok(first && isMessage(first, 'Payment', 'Response'));
+  const OriginalPOITransaction = { POITransactionID: first.body.POIData?.POITransactionID };
+  const on = (PaymentType: string, amount: number) =>
+    pay(amount, {
+      PaymentTransaction: {
+        AmountsReq: { Currency: 'EUR', RequestedAmount: amount },
+        OriginalPOITransaction,
+      },
+      PaymentData: { PaymentType },
+    });
+  assert.equal(await conditionOf(on('Completion', 8)), 'Success');
+  assert.equal(await conditionOf(on('Refund', 3)), 'Success');
+  assert.equal(await conditionOf(pay(3, { PaymentData: { PaymentType: 'Refund' } })), 'NotAllowed');
+  assert.equal(await conditionOf(on('Instalment', 3)), 'UnavailableService');
+  const second = await ask(pay(20));
+  assert.ok(second.first && isMessage(second.first, 'Payment', 'Response'));
+  const reversal = requestOf('Reversal', address(), {
+    OriginalPOITransaction: { POITransactionID: second.first.body.POIData?.POITransactionID },
+    ReversalReason: 'MerchantCancel',
+  } as never);
+  assert.equal(await conditionOf(reversal), 'Success');
+  assert.equal(fake.taken(), 0);
+  const unknown = requestOf('Reversal', address(), {
+    OriginalPOITransaction: { POITransactionID: { TransactionID: 'nowhere', TimeStamp: at } },
+    ReversalReason: 'Malfunction',
+  });
+  assert.equal(await conditionOf(unknown), 'NotFound');
+  await terminal().stop();
+});
+
+test('totals add up, by what was asked for, until the period is closed', async () => {
+  const { terminal, ask } = stage();
+  await ask(pay(10, {}, address('till-1')));
+  await ask(pay(5, {}, address('till-1')));
+  await ask(pay(1, {}, address('till-2')));
+  const totals = async (details: readonly 'SaleID'[]) => {
+    const { first } = await ask(requestOf('GetTotals', address(), { TotalDetails: details }));
+    assert.ok(first && isMessage(first, 'GetTotals', 'Response'));
+    return first.body.TransactionTotals?.map(({ SaleID, PaymentTotals }) => [
+      SaleID,
+      PaymentTotals?.map((each) => [
+        each.TransactionType,
+        each.TransactionCount,
+        each.TransactionAmount,
+      ]),
+    ]);
+  };
+  assert.deepEqual(await totals([]), [[undefined, [['Debit', 3, 16]]]]);
+  assert.deepEqual(await totals(['SaleID']), [
+    ['till-1', [['Debit', 2, 15]]],
+    ['till-2', [['Debit', 1, 1]]],
+  ]);
+  const close = () =>
+    ask(requestOf('Reconciliation', address(), { ReconciliationType: 'SaleReconciliation' }));
+  const { first } = await close();
+  assert.ok(first && isMessage(first, 'Reconciliation', 'Response'));
+  assert.equal(first.body.POIReconciliationID, '1');
+  assert.deepEqual(await totals([]), []);
+  const previous = await ask(
+    requestOf('Reconciliation', address(), {
+      ReconciliationType: 'PreviousReconciliation',
+      POIReconciliationID: '1',
+    }),
+  );
+  assert.ok(previous.first && isMessage(previous.first, 'Reconciliation', 'Response'));
+  assert.equal(previous.first.body.TransactionTotals?.length, 2);
+  await terminal().stop();
+});
+
+test('busy, in maintenance, without paper, without a login', async () => {
+  const { terminal, conditionOf, ask } = stage();
+  terminal().setBusy(true);
+  assert.equal(await conditionOf(pay(1)), 'Busy');
+  terminal().setBusy(false);
+  terminal().setMaintenance(true);
+  assert.equal(await conditionOf(pay(1)), 'Busy');
+  const { first } = await ask(requestOf('Diagnosis', address(), { HostDiagnosisFlag: true }));
+  assert.ok(first && isMessage(first, 'Diagnosis', 'Response'));
+  assert.equal(first.body.POIStatus?.GlobalStatus, 'Maintenance');
+  assert.equal(first.body.HostStatus?.[0]?.IsReachableFlag, true);
+  terminal().setMaintenance(false);
+  terminal().setPaper(false);
+  const print = requestOf(
+    'Print',
+    { ...address(), deviceId: 'D1' },
+    {
+      PrintOutput: {
+        DocumentQualifier: 'Document',
+        ResponseMode: 'PrintEnd',
+        OutputContent: { OutputFormat: 'Text', OutputText: [{ Text: 'Hello' }] },
+      },
+    },
+  );
+  assert.equal(await conditionOf(print), 'DeviceOut');
+  await terminal().stop();
+  const strict = stage({ loginRequired: true });
+  assert.equal(await strict.conditionOf(pay(1)), 'LoggedOut');
+  await strict.terminal().stop();
+});
+
+test('events reach the tills that are connected, and a cashier judges a signature', async () => {
+  const { terminal, fake } = stage();
+  const sent: AnyMessage[] = [];
+  const channel: TerminalChannel = {
+    isTwoWay: true,
+    send(text) {
+      const reading = readMessage(text);
+      assert.ok(reading.kind === 'Message');
+      sent.push(reading.message);
+      if (!isMessage(reading.message, 'Input', 'Request')) return;
+      const { Device, InfoQualify } = reading.message.body.InputData;
+      const Input = { InputCommand: 'GetConfirmation', ConfirmedFlag: false } as const;
+      const body = { InputResult: { Device, InfoQualify, Response: { Result: 'Success' }, Input } };
+      const header = { ...reading.message.header, MessageType: 'Response' } as const;
+      void terminal().receive(writeMessage({ header, body }), channel);
+    },
+    drop: () => undefined,
+  };
+  const login = requestOf('Login', address(), {
+    DateTime: at,
+    SaleSoftware: { ApplicationName: 'till', SoftwareVersion: '1' },
+    OperatorLanguage: 'en',
+    SaleTerminalData: { SaleCapabilities: ['CashierInput', 'CashierStatus'] },
+  });
+  terminal().attach(channel);
+  await terminal().receive(writeMessage(login), channel);
+  terminal().setCard('signature');
+  await terminal().receive(writeMessage(pay(10)), channel);
+  const answer = sent.find((message) => isMessage(message, 'Payment', 'Response'));
+  assert.ok(answer);
+  assert.equal(resultOf(answer)?.ErrorCondition, 'Refusal');
+  assert.equal(fake.taken(), 0, 'it was taken back');
+  assert.ok(sent.some((message) => isMessage(message, 'Display', 'Request')));
+  terminal().setMaintenance(true);
+  const event = sent.at(-1);
+  assert.ok(event && isMessage(event, 'Event', 'Notification'));
+  assert.equal(event.body.EventToNotify, 'BeginMaintenance');
+  await terminal().stop();
+});
+
+test('every category that a till may send is answered, well formed', async () => {
+  const { terminal, ask } = stage();
+  const account = {
+    IdentificationType: 'BarCode',
+    StoredValueAccountType: 'GiftCard',
+    StoredValueID: '42',
+  };
+  const member = { IdentificationType: 'BarCode', LoyaltyID: '7' };
+  const text = { OutputFormat: 'Text', OutputText: [{ Text: 'Hello' }] };
+  const place = { Device: 'CustomerDisplay', InfoQualify: 'Display' };
+  const base64 = (hex: string) => Buffer.from(hex, 'hex').toString('base64');
+  const load = (type: string) => ({
+    SaleData: saleData,
+    StoredValueData: [
+      {
+        StoredValueTransactionType: type,
+        StoredValueAccountID: account,
+        ItemAmount: 5,
+        Currency: 'EUR',
+      },
+    ],
+  });
+  const requests: [string, object][] = [
+    ['CardAcquisition', { SaleData: saleData, CardAcquisitionTransaction: {} }],
+    ['CardReaderInit', {}],
+    [
+      'CardReaderAPDU',
+      {
+        ...{ APDUClass: base64('00'), APDUInstruction: base64('A4'), APDUPar1: base64('04') },
+        ...{ APDUPar2: base64('00'), APDUData: base64('A0000000041010') },
+      },
+    ],
+    ['CardReaderPowerOff', {}],
+    ['EnableService', { TransactionAction: 'AbortTransaction' }],
+    ['StoredValue', load('Activate')],
+    ['StoredValue', load('Unload')],
+    [
+      'BalanceInquiry',
+      {
+        PaymentAccountReq: {
+          PaymentInstrumentData: {
+            PaymentInstrumentType: 'StoredValue',
+            StoredValueAccountID: account,
+          },
+        },
+      },
+    ],
+    [
+      'Loyalty',
+      {
+        SaleData: saleData,
+        LoyaltyTransaction: { LoyaltyTransactionType: 'Award', TotalAmount: 10 },
+        LoyaltyData: [{ LoyaltyAccountID: member }],
+      },
+    ],
+    [
+      'Batch',
+      {
+        TransactionToPerform: [{ PaymentRequest: pay(1).body }, { PaymentRequest: pay(2).body }],
+      },
+    ],
+    ['Admin', { ServiceIdentification: 'reprint' }],
+    ['Display', { DisplayOutput: [{ ...place, OutputContent: text }] }],
+    [
+      'Input',
+      {
+        InputData: { Device: 'CustomerInput', InfoQualify: 'Input', InputCommand: 'DigitString' },
+      },
+    ],
+    ['Sound', { SoundAction: 'StartSound', SoundContent: { SoundFormat: 'SoundRef' } }],
+    [
+      'Transmit',
+      {
+        ...{ MaximumTransmitTime: 5, DestinationAddress: 'echo', Message: base64('00') },
+        WaitResponseFlag: true,
+      },
+    ],
+    ['PIN', { PINRequestType: 'PINEnter' }],
+    ['Logout', {}],
+  ];
+  const seen = new Set<string>();
+  for (const [category, body] of requests) {
+    services += 1;
+    const to = { ...address(), deviceId: `D${services}` };
+    const isDevice = categories[category as 'Display'].class === 'Device';
+    const ids = isDevice ? { saleId: to.saleId, poiId, deviceId: to.deviceId } : to;
+    const { first } = await ask(requestOf(category as 'Admin', ids, body as never));
+    assert.ok(first, category);
+    assert.equal(first.header.MessageCategory, category);
+    assert.equal(resultOf(first)?.Result, 'Success', `${category} ${JSON.stringify(first.body)}`);
+    seen.add(category);
+  }
+  // The others are in the tests above, or have no answer.
+  const others = ['Payment', 'Reversal', 'Reconciliation', 'GetTotals', 'TransactionStatus'];
+  for (const each of [...others, 'Login', 'Diagnosis', 'Print', 'Abort', 'Event', 'InputUpdate']) {
+    seen.add(each);
+  }
+  assert.deepEqual([...seen].toSorted(), Object.keys(categories).toSorted());
+  await terminal().stop();
+});

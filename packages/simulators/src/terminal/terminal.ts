@@ -1,0 +1,400 @@
+// The simulated terminal: a machine over the dialogue, whose services pay at the platform.
+import {
+  type AnyMessage,
+  answerHeader,
+  createPoiDialogue,
+  eventOf,
+  failureTo,
+  type Header,
+  NexoError,
+  type PoiDecision,
+  type ProtectedReading,
+  type Reading,
+  readMessage,
+  resultOf,
+  writeMessage,
+} from '@switchyard/nexo';
+import { type Keeper, openMemory } from './memory.ts';
+import type { Terminal, TerminalOptions } from './options.ts';
+import { pause } from './pauses.ts';
+import { createPinPad } from './pin-pad.ts';
+import { workOff } from './queues.ts';
+import { recovered } from './recovery.ts';
+import { serviceOf } from './services/table.ts';
+import type { TerminalFault } from './stories.ts';
+import { createTill, type Doing } from './till.ts';
+import {
+  type Inside,
+  type Moment,
+  PowerFault,
+  ServiceFault,
+  type TerminalChannel,
+  type TerminalScreen,
+  type TerminalTimes,
+  type Work,
+} from './work.ts';
+
+const standardTimes: TerminalTimes = {
+  step: 400,
+  card: 60_000,
+  late: 10_000,
+  reboot: 2_000,
+  enquiry: 1_000,
+  valid: 15_000,
+};
+const workOffEveryMs = 5_000;
+
+type Task = { readonly controller: AbortController; isCommitted: boolean };
+
+const taskKey = ({ SaleID, ServiceID, DeviceID, MessageClass }: Header): string =>
+  [SaleID, ServiceID, MessageClass === 'Device' ? DeviceID : ''].join('\n');
+
+function serialOf(tsn: string): string {
+  return tsn.slice(tsn.lastIndexOf('-') + 1);
+}
+
+function startMoment(): Moment {
+  return {
+    hasPaper: true,
+    isInMaintenance: false,
+    isBusy: false,
+    isReachable: true,
+    fault: undefined,
+    cardName: 'mastercard',
+    held: undefined,
+    capabilities: new Map(),
+    lastReceipt: [],
+    typed: new Map(),
+  };
+}
+
+/**
+ * Makes a simulated terminal; one of each directory. It takes up what an earlier one has left open.
+ *
+ * @example
+ * const terminal = createTerminal({ tsn, dataDir, platform, keys, now: Date.now, random: randomBytes });
+ */
+export function createTerminal(options: TerminalOptions): Terminal {
+  const { tsn: poiId, now, platform, tell = () => undefined } = options;
+  const keeper: Keeper = openMemory(options.dataDir);
+  const moment = startMoment();
+  const channels = new Set<TerminalChannel>();
+  const saleIds = new Map<TerminalChannel, string>();
+  let tasks = new Map<string, Task>();
+  let generation = 0;
+  let isOff = false;
+  let doing: Doing | undefined;
+  let screen: TerminalScreen = { state: 'Idle', lines: ['Welcome'] };
+  let poi = wake();
+
+  const at = () => new Date(now()).toISOString();
+  const till = createTill({
+    ...{ poiId, now, moment, send },
+    ask: (request) => poi.ask(request),
+  });
+  const inside: Inside = {
+    ...{ poiId, serialNumber: serialOf(poiId), now, platform, keeper, moment, tell, show },
+    askTill: till.askTill,
+    countryNumeric: options.countryNumeric ?? '250',
+    sleep: pause,
+    random: options.random,
+    times: { ...standardTimes, ...options.times },
+    pad: createPinPad(options.keys, keeper.read().keys),
+  };
+
+  function wake() {
+    const { dialogue } = keeper.read();
+    return createPoiDialogue({
+      ...{ poiId, now },
+      ...(options.loginRequired === undefined ? {} : { loginRequired: options.loginRequired }),
+      ...(dialogue === undefined ? {} : { memory: dialogue }),
+    });
+  }
+
+  function keepDialogue(): void {
+    keeper.keep({ dialogue: poi.memory() });
+  }
+
+  function tellOf(type: 'Received' | 'Sent', { header, body }: AnyMessage): void {
+    const { MessageCategory: category, MessageType: kind, ServiceID, SaleID: saleId } = header;
+    const { Result: result, ErrorCondition: condition } = resultOf({ header, body }) ?? {};
+    const event = body['EventToNotify'];
+    tell({
+      ...{ type, category, kind, saleId },
+      ...(ServiceID === undefined ? {} : { serviceId: ServiceID }),
+      ...(result === undefined ? {} : { result }),
+      ...(condition === undefined ? {} : { condition }),
+      ...(typeof event === 'string' ? { event } : {}),
+    });
+  }
+
+  function send(message: AnyMessage, channel: TerminalChannel): void {
+    let text: string;
+    try {
+      text = channel.protection?.protect(message) ?? writeMessage(message);
+    } catch (error) {
+      if (!(error instanceof NexoError)) throw error;
+      tell({ type: 'Fault', fault: error.message });
+      return;
+    }
+    tellOf('Sent', message);
+    channel.send(text);
+  }
+
+  function show(state: TerminalScreen['state'], ...lines: string[]): void {
+    const isNew = screen.state !== state;
+    screen = { state, lines };
+    tell({ type: 'Screen', screen });
+    if (isNew && doing !== undefined) till.mirror(doing, lines);
+  }
+
+  function opened(
+    reading: Reading,
+    channel: TerminalChannel,
+  ): Exclude<Reading, ProtectedReading> | undefined {
+    if (reading.kind !== 'Protected') return reading;
+    const inner = channel.protection?.open(reading);
+    if (inner !== undefined && inner.kind !== 'Refused') return inner;
+    tell({ type: 'Ignored', reason: inner?.refusal ?? 'protected, and there is no key' });
+    return undefined;
+  }
+
+  async function receive(text: string | Uint8Array, channel: TerminalChannel): Promise<boolean> {
+    if (isOff) return false;
+    const raw = readMessage(text);
+    if (channel.protection !== undefined && raw.kind !== 'Protected') {
+      tell({ type: 'Ignored', reason: 'it has to be protected' });
+      return false;
+    }
+    const reading = opened(raw, channel);
+    if (reading === undefined) return false;
+    if (reading.kind === 'Message') {
+      saleIds.set(channel, reading.message.header.SaleID);
+      tellOf('Received', reading.message);
+    }
+    const decision = poi.receive(reading, text);
+    keepDialogue();
+    await act(decision, channel);
+    return true;
+  }
+
+  async function act(decision: PoiDecision, channel: TerminalChannel): Promise<void> {
+    if (decision.do === 'Answer' || decision.do === 'Notify') send(decision.message, channel);
+    if (decision.do === 'Ignore') tell({ type: 'Ignored', reason: decision.reason });
+    if (decision.do === 'Take') till.take(decision.message);
+    if (decision.do === 'Abort') {
+      const task = tasks.get(taskKey(decision.running));
+      if (task === undefined || task.isCommitted) {
+        send(poi.cannotAbort(decision.message), channel);
+      } else task.controller.abort(new ServiceFault('Aborted'));
+    }
+    if (decision.do === 'Run') await run(decision.message, channel);
+  }
+
+  function demandReady({ MessageClass, MessageCategory }: Header): void {
+    const { isBusy, isInMaintenance } = moment;
+    const isAlways = ['Login', 'Logout', 'Diagnosis'].includes(MessageCategory);
+    if (MessageClass !== 'Service' || isAlways || !(isBusy || isInMaintenance)) return;
+    throw new ServiceFault('Busy', isInMaintenance ? 'maintenance' : 'in use');
+  }
+
+  /** The answer; undefined where the terminal has lost its power, or there is none to give. */
+  async function answerOf(
+    message: AnyMessage,
+    work: Work,
+  ): Promise<AnyMessage | 'PowerLost' | undefined> {
+    const { header } = message;
+    try {
+      demandReady(header);
+      const reply = await serviceOf(header.MessageCategory)(work as Work<never>, inside);
+      return header.MessageType === 'Notification'
+        ? undefined
+        : { header: answerHeader(header), body: reply };
+    } catch (error) {
+      if (error instanceof PowerFault) return 'PowerLost';
+      if (!(error instanceof ServiceFault)) {
+        tell({ type: 'Fault', fault: error instanceof Error ? error.message : String(error) });
+      }
+      const { condition, additional, transactionId } =
+        error instanceof ServiceFault ? error : new ServiceFault('UnavailableService', 'a fault');
+      if (header.MessageClass === 'Service') show('Declined', additional ?? condition);
+      return failureTo(message, condition, {
+        at: at(),
+        ...(additional === undefined ? {} : { additional }),
+        ...(transactionId === undefined ? {} : { transactionId }),
+      });
+    }
+  }
+
+  async function run(message: AnyMessage, channel: TerminalChannel): Promise<void> {
+    const { header } = message;
+    const mine = generation;
+    const task: Task = { controller: new AbortController(), isCommitted: false };
+    let fault: TerminalFault | undefined;
+    tasks.set(taskKey(header), task);
+    const isMain = poi.running() === header;
+    if (isMain) doing = { header, channel };
+    const work: Work = {
+      ...{ header, channel, signal: task.controller.signal },
+      body: message.body as Work['body'],
+      commit: () => {
+        if (task.controller.signal.aborted) throw task.controller.signal.reason as Error;
+        task.isCommitted = true;
+      },
+      spoil: (chosen) => {
+        fault = chosen;
+      },
+    };
+    const answer = await answerOf(message, work);
+    if (mine !== generation) return;
+    tasks.delete(taskKey(header));
+    if (answer === 'PowerLost') {
+      await reboot();
+      return;
+    }
+    if (answer !== undefined) {
+      poi.finish(answer);
+      keeper.keep({
+        dialogue: poi.memory(),
+        ...(isMain ? { pending: undefined } : {}),
+      });
+      await deliver(answer, channel, fault);
+    }
+    if (!isMain || mine !== generation) return;
+    doing = undefined;
+    void idleSoon(mine);
+  }
+
+  async function idleSoon(mine: number): Promise<void> {
+    await inside.sleep(inside.times.step * 3);
+    if (mine !== generation || poi.running() !== undefined) return;
+    const isEnded = ['Approved', 'Declined', 'Asking', 'Pin', 'Card'].includes(screen.state);
+    if (isEnded && moment.held === undefined) showIdle();
+  }
+
+  function showIdle(): void {
+    if (moment.isInMaintenance) show('OutOfService', 'Maintenance');
+    else show('Idle', 'Welcome');
+  }
+
+  async function deliver(
+    answer: AnyMessage,
+    channel: TerminalChannel,
+    fault: TerminalFault | undefined,
+  ): Promise<void> {
+    if (fault !== undefined) tell({ type: 'Fault', fault });
+    if (fault === 'DropAfter') {
+      channel.drop();
+      return;
+    }
+    if (fault === 'Delay') await inside.sleep(inside.times.late);
+    if (fault === 'Garbage') {
+      channel.send('{"SaleToPOIResponse":{"MessageHeader":{"MessageClass"');
+      return;
+    }
+    send(answer, channel);
+    if (fault === 'Duplicate') send(answer, channel);
+  }
+
+  async function recover(mine: number): Promise<void> {
+    const { pending } = keeper.read();
+    if (pending === undefined) return;
+    const answer = await recovered(inside, pending);
+    if (mine !== generation) return;
+    if (answer !== undefined) poi.finish(answer);
+    keeper.keep({ dialogue: poi.memory(), pending: undefined });
+  }
+
+  async function reboot(): Promise<void> {
+    generation += 1;
+    const mine = generation;
+    isOff = true;
+    doing = undefined;
+    tell({ type: 'Fault', fault: 'Reboot' });
+    for (const { controller } of tasks.values()) controller.abort(new PowerFault('off'));
+    tasks = new Map();
+    till.forget();
+    for (const channel of channels) channel.drop();
+    channels.clear();
+    moment.capabilities.clear();
+    Object.assign(moment, { held: undefined, fault: undefined });
+    show('OutOfService', 'Starting');
+    await inside.sleep(inside.times.reboot);
+    if (mine !== generation) return;
+    poi = wake();
+    isOff = false;
+    showIdle();
+    notify('Initialised');
+    await recover(mine);
+  }
+
+  function notify(event: Parameters<typeof eventOf>[0]): void {
+    for (const channel of channels) {
+      const saleId = saleIds.get(channel);
+      if (channel.isTwoWay && saleId !== undefined) {
+        send(eventOf(event, { saleId, poiId }, { at: at() }), channel);
+      }
+    }
+  }
+
+  const settle = () => {
+    workOff(inside).catch((error: Error) => tell({ type: 'Fault', fault: error.message }));
+  };
+  const timer = setInterval(settle, workOffEveryMs);
+  timer.unref();
+  const recovering = recover(generation).then(settle, (error: Error) =>
+    tell({ type: 'Fault', fault: error.message }),
+  );
+
+  return {
+    ...{ tsn: poiId, receive, reboot },
+    screen: () => screen,
+    attach(channel) {
+      channels.add(channel);
+      return () => {
+        channels.delete(channel);
+        saleIds.delete(channel);
+      };
+    },
+    setCard(name) {
+      moment.cardName = name;
+    },
+    setFault(fault) {
+      moment.fault = fault;
+    },
+    setPaper(hasPaper) {
+      moment.hasPaper = hasPaper;
+      if (!hasPaper) notify('OutOfOrder');
+    },
+    setBusy(isBusy) {
+      moment.isBusy = isBusy;
+    },
+    setMaintenance(isInMaintenance) {
+      if (isInMaintenance === moment.isInMaintenance) return;
+      moment.isInMaintenance = isInMaintenance;
+      notify(isInMaintenance ? 'BeginMaintenance' : 'EndMaintenance');
+      showIdle();
+    },
+    setReachable(isReachable) {
+      moment.isReachable = isReachable;
+      notify(isReachable ? 'NetworkConnected' : 'NetworkDisconnected');
+      if (isReachable) settle();
+    },
+    setTyped(command, text) {
+      moment.typed.set(command, text);
+    },
+    owed() {
+      const { reversals, uploads } = keeper.read();
+      return { reversals: reversals.length, uploads: uploads.length };
+    },
+    async stop() {
+      notify('Shutdown');
+      clearInterval(timer);
+      await recovering;
+      generation += 1;
+      isOff = true;
+      for (const { controller } of tasks.values()) controller.abort(new PowerFault('off'));
+      platform.close();
+    },
+  };
+}
