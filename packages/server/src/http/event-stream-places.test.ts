@@ -5,7 +5,7 @@ import type { Caller } from './caller.ts';
 import { createPlaces } from './event-stream-places.ts';
 import { callerWith } from './server.fixture.ts';
 
-const limits = { perClient: 2, perDevice: 2, inAll: 5 };
+const limits = { perClient: 2, perDevice: 2, perOrganization: 10, inAll: 5 };
 const client = callerWith();
 const device: Caller = { ...client, deviceId: 'device-1' };
 const other = (name: string): Caller => ({ ...client, clientId: name });
@@ -59,6 +59,23 @@ describe('places of those who wait', () => {
     }
     places.take(client, assert.fail);
     assert.equal(places.taken(), 7);
+  });
+
+  it('an organisation has so many, however many clients it has and wherever they act', () => {
+    const places = createPlaces({ ...limits, perOrganization: 3, inAll: 100 });
+    const below = { organizationId: 'below', homeOrganizationId: client.organizationId };
+    const leave = places.take(other('a'), () => {});
+    places.take(other('b'), () => {});
+    places.take({ ...other('b'), ...below }, () => {});
+    for (const refused of [other('c'), { ...other('d'), ...below }, other('b')]) {
+      assert.throws(() => places.take(refused, () => {}), refusedWith('rate_limited'));
+    }
+    places.take({ ...other('a'), organizationId: 'another' }, () => {});
+    places.take(device, () => {});
+    leave();
+    leave();
+    places.take(other('c'), () => {});
+    assert.throws(() => places.take(other('d'), () => {}), refusedWith('rate_limited'));
   });
 
   it('there are so many in all, whoever asks', () => {
