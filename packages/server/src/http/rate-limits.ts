@@ -18,6 +18,8 @@ export const defaultRatePolicies = {
   // The contract promises 5,000 at least; a window that begins anew must not cut off a client at that.
   payments: { windowSeconds: 1, limit: 10_000, storeLimit: 10_000, deviceLimit: 10_000 },
   reports: { windowSeconds: 1, limit: 100 },
+  // Each of them has the platform call a server that the client names, and may wait for its answer.
+  outgoing: { windowSeconds: 1, limit: 50 },
   public: { windowSeconds: 1, limit: 200 },
   // Of an address: a whole office may sign in at nine. Who guesses meets the limits of accounts first.
   pages: { windowSeconds: 60, limit: 3000 },

@@ -170,6 +170,7 @@ function registerChanges(app: FastifyInstance, { endpoints }: Parts): void {
 function registerSteps(app: FastifyInstance, { endpoints, deliveries, replays }: Parts): void {
   const permission = 'hook.write';
   const params = ofEndpoint;
+  const rateLimit = 'outgoing';
 
   route(app, {
     method: 'POST',
@@ -193,7 +194,7 @@ function registerSteps(app: FastifyInstance, { endpoints, deliveries, replays }:
     summary: 'Verify: webhook endpoint',
     description:
       'Sends a signed `endpoint.challenge`; the endpoint answers 200 with the challenge as the whole body.',
-    ...{ tags, permission, params },
+    ...{ tags, permission, params, rateLimit },
     response: { 200: WebhookEndpoint },
     errors: ['endpoint_not_found', 'endpoint_state', 'endpoint_unverified'],
     async handler(request, reply) {
@@ -207,7 +208,7 @@ function registerSteps(app: FastifyInstance, { endpoints, deliveries, replays }:
     operationId: 'testWebhookEndpoint',
     summary: 'Test: webhook endpoint',
     description: 'Sends an event that has not happened, marked with `test`.',
-    ...{ tags, permission, params },
+    ...{ tags, permission, params, rateLimit },
     body: WebhookTest,
     bodyOptional: true,
     response: { 202: WebhookDelivery },
@@ -227,7 +228,7 @@ function registerSteps(app: FastifyInstance, { endpoints, deliveries, replays }:
     summary: 'Replay: events to a webhook endpoint',
     description:
       'With a time all events of it, delivered or not; without one those that were missed since the last acknowledged one.',
-    ...{ tags, permission, params },
+    ...{ tags, permission, params, rateLimit },
     body: WebhookReplay,
     bodyOptional: true,
     response: { 202: BegunWebhookReplay },
@@ -283,6 +284,7 @@ function registerDeliveries(app: FastifyInstance, { deliveries }: Parts): void {
     description: 'The same identifier and bytes, at once and with the whole schedule before it.',
     tags,
     permission: 'hook.write',
+    rateLimit: 'outgoing',
     params: ofDelivery,
     response: { 202: WebhookDelivery },
     errors: ['delivery_not_found', 'delivery_state', 'endpoint_state'],
