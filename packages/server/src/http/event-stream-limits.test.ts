@@ -77,7 +77,7 @@ describe('a reader that is slow', () => {
 });
 
 describe('the limits of waiting', () => {
-  const limits = { perClient: 2, perDevice: 2, perOrganization: 4, inAll: 4 };
+  const limits = { perClient: 2, perDevice: 2, perOrganization: 10, inAll: 4 };
 
   it('a client is refused its third stream, until it leaves one', async (t) => {
     const sample = await createStreamSample(t, { streams: { limits } });
