@@ -12,7 +12,7 @@ export const packageTable: Record<string, string[]> = {
   pin: [],
   pkcs11: [],
   contract: ['money'],
-  simulators: ['money', 'emv', 'iso8583', 'nexo', 'pin', 'contract', 'sdk-provider'],
+  simulators: ['money', 'emv', 'iso8583', 'nexo', 'pin', 'contract', 'sdk-device', 'sdk-provider'],
   'sdk-device': ['contract', 'money'],
   'sdk-pos': ['contract', 'money', 'nexo'],
   'sdk-provider': ['contract', 'money'],

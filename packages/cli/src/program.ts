@@ -14,6 +14,7 @@ import { wholeNumber } from './commands/options.ts';
 import { addProviderCommands } from './commands/provider.ts';
 import { addSearchCommand } from './commands/search.ts';
 import { addServiceCommands } from './commands/services.ts';
+import { addTerminalCommands } from './commands/terminal.ts';
 import { addUserCommands } from './commands/users.ts';
 import { addWebhookCommands } from './commands/webhooks.ts';
 import type { Runner } from './kit.ts';
@@ -63,6 +64,7 @@ export function createProgram(world: Pick<World, 'stdout' | 'stderr'>, runner: R
   addLogCommands(program, runner);
   addAcquirerCommands(program, runner);
   addProviderCommands(program, runner);
+  addTerminalCommands(program, runner);
   addApiCommand(program, runner);
   return program;
 }
