@@ -1,0 +1,325 @@
+/** Drives the dialogue with a terminal: what it decides is sent, kept, timed and told. */
+import {
+  type AnyMessage,
+  answerTo,
+  type Category,
+  createSaleDialogue,
+  failureTo,
+  type Header,
+  isMessage,
+  NexoError,
+  type Protection,
+  type Reading,
+  readMessage,
+  requestOf,
+  type SaleDeps,
+  type SaleDialogue,
+  type SaleOutcome,
+  type SaleStep,
+  writeMessage,
+} from '@switchyard/nexo';
+import { type Clock, within } from './clock.ts';
+import { closed, invalid, late, PosError, textOf } from './errors.ts';
+import type { Link, LinkEvents } from './links.ts';
+import type { KeptService } from './service-store.ts';
+import type { TerminalSettings } from './terminal-types.ts';
+
+/** How a service ended; `fault` says why it was not processed. */
+export type Ended = SaleOutcome & { readonly fault?: PosError };
+
+type Lane = { readonly dialogue: SaleDialogue; wake: AbortController };
+type Settle = { resolve(ended: Ended): void; reject(error: PosError): void };
+
+export type ExchangeDeps = Pick<TerminalSettings, 'devices' | 'onEvent' | 'onLate' | 'onFault'> & {
+  readonly dialogue: SaleDeps;
+  readonly protection: Protection | undefined;
+  readonly clock: Clock;
+  readonly answerMs: number;
+};
+
+export type Exchange = ReturnType<typeof createExchange>;
+
+export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents) => Link) {
+  const { clock, protection } = deps;
+  const { saleId, poiId, nextServiceId } = deps.dialogue;
+  const waiting = new Map<string, Settle>();
+  const devices = new Map<string, Settle>();
+  const reasons = new Map<string, PosError>();
+  const main: Lane = {
+    dialogue: createSaleDialogue(deps.dialogue),
+    wake: new AbortController(),
+  };
+  let lanes: readonly Lane[] = [main];
+  let isClosed = false;
+  const link = makeLink({ message: hear, lost });
+
+  const fault = (error: PosError) => deps.onFault?.(error);
+  const ignored = (code: string, reason: string) =>
+    fault(new PosError('Terminal', `a message was ignored: ${reason}`, { code }));
+
+  function write(message: AnyMessage): string {
+    return protection === undefined ? writeMessage(message) : protection.protect(message);
+  }
+
+  /** Calls `tick` when it is due, and no earlier one. */
+  function arm(lane: Lane): void {
+    lane.wake.abort();
+    lane.wake = new AbortController();
+    const due = lane.dialogue.due();
+    if (due === undefined || isClosed || !lanes.includes(lane)) return;
+    const { signal } = lane.wake;
+    void clock.wait(Math.max(0, due - clock.now()), signal).then(() => {
+      if (!signal.aborted) perform(lane, lane.dialogue.tick());
+    });
+  }
+
+  function perform(lane: Lane, step: SaleStep): void {
+    if (step.do === 'Send') void transmit(lane, step.message);
+    else if (step.do === 'Finish') finish(step.request, step);
+    else if (step.do === 'Serve') void serve(step.message);
+    else if (step.do === 'Late') deps.onLate?.(step.message);
+    else if (step.do === 'Event' && isMessage(step.message, 'Event', 'Notification')) {
+      deps.onEvent?.(step.message);
+    }
+    arm(lane);
+  }
+
+  function finish({ ServiceID = '' }: Header, ended: SaleOutcome): void {
+    const reason = reasons.get(ServiceID);
+    reasons.delete(ServiceID);
+    waiting.get(ServiceID)?.resolve(reason === undefined ? ended : { ...ended, fault: reason });
+    waiting.delete(ServiceID);
+  }
+
+  async function transmit(lane: Lane, message: AnyMessage): Promise<void> {
+    try {
+      await link.open();
+      await link.send(write(message));
+    } catch (error) {
+      notDelivered(lane, message.header, asPosError(error));
+    }
+  }
+
+  function notDelivered(lane: Lane, { ServiceID = '' }: Header, error: PosError): void {
+    const isOwn = lane.dialogue.journal()?.header.ServiceID === ServiceID;
+    if (isOwn && error.outcome === 'NotProcessed') {
+      reasons.set(ServiceID, error);
+      perform(lane, lane.dialogue.notSent());
+    } else if (isOwn) {
+      perform(lane, lane.dialogue.lost());
+    } else if (waiting.has(ServiceID)) {
+      waiting.get(ServiceID)?.reject(error);
+      waiting.delete(ServiceID);
+    } else {
+      // A question for an outcome is asked again when its time comes.
+      fault(error);
+    }
+  }
+
+  function lost(error: PosError): void {
+    fault(error);
+    for (const lane of lanes) perform(lane, lane.dialogue.lost());
+    for (const one of devices.values()) one.reject(unknownOf(error));
+    devices.clear();
+  }
+
+  function read(text: string): Reading | undefined {
+    const reading = readMessage(text);
+    if (protection === undefined) return reading;
+    if (reading.kind !== 'Protected') {
+      ignored('unprotected', 'it is not protected');
+      return undefined;
+    }
+    const opened = protection.open(reading);
+    if (opened.kind !== 'Refused') return opened;
+    ignored('not_authentic', opened.refusal);
+    return undefined;
+  }
+
+  function hear(text: string): void {
+    const reading = read(text);
+    if (reading === undefined) return;
+    if (reading.kind === 'Protected') {
+      ignored('protected', 'there is no key for it');
+      return;
+    }
+    if (reading.kind === 'Message' && answersDevice(reading.message)) return;
+    let reason = '';
+    for (const lane of lanes) {
+      const step = lane.dialogue.receive(reading);
+      if (step.do !== 'Ignore') {
+        perform(lane, step);
+        return;
+      }
+      reason = step.reason;
+    }
+    ignored('ignored', reason);
+  }
+
+  function answersDevice(message: AnyMessage): boolean {
+    const { MessageClass, MessageType, DeviceID = '' } = message.header;
+    const one = devices.get(DeviceID);
+    if (MessageClass !== 'Device' || MessageType !== 'Response' || one === undefined) return false;
+    devices.delete(DeviceID);
+    one.resolve({ outcome: 'Answered', message });
+    return true;
+  }
+
+  async function serve(request: AnyMessage): Promise<void> {
+    const category = request.header.MessageCategory as keyof NonNullable<typeof deps.devices>;
+    const device = deps.devices?.[category] as ((body: unknown) => unknown) | undefined;
+    try {
+      const body = await device?.(request.body);
+      if (request.header.MessageType !== 'Request') return;
+      await answer(request, body);
+    } catch (error) {
+      fault(new PosError('Invalid', `${category}: ${textOf(error)}`, { code: 'device_failed' }));
+      if (request.header.MessageType === 'Request') await answerOut(request);
+    }
+  }
+
+  const at = () => new Date(clock.now()).toISOString();
+
+  async function answer(request: AnyMessage, body: unknown): Promise<void> {
+    const told =
+      body === undefined
+        ? failureTo(request, 'UnavailableDevice', { at: at() })
+        : answerTo(request as never, body as never);
+    if (told !== undefined) await link.send(write(told as AnyMessage));
+  }
+
+  async function answerOut(request: AnyMessage): Promise<void> {
+    try {
+      const told = failureTo(request, 'DeviceOut', { at: at() });
+      if (told !== undefined) await link.send(write(told));
+    } catch (error) {
+      fault(asPosError(error));
+    }
+  }
+
+  function ending(map: Map<string, Settle>, id: string): Promise<Ended> {
+    if (isClosed) throw closed();
+    const ended = new Promise<Ended>((resolve, reject) => {
+      map.set(id, { resolve, reject });
+    });
+    // It may be closed before anybody has come to wait; whoever waits hears of it all the same.
+    ended.catch(() => isClosed);
+    return ended;
+  }
+
+  /** Begins and runs one service; `keep` is awaited before anything is sent. */
+  async function run(
+    category: Category,
+    body: object,
+    { keep, signal }: { keep(header: Header): Promise<void>; signal?: AbortSignal | undefined },
+  ): Promise<{ ended: Ended; serviceId: string }> {
+    demandSound(category, body);
+    await link.open(signal);
+    const step = main.dialogue.begin(category, body as never);
+    if (step.do !== 'Send') throw invalid('refused', 'reason' in step ? step.reason : step.do);
+    const { header } = step.message;
+    const { ServiceID: serviceId = '' } = header;
+    const ended = ending(waiting, serviceId);
+    try {
+      await keep(header);
+    } catch (error) {
+      reasons.set(serviceId, invalid('store_failed', textOf(error), error));
+      perform(main, main.dialogue.notSent());
+      return { ended: await ended, serviceId };
+    }
+    const stop = () => perform(main, main.dialogue.abort('the till does not want it any more'));
+    perform(main, step);
+    signal?.addEventListener('abort', stop);
+    if (signal?.aborted === true) stop();
+    try {
+      return { ended: await ended, serviceId };
+    } finally {
+      signal?.removeEventListener('abort', stop);
+    }
+  }
+
+  /** A body that cannot be written is found before anything is begun. */
+  function demandSound(category: Category, body: object): void {
+    const probe = { saleId, poiId, serviceId: '0', deviceId: '0' };
+    try {
+      writeMessage(requestOf(category, probe, body as never) as AnyMessage);
+    } catch (error) {
+      if (!(error instanceof NexoError)) throw error;
+      throw invalid(error.code, error.message, error);
+    }
+  }
+
+  return {
+    run,
+
+    /** A question that goes besides a service: nothing is kept of it. */
+    async ask(category: Category, body: object, signal?: AbortSignal) {
+      return run(category, body, { keep: async () => {}, signal });
+    },
+
+    /** A device message: to the terminal's screen, keys, printer, reader. */
+    async device(category: Category, body: object, signal?: AbortSignal) {
+      demandSound(category, body);
+      await link.open(signal);
+      const deviceId = nextServiceId();
+      const running = main.dialogue.journal()?.header.ServiceID;
+      const service = running === undefined ? {} : { serviceId: running };
+      const address = { saleId, poiId, deviceId, ...service };
+      const message = requestOf(category, address, body as never) as AnyMessage;
+      const ended = ending(devices, deviceId);
+      try {
+        return await within(
+          deps.answerMs,
+          { clock, signal },
+          async () => {
+            await link.send(write(message));
+            return { ended: await ended, serviceId: deviceId };
+          },
+          () => unknownOf(late('the answer of the terminal')),
+        );
+      } finally {
+        devices.delete(deviceId);
+      }
+    },
+
+    notify(category: 'InputUpdate', body: object): Promise<void> {
+      const address = { saleId, poiId, deviceId: nextServiceId() };
+      const message = requestOf(category, address, body as never) as AnyMessage;
+      return link.open().then(() => link.send(write(message)));
+    },
+
+    /** Asks for the outcome of a service from before. */
+    async recover({ header, at: begunAt, serviceId }: KeptService): Promise<Ended> {
+      const journal = { header, at: begunAt };
+      const dialogue = createSaleDialogue({ ...deps.dialogue, journal });
+      const lane: Lane = { dialogue, wake: new AbortController() };
+      lanes = [lane, main];
+      const ended = ending(waiting, serviceId);
+      try {
+        perform(lane, dialogue.tick());
+        return await ended;
+      } finally {
+        lanes = [main];
+        lane.wake.abort();
+      }
+    },
+
+    async close(): Promise<void> {
+      isClosed = true;
+      for (const lane of lanes) lane.wake.abort();
+      for (const one of [...waiting.values(), ...devices.values()]) one.reject(unknownOf(closed()));
+      waiting.clear();
+      devices.clear();
+      await link.close();
+    },
+  };
+}
+
+/** The same fault, of something that may have been done all the same. */
+function unknownOf({ kind, message, code, status, retryable }: PosError): PosError {
+  return new PosError(kind, message, { code, status, retryable, outcome: 'Unknown' });
+}
+
+function asPosError(error: unknown): PosError {
+  return error instanceof PosError ? error : invalid('not_sent', textOf(error), error);
+}

@@ -1,0 +1,156 @@
+/** What a till remembers of its services over a restart: which there were, and how they ended. */
+import {
+  closeSync,
+  existsSync,
+  fdatasyncSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import type { Header } from '@switchyard/nexo';
+
+/**
+ * One service of a till. It holds no body, hence no card data and no amount.
+ *
+ * @example
+ * const { serviceId, outcome }: KeptService = kept;
+ */
+export type KeptService = {
+  readonly serviceId: string;
+  readonly header: Header;
+  /** When it was begun, milliseconds since 1970. */
+  readonly at: number;
+  /** Absent while it runs: after a restart the terminal is asked. */
+  readonly outcome?: 'Answered' | 'NotProcessed' | 'Unknown';
+};
+
+/**
+ * A value, or the promise of one.
+ *
+ * @example
+ * const saved: Awaitable<void> = store.save(kept);
+ */
+export type Awaitable<Value> = Value | Promise<Value>;
+
+/**
+ * Keeps services: a table of the till's own database does well. One process at a time uses a store, and
+ * one terminal has it for itself.
+ *
+ * @example
+ * const store: ServiceStore = {
+ *   load: () => sql`SELECT * FROM services`,
+ *   save: (kept) => sql`INSERT INTO services … ON CONFLICT (service_id) DO UPDATE …`,
+ *   remove: (serviceId) => sql`DELETE FROM services WHERE service_id = ${serviceId}`,
+ * };
+ */
+export type ServiceStore = {
+  load(): Awaitable<readonly KeptService[]>;
+  /** New, or with its outcome; durable when it returns. */
+  save(kept: KeptService): Awaitable<void>;
+  remove(serviceId: string): Awaitable<void>;
+};
+
+/**
+ * Makes a store that forgets with its process: for tests, and for tills that take no money.
+ *
+ * @example
+ * const terminal = createTerminal({ ...settings, store: memoryServiceStore() });
+ */
+export function memoryServiceStore(): ServiceStore {
+  const services = new Map<string, KeptService>();
+  return {
+    load: () => [...services.values()],
+    save(kept) {
+      services.set(kept.serviceId, kept);
+    },
+    remove(serviceId) {
+      services.delete(serviceId);
+    },
+  };
+}
+
+const ownerOnly = 0o600;
+const ownerOnlyDirectory = 0o700;
+const newLinesMax = 20_000;
+
+type Line = { readonly put: KeptService } | { readonly gone: string };
+
+/** A new name is as durable as its directory; Windows opens none. */
+function syncDirectory(path: string): void {
+  if (process.platform === 'win32') return;
+  const directory = openSync(path, 'r');
+  fsyncSync(directory);
+  closeSync(directory);
+}
+
+/** A line that was torn when the process ended belongs to a request that was not sent. */
+function readLines(path: string): Map<string, KeptService> {
+  const services = new Map<string, KeptService>();
+  if (!existsSync(path)) return services;
+  for (const text of readFileSync(path, 'utf8').split('\n').slice(0, -1)) {
+    const line = JSON.parse(text) as Line;
+    if ('put' in line) services.set(line.put.serviceId, line.put);
+    else services.delete(line.gone);
+  }
+  return services;
+}
+
+/**
+ * A store in a file of its own.
+ *
+ * @example
+ * const store: FileServiceStore = fileServiceStore('data/till-3.jsonl');
+ */
+export type FileServiceStore = ServiceStore & { close(): void };
+
+/**
+ * Makes a store that keeps its services in a file, mode 0600: JSON Lines that are appended and synced,
+ * and written anew at each start and from time to time.
+ *
+ * @param path - of the file; its directory is made where it is missing
+ * @throws Error where the file cannot be read or written
+ * @example
+ * const terminal = createTerminal({ ...settings, store: fileServiceStore('data/till-3.jsonl') });
+ */
+export function fileServiceStore(path: string): FileServiceStore {
+  mkdirSync(dirname(path), { recursive: true, mode: ownerOnlyDirectory });
+  const services = readLines(path);
+  let newLines = 0;
+  let file = rewrite();
+
+  function rewrite(): number {
+    const unfinished = `${path}.new`;
+    const lines = [...services.values()].map((put) => `${JSON.stringify({ put })}\n`);
+    writeFileSync(unfinished, lines.join(''), { mode: ownerOnly, flush: true });
+    renameSync(unfinished, path);
+    syncDirectory(dirname(path));
+    return openSync(path, 'a', ownerOnly);
+  }
+
+  function append(line: Line): void {
+    writeSync(file, `${JSON.stringify(line)}\n`);
+    fdatasyncSync(file);
+    newLines += 1;
+    if (newLines < newLinesMax) return;
+    closeSync(file);
+    file = rewrite();
+    newLines = 0;
+  }
+
+  return {
+    load: () => [...services.values()],
+    save(kept) {
+      services.set(kept.serviceId, kept);
+      append({ put: kept });
+    },
+    remove(serviceId) {
+      if (services.delete(serviceId)) append({ gone: serviceId });
+    },
+    close: () => closeSync(file),
+  };
+}

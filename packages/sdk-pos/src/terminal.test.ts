@@ -1,0 +1,461 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { closeCodes } from '@switchyard/contract';
+import {
+  type AnyMessage,
+  createProtection,
+  eventOf,
+  requestOf,
+  writeMessage,
+} from '@switchyard/nexo';
+import { type TestConnector, testConnector } from './connector.fixture.ts';
+import { eventually } from './eventually.fixture.ts';
+import {
+  authorizedAmount,
+  createPosClient,
+  createTerminal,
+  demandSuccess,
+  memoryServiceStore,
+  type PosClient,
+  PosError,
+  type ServiceStore,
+  type Terminal,
+  type TerminalSettings,
+} from './index.ts';
+import { type TestPoi, testPoi } from './poi.fixture.ts';
+import { type SteppedClock, steppedClock } from './stepped-clock.fixture.ts';
+
+const poiId = 'AXIUM_DX8000-10000001';
+const saleId = 'till-3';
+const order = { amount: 1250, currency: 'EUR', transactionId: '4711' };
+const key = { identifier: 'store-7', version: 1, passphrase: 'correct horse battery' };
+
+type Scene = {
+  readonly connector: TestConnector;
+  readonly client: PosClient;
+  readonly poi: TestPoi;
+  readonly clock: SteppedClock;
+  readonly store: ServiceStore;
+  readonly faults: PosError[];
+  /** A till, as after a start of its process. */
+  till(settings?: Partial<TerminalSettings>): Terminal;
+};
+
+async function scene(t: TestContext, poi: TestPoi = testPoi(poiId)): Promise<Scene> {
+  const connector = await testConnector();
+  connector.terminal = (text, say) => poi.hear(text, say);
+  const clock = steppedClock();
+  const store = memoryServiceStore();
+  const faults: PosError[] = [];
+  const { baseUrl, tokenUrl } = connector;
+  const credentials = { tokenUrl, clientId: 'till-3', clientSecret: 'secret' };
+  const client = createPosClient({ baseUrl, credentials, clock, chance: () => 0.5 });
+  t.after(async () => {
+    client.close();
+    await connector.stop();
+  });
+  return {
+    ...{ connector, client, poi, clock, store, faults },
+    till: (settings = {}) =>
+      createTerminal({
+        ...{ saleId, poiId, store, clock },
+        transport: { kind: 'cloud', client, tsn: poiId },
+        onFault: (error) => faults.push(error),
+        ...settings,
+      }),
+  };
+}
+
+const isFault =
+  (kind: string, code: string, outcome: string) =>
+  (error: unknown): boolean =>
+    error instanceof PosError &&
+    error.kind === kind &&
+    error.code === code &&
+    error.outcome === outcome;
+
+test('a sale in minor units is paid, and what was authorised comes back in minor units', async (t) => {
+  const { till, poi, store } = await scene(t);
+  const terminal = till();
+  assert.deepEqual(await terminal.open(), []);
+  const answer = await terminal.sale({ ...order, tip: 50 });
+  assert.equal(answer.result, 'Success');
+  assert.equal(authorizedAmount(answer.message, 'EUR'), 1250);
+  const [ran] = poi.ran;
+  assert.ok(ran);
+  const { AmountsReq } = ran.body['PaymentTransaction'] as { AmountsReq: unknown };
+  assert.deepEqual(AmountsReq, { Currency: 'EUR', RequestedAmount: 12.5, TipAmount: 0.5 });
+  const [kept] = await store.load();
+  assert.equal(kept?.outcome, 'Answered');
+  assert.equal(kept?.serviceId, answer.serviceId);
+  assert.doesNotMatch(JSON.stringify(kept), /12\.5|1250|4711/);
+  await terminal.close();
+});
+
+test('a service is in the store before anything of it is sent', async (t) => {
+  const { till, poi, store } = await scene(t);
+  let release: () => void = () => {};
+  const written = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  let saved = 0;
+  const slow: ServiceStore = {
+    ...store,
+    async save(kept) {
+      saved += 1;
+      if (saved === 1) await written;
+      await store.save(kept);
+    },
+  };
+  const terminal = till({ store: slow });
+  await terminal.open();
+  const asked = terminal.sale(order);
+  await eventually(() => saved === 1, 'the store was asked');
+  assert.deepEqual(poi.heard, []);
+  release();
+  assert.equal((await asked).result, 'Success');
+});
+
+test('what cannot be kept is not sent', async (t) => {
+  const { till, poi, store } = await scene(t);
+  const full = () => {
+    throw new Error('the disk is full');
+  };
+  const terminal = till({ store: { ...store, save: full } });
+  await terminal.open();
+  await assert.rejects(terminal.sale(order), isFault('Invalid', 'store_failed', 'NotProcessed'));
+  assert.deepEqual(poi.heard, []);
+});
+
+test('services wait for each other; a diagnosis does not', async (t) => {
+  const { till, poi } = await scene(t);
+  poi.holds = true;
+  const terminal = till();
+  await terminal.open();
+  const first = terminal.sale(order);
+  await eventually(() => poi.ran.length === 1, 'the first');
+  const second = terminal.sale({ ...order, transactionId: '4712' });
+  const stop = new AbortController();
+  const third = terminal.sale(order, { signal: stop.signal });
+  stop.abort();
+  await assert.rejects(third, isFault('Aborted', 'aborted', 'NotProcessed'));
+  const asked = terminal.request('Diagnosis', {});
+  await eventually(() => poi.heard.includes('Diagnosis'), 'the diagnosis');
+  assert.equal(poi.ran.filter(({ header }) => header.MessageCategory === 'Payment').length, 1);
+  assert.equal((await asked).result, 'Success');
+  poi.holds = false;
+  poi.say(poi.finish());
+  const answers = await Promise.all([first, second]);
+  assert.notEqual(answers[0].serviceId, answers[1].serviceId);
+  assert.deepEqual(poi.heard, ['Payment', 'Diagnosis', 'Payment']);
+});
+
+test('a refusal is an answer; demandSuccess makes a fault of it', async (t) => {
+  const { till, poi } = await scene(t);
+  poi.holds = true;
+  const terminal = till();
+  await terminal.open();
+  const asked = terminal.sale(order);
+  await eventually(() => poi.ran.length === 1, 'the sale');
+  poi.say(poi.finish('Refusal'));
+  const answer = await asked;
+  assert.deepEqual(
+    [answer.result, answer.condition, answer.advice],
+    ['Failure', 'Refusal', 'Never'],
+  );
+  assert.throws(() => demandSuccess(answer), isFault('Terminal', 'refused', 'NotProcessed'));
+});
+
+test('an abort is sent, and the real answer awaited', async (t) => {
+  const { till, poi } = await scene(t);
+  poi.holds = true;
+  const terminal = till();
+  await terminal.open();
+  const stop = new AbortController();
+  const asked = terminal.sale(order, { signal: stop.signal });
+  await eventually(() => poi.ran.length === 1, 'the sale');
+  stop.abort();
+  const answer = await asked;
+  assert.equal(answer.condition, 'Aborted');
+  assert.deepEqual(poi.heard, ['Payment', 'Abort']);
+});
+
+test('a session that breaks in the middle is resumed, and the outcome asked for', async (t) => {
+  const { till, poi, connector } = await scene(t);
+  poi.holds = true;
+  const terminal = till();
+  await terminal.open();
+  const asked = terminal.sale(order);
+  await eventually(() => poi.ran.length === 1, 'the sale');
+  poi.finish();
+  connector.sessions[0]?.close(closeCodes.deviceDisconnected, 'device_disconnected');
+  const answer = await asked;
+  assert.equal(answer.result, 'Success');
+  assert.equal(authorizedAmount(answer.message, 'EUR'), 1250);
+  assert.deepEqual(poi.heard, ['Payment', 'TransactionStatus']);
+  assert.equal(connector.said.at(-1)?.['resumeToken'], 'resume-1');
+  assert.equal(poi.ran.length, 1);
+});
+
+test('a terminal that stays away leaves the outcome unknown, and it can be asked for later', async (t) => {
+  const { till, poi, connector, clock, store } = await scene(t);
+  poi.holds = true;
+  const terminal = till();
+  await terminal.open();
+  const asked = terminal.sale(order);
+  await eventually(() => poi.ran.length === 1, 'the sale');
+  connector.isOnline = false;
+  connector.sessions[0]?.close(closeCodes.deviceDisconnected, 'device_disconnected');
+  await eventually(() => connector.said.length > 1, 'a claim');
+  const refused = assert.rejects(asked, isFault('Terminal', 'outcome_unknown', 'Unknown'));
+  let isOver = false;
+  void refused.then(() => {
+    isOver = true;
+  });
+  await eventually(() => {
+    if (!isOver && clock.waits().includes(5_000)) clock.advance(5_000);
+    return isOver;
+  }, 'the end of asking');
+  const [kept] = terminal.unknown();
+  assert.ok(kept);
+  poi.finish();
+  connector.isOnline = true;
+  const recovered = await terminal.recover(kept.serviceId);
+  assert.equal(recovered.outcome, 'Answered');
+  assert.equal(recovered.message?.header.ServiceID, kept.serviceId);
+  assert.deepEqual(terminal.unknown(), []);
+  assert.equal((await store.load())[0]?.outcome, 'Answered');
+});
+
+test('after a restart in the middle of a sale the terminal is asked how it ended', async (t) => {
+  const { till, poi } = await scene(t);
+  poi.holds = true;
+  const before = till();
+  await before.open();
+  const asked = before.sale(order);
+  await eventually(() => poi.ran.length === 1, 'the sale');
+  const ended = assert.rejects(asked, isFault('Invalid', 'closed', 'Unknown'));
+  await before.close();
+  await ended;
+  poi.finish();
+  poi.holds = false;
+  const after = till();
+  const [recovered] = await after.open();
+  assert.equal(recovered?.outcome, 'Answered');
+  assert.equal(recovered?.message?.header.MessageCategory, 'Payment');
+  const next = await after.sale(order);
+  assert.ok(next.serviceId > (recovered?.kept.serviceId ?? ''));
+  assert.equal(poi.ran.length, 2);
+});
+
+test('what is over is forgotten after 48 hours, and what is not is kept', async (t) => {
+  const { till, store, clock } = await scene(t);
+  const first = till();
+  await first.open();
+  const old = await first.sale(order);
+  const [kept] = await store.load();
+  assert.ok(kept);
+  await store.save({ ...kept, serviceId: 'UNKNOWN001', outcome: 'Unknown' });
+  await first.close();
+  clock.advance(172_800_001);
+  const second = till();
+  await second.open();
+  const ids = (await store.load()).map(({ serviceId }) => serviceId);
+  assert.deepEqual(ids, ['UNKNOWN001']);
+  assert.notEqual(old.serviceId, 'UNKNOWN001');
+});
+
+test('a terminal that is away, in use, or unknown is a fault of the relay, and nothing is kept', async (t) => {
+  const { till, connector, store } = await scene(t);
+  const terminal = till();
+  await terminal.open();
+  connector.isOnline = false;
+  await assert.rejects(terminal.sale(order), isFault('Relay', 'device_offline', 'NotProcessed'));
+  assert.deepEqual(await store.load(), []);
+  connector.isOnline = true;
+  assert.equal((await terminal.sale(order)).result, 'Success');
+});
+
+test('the terminal uses screen and printer of the till, and tells events', async (t) => {
+  const { till, poi, connector } = await scene(t);
+  const shown: unknown[] = [];
+  const events: string[] = [];
+  const terminal = till({
+    devices: {
+      Display({ DisplayOutput }) {
+        shown.push(DisplayOutput[0]?.OutputContent);
+        const Response = { Result: 'Success' } as const;
+        return {
+          OutputResult: DisplayOutput.map(({ Device, InfoQualify }) => ({
+            ...{ Device, InfoQualify, Response },
+          })),
+        };
+      },
+    },
+    onEvent: ({ body }) => events.push(body.EventToNotify),
+  });
+  await terminal.open();
+  await terminal.sale(order);
+  const answers: string[] = [];
+  connector.sessions[0]?.on('message', (data) => answers.push(String(data)));
+  const address = { saleId, poiId, deviceId: 'D1' };
+  const output = {
+    OutputFormat: 'Text',
+    OutputText: [{ Text: 'Card inserted' }],
+  } as const;
+  const display = requestOf('Display', address, {
+    DisplayOutput: [{ Device: 'CashierDisplay', InfoQualify: 'Display', OutputContent: output }],
+  });
+  poi.say(writeMessage(display as AnyMessage));
+  const print = requestOf(
+    'Print',
+    { ...address, deviceId: 'D2' },
+    {
+      PrintOutput: {
+        DocumentQualifier: 'CashierReceipt',
+        ResponseMode: 'PrintEnd',
+        OutputContent: output,
+      },
+    },
+  );
+  poi.say(writeMessage(print as AnyMessage));
+  const event = eventOf('CardInserted', address, { at: '2026-03-01T10:00:00.000Z' });
+  poi.say(writeMessage(event as AnyMessage));
+  await eventually(() => answers.length === 2 && events.length === 1, 'both answers');
+  assert.deepEqual(shown, [output]);
+  assert.deepEqual(events, ['CardInserted']);
+  const of = (id: string) => answers.find((text) => text.includes(`"${id}"`)) ?? '';
+  assert.match(of('D1'), /"DisplayResponse".*"Success"/);
+  assert.match(of('D2'), /"PrintResponse".*"UnavailableDevice"/);
+});
+
+test('protected messages open, and one in clear is not heard', async (t) => {
+  const poi = testPoi(poiId, createProtection({ keys: [key], randomBytes }));
+  const { till, faults, connector } = await scene(t, poi);
+  poi.holds = true;
+  const terminal = till({ keys: [key] });
+  await terminal.open();
+  const texts: string[] = [];
+  const asked = terminal.sale(order);
+  await eventually(() => poi.ran.length === 1, 'the sale');
+  const [ran] = poi.ran;
+  assert.ok(ran);
+  const forged = requestOf(
+    'Display',
+    { saleId, poiId, deviceId: 'D1' },
+    {
+      DisplayOutput: [
+        {
+          ...{ Device: 'CashierDisplay', InfoQualify: 'Display' },
+          OutputContent: { OutputFormat: 'Text', OutputText: [{ Text: 'paid' }] },
+        },
+      ],
+    },
+  );
+  connector.sessions[0]?.on('message', (data) => texts.push(String(data)));
+  poi.say(writeMessage(forged as AnyMessage));
+  await eventually(() => faults.length === 1, 'the forged one');
+  assert.equal(faults[0]?.code, 'unprotected');
+  poi.say(poi.finish());
+  assert.equal((await asked).result, 'Success');
+  assert.deepEqual(texts, []);
+});
+
+test('bodies and amounts that are none are found before anything is begun', async (t) => {
+  const { till, poi, store } = await scene(t);
+  const terminal = till();
+  await assert.rejects(terminal.sale(order), isFault('Invalid', 'not_open', 'NotProcessed'));
+  await terminal.open();
+  const half = { ...order, amount: 12.5 };
+  await assert.rejects(terminal.sale(half), isFault('Invalid', 'amount_invalid', 'NotProcessed'));
+  const money = { ...order, currency: 'XXQ' };
+  await assert.rejects(
+    terminal.sale(money),
+    isFault('Invalid', 'currency_unknown', 'NotProcessed'),
+  );
+  const empty = terminal.request('Payment', {} as never);
+  await assert.rejects(empty, isFault('Invalid', 'message_invalid', 'NotProcessed'));
+  assert.deepEqual([poi.heard, await store.load()], [[], []]);
+});
+
+/** A terminal in the local network: one POST, one answer. */
+async function localPoi(t: TestContext, poi: TestPoi) {
+  const server = createServer((request, response) => {
+    let text = '';
+    request.setEncoding('utf8');
+    request.on('data', (chunk: string) => {
+      text += chunk;
+    });
+    request.on('end', () => {
+      const held = setImmediate(() => response.writeHead(200).end());
+      poi.hear(text, (answer) => {
+        clearImmediate(held);
+        response.end(answer);
+      });
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const stop = () => {
+    server.closeAllConnections();
+    server.close();
+  };
+  t.after(stop);
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/nexo`, stop };
+}
+
+test('the same over the local network', async (t) => {
+  const { till, poi, connector } = await scene(t);
+  const { url } = await localPoi(t, poi);
+  const terminal = till({ transport: { kind: 'local', url } });
+  await terminal.open();
+  assert.equal((await terminal.sale(order)).result, 'Success');
+  assert.equal(demandSuccess(await terminal.request('Diagnosis', {})).result, 'Success');
+  assert.equal(connector.controls.length, 0);
+});
+
+test('a local terminal that is not there has not processed anything', async (t) => {
+  const { till, store } = await scene(t);
+  const terminal = till({ transport: { kind: 'local', url: 'http://127.0.0.1:1/nexo' } });
+  await terminal.open();
+  await assert.rejects(terminal.sale(order), isFault('Transport', 'unreachable', 'NotProcessed'));
+  assert.equal((await store.load())[0]?.outcome, 'NotProcessed');
+});
+
+test('where the cloud loses the terminal in the middle, the local network tells the outcome', async (t) => {
+  const { till, poi, connector, client } = await scene(t);
+  const local = await localPoi(t, poi);
+  poi.holds = true;
+  const terminal = till({ transport: { kind: 'auto', cloud: { client, tsn: poiId }, local } });
+  await terminal.open();
+  const asked = terminal.sale(order);
+  await eventually(() => poi.ran.length === 1, 'the sale');
+  poi.finish();
+  poi.holds = false;
+  connector.isOnline = false;
+  connector.sessions[0]?.close(closeCodes.deviceDisconnected, 'device_disconnected');
+  assert.equal((await asked).result, 'Success');
+  assert.equal((await terminal.sale(order)).result, 'Success');
+  assert.deepEqual(poi.heard, ['Payment', 'TransactionStatus', 'Payment']);
+  assert.equal(connector.sessions.length, 1);
+});
+
+test('a terminal that another till uses is not asked over the local network', async (t) => {
+  const { till, poi, connector, client } = await scene(t);
+  const local = await localPoi(t, poi);
+  connector.answer = ({ type, requestId }) =>
+    type === 'claim'
+      ? {
+          ...{ type: 'error', requestId, correlationId: 'c-1' },
+          error: { code: 'device_claimed', message: 'in use', retryable: true },
+        }
+      : undefined;
+  const terminal = till({ transport: { kind: 'auto', cloud: { client, tsn: poiId }, local } });
+  await terminal.open();
+  await assert.rejects(terminal.sale(order), isFault('Relay', 'device_claimed', 'NotProcessed'));
+  assert.deepEqual(poi.heard, []);
+});

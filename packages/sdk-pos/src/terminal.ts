@@ -1,0 +1,305 @@
+/** A terminal as a till uses it: one service at a time, and no outcome is guessed. */
+import { randomBytes, randomInt } from 'node:crypto';
+import {
+  type Category,
+  conditionFacts,
+  createProtection,
+  createServiceIds,
+  factsOf,
+  type Header,
+  resultOf,
+  serviceIdKeptMs,
+} from '@switchyard/nexo';
+import { systemClock } from './clock.ts';
+import { invalid, PosError } from './errors.ts';
+import { createExchange, type Ended, type Exchange } from './exchange.ts';
+import { autoLink, cloudLink, type Link, type LinkEvents, localLink } from './links.ts';
+import { type PaymentOrder, paymentBody, type ReversalOrder, reversalBody } from './payments.ts';
+import type { KeptService } from './service-store.ts';
+import type {
+  Answer,
+  Asked,
+  CloudTransport,
+  LocalTransport,
+  Recovered,
+  RequestBody,
+  TerminalSettings,
+} from './terminal-types.ts';
+import { createTurns } from './turns.ts';
+
+/**
+ * How a service is asked for. Aborting one that runs asks the terminal to end it, and its answer is
+ * awaited all the same; one that waits for its turn ends at once.
+ *
+ * @example
+ * const options: RequestOptions = { signal: cancelButton.signal };
+ */
+export type RequestOptions = { readonly signal?: AbortSignal | undefined };
+
+/**
+ * A terminal.
+ *
+ * @example
+ * const terminal: Terminal = createTerminal(settings);
+ */
+export type Terminal = {
+  /**
+   * To be called first: reads the store, and asks the terminal how services from before a restart
+   * ended. What it returns has to be settled with the till's own books.
+   */
+  readonly open: () => Promise<readonly Recovered[]>;
+  /**
+   * One service, or one device message. Services wait for each other; Diagnosis, TransactionStatus and
+   * device messages do not.
+   *
+   * @throws PosError: look at `outcome`; `Unknown` means that money may have moved
+   */
+  readonly request: <Of extends Asked>(
+    category: Of,
+    body: RequestBody<Of>,
+    options?: RequestOptions,
+  ) => Promise<Answer<Of>>;
+  readonly sale: (order: PaymentOrder, options?: RequestOptions) => Promise<Answer<'Payment'>>;
+  readonly refund: (order: PaymentOrder, options?: RequestOptions) => Promise<Answer<'Payment'>>;
+  readonly reverse: (order: ReversalOrder, options?: RequestOptions) => Promise<Answer<'Reversal'>>;
+  /** Ends or changes an input that runs at the terminal. */
+  readonly updateInput: (body: object) => Promise<void>;
+  /** Services whose outcome nobody could tell. */
+  readonly unknown: () => readonly KeptService[];
+  /** Asks once more how one of them ended. */
+  readonly recover: (serviceId: string) => Promise<Recovered>;
+  /** Frees the terminal. A service that runs is asked about at the next `open`. */
+  readonly close: () => Promise<void>;
+};
+
+const cloudAnswerMs = 150_000;
+const localAnswerMs = 120_000;
+
+function cloudPart(
+  { client, tsn, waitSeconds, takeOver }: CloudTransport,
+  events: LinkEvents,
+): Link {
+  return cloudLink({ client, tsn, claim: { waitSeconds, takeOver } }, events);
+}
+
+/** Of a faulty answer the amounts are not known; that it is a failure is. */
+function moneyOf(ended: Ended): 'Answered' | 'NotProcessed' | 'Unknown' {
+  if (ended.outcome !== 'Faulty') return ended.outcome;
+  return ended.response.Result === 'Failure' ? 'NotProcessed' : 'Unknown';
+}
+
+function demandAnswered({ outcome, fault, ...rest }: Ended, serviceId: string) {
+  if (outcome === 'Answered' && 'message' in rest) return rest.message;
+  if (outcome === 'Faulty' && 'response' in rest) {
+    const { Result, ErrorCondition: condition } = rest.response;
+    const unknown = Result === 'Failure' ? 'NotProcessed' : 'Unknown';
+    const facts = { code: 'answer_faulty', outcome: unknown, condition, serviceId } as const;
+    throw new PosError('Terminal', `the answer is at fault; its result is ${Result}`, facts);
+  }
+  if (outcome === 'NotProcessed') {
+    if (fault !== undefined) throw fault;
+    const facts = { code: 'not_processed', serviceId, retryable: true };
+    throw new PosError('Terminal', 'the terminal never had the request', facts);
+  }
+  throw new PosError('Terminal', 'nobody could tell how the service ended', {
+    ...{ code: 'outcome_unknown', outcome: 'Unknown', serviceId },
+  });
+}
+
+function answerOf<Of extends Category>(ended: Ended, serviceId: string): Answer<Of> {
+  const message = demandAnswered(ended, serviceId);
+  const response = resultOf(message);
+  const condition = response?.ErrorCondition;
+  return {
+    result: response?.Result ?? 'Success',
+    ...(condition === undefined ? {} : { condition, advice: conditionFacts(condition).advice }),
+    serviceId,
+    message: message as unknown as Answer<Of>['message'],
+  };
+}
+
+/**
+ * The answer where it is a success, whole or in part.
+ *
+ * @param answer - what `request` gave
+ * @returns the same
+ * @throws PosError of kind `Terminal` with `condition`, for an answer `Failure`
+ * @example
+ * const { message } = demandSuccess(await terminal.request('Login', body));
+ */
+export function demandSuccess<Of extends Category>(answer: Answer<Of>): Answer<Of> {
+  if (answer.result !== 'Failure') return answer;
+  const { condition, serviceId, advice } = answer;
+  throw new PosError('Terminal', `the terminal answered ${condition ?? 'Failure'}`, {
+    ...{ code: 'refused', condition, serviceId },
+    retryable: advice === 'Later' || advice === 'New',
+  });
+}
+
+/**
+ * Makes a terminal for a till. Rules: one service at a time, in the order of asking; each is written to
+ * the store before it is sent; a break, a time-out or a restart is followed by TransactionStatus until
+ * the outcome is known; an outcome that nobody could tell is told as that.
+ *
+ * @param settings - between whom, over what, and where services are kept
+ * @returns the terminal; call `open` first, and `close` at the end
+ * @throws PosError for an address that is not safe; NexoError for a key that is none
+ * @example
+ * const terminal = createTerminal({
+ *   saleId: 'till-3', poiId: tsn, transport: { kind: 'cloud', client, tsn },
+ *   store: fileServiceStore('data/till-3.jsonl'),
+ * });
+ * for (const recovered of await terminal.open()) settle(recovered);
+ * const answer = await terminal.sale({ amount: 1250, currency: 'EUR', transactionId: '4711' });
+ */
+export function createTerminal(settings: TerminalSettings): Terminal {
+  const { saleId, poiId, transport, store, keys, clock = systemClock } = settings;
+  const inTurn = createTurns();
+  const answerMs =
+    settings.times?.answerMs ?? (transport.kind === 'local' ? localAnswerMs : cloudAnswerMs);
+  const times = { ...settings.times, answerMs };
+  const services = new Map<string, KeptService>();
+  let opening: Promise<readonly Recovered[]> | undefined;
+  let exchange: Exchange | undefined;
+
+  function localPart({ url, tls = {} }: LocalTransport, events: LinkEvents): Link {
+    return localLink({ url, tls, answerMs, clock }, events);
+  }
+
+  function makeLink(events: LinkEvents): Link {
+    if (transport.kind === 'cloud') return cloudPart(transport, events);
+    if (transport.kind === 'local') return localPart(transport, events);
+    return autoLink(cloudPart(transport.cloud, events), localPart(transport.local, events));
+  }
+
+  async function keep(kept: KeptService): Promise<void> {
+    services.set(kept.serviceId, kept);
+    await store.save(kept);
+  }
+
+  /** What nobody needs any more: answered, and older than a terminal remembers. */
+  async function forget(): Promise<void> {
+    const before = clock.now() - serviceIdKeptMs;
+    for (const { serviceId, at, outcome } of [...services.values()]) {
+      if (at >= before) return;
+      if (outcome === undefined || outcome === 'Unknown') continue;
+      services.delete(serviceId);
+      await store.remove(serviceId);
+    }
+  }
+
+  /** The outcome is known; that it cannot be written down must not hide it. */
+  async function note(kept: KeptService, ended: Ended): Promise<void> {
+    try {
+      await keep({ ...kept, outcome: moneyOf(ended) });
+      await forget();
+    } catch (error) {
+      settings.onFault?.(invalid('store_failed', 'the outcome could not be kept', error));
+    }
+  }
+
+  async function recoverOne(kept: KeptService, through: Exchange): Promise<Recovered> {
+    const ended = await inTurn(() => through.recover(kept));
+    await note(kept, ended);
+    const outcome = moneyOf(ended);
+    return { kept, outcome, ...(ended.outcome === 'Answered' ? { message: ended.message } : {}) };
+  }
+
+  async function start(): Promise<readonly Recovered[]> {
+    const loaded = [...(await store.load())].toSorted((a, b) => a.at - b.at);
+    for (const kept of loaded) services.set(kept.serviceId, kept);
+    const last = loaded
+      .map(({ serviceId }) => serviceId)
+      .toSorted()
+      .at(-1);
+    const now = () => clock.now();
+    const nextServiceId = createServiceIds({
+      ...{ now, randomBelow: (limit) => randomInt(limit) },
+      ...(last === undefined ? {} : { last }),
+    });
+    const protection = keys === undefined ? undefined : createProtection({ keys, randomBytes });
+    const made = createExchange(
+      {
+        dialogue: { saleId, poiId, now, nextServiceId, times },
+        ...{ protection, clock, answerMs, devices: settings.devices },
+        ...{ onEvent: settings.onEvent, onLate: settings.onLate, onFault: settings.onFault },
+      },
+      makeLink,
+    );
+    exchange = made;
+    const recovered: Recovered[] = [];
+    for (const kept of loaded.filter(({ outcome }) => outcome === undefined)) {
+      recovered.push(await recoverOne(kept, made));
+    }
+    await forget();
+    return recovered;
+  }
+
+  function opened(): Exchange {
+    if (exchange === undefined) throw invalid('not_open', '`open` comes first');
+    return exchange;
+  }
+
+  async function service<Of extends Asked>(
+    category: Of,
+    body: RequestBody<Of>,
+    signal: AbortSignal | undefined,
+  ): Promise<Answer<Of>> {
+    let begun: KeptService | undefined;
+    const { ended, serviceId } = await opened().run(category, body, {
+      signal,
+      async keep(header: Header) {
+        begun = { serviceId: header.ServiceID ?? '', header, at: clock.now() };
+        await keep(begun);
+      },
+    });
+    if (begun !== undefined) await note(begun, ended);
+    return answerOf<Of>(ended, serviceId);
+  }
+
+  async function request<Of extends Asked>(
+    category: Of,
+    body: RequestBody<Of>,
+    { signal }: RequestOptions = {},
+  ): Promise<Answer<Of>> {
+    const through = opened();
+    const facts = factsOf(category);
+    if (facts.class === 'Service' && facts.besides !== true) {
+      return inTurn(() => service(category, body, signal), signal);
+    }
+    const asked =
+      facts.class === 'Device'
+        ? await through.device(category, body, signal)
+        : await through.ask(category, body, signal);
+    return answerOf<Of>(asked.ended, asked.serviceId);
+  }
+
+  const at = () => new Date(clock.now()).toISOString();
+
+  return {
+    open() {
+      opening ??= start().catch(async (error: unknown) => {
+        await exchange?.close();
+        exchange = undefined;
+        opening = undefined;
+        throw error;
+      });
+      return opening;
+    },
+    request,
+    sale: async (order, options) => request('Payment', paymentBody(order, at()), options),
+    refund: async (order, options) =>
+      request('Payment', paymentBody(order, at(), 'Refund'), options),
+    reverse: async (order, options) => request('Reversal', reversalBody(order), options),
+    updateInput: async (body) => opened().notify('InputUpdate', body),
+    unknown: () => [...services.values()].filter(({ outcome }) => outcome === 'Unknown'),
+    async recover(serviceId) {
+      const kept = services.get(serviceId);
+      if (kept === undefined) throw invalid('service_unknown', 'there is no such service');
+      return recoverOne(kept, opened());
+    },
+    async close() {
+      await exchange?.close();
+    },
+  };
+}
