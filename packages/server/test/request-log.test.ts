@@ -113,6 +113,10 @@ describe('the request log', () => {
     assert.equal(await count(`merchantId=${on.shop.merchantId}`), 4);
     assert.equal(await count(`merchantId=${on.otherShop.merchantId}`), 0);
     assert.equal(await count('from=2999-01-01T00:00:00Z'), 0);
+    for (const end of ['9999-12-31T23:59:60Z', '9999-12-31T23:59:59-12:00']) {
+      assert.equal(await count(`from=${end}`), 0);
+      assert.equal(await count(`from=0000-01-01T00:00:00Z&to=${end}`), await count(''));
+    }
     assert.equal(await count('to=2999-01-01T00:00:00Z'), 4);
     const first = await read(`${behind}&limit=3`);
     assert.equal(first.body.items.length, 3);

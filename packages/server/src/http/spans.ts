@@ -4,6 +4,8 @@ import { isoTime } from '../platform/index.ts';
 
 export type Span = { readonly from?: string; readonly to?: string };
 
+/** An offset can lead into the year behind, which has five digits and a sign. */
+const lastMs = Date.parse('9999-12-31T23:59:59.999Z');
 const leapSecond = /:60(?=[.Zz+-])/;
 
 /**
@@ -14,7 +16,7 @@ const leapSecond = /:60(?=[.Zz+-])/;
  */
 export function instantOf(text: string, pointer: string): string {
   const ms = Date.parse(text.replace(leapSecond, ':59'));
-  if (Number.isFinite(ms)) return isoTime(Math.max(0, ms));
+  if (Number.isFinite(ms)) return isoTime(Math.min(lastMs, Math.max(0, ms)));
   const detail = 'Is no time after RFC 3339.';
   return refuse('field_invalid', `${pointer.slice(1)} is no time.`, {
     errors: [{ pointer, code: 'field_invalid', detail }],
