@@ -1,0 +1,99 @@
+/** The requests for tokens, each once: what is sent, and how the answer is read. */
+import type { MerchantCredentials } from '@switchyard/contract';
+import { DeviceError } from './errors.ts';
+import type { Http, HttpAnswer } from './http.ts';
+
+/**
+ * A token as the platform gave it.
+ *
+ * @example
+ * const { accessToken, expiresInSeconds }: GivenToken = given;
+ */
+export type GivenToken = {
+  readonly accessToken: string;
+  readonly expiresInSeconds: number;
+  readonly refreshToken?: string;
+  readonly refreshExpiresInSeconds?: number;
+};
+
+type Members = Readonly<Record<string, unknown>>;
+
+function membersOf(body: string): Members {
+  try {
+    const read: unknown = JSON.parse(body);
+    return typeof read === 'object' && read !== null ? (read as Members) : {};
+  } catch {
+    return {};
+  }
+}
+
+const statusFirstOfServer = 500;
+const tooMany = 429;
+
+/** The word of RFC 6749, or the code of a problem; never what was sent. */
+function refusalOf({ status, headers, body }: HttpAnswer): DeviceError {
+  const { error, code } = membersOf(body);
+  const word = typeof error === 'string' ? error : typeof code === 'string' ? code : undefined;
+  const after = Number(headers['retry-after']);
+  return new DeviceError('Refused', `no token was given: ${word ?? `status ${status}`}`, {
+    code: word ?? `http_${status}`,
+    status,
+    retryable: status >= statusFirstOfServer || status === tooMany,
+    ...(Number.isInteger(after) && after > 0 ? { retryAfterMs: after * 1000 } : {}),
+  });
+}
+
+const positive = (value: unknown): number =>
+  typeof value === 'number' && value > 0 ? Math.floor(value) : 0;
+
+function readToken(answer: HttpAnswer): GivenToken {
+  const members = membersOf(answer.body);
+  const { access_token: accessToken, refresh_token: refreshToken } = members;
+  if (answer.status !== 200 || typeof accessToken !== 'string') throw refusalOf(answer);
+  return {
+    accessToken,
+    expiresInSeconds: positive(members['expires_in']),
+    ...(typeof refreshToken === 'string'
+      ? { refreshToken, refreshExpiresInSeconds: positive(members['refresh_expires_in']) }
+      : {}),
+  };
+}
+
+export async function postForm(
+  http: Http,
+  url: string,
+  form: Readonly<Record<string, string | undefined>>,
+  headers: Readonly<Record<string, string>> = {},
+  signal?: AbortSignal,
+): Promise<GivenToken> {
+  const sent = Object.entries(form).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined,
+  );
+  const answer = await http.ask({
+    ...{ method: 'POST', url, signal, body: new URLSearchParams(sent).toString() },
+    headers: {
+      ...headers,
+      'content-type': 'application/x-www-form-urlencoded',
+      accept: 'application/json',
+    },
+  });
+  return readToken(answer);
+}
+
+export async function getCredentials(
+  http: Http,
+  authUrl: string,
+  serialNumber: string | undefined,
+  signal?: AbortSignal,
+): Promise<MerchantCredentials[]> {
+  const query =
+    serialNumber === undefined ? '' : `?serial_number=${encodeURIComponent(serialNumber)}`;
+  const answer = await http.ask({
+    ...{ method: 'GET', url: `${authUrl}/oauth2-mtls/v1/merchants-credentials${query}`, signal },
+    headers: { accept: 'application/json' },
+  });
+  if (answer.status !== 200) throw refusalOf(answer);
+  const list: unknown = JSON.parse(answer.body);
+  if (!Array.isArray(list)) throw refusalOf(answer);
+  return list as MerchantCredentials[];
+}

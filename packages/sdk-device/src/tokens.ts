@@ -1,0 +1,295 @@
+/** The token of a terminal: asked for once, kept, renewed before it ends; three ways to it. */
+import type { MerchantCredentials } from '@switchyard/contract';
+import { demandHttps } from './addresses.ts';
+import { type Clock, systemClock } from './clock.ts';
+import { DeviceError, invalid } from './errors.ts';
+import { createHttp, type Http } from './http.ts';
+import type { DeviceTls } from './tls.ts';
+import { type GivenToken, getCredentials, postForm } from './token-requests.ts';
+
+/**
+ * Where a token comes from. The clients of this package take any; your own is two functions.
+ *
+ * @example
+ * const tokens: TokenSource = { get: async () => readFile('token', 'utf8'), forget() {} };
+ */
+export type TokenSource = {
+  /** @throws DeviceError where none is given; never with a secret in its text */
+  get(signal?: AbortSignal): Promise<string>;
+  /** The platform refused it before its time: the next one asks for another. */
+  forget(token: string): void;
+};
+
+/**
+ * A source that holds connections.
+ *
+ * @example
+ * const tokens: DeviceTokens = machineTokens({ authUrl, deviceAuthUrl, tls });
+ * tokens.close();
+ */
+export type DeviceTokens = TokenSource & { close(): void };
+
+type Common = { readonly tls?: DeviceTls; readonly clock?: Clock };
+
+/**
+ * For a terminal that acts for itself, by its certificate.
+ *
+ * @example
+ * const options: MachineTokenOptions = {
+ *   authUrl: 'https://pay.example', deviceAuthUrl: 'https://pay.example:9021', tls: { ca, cert, key },
+ * };
+ */
+export type MachineTokenOptions = Common & {
+  readonly authUrl: string;
+  /** With its port, 9021. */
+  readonly deviceAuthUrl: string;
+  /** Needed for the family tetra. */
+  readonly serialNumber?: string;
+  /** Which of the credentials, where there are several; the first where it is left out. */
+  choose?(found: readonly MerchantCredentials[]): MerchantCredentials | undefined;
+};
+
+/**
+ * For a terminal at which somebody signs in. `signIn` is asked whenever there is nothing to refresh.
+ *
+ * @example
+ * const options: PasswordTokenOptions = {
+ *   deviceAuthUrl: 'https://pay.example:9021', clientId: 'acme-device', tls: { ca, cert, key },
+ *   signIn: async () => ({ username, password, totp }),
+ * };
+ */
+export type PasswordTokenOptions = Common & {
+  readonly deviceAuthUrl: string;
+  readonly clientId: string;
+  readonly scope?: string;
+  signIn(): Promise<{ username: string; password: string; totp?: string }>;
+};
+
+/**
+ * For the demo environment: the token of a device, without the device, for a user of its merchant.
+ *
+ * @example
+ * const options: CustomTokenOptions = {
+ *   authUrl: 'https://localhost:8443', realm: 'demo', clientId: 'demo-device',
+ *   deviceId: 'AXIUM_DX8000-10000001', merchantToken: async () => token, tls: { ca },
+ * };
+ */
+export type CustomTokenOptions = Common & {
+  readonly authUrl: string;
+  readonly realm: string;
+  /** Of the application that the user signed in at; refreshes are its. */
+  readonly clientId: string;
+  readonly deviceId: string;
+  readonly deviceModel?: string;
+  /** `api`, `device_flow`, or both with a blank between. */
+  readonly method?: string;
+  merchantToken(): Promise<string>;
+};
+
+const earlyMs = 30_000;
+const secondMs = 1000;
+
+type Grants = {
+  first(signal?: AbortSignal): Promise<GivenToken>;
+  refresh?(refreshToken: string, signal?: AbortSignal): Promise<GivenToken>;
+};
+
+/** One request at a time; a refresh token that is refused is no end, but a new beginning. */
+function keepToken(grants: Grants, clock: Clock): TokenSource {
+  let known: { given: GivenToken; until: number } | undefined;
+  let asking: Promise<string> | undefined;
+
+  async function renewed(signal?: AbortSignal): Promise<GivenToken> {
+    const refreshToken = known?.given.refreshToken;
+    if (refreshToken === undefined || grants.refresh === undefined) return grants.first(signal);
+    try {
+      return await grants.refresh(refreshToken, signal);
+    } catch (error) {
+      if (!(error instanceof DeviceError) || error.code !== 'invalid_grant') throw error;
+      known = undefined;
+      return grants.first(signal);
+    }
+  }
+
+  async function ask(signal?: AbortSignal): Promise<string> {
+    const askedAt = clock.now();
+    const given = await renewed(signal);
+    const lifeMs = given.expiresInSeconds * secondMs;
+    known = { given, until: askedAt + Math.max(lifeMs - earlyMs, lifeMs / 2) };
+    return given.accessToken;
+  }
+
+  return {
+    get(signal) {
+      if (known !== undefined && known.until > clock.now()) {
+        return Promise.resolve(known.given.accessToken);
+      }
+      asking ??= ask(signal).finally(() => {
+        asking = undefined;
+      });
+      return asking;
+    },
+    forget(token) {
+      if (known?.given.accessToken === token) known = { given: known.given, until: 0 };
+    },
+  };
+}
+
+const withClose = (source: TokenSource, http: Http): DeviceTokens => ({
+  ...source,
+  close: () => http.close(),
+});
+
+const trimmed = (url: string): string => url.replace(/\/+$/, '');
+
+/**
+ * Looks up the credentials of the terminal by its certificate. Each call makes a secret; the one before
+ * lives on for ten minutes.
+ *
+ * @param options - where, and with which certificate
+ * @returns what the terminal may act for: one merchant
+ * @throws DeviceError with the code of the refusal
+ * @example
+ * ```ts
+ * const [merchant] = await lookUpCredentials({ authUrl, tls: { ca, cert, key } });
+ * ```
+ */
+export async function lookUpCredentials(
+  options: Pick<MachineTokenOptions, 'authUrl' | 'serialNumber' | 'tls'> & { signal?: AbortSignal },
+): Promise<MerchantCredentials[]> {
+  demandHttps(options.authUrl, 'authUrl');
+  const http = createHttp(options.tls);
+  try {
+    const { authUrl, serialNumber, signal } = options;
+    return await getCredentials(http, trimmed(authUrl), serialNumber, signal);
+  } finally {
+    http.close();
+  }
+}
+
+/**
+ * Tokens of a terminal that acts for itself: credentials by its certificate, then client credentials
+ * over mutual TLS. Credentials that are dead are looked up again, once.
+ *
+ * @param options - where, and with which certificate
+ * @returns a source; nothing is asked before `get`
+ * @throws DeviceError `address_invalid`
+ * @example
+ * ```ts
+ * const tokens = machineTokens({ authUrl, deviceAuthUrl, tls: { ca, cert, key } });
+ * const payments = createPaymentClient({ baseUrl, tokens, tls: { ca, cert, key } });
+ * ```
+ */
+export function machineTokens(options: MachineTokenOptions): DeviceTokens {
+  const { authUrl, deviceAuthUrl, serialNumber, clock = systemClock } = options;
+  demandHttps(authUrl, 'authUrl');
+  demandHttps(deviceAuthUrl, 'deviceAuthUrl');
+  const http = createHttp(options.tls);
+  const choose = options.choose ?? (([first]: readonly MerchantCredentials[]) => first);
+  let credentials: MerchantCredentials | undefined;
+
+  async function lookUp(signal?: AbortSignal): Promise<MerchantCredentials> {
+    const chosen = choose(await getCredentials(http, trimmed(authUrl), serialNumber, signal));
+    if (chosen === undefined) throw invalid('no_credentials', 'the terminal has no merchant');
+    credentials = chosen;
+    return chosen;
+  }
+
+  const grant = ({ clientId, clientSecret }: MerchantCredentials, signal?: AbortSignal) =>
+    postForm(
+      http,
+      `${trimmed(deviceAuthUrl)}/oauth2-mtls/v1/token`,
+      { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret },
+      {},
+      signal,
+    );
+
+  async function first(signal?: AbortSignal): Promise<GivenToken> {
+    const known = credentials;
+    if (known === undefined) return grant(await lookUp(signal), signal);
+    try {
+      return await grant(known, signal);
+    } catch (error) {
+      if (!(error instanceof DeviceError) || error.code !== 'invalid_client') throw error;
+      return grant(await lookUp(signal), signal);
+    }
+  }
+
+  return withClose(keepToken({ first }, clock), http);
+}
+
+/**
+ * Tokens of a terminal at which somebody signs in: the password grant over mutual TLS, then refreshes.
+ *
+ * @param options - where, and who asks for name and password
+ * @returns a source; nothing is asked before `get`
+ * @throws DeviceError `address_invalid`
+ * @example
+ * ```ts
+ * const tokens = passwordTokens({ deviceAuthUrl, clientId, tls, signIn: () => askAtTheScreen() });
+ * ```
+ */
+export function passwordTokens(options: PasswordTokenOptions): DeviceTokens {
+  const { deviceAuthUrl, clientId, scope, signIn, clock = systemClock } = options;
+  demandHttps(deviceAuthUrl, 'deviceAuthUrl');
+  const http = createHttp(options.tls);
+  const url = `${trimmed(deviceAuthUrl)}/oauth2-mtls/v1/token`;
+  const post = (form: Readonly<Record<string, string | undefined>>, signal?: AbortSignal) =>
+    postForm(http, url, { ...form, client_id: clientId, scope }, {}, signal);
+  return withClose(
+    keepToken(
+      {
+        first: async (signal) => post({ grant_type: 'password', ...(await signIn()) }, signal),
+        refresh: (token, signal) =>
+          post({ grant_type: 'refresh_token', refresh_token: token }, signal),
+      },
+      clock,
+    ),
+    http,
+  );
+}
+
+/**
+ * Tokens of a terminal without the terminal, in the demo environment alone.
+ *
+ * @param options - which device, and the token of a user of its merchant
+ * @returns a source; nothing is asked before `get`
+ * @throws DeviceError `address_invalid`
+ * @example
+ * ```ts
+ * const tokens = customTokens({ authUrl, realm: 'demo', clientId, deviceId: tsn, merchantToken, tls: { ca } });
+ * ```
+ */
+export function customTokens(options: CustomTokenOptions): DeviceTokens {
+  const { authUrl, realm, clientId, deviceId, clock = systemClock } = options;
+  demandHttps(authUrl, 'authUrl');
+  const http = createHttp(options.tls);
+  const base = trimmed(authUrl);
+  const name = encodeURIComponent(realm);
+  return withClose(
+    keepToken(
+      {
+        async first(signal) {
+          const form = {
+            device_model: options.deviceModel,
+            device_id: deviceId,
+            method: options.method ?? 'api',
+          };
+          const authorization = `Bearer ${await options.merchantToken()}`;
+          const url = `${base}/auth/realms/${name}/custom-token`;
+          return postForm(http, url, form, { authorization }, signal);
+        },
+        refresh: (token, signal) =>
+          postForm(
+            http,
+            `${base}/oauth2/v1/${name}/token`,
+            { grant_type: 'refresh_token', refresh_token: token, client_id: clientId },
+            {},
+            signal,
+          ),
+      },
+      clock,
+    ),
+    http,
+  );
+}
