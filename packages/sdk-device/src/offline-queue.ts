@@ -1,0 +1,269 @@
+/** Sales that a terminal has approved alone: kept encrypted until the platform has them. */
+import { hkdfSync } from 'node:crypto';
+import {
+  type OfflineData,
+  type OfflineReason,
+  type ProcessRequest,
+  type Transaction,
+  terminalSequenceMax,
+} from '@switchyard/contract';
+import { type Clock, systemClock } from './clock.ts';
+import { DeviceError, invalid } from './errors.ts';
+import {
+  cardOf,
+  isSellable,
+  type OfflineLimits,
+  refusalOf,
+  type Waiting,
+} from './offline-limits.ts';
+import type { PaymentClient } from './payment-client.ts';
+import { openSealedFile } from './sealed-file.ts';
+
+/**
+ * What a queue needs. The key is the terminal's: it lies where the terminal keeps its keys, and not
+ * beside the file.
+ *
+ * @example
+ * const options: OfflineQueueOptions = { file: 'data/offline', key, limits: { count: 200, ageHours: 72 } };
+ */
+export type OfflineQueueOptions = {
+  readonly file: string;
+  /** 32 bytes. */
+  readonly key: Uint8Array;
+  readonly limits?: OfflineLimits;
+  /** The hardware that counts, where the device could be given another one. */
+  readonly serialNumber?: string;
+  readonly clock?: Clock;
+};
+
+/**
+ * How chip or terminal approved a sale.
+ *
+ * @example
+ * const approval: OfflineApproval = { authorizationCode: '9A01B2', reason: 'NoConnection' };
+ */
+export type OfflineApproval = {
+  /** Of chip or terminal, 1 to 6 letters and digits. */
+  readonly authorizationCode: string;
+  readonly reason: OfflineReason;
+};
+
+/**
+ * A sale that waits.
+ *
+ * @example
+ * const { clientTransactionId, terminalSequence }: OfflineSale = queue.add(sale, approval);
+ */
+export type OfflineSale = {
+  readonly clientTransactionId: string;
+  readonly amount: number;
+  readonly currency: string;
+  readonly terminalSequence: number;
+  readonly authorizedAt: string;
+  /** The platform will not take it: its code. It waits until somebody has looked at it. */
+  readonly refused?: string;
+};
+
+/**
+ * What became of a sale. `Unsent` ends a run: it and those behind it are tried in the next one.
+ *
+ * @example
+ * if (result.outcome === 'Refused') callSupport(result.sale, result.code);
+ */
+export type UploadResult =
+  | { readonly outcome: 'Stored'; readonly sale: OfflineSale; readonly transaction: Transaction }
+  | { readonly outcome: 'Refused'; readonly sale: OfflineSale; readonly code: string }
+  | { readonly outcome: 'Unsent'; readonly sale: OfflineSale; readonly error: DeviceError };
+
+/**
+ * A queue of offline sales.
+ *
+ * @example
+ * const queue: OfflineQueue = openOfflineQueue(options);
+ */
+export type OfflineQueue = {
+  /** Sales that wait, those that were refused among them, in the order in which they were made. */
+  readonly sales: readonly OfflineSale[];
+  /** Durable when it returns. @throws DeviceError with an {@link OfflineRefusal} as its code */
+  add(sale: ProcessRequest, approval: OfflineApproval): OfflineSale;
+  /** Sends what waits, one after the other; a second call meanwhile joins the first. */
+  upload(
+    payments: Pick<PaymentClient, 'sell'>,
+    options?: { signal?: AbortSignal; onResult?(result: UploadResult): void },
+  ): Promise<UploadResult[]>;
+  /** Somebody has looked at a sale that was refused: it is forgotten. */
+  discard(clientTransactionId: string): void;
+  close(): void;
+};
+
+type Entry = {
+  readonly sale: ProcessRequest;
+  readonly data: OfflineData;
+  readonly card?: string;
+  readonly refused?: string;
+};
+type Line =
+  | { readonly put: Entry }
+  | { readonly done: string }
+  | { readonly refused: string; readonly code: string }
+  | { readonly count: number };
+
+const cardKeyBytes = 32;
+const linesMax = 2_000;
+const codeForm = /^[A-Za-z0-9]{1,6}$/;
+const passingStatus = new Set([401, 403, 408, 429]);
+
+const viewOf = ({ sale, data, refused }: Entry): OfflineSale => ({
+  clientTransactionId: sale.clientTransactionId,
+  amount: sale.amount,
+  currency: sale.currency,
+  terminalSequence: data.terminalSequence,
+  authorizedAt: data.authorizedAt,
+  ...(refused === undefined ? {} : { refused }),
+});
+
+const waitingOf = ({ sale, data, card }: Entry): Waiting => ({
+  ...{ amount: sale.amount, currency: sale.currency, card },
+  authorizedAt: Date.parse(data.authorizedAt),
+});
+
+function readLines(lines: readonly Line[]): { entries: Map<string, Entry>; count: number } {
+  const entries = new Map<string, Entry>();
+  let count = 0;
+  for (const line of lines) {
+    if ('put' in line) {
+      entries.set(line.put.sale.clientTransactionId, line.put);
+      count = line.put.data.terminalSequence;
+    } else if ('done' in line) entries.delete(line.done);
+    else if ('count' in line) count = line.count;
+    else {
+      const entry = entries.get(line.refused);
+      if (entry !== undefined) entries.set(line.refused, { ...entry, refused: line.code });
+    }
+  }
+  return { entries, count };
+}
+
+/** What somebody can still mend, or a moment, is no end of a sale that was made. */
+function isFinal({ kind, retryable, status, problem }: DeviceError): boolean {
+  return (
+    kind === 'Refused' && problem !== undefined && !retryable && !passingStatus.has(status ?? 0)
+  );
+}
+
+/**
+ * Opens a queue of offline sales in a file of its own, mode 0600: each line is sealed with AES-256-GCM
+ * and bound to its place. One process uses it at a time. A kill loses nothing that `add` has returned,
+ * and sends nothing twice: the platform knows a sale by its identifier and by its number.
+ *
+ * @param options - file, key and limits
+ * @returns the queue, with what an earlier process left
+ * @throws DeviceError `queue_damaged` where a line was changed or the key is another; `key_invalid`
+ * @example
+ * ```ts
+ * const queue = openOfflineQueue({ file: 'data/offline', key, limits: { count: 200, sums: { EUR: 500_000 } } });
+ * queue.add(sale, { authorizationCode: '9A01B2', reason: 'NoConnection' });
+ * for (const { outcome, sale } of await queue.upload(payments)) console.log(sale.clientTransactionId, outcome);
+ * ```
+ */
+export function openOfflineQueue(options: OfflineQueueOptions): OfflineQueue {
+  const { limits = {}, serialNumber, clock = systemClock } = options;
+  const file = openSealedFile(options.file, options.key);
+  const hashKey = Buffer.from(
+    hkdfSync('sha256', options.key, '', 'switchyard cards', cardKeyBytes),
+  );
+  const read = readLines(file.lines as readonly Line[]);
+  const { entries } = read;
+  let { count } = read;
+  let written = file.lines.length;
+  let uploading: Promise<UploadResult[]> | undefined;
+
+  function write(line: Line): void {
+    file.append(line);
+    written += 1;
+    if (written < linesMax + entries.size) return;
+    const puts = [...entries.values()].map((put): Line => ({ put }));
+    file.rewrite([...puts, { count } satisfies Line]);
+    written = puts.length + 1;
+  }
+
+  function add(sale: ProcessRequest, { authorizationCode, reason }: OfflineApproval): OfflineSale {
+    const { clientTransactionId: id, amount, currency } = sale;
+    if (entries.has(id)) throw invalid('offline_known', 'the sale waits already');
+    if (!codeForm.test(authorizationCode)) throw invalid('field_invalid', 'authorizationCode');
+    if (!isSellable(sale)) throw invalid('offline_kind', 'such a sale cannot be made offline');
+    const card = cardOf(sale, hashKey);
+    const now = clock.now();
+    const waiting = [...entries.values()].map(waitingOf);
+    const refusal = refusalOf({ amount, currency, card }, waiting, limits, now);
+    if (refusal !== undefined) throw invalid(refusal, 'above the limits of offline sales');
+    const terminalSequence = count >= terminalSequenceMax ? 1 : count + 1;
+    const data: OfflineData = {
+      ...{ authorizedAt: new Date(now).toISOString(), authorizationCode, terminalSequence, reason },
+      ...(serialNumber === undefined ? {} : { serialNumber }),
+    };
+    const entry: Entry = { sale, data, ...(card === undefined ? {} : { card }) };
+    write({ put: entry });
+    entries.set(id, entry);
+    count = terminalSequence;
+    return viewOf(entry);
+  }
+
+  async function send(
+    payments: Pick<PaymentClient, 'sell'>,
+    entry: Entry,
+    signal?: AbortSignal,
+  ): Promise<UploadResult> {
+    const { sale, data } = entry;
+    const id = sale.clientTransactionId;
+    const { notAfter: _late, ...rest } = sale;
+    try {
+      const upload = { ...rest, offlineTransaction: true, offlineData: data };
+      const transaction = await payments.sell(upload, signal);
+      write({ done: id });
+      entries.delete(id);
+      return { outcome: 'Stored', sale: viewOf(entry), transaction };
+    } catch (error) {
+      if (!(error instanceof DeviceError)) throw error;
+      if (!isFinal(error)) return { outcome: 'Unsent', sale: viewOf(entry), error };
+      write({ refused: id, code: error.code });
+      entries.set(id, { ...entry, refused: error.code });
+      return { outcome: 'Refused', sale: viewOf(entry), code: error.code };
+    }
+  }
+
+  async function uploadAll(
+    ...[payments, { signal, onResult } = {}]: Parameters<OfflineQueue['upload']>
+  ): Promise<UploadResult[]> {
+    const results: UploadResult[] = [];
+    for (const entry of [...entries.values()].filter(({ refused }) => refused === undefined)) {
+      if (signal?.aborted === true) break;
+      const result = await send(payments, entry, signal);
+      results.push(result);
+      onResult?.(result);
+      if (result.outcome === 'Unsent') break;
+    }
+    return results;
+  }
+
+  return {
+    get sales() {
+      return [...entries.values()].map(viewOf);
+    },
+    add,
+    upload(...given) {
+      uploading ??= uploadAll(...given).finally(() => {
+        uploading = undefined;
+      });
+      return uploading;
+    },
+    discard(id) {
+      if (entries.get(id)?.refused === undefined) {
+        throw invalid('offline_waits', 'only a sale that was refused is discarded');
+      }
+      write({ done: id });
+      entries.delete(id);
+    },
+    close: () => file.close(),
+  };
+}

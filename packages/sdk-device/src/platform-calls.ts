@@ -1,0 +1,129 @@
+/** Calls of the platform's API with a token: JSON in and out, and refusals as errors of this package. */
+import type { Problem } from '@switchyard/contract';
+import { demandHttps } from './addresses.ts';
+import { DeviceError } from './errors.ts';
+import { createHttp, type Http, type HttpAnswer } from './http.ts';
+import type { DeviceTls } from './tls.ts';
+import type { TokenSource } from './tokens.ts';
+
+export type CallOptions = {
+  readonly signal?: AbortSignal | undefined;
+  readonly timeoutMs?: number;
+};
+
+export type PlatformCalls = {
+  get<Answer>(path: string, options?: CallOptions): Promise<Answer>;
+  post<Answer>(path: string, body: unknown, options?: CallOptions): Promise<Answer>;
+  readonly http: Http;
+  readonly baseUrl: string;
+  token(signal?: AbortSignal): Promise<string>;
+  forget(token: string): void;
+};
+
+const outcomes = new Set(['NotProcessed', 'Processed', 'Unknown']);
+const statusFirstOfServer = 500;
+const unauthorized = 401;
+
+function problemIn(body: string): Problem | undefined {
+  try {
+    const read = JSON.parse(body) as Problem;
+    return typeof read?.code === 'string' && outcomes.has(read.outcome) ? read : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** An error of a proxy tells nothing of what became of the request behind it. */
+export function errorOf({ status, headers, body }: HttpAnswer): DeviceError {
+  const problem = problemIn(body);
+  const seconds = Number(headers['retry-after']);
+  const retryAfterMs =
+    problem?.retryAfterMs ??
+    (Number.isInteger(seconds) && seconds > 0 ? seconds * 1000 : undefined);
+  const isUnknown =
+    problem === undefined ? status >= statusFirstOfServer : problem.outcome === 'Unknown';
+  return new DeviceError(isUnknown ? 'Unknown' : 'Refused', problem?.detail ?? `status ${status}`, {
+    code: problem?.code ?? `http_${status}`,
+    status,
+    retryable: problem?.retryable ?? status >= statusFirstOfServer,
+    retryAfterMs,
+    problem,
+    correlationId: problem?.requestId,
+  });
+}
+
+/** Whatever keeps a token from being given: the call itself was never sent. */
+async function tokenFrom(tokens: TokenSource, signal?: AbortSignal): Promise<string> {
+  try {
+    return await tokens.get(signal);
+  } catch (error) {
+    if (!(error instanceof DeviceError) || error.kind !== 'Unknown') throw error;
+    const { code, retryable } = error;
+    throw new DeviceError('NotSent', error.message, { code, retryable, cause: error });
+  }
+}
+
+function bodyOf<Answer>(answer: HttpAnswer): Answer {
+  if (answer.status < 200 || answer.status > 299) throw errorOf(answer);
+  try {
+    return JSON.parse(answer.body) as Answer;
+  } catch (error) {
+    throw new DeviceError('Unknown', 'the answer is no JSON', {
+      code: 'bad_answer',
+      retryable: true,
+      cause: error,
+    });
+  }
+}
+
+export function createPlatformCalls(options: {
+  readonly baseUrl: string;
+  readonly tokens: TokenSource;
+  readonly tls?: DeviceTls | undefined;
+}): PlatformCalls {
+  const { tokens } = options;
+  demandHttps(options.baseUrl, 'baseUrl');
+  const baseUrl = options.baseUrl.replace(/\/+$/, '');
+  const http = createHttp(options.tls);
+
+  async function once(
+    method: 'GET' | 'POST',
+    path: string,
+    body: string | undefined,
+    { signal, timeoutMs }: CallOptions,
+  ): Promise<HttpAnswer & { token: string }> {
+    const token = await tokenFrom(tokens, signal);
+    const answer = await http.ask({
+      ...{ method, url: baseUrl + path, signal },
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      ...(body === undefined ? {} : { body }),
+      headers: {
+        authorization: `Bearer ${token}`,
+        accept: 'application/json',
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+    });
+    return { ...answer, token };
+  }
+
+  /** A token may have been revoked before its time: another one is tried at once, and once. */
+  async function call<Answer>(
+    method: 'GET' | 'POST',
+    path: string,
+    body: string | undefined,
+    call: CallOptions,
+  ): Promise<Answer> {
+    const first = await once(method, path, body, call);
+    if (first.status !== unauthorized) return bodyOf(first);
+    tokens.forget(first.token);
+    return bodyOf(await once(method, path, body, call));
+  }
+
+  return {
+    get: (path, given = {}) => call('GET', path, undefined, given),
+    post: (path, body, given = {}) => call('POST', path, JSON.stringify(body), given),
+    ...{ http, baseUrl },
+    token: (signal) => tokenFrom(tokens, signal),
+    forget: (token) => tokens.forget(token),
+  };
+}
