@@ -104,10 +104,11 @@ function bodyOf(inside: Inside, sale: Sale, of: Try, number: number): Record<str
 async function send(work: Work, inside: Inside, sale: Sale, of: Try) {
   const { platform, keeper, times, now, moment, show } = inside;
   show('Asking', sale.text, 'Please wait');
+  let wanted = sale;
   for (let leaps = 0; ; leaps += 1) {
     const until = now() + times.valid;
     const body: Record<string, unknown> = {
-      ...bodyOf(inside, sale, of, nextNumber(inside)),
+      ...bodyOf(inside, wanted, of, nextNumber(inside)),
       notAfter: new Date(until).toISOString(),
     };
     const clientTransactionId = String(body['clientTransactionId']);
@@ -122,6 +123,11 @@ async function send(work: Work, inside: Inside, sale: Sale, of: Try) {
     const asked: Asked = moment.isReachable ? await platform.sell(body) : { outcome: 'NotSent' };
     if (asked.outcome === 'Refused' && asked.code === 'ksn_reused' && leaps < leapsMax) {
       inside.pad.leap();
+      continue;
+    }
+    // The merchant's acquirer approves all or nothing.
+    if (asked.outcome === 'Refused' && asked.code === 'partial_approval_not_supported') {
+      wanted = { ...wanted, isPartialWanted: false };
       continue;
     }
     if (moment.fault === 'Reboot') throw new PowerFault('the terminal starts anew');

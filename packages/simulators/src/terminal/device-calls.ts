@@ -89,6 +89,7 @@ export function createDeviceCalls(facts: DeviceFacts, clock: { now(): number }):
       sent.on('close', () => clearTimeout(timer));
       sent.on('socket', (socket) => {
         isConnected = !socket.connecting;
+        if (isConnected) return;
         socket.once('secureConnect', () => {
           isConnected = true;
         });
