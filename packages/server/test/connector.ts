@@ -1,6 +1,5 @@
 // The connector over real TLS and a real database: devices and points of sale that speak its protocol.
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { connectorPaths } from '@switchyard/contract';
 import { type ClientOptions, type RawData, WebSocket } from 'ws';
 import { byPlatform, createCatalog } from '../src/catalog/index.ts';
@@ -171,20 +170,15 @@ export async function openConnector(
   await offers.subscribe(by, offer.view.packageId);
   await activations.activate(by, { serviceId, level: 'Organization', entityId: organizationId });
   const lines = new Set<WebSocket>();
+  const active = new Set<string>();
 
   const opened: ConnectorScene = {
     ...{ ...scene, connector, metrics, logged, serviceId },
     async open(path, { token, port = scene.apiPort, ...options } = {}) {
-      const socket = new WebSocket(`wss://127.0.0.1:${port}${path}`, {
-        ca: scene.ca,
-        checkServerIdentity: () => undefined,
-        // A certificate belongs to its connection, not to a session that another one resumes.
-        ...options,
-        headers: {
-          ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-          ...options.headers,
-        },
-      });
+      const bearer = token === undefined ? {} : { authorization: `Bearer ${token}` };
+      const headers = { ...bearer, ...options.headers };
+      const how: ClientOptions = { ca: scene.ca, ...options, headers };
+      const socket = new WebSocket(`wss://127.0.0.1:${port}${path}`, how);
       lines.add(socket);
       const line = lineOf(socket);
       await new Promise<void>((resolve, reject) => {
@@ -203,7 +197,10 @@ export async function openConnector(
       return line;
     },
     async activate({ merchantId, storeId }) {
-      await activations.activate(by, { serviceId, level: 'Merchant', entityId: merchantId });
+      if (!active.has(merchantId)) {
+        await activations.activate(by, { serviceId, level: 'Merchant', entityId: merchantId });
+      }
+      active.add(merchantId);
       await activations.activate(by, { serviceId, level: 'Store', entityId: storeId });
     },
     async terminal(facts) {
@@ -260,11 +257,6 @@ export async function openConnector(
     },
   };
   return opened;
-}
-
-/** Waits until a WebSocket of a test has sent everything. */
-export async function flushed(socket: WebSocket): Promise<void> {
-  while (socket.bufferedAmount > 0) await once(socket, 'drain').catch(() => {});
 }
 
 /** The refusal that an opening meets. */

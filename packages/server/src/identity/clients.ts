@@ -35,11 +35,11 @@ export type Clients = {
 
 type Deps = {
   readonly applications: Pick<Applications, 'find' | 'checkSecret'>;
-  readonly store: Pick<ApplicationStore, 'organizationsOf'>;
-  readonly checkDeviceSecret: Devices['checkSecret'];
+  readonly applicationStore: Pick<ApplicationStore, 'organizationsOf'>;
+  readonly devices: Pick<Devices, 'checkSecret'>;
 };
 
-export function createClients({ applications, store, checkDeviceSecret }: Deps): Clients {
+export function createClients({ applications, applicationStore, devices }: Deps): Clients {
   async function prove(
     organizationId: string,
     clientId: string,
@@ -62,13 +62,13 @@ export function createClients({ applications, store, checkDeviceSecret }: Deps):
   return {
     prove,
     async proveAnywhere(clientId, secret) {
-      const organizations = await store.organizationsOf(clientId);
+      const organizations = await applicationStore.organizationsOf(clientId);
       const proven = await Promise.all(organizations.map((id) => prove(id, clientId, secret)));
       return proven.filter((client) => client !== undefined);
     },
     async proveBound(bound, clientId, secret) {
       const application = await applications.find(bound.organizationId, clientId);
-      return application?.status === 'Enabled' && checkDeviceSecret(bound, clientId, secret);
+      return application?.status === 'Enabled' && devices.checkSecret(bound, clientId, secret);
     },
     async stands(organizationId, clientId) {
       return (await applications.find(organizationId, clientId))?.status === 'Enabled';

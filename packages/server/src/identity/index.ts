@@ -198,15 +198,9 @@ export function createIdentity(deps: IdentityDeps): Identity {
   }
 
   return {
-    accounts,
-    interactions,
-    sessions,
-    devices,
-    clients: createClients({
-      ...{ applications, store: applicationStore, checkDeviceSecret: devices.checkSecret },
-    }),
+    ...{ accounts, interactions, sessions, devices, verifyToken },
+    clients: createClients({ applications, applicationStore, devices }),
     tills: createTills({ applications, clock, ids }),
-    verifyToken,
     async register(app) {
       const findRealm = realms.find;
       const verifyRequest = (request: FastifyRequest, token: string) =>

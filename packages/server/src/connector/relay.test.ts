@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createHeld } from './held.ts';
+import { createRate } from './rates.ts';
+import { createLane } from './relay.ts';
+
+const kib = 1024;
+
+function sample() {
+  let buffered = 0;
+  let isPaused = false;
+  const sent: (() => void)[] = [];
+  const lane = createLane({
+    from: {
+      pause: () => {
+        isPaused = true;
+      },
+      resume: () => {
+        isPaused = false;
+      },
+    },
+    to: {
+      send(data, _isBinary, done) {
+        buffered += data.length;
+        sent.push(() => {
+          buffered -= data.length;
+          done?.();
+        });
+      },
+      buffered: () => buffered,
+    },
+    now: () => 7,
+    passed: () => {},
+  });
+  const pass = (bytes: number) => lane.pass(Buffer.alloc(bytes), true);
+  return { lane, pass, isPaused: () => isPaused, drain: () => sent.shift()?.() };
+}
+
+describe('a lane between two ends', () => {
+  it('holds the sender above the mark, and lets it go on once most is gone', () => {
+    const { lane, pass, isPaused, drain } = sample();
+    for (let n = 0; n < 4; n += 1) pass(64 * kib);
+    assert.equal(isPaused(), false);
+    pass(64 * kib);
+    assert.deepEqual([isPaused(), lane.fullSince()], [true, 7]);
+    for (let n = 0; n < 3; n += 1) drain();
+    assert.equal(isPaused(), true);
+    drain();
+    assert.deepEqual([isPaused(), lane.fullSince()], [false, undefined]);
+  });
+
+  it('lets the sender go on when it ends', () => {
+    const { lane, pass, isPaused } = sample();
+    pass(300 * kib);
+    lane.end();
+    assert.equal(isPaused(), false);
+  });
+});
+
+describe('what is kept for a while', () => {
+  it('is bounded by messages and by bytes, and given once', () => {
+    const held = createHeld();
+    const message = (bytes: number) => ({ data: Buffer.alloc(bytes), isBinary: true });
+    assert.ok(held.keep(message(200 * kib)));
+    assert.ok(!held.keep(message(57 * kib)));
+    assert.ok(held.keep(message(56 * kib)));
+    assert.equal(held.take().length, 2);
+    assert.equal(held.take().length, 0);
+    for (let n = 0; n < 32; n += 1) assert.ok(held.keep(message(1)));
+    assert.ok(!held.keep(message(1)));
+  });
+});
+
+describe('a rate', () => {
+  it('gives a burst, then so much a second, to each key', () => {
+    const rate = createRate({ burst: 3, perSecond: 2 });
+    const taken = (key: string, at: number) => rate.take(key, at);
+    assert.deepEqual(
+      [0, 0, 0, 0].map((at) => taken('a', at)),
+      [true, true, true, false],
+    );
+    assert.equal(taken('b', 0), true);
+    assert.deepEqual(
+      [500, 500, 1000].map((at) => taken('a', at)),
+      [true, false, true],
+    );
+  });
+});
