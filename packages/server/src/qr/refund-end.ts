@@ -51,10 +51,11 @@ function afterEnd(
   if (said !== 'Completed' || amount > left) return noted(context, numbered, 'Contradicts');
   const isAwaited = position.hold === 'RefundDeclined' && isOwed(operation) && amount === left;
   const hold: Changes = isAwaited ? { hold: null } : {};
+  const { failure: _was, ...details } = operation.details;
   return {
     ...{ at, type: 'qr.refunded', changes: { ...numbered, ...hold, refunded: amount } },
     data: { ...(provider === undefined ? {} : { provider }), amount, reason: 'Contradicts' },
-    operations: [ended(operation, 'Succeeded', at)],
+    operations: [{ ...ended(operation, 'Succeeded', at), details }],
   };
 }
 
