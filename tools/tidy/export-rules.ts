@@ -11,6 +11,7 @@ export const publishedPackages = [
   'emv',
   'nexo',
   'simulators',
+  'sdk-pos',
   'sdk-provider',
 ];
 
