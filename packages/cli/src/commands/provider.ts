@@ -93,13 +93,20 @@ function wantedOf(kit: Kit, { only }: Options, terms: Terms): readonly ProviderC
   );
   if (named.length === 0) fail('usage', `No check is about “${only}”.`);
   const isLeftOut = ({ needs }: ProviderCheck) => needs !== undefined && terms[needs] === undefined;
-  for (const { name, needs } of named.filter(isLeftOut)) {
-    kit.screen.note(`Left out without ${optionOf[needs as Need]}: ${name}`);
-  }
+  const leftOut = named.filter(isLeftOut);
+  const lacking = [...new Set(leftOut.map(({ needs }) => needs as Need))];
   const wanted = named.filter((check) => !isLeftOut(check));
-  if (wanted.length > 0) return wanted;
-  const lacking = [...new Set(named.map(({ needs }) => optionOf[needs as Need]))].join(', ');
-  return fail('usage', `Without ${lacking} there is nothing to check.`);
+  if (wanted.length === 0) {
+    const options = lacking.map((need) => optionOf[need]).join(', ');
+    return fail('usage', `Without ${options} there is nothing to check.`);
+  }
+  for (const need of lacking) {
+    const without = leftOut.filter(({ needs }) => needs === need);
+    const groups = [...new Set(without.map(({ group }) => group))].join(', ');
+    const counted = without.length === 1 ? '1 check' : `${without.length} checks`;
+    kit.screen.note(`Left out without ${optionOf[need]}: ${counted} of ${groups}`);
+  }
+  return wanted;
 }
 
 /** Where nothing is, nothing is wrong with a server: one line says so, and no check. */

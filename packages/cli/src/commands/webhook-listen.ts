@@ -175,8 +175,9 @@ async function run(kit: Kit, options: ListenOptions): Promise<ExitName | undefin
   try {
     const { taken, refused } = await listen(kit, options, forwarder);
     if (kit.world.stopping.aborted) kit.screen.clearLine();
-    if (forwarder === undefined) kit.screen.note(`${taken} events.`);
-    else kit.screen.note(`${taken + refused} events: ${taken} taken, ${refused} not.`);
+    const counted = taken + refused === 1 ? '1 event' : `${taken + refused} events`;
+    if (forwarder === undefined) kit.screen.note(`${counted}.`);
+    else kit.screen.note(`${counted}: ${taken} taken, ${refused} not.`);
     if (kit.world.stopping.aborted) return 'interrupted';
     return refused > 0 ? 'partlyDone' : undefined;
   } finally {

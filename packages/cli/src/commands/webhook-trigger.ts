@@ -87,7 +87,7 @@ async function trigger(
     );
     return undefined;
   }
-  if (isReal) kit.screen.note('Nothing in the demo makes it happen; it is sent as a test.');
+  if (isReal) kit.screen.note('There is no recipe that makes it happen; it is sent as a test.');
   const deliveries = await tested(kit, type, endpoint);
   tellDeliveries(kit, deliveries, { happened: false });
   return outcomeOf(deliveries);
