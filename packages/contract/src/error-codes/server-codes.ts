@@ -29,7 +29,7 @@ export const serverCodes = {
     'No link to the acquirer is open, and nothing was sent; try again later or work offline.',
   ),
   provider_unavailable: refused(
-    503,
+    502,
     'The provider is not available',
     'Nothing was sent to the service provider, and nothing will be under this identifier; try again under a new one.',
   ),
