@@ -94,6 +94,7 @@ const script = `
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { isErrorCode, providerCallText } from '@switchyard/contract';
+import { createDeviceClient, openOfflineQueue } from '@switchyard/sdk-device';
 import { decimalText } from '@switchyard/nexo';
 import { createPosClient, createTerminal, memoryServiceStore, PosError } from '@switchyard/sdk-pos';
 import { createProviderHandler, signCall, verifyCall } from '@switchyard/sdk-provider';
@@ -123,6 +124,19 @@ assert.equal((await fetch(url)).status, 401);
 assert.equal((await fetch(url, { headers })).status, 200);
 server.closeAllConnections();
 server.close();
+const device = createDeviceClient({ tsn: '1', registerUrl: 'ws://127.0.0.1:1/', pauses: { firstMs: 1 } });
+const failed = new Promise((resolve) => device.on('error', resolve));
+device.start();
+assert.equal((await failed).code, 'unreachable');
+await device.stop();
+const offline = { file: 'offline/queue', key: Buffer.alloc(32, 1) };
+const sale = { clientTransactionId: process.version, amount: 1, currency: 'EUR', entryMode: 'Keyed', instrument: { token: 't' } };
+const queue = openOfflineQueue(offline);
+queue.add(sale, { authorizationCode: '1', reason: 'NoConnection' });
+queue.close();
+const again = openOfflineQueue(offline);
+assert.ok(again.sales.some((each) => each.clientTransactionId === process.version));
+again.close();
 console.log('whole');
 `;
 

@@ -6,7 +6,7 @@ import type { Built } from './build.ts';
 import type { PackedFile } from './tarball.ts';
 
 /** The packages that are handed to others; those that they need go with them. */
-export const packed = ['contract', 'nexo', 'sdk-pos', 'sdk-provider', 'cli'] as const;
+export const packed = ['contract', 'nexo', 'sdk-pos', 'sdk-provider', 'sdk-device', 'cli'] as const;
 
 const scope = '@switchyard/';
 const leastNode = '>=20';

@@ -11,7 +11,7 @@ export type Tarball = { readonly name: string; readonly file: string; readonly s
 
 const usage = `npm run pack [-- --out <folder>]
 
-Packs contract, sdk-provider and cli as tarballs that Node 20 and later run. Each holds everything
+Packs contract, the kits and cli as tarballs that Node 20 and later run. Each holds everything
 that it needs: npm install <file> asks no registry.
 
   --out <folder>   where they go (dist)

@@ -13,6 +13,7 @@ export const publishedPackages = [
   'simulators',
   'sdk-pos',
   'sdk-provider',
+  'sdk-device',
 ];
 
 type Exported = { file: SourceFile; name: string; line: number; documented: boolean };

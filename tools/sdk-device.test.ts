@@ -1,0 +1,197 @@
+// A terminal of the kit at the demo platform: reached through the connector, paying, selling offline, by code.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import {
+  createDeviceClient,
+  createPaymentClient,
+  createQrClient,
+  createTill,
+  type DeviceError,
+  type DeviceTls,
+  machineTokens,
+  openOfflineQueue,
+  readDeviceProperties,
+} from '../packages/sdk-device/src/index.ts';
+import { openSocket } from '../packages/sdk-device/src/socket.ts';
+import { eventually } from '../packages/server/test/eventually.ts';
+import {
+  type DemoFacts,
+  freePorts,
+  type ServerProcess,
+  serverProcess,
+} from '../packages/server/test/server-process.ts';
+
+type Facts = DemoFacts & {
+  authUrl: string;
+  deviceAuthUrl: string;
+  devices: { tsn: string; certFile: string; keyFile: string; storeId: string }[];
+  qr: { paymentType: string };
+};
+type Members = Record<string, unknown>;
+
+const number = `4${'1'.repeat(15)}`;
+const sale = (amount = 1250) => ({
+  ...{ clientTransactionId: randomUUID(), amount, currency: 'EUR', entryMode: 'Keyed' as const },
+  instrument: { card: { number, expiryMonth: 12, expiryYear: 2030 } },
+});
+
+describe('a terminal of the kit at the demo platform', { timeout: 180_000 }, () => {
+  let directory: string;
+  let server: ServerProcess;
+  let facts: Facts;
+  let tls: DeviceTls;
+  let ca: string;
+  before(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'switchyard-sdk-device-'));
+    const ports = (await freePorts(4)).map(String);
+    const [SWITCHYARD_PORT = '', SWITCHYARD_DEVICE_PORT = '', ...more] = ports;
+    const [SWITCHYARD_METRICS_PORT = '', SWITCHYARD_ACQUIRER_PORT = ''] = more;
+    server = serverProcess({
+      ...{ SWITCHYARD_DATA_DIR: join(directory, 'data'), SWITCHYARD_PORT, SWITCHYARD_DEVICE_PORT },
+      ...{ SWITCHYARD_METRICS_PORT, SWITCHYARD_ACQUIRER_PORT },
+    });
+    await server.start();
+    facts = (await server.facts()) as Facts;
+    ca = await readFile(facts.caFile, 'utf8');
+    const [device] = facts.devices;
+    assert.ok(device);
+    const [cert, key] = await Promise.all([readFile(device.certFile), readFile(device.keyFile)]);
+    tls = { ca, cert, key };
+  });
+  after(async () => {
+    await server.stop();
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  const tokens = () =>
+    machineTokens({ authUrl: facts.authUrl, deviceAuthUrl: facts.deviceAuthUrl, tls });
+
+  /** A point of sale, as anybody could write it. */
+  async function pointOfSale(path: string, headers: Record<string, string>) {
+    const heard: string[] = [];
+    const target = {
+      ...{ url: path, tls: { ca }, headers, maxMessageBytes: 1_048_576, timeoutMs: 10_000 },
+      signal: new AbortController().signal,
+    };
+    const socket = await openSocket(target, {
+      message: (data) => heard.push(data.toString('utf8')),
+      alive() {},
+      closed() {},
+    });
+    return {
+      socket,
+      async next(): Promise<string> {
+        await eventually('a message', () => heard.length > 0);
+        return heard.shift() ?? '';
+      },
+    };
+  }
+
+  test('is reached by a point of sale through the connector, by its properties', async (t) => {
+    const [{ tsn, certFile, keyFile }] = facts.devices as [Facts['devices'][0]];
+    const { clientId, clientSecret } = facts.applications['cloud'] as DemoFacts['applications'][''];
+    const api = facts.baseUrl.replace('https:', 'wss:');
+    const settings = readDeviceProperties(
+      {
+        ep_register_url: `${api}/cloud-connector/v1/device-listener`,
+        ...{ enable_ssl: '1', ssl_profile_name: 'demo', connection_ssl_profile: 'demo' },
+        ssl_profile_crt: certFile,
+        custom_registration_data: JSON.stringify({
+          ...{ client_id: clientId, client_secret: clientSecret },
+        }),
+      },
+      { ca, key: await readFile(keyFile) },
+    );
+    const client = createDeviceClient({ ...settings, tsn, pauses: { firstMs: 10 } });
+    t.after(() => client.stop());
+    const errors: DeviceError[] = [];
+    client.on('error', (error) => errors.push(error));
+    client.on('message', ({ data }) => void client.send(`heard ${data.toString('utf8')}`));
+    client.start();
+    await eventually('connected', () => client.state === 'Connected' || errors.length > 3).catch(
+      () => {},
+    );
+    assert.deepEqual(
+      errors.map(({ code, message }) => `${code} ${message}`),
+      [],
+    );
+
+    const form = new URLSearchParams({ grant_type: 'client_credentials', client_id: clientId });
+    form.set('client_secret', clientSecret);
+    const http = await server.client();
+    const given = await http.call('POST', `/oauth2/v1/${facts.userDomainId}/token`, {
+      raw: form.toString(),
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    });
+    const authorization = `Bearer ${given.body.access_token}`;
+    const control = await pointOfSale(`${api}/cloud-connector/v1/pos-listener`, { authorization });
+    control.socket.send(JSON.stringify({ type: 'claim', requestId: '1', tsn, posId: 'till-1' }));
+    const claimed = JSON.parse(await control.next()) as Members;
+    assert.equal(claimed['type'], 'claimed', JSON.stringify(claimed));
+    const session = await pointOfSale(String(claimed['sessionUrl']), { authorization });
+    session.socket.send('{"SaleToPOIRequest":{}}');
+    assert.equal(await session.next(), 'heard {"SaleToPOIRequest":{}}');
+
+    const second = createDeviceClient({ ...settings, tsn });
+    t.after(() => second.stop());
+    second.start();
+    await eventually('superseded', () => client.state === 'Superseded');
+    session.socket.close();
+    control.socket.close();
+    http.close();
+  });
+
+  test('pays with the token of its certificate, and uploads what it sold alone', async (t) => {
+    const source = tokens();
+    const payments = createPaymentClient({ baseUrl: facts.baseUrl, tokens: source, tls });
+    const key = Buffer.alloc(32, 3);
+    const queue = openOfflineQueue({ file: join(directory, 'offline'), key, limits: { count: 5 } });
+    t.after(() => {
+      for (const each of [payments, source, queue]) each.close();
+    });
+    const till = createTill({ payments, queue, approve: async () => '9A01B2' });
+    const request = sale();
+    const made = await till.sell(request);
+    assert.ok(made.mode === 'Online' && made.transaction.approved);
+    assert.equal((await payments.sell(request)).transactionId, made.transaction.transactionId);
+    const status = await payments.find(request.clientTransactionId);
+    assert.equal(status.state, 'Captured');
+    const left = await payments.allowedOperations(request.clientTransactionId);
+    assert.equal(left.operation, 'Refund');
+    await assert.rejects(payments.find('nobody'), {
+      kind: 'Refused',
+      code: 'transaction_not_found',
+    });
+    till.setStandalone(true);
+    await till.sell(sale(700));
+    await till.sell(sale(800));
+    till.setStandalone(false);
+    const [first, second] = await queue.upload(payments);
+    assert.equal(first?.outcome, 'Stored', JSON.stringify(first));
+    assert.equal(second?.outcome, 'Stored');
+    assert.equal(await till.probe(), undefined);
+    assert.deepEqual(queue.sales, []);
+  });
+
+  test('shows a code, and hears that it is paid', async (t) => {
+    const source = tokens();
+    const qr = createQrClient({ baseUrl: facts.baseUrl, tokens: source, tls });
+    t.after(() => {
+      qr.close();
+      source.close();
+    });
+    const payment = await qr.create({
+      ...{ paymentType: facts.qr.paymentType, paymentScenario: 'consumerscan' },
+      clientTransactionId: randomUUID(),
+      paymentAmount: { amount: 1050, currency: 'EUR' },
+    });
+    assert.equal(payment.display?.type, 'image/png');
+    const heard: string[] = [];
+    for await (const { type } of qr.follow(payment.transactionId)) heard.push(type);
+    assert.ok(heard.includes('qr.created') && heard.at(-1) === 'qr.completed', heard.join(' '));
+  });
+});
