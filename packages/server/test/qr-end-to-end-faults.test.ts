@@ -115,7 +115,7 @@ describe('a QR payment while things fall', () => {
     await rig.provider.kill();
     // Nothing has reached it: the till may begin anew.
     const refused = await begin();
-    assert.equal(refused.status, 503, refused.text);
+    assert.equal(refused.status, 502, refused.text);
     assert.equal(refused.body.code, 'provider_unavailable');
     assert.equal(refused.body.outcome, 'NotProcessed');
     await rig.provider.start();

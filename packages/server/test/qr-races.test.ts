@@ -241,15 +241,15 @@ describe('races of a QR payment', () => {
     for (const status of [401, 404]) {
       once('create', () => ({ status, body: {} }));
       const ours = await qr.create();
-      assert.deepEqual([ours.status, ours.body.code], [503, 'provider_unavailable']);
+      assert.deepEqual([ours.status, ours.body.code], [502, 'provider_unavailable']);
     }
     once('create', () => ({ status: 429, body: {} }));
     const request = qr.request();
     const refused = await qr.call('POST', qrBase, request);
-    assert.deepEqual([refused.status, refused.body.code], [503, 'provider_unavailable']);
+    assert.deepEqual([refused.status, refused.body.code], [502, 'provider_unavailable']);
     assert.equal(refused.body.outcome, 'NotProcessed');
     const again = await qr.call('POST', qrBase, request);
-    assert.deepEqual([again.status, again.body.code], [503, 'provider_unavailable']);
+    assert.deepEqual([again.status, again.body.code], [502, 'provider_unavailable']);
     const id = refused.body.transaction.transactionId;
     assert.equal(qr.provider.of('create', id).length, 1);
   });
