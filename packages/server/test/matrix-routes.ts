@@ -19,6 +19,9 @@ export const oauthPaths: readonly string[] = [
   '/auth/realms/:realm',
 ];
 
+/** WebSockets, which have tests of their own; by plain HTTP each of them answers 426. */
+export const socketPaths: readonly string[] = ['/cloud-connector/v1/'];
+
 /** A merchant's caller is refused with 403, whatever permissions it holds. */
 export const organizationOnly: ReadonlySet<string> = new Set([
   ...['createOrganization', 'replaceOrganization', 'deleteOrganization'],

@@ -3,7 +3,14 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import type { RegisteredRoute, RouteFacts } from '../src/http/index.ts';
 import { everybody, type MatrixCaller } from './matrix-callers.ts';
-import { last, oauthPaths, openRoutes, pagePaths, tellsOfRequests } from './matrix-routes.ts';
+import {
+  last,
+  oauthPaths,
+  openRoutes,
+  pagePaths,
+  socketPaths,
+  tellsOfRequests,
+} from './matrix-routes.ts';
 import { expectedOf, type Trial, trialsOf } from './matrix-trials.ts';
 import { type Tenant, type Things, tenant } from './matrix-world.ts';
 
@@ -138,8 +145,9 @@ describe('the permission matrix', () => {
       paths.some((path) => url.startsWith(path));
     for (const { url, method, facts } of routes) {
       const name = `${method} ${url}`;
-      if (facts === undefined) assert.ok(isBelow(url, oauthPaths), `${name} declares nothing`);
-      else if (facts.permission === 'certificate') assert.ok(isBelow(url, oauthPaths), name);
+      if (facts === undefined) {
+        assert.ok(isBelow(url, [...oauthPaths, ...socketPaths]), `${name} declares nothing`);
+      } else if (facts.permission === 'certificate') assert.ok(isBelow(url, oauthPaths), name);
       else if (facts.permission === 'public') {
         const isPage = facts.isHidden === true && (url === '/' || isBelow(url, pagePaths));
         assert.ok(isPage || openRoutes.has(facts.operationId), `${name} is open to anybody`);
