@@ -4,6 +4,7 @@ import type { Kit, Runner } from '../kit.ts';
 import { column, idColumn, showList, showThing } from './lists.ts';
 import { edit, membersFrom, type SetOptions, setOptions } from './members.ts';
 import { type ListOptions, listOptions, words } from './options.ts';
+import { addSaleCommand } from './pos-sale.ts';
 import { openSecret, renewSecret, type SecretOptions, secretOptions } from './secrets.ts';
 import { userDomainOf } from './users.ts';
 
@@ -112,7 +113,8 @@ export function addAppCommands(program: Command, runner: Runner): void {
 
 const tills = '/provisioning/v2/points-of-sale';
 
-export function addPosCommands(program: Command, { act }: Runner): void {
+export function addPosCommands(program: Command, runner: Runner): void {
+  const { act } = runner;
   const pos = program
     .command('pos')
     .summary('points of sale and their secrets')
@@ -153,4 +155,5 @@ export function addPosCommands(program: Command, { act }: Runner): void {
         renewSecret(kit, `${tills}/${encodeURIComponent(id)}/secret`, options),
       ),
     );
+  addSaleCommand(pos, runner);
 }
