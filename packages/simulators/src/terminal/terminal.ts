@@ -14,6 +14,7 @@ import {
   resultOf,
   writeMessage,
 } from '@switchyard/nexo';
+import { controlsOf } from './controls.ts';
 import { type Keeper, openMemory } from './memory.ts';
 import type { Terminal, TerminalOptions } from './options.ts';
 import { pause } from './pauses.ts';
@@ -29,6 +30,7 @@ import {
   PowerFault,
   ServiceFault,
   type TerminalChannel,
+  type TerminalHappening,
   type TerminalScreen,
   type TerminalTimes,
   type Work,
@@ -66,6 +68,41 @@ function startMoment(): Moment {
     lastReceipt: [],
     typed: new Map(),
   };
+}
+
+/** What is told of a message. */
+function happeningOf(type: 'Received' | 'Sent', { header, body }: AnyMessage): TerminalHappening {
+  const { MessageCategory: category, MessageType: kind, ServiceID, SaleID: saleId } = header;
+  const { Result: result, ErrorCondition: condition } = resultOf({ header, body }) ?? {};
+  const event = body['EventToNotify'];
+  return {
+    ...{ type, category, kind, saleId },
+    ...(ServiceID === undefined ? {} : { serviceId: ServiceID }),
+    ...(result === undefined ? {} : { result }),
+    ...(condition === undefined ? {} : { condition }),
+    ...(typeof event === 'string' ? { event } : {}),
+  };
+}
+
+function opened(
+  reading: Reading,
+  channel: TerminalChannel,
+  tell: Inside['tell'],
+): Exclude<Reading, ProtectedReading> | undefined {
+  if (reading.kind !== 'Protected') return reading;
+  const inner = channel.protection?.open(reading);
+  if (inner !== undefined && inner.kind !== 'Refused') return inner;
+  tell({ type: 'Ignored', reason: inner?.refusal ?? 'protected, and there is no key' });
+  return undefined;
+}
+
+function demandReady(
+  { isBusy, isInMaintenance }: Moment,
+  { MessageClass, MessageCategory }: Header,
+): void {
+  const isAlways = ['Login', 'Logout', 'Diagnosis'].includes(MessageCategory);
+  if (MessageClass !== 'Service' || isAlways || !(isBusy || isInMaintenance)) return;
+  throw new ServiceFault('Busy', isInMaintenance ? 'maintenance' : 'in use');
 }
 
 /**
@@ -111,23 +148,6 @@ export function createTerminal(options: TerminalOptions): Terminal {
     });
   }
 
-  function keepDialogue(): void {
-    keeper.keep({ dialogue: poi.memory() });
-  }
-
-  function tellOf(type: 'Received' | 'Sent', { header, body }: AnyMessage): void {
-    const { MessageCategory: category, MessageType: kind, ServiceID, SaleID: saleId } = header;
-    const { Result: result, ErrorCondition: condition } = resultOf({ header, body }) ?? {};
-    const event = body['EventToNotify'];
-    tell({
-      ...{ type, category, kind, saleId },
-      ...(ServiceID === undefined ? {} : { serviceId: ServiceID }),
-      ...(result === undefined ? {} : { result }),
-      ...(condition === undefined ? {} : { condition }),
-      ...(typeof event === 'string' ? { event } : {}),
-    });
-  }
-
   function send(message: AnyMessage, channel: TerminalChannel): void {
     let text: string;
     try {
@@ -137,7 +157,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
       tell({ type: 'Fault', fault: error.message });
       return;
     }
-    tellOf('Sent', message);
+    tell(happeningOf('Sent', message));
     channel.send(text);
   }
 
@@ -148,17 +168,6 @@ export function createTerminal(options: TerminalOptions): Terminal {
     if (isNew && doing !== undefined) till.mirror(doing, lines);
   }
 
-  function opened(
-    reading: Reading,
-    channel: TerminalChannel,
-  ): Exclude<Reading, ProtectedReading> | undefined {
-    if (reading.kind !== 'Protected') return reading;
-    const inner = channel.protection?.open(reading);
-    if (inner !== undefined && inner.kind !== 'Refused') return inner;
-    tell({ type: 'Ignored', reason: inner?.refusal ?? 'protected, and there is no key' });
-    return undefined;
-  }
-
   async function receive(text: string | Uint8Array, channel: TerminalChannel): Promise<boolean> {
     if (isOff) return false;
     const raw = readMessage(text);
@@ -166,14 +175,14 @@ export function createTerminal(options: TerminalOptions): Terminal {
       tell({ type: 'Ignored', reason: 'it has to be protected' });
       return false;
     }
-    const reading = opened(raw, channel);
+    const reading = opened(raw, channel, tell);
     if (reading === undefined) return false;
     if (reading.kind === 'Message') {
       saleIds.set(channel, reading.message.header.SaleID);
-      tellOf('Received', reading.message);
+      tell(happeningOf('Received', reading.message));
     }
     const decision = poi.receive(reading, text);
-    keepDialogue();
+    keeper.keep({ dialogue: poi.memory() });
     await act(decision, channel);
     return true;
   }
@@ -191,13 +200,6 @@ export function createTerminal(options: TerminalOptions): Terminal {
     if (decision.do === 'Run') await run(decision.message, channel);
   }
 
-  function demandReady({ MessageClass, MessageCategory }: Header): void {
-    const { isBusy, isInMaintenance } = moment;
-    const isAlways = ['Login', 'Logout', 'Diagnosis'].includes(MessageCategory);
-    if (MessageClass !== 'Service' || isAlways || !(isBusy || isInMaintenance)) return;
-    throw new ServiceFault('Busy', isInMaintenance ? 'maintenance' : 'in use');
-  }
-
   /** The answer; undefined where the terminal has lost its power, or there is none to give. */
   async function answerOf(
     message: AnyMessage,
@@ -205,7 +207,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
   ): Promise<AnyMessage | 'PowerLost' | undefined> {
     const { header } = message;
     try {
-      demandReady(header);
+      demandReady(moment, header);
       const reply = await serviceOf(header.MessageCategory)(work as Work<never>, inside);
       return header.MessageType === 'Notification'
         ? undefined
@@ -356,37 +358,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
         saleIds.delete(channel);
       };
     },
-    setCard(name) {
-      moment.cardName = name;
-    },
-    setFault(fault) {
-      moment.fault = fault;
-    },
-    setPaper(hasPaper) {
-      moment.hasPaper = hasPaper;
-      if (!hasPaper) notify('OutOfOrder');
-    },
-    setBusy(isBusy) {
-      moment.isBusy = isBusy;
-    },
-    setMaintenance(isInMaintenance) {
-      if (isInMaintenance === moment.isInMaintenance) return;
-      moment.isInMaintenance = isInMaintenance;
-      notify(isInMaintenance ? 'BeginMaintenance' : 'EndMaintenance');
-      showIdle();
-    },
-    setReachable(isReachable) {
-      moment.isReachable = isReachable;
-      notify(isReachable ? 'NetworkConnected' : 'NetworkDisconnected');
-      if (isReachable) settle();
-    },
-    setTyped(command, text) {
-      moment.typed.set(command, text);
-    },
-    owed() {
-      const { reversals, uploads } = keeper.read();
-      return { reversals: reversals.length, uploads: uploads.length };
-    },
+    ...controlsOf({ moment, keeper, notify, showIdle, settle }),
     async stop() {
       notify('Shutdown');
       clearInterval(timer);
