@@ -178,19 +178,17 @@ export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents
     }
   }
 
-  const at = () => new Date(clock.now()).toISOString();
-
   async function answer(request: AnyMessage, body: unknown): Promise<void> {
     const told =
       body === undefined
-        ? failureTo(request, 'UnavailableDevice', { at: at() })
+        ? failureTo(request, 'UnavailableDevice', { at: timeOf(clock) })
         : answerTo(request as never, body as never);
     if (told !== undefined) await link.send(write(told as AnyMessage));
   }
 
   async function answerOut(request: AnyMessage): Promise<void> {
     try {
-      const told = failureTo(request, 'DeviceOut', { at: at() });
+      const told = failureTo(request, 'DeviceOut', { at: timeOf(clock) });
       if (told !== undefined) await link.send(write(told));
     } catch (error) {
       fault(asPosError(error));
@@ -314,6 +312,8 @@ export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents
     },
   };
 }
+
+const timeOf = (clock: Clock): string => new Date(clock.now()).toISOString();
 
 /** The same fault, of something that may have been done all the same. */
 function unknownOf({ kind, message, code, status, retryable }: PosError): PosError {
