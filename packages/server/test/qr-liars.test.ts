@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { testDatabase } from './database.ts';
-import { type Json, nameOf, openQr, type QrScene, qrBase, type Reply } from './qr.ts';
+import { eventually } from './eventually.ts';
+import { type Json, nameOf, openQr, type QrScene, qrBase, type Reply, sampleCode } from './qr.ts';
 
 const payWithinMs = 180_000;
 
@@ -87,6 +88,27 @@ describe('a provider that lies', () => {
     const payment = await qr.becomes(id, (each) => each['status'] === 'Pending', 'the answer');
     const least = Date.parse(payment['createdAt']);
     assert.ok(Date.parse(payment['expiresAt']) <= least + payWithinMs, payment['expiresAt']);
+  });
+
+  test('the same picture in every answer is one picture', async () => {
+    const display = { type: 'text/emvqr', data: sampleCode };
+    let asked = 0;
+    let isChanging = false;
+    qr.provider.script = ({ kind, transactionId }) => {
+      const known = { providerTransactionId: nameOf(transactionId), status: 'Pending' };
+      if (kind === 'create') return { body: { ...known, display, pollAfterMs: 500 } };
+      if (kind !== 'status') return undefined;
+      asked += 1;
+      const other = { type: 'url', data: `https://pay.example/${asked}` };
+      return { body: { ...known, display: isChanging ? other : display, pollAfterMs: 500 } };
+    };
+    const id = await qr.begun();
+    const shown = async () =>
+      (await qr.get(id))['events'].filter((each: Json) => each['display'] !== undefined);
+    await eventually('asked for some times', () => asked >= 3);
+    assert.equal((await shown()).length, 1);
+    isChanging = true;
+    await eventually('shown anew', async () => (await shown()).length > 1);
   });
 
   test('an expiry of long ago ends a payment, and is no fault of ours', async () => {

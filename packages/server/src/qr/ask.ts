@@ -202,11 +202,24 @@ export async function askRefund(
   }
 }
 
+/** Whoever tells its picture with every answer tells nothing new by it. */
+async function withNews(
+  { store }: QrDeps,
+  { row }: LoadedQr,
+  answer: PaymentAnswer,
+): Promise<PaymentAnswer> {
+  const { display, ...rest } = answer;
+  if (display === undefined) return answer;
+  const shown = (await store.shownEvents(row)).findLast(({ data }) => data.display !== undefined);
+  const { type, data } = shown?.data.display ?? {};
+  return type === display.type && data === display.data ? rest : answer;
+}
+
 /** Asks how a payment stands that nothing was heard of. */
 export async function askStatus(deps: QrDeps, loaded: LoadedQr): Promise<LoadedQr> {
   const answer = await deps.providers.status(refOf(loaded));
   if (answer.outcome === 'Answered') {
-    const standing = await settleReport(deps, loaded, toldBy(answer));
+    const standing = await settleReport(deps, loaded, toldBy(await withNews(deps, loaded, answer)));
     return standing === loaded ? unchanged(deps, loaded, answer) : standing;
   }
   if (answer.outcome === 'NotFound') {
