@@ -42,6 +42,7 @@ export * from './schemas/provisioning.ts';
 export * from './schemas/provisioning-search.ts';
 export * from './schemas/qr.ts';
 export * from './schemas/request-log.ts';
+export * from './schemas/retail.ts';
 export * from './schemas/services.ts';
 export * from './schemas/subscriptions.ts';
 export * from './schemas/users.ts';

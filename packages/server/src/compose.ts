@@ -5,7 +5,14 @@ import { createHosts, createLinkSigners } from './acquiring/index.ts';
 import { type Audit, auditEvents, createAudit } from './audit/index.ts';
 import { type CardRooms, createCardRooms } from './card-rooms.ts';
 import { type Catalog, createCatalog, emvValueRules } from './catalog/index.ts';
-import { type Connector, type ConnectorTimes, createConnector } from './connector/index.ts';
+import {
+  type Connector,
+  type ConnectorTimes,
+  createConnector,
+  createRetail,
+  type RetailTimes,
+  retailEvents,
+} from './connector/index.ts';
 import { createHttp, type Http, type HttpDeps } from './http/index.ts';
 import {
   createIdentity,
@@ -75,6 +82,7 @@ export type HouseDeps = {
   webhookTimes?: DeliveryTimes;
   /** How patient the connector is: for tests. */
   connectorTimes?: Partial<ConnectorTimes>;
+  retailTimes?: Partial<RetailTimes>;
 };
 
 export type House = {
@@ -236,7 +244,7 @@ function createRooms(deps: HouseDeps) {
   });
   const webhooks = createWebhooks({
     ...{ ...parts, outbox, retentionDays, deliveries },
-    sources: [...paymentEvents, qrEvents, auditEvents, deliveries.events],
+    sources: [...paymentEvents, qrEvents, retailEvents, auditEvents, deliveries.events],
   });
   const connector = roles.has('connector')
     ? createConnector({
@@ -245,7 +253,14 @@ function createRooms(deps: HouseDeps) {
         certificates: identity.devices.reader,
       })
     : undefined;
-  const managed = { audit, provisioning, identity, catalog, logs, webhooks, connector };
+  const retail =
+    connector === undefined
+      ? undefined
+      : createRetail({
+          ...{ ...parts, relay: connector, masterKey, provisioning, catalog },
+          times: deps.retailTimes,
+        });
+  const managed = { audit, provisioning, identity, catalog, logs, webhooks, connector, retail };
   return { ...parts, ...managed, allJobs, jobs, mail, calls, cards, outbox };
 }
 
@@ -259,7 +274,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
   const { settings, log } = deps;
   const rooms = createRooms(deps);
   const { metrics, ids, mail, audit, provisioning, identity, catalog, cards, logs } = rooms;
-  const { outbox, webhooks, connector } = rooms;
+  const { outbox, webhooks, connector, retail } = rooms;
   const http = await createHttp({
     settings,
     log,
@@ -284,6 +299,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
     cards.register(http.app, http.streams);
   }
   connector?.register(http.upgrades);
+  retail?.register(http.app, http.streams);
   const doesJobs = settings.roles.has('jobs');
   return {
     ...{ http, identity, provisioning, catalog, audit, metrics },
@@ -296,6 +312,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
       rooms.allJobs.start();
       rooms.live.start();
       connector?.start();
+      retail?.start();
       if (doesJobs) {
         outbox.start();
         webhooks.start();
@@ -306,6 +323,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
     async stop() {
       cards?.endWaits();
       http.upgrades.drain();
+      await retail?.stop();
       await connector?.stop();
       await http.close();
       await rooms.live.stop();

@@ -86,6 +86,31 @@ async function qrPaymentOf(on: Scene, shop: Shop, serviceId: string): Promise<Th
   return { qrTransactionId };
 }
 
+/** A terminal in its place, and a message that was sent to it. */
+async function retailOf(on: Scene, { merchantId, storeId }: Shop): Promise<Things> {
+  const serialNumber = String(50_000_000 + Math.floor(Math.random() * 40_000_000));
+  const hardware = { merchantId, serialNumber, make: 'AXIUM', model: 'DX8000', family: 'axium' };
+  const scope = { organizationId: on.organizationId };
+  const { logicalDevices, physicalDevices } = on.house.provisioning;
+  const { view: place } = await logicalDevices.create(scope, { storeId, name: 'Retail' });
+  const { physicalDeviceId, tsn } = (await physicalDevices.create(scope, hardware)).view;
+  const { logicalDeviceId } = place;
+  await logicalDevices.link(scope, logicalDeviceId, [physicalDeviceId]);
+  const messageServiceId = randomUUID();
+  const database = await testDatabase();
+  await database.query(
+    `INSERT INTO retail_messages (organization_id, physical_device_id, service_id, sale_id,
+       message_id, merchant_id, store_id, logical_device_id, category, is_published, status,
+       created_at, due_at)
+     VALUES ($1, $2, $3, 'till', $4, $5, $6, $7, 'Payment', false, 'Sent', now(), now())`,
+    [
+      ...[on.organizationId, physicalDeviceId, messageServiceId, randomUUID()],
+      ...[merchantId, storeId, logicalDeviceId],
+    ],
+  );
+  return { tsn, messageServiceId };
+}
+
 function whereOf({ house, organizationId, realm }: Scene) {
   return { identity: house.identity, organizationId, userDomainId: realm };
 }
@@ -108,6 +133,7 @@ async function thingsOfShop(on: Scene, shop: Shop, serviceId: string): Promise<T
     ...(await hardwareOf(on, shop)),
     ...(await paymentsOf(on, shop)),
     ...(await qrPaymentOf(on, shop, serviceId)),
+    ...(await retailOf(on, shop)),
     clientId: await applicationOf(on, merchantId),
     userId: person.user.userId,
     scope: merchantId,

@@ -8,6 +8,7 @@ import {
   lookupCodes,
   stateCodes,
 } from './operation-codes.ts';
+import { retailCodes } from './retail-codes.ts';
 import { serverCodes } from './server-codes.ts';
 
 export const errorTable = {
@@ -19,5 +20,6 @@ export const errorTable = {
   ...stateCodes,
   ...configurationCodes,
   ...connectorCodes,
+  ...retailCodes,
   ...serverCodes,
 } as const;

@@ -4,6 +4,7 @@ import type { EventDefinition } from './definition.ts';
 import { estateEvents } from './estate-events.ts';
 import { operationEvents } from './operation-events.ts';
 import { qrEvents } from './qr-events.ts';
+import { retailEvents } from './retail-events.ts';
 import { transactionEvents } from './transaction-events.ts';
 
 export type { EventDefinition };
@@ -15,10 +16,9 @@ export type { EventDefinition };
  * const meaning = eventDefinitions.get('transaction.captured')?.description;
  */
 export const eventDefinitions: ReadonlyMap<string, EventDefinition> = new Map(
-  [...transactionEvents, ...qrEvents, ...operationEvents, ...estateEvents].map((definition) => [
-    definition.type,
-    definition,
-  ]),
+  [...transactionEvents, ...qrEvents, ...retailEvents, ...operationEvents, ...estateEvents].map(
+    (definition) => [definition.type, definition],
+  ),
 );
 
 /**

@@ -23,6 +23,7 @@ export type { Asking, DeviceState, Wanted } from './claims.ts';
 export type { ConnectorDeps, ConnectorSettings, ConnectorTimes } from './deps.ts';
 export type { Presence } from './presence.ts';
 export type { End } from './relay.ts';
+export { createRetail, type Retail, type RetailTimes, retailEvents } from './retail/index.ts';
 
 export type Connector = ReturnType<typeof createConnector>;
 
@@ -79,6 +80,7 @@ export function createConnector(deps: ConnectorDeps) {
     /** In this process: what a POS asks over its control connection. */
     claims,
     presence,
+    backplane,
     /** In this process: connects to a session of this node as a POS does. */
     join(sessionId: string, end: Parameters<typeof hub.join>[1]) {
       return hub.useAddress(sessionId) ? hub.join(sessionId, end) : undefined;

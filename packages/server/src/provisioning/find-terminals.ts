@@ -23,9 +23,15 @@ export type Terminal = {
 export type Terminals = {
   /** By a terminal serial number, or by the identifier of the hardware; undefined where there is none. */
   find(organizationId: string, nameOrId: string): Promise<Terminal | undefined>;
+  /** Those that have a place in a store, by their identifiers. */
+  inStore(
+    organizationId: string,
+    storeId: string,
+    page: { readonly limit: number; readonly after?: string },
+  ): Promise<readonly Terminal[]>;
 };
 
-const findText = `SELECT h.organization_id, h.physical_device_id, h.serial_number, h.make, h.model, h.family,
+const selectText = `SELECT h.organization_id, h.physical_device_id, h.serial_number, h.make, h.model, h.family,
     d.logical_device_id, d.store_id, d.merchant_id,
     (h.status = 'Enabled' AND d.status = 'Enabled' AND s.status = 'Enabled'
       AND m.status = 'Enabled' AND o.status = 'Enabled'
@@ -39,10 +45,18 @@ const findText = `SELECT h.organization_id, h.physical_device_id, h.serial_numbe
     AND s.removed_at IS NULL
   LEFT JOIN merchants m ON m.organization_id = d.organization_id AND m.merchant_id = d.merchant_id
     AND m.removed_at IS NULL
-  WHERE h.organization_id = $1 AND h.removed_at IS NULL
+  WHERE h.organization_id = $1 AND h.removed_at IS NULL`;
+
+const findText = `${selectText}
     AND (h.physical_device_id = $2::uuid
       OR h.serial_number = $3 AND h.make || '_' || h.model = coalesce($4, h.make || '_' || h.model))
   LIMIT 1`;
+
+const inStoreText = `${selectText}
+    AND d.store_id = $2 AND h.physical_device_id > $3
+  ORDER BY h.physical_device_id LIMIT $4`;
+
+const beginning = '00000000-0000-0000-0000-000000000000';
 
 function terminalOf(row: Row): Terminal {
   const [make, model] = [String(row['make']), String(row['model'])];
@@ -81,6 +95,10 @@ export function createTerminals({ database, clock }: { database: Database; clock
         const [row] = await run(findText, values);
         return row === undefined ? undefined : terminalOf(row);
       });
+    },
+    async inStore(organizationId, storeId, { limit, after = beginning }) {
+      const rows = await run(inStoreText, [organizationId, storeId, after, limit]);
+      return rows.map(terminalOf);
     },
   };
   return { ...terminals, forget: found.forget, clear: found.clear };

@@ -1,0 +1,224 @@
+// Sends a message to a terminal and hears its answer, noted before it goes out and after it came.
+import { type ErrorCode, Refusal, type RetailAccepted, refuse } from '@switchyard/contract';
+import { errorConditions, type Reading } from '@switchyard/nexo';
+import { isoTime } from '../../platform/index.ts';
+import type { Asking } from '../claims.ts';
+import type { PlacedTerminal } from '../devices.ts';
+import { type RetailDeps, usualTimes } from './deps.ts';
+import type { Answer } from './line.ts';
+import type { Lease, Lines } from './lines.ts';
+import { type Asked, readAsked } from './read-request.ts';
+import type { Kept, MessageStore, Outcome } from './store.ts';
+import type { Terminals } from './terminals.ts';
+
+export type Call = {
+  readonly asking: Asking;
+  readonly tsn: string;
+  readonly posId?: string | undefined;
+  readonly waitSeconds?: number | undefined;
+  readonly body: Buffer;
+  /** Its client is gone: what was not sent by then is not. */
+  readonly signal: AbortSignal;
+};
+
+/** Of one process; each holds a connection or a timer. */
+const limits = { perClient: 1000, inAll: 10_000 };
+const settleTries = 5;
+const settlePauseMs = 1000;
+
+type Begun = {
+  readonly asked: Asked;
+  readonly terminal: PlacedTerminal;
+  readonly kept: Kept | undefined;
+  readonly dueAt: number;
+  readonly lease: Lease;
+};
+
+/** What may be told of an answer in clear: words of the standard, and no text of the terminal. */
+function wordsOf(reading: Reading): { result?: string; errorCondition?: string } {
+  const found =
+    reading.kind === 'Message'
+      ? reading.message.body['Response']
+      : reading.kind === 'Faulty'
+        ? reading.response
+        : undefined;
+  if (typeof found !== 'object' || found === null) return {};
+  const { Result, ErrorCondition } = found as Readonly<Record<string, unknown>>;
+  const isResult = ['Success', 'Partial', 'Failure'].includes(String(Result));
+  const isCondition =
+    typeof ErrorCondition === 'string' && Object.hasOwn(errorConditions, ErrorCondition);
+  return {
+    ...(isResult ? { result: String(Result) } : {}),
+    ...(isCondition ? { errorCondition: ErrorCondition } : {}),
+  };
+}
+
+/** Counts what is under way, by client and in all. */
+function createPlaces() {
+  const byClient = new Map<string, number>();
+  let inAll = 0;
+  return {
+    /** @throws rate_limited overloaded */
+    take(clientId: string): () => void {
+      const own = byClient.get(clientId) ?? 0;
+      const retryAfterMs = 1000;
+      if (own >= limits.perClient) {
+        refuse('rate_limited', 'Too many messages wait for their answers.', { retryAfterMs });
+      }
+      if (inAll >= limits.inAll) {
+        refuse('overloaded', 'Too many messages wait for their answers.', { retryAfterMs });
+      }
+      byClient.set(clientId, own + 1);
+      inAll += 1;
+      return () => {
+        inAll -= 1;
+        const left = (byClient.get(clientId) ?? 1) - 1;
+        if (left > 0) byClient.set(clientId, left);
+        else byClient.delete(clientId);
+      };
+    },
+  };
+}
+
+type Deps = Pick<RetailDeps, 'clock' | 'log' | 'times'> & {
+  readonly lines: Lines;
+  readonly store: MessageStore;
+  readonly terminals: Terminals;
+  /** A message has its end. */
+  readonly told: (kept: Kept) => void;
+};
+
+export type Exchange = ReturnType<typeof createExchange>;
+
+/** @example const text = await exchange.sync(call); */
+export function createExchange({ lines, store, terminals, clock, log, told, ...deps }: Deps) {
+  const { answerMs } = { ...usualTimes, ...deps.times };
+  const places = createPlaces();
+  const running = new Set<Promise<unknown>>();
+
+  /** Whatever becomes of the database, the terminal's answer is not held up by it. */
+  async function settle(kept: Kept, outcome: Outcome): Promise<void> {
+    for (let left = settleTries; ; left -= 1) {
+      try {
+        await store.settle(kept, outcome);
+        told(kept);
+        return;
+      } catch (error) {
+        log.error({ err: error }, 'the answer of a terminal could not be kept');
+        if (left <= 1) return;
+        await new Promise((resolve) => setTimeout(resolve, settlePauseMs));
+      }
+    }
+  }
+
+  async function note(
+    asked: Asked,
+    terminal: PlacedTerminal,
+    { dueAt, isPublished }: { dueAt: number; isPublished: boolean },
+  ): Promise<Kept | undefined> {
+    const { service, isAnswered, header } = asked;
+    if (service === undefined) return undefined;
+    const category = header.MessageCategory;
+    const kept = await store.begin({
+      ...{ terminal, ...service, category, isPublished, isAnswered, dueAt },
+    });
+    return kept ?? refuse('service_id_reused', 'The terminal was sent this ServiceID before.');
+  }
+
+  async function begin(call: Call, asked: Asked, isPublished: boolean): Promise<Begun> {
+    const { asking, tsn, posId, waitSeconds, signal } = call;
+    const dueAt = clock.now() + answerMs;
+    const terminal = await terminals.find(asking.caller, tsn);
+    const lease = await lines.take(asking, terminal, { tsn, posId, waitSeconds }, signal);
+    try {
+      const placed = terminals.placed(terminal);
+      const kept = await note(asked, placed, { dueAt, isPublished });
+      return { asked, terminal: placed, kept, dueAt, lease };
+    } catch (error) {
+      lease.free();
+      throw error;
+    }
+  }
+
+  async function hear({ asked, kept, dueAt, lease }: Begun): Promise<Answer> {
+    try {
+      const left = Math.max(1, dueAt - clock.now());
+      const answer = await lease.line.ask(asked.key, asked.text, left);
+      if (kept !== undefined)
+        track(settle(kept, { text: answer.text, ...wordsOf(answer.reading) }));
+      return answer;
+    } catch (error) {
+      const fault: ErrorCode = error instanceof Refusal ? error.code : 'internal_error';
+      if (kept !== undefined) track(settle(kept, { fault }));
+      throw error;
+    } finally {
+      lease.free();
+    }
+  }
+
+  function track(work: Promise<unknown>): void {
+    running.add(work);
+    const over = () => running.delete(work);
+    work.then(over, over);
+  }
+
+  /** What nobody answers: to the session that is under way, wherever that is, or to a new one. */
+  async function sendAlone(call: Call, asked: Asked): Promise<void> {
+    const { asking, tsn, posId } = call;
+    const terminal = await terminals.find(asking.caller, tsn);
+    const isSent = await lines.sendElsewhere(asking, terminal, { tsn, posId }, asked.text);
+    if (isSent) return;
+    const { lease } = await begin(call, asked, false);
+    try {
+      lease.line.send(asked.text);
+    } finally {
+      lease.free();
+    }
+  }
+
+  return {
+    /** The answer as it came; undefined for what nobody answers. */
+    async sync(call: Call): Promise<string | undefined> {
+      const asked = readAsked(call.body);
+      const leave = places.take(call.asking.caller.clientId);
+      try {
+        if (!asked.isAnswered) {
+          await sendAlone(call, asked);
+          return undefined;
+        }
+        const { text } = await hear(await begin(call, asked, false));
+        return text;
+      } finally {
+        leave();
+      }
+    },
+
+    /** Once it is on its way. */
+    async async(call: Call): Promise<RetailAccepted> {
+      const asked = readAsked(call.body);
+      const { service } = asked;
+      if (service === undefined || !asked.isAnswered) {
+        return refuse('nexo_invalid', 'Requests of services alone are answered later.');
+      }
+      const leave = places.take(call.asking.caller.clientId);
+      try {
+        const begun = await begin(call, asked, true);
+        // Its end is noted, and told by an event.
+        const end = hear(begun).then(leave, leave);
+        track(end);
+        const { terminal, kept, dueAt } = begun;
+        const category = asked.header.MessageCategory;
+        const named = { messageId: kept?.messageId ?? '', tsn: terminal.tsn, ...service, category };
+        return { ...named, dueAt: isoTime(dueAt) };
+      } catch (error) {
+        leave();
+        throw error;
+      }
+    },
+
+    /** What was heard has been noted. */
+    async settled(): Promise<void> {
+      while (running.size > 0) await Promise.allSettled([...running]);
+    },
+  };
+}

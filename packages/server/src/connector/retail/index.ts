@@ -1,0 +1,58 @@
+// The Retail API: points of sale that ask by HTTP talk to terminals through the connector.
+import type { FastifyInstance } from 'fastify';
+import type { Streams } from '../../http/index.ts';
+import { createPoller } from '../../platform/index.ts';
+import { type RetailDeps, usualTimes } from './deps.ts';
+import { createExchange } from './exchange.ts';
+import { createLines } from './lines.ts';
+import { registerRetailRoutes } from './routes.ts';
+import { createMessageStore } from './store.ts';
+import { createTerminals } from './terminals.ts';
+import { retailTopic, watchMessages } from './topic.ts';
+
+export type { RetailDeps, RetailTimes } from './deps.ts';
+export { retailEventSource as retailEvents } from './event-source.ts';
+
+export type Retail = {
+  register(app: FastifyInstance, streams: Streams): void;
+  start(): void;
+  /** Before the connector stops: whoever waits is answered. */
+  stop(): Promise<void>;
+};
+
+const rowsAtOnce = 500;
+/** The process that sent it notes the end itself, and is given so long for it. */
+const graceMs = 60_000;
+
+/** @example const retail = createRetail({ ...deps, relay: connector }); retail.register(app, streams); */
+export function createRetail(deps: RetailDeps): Retail {
+  const { relay, live, clock, log } = deps;
+  const { sweepMs } = { ...usualTimes, ...deps.times };
+  const store = createMessageStore(deps);
+  const lines = createLines({ relay });
+  const terminals = createTerminals(deps);
+  const exchange = createExchange({
+    ...{ lines, store, terminals, clock, log, times: deps.times },
+    told: (kept) => live.publish(retailTopic(kept), 1),
+  });
+  watchMessages(live, store);
+  const sweep = createPoller({
+    pollMs: sweepMs,
+    async turn() {
+      const lapsed = await store.lapse(clock.now() - graceMs, rowsAtOnce);
+      const deleted = await store.deleteOld(rowsAtOnce);
+      return lapsed === rowsAtOnce || deleted === rowsAtOnce;
+    },
+    onError: (error) => log.error({ err: error }, 'old messages to terminals were not looked for'),
+  });
+  return {
+    register: (app, streams) =>
+      registerRetailRoutes(app, { relay, exchange, terminals, store }, streams),
+    start: sweep.start,
+    async stop() {
+      await sweep.stop();
+      await lines.stop();
+      await exchange.settled();
+    },
+  };
+}

@@ -1,0 +1,64 @@
+// Reads the header of what a point of sale sends; the body is the terminal's to judge.
+import { type FieldError, refuse } from '@switchyard/contract';
+import { factsOf, type Header, type Reading, readMessage } from '@switchyard/nexo';
+
+export type Asked = {
+  /** As it came. */
+  readonly text: string;
+  readonly header: Header;
+  /** By which its answer is known. */
+  readonly key: string;
+  /** False for what nobody answers, such as an Abort. */
+  readonly isAnswered: boolean;
+  /** Its ServiceID is its own, and good once; those of devices belong to a running service. */
+  readonly service: { readonly serviceId: string; readonly saleId: string } | undefined;
+};
+
+/** A response repeats the header of its request. */
+export const keyOf = ({ MessageCategory, SaleID, ServiceID, DeviceID }: Header): string =>
+  JSON.stringify([MessageCategory, SaleID, ServiceID ?? '', DeviceID ?? '']);
+
+/** Also of what is protected, whose header is in clear, and of a body that cannot be read. */
+export function headerOf(reading: Reading): Header | undefined {
+  if (reading.kind === 'Unreadable') return undefined;
+  return reading.kind === 'Message' ? reading.message.header : reading.header;
+}
+
+const fieldsMax = 10;
+
+function refuseRead(
+  faults: readonly { readonly pointer: string; readonly problem: string }[],
+): never {
+  const errors = faults
+    .slice(0, fieldsMax)
+    .map(
+      ({ pointer, problem }): FieldError => ({ pointer, code: 'nexo_invalid', detail: problem }),
+    );
+  return refuse('nexo_invalid', 'The message has no header that can be read.', { errors });
+}
+
+/** @throws nexo_invalid */
+export function readAsked(body: Buffer): Asked {
+  const reading = readMessage(body);
+  const header = headerOf(reading);
+  if (header === undefined) return refuseRead('faults' in reading ? reading.faults : []);
+  const { MessageClass, MessageCategory, MessageType, ServiceID, DeviceID, SaleID } = header;
+  if (MessageType === 'Response') {
+    return refuse('nexo_invalid', 'Requests are sent to a terminal, and answers come from it.');
+  }
+  if ((ServiceID ?? DeviceID) === undefined || (MessageClass === 'Service' && !ServiceID)) {
+    return refuseRead([
+      { pointer: '/SaleToPOIRequest/MessageHeader/ServiceID', problem: 'is missing' },
+    ]);
+  }
+  return {
+    text: body.toString('utf8'),
+    header,
+    key: keyOf(header),
+    isAnswered: MessageType === 'Request' && factsOf(MessageCategory).bodies.Response !== undefined,
+    service:
+      MessageClass === 'Service' && ServiceID !== undefined
+        ? { serviceId: ServiceID, saleId: SaleID }
+        : undefined,
+  };
+}

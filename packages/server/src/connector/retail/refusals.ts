@@ -1,0 +1,38 @@
+// Tells by HTTP what the connector cannot do, in its own words.
+import { connectorFaults, isErrorCode, Refusal, refuse } from '@switchyard/contract';
+import { Fault } from '../faults.ts';
+
+const usualRetryMs = 5000;
+
+/** The same word where there is a code of it; what only a connection can meet is a restart. */
+export function refusalFrom({ code, extra }: Fault): Refusal {
+  const { summary, retryable } = connectorFaults[code];
+  const { retryAfterSeconds, level } = extra;
+  const retryAfterMs = retryAfterSeconds === undefined ? usualRetryMs : retryAfterSeconds * 1000;
+  return new Refusal(isErrorCode(code) ? code : 'shutting_down', summary, {
+    ...(retryable ? { retryAfterMs } : {}),
+    ...(level === undefined ? {} : { extensions: { level } }),
+  });
+}
+
+/** @example const state = await translated(() => claims.status(asking, tsn)); */
+export async function translated<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof Fault ? refusalFrom(error) : error;
+  }
+}
+
+/** Of a session that ended before the answer came: nobody knows what the terminal has done. */
+export function refusalOfEnd(word: string): Refusal {
+  if (word === 'device_disconnected') {
+    return new Refusal(word, 'The connection of the terminal broke before its answer.');
+  }
+  return new Refusal('session_lost', 'The session ended before the answer of the terminal.', {
+    extensions: { reason: word },
+  });
+}
+
+export const refuseUnknownDevice = (): never =>
+  refuse('device_unknown', connectorFaults.device_unknown.summary);
