@@ -23,7 +23,7 @@ export type { Asking, DeviceState, Wanted } from './claims.ts';
 export type { ConnectorDeps, ConnectorSettings, ConnectorTimes } from './deps.ts';
 export type { Presence } from './presence.ts';
 export type { End } from './relay.ts';
-export { createRetail, type Retail, type RetailTimes, retailEvents } from './retail/index.ts';
+export { createRetail, type RetailTimes, retailEvents } from './retail/index.ts';
 
 export type Connector = ReturnType<typeof createConnector>;
 

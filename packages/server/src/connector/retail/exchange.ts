@@ -177,6 +177,9 @@ export function createExchange({ lines, store, terminals, clock, log, told, ...d
   }
 
   return {
+    /** What was sent in the last 48 hours. */
+    find: store.find,
+
     /** The answer as it came; undefined for what nobody answers. */
     async sync(call: Call): Promise<string | undefined> {
       const asked = readAsked(call.body);

@@ -10,10 +10,10 @@ import { createMessageStore } from './store.ts';
 import { createTerminals } from './terminals.ts';
 import { retailTopic, watchMessages } from './topic.ts';
 
-export type { RetailDeps, RetailTimes } from './deps.ts';
+export type { RetailTimes } from './deps.ts';
 export { retailEventSource as retailEvents } from './event-source.ts';
 
-export type Retail = {
+type Retail = {
   register(app: FastifyInstance, streams: Streams): void;
   start(): void;
   /** Before the connector stops: whoever waits is answered. */
@@ -46,8 +46,7 @@ export function createRetail(deps: RetailDeps): Retail {
     onError: (error) => log.error({ err: error }, 'old messages to terminals were not looked for'),
   });
   return {
-    register: (app, streams) =>
-      registerRetailRoutes(app, { relay, exchange, terminals, store }, streams),
+    register: (app, streams) => registerRetailRoutes(app, { relay, exchange, terminals }, streams),
     start: sweep.start,
     async stop() {
       await sweep.stop();

@@ -25,7 +25,6 @@ import type { RetailDeps } from './deps.ts';
 import { exampleMessage } from './example.ts';
 import type { Call, Exchange } from './exchange.ts';
 import { translated } from './refusals.ts';
-import type { MessageStore } from './store.ts';
 import type { Terminals } from './terminals.ts';
 import { retailTopic } from './topic.ts';
 
@@ -91,7 +90,6 @@ const ofAnswers: ErrorCode[] = [
 type Deps = Pick<RetailDeps, 'relay'> & {
   readonly exchange: Exchange;
   readonly terminals: Terminals;
-  readonly store: MessageStore;
 };
 
 const askingOf = (caller: Caller, requestId: string): Asking => ({
@@ -117,7 +115,7 @@ function callOf({ caller, id, params, query, body }: Sent, reply: FastifyReply):
   };
 }
 
-/** @example registerRetailRoutes(app, { exchange, terminals, store, relay }, streams); */
+/** @example registerRetailRoutes(app, { exchange, terminals, relay }, streams); */
 export function registerRetailRoutes(app: FastifyInstance, deps: Deps, streams: Streams): void {
   registerReads(app, deps);
   registerMessages(app, deps, streams);
@@ -225,7 +223,7 @@ function registerSending(app: FastifyInstance, { exchange }: Deps): void {
 }
 
 function registerMessages(app: FastifyInstance, deps: Deps, streams: Streams): void {
-  const { terminals, store } = deps;
+  const { terminals, exchange } = deps;
   route(app, {
     method: 'GET',
     url: `${base}/devices/:tsn/messages/:messageServiceId`,
@@ -261,7 +259,7 @@ function registerMessages(app: FastifyInstance, deps: Deps, streams: Streams): v
       const { wait: waitSeconds = 0, saleId } = query;
       const terminal = await terminals.find(caller, params.tsn);
       const look = async () =>
-        (await store.find(terminal, params.messageServiceId, saleId)) ??
+        (await exchange.find(terminal, params.messageServiceId, saleId)) ??
         refuse('message_not_found', 'No such message was sent to the terminal.');
       let message = await look();
       if (waitSeconds === 0 || message.status !== 'Waiting') return message;
