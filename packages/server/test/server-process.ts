@@ -1,7 +1,8 @@
 // The platform as a process of its own, as `npm start` runs it, for tests that kill it.
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Client, createClient } from './client.ts';
@@ -39,14 +40,24 @@ export type ServerProcess = {
   pid(): number;
 };
 
+/** Below those that systems give to connections going out: nobody takes one between two moments. */
+const portsFrom = 12_000;
+const portsTo = 32_000;
+
+/** Listens at a port that nobody has. */
+async function heldPort(): Promise<Server> {
+  for (;;) {
+    const server = createServer();
+    const isFree = await new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false));
+      server.listen(randomInt(portsFrom, portsTo), '127.0.0.1', () => resolve(true));
+    });
+    if (isFree) return server;
+  }
+}
+
 export async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer();
-      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-      return server;
-    }),
-  );
+  const servers = await Promise.all(Array.from({ length: count }, heldPort));
   const ports = servers.map((server) => (server.address() as { port: number }).port);
   await Promise.all(servers.map((server) => new Promise((done) => server.close(done))));
   return ports;
