@@ -10,6 +10,7 @@ import {
   type ConnectorTimes,
   createConnector,
   createRetail,
+  openNodes,
   type RetailTimes,
   retailEvents,
 } from './connector/index.ts';
@@ -246,9 +247,10 @@ function createRooms(deps: HouseDeps) {
     ...{ ...parts, outbox, retentionDays, deliveries },
     sources: [...paymentEvents, qrEvents, retailEvents, auditEvents, deliveries.events],
   });
+  const nodes = roles.has('connector') ? openNodes(parts) : undefined;
   const connector = roles.has('connector')
     ? createConnector({
-        ...{ ...parts, masterKey, audit, provisioning, catalog, times: deps.connectorTimes },
+        ...{ ...parts, masterKey, audit, provisioning, catalog, nodes, times: deps.connectorTimes },
         ...{ verifyToken: identity.verifyToken, clients: identity.clients },
         certificates: identity.devices.reader,
       })

@@ -84,6 +84,7 @@ async function bringUp(started: Started): Promise<void> {
   }
   await house.start();
   await house.http.listen();
+  const { connector } = house;
   const monitoring = createMonitoring({
     host: settings.metricsHost,
     port: settings.metricsPort,
@@ -94,6 +95,9 @@ async function bringUp(started: Started): Promise<void> {
       database: database.healthy,
       ...(house.cards === undefined ? {} : { keys: async () => house.cards?.hasKeys() === true }),
     },
+    ...(connector?.nodesAreUp() === undefined
+      ? {}
+      : { beside: { nats: async () => connector.nodesAreUp() === true } }),
   });
   await monitoring.listen();
   lifecycle.onStop('monitoring', monitoring.close);

@@ -115,6 +115,7 @@ export function lineOf(socket: WebSocket): Line {
 export const settings: ConnectorSettings = {
   baseUrl: 'https://localhost:8443',
   deviceAuthUrl: 'https://localhost:9021',
+  connectorNodeUrl: 'https://localhost:8443',
   instanceName: 'test',
   connectorFamilies: ['axium', 'tetra'],
   connectorSessionAuth: 'url',

@@ -164,6 +164,11 @@ export const connectorFaults = {
     retryable: true,
     summary: 'The terminal is not connected.',
   },
+  node_unreachable: {
+    status: 503,
+    retryable: true,
+    summary: 'The terminal is connected to another node, which cannot be reached at the moment.',
+  },
   restarting: {
     closeCode: closeCodes.restarting,
     status: 503,

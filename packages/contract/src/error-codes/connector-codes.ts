@@ -22,4 +22,9 @@ export const connectorCodes = {
     'The address was used or has expired',
     'Addresses of sessions and of device connections are good once and for a short time: claim or register again.',
   ),
+  node_unreachable: refused(
+    503,
+    'The node of the terminal cannot be reached',
+    'The terminal is connected to another node of the platform, which this one cannot reach now. Try again after the pause in Retry-After.',
+  ),
 } as const;

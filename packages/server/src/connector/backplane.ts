@@ -4,6 +4,11 @@
 export type Message = Readonly<Record<string, unknown>>;
 export type Answerer = (message: Message) => Promise<Message>;
 
+/** Another node has the answer, or may have it, and cannot be asked now. */
+export class BackplaneFault extends Error {
+  override name = 'BackplaneFault';
+}
+
 /**
  * At most once and in order for each sender; what is lost is asked for again by whoever waits.
  * Data of sessions does not pass here: a session's address leads to the node that has the device.
@@ -11,7 +16,7 @@ export type Answerer = (message: Message) => Promise<Message>;
 export type Backplane = {
   /** From here on this node answers for the device. @returns ends that */
   own(deviceKey: string, answer: Answerer): () => void;
-  /** Undefined, at once, where no node has the device. */
+  /** Undefined, at once, where no node has the device. @throws BackplaneFault where others cannot be asked */
   request(deviceKey: string, message: Message): Promise<Message | undefined>;
   publish(topic: string, message: Message): void;
   /** @returns ends it */

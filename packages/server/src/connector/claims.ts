@@ -3,7 +3,7 @@ import type { ConnectorFaultCode } from '@switchyard/contract';
 import type { Author } from '../audit/index.ts';
 import type { Caller } from '../http/index.ts';
 import type { Clock } from '../platform/index.ts';
-import type { Backplane, Message } from './backplane.ts';
+import { type Backplane, BackplaneFault, type Message } from './backplane.ts';
 import { type Devices, deviceKeyOf, type PlacedTerminal } from './devices.ts';
 import { Fault, fail } from './faults.ts';
 import { type ClaimAsked, type Claimed, type ClaimRefused, deviceTopic } from './hub.ts';
@@ -42,6 +42,14 @@ type Deps = {
 
 /** A device that was told to be free may be taken by another one first. */
 const lookAgainMs = 1000;
+/** NATS is tried again within such a time. */
+const awaySeconds = 5;
+
+/** A device may change its node while it is asked for. */
+const movesMax = 3;
+/** Who connected so short a time ago is waited for a moment. */
+const justMs = 2000;
+const arriveMs = 100;
 
 /** Client and point of sale; one of the organisation as a whole says which point of sale it is. */
 export function ownerOf({ clientId, entityType }: Caller, posId: string | undefined): string {
@@ -78,6 +86,38 @@ export function createClaims({ clock, backplane, devices, presence }: Deps) {
     });
   }
 
+  async function askOnce(device: PlacedTerminal, message: Message): Promise<Message | undefined> {
+    try {
+      return await backplane.request(deviceKeyOf(device), message);
+    } catch (error) {
+      if (!(error instanceof BackplaneFault)) throw error;
+      const { organizationId, physicalDeviceId } = device;
+      const seen = (await presence.of(organizationId, [physicalDeviceId])).get(physicalDeviceId);
+      if (seen?.isOnline === true) fail('node_unreachable', { retryAfterSeconds: awaySeconds });
+      return undefined;
+    }
+  }
+
+  /** Its node has noted it, and the word of that may not have come to NATS yet. */
+  async function hasJustConnected(device: PlacedTerminal): Promise<boolean> {
+    const { organizationId, physicalDeviceId } = device;
+    const seen = (await presence.of(organizationId, [physicalDeviceId])).get(physicalDeviceId);
+    return seen?.isOnline === true && clock.now() - seen.lastSeenAt < justMs;
+  }
+
+  /** The node that has the device, wherever it has gone meanwhile. */
+  async function ask(device: PlacedTerminal, message: Message): Promise<Message | undefined> {
+    for (let turn = 0; turn < movesMax; turn += 1) {
+      const answer = await askOnce(device, message);
+      if (answer !== undefined && answer['moved'] !== true) return answer;
+      if (answer === undefined) {
+        if (!(await hasJustConnected(device))) return undefined;
+        await news(deviceKeyOf(device), arriveMs, new AbortController().signal);
+      }
+    }
+    return undefined;
+  }
+
   const offline: ClaimRefused = { code: 'device_offline', retryAfterMs: 5000 };
 
   async function claimUntil(
@@ -88,7 +128,7 @@ export function createClaims({ clock, backplane, devices, presence }: Deps) {
   ): Promise<Claimed> {
     const key = deviceKeyOf(device);
     for (;;) {
-      const answer = (await backplane.request(key, { kind: 'claim', ...asked })) ?? offline;
+      const answer = (await ask(device, { kind: 'claim', ...asked })) ?? offline;
       const refused = refusedBy(answer as Message);
       if (refused === undefined) return answer as unknown as Claimed;
       const left = until - clock.now();
@@ -120,7 +160,7 @@ export function createClaims({ clock, backplane, devices, presence }: Deps) {
     async status(asking: Asking, named: string): Promise<DeviceState> {
       const device = await deviceOf(asking, named);
       const { tsn, organizationId, physicalDeviceId } = device;
-      const answer = await backplane.request(deviceKeyOf(device), { kind: 'status' });
+      const answer = await ask(device, { kind: 'status' });
       if (answer !== undefined) {
         const { online, claimed, lastSeenAt } = answer;
         const seen = { lastSeenAt: Number(lastSeenAt) };
@@ -137,7 +177,7 @@ export function createClaims({ clock, backplane, devices, presence }: Deps) {
       sessionId: string,
     ): Promise<boolean> {
       const asked = { kind: 'release', sessionId, owner };
-      return (await backplane.request(deviceKeyOf(device), asked))?.['released'] === true;
+      return (await ask(device, asked))?.['released'] === true;
     },
 
     /** Calls back at each change of the device. @returns ends it */

@@ -6,11 +6,13 @@ import type { CertificateReader, VerifyToken } from '../http/index.ts';
 import type { CertificateHolder, Clients } from '../identity/index.ts';
 import type { Clock, Database, Ids, Log, Metrics } from '../platform/index.ts';
 import type { Provisioning } from '../provisioning/index.ts';
-import type { Backplane } from './backplane.ts';
+import type { Nodes } from './nodes/index.ts';
 
 export type ConnectorSettings = {
   readonly baseUrl: string;
   readonly deviceAuthUrl: string;
+  /** Where this very node is reached: addresses of its sessions begin so. */
+  readonly connectorNodeUrl: string;
   readonly instanceName: string;
   /** Families of devices that are served, in lower case. */
   readonly connectorFamilies: readonly string[];
@@ -55,7 +57,7 @@ export type ConnectorDeps = {
   readonly log: Log;
   readonly metrics: Metrics;
   /** Left out: this node is the only one. */
-  readonly backplane?: Backplane | undefined;
+  readonly nodes?: Nodes | undefined;
   /** Left out in part: as the protocol says. */
   readonly times?: Partial<ConnectorTimes> | undefined;
 };

@@ -42,7 +42,7 @@ export function createDeviceListener(deps: Deps) {
     const { organizationId, physicalDeviceId, logicalDeviceId, tsn } = device;
     const facts = { organizationId, physicalDeviceId, logicalDeviceId, tsn, connectionId };
     const bound = thumbprint === undefined ? {} : { thumbprint };
-    const base = handshake.isDeviceListener ? settings.deviceAuthUrl : settings.baseUrl;
+    const base = handshake.isDeviceListener ? settings.deviceAuthUrl : settings.connectorNodeUrl;
     return {
       type: 'registered',
       tsn,

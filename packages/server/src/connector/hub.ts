@@ -1,13 +1,15 @@
 // The devices of this node: who is connected, who has a session with it, and what passes between them.
 import { closeCodes } from '@switchyard/contract';
 import type { Author } from '../audit/index.ts';
+import { createAddresses } from './addresses.ts';
 import type { Backplane, Message } from './backplane.ts';
+import { createDepartures } from './departures.ts';
 import type { ConnectorDeps, ConnectorTimes } from './deps.ts';
 import { deviceKeyOf, type PlacedTerminal } from './devices.ts';
 import type { ConnectorMetrics } from './metrics.ts';
+import type { FarSessions } from './nodes/index.ts';
 import type { Peer } from './peers.ts';
 import type { PresenceStore } from './presence.ts';
-import type { End } from './relay.ts';
 import { type Claimant, createSession, type Ending, type Session } from './session.ts';
 import { decideClaim } from './state.ts';
 
@@ -28,6 +30,8 @@ export type Claimed = {
   readonly expiresInMs: number;
   readonly isResumed: boolean;
 };
+/** The device has connected to another node: it is to be asked. */
+type Moved = { readonly moved: true };
 export type ClaimRefused = {
   readonly code: 'device_claimed' | 'takeover_refused' | 'device_offline';
   readonly retryAfterMs: number;
@@ -52,11 +56,15 @@ type Deps = Pick<ConnectorDeps, 'clock' | 'ids' | 'log' | 'audit' | 'database'> 
   readonly backplane: Backplane;
   readonly presence: PresenceStore;
   readonly metrics: ConnectorMetrics;
+  /** Left out: there is no other node, and what is connected here is connected nowhere else. */
+  readonly far: Pick<FarSessions, 'offer'> | undefined;
   /** Where a POS connects to a session of this node. */
   readonly addressOf: (sessionId: string) => string;
 };
 
 const offlineRetryMs = 5000;
+const superseded = { code: closeCodes.superseded, word: 'superseded' } as const;
+const released = { code: closeCodes.released, word: 'released' } as const;
 
 /** @example const hub = createHub(deps); hub.attach(device, connectionId, peer); */
 export function createHub(deps: Deps) {
@@ -64,7 +72,8 @@ export function createHub(deps: Deps) {
   const entries = new Map<string, Entry>();
   /** By their identifiers, which are the secrets in their addresses. */
   const sessions = new Map<string, Entry>();
-  const noting = new Set<Promise<void>>();
+  const departures = createDepartures({ presence, log });
+  const addresses = createAddresses({ sessions, endSession, released, far: deps.far });
   metrics.sessions(() => sessions.size);
 
   const stateOf = ({ peer, session, lastSeenAt }: Entry): Message => ({
@@ -90,6 +99,7 @@ export function createHub(deps: Deps) {
     session.close(ending);
     const { code, word } = ending;
     const { id: sessionId } = session;
+    addresses.withdraw(sessionId);
     backplane.publish(deviceTopic(entry.key), { kind: 'ended', sessionId, code, word });
     tell(entry);
     forget(entry);
@@ -101,6 +111,7 @@ export function createHub(deps: Deps) {
     const made = createSession({ clock, ids, times, metrics, device }, claimant, isResumed);
     entry.session = made;
     sessions.set(made.id, entry);
+    addresses.offer(made.id);
     tell(entry);
     return made;
   }
@@ -118,9 +129,27 @@ export function createHub(deps: Deps) {
     );
   }
 
-  const superseded = { code: closeCodes.superseded, word: 'superseded' } as const;
+  /** While NATS was away the device may have gone to another node without a word of it here. */
+  async function hasMoved({ device, connectionId }: Entry): Promise<boolean> {
+    if (deps.far === undefined) return false;
+    return (await presence.superseded([{ device, connectionId }])).has(connectionId);
+  }
 
-  async function claim(entry: Entry, asked: ClaimAsked): Promise<Claimed | ClaimRefused> {
+  function cutMoved(entry: Entry): void {
+    endSession(entry, { code: closeCodes.deviceDisconnected, word: 'device_disconnected' });
+    entry.peer?.close(superseded.code, superseded.word);
+    entry.disown();
+  }
+
+  async function claim(entry: Entry, asked: ClaimAsked): Promise<Claimed | ClaimRefused | Moved> {
+    const { connectionId } = entry;
+    if ((await hasMoved(entry)) && entry.connectionId === connectionId) {
+      cutMoved(entry);
+      return { moved: true };
+    }
+    // One that has run out is none, whether or not its end was noticed yet.
+    const due = entry.session?.due(clock.now());
+    if (due !== undefined) endSession(entry, due.ending);
     const { session } = entry;
     const hasToken = session?.hasToken(asked.resumeToken) ?? false;
     const decided = decideClaim(session?.standing(), { ...asked, hasToken }, clock.now(), times);
@@ -167,18 +196,8 @@ export function createHub(deps: Deps) {
   function release(entry: Entry, { sessionId, owner }: ReleaseAsked): boolean {
     const { session } = entry;
     if (session?.id !== sessionId || session.claimant.owner !== owner) return false;
-    endSession(entry, { code: closeCodes.released, word: 'released' });
+    endSession(entry, released);
     return true;
-  }
-
-  function noteOffline(device: PlacedTerminal, connectionId: string): void {
-    const noted = presence
-      .disconnect(device, connectionId)
-      .catch((error: unknown) => {
-        log.error({ err: error }, 'that a device went offline could not be noted');
-      })
-      .finally(() => noting.delete(noted));
-    noting.add(noted);
   }
 
   function detach(entry: Entry, connectionId: string): void {
@@ -187,7 +206,7 @@ export function createHub(deps: Deps) {
     entry.lastSeenAt = clock.now();
     entry.session?.deviceLost();
     if (times.resumeMs === 0) endSession(entry, superseded);
-    noteOffline(entry.device, connectionId);
+    departures.note(entry.device, connectionId);
     tell(entry);
     forget(entry);
   }
@@ -195,8 +214,7 @@ export function createHub(deps: Deps) {
   /** Of two connections of a device the younger one wins, whichever node they came to. */
   function heedNews(entry: Entry, { kind, connectionId }: Message): void {
     if (kind !== 'attached' || String(connectionId) <= entry.connectionId) return;
-    endSession(entry, { code: closeCodes.deviceDisconnected, word: 'device_disconnected' });
-    entry.peer?.close(superseded.code, superseded.word);
+    cutMoved(entry);
   }
 
   function listen(entry: Entry): () => void {
@@ -245,30 +263,18 @@ export function createHub(deps: Deps) {
       tell(entry);
     },
 
-    /** The session behind an address, which is used up by that. */
-    useAddress(sessionId: string, by?: { organizationId: string; clientId: string }): boolean {
-      const session = sessions.get(sessionId)?.session;
-      if (session === undefined) return false;
-      const { organizationId, clientId } = session.claimant;
-      const isOwn =
-        by === undefined || (by.organizationId === organizationId && by.clientId === clientId);
-      return isOwn && session.useAddress();
-    },
+    useAddress: addresses.useAddress,
+    join: addresses.join,
+    knows: addresses.knows,
 
-    /** Connects a POS whose address was used; undefined where the session has ended meanwhile. */
-    join(sessionId: string, end: End): JoinedEnd | undefined {
-      const entry = sessions.get(sessionId);
-      const session = entry?.session;
-      if (entry === undefined || session === undefined) return undefined;
-      session.open(end);
-      return {
-        heard: (data, isBinary) => session.fromPos(data, isBinary),
-        lost(isDone) {
-          const isKept = session.posLost(end);
-          if (entry.session !== session || (isKept && !isDone)) return;
-          endSession(entry, { code: closeCodes.released, word: 'released' });
-        },
-      };
+    /** Tells the other nodes again which devices are here, and cuts off those that have gone there. */
+    async compare(): Promise<void> {
+      const here = [...entries.values()].filter(({ peer }) => peer !== undefined);
+      for (const { key, connectionId } of here) {
+        backplane.publish(deviceTopic(key), { kind: 'attached', connectionId });
+      }
+      const moved = await presence.superseded(here);
+      for (const entry of here) if (moved.has(entry.connectionId)) cutMoved(entry);
     },
 
     /** Ends what is due, and gives up readers that do not read. */
@@ -293,11 +299,7 @@ export function createHub(deps: Deps) {
       entry.peer?.close(ending.code, ending.word);
     },
 
-    /** What is being written down has been. */
-    async settled(): Promise<void> {
-      await Promise.all(noting);
-    },
-
+    settled: departures.settled,
     claimants: (): readonly Claimant[] =>
       [...sessions.values()].flatMap(({ session }) => session?.claimant ?? []),
 
@@ -312,11 +314,5 @@ export function createHub(deps: Deps) {
   };
 }
 
-export type Connected = Pick<Entry, 'device' | 'isProven'>;
+export type Connected = Pick<Entry, 'device' | 'isProven' | 'connectionId'>;
 type ReleaseAsked = { readonly sessionId: string; readonly owner: string };
-
-export type JoinedEnd = {
-  heard(data: Buffer, isBinary: boolean): void;
-  /** `isDone`: it closed in good order, and does not come back. */
-  lost(isDone: boolean): void;
-};

@@ -21,6 +21,7 @@ import { createSessions } from './sessions.ts';
 export type { Backplane, Message } from './backplane.ts';
 export type { Asking, DeviceState, Wanted } from './claims.ts';
 export type { ConnectorDeps, ConnectorSettings, ConnectorTimes } from './deps.ts';
+export { openNodes } from './nodes/index.ts';
 export type { Presence } from './presence.ts';
 export type { End } from './relay.ts';
 export { createRetail, type RetailTimes, retailEvents } from './retail/index.ts';
@@ -29,16 +30,18 @@ export type Connector = ReturnType<typeof createConnector>;
 
 /** @example const connector = createConnector(deps); connector.register(http.upgrades); connector.start(); */
 export function createConnector(deps: ConnectorDeps) {
-  const { settings, clock, log, clients, backplane = createLocalBackplane() } = deps;
+  const { settings, clock, log, clients, nodes } = deps;
+  const backplane = nodes?.backplane ?? createLocalBackplane();
+  const far = nodes?.far;
   const times = timesOf(settings, deps.times);
   const node = settings.instanceName;
   const metrics = createConnectorMetrics(deps.metrics);
   const peers = createPeers({ clock, log, metrics: deps.metrics, times });
   const devices = createDevices(deps);
   const presence = createPresenceStore({ database: deps.database, clock, node });
-  const socketUrl = settings.baseUrl.replace(/^http/, 'ws');
+  const socketUrl = settings.connectorNodeUrl.replace(/^http/, 'ws');
   const hub = createHub({
-    ...{ ...deps, times, backplane, presence, metrics },
+    ...{ ...deps, times, backplane, presence, metrics, far },
     addressOf: (sessionId) => `${socketUrl}${connectorPaths.sessions}/${sessionId}`,
   });
   const tokens = createConnectionTokens({
@@ -65,18 +68,25 @@ export function createConnector(deps: ConnectorDeps) {
     }),
     createPoller({
       pollMs: renewEveryMs,
-      turn: () => never(presence.renew()),
+      turn: () => never(presence.renew(hub.connected()).then(hub.compare)),
       onError: onError('the presence of devices could not be renewed'),
     }),
   ];
   let ticking: NodeJS.Timeout | undefined;
+  const compareAgain = onError('devices could not be compared with other nodes');
+  nodes?.onChange((isUp) => {
+    if (isUp) hub.compare().catch(compareAgain);
+  });
 
   function tick(): void {
     const now = clock.now();
     for (const part of [peers, hub, deviceListener, posListener]) part.tick(now);
+    far?.tick(now);
   }
 
   return {
+    /** Whether other nodes can be asked; undefined where there are none. */
+    nodesAreUp: () => nodes?.isUp(),
     /** In this process: what a POS asks over its control connection. */
     claims,
     presence,
@@ -88,7 +98,7 @@ export function createConnector(deps: ConnectorDeps) {
     register(upgrades: Pick<Upgrades, 'add'>): void {
       upgrades.add(deviceListener.route);
       upgrades.add(posListener.route);
-      upgrades.add(createSessions({ settings, peers, hub }));
+      upgrades.add(createSessions({ settings, peers, hub, far }));
       upgrades.add(
         createDeviceConnections({
           ...{ verify: tokens.verify, devices, presence, peers, hub },

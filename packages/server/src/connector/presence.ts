@@ -13,6 +13,22 @@ export type Presence = {
 
 type Device = { readonly organizationId: string; readonly physicalDeviceId: string };
 
+type Connected = { readonly device: Device; readonly connectionId: string };
+
+/** So many in a statement. */
+const portion = 1000;
+
+const portionsOf = (connected: readonly Connected[]): readonly (readonly Connected[])[] =>
+  Array.from({ length: Math.ceil(connected.length / portion) }, (_, at) =>
+    connected.slice(at * portion, (at + 1) * portion),
+  );
+
+const columnsOf = (connected: readonly Connected[]): string[][] => [
+  connected.map(({ device }) => device.organizationId),
+  connected.map(({ device }) => device.physicalDeviceId),
+  connected.map(({ connectionId }) => connectionId),
+];
+
 export type PresenceStore = ReturnType<typeof createPresenceStore>;
 
 type Deps = { readonly database: Database; readonly clock: Clock; readonly node: string };
@@ -51,12 +67,33 @@ export function createPresenceStore({ database, clock, node }: Deps) {
         [organizationId, physicalDeviceId, connectionId, now()],
       );
     },
-    async renew(): Promise<void> {
-      await database.query(
-        `UPDATE device_presence SET online_until = $2, last_seen_at = $3
-         WHERE node = $1 AND online_until IS NOT NULL`,
-        [node, lease(), now()],
-      );
+    /** Of those that are connected here: what a process of the same name left is not renewed. */
+    async renew(connected: readonly Connected[]): Promise<void> {
+      for (const some of portionsOf(connected)) {
+        await database.query(
+          `UPDATE device_presence p SET online_until = $4, last_seen_at = $5
+           FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) AS here (organization, device, connection)
+           WHERE p.organization_id = here.organization AND p.physical_device_id = here.device
+             AND p.connection_id = here.connection AND p.online_until IS NOT NULL`,
+          [...columnsOf(some), lease(), now()],
+        );
+      }
+    },
+    /** The connections among them after which a younger one of the device has come, anywhere. */
+    async superseded(connected: readonly Connected[]): Promise<ReadonlySet<string>> {
+      const found = new Set<string>();
+      for (const some of portionsOf(connected)) {
+        const rows = await database.query<{ connection: string }>(
+          `SELECT here.connection
+           FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) AS here (organization, device, connection)
+           JOIN device_presence p
+             ON p.organization_id = here.organization AND p.physical_device_id = here.device
+           WHERE p.connection_id > here.connection`,
+          columnsOf(some),
+        );
+        for (const { connection } of rows) found.add(connection);
+      }
+      return found;
     },
     /** Of those that were ever seen. */
     async of(

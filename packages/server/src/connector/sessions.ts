@@ -1,41 +1,60 @@
 // The connection of a point of sale to the device that it has claimed.
-import { closeCodes, connectorLimits, connectorPaths, refuse } from '@switchyard/contract';
+import { closeCodes, connectorLimits, connectorPaths, Refusal, refuse } from '@switchyard/contract';
 import type { UpgradeRoute } from '../http/index.ts';
+import { BackplaneFault } from './backplane.ts';
 import type { ConnectorSettings } from './deps.ts';
 import type { Hub } from './hub.ts';
-import type { Peers } from './peers.ts';
+import type { FarSessions, User } from './nodes/index.ts';
+import type { Peer, Peers } from './peers.ts';
 
 type Deps = {
   readonly settings: Pick<ConnectorSettings, 'connectorSessionAuth'>;
   readonly peers: Peers;
   readonly hub: Hub;
+  readonly far: Pick<FarSessions, 'use'> | undefined;
 };
 
 const identifierForm = /^[A-Za-z0-9_-]{22,128}$/;
 
-/** @example http.upgrades.add(createSessions({ settings, peers, hub })); */
-export function createSessions({ settings, peers, hub }: Deps): UpgradeRoute {
+/** @example http.upgrades.add(createSessions({ settings, peers, hub, far })); */
+export function createSessions({ settings, peers, hub, far }: Deps): UpgradeRoute {
+  const gone = (): never =>
+    refuse('session_gone', 'The session was used, has expired, or was never yours.');
+
+  function joinHere(key: string, peer: Peer): void {
+    const joined = hub.join(key, peer);
+    if (joined === undefined) {
+      peer.close(closeCodes.superseded, 'superseded');
+      return;
+    }
+    peer.onMessage(joined.heard);
+    peer.onClose((code) => joined.lost(code === closeCodes.done));
+  }
+
+  /** Where the address leads to this node though another one has the device. */
+  async function useFar(key: string, caller: User | undefined): Promise<(peer: Peer) => void> {
+    if (far === undefined || hub.knows(key)) return gone();
+    try {
+      return (await far.use(key, caller)) ?? gone();
+    } catch (error) {
+      if (!(error instanceof BackplaneFault)) throw error;
+      throw new Refusal('node_unreachable', 'The node of the device cannot be reached now.', {
+        retryAfterMs: 5000,
+      });
+    }
+  }
+
   return {
     path: `${connectorPaths.sessions}/:key`,
     bearer: settings.connectorSessionAuth === 'bearer' ? 'required' : 'optional',
     maxMessageBytes: connectorLimits.messageMaxBytes,
     isForDevices: false,
     async admit({ key, caller, id }) {
-      if (!identifierForm.test(key) || !hub.useAddress(key, caller)) {
-        refuse('session_gone', 'The session was used, has expired, or was never yours.');
-      }
-      return {
-        welcome(socket) {
-          const peer = peers.take(socket, 'session', id);
-          const joined = hub.join(key, peer);
-          if (joined === undefined) {
-            peer.close(closeCodes.superseded, 'superseded');
-            return;
-          }
-          peer.onMessage(joined.heard);
-          peer.onClose((code) => joined.lost(code === closeCodes.done));
-        },
-      };
+      if (!identifierForm.test(key)) return gone();
+      const join = hub.useAddress(key, caller)
+        ? (peer: Peer) => joinHere(key, peer)
+        : await useFar(key, caller);
+      return { welcome: (socket) => join(peers.take(socket, 'session', id)) };
     },
   };
 }

@@ -28,6 +28,8 @@ export type MonitoringOptions = {
   roles?: readonly string[];
   /** What this process needs in order to serve: database, migrations, keys; never one acquirer's link. */
   checks: Readonly<Record<string, ReadinessCheck>>;
+  /** What is told beside: without it this process serves less, and serves. */
+  beside?: Readonly<Record<string, ReadinessCheck>>;
 };
 
 export function createMonitoring(options: MonitoringOptions): Monitoring {
@@ -43,7 +45,9 @@ export function createMonitoring(options: MonitoringOptions): Monitoring {
       const checks = await runChecks(options.checks);
       const ready = !draining && Object.values(checks).every((check) => check === 'ok');
       const status = draining ? 'stopping' : ready ? 'ok' : 'unavailable';
-      sendJson(response, ready ? 200 : 503, { status, roles: options.roles, checks });
+      const beside =
+        options.beside === undefined ? {} : { beside: await runChecks(options.beside) };
+      sendJson(response, ready ? 200 : 503, { status, roles: options.roles, checks, ...beside });
     },
   };
   const server: Server = createServer(

@@ -1,5 +1,14 @@
 // The settings of the Cloud Connector: part of the one table.
-import { choice, integer, type Reader, ValueFault } from './setting-values.ts';
+import { isLoopbackHost } from './loopback.ts';
+import {
+  choice,
+  filePath,
+  integer,
+  publicUrl,
+  type Reader,
+  secretUrl,
+  ValueFault,
+} from './setting-values.ts';
 
 const familiesMax = 32;
 
@@ -15,7 +24,60 @@ const families: Reader<readonly string[]> = {
   },
 };
 
+const natsAddress = secretUrl('nats', 'tls');
+
+/** One server: of the others of its cluster it tells by itself. */
+const natsUrl: Reader<string> = {
+  type: 'URL (nats, tls), with user and password or a token before the host',
+  read(value) {
+    const { hostname, pathname, search, hash, username, password } = new URL(
+      natsAddress.read(value),
+    );
+    if (hostname === '') throw new ValueFault('names no host');
+    if (pathname.length > 1 || search !== '' || hash !== '') {
+      throw new ValueFault('has more than credentials, host and port');
+    }
+    try {
+      decodeURIComponent(username + password);
+    } catch {
+      throw new ValueFault('has a user or password that is not percent-encoded');
+    }
+    return value;
+  },
+};
+
 export const connectorSettings = {
+  natsUrl: {
+    ...natsUrl,
+    name: 'NATS_URL',
+    description:
+      'NATS between several nodes of the connector; one node needs none. `tls://` asks for TLS; beyond loopback `production` wants it, and credentials.',
+    secret: true,
+    defaultDescription: 'none: this node is the only one',
+  },
+  natsCaFile: {
+    ...filePath,
+    name: 'NATS_CA_FILE',
+    description: 'Certificates of the authority that vouches for NATS, PEM.',
+    defaultDescription: 'the authorities that Node knows',
+  },
+  natsCertFile: {
+    ...filePath,
+    name: 'NATS_CERT_FILE',
+    description: 'Certificate chain with which this node shows itself to NATS, PEM.',
+  },
+  natsKeyFile: {
+    ...filePath,
+    name: 'NATS_KEY_FILE',
+    description: 'Private key of that certificate, PEM.',
+  },
+  connectorNodeUrl: {
+    ...publicUrl,
+    name: 'CONNECTOR_NODE_URL',
+    description:
+      'This very node as points of sale address it: sessions with devices of this node begin so. Needed where several nodes stand behind one `BASE_URL` and data shall not pass NATS.',
+    defaultDescription: 'the `BASE_URL`',
+  },
   connectorFamilies: {
     ...families,
     name: 'CONNECTOR_FAMILIES',
@@ -50,3 +112,36 @@ export const connectorSettings = {
       'WebSockets that this process holds open; more are told to come back. Each needs a file handle of the process.',
   },
 } as const;
+
+type ConnectorRule = (values: {
+  readonly natsUrl: string | undefined;
+  readonly natsCaFile: string | undefined;
+  readonly natsCertFile: string | undefined;
+  readonly natsKeyFile: string | undefined;
+}) => string | false;
+
+export const connectorRules: readonly ConnectorRule[] = [
+  ({ natsCertFile, natsKeyFile }) =>
+    (natsCertFile === undefined) !== (natsKeyFile === undefined) &&
+    'SWITCHYARD_NATS_CERT_FILE and SWITCHYARD_NATS_KEY_FILE must be set together',
+  ({ natsUrl: url, natsCaFile, natsCertFile }) =>
+    (natsCaFile ?? natsCertFile) !== undefined &&
+    url?.startsWith('tls://') !== true &&
+    'SWITCHYARD_NATS_URL must be tls:// where certificates are set for it',
+];
+
+const isBeyond = (url: string) => !isLoopbackHost(new URL(url).hostname.replace(/^\[|\]$/g, ''));
+
+export const connectorProductionRules: readonly ConnectorRule[] = [
+  ({ natsUrl: url }) =>
+    url !== undefined &&
+    !url.startsWith('tls://') &&
+    isBeyond(url) &&
+    'SWITCHYARD_NATS_URL must be tls:// beyond this machine',
+  ({ natsUrl: url, natsCertFile }) =>
+    url !== undefined &&
+    new URL(url).username === '' &&
+    natsCertFile === undefined &&
+    isBeyond(url) &&
+    'SWITCHYARD_NATS_URL must hold credentials, or SWITCHYARD_NATS_CERT_FILE be set',
+];

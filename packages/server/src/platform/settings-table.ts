@@ -150,12 +150,6 @@ export const settingsTable = {
     'Directory with `initdb` and `postgres` to use for the embedded database.',
     { environments: demoAndTest, defaultDescription: 'the binaries of the npm package' },
   ),
-  natsUrl: optional(
-    'NATS_URL',
-    secretUrl('nats', 'tls'),
-    'NATS between several nodes of the connector; one node needs none.',
-    { secret: true },
-  ),
   roles: setting(
     'ROLES',
     choices('cards', 'identity', 'connector', 'portal', 'jobs'),

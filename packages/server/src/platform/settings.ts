@@ -5,6 +5,7 @@ import { isLoopbackHost } from './loopback.ts';
 import { demoPlatformKey, demoVaultKeys, type MasterKey, storedDemoKeys } from './master-keys.ts';
 import { nearestName } from './nearest-name.ts';
 import { ValueFault } from './setting-values.ts';
+import { connectorProductionRules, connectorRules } from './settings-connector.ts';
 import { hsmProductionRules, hsmRules } from './settings-hsm.ts';
 import { type Environment, type Setting, settingPrefix, settingsTable } from './settings-table.ts';
 
@@ -19,6 +20,7 @@ type Derived =
   | 'baseUrl'
   | 'authUrl'
   | 'deviceAuthUrl'
+  | 'connectorNodeUrl'
   | 'platformKey'
   | 'vaultKey'
   | 'vaultKeyPrevious'
@@ -32,6 +34,7 @@ export type Settings = Readonly<
     baseUrl: string;
     authUrl: string;
     deviceAuthUrl: string;
+    connectorNodeUrl: string;
     platformKey: Buffer;
     /** Undefined without the role `cards`, and with another provider of keys. */
     vaultKey: Buffer | undefined;
@@ -89,6 +92,7 @@ export function readSettings(env: Variables): Settings {
     baseUrl,
     authUrl: values.authUrl ?? baseUrl,
     deviceAuthUrl: values.deviceAuthUrl ?? `https://localhost:${values.devicePort}`,
+    connectorNodeUrl: values.connectorNodeUrl ?? baseUrl,
     ...keys,
     requestLog: values.requestLog ?? (values.environment === 'production' ? 'errors' : 'all'),
     hsm: values.hsm ?? (values.environment === 'production' ? 'none' : 'software'),
@@ -119,6 +123,7 @@ export function withPorts(
     ...ports,
     baseUrl: settings.baseUrl === open ? api : settings.baseUrl,
     authUrl: settings.authUrl === open ? api : settings.authUrl,
+    connectorNodeUrl: settings.connectorNodeUrl === open ? api : settings.connectorNodeUrl,
     deviceAuthUrl: settings.deviceAuthUrl === open ? device : settings.deviceAuthUrl,
   };
 }
@@ -253,6 +258,10 @@ const rules: readonly Rule[] = [
   ({ hsmTlsCaFile }) => unreadable('HSM_TLS_CA_FILE', hsmTlsCaFile),
   ({ hsmTlsCertFile }) => unreadable('HSM_TLS_CERT_FILE', hsmTlsCertFile),
   ({ hsmTlsKeyFile }) => unreadable('HSM_TLS_KEY_FILE', hsmTlsKeyFile),
+  ({ natsCaFile }) => unreadable('NATS_CA_FILE', natsCaFile),
+  ({ natsCertFile }) => unreadable('NATS_CERT_FILE', natsCertFile),
+  ({ natsKeyFile }) => unreadable('NATS_KEY_FILE', natsKeyFile),
+  ...connectorRules,
   ...hsmRules,
 ];
 
@@ -277,6 +286,7 @@ const productionRules: readonly Rule[] = [
     'SWITCHYARD_VAULT_KEY must be set',
   (values) => isDemoKey(values, 'platformKey') && 'SWITCHYARD_PLATFORM_KEY is a demo key',
   (values) => isDemoKey(values, 'vaultKey') && 'SWITCHYARD_VAULT_KEY is a demo key',
+  ...connectorProductionRules,
   ...hsmProductionRules,
 ];
 

@@ -2,9 +2,9 @@
 import type { Catalog } from '../../catalog/index.ts';
 import type { Clock, Database, Ids, Live, Log } from '../../platform/index.ts';
 import type { Provisioning } from '../../provisioning/index.ts';
+import type { JoinedEnd } from '../addresses.ts';
 import type { Backplane } from '../backplane.ts';
 import type { Claims } from '../claims.ts';
-import type { JoinedEnd } from '../hub.ts';
 import type { PresenceStore } from '../presence.ts';
 import type { End } from '../relay.ts';
 

@@ -1,7 +1,7 @@
 // One session with a terminal: what is asked over it, and which of its words answers what.
 import { Refusal } from '@switchyard/contract';
 import { isMessage, type Reading, readMessage } from '@switchyard/nexo';
-import type { JoinedEnd } from '../hub.ts';
+import type { JoinedEnd } from '../addresses.ts';
 import type { End } from '../relay.ts';
 import { headerOf, keyOf } from './read-request.ts';
 import { refusalOfEnd } from './refusals.ts';

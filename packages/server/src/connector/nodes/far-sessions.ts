@@ -1,0 +1,167 @@
+// Sessions whose address was used at a node that has not the device: their data crosses NATS.
+import { hash } from 'node:crypto';
+import { closeCodes } from '@switchyard/contract';
+import type { Clock, Ids, Log, Metrics } from '../../platform/index.ts';
+import type { Message } from '../backplane.ts';
+import type { Peer } from '../peers.ts';
+import { createLane, type End } from '../relay.ts';
+import { fromBytes, subjectPrefix, toBytes } from './backplane.ts';
+import type { Link } from './link.ts';
+import { createPipe, type Pipe } from './pipe.ts';
+
+/** Who uses an address, where it is known. */
+export type User = { readonly organizationId: string; readonly clientId: string };
+
+/** What the node that has the device does with a session of its own. */
+export type OfferedSession = {
+  use(by: User | undefined): boolean;
+  join(end: End): Joined | undefined;
+};
+type Joined = {
+  heard(data: Buffer, isBinary: boolean): void;
+  lost(isDone: boolean): void;
+};
+
+export type FarSessions = {
+  /** Lets other nodes use the address for their points of sale. @returns ends that */
+  offer(sessionId: string, session: OfferedSession): () => void;
+  /** Undefined where no node has such a session, or the address was used. @throws BackplaneFault */
+  use(sessionId: string, by: User | undefined): Promise<((peer: Peer) => void) | undefined>;
+  tick(now: number): void;
+};
+
+type Deps = {
+  readonly link: Link;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly metrics: Metrics;
+};
+
+/** The identifier is the secret of its session: whoever looks at subjects does not learn it. */
+const offerSubject = (sessionId: string) =>
+  `${subjectPrefix}.session.${hash('sha256', sessionId, 'hex')}`;
+const dataSubject = (channel: string, end: 'device' | 'pos') =>
+  `${subjectPrefix}.data.${channel}.${end}`;
+
+const channelForm = /^[A-Za-z0-9_-]{22,128}$/;
+const textOf = (value: unknown) => (typeof value === 'string' ? value : undefined);
+
+function userIn(message: Message): User | undefined {
+  const organizationId = textOf(message['organizationId']);
+  const clientId = textOf(message['clientId']);
+  return organizationId === undefined || clientId === undefined
+    ? undefined
+    : { organizationId, clientId };
+}
+
+/** @example const far = createFarSessions({ link, clock, ids, log, metrics }); */
+export function createFarSessions({ link, clock, ids, log, metrics }: Deps): FarSessions {
+  const pipes = new Set<Pipe>();
+  const ended = (pipe: Pipe) => void pipes.delete(pipe);
+  metrics.gauge({
+    name: 'switchyard_connector_far_sessions',
+    help: 'Sessions of which this node has one end and another node the other',
+    collect() {
+      this.set(pipes.size);
+    },
+  });
+  // What was on its way is lost: both ends learn it now, not by a silence in a payment.
+  link.onChange((isUp) => {
+    if (!isUp) for (const pipe of [...pipes]) pipe.cut();
+  });
+
+  /** At the node of the device: the point of sale comes in over NATS. */
+  function serve(session: OfferedSession, channel: string): Pipe {
+    let joined: Joined | undefined;
+    const pipe = createPipe(
+      {
+        ...{ link, clock, ended },
+        here: dataSubject(channel, 'device'),
+        there: dataSubject(channel, 'pos'),
+      },
+      {
+        opened() {
+          if (joined !== undefined) return;
+          joined = session.join({
+            send: (data, isBinary, sent) => pipe.send(Buffer.from(data), isBinary ?? false, sent),
+            ...{ buffered: pipe.buffered, pause: pipe.pause, resume: pipe.resume },
+            close: pipe.close,
+          });
+          if (joined === undefined) pipe.close(closeCodes.superseded, 'superseded');
+        },
+        message(data, isBinary, taken) {
+          joined?.heard(data, isBinary);
+          taken();
+        },
+        closed: (code) => joined?.lost(code === closeCodes.done),
+        lost: () => joined?.lost(false),
+      },
+    );
+    pipes.add(pipe);
+    return pipe;
+  }
+
+  /** At the node of the point of sale. */
+  function connect(peer: Peer, channel: string): void {
+    const pipe = createPipe(
+      {
+        ...{ link, clock, ended },
+        here: dataSubject(channel, 'pos'),
+        there: dataSubject(channel, 'device'),
+      },
+      {
+        message: (data, isBinary, taken) => peer.send(data, isBinary, taken),
+        closed: (code, word) => peer.close(code, word),
+        lost() {
+          log.info({ correlationId: peer.correlationId }, 'the node of a device was lost');
+          peer.close(closeCodes.deviceDisconnected, 'device_disconnected');
+        },
+      },
+    );
+    pipes.add(pipe);
+    const lane = createLane({
+      from: peer,
+      to: {
+        send: (data, isBinary, sent) => pipe.send(Buffer.from(data), isBinary ?? false, sent),
+        buffered: pipe.buffered,
+      },
+      now: clock.now,
+      passed: () => {},
+    });
+    peer.onMessage((data, isBinary) => lane.pass(data, isBinary));
+    peer.onClose((code) => pipe.close(code, ''));
+    pipe.open();
+  }
+
+  return {
+    offer(sessionId, session) {
+      let pipe: Pipe | undefined;
+      const end = link.listen(offerSubject(sessionId), (data, answer) => {
+        const asked = fromBytes(data);
+        const channel = textOf(asked?.['channel']);
+        if (asked === undefined || channel === undefined || !channelForm.test(channel)) return;
+        const isUsed = session.use(userIn(asked));
+        if (isUsed) pipe = serve(session, channel);
+        answer(toBytes({ isUsed }));
+      });
+      return () => {
+        end();
+        // An open one is closed by its session, with the reason; this one was never opened.
+        pipe?.close(closeCodes.sessionExpired, 'session_expired');
+      };
+    },
+    async use(sessionId, by) {
+      const channel = ids.secret();
+      const answered = await link.ask(
+        offerSubject(sessionId),
+        toBytes({ channel, ...(by === undefined ? {} : userIn({ ...by })) }),
+      );
+      if (answered === undefined || fromBytes(answered)?.['isUsed'] !== true) return undefined;
+      return (peer) => connect(peer, channel);
+    },
+    tick(now) {
+      for (const pipe of [...pipes]) pipe.tick(now);
+    },
+  };
+}

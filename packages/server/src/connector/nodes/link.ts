@@ -1,0 +1,223 @@
+// The connection to NATS core: kept up for as long as the process lives, and never waited for.
+import { readFileSync } from 'node:fs';
+import {
+  connect,
+  type Msg,
+  type NatsConnection,
+  NoRespondersError,
+  RequestError,
+  type Subscription,
+} from '@nats-io/transport-node';
+import { jittered, type Log, type Metrics } from '../../platform/index.ts';
+import { BackplaneFault } from '../backplane.ts';
+
+export type LinkSettings = {
+  readonly natsUrl: string;
+  readonly natsCaFile: string | undefined;
+  readonly natsCertFile: string | undefined;
+  readonly natsKeyFile: string | undefined;
+  readonly instanceName: string;
+};
+
+type Heard = (data: Uint8Array, answer: (data: Uint8Array) => void) => void;
+
+export type Link = {
+  isUp(): boolean;
+  /** Also of what comes after the link was away. @returns ends it */
+  listen(subject: string, heard: Heard): () => void;
+  /** Lost where the link is away. */
+  send(subject: string, data: Uint8Array): void;
+  /** Undefined, at once, where nobody listens. @throws BackplaneFault where nobody can be asked */
+  ask(subject: string, data: Uint8Array): Promise<Uint8Array | undefined>;
+  /** @returns ends it */
+  onChange(told: (isUp: boolean) => void): () => void;
+  close(): Promise<void>;
+};
+
+type Deps = { readonly settings: LinkSettings; readonly log: Log; readonly metrics: Metrics };
+type Entry = { readonly subject: string; readonly heard: Heard; subscription?: Subscription };
+
+const askMs = 3000;
+const connectMs = 5000;
+const firstPauseMs = 100;
+const longestPauseMs = 5000;
+/** A server that does not answer two of them is gone. */
+const pingMs = 5000;
+
+/** Doubles with each failure in a row, and scattered, so that nodes do not come back together. */
+const pauseAfter = (failures: number): number =>
+  jittered(Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(failures, 10)));
+
+/** The credentials stand in the URL: user and password, or a token. */
+function credentialsIn(url: URL) {
+  const [user, pass] = [url.username, url.password].map(decodeURIComponent);
+  if (user === undefined || user === '') return {};
+  return pass === undefined || pass === '' ? { token: user } : { user, pass };
+}
+
+const readIf = (file: string | undefined) =>
+  file === undefined ? undefined : readFileSync(file, 'utf8');
+
+const defined = (name: string, value: string | undefined) =>
+  value === undefined ? {} : { [name]: value };
+
+function optionsOf(settings: LinkSettings, failures: () => number) {
+  const url = new URL(settings.natsUrl);
+  const isTls = url.protocol === 'tls:' || settings.natsCaFile !== undefined;
+  const tls = {
+    ...defined('ca', readIf(settings.natsCaFile)),
+    ...defined('cert', readIf(settings.natsCertFile)),
+    ...defined('key', readIf(settings.natsKeyFile)),
+  };
+  return {
+    servers: `${url.hostname}:${url.port === '' ? 4222 : url.port}`,
+    ...credentialsIn(url),
+    ...(isTls ? { tls } : {}),
+    name: settings.instanceName,
+    timeout: connectMs,
+    // What this node says to all it hears by itself already.
+    noEcho: true,
+    maxReconnectAttempts: -1,
+    ignoreAuthErrorAbort: true,
+    reconnectDelayHandler: () => pauseAfter(failures()),
+    pingInterval: pingMs,
+    maxPingOut: 2,
+  };
+}
+
+const isNobody = (error: unknown): boolean =>
+  error instanceof NoRespondersError || (error instanceof RequestError && error.isNoResponders());
+
+function measure(metrics: Metrics, isUp: () => boolean) {
+  metrics.gauge({
+    name: 'switchyard_connector_nats_up',
+    help: 'Whether this node reaches NATS, and by it the other nodes',
+    collect() {
+      this.set(isUp() ? 1 : 0);
+    },
+  });
+  const count = (name: string, help: string, labelNames: string[] = []) =>
+    metrics.counter({ name: `switchyard_connector_nats_${name}_total`, help, labelNames });
+  return {
+    cuts: count('cuts', 'How often the connection to NATS was lost'),
+    asked: count('requests', 'Questions to other nodes, by what came of them', ['outcome']),
+    dropped: count('dropped', 'What was not told to other nodes, since NATS was away'),
+  };
+}
+
+/** @example const link = openLink({ settings, log, metrics }); */
+export function openLink({ settings, log, metrics }: Deps): Link {
+  const entries = new Set<Entry>();
+  const listeners = new Set<(isUp: boolean) => void>();
+  let connection: NatsConnection | undefined;
+  let isUp = false;
+  let isClosing = false;
+  let failures = 0;
+  let retry: NodeJS.Timeout | undefined;
+  const counted = measure(metrics, () => isUp);
+
+  function change(to: boolean): void {
+    if (isUp === to) return;
+    isUp = to;
+    if (to) {
+      failures = 0;
+      log.info('NATS is reached');
+    } else if (!isClosing) {
+      counted.cuts.inc();
+      log.warn('NATS is lost: other nodes cannot be reached');
+    }
+    for (const told of [...listeners]) told(to);
+  }
+
+  function subscribe(entry: Entry, to: NatsConnection): void {
+    const callback = (error: Error | null, { data, reply }: Msg) => {
+      if (error !== null) {
+        log.error({ err: error }, 'NATS refuses a subscription');
+        return;
+      }
+      entry.heard(data, (answer) => {
+        if (reply !== undefined && reply !== '' && isUp) to.publish(reply, answer);
+      });
+    };
+    entry.subscription = to.subscribe(entry.subject, { callback });
+  }
+
+  async function follow(opened: NatsConnection): Promise<void> {
+    for await (const { type } of opened.status()) {
+      if (type === 'disconnect' || type === 'staleConnection') change(false);
+      else if (type === 'reconnecting') failures += 1;
+      else if (type === 'reconnect') change(true);
+    }
+  }
+
+  async function open(): Promise<void> {
+    try {
+      const opened = await connect(optionsOf(settings, () => failures));
+      if (isClosing) return await opened.close();
+      connection = opened;
+      for (const entry of entries) subscribe(entry, opened);
+      await opened.flush();
+      change(true);
+      void follow(opened);
+      void opened.closed().then((error) => reopen(error));
+    } catch (error) {
+      reopen(error);
+    }
+  }
+
+  function reopen(error: unknown): void {
+    connection = undefined;
+    change(false);
+    if (isClosing) return;
+    if (failures === 0) log.warn({ err: error }, 'NATS cannot be reached; it is tried again');
+    failures += 1;
+    retry = setTimeout(() => void open(), pauseAfter(failures));
+  }
+
+  void open();
+
+  return {
+    isUp: () => isUp,
+    listen(subject, heard) {
+      const entry: Entry = { subject, heard };
+      entries.add(entry);
+      if (connection !== undefined) subscribe(entry, connection);
+      return () => {
+        entries.delete(entry);
+        if (connection?.isClosed() === false) entry.subscription?.unsubscribe();
+      };
+    },
+    send(subject, data) {
+      if (isUp) connection?.publish(subject, data);
+      else counted.dropped.inc();
+    },
+    async ask(subject, data) {
+      if (!isUp || connection === undefined) {
+        counted.asked.inc({ outcome: 'away' });
+        throw new BackplaneFault('NATS cannot be reached');
+      }
+      try {
+        const answer = await connection.request(subject, data, { timeout: askMs });
+        counted.asked.inc({ outcome: 'answered' });
+        return answer.data;
+      } catch (error) {
+        const isNone = isNobody(error);
+        counted.asked.inc({ outcome: isNone ? 'nobody' : 'failed' });
+        if (isNone) return undefined;
+        throw new BackplaneFault('another node did not answer', { cause: error });
+      }
+    },
+    onChange(told) {
+      listeners.add(told);
+      return () => listeners.delete(told);
+    },
+    async close() {
+      isClosing = true;
+      clearTimeout(retry);
+      const open = connection;
+      // What was said last is sent yet, if NATS is there to take it.
+      if (isUp && open !== undefined) await open.drain().catch(() => open.close());
+      else await open?.close();
+    },
+  };
+}

@@ -1,0 +1,210 @@
+// Devices and points of sale at three nodes: claims find the device, and what dies or is cut is told.
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { pause } from '../src/platform/index.ts';
+import type { Json, Line } from './connector.ts';
+import { eventually } from './eventually.ts';
+import { type Node, type NodesScene, openNodesScene } from './nodes.ts';
+
+const askAgainMs = 100;
+
+describe('several nodes of the connector', () => {
+  let scene: NodesScene;
+  let tsns: readonly string[];
+  before(async () => {
+    scene = await openNodesScene();
+    tsns = scene.facts.devices.map(({ tsn }) => tsn);
+  });
+  after(() => scene?.close());
+
+  const tsnAt = (at: number): string => {
+    const tsn = tsns[at];
+    assert.ok(tsn);
+    return tsn;
+  };
+  const claim = (pos: Line, tsn: string, facts: Json = {}) =>
+    scene.ask(pos, { type: 'claim', tsn, posId: 'till', ...facts });
+  const codeOf = (answer: Json) => answer['error']?.code;
+  const nodeOf = ({ sessionUrl }: Json): Node => {
+    const { host } = new URL(sessionUrl);
+    const found = scene.nodes.find((node) => `${node.host}:${node.port}` === host);
+    assert.ok(found, sessionUrl);
+    return found;
+  };
+  const pathOf = ({ sessionUrl }: Json) => new URL(sessionUrl).pathname;
+
+  async function claimed(pos: Line, tsn: string, facts: Json = {}): Promise<Json> {
+    const answer = await claim(pos, tsn, facts);
+    assert.equal(answer['type'], 'claimed', JSON.stringify(answer));
+    return answer;
+  }
+  /** As soon as the device has come to its new node and the nodes know of each other again. */
+  async function claimedSoon(pos: Line, tsn: string): Promise<Json> {
+    let got: Json = {};
+    await eventually('a claim', async () => {
+      got = await claim(pos, tsn);
+      // Whoever asks without a pause is cut off.
+      if (got['type'] !== 'claimed') await pause(askAgainMs);
+      return got['type'] === 'claimed';
+    });
+    return got;
+  }
+  const release = async (pos: Line, { sessionId }: Json) => {
+    assert.equal((await scene.ask(pos, { type: 'release', sessionId }))['type'], 'released');
+  };
+  async function talk(device: Line, pos: Line, word: string): Promise<void> {
+    pos.send(`ask ${word}`);
+    assert.equal((await device.raw()).data.toString(), `ask ${word}`);
+    device.send(`answer ${word}`);
+    assert.equal((await pos.raw()).data.toString(), `answer ${word}`);
+  }
+
+  it('leads a point of sale to the node that has the device, and no other one gets it', async () => {
+    const [a, b, c] = scene.nodes;
+    const tsn = tsnAt(0);
+    const device = await scene.device(a, tsn);
+    const [posB, posC] = [await scene.pos(b), await scene.pos(c)];
+    const got = await claimed(posB, tsn);
+    assert.equal(nodeOf(got), a);
+    assert.equal(codeOf(await claim(posC, tsn, { posId: 'other' })), 'device_claimed');
+    const status = await scene.ask(posC, { type: 'status', tsn });
+    assert.deepEqual([status['online'], status['claimed']], [true, true]);
+    const session = await a.open(pathOf(got));
+    await talk(device, session, 'at its own node');
+    const released = await scene.ask(posB, { type: 'release', sessionId: got['sessionId'] });
+    assert.equal(released['type'], 'released');
+    assert.equal((await session.closed()).code, 4000);
+    device.close();
+    for (const line of [posB, posC]) line.close();
+  });
+
+  it('says at once that no node has a device', async () => {
+    const pos = await scene.pos(scene.nodes[1]);
+    assert.equal(codeOf(await claim(pos, tsnAt(1))), 'device_offline');
+    pos.close();
+  });
+
+  it('carries the data over NATS where the address was used at another node', async () => {
+    const [a, b, c] = scene.nodes;
+    const tsn = tsnAt(0);
+    const device = await scene.device(a, tsn);
+    const pos = await scene.pos(b);
+    const got = await claimed(pos, tsn);
+    const session = await c.open(pathOf(got));
+    await talk(device, session, 'over NATS');
+    const large = Buffer.alloc(1_048_576, 7);
+    session.send(large);
+    const heard = await device.raw();
+    assert.ok(heard.isBinary && heard.data.equals(large));
+    device.send(large);
+    assert.ok((await session.raw()).data.equals(large));
+    for (let count = 0; count < 500; count += 1) session.send(`m${count}`);
+    for (let count = 0; count < 500; count += 1) {
+      assert.equal((await device.raw()).data.toString(), `m${count}`);
+    }
+    await assert.rejects(b.open(pathOf(got)), /HTTP 410/);
+    session.close(1000);
+    const again = await claimedSoon(pos, tsn);
+    assert.notEqual(again['sessionId'], got['sessionId']);
+    await release(pos, again);
+    device.close();
+    pos.close();
+  });
+
+  it('tells both ends of a session over NATS at once that NATS is cut, and one node goes on', async () => {
+    const [a, b, c] = scene.nodes;
+    const tsn = tsnAt(0);
+    const device = await scene.device(a, tsn);
+    const [posA, posB] = [await scene.pos(a), await scene.pos(b)];
+    const far = await c.open(pathOf(await claimed(posB, tsn)));
+    await talk(device, far, 'before');
+    await scene.nats.kill();
+    assert.equal((await far.closed()).code, 4003);
+    const away = await claim(posB, tsn);
+    assert.equal(codeOf(away), 'node_unreachable', JSON.stringify(away));
+    assert.equal(away['error'].retryable, true);
+    await eventually('the end of the cut session', async () => {
+      const { status, body } = await a.ready();
+      return status === 200 && body['beside'].nats === 'failed';
+    });
+    const own = await claimedSoon(posA, tsn);
+    await talk(device, await a.open(pathOf(own)), 'without NATS');
+    await release(posA, own);
+    await scene.nats.start();
+    const got = await claimedSoon(posB, tsn);
+    assert.equal(nodeOf(got), a);
+    await release(posB, got);
+    for (const line of [device, posA, posB]) line.close();
+  });
+
+  it('gives a device that moved during a cut to its new node alone', async () => {
+    const [a, b] = scene.nodes;
+    const tsn = tsnAt(0);
+    const stale = await scene.device(a, tsn);
+    const posA = await scene.pos(a);
+    await release(posA, await claimedSoon(posA, tsn));
+    a.wire.cut();
+    await eventually('the cut', async () => (await a.ready()).body['beside'].nats === 'failed');
+    const device = await scene.device(b, tsn);
+    assert.equal(codeOf(await claim(posA, tsn)), 'node_unreachable');
+    assert.equal((await stale.closed()).code, 4001);
+    a.wire.mend();
+    const got = await claimedSoon(posA, tsn);
+    assert.equal(nodeOf(got), b);
+    await talk(device, await b.open(pathOf(got)), 'at the new node');
+    await release(posA, got);
+    device.close();
+    posA.close();
+  });
+
+  it('loses with a killed node only what was there, and takes it back when it starts again', async () => {
+    const [a, b, c] = scene.nodes;
+    const tsn = tsnAt(0);
+    const lost = await scene.device(b, tsn);
+    const pos = await scene.pos(a);
+    const far = await c.open(pathOf(await claimedSoon(pos, tsn)));
+    await talk(lost, far, 'before the kill');
+    await b.server.kill();
+    assert.equal((await far.closed()).code, 4003);
+    assert.equal(codeOf(await claim(pos, tsn)), 'device_offline');
+    const device = await scene.device(c, tsn);
+    const got = await claimedSoon(pos, tsn);
+    assert.equal(nodeOf(got), c);
+    await talk(device, await c.open(pathOf(got)), 'at another node');
+    await b.start();
+    const back = await scene.device(b, tsn);
+    assert.equal((await device.closed()).code, 4001);
+    const last = await claimedSoon(pos, tsn);
+    assert.equal(nodeOf(last), b);
+    await release(pos, last);
+    back.close();
+    pos.close();
+  });
+
+  it('restarts node after node while a device and a point of sale come back', async () => {
+    const tsn = tsnAt(0);
+    for (const [at, node] of scene.nodes.entries()) {
+      const other = scene.nodes[(at + 1) % scene.nodes.length] as Node;
+      const third = scene.nodes[(at + 2) % scene.nodes.length] as Node;
+      const before = await scene.device(node, tsn);
+      const pos = await scene.pos(third);
+      const session = await node.open(pathOf(await claimedSoon(pos, tsn)));
+      await talk(before, session, 'before');
+      const stopped = node.server.stop();
+      assert.equal((await before.closed()).code, 1012);
+      assert.ok([1012, 4003].includes((await session.closed()).code));
+      const device = await scene.device(other, tsn);
+      const got = await claimed(pos, tsn);
+      assert.equal(nodeOf(got), other);
+      await talk(device, await other.open(pathOf(got)), 'meanwhile');
+      assert.equal(await stopped, 0);
+      await node.start();
+      const again = await scene.pos(node);
+      await release(pos, got);
+      const last = await claimedSoon(again, tsn);
+      assert.equal(nodeOf(last), other);
+      await release(again, last);
+      for (const line of [device, pos, again]) line.close();
+    }
+  });
+});

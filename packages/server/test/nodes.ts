@@ -1,0 +1,206 @@
+// Three nodes of the connector on addresses of their own, with one database and a real NATS between them.
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connectorPaths } from '@switchyard/contract';
+import { type ClientOptions, WebSocket } from 'ws';
+
+import { type Json, type Line, lineOf } from './connector.ts';
+import { type CutWire, cutWire } from './cut-wire.ts';
+import { testSchemaUrl } from './database.ts';
+import { eventually } from './eventually.ts';
+import { type DemoFacts, freePorts, type ServerProcess, serverProcess } from './server-process.ts';
+
+const natsUser = 'switchyard';
+const natsPassword = 'between-nodes';
+const startMs = 60_000;
+
+export type Node = {
+  readonly name: string;
+  readonly host: string;
+  readonly port: number;
+  readonly server: ServerProcess;
+  /** Between this node and NATS. */
+  readonly wire: CutWire;
+  start(): Promise<void>;
+  ready(): Promise<{ status: number; body: Json }>;
+  open(path: string, token?: string): Promise<Line>;
+};
+
+export type NatsServer = { start(): Promise<void>; kill(): Promise<void> };
+
+export type NodesScene = {
+  readonly nodes: readonly [Node, Node, Node];
+  readonly nats: NatsServer;
+  readonly facts: DemoFacts;
+  token(): Promise<string>;
+  /** Registers and connects at a node. */
+  device(node: Node, tsn: string): Promise<Line>;
+  pos(node: Node): Promise<Line>;
+  ask(pos: Line, message: Json): Promise<Json>;
+  close(): Promise<void>;
+};
+
+export function natsServer(port: number): NatsServer {
+  let child: ChildProcess | undefined;
+  const answers = () =>
+    new Promise<boolean>((resolve) => {
+      const socket = connect(port, '127.0.0.1');
+      socket.once('data', () => resolve(true)).once('error', () => resolve(false));
+      socket.once('data', () => socket.destroy());
+    });
+  return {
+    async start() {
+      const args = ['-a', '127.0.0.1', '-p', String(port), '--user', natsUser];
+      const started = spawn('nats-server', [...args, '--pass', natsPassword], { stdio: 'ignore' });
+      child = started;
+      await once(started, 'spawn');
+      await eventually('nats-server', answers);
+    },
+    async kill() {
+      if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    },
+  };
+}
+
+async function openLine(url: string, options: ClientOptions): Promise<Line> {
+  const socket = new WebSocket(url, options);
+  const line = lineOf(socket);
+  await new Promise<void>((resolve, reject) => {
+    socket.once('open', resolve);
+    socket.once('error', reject);
+    socket.once('unexpected-response', (_, response) => {
+      reject(new Error(`HTTP ${response.statusCode}`));
+      response.destroy();
+    });
+  });
+  return line;
+}
+
+type Given = {
+  readonly name: string;
+  readonly host: string;
+  readonly directory: string;
+  readonly shared: Record<string, string>;
+  readonly roles: string;
+  readonly natsPort: number;
+};
+
+async function makeNode({ name, host, directory, shared, roles, natsPort }: Given): Promise<Node> {
+  const wire = await cutWire(natsPort);
+  const [port = 0, devicePort, metricsPort] = await freePorts(3);
+  const dataDir = join(directory, name);
+  await mkdir(dataDir, { recursive: true });
+  const server = serverProcess({
+    ...shared,
+    SWITCHYARD_DATA_DIR: dataDir,
+    SWITCHYARD_HOST: host,
+    SWITCHYARD_PORT: String(port),
+    SWITCHYARD_DEVICE_PORT: String(devicePort),
+    SWITCHYARD_METRICS_PORT: String(metricsPort),
+    SWITCHYARD_CONNECTOR_NODE_URL: `https://${host}:${port}`,
+    SWITCHYARD_NATS_URL: `nats://${natsUser}:${natsPassword}@localhost:${wire.port}`,
+    SWITCHYARD_INSTANCE_NAME: name,
+    SWITCHYARD_ROLES: roles,
+  });
+  const metricsUrl = `http://127.0.0.1:${metricsPort}`;
+  return {
+    ...{ name, host, port, server, wire },
+    async start() {
+      const file = join(dataDir, 'demo.json');
+      const first = join(directory, 'a', 'demo.json');
+      // Who does not seed tells nothing of it: what the first node told holds for all.
+      if (name !== 'a') {
+        const told = JSON.parse(await readFile(first, 'utf8'));
+        await writeFile(file, JSON.stringify({ ...told, metricsUrl }));
+      }
+      await server.start();
+      await eventually('NATS', async () => (await ready()).body['beside']?.nats === 'ok', startMs);
+    },
+    ready,
+    open: (path, token) =>
+      openLine(`wss://${host}:${port}${path}`, {
+        // Each node has an authority of its own here; who it is, is not what is tried.
+        rejectUnauthorized: false,
+        headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+      }),
+  };
+  async function ready() {
+    const answer = await fetch(`${metricsUrl}/readyz`);
+    return { status: answer.status, body: (await answer.json()) as Json };
+  }
+}
+
+export async function openNodesScene(): Promise<NodesScene> {
+  const directory = await mkdtemp(join(tmpdir(), 'switchyard-nodes-'));
+  const [natsPort = 0, acquirerPort] = await freePorts(2);
+  const nats = natsServer(natsPort);
+  await nats.start();
+  const shared = {
+    SWITCHYARD_DATABASE_URL: await testSchemaUrl(),
+    SWITCHYARD_PLATFORM_KEY: `demo:${randomBytes(32).toString('base64')}`,
+    SWITCHYARD_ACQUIRER_PORT: String(acquirerPort),
+    SWITCHYARD_LOG_LEVEL: 'info',
+  };
+  const common = { directory, natsPort };
+  const a = await makeNode({
+    ...{ ...common, name: 'a', host: '127.0.0.1', shared },
+    roles: 'cards identity connector jobs',
+  });
+  const beside = { ...shared, SWITCHYARD_BASE_URL: `https://localhost:${a.port}` };
+  const roles = 'identity connector';
+  const b = await makeNode({ ...common, name: 'b', host: '127.0.0.2', shared: beside, roles });
+  const c = await makeNode({ ...common, name: 'c', host: '127.0.0.3', shared: beside, roles });
+  await a.start();
+  await Promise.all([b.start(), c.start()]);
+  const facts = await a.server.facts();
+  const cloud = facts.applications['cloud'];
+  assert.ok(cloud);
+  const { clientId, clientSecret } = cloud;
+  let token: string | undefined;
+  let asked = 0;
+
+  const scene: NodesScene = {
+    nodes: [a, b, c],
+    ...{ nats, facts },
+    async token() {
+      token ??= await (await a.server.client()).token(facts.userDomainId, clientId, clientSecret);
+      return token;
+    },
+    async device(node, tsn) {
+      const first = await node.open(connectorPaths.deviceListener);
+      first.send({ type: 'register', tsn, client_id: clientId, client_secret: clientSecret });
+      const answer = await first.next();
+      assert.equal(answer['type'], 'registered', JSON.stringify(answer));
+      const { host, pathname } = new URL(answer['connectionUrl']);
+      assert.equal(host, `${node.host}:${node.port}`);
+      return node.open(pathname, answer['token']);
+    },
+    pos: async (node) => node.open(connectorPaths.posListener, await scene.token()),
+    async ask(pos, message) {
+      asked += 1;
+      const requestId = String(asked);
+      pos.send({ ...message, requestId });
+      for (;;) {
+        const told = await pos.next();
+        if (told['requestId'] === requestId) return told;
+      }
+    },
+    async close() {
+      for (const { server, wire } of scene.nodes) {
+        await server.kill();
+        await wire.close();
+      }
+      await nats.kill();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+  return scene;
+}
