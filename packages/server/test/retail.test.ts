@@ -268,7 +268,7 @@ describe('the Retail API', () => {
       },
     });
     const { status, body } = await asked;
-    assert.deepEqual([status, body.code, body.outcome], [409, 'message_rejected', 'Unknown']);
+    assert.deepEqual([status, body.code, body.outcome], [502, 'message_rejected', 'Unknown']);
   });
 
   it('knows no terminal of others, and keeps a till to its store', async () => {

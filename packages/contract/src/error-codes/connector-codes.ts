@@ -1,5 +1,5 @@
 /** Codes of refused WebSocket handshakes; on an open connection the words of `connectorFaults` hold. */
-import { refused } from './facts.ts';
+import { refused, refusedForNow } from './facts.ts';
 
 export const connectorCodes = {
   upgrade_required: refused(
@@ -22,9 +22,9 @@ export const connectorCodes = {
     'The address was used or has expired',
     'Addresses of sessions and of device connections are good once and for a short time: claim or register again.',
   ),
-  node_unreachable: refused(
+  node_unreachable: refusedForNow(
     503,
     'The node of the terminal cannot be reached',
-    'The terminal is connected to another node of the platform, which this one cannot reach now. Try again after the pause in Retry-After.',
+    'The terminal is connected to another node of the platform, which this one cannot reach at the moment.',
   ),
 } as const;

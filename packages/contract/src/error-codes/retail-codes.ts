@@ -63,7 +63,7 @@ export const retailCodes = {
     'No message of this ServiceID was sent to the terminal in the last 48 hours.',
   ),
   message_rejected: notKnown(
-    409,
+    502,
     'The terminal rejected the message',
     'The terminal told by a Reject event that it did not take the message; ask it by a TransactionStatus request.',
   ),
