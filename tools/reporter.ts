@@ -6,8 +6,8 @@ import { relative } from 'node:path';
 import type { TestEvent } from 'node:test/reporters';
 import { inspect, styleText } from 'node:util';
 
-/** On a busy machine the next file takes its time to load, and so does the search behind the last one. */
-const drainLimitMs = 60_000;
+/** On a busy machine the next file takes its time to load, and so do the search and the closings behind the last one. */
+const drainLimitMs = 240_000;
 /** The fault tests at full size are long in one test. */
 const silenceLimitMs = Number(process.env['TEST_SILENCE_SECONDS'] ?? 280) * 1000;
 
