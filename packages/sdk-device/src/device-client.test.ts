@@ -69,10 +69,6 @@ const waiting = (watched: Watched, times: number) =>
 before(async () => {
   certificates = await testCertificates();
 });
-beforeEach(async () => {
-  clock = steppedClock();
-  connector = await testConnector(certificates);
-});
 async function stopAll(): Promise<void> {
   await Promise.all(clients.splice(0).map((client) => client.stop()));
   await connector.stop();
@@ -80,6 +76,12 @@ async function stopAll(): Promise<void> {
 after(() => assert.equal(clients.length, 0));
 
 describe('a device client', () => {
+  // Within the suite: at the top level it would be the hook of every file of a run.
+  beforeEach(async () => {
+    clock = steppedClock();
+    connector = await testConnector(certificates);
+  });
+
   test('registers with its certificate, connects with its token, and speaks both ways', async (t) => {
     t.after(stopAll);
     const { client, states } = watch({ softwareVersion: '1.4.0' });
