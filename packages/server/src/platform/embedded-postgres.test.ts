@@ -15,12 +15,13 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { eventually } from '../../test/eventually.ts';
 import { pause } from './clock.ts';
 import { type Database, openDatabase } from './database.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.ts';
 import { createLog } from './log.ts';
-import { findBinaries, findBinariesIn } from './postgres-binaries.ts';
+import { findBinariesIn } from './postgres-binaries.ts';
 import { isAlive } from './postgres-home.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
@@ -243,8 +244,9 @@ describe('binaries of PostgreSQL', { skip: !isRoot }, () => {
     const home = join(base, 'copy');
     await mkdir(home, { recursive: true });
     const account = { uid: 65_534, gid: 65_534 };
-    const packaged = await findBinaries({ home, account, passable: true }, undefined);
-    const native = dirname(dirname(packaged.postgres));
+    // Not asked of findBinaries: where the whole checkout is closed to the account, it names a copy.
+    const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+    const native = join(dirname(fileURLToPath(import.meta.resolve(name))), '..', 'native');
     // The same package where the account may not go, and with no link made yet.
     const hidden = join(base, 'hidden');
     await cp(dirname(native), hidden, { recursive: true });
