@@ -1,9 +1,10 @@
-// What the terminal keeps over a restart: plain data in one file, written whole before anything is told.
-import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+// What the terminal keeps over a restart: plain data, of which each change is written down before anything is told.
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Header, PoiMemory, Structure } from '@switchyard/nexo';
+import type { Header, PoiMemory, ServiceRecord, Structure } from '@switchyard/nexo';
 import { type Accounts, noAccounts } from './accounts.ts';
 import { type Books, emptyBooks } from './books.ts';
+import { openJournal } from './journal.ts';
 
 /** What was begun at the platform and has no answer to the till yet. */
 export type Pending = {
@@ -42,11 +43,29 @@ export type Memory = {
 
 export type Keeper = {
   read(): Memory;
-  /** Changes some members and writes all of it down. */
+  /** Changes some members, and writes down what of them is new. */
   keep(changes: Partial<Memory>): Memory;
 };
 
-const fresh: Memory = {
+/** What is new of the services: those that changed, those that were forgotten, who is logged in. */
+type DialogueChange = {
+  readonly put?: readonly ServiceRecord[];
+  readonly gone?: readonly string[];
+  readonly loggedIn?: readonly string[];
+};
+type Plain = Omit<Memory, 'dialogue' | 'pending' | 'books' | 'accounts'>;
+/** A change; members that are as they were are left out. */
+type Line = {
+  readonly set?: Partial<Plain>;
+  readonly books?: Partial<Books>;
+  readonly accounts?: Partial<Accounts>;
+  /** Null where nothing is pending any more. */
+  readonly pending?: Pending | null;
+  readonly dialogue?: DialogueChange;
+};
+
+const fresh: Memory & { readonly dialogue: PoiMemory } = {
+  dialogue: { services: [], loggedIn: [] },
   transactions: 0,
   keys: 0,
   offlineSales: 0,
@@ -55,38 +74,108 @@ const fresh: Memory = {
   books: emptyBooks,
   accounts: noAccounts,
 };
-const ownerOnly = 0o600;
 const ownerOnlyDirectory = 0o700;
-const fileName = 'terminal.json';
+const fileName = 'terminal.jsonl';
 
-function readFile(path: string): Memory {
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return fresh;
-    throw error;
+const keyOf = ({ saleId, serviceId }: ServiceRecord): string => `${saleId}\n${serviceId}`;
+const isSame = (one: unknown, other: unknown): boolean =>
+  JSON.stringify(one) === JSON.stringify(other);
+
+type Services = Map<string, ServiceRecord>;
+
+/** Without the members that tell nothing; undefined where none is left. */
+function held<Of extends object>(members: Of): Of | undefined {
+  const told = Object.entries(members).filter(([, value]) => value !== undefined);
+  return told.length === 0 ? undefined : (Object.fromEntries(told) as Of);
+}
+
+/** The members that are another value than before. */
+function newOf<Of extends object>(before: Of, after: Partial<Of> = {}): Partial<Of> | undefined {
+  const names = Object.keys(after) as (keyof Of)[];
+  const changed = names.filter((name) => before[name] !== after[name]);
+  return held(Object.fromEntries(changed.map((name) => [name, after[name]])) as Partial<Of>);
+}
+
+/** Records never change: one that is another object is new. */
+function changeOf(before: Services, { services }: PoiMemory): Pick<DialogueChange, 'put' | 'gone'> {
+  const put = services.filter((record) => before.get(keyOf(record)) !== record);
+  const added = put.filter((record) => !before.has(keyOf(record))).length;
+  const more = put.length === 0 ? {} : { put };
+  if (before.size + added === services.length) return more;
+  const left = new Set(services.map(keyOf));
+  return { ...more, gone: [...before.keys()].filter((key) => !left.has(key)) };
+}
+
+function applyTo(services: Services, { put = [], gone = [] }: DialogueChange): void {
+  for (const key of gone) services.delete(key);
+  for (const record of put) {
+    const key = keyOf(record);
+    // Forgotten and used again at once: it is the youngest now.
+    if (services.get(key)?.at !== record.at) services.delete(key);
+    services.set(key, record);
   }
-  return { ...fresh, ...(JSON.parse(text) as Memory) };
+}
+
+function lineOf(memory: Memory, services: Services, changes: Partial<Memory>): Line | undefined {
+  const { dialogue, books, accounts, pending, ...plain } = changes;
+  const isPendingNew = 'pending' in changes && pending !== memory.pending;
+  const logged = dialogue?.loggedIn;
+  return held({
+    set: newOf<Plain>(memory, plain),
+    books: newOf(memory.books, books),
+    accounts: newOf(memory.accounts, accounts),
+    pending: isPendingNew ? (pending ?? null) : undefined,
+    dialogue:
+      dialogue &&
+      held({
+        ...changeOf(services, dialogue),
+        loggedIn: isSame(logged, memory.dialogue?.loggedIn) ? undefined : logged,
+      }),
+  }) as Line | undefined;
+}
+
+/** Puts together what the lines of a file tell, one after the other. */
+function replay(lines: readonly Line[]): { memory: Memory; services: Services } {
+  let memory: Memory = fresh;
+  let { loggedIn } = fresh.dialogue;
+  const services: Services = new Map();
+  for (const { set, books, accounts, pending = memory.pending, dialogue } of lines) {
+    memory = {
+      ...{ ...memory, ...set, pending: pending ?? undefined },
+      books: { ...memory.books, ...books },
+      accounts: { ...memory.accounts, ...accounts },
+    };
+    if (dialogue === undefined) continue;
+    applyTo(services, dialogue);
+    loggedIn = dialogue.loggedIn ?? loggedIn;
+  }
+  return {
+    memory: { ...memory, dialogue: { services: [...services.values()], loggedIn } },
+    services,
+  };
 }
 
 /**
- * Opens the memory of a terminal; one terminal each. Renamed into place, so that a killed terminal finds
- * the old file or the new one.
+ * Opens the memory of a terminal; one terminal each. A killed terminal finds all that was kept, and at
+ * most the beginning of what was not.
  *
  * @throws Error where it cannot be read or written
  */
 export function openMemory(directory: string): Keeper {
   mkdirSync(directory, { recursive: true, mode: ownerOnlyDirectory });
-  const path = join(directory, fileName);
-  let memory = readFile(path);
+  const journal = openJournal(join(directory, fileName));
+  const { services, ...kept } = replay(journal.lines as readonly Line[]);
+  let { memory } = kept;
   return {
     read: () => memory,
     keep(changes) {
-      memory = { ...memory, ...changes };
-      writeFileSync(`${path}.new`, JSON.stringify(memory), { mode: ownerOnly });
-      renameSync(`${path}.new`, path);
-      chmodSync(path, ownerOnly);
+      const next = { ...memory, ...changes };
+      const line = lineOf(memory, services, changes);
+      if (line !== undefined) {
+        journal.append(line, () => lineOf(fresh, new Map(), next) ?? {});
+        applyTo(services, line.dialogue ?? {});
+      }
+      memory = next;
       return memory;
     },
   };

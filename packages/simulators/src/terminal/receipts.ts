@@ -13,6 +13,9 @@ function pair(left: string, right: string | undefined): string[] {
 const centred = (text: string): string =>
   ' '.repeat(Math.max(0, Math.floor((columns - text.length) / 2))) + text;
 
+/** Stands above whatever is printed once more. */
+export const duplicateLine = centred('*** DUPLICATE ***');
+
 const verifications: Readonly<Record<string, string>> = {
   PinVerified: 'PIN verified',
   OnDevice: 'Verified on device',

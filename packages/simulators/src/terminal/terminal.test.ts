@@ -1,117 +1,21 @@
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { findPans } from '@switchyard/emv';
 import {
   type AnyMessage,
-  categories,
   isMessage,
   readMessage,
   referenceTo,
-  repeatedBy,
   requestOf,
   resultOf,
   writeMessage,
 } from '@switchyard/nexo';
 import { openPinBlock, readKsn, readPinBlock, tdesWorkingKey } from '@switchyard/pin';
 import { testCards } from './cards.ts';
-import type { TerminalOptions } from './options.ts';
-import { fakePlatform } from './platform.fixture.ts';
-import { createTerminal } from './terminal.ts';
-import type { TerminalChannel, TerminalHappening } from './work.ts';
-
-const poiId = 'AXIUM_DX8000-10000001';
-const at = '2026-03-01T10:00:00.000Z';
-const keys = {
-  baseDerivationKey: '0123456789ABCDEFFEDCBA9876543210',
-  ksn: 'FFFF9876543210E00001',
-};
-const quick = { step: 1, card: 20, late: 5, reboot: 5, enquiry: 1, valid: 5 };
-const folders: string[] = [];
-const saleData = { SaleTransactionID: { TransactionID: '4711', TimeStamp: at } };
-let services = 0;
-
-after(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
-});
-
-function folder(): string {
-  const made = mkdtempSync(join(tmpdir(), 'switchyard-terminal-'));
-  folders.push(made);
-  return made;
-}
-
-const address = (saleId = 'till-3') => {
-  services += 1;
-  return { saleId, poiId, serviceId: `S${services}` };
-};
-
-const pay = (amount: number, members: object = {}, to = address()) =>
-  requestOf('Payment', to, {
-    SaleData: saleData,
-    PaymentTransaction: { AmountsReq: { Currency: 'EUR', RequestedAmount: amount } },
-    ...members,
-  });
-
-function stage(options: Partial<TerminalOptions> = {}, dataDir = folder()) {
-  const fake = fakePlatform();
-  const told: TerminalHappening[] = [];
-  const make = () =>
-    createTerminal({
-      ...{ tsn: poiId, dataDir, platform: fake.platform, keys, now: Date.now },
-      ...{ random: (size: number) => randomBytes(size), times: quick },
-      tell: (happening) => void told.push(happening),
-      ...options,
-    });
-  let terminal = make();
-
-  /** All that comes back for one message. */
-  async function ask(message: AnyMessage, isTwoWay = false) {
-    const texts: string[] = [];
-    let isDropped = false;
-    const channel: TerminalChannel = {
-      isTwoWay,
-      send: (text) => void texts.push(text),
-      drop: () => {
-        isDropped = true;
-      },
-    };
-    await terminal.receive(writeMessage(message), channel);
-    const answers = texts.map((text) => {
-      const reading = readMessage(text);
-      return reading.kind === 'Message' ? reading.message : undefined;
-    });
-    return { texts, answers, isDropped, first: answers[0] };
-  }
-
-  async function conditionOf(message: AnyMessage): Promise<string> {
-    const { first } = await ask(message);
-    assert.ok(first, 'an answer');
-    const { Result, ErrorCondition } = resultOf(first) ?? {};
-    return ErrorCondition ?? String(Result);
-  }
-
-  async function statusOf(of: AnyMessage): Promise<AnyMessage | undefined> {
-    const status = requestOf('TransactionStatus', address(), {
-      MessageReference: referenceTo(of.header),
-    });
-    const { first } = await ask(status);
-    assert.ok(first && isMessage(first, 'TransactionStatus', 'Response'));
-    return repeatedBy(first);
-  }
-
-  return {
-    ...{ fake, told, dataDir, ask, conditionOf, statusOf },
-    terminal: () => terminal,
-    async restart() {
-      await terminal.stop();
-      terminal = make();
-    },
-  };
-}
+import { address, at, keys, pay, quick, stage } from './stage.fixture.ts';
+import type { TerminalChannel } from './work.ts';
 
 test('a payment: PIN and card leave the terminal under its keys alone, and both receipts come', async () => {
   const { ask, fake, terminal, dataDir } = stage();
@@ -446,106 +350,5 @@ test('events reach the tills that are connected, and a cashier judges a signatur
   const event = sent.at(-1);
   assert.ok(event && isMessage(event, 'Event', 'Notification'));
   assert.equal(event.body.EventToNotify, 'BeginMaintenance');
-  await terminal().stop();
-});
-
-test('every category that a till may send is answered, well formed', async () => {
-  const { terminal, ask } = stage();
-  const account = {
-    IdentificationType: 'BarCode',
-    StoredValueAccountType: 'GiftCard',
-    StoredValueID: '42',
-  };
-  const member = { IdentificationType: 'BarCode', LoyaltyID: '7' };
-  const text = { OutputFormat: 'Text', OutputText: [{ Text: 'Hello' }] };
-  const place = { Device: 'CustomerDisplay', InfoQualify: 'Display' };
-  const base64 = (hex: string) => Buffer.from(hex, 'hex').toString('base64');
-  const load = (type: string) => ({
-    SaleData: saleData,
-    StoredValueData: [
-      {
-        StoredValueTransactionType: type,
-        StoredValueAccountID: account,
-        ItemAmount: 5,
-        Currency: 'EUR',
-      },
-    ],
-  });
-  const requests: [string, object][] = [
-    ['CardAcquisition', { SaleData: saleData, CardAcquisitionTransaction: {} }],
-    ['CardReaderInit', {}],
-    [
-      'CardReaderAPDU',
-      {
-        ...{ APDUClass: base64('00'), APDUInstruction: base64('A4'), APDUPar1: base64('04') },
-        ...{ APDUPar2: base64('00'), APDUData: base64('A0000000041010') },
-      },
-    ],
-    ['CardReaderPowerOff', {}],
-    ['EnableService', { TransactionAction: 'AbortTransaction' }],
-    ['StoredValue', load('Activate')],
-    ['StoredValue', load('Unload')],
-    [
-      'BalanceInquiry',
-      {
-        PaymentAccountReq: {
-          PaymentInstrumentData: {
-            PaymentInstrumentType: 'StoredValue',
-            StoredValueAccountID: account,
-          },
-        },
-      },
-    ],
-    [
-      'Loyalty',
-      {
-        SaleData: saleData,
-        LoyaltyTransaction: { LoyaltyTransactionType: 'Award', TotalAmount: 10 },
-        LoyaltyData: [{ LoyaltyAccountID: member }],
-      },
-    ],
-    [
-      'Batch',
-      {
-        TransactionToPerform: [{ PaymentRequest: pay(1).body }, { PaymentRequest: pay(2).body }],
-      },
-    ],
-    ['Admin', { ServiceIdentification: 'reprint' }],
-    ['Display', { DisplayOutput: [{ ...place, OutputContent: text }] }],
-    [
-      'Input',
-      {
-        InputData: { Device: 'CustomerInput', InfoQualify: 'Input', InputCommand: 'DigitString' },
-      },
-    ],
-    ['Sound', { SoundAction: 'StartSound', SoundContent: { SoundFormat: 'SoundRef' } }],
-    [
-      'Transmit',
-      {
-        ...{ MaximumTransmitTime: 5, DestinationAddress: 'echo', Message: base64('00') },
-        WaitResponseFlag: true,
-      },
-    ],
-    ['PIN', { PINRequestType: 'PINEnter' }],
-    ['Logout', {}],
-  ];
-  const seen = new Set<string>();
-  for (const [category, body] of requests) {
-    services += 1;
-    const to = { ...address(), deviceId: `D${services}` };
-    const isDevice = categories[category as 'Display'].class === 'Device';
-    const ids = isDevice ? { saleId: to.saleId, poiId, deviceId: to.deviceId } : to;
-    const { first } = await ask(requestOf(category as 'Admin', ids, body as never));
-    assert.ok(first, category);
-    assert.equal(first.header.MessageCategory, category);
-    assert.equal(resultOf(first)?.Result, 'Success', `${category} ${JSON.stringify(first.body)}`);
-    seen.add(category);
-  }
-  // The others are in the tests above, or have no answer.
-  const others = ['Payment', 'Reversal', 'Reconciliation', 'GetTotals', 'TransactionStatus'];
-  for (const each of [...others, 'Login', 'Diagnosis', 'Print', 'Abort', 'Event', 'InputUpdate']) {
-    seen.add(each);
-  }
-  assert.deepEqual([...seen].toSorted(), Object.keys(categories).toSorted());
   await terminal().stop();
 });

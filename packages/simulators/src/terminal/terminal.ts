@@ -21,6 +21,7 @@ import { pause } from './pauses.ts';
 import { createPinPad } from './pin-pad.ts';
 import { workOff } from './queues.ts';
 import { recovered } from './recovery.ts';
+import { reprinted } from './reprint.ts';
 import { serviceOf } from './services/table.ts';
 import type { TerminalFault } from './stories.ts';
 import { createTill, type Doing } from './till.ts';
@@ -183,7 +184,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
     }
     const decision = poi.receive(reading, text);
     keeper.keep({ dialogue: poi.memory() });
-    await act(decision, channel);
+    await act(reprinted(inside, reading, decision), channel);
     return true;
   }
 

@@ -1,5 +1,6 @@
 // Services about the terminal itself: logging in and out, diagnosis, administration.
 import type { Structure } from '@switchyard/nexo';
+import { duplicateLine } from '../receipts.ts';
 import { type Inside, type Reply, ServiceFault, succeeded, type Work } from '../work.ts';
 
 const acquirer = 'Switchyard';
@@ -76,14 +77,14 @@ export async function diagnosis(
   return answer;
 }
 
-/** `reprint` prints the last receipt; nothing else is there to administer. */
+/** `reprint` prints the last receipt, as a copy; nothing else is there to administer. */
 export function admin({ body }: Work<'AdminRequest'>, { moment, tell }: Inside): Reply {
   if (body.ServiceIdentification !== 'reprint') {
     throw new ServiceFault('UnavailableService', 'there is reprint alone');
   }
   if (moment.lastReceipt.length === 0) throw new ServiceFault('NotFound', 'nothing was printed');
   if (!moment.hasPaper) throw new ServiceFault('DeviceOut', 'there is no paper');
-  tell({ type: 'Printed', lines: moment.lastReceipt });
+  tell({ type: 'Printed', lines: [duplicateLine, ...moment.lastReceipt] });
   return { Response: succeeded };
 }
 

@@ -1,0 +1,112 @@
+// A terminal on a stage: a platform in a few lines, quick times, and everything that it answers.
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after } from 'node:test';
+import {
+  type AnyMessage,
+  isMessage,
+  readMessage,
+  referenceTo,
+  repeatedBy,
+  requestOf,
+  resultOf,
+  writeMessage,
+} from '@switchyard/nexo';
+import type { TerminalOptions } from './options.ts';
+import { fakePlatform } from './platform.fixture.ts';
+import { createTerminal } from './terminal.ts';
+import type { TerminalChannel, TerminalHappening } from './work.ts';
+
+export const poiId = 'AXIUM_DX8000-10000001';
+export const at = '2026-03-01T10:00:00.000Z';
+export const keys = {
+  baseDerivationKey: '0123456789ABCDEFFEDCBA9876543210',
+  ksn: 'FFFF9876543210E00001',
+};
+export const quick = { step: 1, card: 20, late: 5, reboot: 5, enquiry: 1, valid: 5 };
+const folders: string[] = [];
+export const saleData = { SaleTransactionID: { TransactionID: '4711', TimeStamp: at } };
+let services = 0;
+
+after(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+function folder(): string {
+  const made = mkdtempSync(join(tmpdir(), 'switchyard-terminal-'));
+  folders.push(made);
+  return made;
+}
+
+/** Of a service that nobody asked for before. */
+export const address = (saleId = 'till-3') => {
+  services += 1;
+  return { saleId, poiId, serviceId: `S${services}` };
+};
+
+export const pay = (amount: number, members: object = {}, to = address()) =>
+  requestOf('Payment', to, {
+    SaleData: saleData,
+    PaymentTransaction: { AmountsReq: { Currency: 'EUR', RequestedAmount: amount } },
+    ...members,
+  });
+
+export function stage(options: Partial<TerminalOptions> = {}, dataDir = folder()) {
+  const fake = fakePlatform();
+  const told: TerminalHappening[] = [];
+  const make = () =>
+    createTerminal({
+      ...{ tsn: poiId, dataDir, platform: fake.platform, keys, now: Date.now },
+      ...{ random: (size: number) => randomBytes(size), times: quick },
+      tell: (happening) => void told.push(happening),
+      ...options,
+    });
+  let terminal = make();
+
+  /** All that comes back for one message. */
+  async function ask(message: AnyMessage, isTwoWay = false) {
+    const texts: string[] = [];
+    let isDropped = false;
+    const channel: TerminalChannel = {
+      isTwoWay,
+      send: (text) => void texts.push(text),
+      drop: () => {
+        isDropped = true;
+      },
+    };
+    await terminal.receive(writeMessage(message), channel);
+    const answers = texts.map((text) => {
+      const reading = readMessage(text);
+      return reading.kind === 'Message' ? reading.message : undefined;
+    });
+    return { texts, answers, isDropped, first: answers[0] };
+  }
+
+  async function conditionOf(message: AnyMessage): Promise<string> {
+    const { first } = await ask(message);
+    assert.ok(first, 'an answer');
+    const { Result, ErrorCondition } = resultOf(first) ?? {};
+    return ErrorCondition ?? String(Result);
+  }
+
+  async function statusOf(of: AnyMessage): Promise<AnyMessage | undefined> {
+    const status = requestOf('TransactionStatus', address(), {
+      MessageReference: referenceTo(of.header),
+    });
+    const { first } = await ask(status);
+    assert.ok(first && isMessage(first, 'TransactionStatus', 'Response'));
+    return repeatedBy(first);
+  }
+
+  return {
+    ...{ fake, told, dataDir, ask, conditionOf, statusOf },
+    terminal: () => terminal,
+    async restart() {
+      await terminal.stop();
+      terminal = make();
+    },
+  };
+}
