@@ -30,6 +30,7 @@ export const roomTable: Record<string, string[]> = {
   provisioning: ['audit'],
   onboarding: ['identity', 'provisioning', 'audit'],
   users: ['identity', 'provisioning', 'audit'],
+  portal: ['identity', 'provisioning', 'audit'],
   catalog: ['provisioning', 'audit'],
   vault: [],
   acquiring: ['vault'],

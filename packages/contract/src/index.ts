@@ -38,6 +38,7 @@ export * from './schemas/onboarding.ts';
 export * from './schemas/payments.ts';
 export * from './schemas/points-of-sale.ts';
 export * from './schemas/problem.ts';
+export * from './schemas/portal.ts';
 export * from './schemas/provisioning.ts';
 export * from './schemas/provisioning-search.ts';
 export * from './schemas/qr.ts';

@@ -46,6 +46,7 @@ import {
   systemIds,
 } from './platform/index.ts';
 import { createProvisioning, type Provisioning, type UserDomains } from './provisioning/index.ts';
+import { createPortal } from './portal/index.ts';
 import { qrEvents } from './qr/index.ts';
 import { registerReferenceRoutes } from './reference/index.ts';
 import { registerUsers } from './users/index.ts';
@@ -85,6 +86,8 @@ export type HouseDeps = {
   connectorTimes?: Partial<ConnectorTimes>;
   retailTimes?: Partial<RetailTimes>;
 };
+  /** Whether the pages of the portal are built at this moment. */
+  isBuildingPortal?: () => boolean;
 
 export type House = {
   http: Http;
@@ -225,6 +228,10 @@ function createRooms(deps: HouseDeps) {
   });
   const calls =
     deps.calls ?? createOutgoingCalls({ allowsLoopback: settings.environment === 'demo' });
+  const portal = createPortal({
+    ...{ database, clock, ids, log, settings, identity, provisioning, audit },
+    isBuilding: deps.isBuildingPortal,
+  });
   const catalog = createCatalog({
     ...{ database, clock, ids, log, masterKey, jobs, audit, provisioning, calls },
     valueRules: emvValueRules({ allowsTestKeys: settings.environment !== 'production' }),
@@ -263,7 +270,7 @@ function createRooms(deps: HouseDeps) {
           times: deps.retailTimes,
         });
   const managed = { audit, provisioning, identity, catalog, logs, webhooks, connector, retail };
-  return { ...parts, ...managed, allJobs, jobs, mail, calls, cards, outbox };
+  return { ...parts, ...managed, portal, allJobs, jobs, mail, calls, cards, outbox };
 }
 
 /**
@@ -291,6 +298,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
     ...(await listenersOf(deps, identity)),
     shownUserDomain: deps.shownUserDomain,
     ...(deps.rateLimits === undefined ? {} : { rateLimits: deps.rateLimits }),
+    sessionCallerOf: rooms.portal.callerOf,
     ...(deps.loadLimits === undefined ? {} : { loadLimits: deps.loadLimits }),
     ...(deps.checksAnswers === undefined ? {} : { checksAnswers: deps.checksAnswers }),
   });
@@ -301,6 +309,8 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
     cards.register(http.app, http.streams);
   }
   connector?.register(http.upgrades);
+  const opensPortal = settings.roles.has('portal');
+  if (opensPortal) rooms.portal.register(http.app);
   retail?.register(http.app, http.streams);
   const doesJobs = settings.roles.has('jobs');
   return {
@@ -325,6 +335,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
     async stop() {
       cards?.endWaits();
       http.upgrades.drain();
+      if (opensPortal) rooms.portal.start();
       await retail?.stop();
       await connector?.stop();
       await http.close();
@@ -341,3 +352,4 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
     },
   };
 }
+      await rooms.portal.stop();

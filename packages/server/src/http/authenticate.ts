@@ -20,11 +20,20 @@ export function bearerOf(authorization: string | undefined): string {
   return token;
 }
 
+/** Who stands behind a request without a token; undefined where that is nobody. */
+export type SessionCallerOf = (request: FastifyRequest) => Promise<Caller> | undefined;
+
+/** A token that is there decides alone, and nobody looks at cookies. */
 export function createAuthenticate(
   verifyToken: VerifyToken,
   presentedBy: (request: FastifyRequest) => Presented,
+  sessionCallerOf: SessionCallerOf = () => undefined,
 ): (request: FastifyRequest) => Promise<Caller> {
-  return (request) => verifyToken(bearerOf(request.headers.authorization), presentedBy(request));
+  return (request) => {
+    const { authorization } = request.headers;
+    const bySession = authorization === undefined ? sessionCallerOf(request) : undefined;
+    return bySession ?? verifyToken(bearerOf(authorization), presentedBy(request));
+  };
 }
 
 /** Throws `permission_denied` unless the caller holds what the route asks for. */

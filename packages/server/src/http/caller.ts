@@ -21,6 +21,8 @@ export type Caller = {
   /** Epoch milliseconds. */
   readonly expiresAt: number;
   readonly tokenId: string;
+  /** Whom limits count, where that is not the client: a person of the portal. */
+  readonly limitKey?: string;
 };
 
 /** What the connection itself proves, for tokens that are bound to a certificate (RFC 8705). */

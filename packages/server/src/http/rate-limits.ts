@@ -33,6 +33,8 @@ export const keyLimit = 50_000;
 /** A caller, or the address of somebody unknown. */
 export type RateSubject = {
   readonly clientId?: string;
+  /** In place of the client. */
+  readonly limitKey?: string | undefined;
   readonly storeId?: string | undefined;
   readonly deviceId?: string | undefined;
   readonly address?: string;
@@ -92,8 +94,8 @@ function createPolicy(name: string, policy: RatePolicy, keys: number): TakeRate 
   }
 
   /** The least that any counter has left; who is refused by one is not counted by the next. */
-  function take({ clientId, storeId, deviceId, address = '' }: RateSubject): number {
-    let left = byClient.take(clientId ?? addressKey(address));
+  function take({ clientId, limitKey, storeId, deviceId, address = '' }: RateSubject): number {
+    let left = byClient.take(limitKey ?? clientId ?? addressKey(address));
     if (left >= 0 && byStore !== undefined && storeId !== undefined) {
       left = Math.min(left, byStore.take(storeId));
     }

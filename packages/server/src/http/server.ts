@@ -16,7 +16,7 @@ import { logAccess } from './access-log.ts';
 import { createActing, type FindOrganization } from './acting.ts';
 import { createAnswerCheck } from './answer-check.ts';
 import { type OnAnswered, tellAnswered } from './answered.ts';
-import { createAuthenticate } from './authenticate.ts';
+import { createAuthenticate, type SessionCallerOf } from './authenticate.ts';
 import type { VerifyToken } from './caller.ts';
 import { type CertificateReader, createCertificateReader } from './client-certificates.ts';
 import { createClientErrorHandler } from './client-errors.ts';
@@ -65,6 +65,8 @@ export type HttpDeps = {
   readonly live?: Live | undefined;
   readonly streams?: Pick<StreamsDeps, 'limits' | 'times'>;
   readonly verifyToken: VerifyToken;
+  /** Left out: nobody comes without a token. */
+  readonly sessionCallerOf?: SessionCallerOf | undefined;
   /** Left out: nobody acts in another organisation. */
   readonly findOrganization?: FindOrganization;
   /** Left out: no client certificate is accepted. */
@@ -140,7 +142,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   const second = openingSecond(deps, app, { drain, upgrades });
   obeyHouseRules(app, { drain, certificates, routes, second, baseUrl: settings.baseUrl });
   const access = {
-    authenticate: createAuthenticate(verifyToken, certificates.presentedBy),
+    authenticate: createAuthenticate(verifyToken, certificates.presentedBy, deps.sessionCallerOf),
     act: createActing(deps.findOrganization ?? (async () => undefined)),
   };
   const streams = createStreams({

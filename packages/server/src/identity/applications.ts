@@ -53,12 +53,18 @@ export type NewPublicApplication = Omit<NewApplication, 'clientSecret'>;
 export type Applications = ReturnType<typeof createApplications>;
 
 type Key = { readonly organizationId: string; readonly clientId: string };
+export type BuiltIn = {
+  readonly clientId: string;
+  of(organizationId: string): Promise<Application | undefined>;
+};
 type Deps = {
   store: ApplicationStore;
   clock: Clock;
   ids: Ids;
   revision: Revision;
   recordChange: RecordChange;
+  /** One that every user domain has, and that nobody made; left out: there is none. */
+  builtIn?: BuiltIn | undefined;
 };
 
 function rolesOf(names: readonly string[]) {
@@ -105,15 +111,18 @@ function refuseUnknown(): never {
   return refuse('resource_not_found', 'There is no such application.');
 }
 
-export function createApplications({ store, clock, ids, revision, recordChange }: Deps) {
+export function createApplications(deps: Deps) {
+  const { store, clock, ids, revision, recordChange, builtIn } = deps;
   const lookup = createCachedLookup<Key, Application>({
     max: cachedApplicationsMax,
     ttlMs: applicationTtlMs,
     clock,
     nameOf: ({ organizationId, clientId }) => `${organizationId}/${clientId}`,
     // Whatever else a request names is no client, and need not reach the database.
-    load: async ({ organizationId, clientId }) =>
-      clientIdPattern.test(clientId) ? store.find(organizationId, clientId) : undefined,
+    async load({ organizationId, clientId }) {
+      if (clientId === builtIn?.clientId) return builtIn.of(organizationId);
+      return clientIdPattern.test(clientId) ? store.find(organizationId, clientId) : undefined;
+    },
   });
   const changed = (organizationId: string, clientId: string) => {
     lookup.forget({ organizationId, clientId });
@@ -126,6 +135,9 @@ export function createApplications({ store, clock, ids, revision, recordChange }
     asked?: Asked,
   ) {
     const application = { ...applicationFrom(wanted, ids), secretHash };
+    if (application.clientId === builtIn?.clientId) {
+      refuse('already_exists', 'This client id is taken.');
+    }
     const told = telling(recordChange, 'created', asked);
     const made =
       (await store.insert(application, clock.now(), told)) ??

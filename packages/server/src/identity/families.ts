@@ -1,4 +1,5 @@
 // Families of refresh tokens: begun by a sign-in, carried on by each refresh, ended once for all.
+import type { Kysely } from 'kysely';
 import type { Clock, Ids, Log } from '../platform/index.ts';
 import type { EndedFamily, Ending, Family, FamilyStore } from './family-store.ts';
 
@@ -25,6 +26,8 @@ export type NewFamily = Pick<
   /** Epoch milliseconds: of what it comes from, which it does not outlive. */
   readonly notAfter?: number | undefined;
 };
+
+type FamilyKey = Pick<Family, 'organizationId' | 'familyId' | 'clientId' | 'tokenId'>;
 
 export type Families = ReturnType<typeof createFamilies>;
 
@@ -88,9 +91,7 @@ export function createFamilies({ store, clock, ids, log, revoke }: Deps) {
      * Undefined where the refresh token is not the last of its family. An older one may be a
      * thief's or show that there is one: then nobody goes on with this family (ADR 0020).
      */
-    async renew(
-      key: Pick<Family, 'organizationId' | 'familyId' | 'clientId' | 'tokenId'>,
-    ): Promise<Family | undefined> {
+    async renew(key: FamilyKey): Promise<Family | undefined> {
       const renewed = await store.renew({ ...key, nextTokenId: ids.uuidV4(), at: clock.now() });
       if (renewed !== undefined) return renewed;
       const { organizationId, familyId, clientId } = key;
@@ -99,6 +100,10 @@ export function createFamilies({ store, clock, ids, log, revoke }: Deps) {
       }
       return undefined;
     },
+
+    /** As above, in a transaction of one who keeps the tokens himself and never shows one twice. */
+    renewWithin: (trx: Kysely<unknown>, key: FamilyKey): Promise<Family | undefined> =>
+      store.renew({ ...key, nextTokenId: ids.uuidV4(), at: clock.now() }, trx),
 
     find: (organizationId: string, familyId: string) =>
       store.find(organizationId, familyId, clock.now()),

@@ -1,4 +1,5 @@
 // The SQL of families of refresh tokens.
+import { CompiledQuery, type Kysely } from 'kysely';
 import { type Database, type HotStatement, isoTime } from '../platform/index.ts';
 import type { Method } from './accounts/types.ts';
 
@@ -46,6 +47,11 @@ export type Ending =
   | { readonly familyId: string }
   | { readonly userId: string; readonly sessionId: string }
   | { readonly userId: string; readonly exceptSessionId?: string | undefined };
+
+type Renewal = Pick<Family, 'organizationId' | 'familyId' | 'clientId' | 'tokenId'> & {
+  readonly nextTokenId: string;
+  readonly at: number;
+};
 
 export type FamilyStore = ReturnType<typeof createFamilyStore>;
 
@@ -183,24 +189,21 @@ export function createFamilyStore(database: Database) {
 
     /**
      * Puts the next refresh token in the place of this one: for exactly one of any number of
-     * callers. The browser's session lives on with it.
+     * callers. The browser's session lives on with it. Within `trx`, where one is given.
      */
-    async renew(renewal: {
-      organizationId: string;
-      familyId: string;
-      clientId: string;
-      tokenId: string;
-      nextTokenId: string;
-      at: number;
-    }): Promise<Family | undefined> {
-      const [row] = await database.hot<FamilyRow>(renewFamily, [
+    async renew(renewal: Renewal, trx?: Kysely<unknown>): Promise<Family | undefined> {
+      const values = [
         renewal.organizationId,
         renewal.familyId,
         renewal.clientId,
         renewal.tokenId,
         renewal.nextTokenId,
         isoTime(renewal.at),
-      ]);
+      ];
+      const [row] =
+        trx === undefined
+          ? await database.hot<FamilyRow>(renewFamily, values)
+          : (await trx.executeQuery<FamilyRow>(CompiledQuery.raw(renewFamily.text, values))).rows;
       return row === undefined ? undefined : familyOf(row);
     },
 

@@ -31,6 +31,9 @@ import type { Interactions } from './interactions.ts';
 import { createKeyRotation, type KeyFacts } from './key-rotation.ts';
 import { createOrigins } from './origins.ts';
 import { createPageFrame, createPages, type PageSettings, type TakeSignUp } from './pages/index.ts';
+import { createPortalApplication } from './portal-application.ts';
+import { createPortalPlaces, type PortalPlaces } from './portal-places.ts';
+import { createPortalIdentity, type PortalIdentity } from './portal-sign-in.ts';
 import { createRateLimits, defaultTokenLimits, type TokenLimits } from './rate-limits.ts';
 import { createKeyRing } from './realm-keys.ts';
 import { createRealms } from './realms.ts';
@@ -49,7 +52,17 @@ export type { NewApplication } from './applications.ts';
 export type { Asked, Change, RecordChange } from './changes.ts';
 export type { Clients, ProvenClient } from './clients.ts';
 export type { CertificateHolder, FindHardware, Hardware, NameMerchant } from './devices/types.ts';
+export { browserLifetime } from './families.ts';
 export type { KeyFacts } from './key-rotation.ts';
+export { portalClientId } from './portal-application.ts';
+export {
+  type PortalPlace,
+  type PortalPlaces,
+  portalCallbackPath,
+  portalPath,
+  providerPortalPath,
+} from './portal-places.ts';
+export type { PortalIdentity, PortalSignIn, PortalTokens } from './portal-sign-in.ts';
 export type { TokenLimits } from './rate-limits.ts';
 export type { FindDevice, FoundDevice } from './types.ts';
 export { reservedDomainNames } from './user-domains.ts';
@@ -108,6 +121,9 @@ export type Identity = {
   verifyToken(token: string, presented?: Presented): Promise<Caller>;
   /** The OAuth endpoints under /oauth2/v1 and /auth/realms. */
   register(app: FastifyInstance): Promise<void>;
+  /** What the portal asks of the authorization server, and where portals stand. */
+  readonly portal: PortalIdentity;
+  readonly portalPlaces: PortalPlaces;
   /** The routes of device certificates, and those below /oauth2-mtls. */
   registerDevices(app: FastifyInstance): Promise<void>;
   /** The routes by which clients manage their applications. */
@@ -121,6 +137,8 @@ export type Identity = {
   userDomainOf(organizationId: string): Promise<string | undefined>;
   /** All that the organisations' own administration asks of user domains. */
   readonly userDomains: ReturnType<typeof createUserDomains>;
+  /** Whether somebody can sign in to it. */
+  isUserDomain(userDomainId: string): Promise<boolean>;
   /** The platform's own organisation: the role of its operator is given nowhere else. */
   isOperator(organizationId: string): Promise<boolean>;
   /** New keys sign in an hour; false where that is under way already. */
@@ -162,7 +180,12 @@ export function createIdentity(deps: IdentityDeps): Identity {
     keyDays: settings.realmKeyDays ?? defaultKeyDays,
   });
   const applicationStore = createApplicationStore(database);
-  const applications = createApplications({ ...told, store: applicationStore, revision });
+  const { baseUrl = authUrl, portalDomain } = settings;
+  const portalPlaces = createPortalPlaces({ baseUrl, portalDomain });
+  const builtIn = createPortalApplication({
+    ...{ places: portalPlaces, masterKey, domainOf: (id) => store.findDomainOf(id) },
+  });
+  const applications = createApplications({ ...told, store: applicationStore, revision, builtIn });
   const accounts = createAccounts({
     ...{ database, clock, ids, log, masterKey, revision, authUrl },
     ...{ jobs: deps.jobs, mail: deps.mail, limits: deps.attemptLimits, environment },
@@ -187,6 +210,10 @@ export function createIdentity(deps: IdentityDeps): Identity {
     ...{ accounts, interactions, sessions, entities, clock, ids, masterKey, settings, frame },
     findRealm: realms.find,
   });
+  const portal = createPortalIdentity({
+    ...{ findRealm: realms.find, findApplication: applications.find, findUser, clock },
+    ...{ providerOf: flows.providerOf, userTokens: flows.userTokens, logout: flows.logout },
+  });
   const userDomains = createUserDomains({ realms, rotation, store });
   const sweep = createSweep({ entities, families, accounts, clock, log });
 
@@ -198,7 +225,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
   }
 
   return {
-    ...{ accounts, interactions, sessions, devices, verifyToken },
+    ...{ accounts, interactions, sessions, devices, verifyToken, portal, portalPlaces },
     clients: createClients({ applications, applicationStore, devices }),
     tills: createTills({ applications, clock, ids }),
     async register(app) {
@@ -227,6 +254,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
     },
     ...{ createRealm: userDomains.create, createUserDomain: userDomains.create, userDomains },
     userDomainOf: userDomains.of,
+    isUserDomain: async (userDomainId) => (await realms.find(userDomainId)) !== undefined,
     isOperator: (organizationId) => applicationStore.hasRole(organizationId, 'PlatformOperator'),
     rotateKeys: rotation.rotate,
     replaceKeysAtOnce: rotation.replaceAtOnce,

@@ -1,5 +1,6 @@
 // The answer to every grant of a user: access token, refresh token, ID token, and what is said of them.
 import { hash } from 'node:crypto';
+import type { Kysely } from 'kysely';
 import type { Ids } from '../platform/index.ts';
 import type { Method, User } from './accounts/types.ts';
 import type { DeviceFacts } from './auth-claims.ts';
@@ -161,14 +162,17 @@ export function createUserTokens({ families, ids }: Deps) {
       realm: Realm,
       holder: Holder,
       wanted: { familyId: string; tokenId: string; scope: string; withIdToken: boolean },
+      trx?: Kysely<unknown>,
     ): Promise<TokenResponse | undefined> {
       const { application, user } = holder;
-      const family = await families.renew({
+      const key = {
         organizationId: user.organizationId,
         familyId: wanted.familyId,
         clientId: application.clientId,
         tokenId: wanted.tokenId,
-      });
+      };
+      const family =
+        trx === undefined ? await families.renew(key) : await families.renewWithin(trx, key);
       return family === undefined ? undefined : answer(realm, holder, family, wanted);
     },
   };

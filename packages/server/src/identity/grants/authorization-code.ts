@@ -5,7 +5,9 @@ import type { Method } from '../accounts/types.ts';
 import { bearerKey } from '../adapter.ts';
 import { presentedDevice } from '../devices/presented.ts';
 import { isStanding } from '../standing.ts';
-import type { Grant } from './index.ts';
+import type { Application } from '../types.ts';
+import type { TokenResponse } from '../user-tokens.ts';
+import type { Grant, GrantDeps } from './index.ts';
 
 /** RFC 7636, 4.1. */
 const verifierForm = /^[A-Za-z0-9\-._~]{43,128}$/;
@@ -25,53 +27,70 @@ function checkVerifier(code: AuthorizationCode, verifier: string | undefined): v
   }
 }
 
+type Redeeming = Pick<GrantDeps, 'provider' | 'realm' | 'findUser' | 'userTokens'>;
+export type CodeToRedeem = {
+  readonly code: string;
+  readonly redirectUri: string;
+  readonly verifier: string | undefined;
+};
+
+/** The tokens of a code that was given to this application; throws `InvalidGrant` for any other. */
+export async function redeemCode(
+  { provider, realm, findUser, userTokens }: Redeeming,
+  application: Application,
+  { code: value, redirectUri, verifier }: CodeToRedeem,
+): Promise<TokenResponse> {
+  const code = await provider.AuthorizationCode.find(value, { ignoreExpiration: true });
+  if (code === undefined) throw new errors.InvalidGrant('unknown or expired code');
+  if (code.clientId !== application.clientId) {
+    throw new errors.InvalidGrant('another client’s code');
+  }
+  if (code.redirectUri !== redirectUri) throw new errors.InvalidGrant('another redirect_uri');
+  checkVerifier(code, verifier);
+  const authenticatedAt = (code.authTime ?? 0) * 1000;
+  const user = await findUser(code.accountId ?? '');
+  if (!isStanding(user, authenticatedAt)) throw new errors.InvalidGrant('the user is not in');
+  const response = await userTokens.beginByCode(
+    realm,
+    {
+      kind: 'AuthorizationCode',
+      application,
+      user,
+      scope: code.scope ?? '',
+      methods: (code.amr ?? []) as Method[],
+      authenticatedAt,
+      familyId: code.grantId,
+      sessionId: code.sessionUid,
+      nonce: code.nonce,
+    },
+    bearerKey(value),
+  );
+  if (response === undefined) throw new errors.InvalidGrant('the code was redeemed already');
+  return response;
+}
+
 export const authorizationCode: Grant = {
   grantType: 'authorization_code',
   securityFlows: ['AuthorizationCode'],
   parameters: ['code', 'redirect_uri', 'code_verifier'],
-  handle:
-    ({ provider, realm, findApplication, findUser, userTokens, limitClient }) =>
-    async (ctx) => {
-      const { client, params } = ctx.oidc;
-      await limitClient(ctx, client.clientId);
-      // There a certificate stands in for the secret: of a device's own sign-ins, never of a browser's.
-      if (presentedDevice(ctx.req) !== undefined) {
-        throw new errors.UnauthorizedClient('codes are not redeemed by devices');
-      }
-      const { code: value, redirect_uri: redirectUri, code_verifier: verifier } = params;
-      if (value === undefined) throw new errors.InvalidRequest('missing required parameter: code');
-      if (redirectUri === undefined) {
-        throw new errors.InvalidRequest('missing required parameter: redirect_uri');
-      }
-      const application = await findApplication(client.clientId);
-      if (application === undefined) throw new errors.InvalidClientAuth('disabled meanwhile');
-      const code = await provider.AuthorizationCode.find(String(value), {
-        ignoreExpiration: true,
-      });
-      if (code === undefined) throw new errors.InvalidGrant('unknown or expired code');
-      if (code.clientId !== client.clientId) throw new errors.InvalidGrant('another client’s code');
-      if (code.redirectUri !== redirectUri) throw new errors.InvalidGrant('another redirect_uri');
-      checkVerifier(code, verifier as string | undefined);
-
-      const authenticatedAt = (code.authTime ?? 0) * 1000;
-      const user = await findUser(code.accountId ?? '');
-      if (!isStanding(user, authenticatedAt)) throw new errors.InvalidGrant('the user is not in');
-      const response = await userTokens.beginByCode(
-        realm,
-        {
-          kind: 'AuthorizationCode',
-          application,
-          user,
-          scope: code.scope ?? '',
-          methods: (code.amr ?? []) as Method[],
-          authenticatedAt,
-          familyId: code.grantId,
-          sessionId: code.sessionUid,
-          nonce: code.nonce,
-        },
-        bearerKey(String(value)),
-      );
-      if (response === undefined) throw new errors.InvalidGrant('the code was redeemed already');
-      ctx.body = response;
-    },
+  handle: (deps) => async (ctx) => {
+    const { client, params } = ctx.oidc;
+    await deps.limitClient(ctx, client.clientId);
+    // There a certificate stands in for the secret: of a device's own sign-ins, never of a browser's.
+    if (presentedDevice(ctx.req) !== undefined) {
+      throw new errors.UnauthorizedClient('codes are not redeemed by devices');
+    }
+    const { code, redirect_uri: redirectUri, code_verifier: verifier } = params;
+    if (code === undefined) throw new errors.InvalidRequest('missing required parameter: code');
+    if (redirectUri === undefined) {
+      throw new errors.InvalidRequest('missing required parameter: redirect_uri');
+    }
+    const application = await deps.findApplication(client.clientId);
+    if (application === undefined) throw new errors.InvalidClientAuth('disabled meanwhile');
+    ctx.body = await redeemCode(deps, application, {
+      code: String(code),
+      redirectUri: String(redirectUri),
+      verifier: verifier as string | undefined,
+    });
+  },
 };

@@ -36,6 +36,8 @@ export type RelyingParty = Parameters<Accounts['passkeys']['register']>[2];
 
 export type PageSettings = {
   readonly authUrl: string;
+  /** Where the portal stands; left out: at the `authUrl`. */
+  readonly baseUrl?: string;
   /** Under which each client has its host; left out where none has. */
   readonly portalDomain?: string | undefined;
   /** Left out: the name of the product. */

@@ -1,5 +1,6 @@
 // The general entry: who comes without an application says first to which user domain he belongs.
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { clientOf, portalPath } from '../portal-places.ts';
 import type { Answers } from './answers.ts';
 import type { PagesDeps } from './deps.ts';
 import { accountPath, accountSignInPath, entryPath } from './paths.ts';
@@ -12,29 +13,40 @@ type Deps = Pick<PagesDeps, 'findRealm'> & {
   readonly portalDomain: string | undefined;
   /** `https://login.example.com`: the portal's hosts send people on to it. */
   readonly origin: string;
+  /** Of the portal that asks for the user domain. */
+  readonly portalOrigin: string;
 };
 
 /** A name may hold an `@` itself, so the domain is what follows the last one. */
 const wholeName = /^(.+)@([^@]+)$/;
 
-/** `acme` of `acme.portal.example`; undefined for every other host. */
-export function clientOf(hostname: string, portalDomain: string | undefined): string | undefined {
-  const name = hostname.toLowerCase();
-  const end = `.${portalDomain?.toLowerCase()}`;
-  if (portalDomain === undefined || !name.endsWith(end)) return undefined;
-  const client = name.slice(0, -end.length);
-  return client === '' || client.includes('.') ? undefined : client;
-}
+const signInAtPortal = `${portalPath}/sign-in`;
 
-export function createEntry({ findRealm, visits, answers, portalDomain, origin }: Deps) {
+export function createEntry(deps: Deps) {
+  const { findRealm, visits, answers, portalDomain, origin, portalOrigin } = deps;
+
   function ask(visit: Visit, who?: string, fault?: string): FastifyReply {
     const view = entryView(visit.words, {
       token: visits.tokenOf(visit, entryPath),
+      action: visit.path,
       faults: fault === undefined ? {} : { who: fault },
       ...(who === undefined ? {} : { who }),
     });
     const status = fault === undefined ? 200 : 422;
-    return answers.page(visit, { ...view, status, leadsTo: origin });
+    const leadsTo = visit.request.params['to'] === undefined ? origin : portalOrigin;
+    return answers.page(visit, { ...view, status, leadsTo });
+  }
+
+  /** Whoever comes from the portal goes back to it: it asks the user domain in its own name. */
+  function addressFor(visit: Visit, userDomainId: string, name: string): string {
+    const { to } = visit.request.params;
+    if (to === undefined) {
+      const hint = new URLSearchParams({ login_hint: name });
+      return `${origin}${accountSignInPath(userDomainId)}?${hint}`;
+    }
+    const wanted = Buffer.from(to, 'base64url').toString();
+    const query = new URLSearchParams({ domain: userDomainId, login_hint: name, to: wanted });
+    return `${portalOrigin}${signInAtPortal}?${query}`;
   }
 
   return {
@@ -56,8 +68,7 @@ export function createEntry({ findRealm, visits, answers, portalDomain, origin }
       if (name === undefined) return ask(visit, who, words.entry.form);
       const realm = await findRealm(domain.toLowerCase());
       if (realm === undefined) return ask(visit, who, words.entry.unknown);
-      const hint = new URLSearchParams({ login_hint: name });
-      return answers.goTo(visit, `${origin}${accountSignInPath(realm.userDomainId)}?${hint}`);
+      return answers.goTo(visit, addressFor(visit, realm.userDomainId, name));
     },
   };
 }

@@ -7,9 +7,9 @@ import {
   type SignInPages,
   submit,
 } from '../../../test/sign-in-pages.ts';
+import { clientOf } from '../portal-places.ts';
 import { policySource } from './answers.ts';
 import { deviceName, userAgentOf } from './device-name.ts';
-import { clientOf } from './entry.ts';
 import { withoutDomain } from './sign-in.ts';
 
 describe('what goes wrong', () => {

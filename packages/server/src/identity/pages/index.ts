@@ -42,7 +42,9 @@ export type Pages = {
 
 export function createPages(deps: PagesDeps & { readonly frame: PageFrame }): Pages {
   const { settings, masterKey, frame } = deps;
-  const { origin, hostname } = new URL(settings.authUrl);
+  const { authUrl, baseUrl = authUrl } = settings;
+  const { origin, hostname } = new URL(authUrl);
+  const { origin: portalOrigin } = new URL(baseUrl);
   const answers = createAnswers(frame);
   const tokens = createFormTokens(deriveKey(masterKey, 'page-forms'));
   const visits = createVisits({ ...deps, origin, tokens });
@@ -54,7 +56,7 @@ export function createPages(deps: PagesDeps & { readonly frame: PageFrame }): Pa
   const routes = pageTable({
     enrolment,
     account,
-    entry: createEntry({ ...parts, portalDomain: settings.portalDomain }),
+    entry: createEntry({ ...parts, portalDomain: settings.portalDomain, portalOrigin }),
     signIn: createSignIn(parts),
     links: createLinks(parts),
     changes: createAccountChanges({ ...parts, account, enrolment }),

@@ -18,6 +18,7 @@ type Handlers = {
   readonly changes: ReturnType<typeof createAccountChanges>;
 };
 
+const portalEntry = `${entryPath}/:to`;
 const realm = '/auth/realms/:realm';
 const signInBase = `${realm}/sign-in/:uid`;
 const activationBase = `${realm}/activation`;
@@ -46,6 +47,8 @@ function signInPages({ entry, signIn, enrolment }: Handlers): PageRoute[] {
   return [
     get(entryPath, 'getEntry', 'Which user domain', entry.get),
     post(entryPath, 'postEntry', 'Go to the user domain', entry.post),
+    get(portalEntry, 'getPortalEntry', 'Which user domain, for the portal', entry.get),
+    post(portalEntry, 'postPortalEntry', 'Back to the portal', entry.post),
     get(signInBase, 'getSignIn', 'User name, password and code', signIn.get),
     post(signInBase, 'postSignIn', 'Sign in', signIn.post),
     post(`${signInBase}/cancel`, 'cancelSignIn', 'Back to the application', signIn.cancel),

@@ -7,9 +7,14 @@ import { signUpPath } from '../paths.ts';
 import type { Words } from '../words/index.ts';
 import { passkeyParts } from './passkey-parts.ts';
 
-export type EntryFacts = { readonly token: string; readonly who?: string; readonly faults: Faults };
+export type EntryFacts = {
+  readonly token: string;
+  readonly action: string;
+  readonly who?: string;
+  readonly faults: Faults;
+};
 
-export function entryView(words: Words, { token, who, faults }: EntryFacts): Answer {
+export function entryView(words: Words, { token, action, who, faults }: EntryFacts): Answer {
   const { entry } = words;
   const parts = [
     field(
@@ -32,7 +37,7 @@ export function entryView(words: Words, { token, who, faults }: EntryFacts): Ans
     isFaulty: Object.keys(faults).length > 0,
     body: html`${faultSummary(faults, words)}<h1>${entry.title}</h1>
 <p class="lead">${entry.lead}</p>
-${form({ action: '/auth/sign-in', token, parts })}
+${form({ action, token, parts })}
 <div class="more"><a href="${signUpPath}">${entry.signUp}</a></div>`,
   };
 }

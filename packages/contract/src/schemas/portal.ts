@@ -1,0 +1,59 @@
+// What the portal's server tells the portal's pages: who is signed in, and what may be shown.
+import { type Static, Type } from 'typebox';
+
+export const PortalEntry = Type.Union([Type.Literal('portal'), Type.Literal('provider-portal')], {
+  description: 'Of acquirers and merchants, and of service providers.',
+});
+/** One of the two addresses at which the portal stands. */
+export type PortalEntry = Static<typeof PortalEntry>;
+
+const text = Type.String();
+
+/** Who is signed in at the portal; permissions and groups are those of this moment. */
+export const PortalSession = Type.Object(
+  {
+    user: Type.Object({
+      sub: text,
+      username: text,
+      name: text,
+      email: text,
+      givenName: Type.Optional(text),
+      familyName: Type.Optional(text),
+      locale: Type.Optional(text),
+      zoneinfo: Type.Optional(text),
+      datetimeFormat: Type.Optional(text),
+    }),
+    userDomainId: text,
+    organizationId: text,
+    organizationName: text,
+    merchantId: Type.Optional(text),
+    merchantName: Type.Optional(text),
+    entityType: Type.Union([Type.Literal('tenant'), Type.Literal('merchant')]),
+    permissions: Type.Array(text),
+    groups: Type.Array(text),
+    entries: Type.Array(PortalEntry, {
+      description: 'Which of the two portals is for this user, the usual one first.',
+    }),
+    environment: Type.Union([
+      Type.Literal('demo'),
+      Type.Literal('test'),
+      Type.Literal('production'),
+    ]),
+    region: text,
+    accountUrl: Type.String({
+      description: 'Where people change password, codes and passkeys, and see where they are in.',
+    }),
+    idleSeconds: Type.Integer({ description: 'The session ends so long after the last action.' }),
+    expiresAt: Type.String({ description: 'When it ends if nothing more is done.' }),
+    endsAt: Type.String({ description: 'When it ends whatever is done.' }),
+  },
+  { title: 'PortalSession' },
+);
+export type PortalSession = Static<typeof PortalSession>;
+
+/** Where the browser goes once somebody has signed out. */
+export const PortalSignedOut = Type.Object(
+  { location: Type.String() },
+  { title: 'PortalSignedOut' },
+);
+export type PortalSignedOut = Static<typeof PortalSignedOut>;

@@ -1,0 +1,105 @@
+// A sign-in under way: what the browser takes to the realm and brings back, and nobody else can use.
+import { createHmac, hash } from 'node:crypto';
+import { portalPath, providerPortalPath } from '../identity/index.ts';
+import { type Clock, deriveKey, type Ids, openSealed, seal } from '../platform/index.ts';
+
+/** As long as the realm lets somebody take. */
+const flowMs = 1_800_000;
+const addressCharsMax = 1024;
+const stateCharsMax = 4096;
+
+/** What the `state` holds, sealed. */
+type State = {
+  readonly flowId: string;
+  readonly userDomainId: string;
+  readonly to: string;
+  readonly goodUntil: number;
+};
+
+export type Flow = Pick<State, 'userDomainId' | 'to'> & {
+  readonly nonce: string;
+  /** PKCE (RFC 7636). */
+  readonly verifier: string;
+};
+
+export type BegunFlow = {
+  readonly state: string;
+  readonly nonce: string;
+  readonly challenge: string;
+};
+
+export type Flows = ReturnType<typeof createFlows>;
+
+/**
+ * An address of the portals themselves, where somebody wanted to go; of anything else the portal's
+ * first page. It never leads to another origin.
+ */
+export function ownAddress(wanted: string | undefined, origin: string): string {
+  const text = wanted ?? '';
+  if (text.length > addressCharsMax || !URL.canParse(text, origin)) return portalPath;
+  const { origin: of, pathname, search, hash: part } = new URL(text, origin);
+  const isOurs = [portalPath, providerPortalPath].some(
+    (path) => pathname === path || pathname.startsWith(`${path}/`),
+  );
+  // Those two begin a sign-in or end one; after it they lead round in a circle.
+  const isSignIn = /^\/portal\/(?:sign-in|callback)(?:\/|$)/.test(pathname);
+  return of === origin && isOurs && !isSignIn ? pathname + search + part : portalPath;
+}
+
+/**
+ * The state is sealed for one browser at one address; verifier and nonce follow from both and stand
+ * nowhere. So tabs do not meet, nothing is kept, and a state that was brought to another browser is
+ * of no use there.
+ */
+export function createFlows({
+  clock,
+  ids,
+  masterKey,
+}: {
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly masterKey: Buffer;
+}) {
+  const sealKey = deriveKey(masterKey, 'portal-sign-in');
+  const proofKey = deriveKey(masterKey, 'portal-sign-in-proofs');
+  const placeOf = (browser: string, origin: string) =>
+    `${hash('sha256', browser, 'base64url')} ${origin}`;
+  const derived = (purpose: string, browser: string, flowId: string) =>
+    createHmac('sha256', proofKey).update(`${purpose} ${browser} ${flowId}`).digest('base64url');
+
+  return {
+    begin(
+      browser: string,
+      origin: string,
+      { userDomainId, to }: Pick<State, 'userDomainId' | 'to'>,
+    ): BegunFlow {
+      const flowId = ids.secret();
+      const state: State = { flowId, userDomainId, to, goodUntil: clock.now() + flowMs };
+      const sealed = seal(sealKey, Buffer.from(JSON.stringify(state)), placeOf(browser, origin));
+      return {
+        state: sealed.toString('base64url'),
+        nonce: derived('nonce', browser, flowId),
+        challenge: hash('sha256', derived('verifier', browser, flowId), 'base64url'),
+      };
+    },
+
+    /** Undefined where this browser began no such sign-in here, or too long ago. */
+    read(browser: string, origin: string, given: string): Flow | undefined {
+      if (given.length > stateCharsMax || !/^[\w-]+$/.test(given)) return undefined;
+      let text: string;
+      try {
+        const bytes = Buffer.from(given, 'base64url');
+        text = openSealed(sealKey, bytes, placeOf(browser, origin)).toString();
+      } catch {
+        return undefined;
+      }
+      const { flowId, userDomainId, to, goodUntil } = JSON.parse(text) as State;
+      if (goodUntil <= clock.now()) return undefined;
+      return {
+        ...{ userDomainId, to },
+        nonce: derived('nonce', browser, flowId),
+        verifier: derived('verifier', browser, flowId),
+      };
+    },
+  };
+}

@@ -1,0 +1,69 @@
+// The door of the portal: sessions of browsers, and the built pages that live on them.
+import { fileURLToPath } from 'node:url';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Recorder } from '../audit/index.ts';
+import type { Caller } from '../http/index.ts';
+import type { Identity } from '../identity/index.ts';
+import type { Clock, Database, Ids, Log, Settings } from '../platform/index.ts';
+import { createBundle } from './bundle.ts';
+import { createFlows } from './flow.ts';
+import { registerPortalRoutes } from './routes.ts';
+import { createSessionCaller } from './session-caller.ts';
+import { createSessions } from './sessions.ts';
+import { createSignIn } from './sign-in.ts';
+import { createSweep } from './sweep.ts';
+import { createView, type ViewDeps } from './view.ts';
+
+/** Of the package `portal`, once it is built. */
+const builtFolder = fileURLToPath(new URL('../../../portal/dist', import.meta.url));
+
+export type PortalDeps = ViewDeps & {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly settings: Pick<Settings, 'environment' | 'region' | 'authUrl' | 'platformKey'>;
+  readonly identity: Pick<
+    Identity,
+    'portal' | 'portalPlaces' | 'verifyToken' | 'accounts' | 'isUserDomain'
+  >;
+  readonly audit: Pick<Recorder, 'record'>;
+  /** Left out: that of the repository. */
+  readonly builtFolder?: string | undefined;
+  /** Whether somebody builds the pages at this moment; left out: nobody does. */
+  isBuilding?: (() => boolean) | undefined;
+};
+
+export type Portal = {
+  /** The caller behind a request of the portal's pages; undefined for every other request. */
+  callerOf(request: FastifyRequest): Promise<Caller> | undefined;
+  register(app: FastifyInstance): void;
+  /** Deletes sessions whose day is over, now and then. */
+  start(): void;
+  stop(): Promise<void>;
+};
+
+export function createPortal(deps: PortalDeps): Portal {
+  const { identity, settings, clock, ids } = deps;
+  const masterKey = settings.platformKey;
+  const { portalPlaces: places, verifyToken } = identity;
+  const sessions = createSessions({ ...deps, masterKey });
+  const callers = createSessionCaller({ sessions, places, verifyToken });
+  const sweep = createSweep({ ...deps, sweep: sessions.sweep });
+  return {
+    callerOf: callers.of,
+    register(app) {
+      const flows = createFlows({ clock, ids, masterKey });
+      registerPortalRoutes(app, {
+        ...{ places, callers, ids, show: createView(deps) },
+        bundle: createBundle(deps.builtFolder ?? builtFolder, clock),
+        signIn: createSignIn({ ...deps, sessions, flows, authUrl: settings.authUrl }),
+        isStrict: settings.environment !== 'demo',
+        isBuilding: deps.isBuilding ?? (() => false),
+        isClient: identity.isUserDomain,
+      });
+    },
+    start: sweep.start,
+    stop: sweep.stop,
+  };
+}

@@ -1,0 +1,40 @@
+// What browsers are told of the portal's pages: nothing from elsewhere, nothing around them, nothing kept.
+import { pageHeaders } from '../http/index.ts';
+
+const yearSeconds = 31_536_000;
+
+/** Styles that scripts write need the nonce; the build puts it where they look for it. */
+function policyOf(nonce: string): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src 'self' 'nonce-${nonce}'`,
+    "connect-src 'self'",
+    "img-src 'self' data: blob:",
+    "font-src 'self'",
+    "manifest-src 'self'",
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+    "form-action 'self'",
+  ].join('; ');
+}
+
+/** Of the demo no browser learns to come by HTTPS alone: it would hold for all of localhost. */
+export const strictTransport = (isStrict: boolean): Record<string, string> =>
+  isStrict ? { 'strict-transport-security': `max-age=${yearSeconds}; includeSubDomains` } : {};
+
+export function documentHeaders(nonce: string, isStrict: boolean): Record<string, string> {
+  return {
+    ...pageHeaders,
+    ...strictTransport(isStrict),
+    'content-security-policy': policyOf(nonce),
+    'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
+    'cache-control': 'no-store',
+  };
+}
+
+export const assetHeaders: Readonly<Record<string, string>> = {
+  'x-content-type-options': 'nosniff',
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+};

@@ -1,0 +1,217 @@
+// The addresses of the portal: pages for people, and two answers for the pages' own scripts.
+import { errorCodes, PortalSession, PortalSignedOut, Refusal } from '@switchyard/contract';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import { type Caller, refusalOf, retryAfterOf, route } from '../http/index.ts';
+import {
+  type PortalPlace,
+  type PortalPlaces,
+  portalCallbackPath,
+  portalPath,
+  providerPortalPath,
+} from '../identity/index.ts';
+import type { Ids } from '../platform/index.ts';
+import type { Bundle } from './bundle.ts';
+import { sendNotice } from './notices.ts';
+import { assetHeaders, documentHeaders } from './page-headers.ts';
+import type { SessionCaller } from './session-caller.ts';
+import type { PortalSession as Session } from './sessions.ts';
+import { type createSignIn, signInPath } from './sign-in.ts';
+import type { ShowSession } from './view.ts';
+
+type Deps = {
+  readonly places: PortalPlaces;
+  readonly bundle: Bundle;
+  readonly signIn: ReturnType<typeof createSignIn>;
+  readonly callers: SessionCaller;
+  readonly show: ShowSession;
+  readonly ids: Ids;
+  /** Whether browsers shall come by HTTPS alone to this host, for a year. */
+  readonly isStrict: boolean;
+  /** Whether somebody builds the portal at this moment. */
+  isBuilding(): boolean;
+  /** Whether there is such a client: of hosts that name one. */
+  isClient(userDomainId: string): Promise<boolean>;
+};
+
+const nonceBytes = 16;
+
+const common = {
+  tags: ['Portal'],
+  isHidden: true,
+  response: { 200: Type.Unknown() },
+  errors: [],
+} as const;
+const page = {
+  ...common,
+  method: 'GET',
+  permission: 'public',
+  rateLimit: 'pages',
+  produces: ['text/html'],
+} as const;
+
+const word = (most: number) => Type.Optional(Type.String({ maxLength: most }));
+const signInQuery = Type.Object({ to: word(2048), domain: word(64), login_hint: word(256) });
+const callbackQuery = Type.Object({
+  ...{ code: word(512), state: word(8192), error: word(128), iss: word(512) },
+});
+
+/** A page is asked for by a person who goes somewhere; what scripts ask for is there or it is not. */
+function isNavigation({ headers }: FastifyRequest): boolean {
+  const mode = headers['sec-fetch-mode'];
+  if (mode !== undefined) return mode === 'navigate';
+  return (headers.accept ?? '').includes('text/html');
+}
+
+function showFault(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const refusal = refusalOf(error);
+  if (refusal === undefined) {
+    request.log.error({ err: error }, 'unexpected fault');
+    sendNotice(request, reply, 'broken');
+    return;
+  }
+  request.refusal = refusal;
+  const retryAfter = retryAfterOf(refusal);
+  const isBusy = [429, 503].includes(errorCodes[refusal.code].status);
+  sendNotice(request, reply, isBusy ? 'busy' : 'stale', {
+    ...(retryAfter === undefined ? {} : { retryAfter }),
+  });
+}
+
+type WithPlace = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  place: PortalPlace,
+) => Promise<FastifyReply>;
+
+/** Elsewhere stands no portal; the page says where one does. */
+function atPlace({ places, isClient }: Deps, handle: WithPlace) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const place = places.at(request.host);
+    if (place === undefined) {
+      const address = places.origin + portalPath;
+      return sendNotice(request, reply, 'elsewhere', { way: { address, text: address } });
+    }
+    const { userDomainId } = place;
+    if (userDomainId !== undefined && !(await isClient(userDomainId))) {
+      return sendNotice(request, reply, 'unknownClient');
+    }
+    return handle(request, reply, place);
+  };
+}
+
+function registerApplication(app: FastifyInstance, deps: Deps): void {
+  const { bundle, ids, isStrict } = deps;
+  const serve = atPlace(deps, async (request, reply) => {
+    if (!isNavigation(request)) {
+      throw new Refusal('resource_not_found', 'No page has this address.');
+    }
+    const nonce = ids.secret(nonceBytes);
+    const text = await bundle.page(nonce);
+    if (text === undefined) {
+      return sendNotice(request, reply, deps.isBuilding() ? 'building' : 'absent');
+    }
+    return reply
+      .headers(documentHeaders(nonce, isStrict))
+      .type('text/html; charset=utf-8')
+      .send(text);
+  });
+  for (const [name, path] of [
+    ['Portal', portalPath],
+    ['ProviderPortal', providerPortalPath],
+  ] as const) {
+    route(app, {
+      ...{ ...page, url: path, operationId: `get${name}`, summary: 'The portal' },
+      handler: serve,
+    });
+    route(app, {
+      ...{
+        ...page,
+        url: `${path}/*`,
+        operationId: `get${name}Page`,
+        summary: 'A page of the portal',
+      },
+      params: Type.Object({ '*': Type.String() }),
+      handler: serve,
+    });
+  }
+}
+
+function registerSignIn(app: FastifyInstance, deps: Deps): void {
+  const { signIn } = deps;
+  route(app, {
+    ...{ ...page, url: signInPath, operationId: 'beginPortalSignIn', summary: 'To the sign-in' },
+    query: signInQuery,
+    handler: (request, reply) =>
+      atPlace(deps, (_request, _reply, place) =>
+        signIn.begin(request, reply, place, request.query),
+      )(request, reply),
+  });
+  route(app, {
+    ...{
+      ...page,
+      url: portalCallbackPath,
+      operationId: 'endPortalSignIn',
+      summary: 'Back from it',
+    },
+    query: callbackQuery,
+    handler: (request, reply) =>
+      atPlace(deps, (_request, _reply, place) =>
+        signIn.callback(request, reply, place, request.query),
+      )(request, reply),
+  });
+}
+
+/** A token alone is no session. */
+function demandSession({ callers }: Deps, request: FastifyRequest): Session {
+  const session = callers.sessionOf(request);
+  if (session !== undefined) return session;
+  throw new Refusal('token_missing', 'The request comes from no session of the portal.');
+}
+
+function registerSession(app: FastifyInstance, deps: Deps): void {
+  route(app, {
+    ...{ ...common, method: 'GET', url: `${portalPath}/session`, permission: 'token' },
+    ...{ operationId: 'getPortalSession', summary: 'Who is signed in' },
+    response: { 200: PortalSession },
+    async handler(request, reply) {
+      reply.header('cache-control', 'no-store');
+      return deps.show(demandSession(deps, request), request.caller);
+    },
+  });
+  route(app, {
+    ...{ ...common, method: 'POST', url: `${portalPath}/sign-out`, permission: 'token' },
+    ...{ operationId: 'signOutOfPortal', summary: 'Sign out' },
+    response: { 200: PortalSignedOut },
+    async handler(request, reply) {
+      reply.header('cache-control', 'no-store');
+      const asked = request as FastifyRequest & { readonly caller: Caller };
+      return deps.signIn.out(asked, reply, demandSession(deps, request));
+    },
+  });
+}
+
+function registerAssets(app: FastifyInstance, { bundle }: Deps): void {
+  route(app, {
+    ...{ ...common, method: 'GET', url: `${portalPath}/assets/:name`, permission: 'public' },
+    ...{ operationId: 'getPortalAsset', summary: 'A file of the portal', rateLimit: 'pages' },
+    produces: ['text/css', 'text/javascript', 'image/*', 'font/*', '*/*'],
+    params: Type.Object({ name: Type.String() }),
+    async handler(request, reply) {
+      reply.headers(assetHeaders);
+      if (await bundle.sendAsset(request.params.name, request, reply)) return reply;
+      throw new Refusal('resource_not_found', 'No file has this name.');
+    },
+  });
+}
+
+export function registerPortalRoutes(app: FastifyInstance, deps: Deps): void {
+  app.register((scope, _options, done) => {
+    scope.setErrorHandler((error, request, reply) => showFault(error, request, reply));
+    registerSignIn(scope, deps);
+    registerApplication(scope, deps);
+    done();
+  });
+  registerSession(app, deps);
+  registerAssets(app, deps);
+}

@@ -1,0 +1,83 @@
+// Who stands behind a request of the portal's pages: the cookie counts there, and nowhere else.
+import { Refusal } from '@switchyard/contract';
+import type { FastifyRequest } from 'fastify';
+import type { Caller, Presented, VerifyToken } from '../http/index.ts';
+import type { PortalPlaces } from '../identity/index.ts';
+import { readCookie, sessionCookie } from './cookies.ts';
+import { keyOf, type Manner, type PortalSession, type Sessions } from './sessions.ts';
+
+/** Pages of other sites cannot send it without being asked first, and nobody is let in who asks. */
+export const portalHeader = 'x-switchyard-portal';
+
+const manners: Readonly<Record<string, Manner>> = { '1': 'active', background: 'background' };
+
+export type SessionCaller = {
+  /** Undefined where the request is none of a page of ours, or brings no cookie. */
+  of(request: FastifyRequest): Promise<Caller> | undefined;
+  /** Of a request whose caller came so. */
+  sessionOf(request: FastifyRequest): PortalSession | undefined;
+};
+
+type Deps = {
+  readonly sessions: Sessions;
+  readonly places: PortalPlaces;
+  readonly verifyToken: VerifyToken;
+};
+
+/** No token of a session is bound to a certificate. */
+const nothingPresented: Presented = { certificateThumbprint: () => undefined };
+
+/** Both say so where both are there; one of them has to. */
+function isFromOrigin({ headers }: FastifyRequest, origin: string): boolean {
+  const { 'sec-fetch-site': site, origin: named } = headers;
+  if (site === undefined && named === undefined) return false;
+  return (
+    (site === undefined || site === 'same-origin') && (named === undefined || named === origin)
+  );
+}
+
+export function createSessionCaller({ sessions, places, verifyToken }: Deps): SessionCaller {
+  const used = new WeakMap<FastifyRequest, PortalSession>();
+  /** A caller is the same object for as long as nothing about him changes. */
+  const limited = new WeakMap<Caller, Caller>();
+
+  function counted(caller: Caller): Caller {
+    const known = limited.get(caller);
+    if (known !== undefined) return known;
+    // All people of all portals have the same client: each of them is counted by himself.
+    const made = { ...caller, limitKey: `${caller.organizationId} ${caller.subject}` };
+    limited.set(caller, made);
+    return made;
+  }
+
+  async function callerOf(
+    request: FastifyRequest,
+    cookie: string,
+    origin: string,
+    manner: Manner,
+  ): Promise<Caller> {
+    const at = keyOf(cookie);
+    const session = at && (await sessions.use(at, manner));
+    // A cookie of one client's host is nothing at another's.
+    if (session?.origin !== origin) {
+      throw new Refusal('token_expired', 'The session has ended: sign in again.');
+    }
+    used.set(request, session);
+    return counted(await verifyToken(session.tokens.accessToken, nothingPresented));
+  }
+
+  return {
+    of(request) {
+      const said = request.headers[portalHeader];
+      const manner = typeof said === 'string' ? manners[said] : undefined;
+      if (manner === undefined) return undefined;
+      const cookie = readCookie(request.raw, sessionCookie);
+      const place = cookie === undefined ? undefined : places.at(request.host);
+      if (cookie === undefined || place === undefined) return undefined;
+      return isFromOrigin(request, place.origin)
+        ? callerOf(request, cookie, place.origin, manner)
+        : undefined;
+    },
+    sessionOf: (request) => used.get(request),
+  };
+}

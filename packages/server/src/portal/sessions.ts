@@ -1,0 +1,212 @@
+// Portal sessions: begun by a sign-in, renewed while somebody is at work, ended for good (ADR 0063).
+import { hash } from 'node:crypto';
+import { refuse } from '@switchyard/contract';
+import type { Kysely } from 'kysely';
+import { LRUCache } from 'lru-cache';
+import {
+  browserLifetime,
+  type PortalIdentity,
+  type PortalSignIn,
+  type PortalTokens,
+} from '../identity/index.ts';
+import {
+  type Clock,
+  type Database,
+  deriveKey,
+  type Ids,
+  openSealed,
+  seal,
+} from '../platform/index.ts';
+import {
+  createSessionStore,
+  type Renewed,
+  type SessionKey,
+  type StoredSession,
+} from './session-store.ts';
+
+/** How long another process may take to see that somebody has signed out. */
+const rememberedMs = 5_000;
+const rememberedMax = 10_000;
+/** A click within this time of the last one is not worth a write. */
+const touchMs = 60_000;
+/** A token that ends within a request would be refused in the middle of it. */
+const marginMs = 30_000;
+const organizationBytes = 16;
+const secretBytes = 32;
+const cookieForm = /^[\w-]{64}$/;
+
+export const idleMs = browserLifetime.idleMs;
+
+export type PortalSession = Omit<StoredSession, 'tokensSealed'> & { readonly tokens: PortalTokens };
+
+/** `background`: a page that looks for news by itself is nobody at work. */
+export type Manner = 'active' | 'background';
+
+export type Sessions = ReturnType<typeof createSessions>;
+
+type Deps = {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  /** 32 bytes; the key of the kept tokens is derived from it. */
+  readonly masterKey: Buffer;
+  readonly identity: { readonly portal: PortalIdentity };
+};
+
+type Begun = { readonly cookie: string; readonly session: PortalSession };
+
+/** The organisation leads every key, so the cookie names it before the 256 random bits. */
+function cookieOf(organizationId: string, secret: Buffer): string {
+  const organization = Buffer.from(organizationId.replaceAll('-', ''), 'hex');
+  return Buffer.concat([organization, secret]).toString('base64url');
+}
+
+/** Undefined for what is no cookie of ours. */
+export function keyOf(cookie: string): SessionKey | undefined {
+  if (!cookieForm.test(cookie)) return undefined;
+  const bytes = Buffer.from(cookie, 'base64url');
+  const hex = bytes.subarray(0, organizationBytes).toString('hex');
+  const organizationId = hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+  return { organizationId, sessionHash: hash('sha256', bytes, 'buffer') };
+}
+
+const nameOf = ({ organizationId, sessionHash }: SessionKey): string =>
+  `${organizationId} ${sessionHash.toString('base64url')}`;
+
+const placeOf = ({ organizationId, sessionHash }: SessionKey): string =>
+  `portal_sessions ${nameOf({ organizationId, sessionHash })}`;
+
+const refuseEnded = (): never => refuse('token_expired', 'The session has ended: sign in again.');
+
+export function createSessions({ database, clock, ids, masterKey, identity }: Deps) {
+  const store = createSessionStore(database);
+  const key = deriveKey(masterKey, 'portal-sessions');
+  const remembered = new LRUCache<string, PortalSession>({
+    ...{ max: rememberedMax, ttl: rememberedMs, ttlResolution: 0, perf: clock },
+  });
+  /** No longer than the requests under way. */
+  const renewing = new Map<string, Promise<PortalSession>>();
+
+  const sealedOf = (at: SessionKey, tokens: PortalTokens): Buffer =>
+    seal(key, Buffer.from(JSON.stringify(tokens)), placeOf(at));
+
+  function opened({ tokensSealed, ...session }: StoredSession): PortalSession {
+    const text = openSealed(key, tokensSealed, placeOf(session)).toString();
+    return { ...session, tokens: JSON.parse(text) as PortalTokens };
+  }
+
+  function remember(stored: StoredSession): PortalSession {
+    const session = opened(stored);
+    remembered.set(nameOf(session), session);
+    return session;
+  }
+
+  async function find(at: SessionKey): Promise<PortalSession | undefined> {
+    const known = remembered.get(nameOf(at));
+    if (known !== undefined) return known;
+    const stored = await store.find(at);
+    return stored === undefined ? undefined : remember(stored);
+  }
+
+  async function end(at: SessionKey, tell: (trx: Kysely<unknown>) => Promise<void>) {
+    remembered.delete(nameOf(at));
+    const stored = await store.remove(at, tell);
+    if (stored === undefined) return;
+    const { userDomainId, tokens } = opened(stored);
+    await identity.portal.end(userDomainId, tokens.refreshToken);
+  }
+
+  const endQuietly = (at: SessionKey) => end(at, async () => {});
+
+  async function renewOnce(session: PortalSession, manner: Manner): Promise<PortalSession> {
+    const { userDomainId, tokens, generation } = session;
+    const renewTokens = await identity.portal.prepareRenewal(userDomainId, tokens.refreshToken);
+    let isOver = false;
+    const stored = await store.renew(
+      session,
+      async (trx, standing): Promise<Renewed | undefined> => {
+        isOver = false;
+        // Another process was faster: what it has put there is as good.
+        if (standing.generation !== generation) return undefined;
+        const next = await renewTokens?.(trx);
+        isOver = next === undefined;
+        if (next === undefined) return undefined;
+        const now = clock.now();
+        const expiresAt =
+          manner === 'active' ? Math.min(now + idleMs, standing.endsAt) : standing.expiresAt;
+        return { tokensSealed: sealedOf(session, next), renewedAt: now, expiresAt };
+      },
+    );
+    if (stored !== undefined && !isOver) return remember(stored);
+    await endQuietly(session);
+    return refuseEnded();
+  }
+
+  /** Requests that come at once share one renewal; between processes the row decides. */
+  function renew(session: PortalSession, manner: Manner): Promise<PortalSession> {
+    const name = nameOf(session);
+    const running = renewing.get(name);
+    if (running !== undefined) return running;
+    const started = renewOnce(session, manner).finally(() => renewing.delete(name));
+    renewing.set(name, started);
+    return started;
+  }
+
+  return {
+    end,
+
+    /** Of this session alone: what else its browser is signed in to goes on. */
+    async forget(at: SessionKey): Promise<void> {
+      remembered.delete(nameOf(at));
+      await store.remove(at, async () => {});
+    },
+
+    /** The session and its cookie; `tell` is the last statement of its transaction. */
+    async begin(
+      { tokens, signInId, ...signIn }: PortalSignIn,
+      origin: string,
+      tell: (trx: Kysely<unknown>, session: PortalSession) => Promise<void>,
+    ): Promise<Begun> {
+      const { organizationId } = signIn;
+      const secret = Buffer.from(ids.secret(secretBytes), 'base64url');
+      const cookie = cookieOf(organizationId, secret);
+      const at = keyOf(cookie) ?? refuseEnded();
+      const now = clock.now();
+      const session = {
+        ...{ ...signIn, ...at, signInId, origin, tokens },
+        ...{ sessionId: ids.uuidV4(), generation: 1, createdAt: now, renewedAt: now },
+        expiresAt: Math.min(now + idleMs, signIn.endsAt),
+      };
+      await database.transaction(async (trx) => {
+        await store.insert(trx, { ...session, tokensSealed: sealedOf(at, tokens) });
+        await tell(trx, session);
+      });
+      return { cookie, session };
+    },
+
+    /**
+     * The session that may go on now, with tokens that are good for a while. Somebody who is at work
+     * carries it on, once a minute at most.
+     *
+     * @throws Refusal `token_expired` where it is over
+     */
+    async use(at: SessionKey, manner: Manner): Promise<PortalSession> {
+      const session = (await find(at)) ?? refuseEnded();
+      const now = clock.now();
+      if (now >= session.expiresAt || now >= session.endsAt) {
+        // The cache may be behind by what another process has seen.
+        remembered.delete(nameOf(at));
+        const fresh = await find(at);
+        if (fresh !== undefined && now < fresh.expiresAt && now < fresh.endsAt) return fresh;
+        await endQuietly(at);
+        return refuseEnded();
+      }
+      const wouldEndAt = Math.min(now + idleMs, session.endsAt);
+      const isTouched = manner === 'active' && wouldEndAt - session.expiresAt >= touchMs;
+      const isStale = now + marginMs >= session.tokens.accessExpiresAt;
+      return isTouched || isStale ? renew(session, manner) : session;
+    },
+
+    sweep: (limit: number) => store.deleteEnded(clock.now(), limit),
+  };
+}

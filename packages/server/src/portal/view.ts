@@ -1,0 +1,80 @@
+// What the pages are told of who is signed in: as it stands at this moment, not as it stood at the sign-in.
+import type { Permission, PortalEntry, PortalSession as View } from '@switchyard/contract';
+import { refuse } from '@switchyard/contract';
+import type { Caller } from '../http/index.ts';
+import type { Identity, User } from '../identity/index.ts';
+import { isoTime, type Settings } from '../platform/index.ts';
+import type { Provisioning } from '../provisioning/index.ts';
+import { idleMs, type PortalSession } from './sessions.ts';
+
+export type ViewDeps = {
+  readonly settings: Pick<Settings, 'environment' | 'region' | 'authUrl'>;
+  readonly identity: { readonly accounts: Pick<Identity['accounts'], 'find'> };
+  readonly provisioning: Pick<Provisioning, 'organizations' | 'merchants'>;
+};
+
+/** Which portals are for whom: a service provider's people have theirs, and who declares services has both. */
+export function entriesOf(
+  persona: string | undefined,
+  { entityType, permissions }: Pick<Caller, 'entityType' | 'permissions'>,
+): PortalEntry[] {
+  if (persona === 'ServiceProvider') return ['provider-portal'];
+  const declares = entityType === 'tenant' && permissions.has('svc.write');
+  return declares ? ['portal', 'provider-portal'] : ['portal'];
+}
+
+function nameOf({ givenName, familyName, username }: User): string {
+  const names = [givenName, familyName].filter((name) => name !== undefined);
+  return names.length === 0 ? username : names.join(' ');
+}
+
+/** What is not known of a person is left out. */
+const known = <Facts extends object>(facts: Facts) =>
+  Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined));
+
+function userView(user: User): View['user'] {
+  const { userId: sub, username, email, givenName, familyName } = user;
+  const { locale, zoneinfo, datetimeFormat } = user;
+  return {
+    ...{ sub, username, email, name: nameOf(user) },
+    ...known({ givenName, familyName, locale, zoneinfo, datetimeFormat }),
+  };
+}
+
+export type ShowSession = (session: PortalSession, caller: Caller) => Promise<View>;
+
+export function createView({ settings, identity, provisioning }: ViewDeps): ShowSession {
+  const { environment, region, authUrl } = settings;
+
+  async function merchantOf({ organizationId, merchantId }: Caller) {
+    if (merchantId === undefined) return {};
+    const { view } = await provisioning.merchants.get({ organizationId }, merchantId);
+    return { merchantId, merchantName: view.name };
+  }
+
+  return async (session, caller) => {
+    const { organizationId, permissions, entityType } = caller;
+    const [user, { view: organization }, merchant] = await Promise.all([
+      identity.accounts.find(organizationId, session.userId),
+      provisioning.organizations.get({ organizationId }, organizationId),
+      merchantOf(caller),
+    ]);
+    if (user === undefined) return refuse('token_expired', 'The session has ended: sign in again.');
+    return {
+      user: userView(user),
+      userDomainId: session.userDomainId,
+      organizationId,
+      organizationName: organization.name,
+      ...merchant,
+      entityType,
+      permissions: [...permissions] satisfies Permission[],
+      groups: [...user.groups],
+      entries: entriesOf(organization.labels?.['persona'], caller),
+      ...{ environment, region },
+      accountUrl: `${authUrl}/auth/realms/${session.userDomainId}/account`,
+      idleSeconds: idleMs / 1000,
+      expiresAt: isoTime(session.expiresAt),
+      endsAt: isoTime(session.endsAt),
+    };
+  };
+}

@@ -1,0 +1,128 @@
+// The few words of the server's own pages: what is shown before the portal runs, or in its place.
+
+export const languages = ['en', 'fr', 'de'] as const;
+export type Language = (typeof languages)[number];
+
+export type Notice = { readonly title: string; readonly text: string };
+
+export type Words = {
+  readonly signIn: string;
+  readonly request: string;
+  readonly building: Notice;
+  readonly absent: Notice;
+  readonly unknownClient: Notice;
+  readonly elsewhere: Notice;
+  readonly stale: Notice;
+  readonly denied: Notice;
+  readonly failed: Notice;
+  readonly busy: Notice;
+  readonly broken: Notice;
+};
+
+export type NoticeName = Exclude<keyof Words, 'signIn' | 'request'>;
+
+const en: Words = {
+  signIn: 'Sign in',
+  request: 'Request',
+  building: {
+    title: 'The portal is being built',
+    text: 'This happens once after its sources have changed, and takes a few seconds. The page comes by itself.',
+  },
+  absent: {
+    title: 'The portal is not built',
+    text: 'Its files are missing on this server: whoever runs the platform builds them with “npm run build-portal”.',
+  },
+  unknownClient: {
+    title: 'No portal here',
+    text: 'No client of the platform has this address. Check how its name is written.',
+  },
+  elsewhere: { title: 'No portal here', text: 'The portal has another address.' },
+  stale: {
+    title: 'This sign-in is out of date',
+    text: 'It was begun in another browser, or too long ago. Please begin again.',
+  },
+  denied: { title: 'You are not signed in', text: 'The sign-in was cancelled.' },
+  failed: { title: 'The sign-in failed', text: 'Please begin again.' },
+  busy: { title: 'Too many requests', text: 'Please wait a moment, then try again.' },
+  broken: { title: 'Something went wrong', text: 'The fault is ours. Please try again later.' },
+};
+
+const fr: Words = {
+  signIn: 'Se connecter',
+  request: 'Requête',
+  building: {
+    title: 'Le portail est en cours de construction',
+    text: 'Cela arrive une fois après un changement de ses sources et prend quelques secondes. La page viendra d’elle-même.',
+  },
+  absent: {
+    title: 'Le portail n’est pas construit',
+    text: 'Ses fichiers manquent sur ce serveur : l’exploitant de la plateforme les construit avec « npm run build-portal ».',
+  },
+  unknownClient: {
+    title: 'Aucun portail ici',
+    text: 'Aucun client de la plateforme n’a cette adresse. Vérifiez l’orthographe de son nom.',
+  },
+  elsewhere: { title: 'Aucun portail ici', text: 'Le portail a une autre adresse.' },
+  stale: {
+    title: 'Cette connexion est périmée',
+    text: 'Elle a commencé dans un autre navigateur, ou il y a trop longtemps. Veuillez recommencer.',
+  },
+  denied: { title: 'Vous n’êtes pas connecté', text: 'La connexion a été annulée.' },
+  failed: { title: 'La connexion a échoué', text: 'Veuillez recommencer.' },
+  busy: { title: 'Trop de requêtes', text: 'Veuillez patienter un instant, puis réessayer.' },
+  broken: {
+    title: 'Une erreur est survenue',
+    text: 'L’erreur vient de nous. Veuillez réessayer plus tard.',
+  },
+};
+
+const de: Words = {
+  signIn: 'Anmelden',
+  request: 'Anfrage',
+  building: {
+    title: 'Das Portal wird gebaut',
+    text: 'Das geschieht einmal, nachdem sich seine Quellen geändert haben, und dauert einige Sekunden. Die Seite kommt von selbst.',
+  },
+  absent: {
+    title: 'Das Portal ist nicht gebaut',
+    text: 'Seine Dateien fehlen auf diesem Server: Wer die Plattform betreibt, baut sie mit „npm run build-portal“.',
+  },
+  unknownClient: {
+    title: 'Hier ist kein Portal',
+    text: 'Kein Kunde der Plattform hat diese Adresse. Bitte prüfen Sie, wie der Name geschrieben wird.',
+  },
+  elsewhere: { title: 'Hier ist kein Portal', text: 'Das Portal hat eine andere Adresse.' },
+  stale: {
+    title: 'Diese Anmeldung ist veraltet',
+    text: 'Sie wurde in einem anderen Browser begonnen oder vor zu langer Zeit. Bitte beginnen Sie von vorn.',
+  },
+  denied: { title: 'Sie sind nicht angemeldet', text: 'Die Anmeldung wurde abgebrochen.' },
+  failed: { title: 'Die Anmeldung ist gescheitert', text: 'Bitte beginnen Sie von vorn.' },
+  busy: {
+    title: 'Zu viele Anfragen',
+    text: 'Bitte warten Sie einen Moment und versuchen es erneut.',
+  },
+  broken: {
+    title: 'Etwas ist schiefgegangen',
+    text: 'Der Fehler liegt bei uns. Bitte versuchen Sie es später erneut.',
+  },
+};
+
+export const wordsOf: Readonly<Record<Language, Words>> = { en, fr, de };
+
+/** The first that the browser likes and that is there; else English. */
+export function languageOf(accepted: string | undefined): Language {
+  const wanted = (accepted ?? '')
+    .split(',', 32)
+    .map((part) => {
+      const [tag = '', ...parameters] = part.trim().toLowerCase().split(';');
+      const quality = parameters.find((each) => each.trim().startsWith('q='));
+      return {
+        tag: tag.split('-', 1)[0],
+        q: quality === undefined ? 1 : Number(quality.split('=')[1]),
+      };
+    })
+    .filter(({ q }) => q > 0)
+    .sort((a, b) => b.q - a.q);
+  return wanted.map(({ tag }) => languages.find((one) => one === tag)).find(Boolean) ?? 'en';
+}
