@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { root } from './gates.ts';
-import { shellBlocks } from './quickstart.ts';
+import { namedBlock, shellBlocks } from './quickstart.ts';
 
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
 
@@ -33,6 +33,14 @@ test('the quickstart walks through every kind of call', () => {
     ...['/refund', '/allowedoperations', '/cancel', 'ledger', '4111111111111111'],
   ];
   for (const call of calls) assert.ok(script.includes(call), `no call of ${call}`);
+});
+
+test('a block is found by its name, and belongs to no other story', () => {
+  const fence = '```';
+  const markdown = ['# Quickstart', `${fence}sh till`, 'sell', fence, `${fence}sh`, 'one', fence];
+  assert.equal(namedBlock(markdown.join('\n'), 'till'), 'sell\n');
+  assert.deepEqual(shellBlocks(markdown.join('\n')), ['one\n']);
+  assert.throws(() => namedBlock(markdown.join('\n'), 'terminal'), /no block is named/);
 });
 
 test('bash understands the quickstart', () => {

@@ -25,3 +25,10 @@ export function shellBlocks(markdown: string, title = 'Quickstart'): string[] {
   const fences = section(markdown, title).matchAll(/^```sh\n([\s\S]*?)^```$/gm);
   return [...fences].map(([, block = '']) => block);
 }
+
+/** The block that is named behind the language of its fence, as in `sh till`. */
+export function namedBlock(markdown: string, name: string): string {
+  const fences = markdown.matchAll(/^```sh (\S+)\n([\s\S]*?)^```$/gm);
+  for (const [, found, block = ''] of fences) if (found === name) return block;
+  throw new Error(`no block is named “${name}”`);
+}

@@ -11,6 +11,7 @@ export const exitCodes = {
   differences: 8,
   partlyDone: 9,
   notConforming: 10,
+  unsettled: 11,
   interrupted: 130,
 } as const;
 
@@ -30,5 +31,6 @@ export const exitMeanings: Readonly<Record<ExitName, string>> = {
   differences: 'Differences were found, and `--exit-code` asked to say so.',
   partlyDone: 'A part was done, and a part was refused; what was refused is named.',
   notConforming: 'The server was asked, and does not do what its SPI asks of it.',
+  unsettled: 'Money may have moved, or did in an earlier run: look before it is asked for again.',
   interrupted: 'Interrupted by Ctrl-C or SIGTERM.',
 };

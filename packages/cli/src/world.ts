@@ -6,6 +6,9 @@ import type { Clock } from './clock.ts';
 export type Terminal = {
   readonly isTTY?: boolean;
   readonly columns?: number;
+  readonly rows?: number;
+  on?(event: 'resize', listener: () => void): unknown;
+  off?(event: 'resize', listener: () => void): unknown;
   write(text: string | Uint8Array, done?: (error?: Error | null) => void): boolean;
 };
 

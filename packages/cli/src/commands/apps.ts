@@ -4,7 +4,7 @@ import type { Kit, Runner } from '../kit.ts';
 import { column, idColumn, showList, showThing } from './lists.ts';
 import { edit, membersFrom, type SetOptions, setOptions } from './members.ts';
 import { type ListOptions, listOptions, words } from './options.ts';
-import { addSaleCommand } from './pos-sale.ts';
+import { addSaleCommands } from './pos-sale.ts';
 import { openSecret, renewSecret, type SecretOptions, secretOptions } from './secrets.ts';
 import { userDomainOf } from './users.ts';
 
@@ -155,5 +155,5 @@ export function addPosCommands(program: Command, runner: Runner): void {
         renewSecret(kit, `${tills}/${encodeURIComponent(id)}/secret`, options),
       ),
     );
-  addSaleCommand(pos, runner);
+  addSaleCommands(pos, runner);
 }

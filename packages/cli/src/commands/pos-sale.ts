@@ -1,154 +1,102 @@
-/** `switchyard pos sale`: a point of sale in one line, to try a terminal with. */
-import { join, resolve } from 'node:path';
+/** `switchyard pos sale` and `pos recover`: a point of sale in one line, to try a terminal with. */
+import { join } from 'node:path';
 import {
   type Answer,
-  authorizedAmount,
   createPosClient,
   createTerminal,
-  decimalText,
   fileServiceStore,
   minorUnitsOf,
   PosError,
-  type PosErrorKind,
+  type Recovered,
+  type RequestBody,
+  type Terminal,
   type TerminalTransport,
 } from '@switchyard/sdk-pos';
 import { type Command, Option } from 'commander';
 import type { ExitName } from '../exit-codes.ts';
-import { CommandFault, fail } from '../faults.ts';
+import { fail } from '../faults.ts';
 import type { Kit, Runner } from '../kit.ts';
+import { visible } from '../screen/escape.ts';
 import { readNamed } from '../session/files.ts';
+import { demoFolder, demoOption, membersOf, readDemo, terminalNamed } from './demo-facts.ts';
+import { wholeNumber } from './options.ts';
+import { type Earlier, earlierOf, linesOf, moneyText, tellAnswer, told } from './pos-told.ts';
 
-type Options = {
-  readonly demo: string;
+type TillOptions = {
+  readonly demo?: string;
   readonly tsn?: string;
-  readonly currency: string;
   readonly saleId: string;
-  readonly reference?: string;
   readonly local?: string;
   readonly localCa?: string;
+  readonly answerTimeout?: number;
 };
-
-type Members = Readonly<Record<string, unknown>>;
+type SaleOptions = TillOptions & {
+  readonly currency: string;
+  readonly reference?: string;
+  readonly receipt?: boolean;
+};
 
 const waitSeconds = 10;
-const membersOf = (value: unknown): Members =>
-  typeof value === 'object' && value !== null ? (value as Members) : {};
+const secondMs = 1000;
+const saleIdMax = 64;
 
 function demoFacts(folder: string, wanted: string | undefined) {
-  const file = resolve(folder, 'demo.json');
-  let facts: Members;
-  try {
-    facts = membersOf(JSON.parse(readNamed(file)));
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    return fail('usage', `${file} is no JSON.`);
-  }
-  const text = (members: Members, name: string): string => {
-    const value = members[name];
-    return typeof value === 'string' ? value : fail('usage', `${file} does not tell ${name}.`);
-  };
-  const pos = membersOf(membersOf(facts['applications'])['pos']);
-  const listed = facts['devices'];
-  const inStore = (Array.isArray(listed) ? listed : [])
-    .map(membersOf)
-    .filter(({ storeId }) => storeId === pos['storeId'])
-    .map((device) => text(device, 'tsn'));
-  const tsn = wanted ?? inStore[0] ?? fail('notFound', `${file} has no terminal of this store.`);
+  const { members, text, devices } = readDemo(folder);
+  const pos = membersOf(membersOf(members['applications'])['pos']);
+  const inStore = devices.filter(({ storeId }) => storeId === pos['storeId']);
+  const named = terminalNamed(inStore, wanted)?.tsn ?? wanted;
+  const tsn = named ?? fail('notFound', 'The demo has no terminal in the store of this till.');
   return {
-    tsn: inStore.find((each) => each.endsWith(`-${tsn}`)) ?? tsn,
-    baseUrl: text(facts, 'baseUrl'),
-    tokenUrl: `${text(facts, 'authUrl')}/oauth2/v1/${text(facts, 'userDomainId')}/token`,
-    clientId: text(pos, 'clientId'),
-    clientSecret: text(pos, 'clientSecret'),
-    ca: readNamed(text(facts, 'caFile')),
+    tsn,
+    baseUrl: text('baseUrl'),
+    tokenUrl: `${text('authUrl')}/oauth2/v1/${text('userDomainId')}/token`,
+    clientId: text('clientId', pos),
+    clientSecret: text('clientSecret', pos),
+    ca: readNamed(text('caFile')),
   };
 }
 
-const exits: Readonly<Record<PosErrorKind, ExitName>> = {
-  Transport: 'unreachable',
-  Relay: 'refused',
-  Terminal: 'refused',
-  Invalid: 'usage',
-  Aborted: 'interrupted',
-};
-
-function told(error: unknown): never {
-  if (!(error instanceof PosError)) throw error;
-  const { kind, code, outcome, message, retryAfterMs, serviceId } = error;
-  const hint =
-    outcome === 'Unknown'
-      ? 'Money may have moved: run it again, and it asks first.'
-      : 'No money moved.';
-  throw new CommandFault(exits[kind], `${kind}: ${message}`, {
-    more: [hint],
-    facts: { kind, code, outcome, retryAfterMs, serviceId },
-  });
+/** A part of a file name: nothing of it leads out of the folder. */
+function saleIdIn({ saleId }: TillOptions): string {
+  if (/^[\w-]+$/.test(saleId) && saleId.length <= saleIdMax) return saleId;
+  return fail('usage', 'A till is named by letters, digits, - and _.');
 }
 
-function minorUnits(text: string, currency: string): number {
-  try {
-    return minorUnitsOf(text, currency);
-  } catch {
-    return fail('usage', `${text} is no amount of ${currency}.`);
-  }
-}
+type Till = { readonly terminal: Terminal; readonly tsn: string; readonly isLocal: boolean };
 
-function tellAnswer(
-  { screen }: Kit,
-  answer: Answer<'Payment'>,
-  currency: string,
-): ExitName | undefined {
-  const { result, condition, advice, serviceId, message } = answer;
-  const paid = authorizedAmount(message, currency);
-  const transactionId = message.body.POIData?.POITransactionID.TransactionID;
-  const facts = {
-    result,
-    condition,
-    advice,
-    serviceId,
-    transactionId,
-    authorizedAmount: paid,
-    currency,
-  };
-  const amount = paid === undefined ? '' : ` ${decimalText(paid, currency)} ${currency}`;
-  screen.result(facts, () =>
-    result === 'Failure'
-      ? `Not paid: ${condition ?? 'Failure'}.\n`
-      : `${result === 'Partial' ? 'Paid in part' : 'Paid'}${amount}.\n`,
-  );
-  return result === 'Failure' ? 'refused' : undefined;
-}
-
-async function sale(kit: Kit, wanted: string, options: Options): Promise<ExitName | undefined> {
-  const { world, screen, globals } = kit;
-  const { currency, saleId } = options;
-  const amount = minorUnits(wanted, currency);
-  const facts = demoFacts(options.demo, options.tsn);
-  const { tsn, baseUrl, tokenUrl, clientId, clientSecret, ca } = facts;
+/** Opens a till, has it do its work, and closes it whatever comes. */
+async function withTill<Result>(
+  { world, screen, globals }: Kit,
+  options: TillOptions,
+  work: (till: Till, recovered: readonly Recovered[]) => Promise<Result>,
+): Promise<Result> {
+  const saleId = saleIdIn(options);
+  const folder = demoFolder(world, options.demo);
+  const { tsn, baseUrl, tokenUrl, ca, ...own } = demoFacts(folder, options.tsn);
   const client = createPosClient({
-    ...{ baseUrl, tls: { ca }, timeoutMs: globals.timeout * 1000 },
-    credentials: { tokenUrl, clientId, clientSecret },
+    ...{ baseUrl, tls: { ca }, timeoutMs: globals.timeout * secondMs },
+    credentials: { tokenUrl, ...own },
   });
-  const cloud = { client, tsn, waitSeconds, takeOver: true };
-  const localCa = options.localCa === undefined ? {} : { ca: readNamed(options.localCa) };
+  const { local, localCa, answerTimeout } = options;
+  const tls = localCa === undefined ? {} : { ca: readNamed(localCa) };
   const transport: TerminalTransport =
-    options.local === undefined
-      ? { kind: 'cloud', ...cloud }
-      : { kind: 'local', url: options.local, tls: localCa };
-  const store = fileServiceStore(join(resolve(options.demo), 'tills', `${saleId}-${tsn}.jsonl`));
+    local === undefined
+      ? { kind: 'cloud', client, tsn, waitSeconds, takeOver: true }
+      : { kind: 'local', url: local, tls };
+  const store = fileServiceStore(
+    join(folder, 'tills', `${saleId}-${tsn.replace(/\W/g, '_')}.jsonl`),
+  );
+  const show = (lines: readonly string[]) => screen.note(`  ${visible(lines.join(' · '))}`);
   const terminal = createTerminal({
     ...{ saleId, poiId: tsn, transport, store },
-    onEvent: ({ body }) => screen.note(`The terminal tells: ${body.EventToNotify}.`),
+    ...(answerTimeout === undefined ? {} : { times: { answerMs: answerTimeout * secondMs } }),
+    devices: { Display: (body) => shownBy(body, show) },
+    onEvent: ({ body }) => screen.note(`  The terminal tells: ${visible(body.EventToNotify)}`),
+    onLate: ({ header }) =>
+      screen.note(`  A late answer to ${visible(header.ServiceID ?? '')}: look at the terminal.`),
   });
   try {
-    for (const { kept, outcome } of await terminal.open()) {
-      screen.note(`${kept.header.MessageCategory} ${kept.serviceId} from before: ${outcome}.`);
-    }
-    const transactionId = options.reference ?? `sale-${world.clock.now()}`;
-    screen.note(`${decimalText(amount, currency)} ${currency} at ${tsn}: waiting for the card.`);
-    const order = { amount, currency, transactionId };
-    const answer = await terminal.sale(order, { signal: world.stopping });
-    return tellAnswer(kit, answer, currency);
+    return await work({ terminal, tsn, isLocal: local !== undefined }, await terminal.open());
   } catch (error) {
     return told(error);
   } finally {
@@ -158,22 +106,143 @@ async function sale(kit: Kit, wanted: string, options: Options): Promise<ExitNam
   }
 }
 
-export function addSaleCommand(pos: Command, { act }: Runner): void {
-  pos
-    .command('sale')
-    .description('Has an amount paid at a terminal of the demo. Ctrl+C aborts it at the terminal.')
-    .argument('<amount>', 'in major units, such as 12.50')
-    .addOption(
-      new Option('--demo <folder>', 'where the demo has its demo.json').default('.switchyard'),
-    )
+function shownBy(body: RequestBody<'Display'>, show: (lines: readonly string[]) => void) {
+  show(linesOf(body));
+  const OutputResult = body.DisplayOutput.map(({ Device, InfoQualify }) => ({
+    ...{ Device, InfoQualify },
+    Response: { Result: 'Success' as const },
+  }));
+  return { OutputResult };
+}
+
+function minorUnits(text: string, currency: string): number {
+  try {
+    const amount = minorUnitsOf(text, currency);
+    if (amount > 0) return amount;
+  } catch {
+    // Told below, as an amount of nothing is.
+  }
+  return fail('usage', `${text} is no amount of ${currency}.`);
+}
+
+/** So that the terminal tells what it does. Whoever wants no login is asked to pay all the same. */
+async function logIn({ terminal }: Till, at: string): Promise<void> {
+  try {
+    await terminal.request('Login', {
+      ...{ DateTime: at, OperatorLanguage: 'en' },
+      SaleSoftware: { ApplicationName: 'switchyard pos', SoftwareVersion: '1' },
+      SaleTerminalData: { SaleCapabilities: ['CashierStatus'] },
+    });
+  } catch (error) {
+    if (!(error instanceof PosError)) throw error;
+    if (error.kind === 'Terminal') return;
+    // A login takes no money, whatever became of it.
+    const { kind, message, code, status, retryable, retryAfterMs } = error;
+    throw new PosError(kind, message, { code, status, retryable, retryAfterMs });
+  }
+}
+
+/** Sells; Ctrl+C asks the terminal to end, and its answer is waited for all the same. */
+async function pay(
+  { world, screen }: Kit,
+  till: Till,
+  order: { amount: number; currency: string; transactionId: string },
+): Promise<Answer<'Payment'>> {
+  const { stopping } = world;
+  const onStop = () => {
+    screen.clearLine();
+    screen.note('  Aborting: the answer of the terminal is waited for. Ctrl+C once more leaves.');
+  };
+  await logIn(till, new Date(world.clock.now()).toISOString());
+  stopping.addEventListener('abort', onStop, { once: true });
+  try {
+    return await till.terminal.sale(order, { signal: stopping });
+  } finally {
+    stopping.removeEventListener('abort', onStop);
+  }
+}
+
+/** What an earlier run left open comes first: whoever asks again may mean the sale that was paid. */
+function unsettledIn(earlier: readonly Earlier[]): Earlier | undefined {
+  return earlier.find(({ outcome }) => outcome !== 'NotPaid');
+}
+
+async function sale(kit: Kit, wanted: string, options: SaleOptions): Promise<ExitName | undefined> {
+  const { world, screen } = kit;
+  const { currency, receipt: withReceipt = false } = options;
+  const amount = minorUnits(wanted, currency);
+  return withTill(kit, options, async (till, recovered) => {
+    const earlier = recovered.flatMap((each) => earlierOf(each, currency) ?? []);
+    for (const { text } of earlier) screen.note(text);
+    if (unsettledIn(earlier) !== undefined) {
+      screen.result({ result: 'NotAsked', earlier }, () => 'Nothing new was asked for.\n');
+      return 'unsettled';
+    }
+    const way = till.isLocal ? 'the local network' : 'the Cloud Connector';
+    screen.note(`${moneyText(amount, currency)} at ${till.tsn}, over ${way}`);
+    const transactionId = options.reference ?? `sale-${world.clock.now()}`;
+    const answer = await pay(kit, till, { amount, currency, transactionId });
+    tellAnswer(kit, answer, { currency, withReceipt });
+    if (answer.result !== 'Failure') return undefined;
+    return answer.condition === 'Aborted' && world.stopping.aborted ? 'interrupted' : 'refused';
+  });
+}
+
+/** Asks how sales ended of which that is not known, and sells nothing. */
+async function recover(kit: Kit, options: TillOptions): Promise<ExitName | undefined> {
+  const usual = 'EUR';
+  return withTill(kit, options, async ({ terminal }, opened) => {
+    const known = new Set(opened.map(({ kept }) => kept.serviceId));
+    const recovered = [...opened];
+    for (const { serviceId } of terminal.unknown()) {
+      if (!known.has(serviceId)) recovered.push(await terminal.recover(serviceId));
+    }
+    const earlier = recovered.flatMap((each) => earlierOf(each, usual) ?? []);
+    kit.screen.result({ earlier }, () =>
+      earlier.length === 0 ? 'Nothing is open.\n' : earlier.map(({ text }) => `${text}\n`).join(''),
+    );
+    return earlier.some(({ outcome }) => outcome === 'Unknown') ? 'unsettled' : undefined;
+  });
+}
+
+function tillOptions(command: Command): Command {
+  return command
+    .addOption(demoOption())
     .option('--tsn <tsn>', 'which terminal, by its name or serial number; left out, the first')
-    .addOption(new Option('--currency <code>', 'of the amount').default('EUR'))
     .addOption(new Option('--sale-id <name>', 'the name of the till').default('till-1'))
-    .option('--reference <text>', 'what the till calls the sale')
     .option('--local <url>', 'by the local network, such as https://127.0.0.2:8443/nexo')
     .option('--local-ca <file>', 'the certificate that the local terminal is believed by')
-    .addHelpText('after', '\nExample:\n  $ switchyard pos sale 12.50 --tsn 10000001')
-    .action(
-      act<Options>((kit, [amount = ''], options) => sale(kit, amount, options), { finishes: true }),
+    .addOption(
+      new Option(
+        '--answer-timeout <seconds>',
+        'when the terminal is asked how it ended; left out, 150, and 120 by the local network',
+      ).argParser(wholeNumber),
     );
+}
+
+export function addSaleCommands(pos: Command, { act }: Runner): void {
+  tillOptions(pos.command('sale'))
+    .description('Has an amount paid at a terminal of the demo. Ctrl+C aborts it at the terminal.')
+    .argument('<amount>', 'in major units, such as 12.50')
+    .addOption(new Option('--currency <code>', 'of the amount').default('EUR'))
+    .option('--reference <text>', 'what the till calls the sale')
+    .option('--receipt', 'shows the receipt of the customer too')
+    .addHelpText(
+      'after',
+      `
+A sale that an earlier run left open is asked for first. If it was paid, or if nobody can tell,
+nothing new is asked for, and the command ends with 11.
+
+Example:
+  $ switchyard pos sale 12.50 --tsn 10000001`,
+    )
+    .action(
+      act<SaleOptions>((kit, [amount = ''], options) => sale(kit, amount, options), {
+        finishes: true,
+      }),
+    );
+  tillOptions(pos.command('recover'))
+    .description('Asks the terminal how sales ended of which that is not known; it sells nothing.')
+    .addHelpText('after', '\nExample:\n  $ switchyard pos recover')
+    .action(act<TillOptions>((kit, _args, options) => recover(kit, options), { finishes: true }));
 }

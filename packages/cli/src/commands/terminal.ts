@@ -1,19 +1,20 @@
 /** `switchyard terminal`: a payment terminal without hardware. */
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { TerminalFault } from '@switchyard/simulators';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { ExitName } from '../exit-codes.ts';
 import { fail } from '../faults.ts';
 import type { Kit, Runner } from '../kit.ts';
+import { faultKeys } from '../screen/terminal-picture.ts';
 import { createTerminalWindow, type TerminalWindow } from '../screen/terminal-window.ts';
 import { readNamed } from '../session/files.ts';
+import { demoFolder, demoOption, readDemo, terminalNamed } from './demo-facts.ts';
 
 type Options = {
-  readonly demo: string;
+  readonly demo?: string;
   readonly tsn?: string;
   readonly card: string;
-  readonly listen: { readonly host: string; readonly port: number };
+  readonly listen?: Place;
   readonly local: boolean;
   readonly cloud: boolean;
   readonly keyFile?: string;
@@ -31,50 +32,28 @@ type Facts = {
   readonly caFile: string | undefined;
 };
 
-type Members = Readonly<Record<string, unknown>>;
+type Place = { readonly host: string; readonly port: number };
 type Simulators = typeof import('@switchyard/simulators');
+type Started = Awaited<ReturnType<Simulators['startTerminal']>>;
 
-const usualPort = 8443;
 /** Not the address of the platform, which has the same port. */
-const usualHost = '127.0.0.2';
-
-const membersOf = (value: unknown): Members =>
-  typeof value === 'object' && value !== null ? (value as Members) : {};
-
-function textOf(members: Members, name: string, file: string): string {
-  const value = members[name];
-  return typeof value === 'string' ? value : fail('usage', `${file} does not tell ${name}.`);
-}
+const usual: Place = { host: '127.0.0.2', port: 8443 };
 
 function demoFacts(folder: string, wanted: string | undefined): Facts {
-  const file = resolve(folder, 'demo.json');
-  let facts: Members;
-  try {
-    facts = membersOf(JSON.parse(readNamed(file)));
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    return fail('usage', `${file} is no JSON.`);
-  }
-  const listed = facts['devices'];
-  const devices = (Array.isArray(listed) ? listed : []).map(membersOf);
-  const device = devices.find(
-    ({ tsn }) => wanted === undefined || tsn === wanted || String(tsn).endsWith(`-${wanted}`),
-  );
+  const { devices, text, members } = readDemo(folder);
+  const device = terminalNamed(devices, wanted);
   if (device === undefined) {
-    const names = devices.map(({ tsn }) => String(tsn)).join(', ');
-    return fail('notFound', `${file} has no terminal “${wanted ?? ''}”. It has: ${names}.`);
+    const names = devices.map(({ tsn }) => tsn).join(', ');
+    return fail('notFound', `The demo has no terminal “${wanted ?? ''}”. It has: ${names}.`);
   }
-  const caFile = facts['caFile'];
+  const { caFile } = members;
   return {
-    tsn: textOf(device, 'tsn', file),
-    certFile: textOf(device, 'certFile', file),
-    keyFile: textOf(device, 'keyFile', file),
-    keys: {
-      baseDerivationKey: textOf(device, 'baseDerivationKey', file),
-      ksn: textOf(device, 'ksn', file),
-    },
-    baseUrl: textOf(facts, 'baseUrl', file),
-    deviceAuthUrl: textOf(facts, 'deviceAuthUrl', file),
+    tsn: device.tsn,
+    certFile: text('certFile', device),
+    keyFile: text('keyFile', device),
+    keys: { baseDerivationKey: text('baseDerivationKey', device), ksn: text('ksn', device) },
+    baseUrl: text('baseUrl'),
+    deviceAuthUrl: text('deviceAuthUrl'),
     caFile: typeof caFile === 'string' ? caFile : undefined,
   };
 }
@@ -100,46 +79,38 @@ async function loadSimulators(): Promise<Simulators> {
   }
 }
 
-/** What keys do, besides choosing a card by its letter. */
-const keyFaults: Readonly<Record<string, TerminalFault>> = {
-  '1': 'DropBefore',
-  '2': 'DropAfter',
-  '3': 'Delay',
-  '4': 'Duplicate',
-  '5': 'Garbage',
-  '6': 'Reboot',
-  '7': 'Unreachable',
-};
+type Switch = { readonly remark: string; isOn: boolean; set(isOn: boolean): void };
 
 function listenToKeys(
   { world }: Kit,
-  { terminal }: Awaited<ReturnType<Simulators['startTerminal']>>,
+  { terminal }: Started,
   { window, cards, stop }: { window: TerminalWindow; cards: readonly string[]; stop: () => void },
 ): () => void {
   const { stdin } = world;
   if (!window.isDrawn || stdin.setRawMode === undefined) return () => undefined;
-  const switches = { paper: true, maintenance: false };
+  const switches: Readonly<Record<string, Switch>> = {
+    P: { remark: 'no paper', isOn: false, set: (isOut) => terminal.setPaper(!isOut) },
+    M: { remark: 'maintenance', isOn: false, set: terminal.setMaintenance },
+  };
   const keys: Readonly<Record<string, () => void>> = {
-    P: () => {
-      switches.paper = !switches.paper;
-      terminal.setPaper(switches.paper);
-      window.note(switches.paper ? 'paper' : 'no paper');
-    },
-    M: () => {
-      switches.maintenance = !switches.maintenance;
-      terminal.setMaintenance(switches.maintenance);
-    },
     R: () => void terminal.reboot(),
+    V: window.turnReceipt,
     Q: stop,
     '\u0003': stop,
   };
   const onKey = (bytes: Buffer) => {
     const key = bytes.toString();
     keys[key]?.();
-    const fault = keyFaults[key];
+    const turned = switches[key];
+    if (turned !== undefined) {
+      turned.isOn = !turned.isOn;
+      turned.set(turned.isOn);
+      window.remark(turned.remark, turned.isOn);
+    }
+    const [, fault] = faultKeys.find(([of]) => of === key) ?? [];
     if (fault !== undefined) {
       terminal.setFault(fault);
-      window.note(`next: ${fault}`);
+      window.fault(fault);
     }
     const card = cards[key.charCodeAt(0) - 'a'.charCodeAt(0)];
     if (key.length === 1 && card !== undefined) {
@@ -158,32 +129,29 @@ function listenToKeys(
 
 async function simulate(kit: Kit, options: Options): Promise<ExitName | undefined> {
   const { world, screen } = kit;
-  const facts = demoFacts(options.demo, options.tsn);
+  const folder = demoFolder(world, options.demo);
+  const facts = demoFacts(folder, options.tsn);
   const { startTerminal, testCards } = await loadSimulators();
   const cards = testCards.map(({ name }) => name);
   if (!cards.includes(options.card)) {
     return fail('usage', `There is no card “${options.card}”. There are: ${cards.join(', ')}.`);
   }
-  const dataDir = resolve(options.data ?? join(options.demo, 'terminals', facts.tsn));
+  const dataDir = resolve(options.data ?? join(folder, 'terminals', facts.tsn));
   const window = createTerminalWindow(kit, { tsn: facts.tsn, cards, card: options.card });
-  const started = await startTerminal({
-    ...{ tsn: facts.tsn, dataDir, keys: facts.keys, cloud: options.cloud },
-    ...{ baseUrl: facts.baseUrl, deviceAuthUrl: facts.deviceAuthUrl },
-    cert: readNamed(facts.certFile),
-    key: readFileSync(facts.keyFile, 'utf8'),
-    ca: facts.caFile === undefined ? undefined : readNamed(facts.caFile),
-    listen: options.local ? options.listen : undefined,
-    sharedKey: options.keyFile === undefined ? undefined : sharedKeyIn(options.keyFile),
-    loginRequired: options.login ?? false,
-    now: () => world.clock.now(),
-    tell: window.tell,
-    onCloud: window.cloud,
-  }).catch((error: NodeJS.ErrnoException) => {
-    const { host, port } = options.listen;
-    if (error.code === 'EADDRINUSE') return fail('usage', `${host}:${port} is taken.`);
-    if (error.code === 'EADDRNOTAVAIL') return fail('usage', `This machine is not ${host}.`);
-    throw error;
-  });
+  const start = (listen: Place | undefined) =>
+    startTerminal({
+      ...{ tsn: facts.tsn, dataDir, keys: facts.keys, cloud: options.cloud, listen },
+      ...{ baseUrl: facts.baseUrl, deviceAuthUrl: facts.deviceAuthUrl },
+      cert: readNamed(facts.certFile),
+      key: readFileSync(facts.keyFile, 'utf8'),
+      ca: facts.caFile === undefined ? undefined : readNamed(facts.caFile),
+      sharedKey: options.keyFile === undefined ? undefined : sharedKeyIn(options.keyFile),
+      loginRequired: options.login ?? false,
+      now: () => world.clock.now(),
+      tell: window.tell,
+      onCloud: window.cloud,
+    });
+  const started = await (options.local ? listening(start, options.listen) : start(undefined));
   const { terminal, local } = started;
   terminal.setCard(options.card);
   await new Promise<void>((end) => {
@@ -199,13 +167,34 @@ async function simulate(kit: Kit, options: Options): Promise<ExitName | undefine
     });
     if (world.stopping.aborted) finish();
   });
-  await started.stop();
-  window.close();
+  try {
+    await started.stop();
+  } finally {
+    window.close();
+  }
   if (!screen.json) screen.note('The terminal has stopped.');
   return undefined;
 }
 
-function place(text: string): { host: string; port: number } {
+/** Where it was told to, and nowhere else; left out, where it can. */
+async function listening(
+  start: (listen: Place) => Promise<Started>,
+  wanted: Place | undefined,
+): Promise<Started> {
+  const { host, port } = wanted ?? usual;
+  try {
+    return await start({ host, port });
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (!['EADDRINUSE', 'EADDRNOTAVAIL'].includes(code)) throw error;
+    // Not every system has 127.0.0.2, and another terminal may have it.
+    if (wanted === undefined) return start({ host: '127.0.0.1', port: 0 });
+    if (code === 'EADDRINUSE') return fail('usage', `${host}:${port} is taken.`);
+    return fail('usage', `This machine is not ${host}.`);
+  }
+}
+
+function place(text: string): Place {
   const [, host = '', port = ''] = /^(\[[0-9a-f:]+\]|[^:]*):(\d{1,5})$/i.exec(text) ?? [];
   if (host !== '' && Number(port) < 65_536) {
     return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) };
@@ -223,15 +212,14 @@ export function addTerminalCommands(program: Command, { act }: Runner): void {
     .description(
       'Runs a terminal of the demo: tills reach it over the Cloud Connector and by local HTTPS, and it pays at the platform.',
     )
-    .addOption(
-      new Option('--demo <folder>', 'where the demo has its demo.json').default('.switchyard'),
-    )
+    .addOption(demoOption())
     .option('--tsn <tsn>', 'which terminal, by its name or serial number; left out, the first')
     .addOption(new Option('--card <name>', 'the card that is shown').default('mastercard'))
     .addOption(
-      new Option('--listen <host:port>', 'where it listens for tills of the shop')
-        .argParser(place)
-        .default({ host: usualHost, port: usualPort }, `${usualHost}:${usualPort}`),
+      new Option(
+        '--listen <host:port>',
+        'where it listens for tills of the shop; left out, 127.0.0.2:8443, or a free port',
+      ).argParser(place),
     )
     .option('--no-local', 'does not listen')
     .option('--no-cloud', 'does not connect to the Cloud Connector')

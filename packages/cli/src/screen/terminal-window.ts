@@ -1,8 +1,9 @@
 /** The simulated terminal in the window of a terminal: its screen, its paper, and what goes to and fro. */
-import type { TerminalHappening, TerminalScreen } from '@switchyard/simulators';
+import type { TerminalFault, TerminalHappening, TerminalScreen } from '@switchyard/simulators';
 import type { Kit } from '../kit.ts';
-import { cutTo, visible, widthOf } from './escape.ts';
+import { visible } from './escape.ts';
 import type { Colour } from './paint.ts';
+import { type LogLine, pictureOf } from './terminal-picture.ts';
 
 export type TerminalWindow = {
   /** Whether it is redrawn in place; else there is a line for each happening. */
@@ -10,28 +11,24 @@ export type TerminalWindow = {
   tell(happening: TerminalHappening): void;
   cloud(state: string, error?: string): void;
   card(name: string): void;
+  /** Of the next payment. */
+  fault(name: TerminalFault): void;
+  /** Something that is so until it is said otherwise, such as that there is no paper. */
+  remark(text: string, isSo: boolean): void;
+  /** The receipt that was printed last instead of what goes to and fro, and back. */
+  turnReceipt(): void;
   note(text: string): void;
   open(facts: { tsn: string; url?: string; certFile?: string }): void;
   close(): void;
 };
 
-const boxCells = 36;
-const screenLines = 6;
-const logLines = 14;
-const clear = '\u001b[H\u001b[2J';
+const logLines = 100;
+const usualSize = { columns: 80, rows: 24 };
 const enter = '\u001b[?1049h\u001b[?25l';
 const leave = '\u001b[?25h\u001b[?1049l';
-
-const colours: Readonly<Record<TerminalScreen['state'], Colour>> = {
-  Idle: 'dim',
-  Card: 'cyan',
-  Pin: 'cyan',
-  Asking: 'yellow',
-  Approved: 'green',
-  Declined: 'red',
-  Message: 'bold',
-  OutOfService: 'red',
-};
+const home = '\u001b[H';
+const clearToEnd = '\u001b[K';
+const clearBelow = '\u001b[J';
 
 /** One line for people, of what is worth one. */
 export function lineOf(happening: TerminalHappening): string | undefined {
@@ -60,114 +57,123 @@ export function lineOf(happening: TerminalHappening): string | undefined {
   }
 }
 
-function centred(text: string): string {
-  const cut = cutTo(visible(text), boxCells);
-  const left = Math.floor((boxCells - widthOf(cut)) / 2);
-  return ' '.repeat(left) + cut + ' '.repeat(boxCells - widthOf(cut) - left);
+function colourOf(happening: TerminalHappening): Colour | undefined {
+  if (happening.type === 'Fault' || happening.type === 'Ignored') return 'yellow';
+  if (happening.type === 'Received') return 'cyan';
+  if (happening.type !== 'Sent' || happening.result === undefined) return undefined;
+  return happening.result === 'Failure' ? 'red' : 'green';
 }
 
+const isSale = (happening: TerminalHappening): boolean =>
+  happening.type === 'Received' && happening.category === 'Payment';
+
+type Start = { readonly tsn: string; readonly cards: readonly string[]; readonly card: string };
+
 /** @example const window = createTerminalWindow(kit, { tsn, cards, card: 'visa' }); */
-export function createTerminalWindow(
-  { world, screen }: Kit,
-  start: { readonly tsn: string; readonly cards: readonly string[]; readonly card: string },
-): TerminalWindow {
+export function createTerminalWindow({ world, screen }: Kit, start: Start): TerminalWindow {
   const { stdout, clock } = world;
-  const { paint } = screen;
   const isDrawn = !screen.json && stdout.isTTY === true;
-  const log: string[] = [];
+  const log: LogLine[] = [];
+  const remarks = new Set<string>();
   let shown: TerminalScreen = { state: 'Idle', lines: ['Welcome'] };
   let cloud = 'Stopped';
   let { card } = start;
-  let address = '';
+  let nextFault: TerminalFault | undefined;
+  let receipt: readonly string[] = [];
+  let isReceiptShown = false;
+  let url: string | undefined;
   let isOpen = false;
-
-  function box(): string[] {
-    const inner = [...shown.lines.slice(0, screenLines - 1)];
-    const above = Math.floor((screenLines - inner.length) / 2);
-    const lines = [...Array.from({ length: above }, () => ''), ...inner];
-    const all = Array.from({ length: screenLines }, (_, at) => lines[at] ?? '');
-    const colour = colours[shown.state];
-    return [
-      `  ╭${'─'.repeat(boxCells + 2)}╮`,
-      ...all.map((line) => `  │ ${paint(colour, centred(line))} │`),
-      `  ╰${'─'.repeat(boxCells + 2)}╯`,
-    ];
-  }
 
   function draw(): void {
     if (!isDrawn || !isOpen) return;
-    const width = screen.width ?? 80;
-    const letters = start.cards.map(
-      (name, at) => `${String.fromCharCode('a'.charCodeAt(0) + at)} ${name}`,
+    const { columns = usualSize.columns, rows = usualSize.rows } = stdout;
+    const { tsn, cards } = start;
+    const all = { tsn, url, cloud, screen: shown, cards, card, fault: nextFault, log };
+    const lines = pictureOf(
+      { ...all, remarks: [...remarks], receipt: isReceiptShown ? receipt : undefined },
+      { columns, rows },
+      screen.paint,
     );
-    const rows: string[] = [];
-    for (const letter of letters) {
-      const last = rows.at(-1);
-      if (last !== undefined && widthOf(`${last}   ${letter}`) < width - 2) {
-        rows[rows.length - 1] = `${last}   ${letter}`;
-      } else rows.push(`  ${letter}`);
-    }
-    const lines = [
-      `  ${paint('bold', start.tsn)}   cloud ${cloud}   ${address}`,
-      ...box(),
-      `  card ${paint('bold', card)}`,
-      '',
-      ...rows.map((row) => paint('dim', row)),
-      paint('dim', '  1-7 a fault next   P paper   M maintenance   R start anew   Q quit'),
-      '',
-      ...log.slice(-logLines).map((line) => cutTo(`  ${line}`, width - 1)),
-    ];
-    stdout.write(`${clear}${lines.join('\r\n')}\r\n`);
+    // Written over what stands there: a window that is cleared first flickers.
+    const text = lines.map((line) => line + clearToEnd).join('\r\n');
+    stdout.write(`${home}${text}${clearBelow}`);
   }
 
-  function note(text: string): void {
-    const at = new Date(clock.now()).toISOString().slice(11, 19);
+  function say(text: string, colour?: Colour): void {
     if (screen.json) return;
-    if (isDrawn) {
-      log.push(`${at} ${visible(text)}`);
-      if (log.length > logLines) log.shift();
-      draw();
-    } else screen.text(`${at} ${visible(text)}\n`);
+    const at = new Date(clock.now()).toISOString().slice(11, 19);
+    if (!isDrawn) {
+      screen.text(`${at} ${visible(text)}\n`);
+      return;
+    }
+    log.push({ text: `${at} ${text}`, ...(colour === undefined ? {} : { colour }) });
+    if (log.length > logLines) log.shift();
+    draw();
   }
 
   const tellJson = (value: object) =>
     void screen.line({ at: new Date(clock.now()).toISOString(), ...value }).catch(() => undefined);
 
+  /** Where there is no window, what is shown and printed are lines as everything else. */
+  function tellInLines(happening: TerminalHappening): void {
+    if (happening.type === 'Screen') say(`shows: ${happening.screen.lines.join(' · ')}`);
+    if (happening.type !== 'Printed') return;
+    for (const printed of happening.lines) screen.text(`  | ${visible(printed)}\n`);
+  }
+
   return {
-    ...{ isDrawn, note },
+    isDrawn,
+    note: say,
     tell(happening) {
       if (screen.json) return tellJson(happening);
       if (happening.type === 'Screen') shown = happening.screen;
+      if (happening.type === 'Printed') receipt = happening.lines;
+      if (isSale(happening)) nextFault = undefined;
       const line = lineOf(happening);
-      if (line !== undefined) note(line);
-      else if (isDrawn) draw();
-      else if (happening.type === 'Screen') note(`shows: ${happening.screen.lines.join(' · ')}`);
-      if (happening.type === 'Printed' && !isDrawn) {
-        for (const printed of happening.lines) screen.text(`  | ${visible(printed)}\n`);
-      }
+      if (line !== undefined) say(line, colourOf(happening));
+      else draw();
+      if (!isDrawn) tellInLines(happening);
     },
     cloud(state, error) {
       cloud = error === undefined ? state : `${state} (${error})`;
-      if (screen.json)
+      if (screen.json) {
         tellJson({ type: 'Cloud', state, ...(error === undefined ? {} : { error }) });
-      else note(`cloud: ${cloud}`);
+      } else say(`cloud: ${cloud}`);
     },
     card(name) {
       card = name;
       draw();
     },
-    open({ tsn, url, certFile }) {
+    fault(name) {
+      nextFault = name;
+      draw();
+    },
+    remark(text, isSo) {
+      if (isSo) remarks.add(text);
+      else remarks.delete(text);
+      draw();
+    },
+    turnReceipt() {
+      isReceiptShown = !isReceiptShown;
+      draw();
+    },
+    open(facts) {
       isOpen = true;
-      address = url ?? '';
+      ({ url } = facts);
+      const { tsn, certFile } = facts;
       if (isDrawn) {
         stdout.write(enter);
+        stdout.on?.('resize', draw);
         draw();
       } else if (screen.json) {
         tellJson({ type: 'Started', tsn, ...(url === undefined ? {} : { url, certFile }) });
-      } else note(`${tsn} ${url === undefined ? 'runs' : `listens at ${url}, trust ${certFile}`}`);
+      } else say(`${tsn} ${url === undefined ? 'runs' : `listens at ${url}, trust ${certFile}`}`);
     },
     close() {
-      if (isDrawn && isOpen) stdout.write(leave);
+      if (isDrawn && isOpen) {
+        stdout.off?.('resize', draw);
+        stdout.write(leave);
+      }
       isOpen = false;
       if (screen.json) tellJson({ type: 'Stopped' });
     },

@@ -1,0 +1,89 @@
+// A terminal and a till of the command line, as processes beside a started platform.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { eventually } from '../packages/server/test/eventually.ts';
+import { root } from './gates.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into documents of many shapes
+export type Json = Record<string, any>;
+
+export type Running = {
+  readonly child: ChildProcess;
+  stdout(): string;
+  stderr(): string;
+  /** Lines of JSON that it has written. */
+  told(): Json[];
+  /** Waits for its end; the exit code, null where a signal ended it. */
+  ended(): Promise<number | null>;
+  /** As Ctrl+C does: to the process and all that it has started. */
+  interrupt(): void;
+  /** SIGKILL, and waits. */
+  kill(): Promise<void>;
+};
+
+export type Ended = {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+};
+
+const command = join(root, 'packages/cli/bin/switchyard.cjs');
+
+function jsonIn(line: string): Json[] {
+  try {
+    return [JSON.parse(line) as Json];
+  } catch {
+    return [];
+  }
+}
+
+/** Starts a process and keeps what it says. */
+export function started(
+  file: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Running {
+  const child = spawn(file, args, {
+    cwd: root,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
+  const said = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      said[name] += text;
+    });
+  }
+  const closed = once(child, 'close');
+  const signal = (name: NodeJS.Signals) => {
+    if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, name);
+  };
+  return {
+    child,
+    stdout: () => said.stdout,
+    stderr: () => said.stderr,
+    told: () => said.stdout.split('\n').flatMap(jsonIn),
+    async ended() {
+      await closed;
+      return child.exitCode;
+    },
+    interrupt: () => signal('SIGINT'),
+    async kill() {
+      signal('SIGKILL');
+      await closed;
+    },
+  };
+}
+
+/** `switchyard` of this clone, as `npx switchyard` runs it. */
+export const switchyard = (args: readonly string[], env: Readonly<Record<string, string>>) =>
+  started(process.execPath, [command, ...args], env);
+
+/** Until a terminal that tells in JSON has found the connector. */
+export const online = (terminal: Running): Promise<void> =>
+  eventually('the terminal is online', () => {
+    if (terminal.child.exitCode !== null) throw new Error(terminal.stderr());
+    return terminal.told().some(({ type, state }) => type === 'Cloud' && state === 'Connected');
+  });
