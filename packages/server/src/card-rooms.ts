@@ -1,6 +1,13 @@
 // The rooms that take payments, for processes with the role `cards`: vault, security module, acquirer links, payments, QR.
+import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import { createAcquiring, createLinkSigners, type Hosts } from './acquiring/index.ts';
+import {
+  type Acquiring,
+  createAcquiring,
+  createClientCertificates,
+  createLinkSigners,
+  type Hosts,
+} from './acquiring/index.ts';
 import type { Audit } from './audit/index.ts';
 import type { Catalog } from './catalog/index.ts';
 import type { Streams } from './http/index.ts';
@@ -44,6 +51,8 @@ export type CardRooms = {
   pressure(): number;
   /** Whether the keys of the vault are to be had. */
   hasKeys(): boolean;
+  /** What of an acquirer link is certain to be of no use: keys, certificates. */
+  inspectLink: Acquiring['inspect'];
   /** Opens acquirer links that were made a moment ago, without waiting for the next look. */
   openLinks(): Promise<void>;
   /** Fetches the keys, opens the acquirer links, and begins what waits in the database. */
@@ -81,8 +90,12 @@ export function createCardRooms(deps: Deps): CardRooms {
   const { database, clock, log, metrics, provisioning } = parts;
   const vault = vaultOf(deps);
   const hsm = createHsm({ settings, log, metrics, clock });
+  const certificates = createClientCertificates({
+    directory: settings.acquirerCertificatesDir ?? join(settings.dataDir, 'acquirer-certificates'),
+    log,
+  });
   const acquiring = createAcquiring({
-    ...{ hosts, database, clock, log, metrics, hsm },
+    ...{ hosts, certificates, database, clock, log, metrics, hsm },
     signers: createLinkSigners(settings.platformKey),
     timeoutMs: settings.acquirerTimeoutMs,
     loadLinks: provisioning.linksToOpen,
@@ -102,6 +115,7 @@ export function createCardRooms(deps: Deps): CardRooms {
     },
     pressure: () => Math.max(payments.pressure(), qr.pressure()),
     hasKeys: vault.isOpen,
+    inspectLink: acquiring.inspect,
     openLinks: acquiring.openLinks,
     async start() {
       await vault.openKeys();

@@ -218,6 +218,7 @@ function createRooms(deps: HouseDeps) {
     ...{ database, clock, ids, audit, jobs },
     dialects: hosts.known,
     signingKeys: createLinkSigners(masterKey).published,
+    inspectLink: async (...of) => (await cards?.inspectLink(...of)) ?? [],
     userDomains: userDomainsOf(() => identity),
     tills: () => identity.tills,
   });

@@ -93,6 +93,14 @@ const acquirerLinkInput = {
   tls: Type.Optional(
     Type.Boolean({ default: true, description: 'May be false for a loopback host alone.' }),
   ),
+  clientCertificate: Type.Optional(
+    Type.String({
+      pattern: '^[a-z0-9][a-z0-9-]{0,39}$',
+      description:
+        'The certificate by which the platform shows the acquirer who it is: the name of its files on the platform. Goes with `tls`.',
+      examples: ['north-bank'],
+    }),
+  ),
   institutionId: Type.String({
     pattern: '^[0-9]{1,11}$',
     description: 'The acquiring institution identification code (DE32).',
@@ -180,12 +188,36 @@ export const AcquirerLinkStates = closed(
             'Messages that wait to be sent or to be answered.',
           ),
           alarm: Type.Boolean(),
+          clientCertificateExpiresAt: Type.Optional(
+            Type.String({
+              format: 'date-time',
+              description: 'Until when the client certificate of the link is good.',
+            }),
+          ),
+          faults: Type.Optional(
+            Type.Array(
+              closed(
+                {
+                  pointer: Type.String({
+                    description: 'The member of the link, as a JSON Pointer.',
+                    examples: ['/zonePinKey/keyRef'],
+                  }),
+                  detail: Type.String({ description: 'What is wrong with it.' }),
+                },
+                'A setting that cannot be used.',
+              ),
+              {
+                minItems: 1,
+                description: 'Settings of the link that cannot be used as they stand.',
+              },
+            ),
+          ),
         },
         'One link.',
       ),
     ),
   },
-  'The acquirer links of an organisation that are open.',
+  'The acquirer links of an organisation that are open, or should be.',
 );
 export type AcquirerLinkStates = Static<typeof AcquirerLinkStates>;
 

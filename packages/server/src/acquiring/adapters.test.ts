@@ -33,8 +33,11 @@ test('every key that a link names is asked about, for its purpose', () => {
   demandOwnKeys(all, host({ zonePinKey, macKey, zoneMasterKey }));
   demandOwnKeys(module(), host({}));
   const none = module('other ZonePin zpk', 'one ZonePin mac', 'one Mac zmk');
-  assert.throws(() => demandOwnKeys(none, host({ zonePinKey })), /zpk is no ZonePin key/);
-  assert.throws(() => demandOwnKeys(none, host({ macKey })), /mac is no Mac key/);
-  assert.throws(() => demandOwnKeys(none, host({ zoneMasterKey })), /zmk is no KeyEncryption key/);
-  assert.throws(() => demandOwnKeys(none, http), /zpk is no ZonePin key/);
+  assert.throws(() => demandOwnKeys(none, host({ zonePinKey })), /zpk, which is no ZonePin key/);
+  assert.throws(() => demandOwnKeys(none, host({ macKey })), /mac, which is no Mac key/);
+  assert.throws(
+    () => demandOwnKeys(none, host({ zoneMasterKey })),
+    /zmk, which is no KeyEncryption key/,
+  );
+  assert.throws(() => demandOwnKeys(none, http), /zpk, which is no ZonePin key/);
 });

@@ -1,10 +1,12 @@
 // Opens a link in the way of its adapter.
 import type { Clock, Log } from '../platform/index.ts';
 import type { Hsm } from '../vault/index.ts';
+import type { ClientCertificate, TlsIdentity } from './client-certificates.ts';
 import type { KnownHost } from './hosts.ts';
 import { connectHttpJson, type LinkSigners } from './http-json/index.ts';
 import { connectIso8583Host } from './iso8583-host/index.ts';
 import type { LinkKeys } from './received-keys.ts';
+import { LinkSettingFault } from './setting-fault.ts';
 import type {
   AcquirerConnection,
   AcquirerLink,
@@ -22,13 +24,23 @@ export type AdapterDeps = {
   keys: LinkKeys;
   signers?: LinkSigners | undefined;
   findHost(link: Iso8583HostLink): KnownHost;
+  /** @throws LinkSettingFault */
+  findCertificate(link: AcquirerLink, name: string): ClientCertificate;
   onLateAnswer: (late: LateAnswer) => void;
   onState?: (available: boolean) => void;
 };
 
+/** @throws LinkSettingFault */
+function identityOf(deps: AdapterDeps): TlsIdentity | undefined {
+  const { settings } = deps.link;
+  if (settings.clientCertificate === undefined) return undefined;
+  return deps.findCertificate(deps.link, settings.clientCertificate).identity;
+}
+
 function connectHost(deps: AdapterDeps, link: Iso8583HostLink): AcquirerConnection {
   const { host } = deps.findHost(link);
-  return connectIso8583Host({ ...deps, link, host, keys: deps.keys.ring(link) });
+  const identity = identityOf(deps);
+  return connectIso8583Host({ ...deps, link, host, identity, keys: deps.keys.ring(link) });
 }
 
 function connectHttp(deps: AdapterDeps, link: HttpJsonLink): AcquirerConnection {
@@ -36,25 +48,28 @@ function connectHttp(deps: AdapterDeps, link: HttpJsonLink): AcquirerConnection 
   const { keyVersion } = settings;
   const signer = deps.signers?.signer({ organizationId, linkId, keyVersion });
   if (signer === undefined) throw new Error('there is no key to sign with');
-  return connectHttpJson({ ...deps, link, signer });
+  return connectHttpJson({ ...deps, link, signer, identity: identityOf(deps) });
 }
 
 /**
  * A key that is kept for other organisations, or for another purpose, is not even tried.
  *
- * @throws Error naming the key
+ * @throws LinkSettingFault naming the key
  */
 export function demandOwnKeys(hsm: Pick<Hsm, 'mayUse'> | undefined, link: AcquirerLink): void {
   const { macKey, zoneMasterKey } = link.adapter === 'iso8583-host' ? link.settings : {};
   const named = [
-    [link.settings.zonePinKey, 'ZonePin'],
-    [macKey, 'Mac'],
-    [zoneMasterKey, 'KeyEncryption'],
+    [link.settings.zonePinKey, 'ZonePin', '/zonePinKey/keyRef'],
+    [macKey, 'Mac', '/macKey/keyRef'],
+    [zoneMasterKey, 'KeyEncryption', '/zoneMasterKey/keyRef'],
   ] as const;
-  for (const [key, usage] of named) {
+  for (const [key, usage, pointer] of named) {
     if (key === undefined || hsm === undefined) continue;
     if (!hsm.mayUse(key.keyRef, usage, link.organizationId)) {
-      throw new Error(`${key.keyRef} is no ${usage} key of this organisation`);
+      throw new LinkSettingFault(
+        pointer,
+        `is ${key.keyRef}, which is no ${usage} key of this organisation`,
+      );
     }
   }
 }

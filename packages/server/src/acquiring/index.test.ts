@@ -13,7 +13,12 @@ import {
   startScriptedHost,
 } from '../../test/scripted-host.ts';
 import { createLog, createMetrics, systemClock } from '../platform/index.ts';
-import { type AcquirerRequest, createAcquiring, createHosts } from './index.ts';
+import {
+  type AcquirerRequest,
+  createAcquiring,
+  createClientCertificates,
+  createHosts,
+} from './index.ts';
 import type { Iso8583HostLink } from './types.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
@@ -75,6 +80,7 @@ async function setUp(links: Iso8583HostLink[], unfinished: Iso8583HostLink[] = [
   const metrics = createMetrics();
   const acquiring = createAcquiring({
     hosts: createHosts({ directory: join(tmpdir(), randomUUID()), clock: systemClock, log }),
+    certificates: createClientCertificates({ directory: join(tmpdir(), randomUUID()), log }),
     database: await testDatabase(),
     clock: systemClock,
     log,

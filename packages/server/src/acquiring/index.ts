@@ -1,12 +1,16 @@
 // The door to the acquirers: numbers messages, sends them, and says which links can be reached.
 import type { Clock, Database, Log, Metrics } from '../platform/index.ts';
 import type { Hsm } from '../vault/index.ts';
+import type { ClientCertificates } from './client-certificates.ts';
 import type { Hosts } from './hosts.ts';
 import type { LinkSigners } from './http-json/index.ts';
 import { messageTypeOf } from './iso8583-host/messages.ts';
+import { inspectLink, type LinkNames } from './link-faults.ts';
+import { createLinkInspections } from './link-inspections.ts';
 import { createLinks, type OpenLink } from './links.ts';
 import { createLinkKeys } from './received-keys.ts';
 import { createReferences, type TerminalRange } from './references.ts';
+import type { LinkFault } from './setting-fault.ts';
 import type {
   AcquirerLink,
   AcquirerOutcome,
@@ -23,9 +27,12 @@ export {
   type ClearingLine,
   referenceClearing,
 } from './clearing/index.ts';
+export { type ClientCertificates, createClientCertificates } from './client-certificates.ts';
 export { createHosts, type Hosts } from './hosts.ts';
 export { createLinkSigners, type LinkSigners } from './http-json/index.ts';
+export type { LinkNames } from './link-faults.ts';
 export type { OpenLink } from './links.ts';
+export type { LinkFault } from './setting-fault.ts';
 export type {
   AcquirerLink,
   AcquirerOutcome,
@@ -47,7 +54,9 @@ export type Acquiring = {
   openLinks(): Promise<void>;
   available(linkId: string): boolean;
   availability(organizationId: string): LinkAvailability[];
-  /** The links of an organisation that are open here. */
+  /** What of a link's settings is certain to be of no use; nothing where that cannot be known now. */
+  inspect(organizationId: string, names: LinkNames): Promise<readonly LinkFault[]>;
+  /** The links of an organisation that are open here, or should be. */
   openOf(organizationId: string): OpenLink[];
   /** The key and format of online PINs for a link; undefined where it takes none. */
   zonePinKey(linkId: string): ZonePinKey | undefined;
@@ -69,6 +78,7 @@ export type Acquiring = {
 
 type Deps = {
   hosts: Hosts;
+  certificates: ClientCertificates;
   /** Left out, no link authenticates messages or takes a PIN. */
   hsm?: Hsm | undefined;
   /** Left out, no acquirer that speaks HTTP can be attached. */
@@ -86,11 +96,17 @@ type Deps = {
 
 const lookForLinksEveryMs = 10_000;
 
-/** @example const acquiring = createAcquiring({ hosts, hsm, database, clock, log, metrics, timeoutMs, loadLinks, onLateAnswer }); */
+/** @example const acquiring = createAcquiring({ hosts, certificates, hsm, database, clock, log, metrics, timeoutMs, loadLinks, onLateAnswer }); */
 export function createAcquiring(deps: Deps): Acquiring {
   const references = createReferences({ database: deps.database, clock: deps.clock });
   const { database, clock, log, hsm } = deps;
-  const links = createLinks({ ...deps, keys: createLinkKeys({ database, clock, log, hsm }) });
+  const inspect = (organizationId: string, names: LinkNames) =>
+    inspectLink(deps, organizationId, names);
+  const links = createLinks({
+    ...deps,
+    keys: createLinkKeys({ database, clock, log, hsm }),
+    inspections: createLinkInspections({ inspect, clock, log }),
+  });
   const seconds = deps.metrics.histogram({
     name: 'switchyard_acquirer_seconds',
     help: 'Time that acquirers take to answer',
@@ -122,6 +138,7 @@ export function createAcquiring(deps: Deps): Acquiring {
     openLinks: links.look,
     available: (linkId) => links.connection(linkId)?.available() ?? false,
     availability: links.availability,
+    inspect: async (organizationId, names) => (await inspect(organizationId, names)).faults,
     openOf: links.open,
     zonePinKey: (linkId) => links.connection(linkId)?.zonePinKey?.(),
     nextReference: ({ kind, ...request }) =>

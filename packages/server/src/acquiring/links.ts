@@ -2,9 +2,12 @@
 import type { Clock, Log, Metrics } from '../platform/index.ts';
 import type { Hsm } from '../vault/index.ts';
 import { connectAcquirer } from './adapters.ts';
+import type { ClientCertificate, ClientCertificates } from './client-certificates.ts';
 import type { Hosts, KnownHost } from './hosts.ts';
 import type { LinkSigners } from './http-json/index.ts';
+import type { LinkInspections } from './link-inspections.ts';
 import type { LinkKeys } from './received-keys.ts';
+import { type LinkFault, LinkSettingFault } from './setting-fault.ts';
 import type { AcquirerConnection, AcquirerLink, Iso8583HostLink, LateAnswer } from './types.ts';
 
 export type Links = {
@@ -12,7 +15,7 @@ export type Links = {
   look(): Promise<void>;
   connection(linkId: string): AcquirerConnection | undefined;
   availability(organizationId: string): { name: string; available: boolean }[];
-  /** The links of an organisation that are open, with what carries them. */
+  /** The links of an organisation that are open or should be, with what carries them. */
   open(organizationId: string): OpenLink[];
   /** Drains and closes all, those that were replaced too. */
   close(): Promise<void>;
@@ -24,10 +27,16 @@ export type OpenLink = {
   available: boolean;
   /** Left out by what keeps none. */
   connections?: { wanted: number; signedOn: number };
+  /** Epoch ms. */
+  clientCertificateExpiresAt?: number;
+  /** Settings that cannot be used as they stand. */
+  faults: readonly LinkFault[];
 };
 
 export type LinksDeps = {
   hosts: Hosts;
+  certificates: ClientCertificates;
+  inspections: LinkInspections;
   keys: LinkKeys;
   signers?: LinkSigners | undefined;
   hsm?: Hsm | undefined;
@@ -54,17 +63,41 @@ const defaultHost = 'iso1987-binary';
 const findHost = (hosts: Hosts, { settings }: Iso8583HostLink): KnownHost => {
   const name = settings.dialect ?? defaultHost;
   const known = hosts.find(name);
-  if (known === undefined) throw new Error(`there is no table ${name}`);
+  if (known === undefined) {
+    throw new LinkSettingFault('/dialect', `is ${name}, of which there is no table`);
+  }
   return known;
 };
 
-/** The name is not part of it: what is only renamed stays connected. The table that it is spoken by is. */
-function fingerprintOf(hosts: Hosts, link: AcquirerLink): string {
+/** undefined also where it cannot be used: opening the link tells why. */
+function certificateOf(
+  certificates: ClientCertificates,
+  { organizationId, settings }: AcquirerLink,
+): ClientCertificate | undefined {
+  if (settings.clientCertificate === undefined) return undefined;
+  try {
+    return certificates.find(organizationId, settings.clientCertificate);
+  } catch (error) {
+    if (error instanceof LinkSettingFault) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * The name is not part of it: what is only renamed stays connected. The table that it is spoken by,
+ * and the certificate that it shows, are.
+ */
+function fingerprintOf({ hosts, certificates }: LinksDeps, link: AcquirerLink): string {
   const { adapter, settings } = link;
   const name = link.adapter === 'iso8583-host' ? link.settings.dialect : undefined;
   const edition = name === undefined ? undefined : hosts.find(name)?.edition;
-  return JSON.stringify([adapter, settings, edition]);
+  return JSON.stringify([adapter, settings, edition, certificateOf(certificates, link)?.edition]);
 }
+
+const faultOf = (error: unknown): LinkFault =>
+  error instanceof LinkSettingFault
+    ? { pointer: error.pointer, detail: error.message }
+    : { pointer: '', detail: 'cannot be opened; the log of the platform says why' };
 
 // Names are an organisation's own: two may have a link of the same name.
 const labelsOf = ({ linkId, name }: AcquirerLink) => ({ link: linkId, name });
@@ -72,6 +105,8 @@ const labelsOf = ({ linkId, name }: AcquirerLink) => ({ link: linkId, name });
 /** @example const links = createLinks({ clock, log, metrics, timeoutMs, loadLinks, onLateAnswer }); */
 export function createLinks(deps: LinksDeps): Links {
   const open = new Map<string, Open>();
+  /** Links that could not be opened as they are set now. */
+  const failing = new Map<string, { link: AcquirerLink; fault: LinkFault }>();
   const draining = new Set<Promise<void>>();
   let looked: Promise<void> = Promise.resolve();
   let closed = false;
@@ -115,6 +150,7 @@ export function createLinks(deps: LinksDeps): Links {
         hsm: deps.hsm,
         keys: deps.keys,
         signers: deps.signers,
+        findCertificate: ({ organizationId }, name) => deps.certificates.find(organizationId, name),
         findHost: (of) => findHost(deps.hosts, of),
         timeoutMs: deps.timeoutMs,
         clock: deps.clock,
@@ -122,9 +158,11 @@ export function createLinks(deps: LinksDeps): Links {
         onLateAnswer: deps.onLateAnswer,
         onState: () => settle(link.linkId),
       });
+      failing.delete(link.linkId);
       return { fingerprint, connection };
     } catch (error) {
       deps.log.error({ err: error, link: link.name }, 'a link cannot be opened');
+      failing.set(link.linkId, { link, fault: faultOf(error) });
       return undefined;
     }
   }
@@ -136,16 +174,19 @@ export function createLinks(deps: LinksDeps): Links {
 
   function configure(link: AcquirerLink): void {
     const { linkId } = link;
-    const fingerprint = fingerprintOf(deps.hosts, link);
+    const fingerprint = fingerprintOf(deps, link);
+    deps.inspections.look(link, fingerprint);
     const entry = open.get(linkId);
     const newest = entry?.successor ?? entry;
     if (entry !== undefined) rename(entry, link);
-    if (newest?.fingerprint !== fingerprint) {
+    if (newest?.fingerprint === fingerprint) failing.delete(linkId);
+    else {
       if (entry?.successor !== undefined) {
         retire(entry.successor);
         delete entry.successor;
       }
-      if (entry?.fingerprint !== fingerprint) {
+      if (entry?.fingerprint === fingerprint) failing.delete(linkId);
+      else {
         const next = connect(link, fingerprint);
         if (next === undefined) up.set(labelsOf(link), 0);
         else if (entry === undefined) open.set(linkId, { ...next, link });
@@ -179,7 +220,33 @@ export function createLinks(deps: LinksDeps): Links {
     if (closed) return;
     const keep = new Set(configured.map((link) => link.linkId));
     for (const [linkId, entry] of open) if (!keep.has(linkId)) drop(linkId, entry);
+    for (const [linkId, { link }] of failing) {
+      if (keep.has(linkId)) continue;
+      failing.delete(linkId);
+      up.remove(labelsOf(link));
+    }
+    deps.inspections.keep(keep);
     for (const link of configured) configure(link);
+  }
+
+  /** What opening it has met says more than a look at the same member. */
+  function faultsOf(linkId: string): LinkFault[] {
+    const met = failing.get(linkId)?.fault;
+    const seen = deps.inspections
+      .faultsOf(linkId)
+      .filter(({ pointer }) => pointer !== met?.pointer);
+    return met === undefined ? seen : [met, ...seen];
+  }
+
+  function shown(link: AcquirerLink, connection: AcquirerConnection | undefined): OpenLink {
+    const { linkId, name } = link;
+    const expiresAt = certificateOf(deps.certificates, link)?.expiresAt;
+    return {
+      ...{ linkId, name, available: connection?.available() ?? false },
+      ...(connection?.connections === undefined ? {} : { connections: connection.connections() }),
+      ...(expiresAt === undefined ? {} : { clientCertificateExpiresAt: expiresAt }),
+      faults: faultsOf(linkId),
+    };
   }
 
   return {
@@ -200,16 +267,9 @@ export function createLinks(deps: LinksDeps): Links {
         .filter(({ link }) => link.organizationId === organizationId)
         .map(({ link, connection }) => ({ name: link.name, available: connection.available() })),
     open: (organizationId) =>
-      [...open.values()]
+      [...open.values(), ...[...failing.values()].filter(({ link }) => !open.has(link.linkId))]
         .filter(({ link }) => link.organizationId === organizationId)
-        .map(({ link, connection }) => ({
-          linkId: link.linkId,
-          name: link.name,
-          available: connection.available(),
-          ...(connection.connections === undefined
-            ? {}
-            : { connections: connection.connections() }),
-        })),
+        .map((entry) => shown(entry.link, 'connection' in entry ? entry.connection : undefined)),
     async close() {
       closed = true;
       for (const [linkId, entry] of open) drop(linkId, entry);

@@ -133,6 +133,8 @@ export type Iso8583HostLink = LinkTo<
     port: number;
     /** Required for any host beyond loopback. */
     tls?: boolean;
+    /** The name of the certificate that is shown to the host. */
+    clientCertificate?: string;
     /** DE32. */
     institutionId: string;
     /** The name of the host's table; the built-in `iso1987-binary` where left out. */
@@ -156,6 +158,8 @@ export type HttpJsonLink = LinkTo<
     port: number;
     /** Required for any host beyond loopback. */
     tls?: boolean;
+    /** The name of the certificate that is shown to the acquirer. */
+    clientCertificate?: string;
     /** What the acquirer calls the platform (DE32). */
     institutionId: string;
     /** What stands before the addresses of the SPI, such as `/switchyard`. */

@@ -2,6 +2,7 @@
 import { AcquirerLinkStates, refuse } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { route } from '../http/index.ts';
+import { isoTime } from '../platform/index.ts';
 import type { PaymentsDeps } from './deps.ts';
 import type { Lanes, Queue } from './link-queue.ts';
 import { tags } from './route-parts.ts';
@@ -19,7 +20,8 @@ const shown = (queue: Queue | undefined) => {
 async function linkStates({ acquiring, lanes }: Deps, organizationId: string) {
   const queues = new Map((await lanes.queues(organizationId)).map((each) => [each.linkId, each]));
   const open = acquiring.openOf(organizationId);
-  const items = open.map(({ linkId, name, available, connections }) => {
+  const items = open.map((link) => {
+    const { linkId, name, available, connections, clientCertificateExpiresAt, faults } = link;
     const queue = shown(queues.get(linkId));
     return {
       acquirerLinkId: linkId,
@@ -28,6 +30,10 @@ async function linkStates({ acquiring, lanes }: Deps, organizationId: string) {
       ...(connections === undefined ? {} : { connections }),
       queue,
       alarm: queue.alarms > 0,
+      ...(clientCertificateExpiresAt === undefined
+        ? {}
+        : { clientCertificateExpiresAt: isoTime(clientCertificateExpiresAt) }),
+      ...(faults.length === 0 ? {} : { faults: [...faults] }),
     };
   });
   return { items };
@@ -40,7 +46,7 @@ export function registerLinks(app: FastifyInstance, deps: Deps): void {
     operationId: 'listAcquirerLinkStates',
     summary: 'How the acquirer links stand',
     description:
-      'Whether each link can be reached, and what waits for it: reversals, captures and other messages that are sent in order until the acquirer has answered. An alarm means that one of them has had no success for six tries.',
+      'Whether each link can be reached, and what waits for it: reversals, captures and other messages that are sent in order until the acquirer has answered. An alarm means that one of them has had no success for six tries. `faults` names settings of the link that cannot be used, such as a key for another purpose.',
     tags,
     permission: 'rep.read',
     priority: 'list',

@@ -120,6 +120,12 @@ export const settingsTable = {
     'Directory of the tables of acquirers’ hosts, `{name}.json` each, beside those that are built in.',
     { defaultDescription: '`{DATA_DIR}/dialects`' },
   ),
+  acquirerCertificatesDir: optional(
+    'ACQUIRER_CERTIFICATES_DIR',
+    filePath,
+    'Directory of the certificates that acquirers are shown: `{name}.crt` and `{name}.key`, with `{name}.ca.crt` where an acquirer has an authority of its own; in a folder of an organisation’s identifier for that one alone.',
+    { role: 'cards', defaultDescription: '`{DATA_DIR}/acquirer-certificates`' },
+  ),
   databaseUrl: optional(
     'DATABASE_URL',
     secretUrl('postgresql', 'postgres'),

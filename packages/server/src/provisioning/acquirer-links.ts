@@ -10,6 +10,7 @@ import {
   isHttp,
   type LinkSigningKeys,
 } from './http-links.ts';
+import { type LinkInspection, withInspection } from './link-inspection.ts';
 import { createResource, type Deps, type Input, type Kind, type Resource } from './resource.ts';
 import { listLinksToOpen, type Row, runOn } from './store.ts';
 import { acquirerContracts, acquirerLinks } from './tables.ts';
@@ -88,6 +89,7 @@ const kindWith = ({ dialects, signingKeys }: LinkFacts): Kind<AcquirerLink> => (
       host: row['host'],
       port: row['port'],
       tls: row['tls'],
+      clientCertificate: row['client_certificate'],
       institutionId: row['institution_id'],
       ...(isHttp(row) ? httpMembers(row, signingKeys) : hostMembers(row)),
     }),
@@ -96,11 +98,16 @@ const kindWith = ({ dialects, signingKeys }: LinkFacts): Kind<AcquirerLink> => (
     if (tls !== true && !isLoopbackHost(String(input['host']))) {
       refuseField('/tls', 'may be false for a loopback host alone');
     }
+    const clientCertificate = input['clientCertificate'] ?? null;
+    if (clientCertificate !== null && tls !== true) {
+      refuseField('/clientCertificate', 'goes with tls');
+    }
     return {
       adapter: input['adapter'] ?? 'Iso8583Host',
       host: input['host'],
       port: input['port'],
       tls,
+      client_certificate: clientCertificate,
       institution_id: input['institutionId'],
       ...hostColumns(input, dialects()),
       http_json: httpColumn(input),
@@ -115,17 +122,27 @@ export type LinkFacts = {
   readonly dialects: () => readonly Dialect[];
   /** Left out, no link shows the keys that the platform signs with. */
   readonly signingKeys?: LinkSigningKeys | undefined;
+  /** Left out where no process opens links, or holds their keys: what is wrong is told by their state. */
+  readonly inspect?: LinkInspection | undefined;
 };
 
-export const createAcquirerLinks = (deps: Deps, facts: LinkFacts): Resource<AcquirerLink> =>
-  createResource(deps, kindWith(facts));
+export function createAcquirerLinks(deps: Deps, facts: LinkFacts): Resource<AcquirerLink> {
+  const links = createResource(deps, kindWith(facts));
+  return facts.inspect === undefined ? links : withInspection(links, facts.inspect);
+}
 
 type OpenedBy<Adapter extends string, Settings> = {
   organizationId: string;
   linkId: string;
   name: string;
   adapter: Adapter;
-  settings: { host: string; port: number; tls: boolean; institutionId: string } & Settings;
+  settings: {
+    host: string;
+    port: number;
+    tls: boolean;
+    clientCertificate?: string;
+    institutionId: string;
+  } & Settings;
 };
 
 type PinKey = { keyRef: string; format: 0 | 3 | 4; keyIndex?: string };
@@ -180,6 +197,9 @@ function toOpen(row: Row): LinkToOpen {
     host: String(row['host']),
     port: Number(row['port']),
     tls: row['tls'] === true,
+    ...(row['client_certificate'] === null
+      ? {}
+      : { clientCertificate: String(row['client_certificate']) }),
     institutionId: String(row['institution_id']),
   };
   if (isHttp(row)) {

@@ -33,6 +33,13 @@ export function refuseField(
   return refuse(code, `${pointer.slice(1)} ${detail}.`, { errors: [error] });
 }
 
+/** Several at once, each with its place. */
+export function refuseFields(faults: readonly { pointer: string; detail: string }[]): never {
+  const errors = faults.map((fault): FieldError => ({ ...fault, code: 'field_invalid' }));
+  const told = errors.map(({ pointer, detail }) => `${pointer.slice(1)} ${detail}.`).join(' ');
+  return refuse('field_invalid', told, { errors });
+}
+
 export function refuseTaken(member: string): never {
   return refuseField(`/${member}`, 'is taken by another one', 'already_exists');
 }

@@ -23,6 +23,7 @@ import { createBulk } from './bulk/run.ts';
 import { createDeviceFinder, type FoundDevice } from './find-device.ts';
 import { createTerminals, type Terminals } from './find-terminals.ts';
 import type { LinkSigningKeys } from './http-links.ts';
+import type { LinkInspection } from './link-inspection.ts';
 import { createLogicalDevices, type LogicalDevices } from './logical-devices.ts';
 import { createMerchants } from './merchants.ts';
 import { createOrganizations, createOrganizationsBelow } from './organizations.ts';
@@ -41,6 +42,7 @@ import { noUserDomains, type UserDomains } from './user-domains.ts';
 export type { LinkToOpen } from './acquirer-links.ts';
 export type { FoundDevice } from './find-device.ts';
 export type { Terminal, Terminals } from './find-terminals.ts';
+export type { LinkNames } from './link-inspection.ts';
 export type { PointsOfSale } from './points-of-sale.ts';
 export type {
   AcquirerContract,
@@ -71,6 +73,8 @@ export type ProvisioningDeps = {
   readonly dialects?: () => readonly Dialect[];
   /** Left out, no acquirer link shows the keys that the platform signs with. */
   readonly signingKeys?: LinkSigningKeys;
+  /** Left out, keys and certificates of links are not looked at when they are named. */
+  readonly inspectLink?: LinkInspection;
   /** Left out, no organisation has a user domain: for tests of other things. */
   readonly userDomains?: UserDomains;
 };
@@ -149,6 +153,7 @@ export function createProvisioning(given: ProvisioningDeps): Provisioning {
     acquirerLinks: createAcquirerLinks(deps, {
       dialects: given.dialects ?? (() => builtInDialects),
       signingKeys: given.signingKeys,
+      inspect: given.inspectLink,
     }),
     acquirerContracts: createAcquirerContracts(deps),
   };

@@ -177,8 +177,9 @@ const linksMax = 1000;
 /** Of every organisation: the one list that no caller from outside can read. */
 export function listLinksToOpen(run: Run, also: readonly string[]): Promise<Row[]> {
   return run(
-    `SELECT organization_id, acquirer_link_id, name, adapter, host, port, tls, institution_id,
-       dialect, connections, tpdu, zone_pin_key, mac_key, zone_master_key, http_json
+    `SELECT organization_id, acquirer_link_id, name, adapter, host, port, tls,
+       client_certificate, institution_id, dialect, connections, tpdu, zone_pin_key, mac_key,
+       zone_master_key, http_json
      FROM acquirer_links
      WHERE (status = 'Enabled' AND removed_at IS NULL) OR acquirer_link_id = ANY($1::uuid[])
      ORDER BY organization_id, acquirer_link_id LIMIT ${linksMax}`,

@@ -64,6 +64,7 @@ export const acquirerLinks: Table = {
     'host',
     'port',
     'tls',
+    'client_certificate',
     'institution_id',
     'dialect',
     'connections',

@@ -2,6 +2,7 @@
 import { type ClientRequest, type IncomingMessage, Agent as PlainAgent, request } from 'node:http';
 import { request as requestTls, Agent as TlsAgent } from 'node:https';
 import type { Socket } from 'node:net';
+import type { TlsIdentity } from '../client-certificates.ts';
 import type { ReceivedAnswer } from './signatures.ts';
 
 export type CallResult =
@@ -23,7 +24,14 @@ export type Call = {
 
 export type Calls = { post(call: Call): Promise<CallResult>; close(): void };
 
-type Options = { host: string; port: number; tls: boolean; lateMs: number };
+type Options = {
+  host: string;
+  port: number;
+  tls: boolean;
+  /** What the acquirer is shown where it asks, and whom we believe. */
+  identity?: TlsIdentity | undefined;
+  lateMs: number;
+};
 
 const connectionsMax = 256;
 const freeConnectionsMax = 16;
@@ -60,14 +68,16 @@ function whenOpen(socket: Socket, tls: boolean, isReused: boolean, opened: () =>
 
 /** @example const calls = createCalls({ host, port, tls: true, lateMs: 10_000 }); */
 export function createCalls(options: Options): Calls {
-  const { host, port, tls } = options;
+  const { host, port, tls, identity } = options;
   const pool = {
     keepAlive: true,
     maxSockets: connectionsMax,
     maxFreeSockets: freeConnectionsMax,
     timeout: idleMs,
   };
-  const agent = tls ? new TlsAgent({ ...pool, minVersion: 'TLSv1.2' }) : new PlainAgent(pool);
+  const agent = tls
+    ? new TlsAgent({ ...pool, minVersion: 'TLSv1.2', ...identity })
+    : new PlainAgent(pool);
   const late = new Set<ClientRequest>();
 
   function listenOn(sent: ClientRequest): void {

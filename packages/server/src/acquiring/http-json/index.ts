@@ -1,6 +1,7 @@
 // The adapter for acquirers that speak HTTP and JSON after the published acquirer SPI (ADR 0033).
 import { randomBytes } from 'node:crypto';
 import { type Clock, isLoopbackHost, isoTime, type Log, pause } from '../../platform/index.ts';
+import type { TlsIdentity } from '../client-certificates.ts';
 import type {
   AcquirerConnection,
   AcquirerOutcome,
@@ -19,6 +20,8 @@ export { createLinkSigners, type LinkSigners } from './link-signers.ts';
 type Deps = {
   link: HttpJsonLink;
   signer: LinkSigner;
+  /** What the acquirer is shown where it asks. */
+  identity?: TlsIdentity | undefined;
   timeoutMs: number;
   clock: Clock;
   log: Log;
@@ -87,7 +90,8 @@ export function connectHttpJson(deps: Deps): AcquirerConnection {
   if (!tls && !isLoopbackHost(settings.host)) {
     throw new Error(`The acquirer link ${name} leaves loopback and needs TLS.`);
   }
-  const calls = createCalls({ host: settings.host, port: settings.port, tls, lateMs: timeoutMs });
+  const { host, port } = settings;
+  const calls = createCalls({ host, port, tls, identity: deps.identity, lateMs: timeoutMs });
   const exchange = createExchange({
     ...{ calls, clock, signer: deps.signer },
     verifier: createAnswerVerifier(settings.acquirerKeys),
@@ -97,8 +101,8 @@ export function connectHttpJson(deps: Deps): AcquirerConnection {
   const readiness = createReadiness({
     echo: () => exchange.echo(isoTime(clock.now()), Math.min(timeoutMs, echoTimeoutMs)),
     onChange(isReady) {
-      if (isReady) log.info({ host: settings.host, port: settings.port }, 'the acquirer is ready');
-      else log.warn({ host: settings.host, port: settings.port }, 'the acquirer is away');
+      if (isReady) log.info({ host, port }, 'the acquirer is ready');
+      else log.warn({ host, port }, 'the acquirer is away');
       deps.onState?.(isReady && !isClosed);
     },
   });

@@ -1,7 +1,8 @@
 // One connection to a host: makes it, makes it again with growing pauses, and writes in gathered batches.
-import { connect as connectTcp, type Socket } from 'node:net';
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { type Clock, jittered, type Log } from '../../platform/index.ts';
+import type { TlsIdentity } from '../client-certificates.ts';
 import type { Wire } from './wire.ts';
 
 /** A frame on its way out. */
@@ -29,6 +30,8 @@ export type ConnectionOptions = {
   host: string;
   port: number;
   tls: boolean;
+  /** What the host is shown where it asks, and whom we believe. */
+  identity?: TlsIdentity | undefined;
   wire: Wire;
   clock: Clock;
   log: Log;
@@ -47,6 +50,10 @@ const connectTimeoutMs = 5000;
 const unreadAnswersMax = 1_048_576;
 /** And of payments: many seconds of them, since a host that only paused must not cost them all. */
 const unreadPaymentsDefault = 16_777_216;
+
+/** An address is no name that a certificate is asked for by. */
+const nameOf = (host: string): { servername?: string } =>
+  isIP(host) === 0 ? { servername: host } : {};
 
 /** @example const connection = openConnection({ host, port, tls, wire, …, onOpen, onPayload, onLost }); */
 export function openConnection(options: ConnectionOptions): Connection {
@@ -104,7 +111,7 @@ export function openConnection(options: ConnectionOptions): Connection {
 
   function open(): void {
     const next = options.tls
-      ? connectTls({ host, port, servername: host, minVersion: 'TLSv1.2' })
+      ? connectTls({ host, port, minVersion: 'TLSv1.2', ...nameOf(host), ...options.identity })
       : connectTcp({ host, port });
     const deframer = options.wire.deframer();
     socket = next;

@@ -3,6 +3,7 @@ import type { Host, Message } from '@switchyard/iso8583';
 import { LRUCache } from 'lru-cache';
 import { type Clock, isLoopbackHost, type Log } from '../../platform/index.ts';
 import type { Hsm } from '../../vault/index.ts';
+import type { TlsIdentity } from '../client-certificates.ts';
 import type { KeyRing } from '../received-keys.ts';
 import type {
   AcquirerConnection,
@@ -21,6 +22,8 @@ export type Iso8583HostDeps = {
   /** Left out where the host wants no authentication and takes no PIN. */
   hsm?: Hsm | undefined;
   keys?: KeyRing | undefined;
+  /** What the host is shown where it asks. */
+  identity?: TlsIdentity | undefined;
   timeoutMs: number;
   clock: Clock;
   log: Log;
@@ -48,6 +51,7 @@ export function connectIso8583Host(deps: Iso8583HostDeps): AcquirerConnection {
     host: settings.host,
     port: settings.port,
     tls: settings.tls === true,
+    identity: deps.identity,
     spoken: deps.host,
     tpdu: settings.tpdu,
     connections: settings.connections,

@@ -3,6 +3,7 @@ import type { Host, Message } from '@switchyard/iso8583';
 import type { Clock, Log } from '../../platform/index.ts';
 import { createInFlight, isoTime } from '../../platform/index.ts';
 import type { Hsm } from '../../vault/index.ts';
+import type { TlsIdentity } from '../client-certificates.ts';
 import { stanOf } from '../numbering.ts';
 import type { KeyRing } from '../received-keys.ts';
 import { correlationKey } from './messages.ts';
@@ -25,6 +26,8 @@ export type LinkOptions = {
   host: string;
   port: number;
   tls: boolean;
+  /** What the host is shown where it asks. */
+  identity?: TlsIdentity | undefined;
   /** How the host is spoken to. */
   spoken: Host;
   tpdu?: string | undefined;
@@ -249,9 +252,10 @@ export function openLink(options: LinkOptions): HostLink {
   }
 
   for (let count = 0; count < (options.connections ?? 1); count += 1) {
-    const { host, port, tls, unreadPaymentsMax } = options;
+    const { host, port, tls, identity, unreadPaymentsMax } = options;
     const seat = takeSeat({
-      ...{ host, port, tls, wire, backOffMs, clock, log, nextTrace, ask, unreadPaymentsMax },
+      ...{ host, port, tls, identity, wire, backOffMs, clock, log, nextTrace, ask },
+      unreadPaymentsMax,
       echoEveryMs: options.echoEveryMs ?? echoDefaultMs,
       onPayload: receive,
       onLost: lost,

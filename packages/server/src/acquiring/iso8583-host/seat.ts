@@ -24,7 +24,7 @@ export type Seat = {
 
 export type SeatDeps = Pick<
   ConnectionOptions,
-  'host' | 'port' | 'tls' | 'wire' | 'backOffMs' | 'unreadPaymentsMax'
+  'host' | 'port' | 'tls' | 'identity' | 'wire' | 'backOffMs' | 'unreadPaymentsMax'
 > & {
   clock: Clock;
   log: Log;

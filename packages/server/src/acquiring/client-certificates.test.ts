@@ -1,0 +1,102 @@
+// The files of client certificates: whose they are, what is wrong with them, and what a renewal changes.
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { type MadeCertificate, makeCertificate } from '../http/certificate.fixture.ts';
+import { createLog } from '../platform/index.ts';
+import { createClientCertificates } from './client-certificates.ts';
+import { LinkSettingFault } from './setting-fault.ts';
+
+const organizationId = '00000000-0000-0000-0000-00000000000a';
+
+describe('client certificates', () => {
+  let directory: string;
+  let one: MadeCertificate;
+  let other: MadeCertificate;
+  const logged: string[] = [];
+
+  before(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'client-certificates-'));
+    one = await makeCertificate('one');
+    other = await makeCertificate('other');
+  });
+
+  after(() => rmSync(directory, { recursive: true }));
+
+  const open = () => {
+    const settings = { logLevel: 'debug', environment: 'test', instanceName: 'test' } as const;
+    const log = createLog(settings, { write: (line: string) => void logged.push(line) });
+    return createClientCertificates({ directory, log });
+  };
+
+  function put(name: string, { cert, key }: MadeCertificate, folder = directory): void {
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, `${name}.crt`), cert);
+    writeFileSync(join(folder, `${name}.key`), key);
+  }
+
+  const refused = (detail: RegExp) => (error: unknown) => {
+    assert.ok(error instanceof LinkSettingFault, String(error));
+    assert.equal(error.pointer, '/clientCertificate');
+    assert.match(error.message, detail);
+    return true;
+  };
+
+  test('are those of the organisation, else those for all', () => {
+    const certificates = open();
+    put('north', one);
+    assert.equal(certificates.find(organizationId, 'north').identity.cert, one.cert);
+    put('north', other, join(directory, organizationId));
+    assert.equal(certificates.find(organizationId, 'north').identity.cert, other.cert);
+    const stranger = organizationId.replace('a', 'b');
+    assert.equal(certificates.find(stranger, 'north').identity.cert, one.cert);
+    put('own', other, join(directory, organizationId));
+    assert.throws(() => certificates.find(stranger, 'own'), refused(/is not among/));
+    assert.equal(certificates.find(organizationId, 'own').expiresAt, Date.UTC(2120, 0, 1));
+  });
+
+  test('come with the authority of the acquirer where there is one', () => {
+    put('trusting', one);
+    assert.ok(!('ca' in open().find(organizationId, 'trusting').identity));
+    writeFileSync(join(directory, 'trusting.ca.crt'), other.cert);
+    assert.equal(open().find(organizationId, 'trusting').identity.ca, other.cert);
+  });
+
+  test('that cannot be used say why, and nothing of the key', () => {
+    put('mixed', { cert: one.cert, key: other.key });
+    put('no-cert', { cert: 'none', key: one.key });
+    put('no-key', { cert: one.cert, key: '-----BEGIN PRIVATE KEY-----\nAAAA\n' });
+    put('large', { cert: one.cert + ' '.repeat(70_000), key: one.key });
+    writeFileSync(join(directory, 'half.crt'), one.cert);
+    const certificates = open();
+    for (const [name, detail] of [
+      ['mixed', /is not the one of its certificate/],
+      ['no-cert', /is no certificate in PEM/],
+      ['no-key', /no private key in PEM/],
+      ['large', /is too large/],
+      ['half', /cannot be read \(ENOENT\)/],
+      ['absent', /is not among the certificates/],
+    ] as const) {
+      assert.throws(() => certificates.find(organizationId, name), refused(detail), name);
+    }
+    assert.ok(!logged.some((line) => line.includes('PRIVATE')));
+  });
+
+  test('that are renewed are others; half of a renewal changes nothing', () => {
+    const certificates = open();
+    put('renewed', one);
+    const first = certificates.find(organizationId, 'renewed');
+    assert.equal(certificates.find(organizationId, 'renewed'), first);
+    writeFileSync(join(directory, 'renewed.crt'), other.cert);
+    assert.equal(certificates.find(organizationId, 'renewed').identity.cert, one.cert);
+    put('renewed', other);
+    const second = certificates.find(organizationId, 'renewed');
+    assert.equal(second.identity.cert, other.cert);
+    assert.notEqual(second.edition, first.edition);
+    rmSync(join(directory, 'renewed.crt'));
+    rmSync(join(directory, 'renewed.key'));
+    assert.throws(() => certificates.find(organizationId, 'renewed'), refused(/is not among/));
+  });
+});
