@@ -117,6 +117,7 @@ export async function sendAlongRoutes(
     const { transactionId } = intent.loaded.row;
     deps.log.warn({ transactionId, from: linkId, to: acquirerLink }, 'a sale goes another way');
     intent = rerouted;
+    deps.failPoints.hit('after-reroute');
     outcome = await send(intent, onSent);
   }
   return { intent, outcome };

@@ -1,6 +1,6 @@
 // Kills the process at a named place, so that tests can prove what is left behind is made good.
 
-export type FailPointName = 'after-intent' | 'after-send' | 'after-webhook';
+export type FailPointName = 'after-intent' | 'after-reroute' | 'after-send' | 'after-webhook';
 
 export type FailPoints = { hit(name: FailPointName): void };
 

@@ -371,7 +371,7 @@ export const settingsTable = {
   ),
   failPoint: optional(
     'FAIL_POINT',
-    choice('after-intent', 'after-send', 'after-webhook'),
+    choice('after-intent', 'after-reroute', 'after-send', 'after-webhook'),
     'Where the process kills itself, to test recovery.',
     { environments: demoAndTest },
   ),

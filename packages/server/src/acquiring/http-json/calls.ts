@@ -152,7 +152,10 @@ export function createCalls(options: Options): Calls {
       if (hasLeft) settle({ result: 'ConnectionLost' });
       else settle({ result: 'NotSent', reason: reasonOf(error) });
     });
-    sent.end(call.body, call.onSent);
+    // Of a connection that never came to be, the end is told as well: nothing had left.
+    sent.end(call.body, () => {
+      if (hasLeft) call.onSent?.();
+    });
     return promise;
   }
 

@@ -223,13 +223,19 @@ test('nobody there: nothing was sent, and the link says so', async () => {
   assert.equal(outcome.outcome, 'NotSent');
   assert.equal(connection.available(), false);
   const calls = createCalls({ host: '127.0.0.1', port, tls: false, lateMs: 100 });
-  const call = { path: '/v1/payments', headers: {}, body: '{}', timeoutMs };
+  let left = 0;
+  const onSent = () => {
+    left += 1;
+  };
+  const call = { path: '/v1/payments', headers: {}, body: '{}', timeoutMs, onSent };
   // What clients are told of it names no address.
   assert.deepEqual(await calls.post(call), {
     result: 'NotSent',
     reason: 'no connection: ECONNREFUSED',
   });
   calls.close();
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(left, 0, 'nothing is said to have left');
 });
 
 test('a link that goes away is away after the first message that finds nobody', async () => {
