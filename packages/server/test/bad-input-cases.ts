@@ -74,6 +74,8 @@ export const saleFaults: readonly Case[] = [
       [{ clientTransactionId: '' }, id],
       [{ clientTransactionId: x(65) }, id],
       [{ clientTransactionId: 'a b' }, id],
+      [{ clientTransactionId: '.' }, id],
+      [{ clientTransactionId: '..' }, id],
       [{ clientTransactionId: 'a\n' }, id],
       [{ clientTransactionId: 'αβγ' }, id],
       [{ clientTransactionId: pan }, id],

@@ -109,8 +109,12 @@ export const Currency = Type.String({
   ...fieldCodes({ type: 'currency_unknown', pattern: 'currency_unknown' }),
 });
 
+/** `.` and `..` are no names in a path: clients and proxies take them away before we see them. */
+const clientIdentifierPattern = '^(?:\\.{3}|\\.{0,2}[A-Za-z0-9_:-])[A-Za-z0-9._:-]*$';
+
 /**
- * An identifier that a client makes: 1 to 64 characters of `A-Z a-z 0-9 . _ : -`.
+ * An identifier that a client makes: 1 to 64 characters of `A-Z a-z 0-9 . _ : -`, and neither `.` nor
+ * `..`, which no address can name.
  *
  * @example
  * const schema = Type.Object({ clientTransactionId: ClientIdentifier });
@@ -118,8 +122,9 @@ export const Currency = Type.String({
 export const ClientIdentifier = Type.String({
   minLength: 1,
   maxLength: 64,
-  pattern: '^[A-Za-z0-9._:-]+$',
-  description: 'An identifier made by the client, unique for ever; a UUID is advised.',
+  pattern: clientIdentifierPattern,
+  description:
+    'An identifier made by the client, unique for ever; a UUID is advised. Not `.` or `..`.',
   examples: ['b3c9f1de-8b14-4a42-9c33-6a6b2b0f4a11'],
   ...fieldCodes({
     type: 'client_id_invalid',
