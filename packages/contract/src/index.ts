@@ -31,6 +31,7 @@ export * from './schemas/applications.ts';
 export * from './schemas/audit.ts';
 export * from './schemas/bulk.ts';
 export * from './schemas/configuration.ts';
+export * from './schemas/connected-devices.ts';
 export * from './schemas/countries.ts';
 export * from './schemas/device-certificates.ts';
 export * from './schemas/device-configuration.ts';

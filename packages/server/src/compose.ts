@@ -11,6 +11,7 @@ import {
   createConnector,
   createRetail,
   openNodes,
+  presenceEvents,
   type RetailTimes,
   retailEvents,
 } from './connector/index.ts';
@@ -253,7 +254,10 @@ function createRooms(deps: HouseDeps) {
   });
   const webhooks = createWebhooks({
     ...{ ...parts, outbox, retentionDays, deliveries },
-    sources: [...paymentEvents, qrEvents, retailEvents, auditEvents, deliveries.events],
+    sources: [
+      ...[...paymentEvents, qrEvents, retailEvents, presenceEvents, auditEvents],
+      deliveries.events,
+    ],
   });
   const nodes = roles.has('connector') ? openNodes(parts) : undefined;
   const connector = roles.has('connector')
@@ -310,6 +314,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
     cards.register(http.app, http.streams);
   }
   connector?.register(http.upgrades);
+  connector?.registerFleet(http.app);
   const opensPortal = settings.roles.has('portal');
   if (opensPortal) rooms.portal.register(http.app);
   retail?.register(http.app, http.streams);

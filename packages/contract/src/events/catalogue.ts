@@ -1,6 +1,7 @@
 /** Every type of event that is published, and which of them somebody wants. */
 import { Type } from 'typebox';
 import type { EventDefinition } from './definition.ts';
+import { deviceEvents } from './device-events.ts';
 import { estateEvents } from './estate-events.ts';
 import { operationEvents } from './operation-events.ts';
 import { qrEvents } from './qr-events.ts';
@@ -16,9 +17,10 @@ export type { EventDefinition };
  * const meaning = eventDefinitions.get('transaction.captured')?.description;
  */
 export const eventDefinitions: ReadonlyMap<string, EventDefinition> = new Map(
-  [...transactionEvents, ...qrEvents, ...retailEvents, ...operationEvents, ...estateEvents].map(
-    (definition) => [definition.type, definition],
-  ),
+  [
+    ...[...transactionEvents, ...qrEvents, ...retailEvents, ...deviceEvents],
+    ...[...operationEvents, ...estateEvents],
+  ].map((definition) => [definition.type, definition]),
 );
 
 /**

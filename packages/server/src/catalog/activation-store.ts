@@ -178,8 +178,8 @@ const own = (
 ) => `${head}.activation_id AS ${head}_id, ${head}.status AS ${head}_status,
   ${head}.decided_at AS ${head}_decided, ${head}.covers_at AS ${head}_covers`;
 
-const below = (head: string, entity: string) => `LEFT JOIN service_activations ${head}
-  ON ${head}.organization_id = $1 AND ${head}.entity_id = ${entity} AND ${head}.service_id = o.service_id`;
+const below = (head: string, entity: string, of = '$1') => `LEFT JOIN service_activations ${head}
+  ON ${head}.organization_id = ${of} AND ${head}.entity_id = ${entity} AND ${head}.service_id = o.service_id`;
 
 /** Services that nobody decided about for the organisation itself are active nowhere in it. */
 const standingText = `SELECT o.service_id, c.organization_id AS provider_id, c.release, c.name, c.domain,
@@ -196,6 +196,41 @@ const standingText = `SELECT o.service_id, c.organization_id AS provider_id, c.r
   ${below('d', 'pd.logical_device_id')}
   WHERE pd.organization_id = $1 AND pd.logical_device_id = $2 AND pd.removed_at IS NULL
   ORDER BY o.service_id`;
+
+const whose = 'asked.organization_id';
+
+const standingAtText = `SELECT asked.organization_id, asked.logical_device_id, pd.merchant_id,
+    pd.store_id, pm.created_at AS merchant_at, ps.created_at AS store_at,
+    pd.created_at AS device_at, ${['o', 'm', 's', 'd'].map(own).join(', ')}
+  FROM unnest($1::uuid[], $2::uuid[]) AS asked (organization_id, logical_device_id)
+  JOIN logical_devices pd ON pd.organization_id = ${whose}
+    AND pd.logical_device_id = asked.logical_device_id AND pd.removed_at IS NULL
+  JOIN stores ps ON ps.organization_id = ${whose} AND ps.store_id = pd.store_id
+  JOIN merchants pm ON pm.organization_id = ${whose} AND pm.merchant_id = pd.merchant_id
+  JOIN service_activations o ON o.organization_id = ${whose} AND o.entity_id = ${whose}
+  JOIN catalogue_services c ON c.service_id = o.service_id AND c.name = $3 AND c.domain = $4
+  ${below('m', 'pd.merchant_id', whose)}
+  ${below('s', 'pd.store_id', whose)}
+  ${below('d', 'pd.logical_device_id', whose)}`;
+
+/** Services of one name at many devices. */
+export type StandingAtRow = Omit<
+  StandingRow,
+  'service_id' | 'provider_id' | 'release' | 'name' | 'domain' | 'methods' | 'payment_types'
+> & { organization_id: string; logical_device_id: string };
+
+export async function readStandingAt(
+  run: Run,
+  devices: readonly { readonly organizationId: string; readonly logicalDeviceId: string }[],
+  { name, domain }: { readonly name: string; readonly domain: string },
+): Promise<StandingAtRow[]> {
+  const rows = await run(standingAtText, [
+    devices.map(({ organizationId }) => organizationId),
+    devices.map(({ logicalDeviceId }) => logicalDeviceId),
+    ...[name, domain],
+  ]);
+  return rows as StandingAtRow[];
+}
 
 export async function readStanding(
   run: Run,

@@ -25,7 +25,7 @@ export type { By, CatalogDeps } from './deps.ts';
 export { emvValueRules } from './emv-parameters.ts';
 export type { ActiveService } from './standing.ts';
 
-export type Catalog = Pick<Standing, 'isActive' | 'activeServices' | 'explain'> & {
+export type Catalog = Pick<Standing, 'isActive' | 'activeServices' | 'activeAt' | 'explain'> & {
   register(app: FastifyInstance): void;
   /** A published service with its address and keys, for who calls its provider. */
   readonly callable: CallableServices['find'];
@@ -73,6 +73,7 @@ export function createCatalog(deps: CatalogDeps): Catalog {
     configuration,
     isActive: standing.isActive,
     activeServices: standing.activeServices,
+    activeAt: standing.activeAt,
     explain: standing.explain,
     callable: callable.find,
     register(app) {

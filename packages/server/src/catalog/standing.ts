@@ -1,7 +1,12 @@
 // Answers whether a service is active at a device, from a bounded memory of a few seconds.
 import { type DeviceServices, refuse } from '@switchyard/contract';
 import { LRUCache } from 'lru-cache';
-import { readStanding, type StandingRow } from './activation-store.ts';
+import {
+  readStanding,
+  readStandingAt,
+  type StandingAtRow,
+  type StandingRow,
+} from './activation-store.ts';
 import { type CatalogDeps, isUuid, type Scope } from './deps.ts';
 import { runPrepared } from './sql.ts';
 import { type LevelFacts, standingOf } from './state.ts';
@@ -29,6 +34,11 @@ export type Standing = {
     organizationId: string,
     logicalDeviceId: string,
   ): Promise<readonly ActiveService[]>;
+  /** Those of many devices at which a service of this name is active: one question for all, not remembered. */
+  activeAt(
+    service: { readonly name: string; readonly domain: string },
+    devices: readonly { readonly organizationId: string; readonly logicalDeviceId: string }[],
+  ): Promise<ReadonlySet<string>>;
   /** Every service with how it stands at each level; the device is in the caller's scope. */
   explain(scope: Scope, logicalDeviceId: string): Promise<DeviceServices>;
   /** After a change of one organisation; without one, of what every organisation may see. */
@@ -43,7 +53,7 @@ const names = {
   d: 'LogicalDevice',
 } as const;
 
-function ownOf(row: StandingRow, head: (typeof heads)[number]): LevelFacts['own'] {
+function ownOf(row: StandingAtRow | StandingRow, head: (typeof heads)[number]): LevelFacts['own'] {
   const activationId = row[`${head}_id`];
   if (activationId === null) return undefined;
   const decidedAt = row[`${head}_decided`]?.getTime();
@@ -56,7 +66,11 @@ function ownOf(row: StandingRow, head: (typeof heads)[number]): LevelFacts['own'
   };
 }
 
-function levelsOf(row: StandingRow, organizationId: string, logicalDeviceId: string) {
+function levelsOf(
+  row: StandingAtRow | StandingRow,
+  organizationId: string,
+  logicalDeviceId: string,
+) {
   const entities = { o: organizationId, m: row.merchant_id, s: row.store_id, d: logicalDeviceId };
   const made = { o: 0, m: row.merchant_at, s: row.store_at, d: row.device_at };
   const facts = heads.map((head): LevelFacts => {
@@ -113,6 +127,14 @@ export function createStanding(
     async isActive(organizationId, logicalDeviceId, serviceId) {
       const active = await activeServices(organizationId, logicalDeviceId);
       return active.some((service) => service.serviceId === serviceId);
+    },
+    async activeAt(service, devices) {
+      if (devices.length === 0) return new Set();
+      const rows = await readStandingAt(run, devices, service);
+      const active = rows.filter((row) =>
+        levelsOf(row, row.organization_id, row.logical_device_id).every((level) => level.active),
+      );
+      return new Set(active.map(({ logical_device_id: id }) => id));
     },
     async explain(scope, logicalDeviceId) {
       const { deviceId = logicalDeviceId } = scope;

@@ -40,6 +40,12 @@ export type ConnectorTimes = {
   /** How often it is asked again whether devices and callers still may. */
   readonly recheckMs: number;
   readonly tickMs: number;
+  /** A device has to stand so for such a time before it is told as an event. */
+  readonly steadyMs: number;
+  /** Between two events of a device at the least. */
+  readonly tellAgainMs: number;
+  /** How often it is looked for what is to be told. */
+  readonly tellMs: number;
 };
 
 export type ConnectorDeps = {
@@ -50,7 +56,7 @@ export type ConnectorDeps = {
   readonly certificates: CertificateReader<CertificateHolder>;
   readonly clients: Clients;
   readonly provisioning: Pick<Provisioning, 'terminals'>;
-  readonly catalog: Pick<Catalog, 'activeServices' | 'explain'>;
+  readonly catalog: Pick<Catalog, 'activeServices' | 'activeAt' | 'explain'>;
   readonly audit: Pick<Recorder, 'record'>;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -81,6 +87,9 @@ export function timesOf(
     quietMs: 150 * second,
     recheckMs: 30 * second,
     tickMs: 500,
+    steadyMs: 10 * second,
+    tellAgainMs: 60 * second,
+    tellMs: 5 * second,
     ...given,
   };
 }

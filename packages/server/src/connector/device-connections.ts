@@ -60,16 +60,13 @@ export function createDeviceConnections(deps: Deps): UpgradeRoute {
       const facts = await factsOf(handshake);
       const device = await deviceOf(facts);
       const { connectionId, thumbprint } = facts;
-      const isProven = async () =>
-        thumbprint === undefined ||
-        thumbprint === (await handshake.presented.certificateThumbprint());
       if (!(await presence.connect(device, connectionId))) {
         refuse('session_gone', 'The connection was used, or a newer one of the device stands.');
       }
+      const { id } = handshake;
       return {
         welcome(socket) {
-          const peer = peers.take(socket, 'device', handshake.id);
-          hub.attach(device, connectionId, peer, isProven);
+          hub.attach(device, connectionId, peers.take(socket, 'device', id), thumbprint);
         },
         abandon() {
           presence.disconnect(device, connectionId).catch(deps.onAbandoned);

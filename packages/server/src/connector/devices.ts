@@ -27,6 +27,8 @@ const isPlaced = (terminal: Terminal): terminal is PlacedTerminal =>
 const isService = ({ name, domain }: { name: string; domain: string }) =>
   name === service.name && domain === service.domain;
 
+type Hardware = { readonly organizationId: string; readonly physicalDeviceId: string };
+
 type Deps = Pick<ConnectorDeps, 'settings' | 'provisioning' | 'catalog'>;
 
 /** @example const device = await devices.demand(terminal); */
@@ -42,11 +44,18 @@ export function createDevices({ settings, provisioning, catalog }: Deps) {
     return level === undefined ? new Fault('not_subscribed') : new Fault('not_enabled', { level });
   }
 
+  /** What its own facts say against it. */
+  function ownFault(terminal: Terminal): Fault | undefined {
+    if (!families.has(terminal.family.toLowerCase())) return new Fault('family_not_supported');
+    if (!isPlaced(terminal) || !terminal.isEnabled) return new Fault('device_disabled');
+    return undefined;
+  }
+
   /** What stands in the way, or nothing. */
   async function obstacle(terminal: Terminal | undefined): Promise<Fault | undefined> {
     if (terminal === undefined) return new Fault('device_unknown');
-    if (!families.has(terminal.family.toLowerCase())) return new Fault('family_not_supported');
-    if (!isPlaced(terminal) || !terminal.isEnabled) return new Fault('device_disabled');
+    const own = ownFault(terminal);
+    if (own !== undefined || !isPlaced(terminal)) return own;
     const { organizationId, logicalDeviceId } = terminal;
     const active = await catalog.activeServices(organizationId, logicalDeviceId);
     return active.some(isService) ? undefined : whyNotActive(terminal);
@@ -62,15 +71,23 @@ export function createDevices({ settings, provisioning, catalog }: Deps) {
       return terminal as PlacedTerminal;
     },
 
-    /** Asked again of a device that is connected. */
-    async faultOf(
-      organizationId: string,
-      physicalDeviceId: string,
-    ): Promise<ConnectorFaultCode | undefined> {
-      const terminal = await terminals.find(organizationId, physicalDeviceId);
-      // One that was deleted is not there to be used any more: it was known.
-      if (terminal === undefined) return 'device_disabled';
-      return (await obstacle(terminal))?.code;
+    /** Asked again of devices that are connected, by two questions for all; those without are fine. */
+    async faultsOf<Asked extends Hardware>(
+      asked: readonly Asked[],
+    ): Promise<ReadonlyMap<Asked, ConnectorFaultCode>> {
+      const found = await terminals.ofHardware(asked);
+      const byId = new Map(found.map((terminal) => [terminal.physicalDeviceId, terminal]));
+      const placed = found.filter(isPlaced);
+      const active = await catalog.activeAt(service, placed);
+      const faults = new Map<Asked, ConnectorFaultCode>();
+      for (const one of asked) {
+        const terminal = byId.get(one.physicalDeviceId);
+        // One that was deleted is not there to be used any more: it was known.
+        const own = terminal === undefined ? 'device_disabled' : ownFault(terminal)?.code;
+        if (own !== undefined) faults.set(one, own);
+        else if (!active.has(terminal?.logicalDeviceId ?? '')) faults.set(one, 'not_enabled');
+      }
+      return faults;
     },
   };
 }

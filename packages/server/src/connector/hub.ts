@@ -44,8 +44,8 @@ type Entry = {
   connectionId: string;
   session: Session | undefined;
   lastSeenAt: number;
-  /** Whether what it proved itself with still holds. */
-  isProven: () => Promise<boolean>;
+  /** Of the certificate that it showed; asked about again and again. */
+  thumbprint: string | undefined;
   disown: () => void;
 };
 
@@ -231,9 +231,9 @@ export function createHub(deps: Deps) {
     const key = deviceKeyOf(device);
     const known = entries.get(key);
     if (known !== undefined) return known;
-    const isProven = async () => true;
-    const at = { lastSeenAt: clock.now(), connectionId: '', isProven, disown: () => {} };
-    const made: Entry = { key, device, peer: undefined, session: undefined, ...at };
+    const at = { lastSeenAt: clock.now(), connectionId: '', disown: () => {} };
+    const none = { peer: undefined, session: undefined, thumbprint: undefined };
+    const made: Entry = { key, device, ...none, ...at };
     entries.set(key, made);
     return made;
   }
@@ -244,13 +244,13 @@ export function createHub(deps: Deps) {
       device: PlacedTerminal,
       connectionId: string,
       peer: Peer,
-      isProven: () => Promise<boolean>,
+      thumbprint: string | undefined,
     ): void {
       const entry = entryFor(device);
       const former = entry.peer;
       entry.disown();
       entry.session?.deviceLost();
-      Object.assign(entry, { device, connectionId, peer, isProven, lastSeenAt: clock.now() });
+      Object.assign(entry, { device, connectionId, peer, thumbprint, lastSeenAt: clock.now() });
       entry.disown = listen(entry);
       former?.close(superseded.code, superseded.word);
       peer.onMessage((data, isBinary) => {
@@ -292,9 +292,10 @@ export function createHub(deps: Deps) {
       [...entries.values()].filter(({ peer }) => peer !== undefined),
 
     /** Cuts a device off that may not be used any more. */
-    cutDevice(device: PlacedTerminal, ending: Ending): void {
+    cutDevice(device: PlacedTerminal, connectionId: string, ending: Ending): void {
       const entry = entries.get(deviceKeyOf(device));
-      if (entry === undefined) return;
+      // One that has come again meanwhile was asked about when it came.
+      if (entry?.connectionId !== connectionId) return;
       endSession(entry, ending);
       entry.peer?.close(ending.code, ending.word);
     },
@@ -314,5 +315,5 @@ export function createHub(deps: Deps) {
   };
 }
 
-export type Connected = Pick<Entry, 'device' | 'isProven' | 'connectionId'>;
+export type Connected = Pick<Entry, 'device' | 'thumbprint' | 'connectionId'>;
 type ReleaseAsked = { readonly sessionId: string; readonly owner: string };

@@ -1,21 +1,27 @@
 // The door of the connector: WebSockets of devices and of points of sale, and what passes between them.
 import { connectorPaths } from '@switchyard/contract';
+import type { FastifyInstance } from 'fastify';
 import type { Upgrades } from '../http/index.ts';
 import { createPoller } from '../platform/index.ts';
-import { createLocalBackplane } from './backplane.ts';
+import type { JoinedEnd } from './addresses.ts';
+import { BackplaneFault, createLocalBackplane } from './backplane.ts';
 import { createClaims } from './claims.ts';
 import { createConnectionTokens } from './connection-tokens.ts';
 import { type ConnectorDeps, timesOf } from './deps.ts';
 import { createDeviceConnections } from './device-connections.ts';
 import { createDeviceListener } from './device-listener.ts';
 import { createDevices } from './devices.ts';
+import { createFleet } from './fleet.ts';
+import { registerFleet } from './fleet-routes.ts';
 import { createHub } from './hub.ts';
 import { createConnectorMetrics } from './metrics.ts';
 import { createPeers } from './peers.ts';
 import { createPosListener } from './pos-listener.ts';
 import { createPresenceStore, renewEveryMs } from './presence.ts';
+import { createTeller } from './presence-events.ts';
 import { createRecheck } from './recheck.ts';
 import { createRegister } from './registration.ts';
+import type { End } from './relay.ts';
 import { createSessions } from './sessions.ts';
 
 export type { Backplane, Message } from './backplane.ts';
@@ -23,6 +29,7 @@ export type { Asking, DeviceState, Wanted } from './claims.ts';
 export type { ConnectorDeps, ConnectorSettings, ConnectorTimes } from './deps.ts';
 export { openNodes } from './nodes/index.ts';
 export type { Presence } from './presence.ts';
+export { presenceEvents } from './presence-events.ts';
 export type { End } from './relay.ts';
 export { createRetail, type RetailTimes, retailEvents } from './retail/index.ts';
 
@@ -54,7 +61,11 @@ export function createConnector(deps: ConnectorDeps) {
   const register = createRegister({ devices, clients });
   const deviceListener = createDeviceListener({ ...parts, sign: tokens.sign, register });
   const posListener = createPosListener({ ...parts, claims });
-  const recheck = createRecheck({ devices, clients, hub });
+  const stopping = new AbortController();
+  const recheck = createRecheck({
+    ...{ devices, clients, hub, signal: stopping.signal },
+    roundMs: times.recheckMs,
+  });
   const onError = (what: string) => (error: unknown) => log.error({ err: error }, what);
   const never = async (work: Promise<void>) => {
     await work;
@@ -71,6 +82,7 @@ export function createConnector(deps: ConnectorDeps) {
       turn: () => never(presence.renew(hub.connected()).then(hub.compare)),
       onError: onError('the presence of devices could not be renewed'),
     }),
+    createTeller({ database: deps.database, clock, log, times }),
   ];
   let ticking: NodeJS.Timeout | undefined;
   const compareAgain = onError('devices could not be compared with other nodes');
@@ -91,9 +103,20 @@ export function createConnector(deps: ConnectorDeps) {
     claims,
     presence,
     backplane,
-    /** In this process: connects to a session of this node as a POS does. */
-    join(sessionId: string, end: Parameters<typeof hub.join>[1]) {
-      return hub.useAddress(sessionId) ? hub.join(sessionId, end) : undefined;
+    /** Connects a POS of this process to a session, whichever node has the device; undefined where it cannot. */
+    async join(sessionId: string, end: End): Promise<JoinedEnd | undefined> {
+      if (hub.useAddress(sessionId)) return hub.join(sessionId, end);
+      if (far === undefined || hub.knows(sessionId)) return undefined;
+      try {
+        return (await far.use(sessionId, undefined))?.(end);
+      } catch (error) {
+        if (error instanceof BackplaneFault) return undefined;
+        throw error;
+      }
+    },
+    /** Which devices are connected, for whoever looks after them. */
+    registerFleet(app: FastifyInstance): void {
+      registerFleet(app, createFleet({ database: deps.database, clock, backplane }));
     },
     register(upgrades: Pick<Upgrades, 'add'>): void {
       upgrades.add(deviceListener.route);
@@ -113,6 +136,7 @@ export function createConnector(deps: ConnectorDeps) {
     /** Asks everybody to come back; new handshakes are refused by then. */
     async stop(): Promise<void> {
       clearInterval(ticking);
+      stopping.abort();
       await Promise.all(pollers.map(({ stop }) => stop()));
       await peers.stop();
       await hub.settled();

@@ -45,11 +45,13 @@ export function createPresenceStore({ database, clock, node }: Deps) {
     ): Promise<boolean> {
       const rows = await database.query(
         `INSERT INTO device_presence AS p
-           (organization_id, physical_device_id, connection_id, node, online_until, last_seen_at)
-         VALUES ($1, $2, $3, $4, $5, $6)
+           (organization_id, physical_device_id, connection_id, node, online_until, last_seen_at,
+             since)
+         VALUES ($1, $2, $3, $4, $5, $6, $6)
          ON CONFLICT (organization_id, physical_device_id) DO UPDATE
            SET connection_id = EXCLUDED.connection_id, node = EXCLUDED.node,
-             online_until = EXCLUDED.online_until, last_seen_at = EXCLUDED.last_seen_at
+             online_until = EXCLUDED.online_until, last_seen_at = EXCLUDED.last_seen_at,
+             since = CASE WHEN p.online_until > $6 THEN p.since ELSE EXCLUDED.since END
            WHERE p.connection_id < EXCLUDED.connection_id
          RETURNING connection_id`,
         [organizationId, physicalDeviceId, connectionId, node, lease(), now()],
@@ -62,7 +64,7 @@ export function createPresenceStore({ database, clock, node }: Deps) {
       connectionId: string,
     ): Promise<void> {
       await database.query(
-        `UPDATE device_presence SET online_until = NULL, last_seen_at = $4
+        `UPDATE device_presence SET online_until = NULL, last_seen_at = $4, since = $4
          WHERE organization_id = $1 AND physical_device_id = $2 AND connection_id = $3`,
         [organizationId, physicalDeviceId, connectionId, now()],
       );
@@ -71,7 +73,8 @@ export function createPresenceStore({ database, clock, node }: Deps) {
     async renew(connected: readonly Connected[]): Promise<void> {
       for (const some of portionsOf(connected)) {
         await database.query(
-          `UPDATE device_presence p SET online_until = $4, last_seen_at = $5
+          `UPDATE device_presence p SET online_until = $4, last_seen_at = $5,
+             since = CASE WHEN p.online_until > $5 THEN p.since ELSE $5 END
            FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) AS here (organization, device, connection)
            WHERE p.organization_id = here.organization AND p.physical_device_id = here.device
              AND p.connection_id = here.connection AND p.online_until IS NOT NULL`,

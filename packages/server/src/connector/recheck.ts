@@ -1,17 +1,23 @@
 // Asks again whether those who are connected still may: what was disabled or taken back is cut off.
 import { closeCodes } from '@switchyard/contract';
 import type { Clients } from '../identity/index.ts';
+import { pause } from '../platform/index.ts';
 import type { Devices } from './devices.ts';
 import { closeCodeOf } from './faults.ts';
-import type { Hub } from './hub.ts';
+import type { Connected, Hub } from './hub.ts';
 
 type Deps = {
-  readonly devices: Pick<Devices, 'faultOf'>;
-  readonly clients: Pick<Clients, 'stands'>;
+  readonly devices: Pick<Devices, 'faultsOf'>;
+  readonly clients: Pick<Clients, 'stands' | 'standBound'>;
   readonly hub: Pick<Hub, 'connected' | 'cutDevice' | 'claimants' | 'cutClient'>;
+  /** A round is spread over such a time, and ends early with the process. */
+  readonly roundMs: number;
+  readonly signal: AbortSignal;
 };
 
-/** So many questions to the database at a time. */
+/** So many devices in a question to the database. */
+const portion = 500;
+/** So many questions about clients at a time, which are remembered for the most part. */
 const atOnce = 4;
 
 async function inTurns<Item>(items: readonly Item[], look: (item: Item) => Promise<void>) {
@@ -20,17 +26,30 @@ async function inTurns<Item>(items: readonly Item[], look: (item: Item) => Promi
   }
 }
 
-/** @example const recheck = createRecheck({ devices, clients, hub }); await recheck(); */
-export function createRecheck({ devices, clients, hub }: Deps): () => Promise<void> {
-  return async () => {
-    await inTurns(hub.connected(), async ({ device, isProven }) => {
-      const { organizationId, physicalDeviceId } = device;
-      const word = (await isProven())
-        ? await devices.faultOf(organizationId, physicalDeviceId)
-        : 'unauthorized';
-      if (word === undefined) return;
-      hub.cutDevice(device, { code: closeCodeOf(word), word });
-    });
+/** @example const recheck = createRecheck({ devices, clients, hub, roundMs, signal }); await recheck(); */
+export function createRecheck({
+  devices,
+  clients,
+  hub,
+  roundMs,
+  signal,
+}: Deps): () => Promise<void> {
+  /** A few questions for all of them, however many there are. */
+  async function lookAt(some: readonly Connected[]): Promise<void> {
+    const bound = some.flatMap(({ device: { organizationId }, thumbprint }) =>
+      thumbprint === undefined ? [] : { organizationId, thumbprint },
+    );
+    const good = await clients.standBound(bound);
+    const faults = await devices.faultsOf(some.map(({ device }) => device));
+    for (const { device, connectionId, thumbprint } of some) {
+      const isProven = thumbprint === undefined || good.has(thumbprint);
+      const word = isProven ? faults.get(device) : 'unauthorized';
+      if (word === undefined) continue;
+      hub.cutDevice(device, connectionId, { code: closeCodeOf(word), word });
+    }
+  }
+
+  async function lookAtClients(): Promise<void> {
     const claimants = new Map(
       hub
         .claimants()
@@ -43,5 +62,16 @@ export function createRecheck({ devices, clients, hub }: Deps): () => Promise<vo
         word: 'unauthorized',
       });
     });
+  }
+
+  return async () => {
+    await lookAtClients();
+    const all = hub.connected();
+    const portions = Math.ceil(all.length / portion);
+    for (let at = 0; at < portions; at += 1) {
+      if (at > 0) await pause(roundMs / portions, signal);
+      if (signal.aborted) return;
+      await lookAt(all.slice(at * portion, (at + 1) * portion));
+    }
   };
 }

@@ -1,11 +1,13 @@
 // The connection of a point of sale to the device that it has claimed.
 import { closeCodes, connectorLimits, connectorPaths, Refusal, refuse } from '@switchyard/contract';
 import type { UpgradeRoute } from '../http/index.ts';
+import type { JoinedEnd } from './addresses.ts';
 import { BackplaneFault } from './backplane.ts';
 import type { ConnectorSettings } from './deps.ts';
 import type { Hub } from './hub.ts';
 import type { FarSessions, User } from './nodes/index.ts';
 import type { Peer, Peers } from './peers.ts';
+import type { End } from './relay.ts';
 
 type Deps = {
   readonly settings: Pick<ConnectorSettings, 'connectorSessionAuth'>;
@@ -21,8 +23,7 @@ export function createSessions({ settings, peers, hub, far }: Deps): UpgradeRout
   const gone = (): never =>
     refuse('session_gone', 'The session was used, has expired, or was never yours.');
 
-  function joinHere(key: string, peer: Peer): void {
-    const joined = hub.join(key, peer);
+  function wire(peer: Peer, joined: JoinedEnd | undefined): void {
     if (joined === undefined) {
       peer.close(closeCodes.superseded, 'superseded');
       return;
@@ -32,7 +33,7 @@ export function createSessions({ settings, peers, hub, far }: Deps): UpgradeRout
   }
 
   /** Where the address leads to this node though another one has the device. */
-  async function useFar(key: string, caller: User | undefined): Promise<(peer: Peer) => void> {
+  async function useFar(key: string, caller: User | undefined): Promise<(end: End) => JoinedEnd> {
     if (far === undefined || hub.knows(key)) return gone();
     try {
       return (await far.use(key, caller)) ?? gone();
@@ -52,9 +53,14 @@ export function createSessions({ settings, peers, hub, far }: Deps): UpgradeRout
     async admit({ key, caller, id }) {
       if (!identifierForm.test(key)) return gone();
       const join = hub.useAddress(key, caller)
-        ? (peer: Peer) => joinHere(key, peer)
+        ? (end: End) => hub.join(key, end)
         : await useFar(key, caller);
-      return { welcome: (socket) => join(peers.take(socket, 'session', id)) };
+      return {
+        welcome(socket) {
+          const peer = peers.take(socket, 'session', id);
+          wire(peer, join(peer));
+        },
+      };
     },
   };
 }

@@ -29,6 +29,10 @@ export type Clients = {
     clientId: string,
     secret: string,
   ): Promise<boolean>;
+  /** The thumbprints among them whose certificates are good now: by one question for all. */
+  standBound(
+    holders: readonly { readonly organizationId: string; readonly thumbprint: string }[],
+  ): Promise<ReadonlySet<string>>;
   /** Whether an application is there and enabled: what another process changed shows within seconds. */
   stands(organizationId: string, clientId: string): Promise<boolean>;
 };
@@ -36,7 +40,7 @@ export type Clients = {
 type Deps = {
   readonly applications: Pick<Applications, 'find' | 'checkSecret'>;
   readonly applicationStore: Pick<ApplicationStore, 'organizationsOf'>;
-  readonly devices: Pick<Devices, 'checkSecret'>;
+  readonly devices: Pick<Devices, 'checkSecret' | 'standing'>;
 };
 
 export function createClients({ applications, applicationStore, devices }: Deps): Clients {
@@ -70,6 +74,7 @@ export function createClients({ applications, applicationStore, devices }: Deps)
       const application = await applications.find(bound.organizationId, clientId);
       return application?.status === 'Enabled' && devices.checkSecret(bound, clientId, secret);
     },
+    standBound: (holders) => devices.standing(holders),
     async stands(organizationId, clientId) {
       return (await applications.find(organizationId, clientId))?.status === 'Enabled';
     },

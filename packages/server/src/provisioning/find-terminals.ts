@@ -23,6 +23,10 @@ export type Terminal = {
 export type Terminals = {
   /** By a terminal serial number, or by the identifier of the hardware; undefined where there is none. */
   find(organizationId: string, nameOrId: string): Promise<Terminal | undefined>;
+  /** Of many at once, by the identifiers of the hardware, as they stand now; in no order. */
+  ofHardware(
+    hardware: readonly { readonly organizationId: string; readonly physicalDeviceId: string }[],
+  ): Promise<readonly Terminal[]>;
   /** Those that have a place in a store, by their identifiers. */
   inStore(
     organizationId: string,
@@ -31,7 +35,7 @@ export type Terminals = {
   ): Promise<readonly Terminal[]>;
 };
 
-const selectText = `SELECT h.organization_id, h.physical_device_id, h.serial_number, h.make, h.model, h.family,
+const fromText = `SELECT h.organization_id, h.physical_device_id, h.serial_number, h.make, h.model, h.family,
     d.logical_device_id, d.store_id, d.merchant_id,
     (h.status = 'Enabled' AND d.status = 'Enabled' AND s.status = 'Enabled'
       AND m.status = 'Enabled' AND o.status = 'Enabled'
@@ -44,8 +48,15 @@ const selectText = `SELECT h.organization_id, h.physical_device_id, h.serial_num
   LEFT JOIN stores s ON s.organization_id = d.organization_id AND s.store_id = d.store_id
     AND s.removed_at IS NULL
   LEFT JOIN merchants m ON m.organization_id = d.organization_id AND m.merchant_id = d.merchant_id
-    AND m.removed_at IS NULL
-  WHERE h.organization_id = $1 AND h.removed_at IS NULL`;
+    AND m.removed_at IS NULL`;
+
+const selectText = `${fromText} WHERE h.organization_id = $1 AND h.removed_at IS NULL`;
+
+const ofHardwareText = `${fromText}
+  JOIN unnest($1::uuid[], $2::uuid[]) AS asked (organization_id, physical_device_id)
+    ON asked.organization_id = h.organization_id
+      AND asked.physical_device_id = h.physical_device_id
+  WHERE h.removed_at IS NULL`;
 
 const findText = `${selectText}
     AND (h.physical_device_id = $2::uuid
@@ -95,6 +106,13 @@ export function createTerminals({ database, clock }: { database: Database; clock
         const [row] = await run(findText, values);
         return row === undefined ? undefined : terminalOf(row);
       });
+    },
+    async ofHardware(hardware) {
+      const rows = await run(ofHardwareText, [
+        hardware.map(({ organizationId }) => organizationId),
+        hardware.map(({ physicalDeviceId }) => physicalDeviceId),
+      ]);
+      return rows.map(terminalOf);
     },
     async inStore(organizationId, storeId, { limit, after = beginning }) {
       const rows = await run(inStoreText, [organizationId, storeId, after, limit]);

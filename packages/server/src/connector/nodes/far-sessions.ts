@@ -3,7 +3,6 @@ import { hash } from 'node:crypto';
 import { closeCodes } from '@switchyard/contract';
 import type { Clock, Ids, Log, Metrics } from '../../platform/index.ts';
 import type { Message } from '../backplane.ts';
-import type { Peer } from '../peers.ts';
 import { createLane, type End } from '../relay.ts';
 import { fromBytes, subjectPrefix, toBytes } from './backplane.ts';
 import type { Link } from './link.ts';
@@ -26,7 +25,7 @@ export type FarSessions = {
   /** Lets other nodes use the address for their points of sale. @returns ends that */
   offer(sessionId: string, session: OfferedSession): () => void;
   /** Undefined where no node has such a session, or the address was used. @throws BackplaneFault */
-  use(sessionId: string, by: User | undefined): Promise<((peer: Peer) => void) | undefined>;
+  use(sessionId: string, by: User | undefined): Promise<((end: End) => Joined) | undefined>;
   tick(now: number): void;
 };
 
@@ -103,7 +102,7 @@ export function createFarSessions({ link, clock, ids, log, metrics }: Deps): Far
   }
 
   /** At the node of the point of sale. */
-  function connect(peer: Peer, channel: string): void {
+  function connect(end: End, channel: string): Joined {
     const pipe = createPipe(
       {
         ...{ link, clock, ended },
@@ -111,17 +110,17 @@ export function createFarSessions({ link, clock, ids, log, metrics }: Deps): Far
         there: dataSubject(channel, 'device'),
       },
       {
-        message: (data, isBinary, taken) => peer.send(data, isBinary, taken),
-        closed: (code, word) => peer.close(code, word),
+        message: (data, isBinary, taken) => end.send(data, isBinary, taken),
+        closed: (code, word) => end.close(code, word),
         lost() {
-          log.info({ correlationId: peer.correlationId }, 'the node of a device was lost');
-          peer.close(closeCodes.deviceDisconnected, 'device_disconnected');
+          log.info('the node of a device was lost in a session');
+          end.close(closeCodes.deviceDisconnected, 'device_disconnected');
         },
       },
     );
     pipes.add(pipe);
     const lane = createLane({
-      from: peer,
+      from: end,
       to: {
         send: (data, isBinary, sent) => pipe.send(Buffer.from(data), isBinary ?? false, sent),
         buffered: pipe.buffered,
@@ -129,9 +128,11 @@ export function createFarSessions({ link, clock, ids, log, metrics }: Deps): Far
       now: clock.now,
       passed: () => {},
     });
-    peer.onMessage((data, isBinary) => lane.pass(data, isBinary));
-    peer.onClose((code) => pipe.close(code, ''));
     pipe.open();
+    return {
+      heard: (data, isBinary) => lane.pass(data, isBinary),
+      lost: (isDone) => pipe.close(isDone ? closeCodes.done : closeCodes.deviceDisconnected, ''),
+    };
   }
 
   return {
@@ -158,7 +159,7 @@ export function createFarSessions({ link, clock, ids, log, metrics }: Deps): Far
         toBytes({ channel, ...(by === undefined ? {} : userIn({ ...by })) }),
       );
       if (answered === undefined || fromBytes(answered)?.['isUsed'] !== true) return undefined;
-      return (peer) => connect(peer, channel);
+      return (end) => connect(end, channel);
     },
     tick(now) {
       for (const pipe of [...pipes]) pipe.tick(now);

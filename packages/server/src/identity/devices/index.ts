@@ -47,6 +47,8 @@ export type DevicesDeps = {
 const noHardware: FindHardware = async () => refuse('device_not_found', 'There is no device.');
 const noMerchant: NameMerchant = async () => refuse('merchant_not_found', 'There is no merchant.');
 
+type Bound = { readonly organizationId: string; readonly thumbprint: string };
+
 type RouteDeps = Pick<CredentialRouteDeps, 'findRealm' | 'listenerOf' | 'limits'>;
 
 export type Devices = {
@@ -54,6 +56,8 @@ export type Devices = {
   readonly reader: CertificateReader<CertificateHolder>;
   readonly certificates: DeviceCertificates;
   readonly checkSecret: DeviceSecrets['check'];
+  /** The thumbprints among them whose certificates are good now. */
+  standing(holders: readonly Bound[]): Promise<ReadonlySet<string>>;
   /** PEM of every authority that vouches for devices; the first one is made when there is none. */
   authorities(): Promise<string[]>;
   register(app: FastifyInstance, deps: RouteDeps): Promise<void>;
@@ -102,6 +106,15 @@ export function createDevices(deps: DevicesDeps): Devices {
     reader,
     certificates,
     checkSecret: secrets.check,
+    async standing(holders) {
+      if (holders.length === 0) return new Set();
+      const found = await store.standing(
+        holders.map(({ organizationId }) => organizationId),
+        holders.map(({ thumbprint }) => thumbprint),
+        clock.now(),
+      );
+      return new Set(found);
+    },
     authorities: async () => (await authorities.trusted()).map((one) => one.toString()),
     async register(app, routeDeps) {
       await app.register((scope, _options, done) => {

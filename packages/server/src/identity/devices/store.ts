@@ -72,6 +72,22 @@ export function createDeviceStore(database: Database) {
     findAuthority,
     find,
 
+    /** Those of them that were not revoked, and whose time is now. */
+    async standing(
+      organizationIds: readonly string[],
+      thumbprints: readonly string[],
+      at: number,
+    ): Promise<string[]> {
+      const rows = await database.query<{ thumbprint: string }>(
+        `SELECT c.thumbprint FROM device_certificates c
+         JOIN unnest($1::uuid[], $2::text[]) AS asked (organization_id, thumbprint)
+           ON c.organization_id = asked.organization_id AND c.thumbprint = asked.thumbprint
+         WHERE c.revoked_at IS NULL AND c.not_after > $3`,
+        [organizationIds, thumbprints, isoTime(at)],
+      );
+      return rows.map(({ thumbprint }) => thumbprint);
+    },
+
     /** Of several processes that start at once one makes it, and all use that one. */
     async keepAuthority(authorityId: string, made: SealedAuthority, at: number) {
       await database.query(

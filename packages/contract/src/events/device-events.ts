@@ -1,0 +1,37 @@
+/** Events of devices that come to the Cloud Connector and go. */
+import { Type } from 'typebox';
+import { identifier } from '../schemas/provisioned.ts';
+import { Timestamp } from '../schemas/values.ts';
+import { type EventDefinition, eventData, exampleIds, storeMembers } from './definition.ts';
+
+const data = eventData({
+  ...storeMembers,
+  physicalDeviceId: identifier('The hardware.'),
+  tsn: Type.String({ description: 'Its make, model and serial number.' }),
+  since: Type.Optional({ ...Timestamp, description: 'Since when it stands so.' }),
+});
+
+const example = {
+  ...exampleIds,
+  physicalDeviceId: '019823f0-5d2c-7e75-8f44-6c3d0a917f55',
+  tsn: 'AXIUM_DX8000-12345678',
+  since: '2026-03-01T12:30:00.000Z',
+};
+
+/** Devices at the Cloud Connector. */
+export const deviceEvents: readonly EventDefinition[] = [
+  {
+    type: 'device.online',
+    description:
+      'A device has been connected to the Cloud Connector for ten seconds. Of one that comes and goes at most one event a minute is told, with how it stands then.',
+    data,
+    example: { ...example, sequence: 1 },
+  },
+  {
+    type: 'device.offline',
+    description:
+      'A device has not been connected to the Cloud Connector for ten seconds, or its node has died.',
+    data,
+    example: { ...example, since: '2026-03-01T18:05:00.000Z', sequence: 2 },
+  },
+];

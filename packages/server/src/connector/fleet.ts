@@ -1,0 +1,157 @@
+// The devices of an organisation with how each stands at the connector, page by page.
+import type { ConnectedDevice, ConnectionStatus, DeviceConnection } from '@switchyard/contract';
+import type { FoundPage, PageRequest } from '../http/index.ts';
+import { type Clock, createPreparedRun, type Database, isoTime } from '../platform/index.ts';
+import { tsnOf } from '../provisioning/index.ts';
+import { type Backplane, BackplaneFault } from './backplane.ts';
+import { deviceKeyOf } from './devices.ts';
+
+/** Whose devices: all of an organisation, or those of a merchant or store. */
+export type FleetScope = {
+  readonly organizationId: string;
+  readonly merchantId?: string | undefined;
+  readonly storeId?: string | undefined;
+};
+
+export type FleetFilter = {
+  readonly status?: ConnectionStatus | undefined;
+  readonly storeId?: string | undefined;
+  readonly merchantId?: string | undefined;
+};
+
+export type Fleet = {
+  list(
+    scope: FleetScope,
+    filter: FleetFilter,
+    page: PageRequest,
+  ): Promise<FoundPage<ConnectedDevice>>;
+  find(scope: FleetScope, physicalDeviceId: string): Promise<ConnectedDevice | undefined>;
+};
+
+type Row = {
+  readonly physical_device_id: string;
+  readonly make: string;
+  readonly model: string;
+  readonly serial_number: string;
+  readonly family: string;
+  readonly name: string | null;
+  readonly logical_device_id: string | null;
+  readonly store_id: string | null;
+  readonly merchant_id: string | null;
+  readonly online_until: Date | null;
+  readonly since: Date | null;
+  readonly last_seen_at: Date | null;
+  readonly node: string | null;
+};
+
+/** $1 is the organisation, $2 and $3 merchant and store of the caller; what has no place is the merchant's. */
+const selectText = `SELECT h.physical_device_id, h.make, h.model, h.serial_number, h.family, d.name,
+    d.logical_device_id, d.store_id, coalesce(d.merchant_id, h.merchant_id) AS merchant_id,
+    p.online_until, p.since, p.last_seen_at, p.node
+  FROM physical_devices h
+  LEFT JOIN logical_devices d ON d.organization_id = h.organization_id
+    AND d.logical_device_id = h.logical_device_id AND d.removed_at IS NULL
+  LEFT JOIN device_presence p ON p.organization_id = h.organization_id
+    AND p.physical_device_id = h.physical_device_id
+  WHERE h.organization_id = $1 AND h.removed_at IS NULL
+    AND ($2::uuid IS NULL OR coalesce(d.merchant_id, h.merchant_id) = $2)
+    AND ($3::uuid IS NULL OR d.store_id IS NULL OR d.store_id = $3)`;
+
+const findText = `${selectText} AND h.physical_device_id = $4`;
+
+const listText = `${selectText}
+    AND ($4::uuid IS NULL OR coalesce(d.merchant_id, h.merchant_id) = $4)
+    AND ($5::uuid IS NULL OR d.store_id = $5)
+    AND ($6::boolean IS NULL OR (p.online_until IS NOT NULL AND p.online_until > $7) = $6)
+    AND h.physical_device_id > $8
+  ORDER BY h.physical_device_id LIMIT $9`;
+
+const beginning = '00000000-0000-0000-0000-000000000000';
+const uuidForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+const timeIf = (name: string, at: Date | number | null) =>
+  at === null ? {} : { [name]: isoTime(typeof at === 'number' ? at : at.getTime()) };
+
+/** A lease that ran out is one of a node that died then. */
+export function connectionOf(
+  row: Pick<Row, 'online_until' | 'since' | 'last_seen_at' | 'node'>,
+  now: number,
+): DeviceConnection {
+  const until = row.online_until?.getTime();
+  if (until !== undefined && until > now) {
+    return {
+      status: 'Online',
+      ...timeIf('since', row.since),
+      ...timeIf('lastSeenAt', row.last_seen_at),
+      ...(row.node === null ? {} : { node: row.node }),
+    };
+  }
+  return {
+    status: 'Offline',
+    ...timeIf('since', until ?? row.since),
+    ...timeIf('lastSeenAt', row.last_seen_at),
+  };
+}
+
+type Deps = {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly backplane: Pick<Backplane, 'request'>;
+};
+
+/** @example const { items, next } = await createFleet(deps).list({ organizationId }, {}, page); */
+export function createFleet({ database, clock, backplane }: Deps): Fleet {
+  const run = createPreparedRun(database, 'connector');
+
+  /** Its node knows it; that one may have died, or not be reached. */
+  async function sessionOf(organizationId: string, physicalDeviceId: string) {
+    try {
+      const key = deviceKeyOf({ organizationId, physicalDeviceId });
+      const answer = await backplane.request(key, { kind: 'status' });
+      return answer === undefined ? {} : { inSession: answer['claimed'] === true };
+    } catch (error) {
+      if (error instanceof BackplaneFault) return {};
+      throw error;
+    }
+  }
+
+  async function viewOf(organizationId: string, row: Row): Promise<ConnectedDevice> {
+    const { make, model, serial_number: serialNumber, physical_device_id: id } = row;
+    const connection = connectionOf(row, clock.now());
+    const session = connection.status === 'Online' ? await sessionOf(organizationId, id) : {};
+    return {
+      physicalDeviceId: id,
+      tsn: tsnOf({ make, model, serialNumber }),
+      family: row.family,
+      ...(row.name === null ? {} : { name: row.name }),
+      ...(row.logical_device_id === null ? {} : { deviceId: row.logical_device_id }),
+      ...(row.store_id === null ? {} : { storeId: row.store_id }),
+      ...(row.merchant_id === null ? {} : { merchantId: row.merchant_id }),
+      connection: { ...connection, ...session },
+    };
+  }
+
+  const scopeValues = ({ organizationId, merchantId, storeId }: FleetScope) => [
+    organizationId,
+    merchantId ?? null,
+    storeId ?? null,
+  ];
+
+  return {
+    async list(scope, { status, storeId, merchantId }, { limit, after = beginning }) {
+      const isOnline = status === undefined ? null : status === 'Online';
+      const found = (await run(listText, [
+        ...scopeValues(scope),
+        ...[merchantId ?? null, storeId ?? null, isOnline, isoTime(clock.now()), after, limit + 1],
+      ])) as unknown as Row[];
+      const shown = found.slice(0, limit);
+      const items = await Promise.all(shown.map((row) => viewOf(scope.organizationId, row)));
+      return { items, next: found.length > limit ? items.at(-1)?.physicalDeviceId : undefined };
+    },
+    async find(scope, physicalDeviceId) {
+      if (!uuidForm.test(physicalDeviceId)) return undefined;
+      const [row] = await run(findText, [...scopeValues(scope), physicalDeviceId]);
+      return row === undefined ? undefined : viewOf(scope.organizationId, row as unknown as Row);
+    },
+  };
+}

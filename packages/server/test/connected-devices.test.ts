@@ -1,0 +1,191 @@
+// Which devices are connected, as people see it and as events tell it: what lasts, and of each device little.
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { ConnectedDevice } from '@switchyard/contract';
+import { createFleet } from '../src/connector/fleet.ts';
+import { createTeller, presenceEvents } from '../src/connector/presence-events.ts';
+import { createLog } from '../src/platform/index.ts';
+import { type Client, type ConnectorScene, type Line, openConnector } from './connector.ts';
+import { testDatabase } from './database.ts';
+import type { Place } from './devices.ts';
+import { eventually } from './eventually.ts';
+
+const second = 1000;
+
+describe('devices that come and go', () => {
+  let on: ConnectorScene;
+  let till: Client;
+  before(async () => {
+    on = await openConnector({ times: { idleMs: 100 * 3_600_000, tellMs: 3_600_000 } });
+    till = await on.application();
+  });
+  after(() => on.close());
+
+  const fleet = async () => {
+    const database = await testDatabase();
+    return createFleet({ database, clock: on.clock, backplane: on.connector.backplane });
+  };
+  const scope = () => ({ organizationId: on.organizationId });
+  const seen = async ({ physicalDeviceId }: Place): Promise<ConnectedDevice['connection']> => {
+    const found = await (await fleet()).find(scope(), physicalDeviceId);
+    assert.ok(found);
+    return found.connection;
+  };
+  const gone = (line: Line, place: Place) => {
+    line.close();
+    return eventually('the end', async () => (await seen(place)).status === 'Offline');
+  };
+
+  describe('in lists', () => {
+    it('stand there with since when, where, and whether somebody has them', async () => {
+      const place = await on.terminal();
+      assert.deepEqual(await seen(place), { status: 'Offline' });
+      const device = await on.connect(place, till);
+      const came = new Date(on.clock.now()).toISOString();
+      const here = await seen(place);
+      assert.deepEqual([here.status, here.since, here.inSession], ['Online', came, false]);
+      assert.ok(here.node);
+      const pos = await on.pos(await on.tokenOf(till));
+      const { line } = await on.session(pos, { tsn: place.tsn, posId: 'p' });
+      assert.equal((await seen(place)).inSession, true);
+      for (const one of [line, pos]) one.close();
+      on.clock.advance(5 * second);
+      await gone(device, place);
+      const left = await seen(place);
+      assert.equal(left.since, new Date(on.clock.now()).toISOString());
+      assert.deepEqual(Object.keys(left).sort(), ['lastSeenAt', 'since', 'status']);
+    });
+
+    it('come page by page, by their status and their store, and nobody else’s', async () => {
+      const all = await fleet();
+      const here = await on.terminal();
+      const { merchantId } = here;
+      const away = await on.terminal({ merchantId });
+      const device = await on.connect(here, till);
+      const idsOf = async (filter: object, who: object = scope()) => {
+        const ids: string[] = [];
+        let after: string | undefined;
+        do {
+          const page = { limit: 1, ...(after === undefined ? {} : { after }) };
+          const found = await all.list(who as never, { merchantId, ...filter }, page);
+          ids.push(...found.items.map(({ physicalDeviceId }) => physicalDeviceId));
+          after = found.next;
+        } while (after !== undefined);
+        return ids;
+      };
+      const both = [here, away].map(({ physicalDeviceId }) => physicalDeviceId);
+      assert.deepEqual(await idsOf({}), [...both].sort());
+      assert.deepEqual(await idsOf({ status: 'Online' }), [here.physicalDeviceId]);
+      assert.deepEqual(await idsOf({ status: 'Offline' }), [away.physicalDeviceId]);
+      assert.deepEqual(await idsOf({ storeId: away.storeId }), [away.physicalDeviceId]);
+      const ofStore = { ...scope(), storeId: here.storeId };
+      assert.deepEqual(await idsOf({}, ofStore), [here.physicalDeviceId]);
+      const stranger = { organizationId: merchantId };
+      assert.deepEqual(await idsOf({}, stranger), []);
+      assert.equal(await all.find(stranger, here.physicalDeviceId), undefined);
+      assert.equal(await all.find(scope(), 'no identifier'), undefined);
+      await gone(device, here);
+    });
+
+    it('are offline where the lease of a dead node has run out', async () => {
+      const place = await on.terminal();
+      const device = await on.connect(place, till);
+      const until = on.clock.now() + 150 * second;
+      on.clock.advance(151 * second);
+      const left = await seen(place);
+      assert.deepEqual([left.status, left.since], ['Offline', new Date(until).toISOString()]);
+      device.close();
+    });
+  });
+
+  describe('as events', () => {
+    type Told = { kind: string; sequence: number };
+    const times = { tellMs: 60 * second, steadyMs: 10 * second, tellAgainMs: 60 * second };
+
+    /** What one look tells of a device; rows of others stay for their own tests. */
+    async function look({ physicalDeviceId }: Place): Promise<Told[]> {
+      const database = await testDatabase();
+      const of = [on.organizationId, physicalDeviceId];
+      const log = createLog({ logLevel: 'silent', instanceName: 'test' });
+      const teller = createTeller({ database, clock: on.clock, log, times });
+      teller.start();
+      await teller.stop();
+      const rows = await database.query<Told>(
+        `DELETE FROM outbox WHERE organization_id = $1 AND subject_id = $2
+         RETURNING kind, sequence::int AS sequence`,
+        of,
+      );
+      return rows;
+    }
+
+    it('are told once they have lasted ten seconds, each once', async () => {
+      const place = await on.terminal();
+      const device = await on.connect(place, till);
+      assert.deepEqual(await look(place), []);
+      on.clock.advance(10 * second);
+      assert.deepEqual(await look(place), [{ kind: 'device.online', sequence: 1 }]);
+      assert.deepEqual(await look(place), []);
+      on.clock.advance(60 * second);
+      await gone(device, place);
+      assert.deepEqual(await look(place), []);
+      on.clock.advance(10 * second);
+      assert.deepEqual(await look(place), [{ kind: 'device.offline', sequence: 2 }]);
+      on.clock.advance(120 * second);
+      assert.deepEqual(await look(place), []);
+    });
+
+    it('tell nothing of a short break, and of one that flaps at most one a minute', async () => {
+      const place = await on.terminal();
+      let device = await on.connect(place, till);
+      on.clock.advance(10 * second);
+      assert.equal((await look(place)).length, 1);
+      const told: Told[] = [];
+      for (let turn = 0; turn < 10; turn += 1) {
+        await gone(device, place);
+        on.clock.advance(3 * second);
+        told.push(...(await look(place)));
+        device = await on.connect(place, till);
+        on.clock.advance(3 * second);
+        told.push(...(await look(place)));
+      }
+      assert.deepEqual(told, [], 'breaks of three seconds in a minute');
+      for (let turn = 0; turn < 3; turn += 1) {
+        await gone(device, place);
+        on.clock.advance(11 * second);
+        told.push(...(await look(place)));
+        device = await on.connect(place, till);
+        on.clock.advance(11 * second);
+        told.push(...(await look(place)));
+      }
+      assert.ok(told.length <= 2, JSON.stringify(told));
+      device.close();
+    });
+
+    it('tell of devices whose node has died', async () => {
+      const place = await on.terminal();
+      const device = await on.connect(place, till);
+      on.clock.advance(10 * second);
+      assert.equal((await look(place)).length, 1);
+      on.clock.advance(151 * second);
+      assert.deepEqual(await look(place), [{ kind: 'device.offline', sequence: 2 }]);
+      device.close();
+    });
+
+    it('hold which device it is, and where it stands', async () => {
+      const place = await on.terminal();
+      const device = await on.connect(place, till);
+      const { organizationId } = on;
+      const { physicalDeviceId: subjectId, logicalDeviceId: deviceId, storeId, tsn } = place;
+      const outboxId = subjectId;
+      const row = { organizationId, outboxId, subjectId, kind: 'device.online', sequence: 1 };
+      const database = await testDatabase();
+      const facts = await database.transaction((trx) =>
+        presenceEvents.read([{ ...row, createdAt: new Date() }], trx),
+      );
+      const { merchantId, data } = facts.get(outboxId) ?? {};
+      assert.equal(merchantId, place.merchantId);
+      assert.deepEqual(data, { storeId, deviceId, physicalDeviceId: subjectId, tsn });
+      device.close();
+    });
+  });
+});
