@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { holdsCardNumber } from './free-text.ts';
+import { hideCardNumbers, holdsCardNumber } from './free-text.ts';
 import { isValidPan } from './pan.ts';
 import { schemeOf } from './schemes.ts';
 
@@ -52,4 +52,39 @@ test('the quick look changes no answer', () => {
     { numRuns: 3000 },
   );
   assert.ok(positives > 100, `only ${positives} card numbers were tried`);
+});
+
+test('card numbers in foreign text are hidden, whatever stands between their digits', () => {
+  const wide = [...card].map((digit) => String.fromCodePoint(0xff10 + Number(digit))).join('');
+  const cases: [string, string][] = [
+    [card, '401288xxxxxx1881'],
+    [`P${card}-7`, 'P401288xxxxxx1881-7'],
+    ['P-4012-8888-8888-1881', 'P-4012-88xx-xxxx-1881'],
+    ['4012.8888.8888.1881', '4012.88xx.xxxx.1881'],
+    ['pay_4012_8888_8888_1881', 'pay_4012_88xx_xxxx_1881'],
+    ['4012~8888:8888/1881', '4012~88xx:xxxx/1881'],
+    ['card 4012 - 8888 - 8888 - 1881!', 'card 4012 - 88xx - xxxx - 1881!'],
+    ['table 12, 4012 8888 8888 1881', 'table 12, 4012 88xx xxxx 1881'],
+    ['4012\u200b8888\u00a08888\u20131881', '4012\u200b88xx xxxx\u20131881'],
+    [wide, '401288xxxxxx1881'],
+    [`${card} ${card}`, '401288xxxxxx1881 401288xxxxxx1881'],
+  ];
+  for (const [text, hidden] of cases) assert.equal(hideCardNumbers(text), hidden, text);
+  const left = ['P-20260301-000017', '2013112011001004330000121536', '2026-03-01T12:30:00.000Z'];
+  const uuid = '40128888-8888-4881-8888-401288888888';
+  for (const text of [...left, uuid, '', '4012888888881882']) {
+    assert.equal(hideCardNumbers(text), text);
+  }
+});
+
+test('no card number is left, however its digits are cut and joined', () => {
+  const sign = fc.string({ unit: fc.constantFrom(...' -._~:/,;|()\u2013'), maxLength: 3 });
+  const cut = fc.tuple(fc.array(sign, { minLength: 16, maxLength: 16 }), fc.string());
+  fc.assert(
+    fc.property(cut, ([signs, before]) => {
+      const digits = [...card].map((digit, at) => digit + signs[at]).join('');
+      const hidden = hideCardNumbers(`${before} ${digits}`);
+      assert.ok(!hidden.replace(/[^0-9x]/g, '').includes(card), hidden);
+    }),
+  );
 });

@@ -1,5 +1,5 @@
 /** Finds card numbers in the free text of a request, which is stored and shown as it came; pure. */
-import { isValidPan } from './pan.ts';
+import { isValidPan, panDigitsMax } from './pan.ts';
 import { schemeOf } from './schemes.ts';
 
 /** Whole numbers of thirteen digits are left alone: see `isCardNumber`. */
@@ -56,4 +56,58 @@ function hasLongRun(text: string): boolean {
 // numbers too, and one in ten of them would pass for a part of a card.
 function isCardNumber(digits: string): boolean {
   return digits.length >= cardDigitsMin && schemeOf(digits) !== 'Unknown' && isValidPan(digits);
+}
+
+/** Groups of digits with up to three signs between two of them, whichever signs; UUIDs as they are. */
+const looseRuns =
+  /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\d+(?:[^\p{L}\p{N}]{1,3}\d+)*/giu;
+const foreignDigitsMin = 13;
+
+type Group = { readonly digits: string; readonly start: number };
+
+/** The neighbouring groups from one on that are a card number together, as digits; 0 where there are none. */
+function cardLengthAt(groups: readonly Group[], first: number): number {
+  let digits = '';
+  for (const group of groups.slice(first)) {
+    digits += group.digits;
+    if (digits.length > panDigitsMax) return 0;
+    const isCard = digits.length >= foreignDigitsMin && schemeOf(digits) !== 'Unknown';
+    if (isCard && isValidPan(digits)) return digits.length;
+  }
+  return 0;
+}
+
+/** Each digit of a card number but the first six and the last four. */
+function hiddenIn(run: string): string {
+  const groups = [...run.matchAll(/\d+/g)].map((match) => ({
+    digits: match[0],
+    start: match.index,
+  }));
+  const signs = run.split('');
+  for (let first = 0; first < groups.length; first += 1) {
+    const length = cardLengthAt(groups, first);
+    for (let seen = 0; seen < length; first += 1) {
+      const { digits, start } = groups[first] ?? { digits: '', start: 0 };
+      for (let at = 0; at < digits.length; at += 1, seen += 1) {
+        if (seen >= 6 && seen < length - 4) signs[start + at] = 'x';
+      }
+      if (seen >= length) break;
+    }
+  }
+  return signs.join('');
+}
+
+/**
+ * Hides card numbers in what somebody else has written, also in groups, whichever signs stand between
+ * them. Unlike `holdsCardNumber` it costs nothing to find too much: the text is kept, and is nobody's key.
+ *
+ * @param text - such as a provider's reason, or its name for a payment
+ * @returns the text with `x` for the inner digits of each card number
+ * @example
+ * hideCardNumbers('P-4111.1111.1111.1111'); // 'P-4111.11xx.xxxx.1111'
+ */
+export function hideCardNumbers(text: string): string {
+  return text
+    .normalize('NFKC')
+    .replace(looseRuns, (run) => (/[a-f]/i.test(run) ? run : hiddenIn(run)));
 }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
+import { testDatabase } from './database.ts';
 import { deviceTokenOf, type Json, nameOf, openQr, type QrScene, qrBase } from './qr.ts';
 import { until } from './scene.ts';
 
@@ -96,6 +97,35 @@ describe('a QR payment is guarded', () => {
     const newcomer = await deviceTokenOf(qr.on, qr.shop, made.view.logicalDeviceId);
     const refused = await qr.call('POST', qrBase, qr.request(), newcomer);
     assert.deepEqual([refused.status, refused.body.code], [422, 'payment_type_not_enabled']);
+  });
+
+  test('a card number in what a provider says is hidden, whatever stands between its digits', async () => {
+    const dressed = ['4111-1111-1111-1111', 'P4111.1111.1111.1111', 'R_4111~1111:1111_1111'];
+    for (const name of dressed) {
+      const failure = { code: 'c-4111-1111-1111-1111', text: `no ${name.slice(1)}` };
+      qr.provider.script = () => ({
+        body: { providerTransactionId: name, status: 'Pending', failure, more: { said: name } },
+      });
+      const { body } = await qr.create();
+      qr.provider.script = () => undefined;
+      const id = body.transactionId;
+      const told = { providerTransactionId: name, failure, providerRefundId: name, said: name };
+      const type = 'payment.said_4111111111111111';
+      assert.equal((await qr.tell(id, { ...told, type, sequence: 1 })).status, 202);
+      const declined = { ...told, type: 'payment.declined', sequence: 2 };
+      assert.equal((await qr.tell(id, declined)).status, 202, 'it is the same name');
+      const payment = await qr.get(id);
+      assert.equal(payment['status'], 'Declined');
+      const database = await testDatabase();
+      const rows = await database.query<{ text: string }>(
+        `SELECT t::text AS text FROM qr_transactions t WHERE transaction_id = $1
+         UNION ALL SELECT e::text FROM qr_events e WHERE transaction_id = $1`,
+        [id],
+      );
+      assert.equal(rows.length, 5);
+      const kept = [JSON.stringify(payment), ...rows.map(({ text }) => text)].join('\n');
+      assert.doesNotMatch(kept.replace(/[._~: -]/g, ''), /4111111111111111/);
+    }
   });
 
   test('members that do not fit are refused by name, and nothing is asked of the provider', async () => {

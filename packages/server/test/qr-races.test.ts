@@ -193,9 +193,20 @@ describe('races of a QR payment', () => {
     await qr.call('POST', `${qrBase}/${id}/cancel`);
     await qr.tell(id, { ...completed(1050, 'USD'), sequence: 1 });
     const held = await qr.get(id);
-    assert.deepEqual(held['hold'], { reason: 'AmountDiffers', amount: 1050, currency: 'USD' });
+    assert.deepEqual(held['hold'], { reason: 'CurrencyDiffers', amount: 1050, currency: 'USD' });
     assert.equal(held['status'], 'Cancelled');
     assert.equal(qr.provider.of('refund', id).length, 0);
+  });
+
+  test('a completion of another amount that the provider takes back needs nobody any more', async () => {
+    const id = await qr.begun();
+    await qr.tell(id, { ...completed(1049), sequence: 1 });
+    await qr.tell(id, { ...completed(1048), sequence: 2 });
+    assert.equal((await qr.get(id))['hold'].amount, 1048);
+    await qr.tell(id, { type: 'payment.cancelled', sequence: 3 });
+    const { status, hold, paidAmount, events } = await qr.get(id);
+    assert.deepEqual([status, hold, paidAmount], ['Cancelled', undefined, 0]);
+    assert.deepEqual([events.at(-1).type, events.at(-1).reason], ['qr.cancelled', 'Retracted']);
   });
 
   test('late money that the provider does not give back is held for somebody', async () => {
@@ -208,6 +219,31 @@ describe('races of a QR payment', () => {
     const body = { resolution: 'Refund' };
     await qr.call('POST', `${qrBase}/${id}/resolve`, body, qr.shop.token);
     await qr.becomes(id, (each) => each['refundedAmount'] === 1050, 'the second refund');
+  });
+
+  test('late money is never just kept: whoever has ended the matter elsewhere says how', async () => {
+    const id = await qr.begun();
+    await qr.call('POST', `${qrBase}/${id}/cancel`);
+    once('refund', () => ({ status: 422, body: { code: 'refund_impossible' } }));
+    await qr.tell(id, { ...completed(), sequence: 1 });
+    await qr.becomes(id, (each) => each['hold'] !== undefined, 'the hold');
+    const resolve = (decision: Json) =>
+      qr.call('POST', `${qrBase}/${id}/resolve`, decision, qr.shop.token);
+    const accepted = await resolve({ resolution: 'Accept' });
+    assert.deepEqual([accepted.status, accepted.body.code], [409, 'resolution_not_possible']);
+    assert.deepEqual(accepted.body.allowedResolutions, ['Refund', 'Settle']);
+    const unsaid = await resolve({ resolution: 'Settle' });
+    assert.deepEqual([unsaid.status, unsaid.body.errors[0].pointer], [422, '/note']);
+    const number = await resolve({ resolution: 'Settle', note: 'To 4111 1111 1111 1111.' });
+    assert.deepEqual([number.status, number.body.errors[0].pointer], [422, '/note']);
+    const note = 'Given back in cash.';
+    const { status, body } = await resolve({ resolution: 'Settle', note });
+    assert.equal(status, 200);
+    const { hold, paidAmount, refundedAmount, settledAmount } = body;
+    assert.deepEqual([body.status, hold], ['Cancelled', undefined]);
+    assert.deepEqual([paidAmount, refundedAmount, settledAmount], [1050, 0, 1050]);
+    const event = (await qr.get(id))['events'].at(-1);
+    assert.deepEqual([event.type, event.reason, event.note], ['qr.resolved', 'Settle', note]);
   });
 
   test('a create without an answer is asked for, and told by events', async () => {

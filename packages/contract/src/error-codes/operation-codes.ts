@@ -98,6 +98,11 @@ export const lookupCodes = {
     'The endpoint did not answer its challenge',
     'It has to verify the signature and answer 200 with the challenge as the whole body.',
   ),
+  replay_running: refused(
+    409,
+    'A replay to the endpoint is under way',
+    'One replay of an endpoint runs at a time; the answer names the positions of the one that does. Begin again once it has come to its end.',
+  ),
   delivery_state: refused(
     409,
     'The delivery cannot be sent again',
@@ -270,6 +275,11 @@ export const stateCodes = {
     422,
     'The payment is not held',
     'Nothing about this QR payment waits for a decision.',
+  ),
+  resolution_not_possible: refused(
+    409,
+    'The hold cannot be ended in this way',
+    'A payment that has ended is not accepted any more, nor is money in another currency: give it back, or say how it was settled.',
   ),
   event_limit_reached: refused(
     422,

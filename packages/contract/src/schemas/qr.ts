@@ -162,9 +162,9 @@ const status = wordOf(qrStatuses, { description: 'How the payment stands.' });
 
 const QrHold = Type.Object(
   {
-    reason: wordOf(['AmountDiffers', 'RefundDeclined'], {
+    reason: wordOf(['AmountDiffers', 'CurrencyDiffers', 'RefundDeclined'], {
       description:
-        '`AmountDiffers`: paid, and not what was asked for. `RefundDeclined`: late money that the provider does not give back.',
+        '`AmountDiffers`: paid, and not what was asked for. `CurrencyDiffers`: paid in another currency. `RefundDeclined`: late money that the provider does not give back.',
     }),
     amount: Type.Optional(AnswerAmount),
     currency: Type.Optional(Currency),
@@ -192,6 +192,13 @@ const transactionMembers = {
   paymentAmount: Type.Object({ amount: AnswerAmount, currency: Currency }),
   paidAmount: AnswerAmount,
   refundedAmount: AnswerAmount,
+  settledAmount: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      description:
+        'Paid for a payment that has ended, and settled outside of the platform: the event of its resolution says how.',
+    }),
+  ),
   display: Type.Optional(QrDisplay),
   expiresAt: Timestamp,
   order: Type.Optional(Type.Object({ ...QrOrder.properties })),
@@ -240,6 +247,7 @@ export const QrEvent = Type.Object(
     currency: Type.Optional(Currency),
     reason: Type.Optional(Type.String({ description: 'A word for why.', examples: ['Older'] })),
     actor: Type.Optional(Type.String({ description: 'Who ended a hold.' })),
+    note: Type.Optional(Type.String({ description: 'What was said about it.' })),
     operation: Type.Optional(
       Type.Object({
         operationId: Uuid,
@@ -335,14 +343,24 @@ export type QrRefundRequest = Static<typeof QrRefundRequest>;
  * `POST /qrcode-payment/v1/transactions/{transactionId}/resolve`: ends a hold.
  *
  * @example
- * const request: QrResolveRequest = { resolution: 'Refund' };
+ * const request: QrResolveRequest = { resolution: 'Settle', note: 'Given back in cash.' };
  */
 export const QrResolveRequest = Type.Object(
   {
-    resolution: wordOf(['Accept', 'Refund'], {
-      description: '`Accept`: what was paid is taken as it is. `Refund`: it is given back.',
+    resolution: wordOf(['Accept', 'Refund', 'Settle'], {
+      description:
+        '`Accept`: what was paid is taken as it is, while the terminal waits. `Refund`: it is given back. `Settle`: the matter was ended outside of the platform, and the note says how.',
       ...fieldCodes({ enum: 'field_invalid' }),
     }),
+    note: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 256,
+        pattern: '^[^\\u0000-\\u001f\\u007f]+$',
+        description: 'Stands in the event. Settle needs it.',
+        examples: ['Given back in cash.'],
+      }),
+    ),
   },
   { ...strict, description: 'What becomes of a payment that is held.' },
 );

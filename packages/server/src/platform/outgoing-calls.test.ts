@@ -226,6 +226,37 @@ test('a request whose repetition finds nobody may have arrived all the same', as
   assert.deepEqual(told(lost), { fault: 'unreachable', isSent: true });
 });
 
+test('a call that is sent again has no more time than one call', async () => {
+  const timeoutMs = 600;
+  // Thinks about the second request for most of its time before it hangs up, and never answers again.
+  const moody = createSocketServer((socket) => {
+    let asked = 0;
+    socket.on('error', () => {});
+    socket.on('data', () => {
+      asked += 1;
+      if (asked > 1) setTimeout(() => socket.resetAndDestroy(), timeoutMs * 0.8);
+      else if (!isSilent) socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
+    });
+  });
+  let isSilent = false;
+  await new Promise<void>((resolve) => moody.listen(0, '127.0.0.1', resolve));
+  try {
+    const calls = opening({ allowsLoopback: true, timeoutMs });
+    const url = `http://127.0.0.1:${(moody.address() as AddressInfo).port}/`;
+    assert.equal((await calls.post(url, message)).fault, undefined);
+    isSilent = true;
+    const start = performance.now();
+    const late = await calls.post(url, message);
+    const tookMs = performance.now() - start;
+    assert.deepEqual(told(late), { fault: 'timed_out', isSent: true });
+    assert.ok(late.ms >= timeoutMs * 0.8, `${late.ms} ms are told`);
+    assert.ok(tookMs < timeoutMs * 1.6, `it took ${tookMs} ms`);
+    calls.close();
+  } finally {
+    await new Promise((resolve) => moody.close(resolve));
+  }
+});
+
 test('a name that leads elsewhere a moment later is checked again at each connect', async () => {
   let asked = 0;
   let answer: readonly Address[] = [{ address: '127.0.0.1', family: 4 }];

@@ -30,9 +30,12 @@ const quoted = new RegExp(
   String.raw`(${secretName}\s*(?:[:=]|=>|\bis\b)\s*)(\\*["'])(?:(?!\2)[\s\S])*\2?`,
   'gi',
 );
-const assigned = new RegExp(String.raw`(${secretName}\s*=>?\s*)[^\s"'&,;}\])]+`, 'gi');
+const assigned = new RegExp(
+  String.raw`(${secretName}\s*=>?\s*)(?!\s*\[redacted\](?:[\s"'&,;}]|$))[^\s"'&,;}\])]+`,
+  'gi',
+);
 const stated = new RegExp(
-  String.raw`(${secretName}\s*(?::|\bis\b)\s*)(?!\[redacted\])[^"'&,;}\n]+`,
+  String.raw`(${secretName}\s*(?::|\bis\b)\s*)(?!\s*\[redacted\])[^"'&,;}\n]+`,
   'gi',
 );
 const digitRun =

@@ -144,6 +144,8 @@ export async function askCancel(deps: QrDeps, loaded: LoadedQr): Promise<LoadedQ
         ...(code === undefined ? {} : { code }),
         ...(text === undefined ? {} : { text }),
       };
+      // A second call: nobody else is to begin with it meanwhile.
+      await deps.store.postpone(loaded.row, deps.clock.now() + leaseMs, loaded.row.looks);
       const state = await deps.providers.status(refOf(loaded));
       if (state.outcome === 'NotFound') return settleReport(deps, loaded, { said: 'Cancelled' });
       if (state.outcome !== 'Answered') return unanswered(deps, loaded);

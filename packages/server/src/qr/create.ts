@@ -152,7 +152,7 @@ function intentOf(
     providerTransactionId: undefined,
     position: {
       ...{ phase: 'Created', amount, currency, paid: 0, refunded: 0, refundReserved: 0 },
-      ...{ ending: null, hold: null, sequence: 0 },
+      ...{ settled: 0, ending: null, hold: null, sequence: 0 },
     },
     status: 'Created',
     version: 1,

@@ -7,6 +7,7 @@ import {
   type QrEventReceipt,
   refuse,
 } from '@switchyard/contract';
+import { hideCardNumbers } from '@switchyard/emv';
 import { type Caller, instantOf } from '../http/index.ts';
 import { providerEventsMax, type QrDeps } from './deps.ts';
 import { maybeServerId } from './find.ts';
@@ -32,7 +33,9 @@ function refuseField(pointer: string, detail: string): never {
 function checkEvent({ row }: LoadedQr, event: ProviderEvent): void {
   const { display, providerTransactionId, type, refundId } = event;
   const known = row.providerTransactionId;
-  if (known !== undefined && known !== providerTransactionId) {
+  const named = read.identifier(providerTransactionId);
+  if (named === undefined) refuseField('/providerTransactionId', 'could be the number of a card');
+  if (known !== undefined && known !== named) {
     refuseField('/providerTransactionId', 'is not that of this payment');
   }
   const fault = display === undefined ? undefined : displayFault(display);
@@ -47,7 +50,7 @@ function checkEvent({ row }: LoadedQr, event: ProviderEvent): void {
 function providerOf(event: ProviderEvent): NonNullable<EventData['provider']> {
   return {
     eventId: event.eventId.toLowerCase(),
-    type: event.type,
+    type: hideCardNumbers(event.type),
     sequence: event.sequence,
     occurredAt: instantOf(event.occurredAt, '/occurredAt'),
     ...read.moreOf(event, eventMembers),
@@ -55,9 +58,9 @@ function providerOf(event: ProviderEvent): NonNullable<EventData['provider']> {
 }
 
 function toldBy(event: ProviderEvent, said: Told['said']): Told {
-  const { display, amount, sequence, providerTransactionId } = event;
+  const { display, amount, sequence } = event;
   return {
-    ...{ said, sequence, providerTransactionId },
+    ...{ said, sequence, providerTransactionId: read.identifier(event.providerTransactionId) },
     ...(amount === undefined ? {} : { amount: amount.amount, currency: amount.currency }),
     display: display === undefined ? undefined : { type: display.type, data: display.data },
     failure: read.failure(event.failure),
@@ -73,7 +76,8 @@ function refundReported(
   at: number,
 ): Reported {
   const provider = providerOf(event);
-  const { sequence, refundId = '', amount, providerRefundId } = event;
+  const { sequence, refundId = '', amount } = event;
+  const providerRefundId = read.identifier(event.providerRefundId);
   const id = refundId.toLowerCase();
   const refund = standing.operations.find(({ operationId }) => operationId === id);
   const differs =

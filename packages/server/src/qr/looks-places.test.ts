@@ -54,3 +54,33 @@ test('a provider that answers late, with however many services, holds up nobody 
     await looks.stop();
   }
 });
+
+test('a payment that is due again while it is looked at is left to whoever looks', async () => {
+  const key: Due = {
+    ...{ organizationId: systemIds.uuid(), transactionId: systemIds.uuid() },
+    ...{ serviceId: systemIds.uuid(), providerId: systemIds.uuid() },
+  };
+  const released = Promise.withResolvers<undefined>();
+  let claims = 0;
+  let looked = 0;
+  const store = {
+    async claim() {
+      claims += 1;
+      return [key];
+    },
+    find() {
+      looked += 1;
+      return released.promise;
+    },
+  };
+  const log = createLog({ logLevel: 'silent', instanceName: 'looks' });
+  const looks = createLooks({ store, log, clock: systemClock } as unknown as QrDeps);
+  looks.start();
+  try {
+    await eventually('it is claimed again', () => claims >= 3);
+    assert.equal(looked, 1);
+  } finally {
+    released.resolve(undefined);
+    await looks.stop();
+  }
+});

@@ -7,7 +7,7 @@ import { lookAt } from './looks.ts';
 import type { Change, LoadedQr, QrRow } from './model.ts';
 import { newOperation } from './report.ts';
 import { createRunning } from './running.ts';
-import { merged, pauseMs } from './step.ts';
+import { changeOf, leaseMs, merged, pauseMs } from './step.ts';
 
 const organizationId = systemIds.uuid();
 const silent = { outcome: 'Unknown', fault: 'timed_out' } as const;
@@ -26,7 +26,7 @@ function world(answers: Answers, members: Partial<QrRow> = {}, from: Partial<Loa
     providerTransactionId: undefined,
     position: {
       ...{ phase: 'Pending', amount: 500, currency: 'EUR', paid: 0, refunded: 0 },
-      ...{ refundReserved: 0, ending: null, hold: null, sequence: 0 },
+      ...{ refundReserved: 0, settled: 0, ending: null, hold: null, sequence: 0 },
     },
     ...{ status: 'Pending', version: 2, operationCount: 0, providerEvents: 0, looks: 0 },
     expiresAt: now + payWithinMs,
@@ -54,10 +54,10 @@ function world(answers: Answers, members: Partial<QrRow> = {}, from: Partial<Loa
       if (of.version === loaded.row.version) loaded = { ...loaded, row: { ...of, dueAt, looks } };
     },
   };
-  const ask = (name: keyof Answers) => async () => {
+  const ask = (name: keyof Answers) => async (_of: unknown, about: unknown) => {
     asked.push(name);
     const answer = answers[name] ?? silent;
-    return typeof answer === 'function' ? answer(asked.length) : answer;
+    return typeof answer === 'function' ? answer(asked.length, about) : answer;
   };
   const deps = {
     ...{ store, ids: systemIds, clock: { now: () => now }, running: createRunning() },
@@ -201,4 +201,50 @@ test('pauses grow and stay', () => {
     all,
   );
   assert.deepEqual(all.slice(-2), [900_000, 900_000]);
+});
+
+test('a look asks one question, in turn, so that no refund waits for the others for ever', async () => {
+  const template = world({});
+  const at = template.now();
+  const row = { ...template.payment().row, status: 'Completed' as const };
+  const refunds = [1, 2, 3, 4, 5, 6, 7].map((number) =>
+    newOperation({ row, operations: [] }, 'Refund', {
+      ...{ at, newId: systemIds.uuid, amount: 50, cause: 'Merchant', number },
+    }),
+  );
+  const position = { ...row.position, phase: 'Completed' as const, paid: 500, refundReserved: 350 };
+  const ids: unknown[] = [];
+  let isBack = false;
+  const one = world(
+    {
+      refund: (_count: number, asked: { refundId?: string } = {}) => {
+        ids.push(asked.refundId);
+        return isBack ? { outcome: 'Answered', status: 'Completed' } : silent;
+      },
+    },
+    { ...row, operationCount: 7, position },
+    { operations: refunds },
+  );
+  await one.goOn(60_000);
+  assert.equal(new Set(ids.slice(0, 7)).size, Math.min(7, ids.length), 'each in its turn');
+  await one.goOn(3_600_000);
+  assert.equal(new Set(ids).size, 7);
+  isBack = true;
+  await one.goOn(3_600_000);
+  assert.equal(one.payment().row.position.refunded, 350);
+  assert.equal(one.payment().row.dueAt, undefined);
+});
+
+test('what a provider tells does not call off whoever asks it', () => {
+  const { row } = world({}).payment();
+  const at = Date.parse(row.createdAt);
+  const cancel = newOperation({ row, operations: [] }, 'Cancel', {
+    ...{ at, newId: systemIds.uuid, amount: 0, cause: 'Merchant' },
+  });
+  const asked = { row: { ...row, dueAt: at + leaseMs, looks: 3 }, operations: [cancel] };
+  const provider = { eventId: systemIds.uuid(), type: 'x.y', sequence: 1, occurredAt: isoTime(at) };
+  const told = changeOf(asked, { at: at + 5, type: 'qr.noted', changes: {}, data: { provider } });
+  assert.deepEqual([told.after.dueAt, told.after.looks], [at + leaseMs, 3]);
+  const answered = changeOf(asked, { at: at + 5, type: 'qr.noted', changes: {} });
+  assert.deepEqual([answered.after.dueAt, answered.after.looks], [at + 5 + pauseMs(0), 0]);
 });

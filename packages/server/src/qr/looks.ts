@@ -16,25 +16,35 @@ const placesMax = 128;
  * keeps less than twice of them, however many services it has.
  */
 const placesPerProvider = 8;
-/** How long what was claimed is left to whoever claimed it, ms: some questions one after another. */
+/**
+ * How long what was claimed is left to whoever claimed it, ms. A look asks one question, and whatever
+ * is asked behind its first call has a lease of its own.
+ */
 const claimMs = 60_000;
-const refundsPerLook = 5;
 
-const openRefunds = ({ operations }: LoadedQr) =>
-  operations.filter((each) => each.kind === 'Refund' && isOpen(each)).slice(0, refundsPerLook);
+type Question = (loaded: LoadedQr) => Promise<LoadedQr>;
 
-/** One payment: whatever is open is asked for, and one that is live is asked how it stands. */
+/** What there is to ask about a payment: its cancel or how it stands, and each refund that is open. */
+function questionsOf(deps: QrDeps, loaded: LoadedQr): Question[] {
+  const { position, expiresAt } = loaded.row;
+  const refunds = loaded.operations.filter((each) => each.kind === 'Refund' && isOpen(each));
+  const questions = refunds.map(
+    (refund): Question =>
+      (standing) =>
+        askRefund(deps, standing, refund),
+  );
+  if (openCancels(loaded).length > 0) return [(each) => askCancel(deps, each), ...questions];
+  if (!isLive(position) || position.hold !== null) return questions;
+  const isOver = deps.clock.now() >= expiresAt;
+  return [(each) => (isOver ? expire(deps, each) : askStatus(deps, each)), ...questions];
+}
+
+/** One question about one payment, another one each time: what it brings says when the next one is due. */
 export async function lookAt(deps: QrDeps, key: QrKey): Promise<void> {
-  let loaded = await deps.store.find(key);
+  const loaded = await deps.store.find(key);
   if (loaded === undefined) return;
-  const refunds = openRefunds(loaded);
-  if (openCancels(loaded).length > 0) {
-    loaded = await askCancel(deps, loaded);
-  } else if (isLive(loaded.row.position) && loaded.row.position.hold === null) {
-    const isOver = deps.clock.now() >= loaded.row.expiresAt;
-    loaded = isOver ? await expire(deps, loaded) : await askStatus(deps, loaded);
-  }
-  for (const refund of refunds) loaded = await askRefund(deps, loaded, refund);
+  const questions = questionsOf(deps, loaded);
+  await questions[loaded.row.looks % questions.length]?.(loaded);
 }
 
 /** The time to pay is over: the answer to the cancel says whether somebody has paid. */
@@ -49,7 +59,7 @@ export type Looks = Poller;
 /** @example const looks = createLooks(deps); looks.start(); */
 export function createLooks(deps: QrDeps): Looks {
   const busy = new Map<string, number>();
-  const running = new Set<Promise<void>>();
+  const running = new Map<string, Promise<void>>();
 
   async function look(key: DueKey): Promise<void> {
     const { providerId, transactionId } = key;
@@ -73,11 +83,13 @@ export function createLooks(deps: QrDeps): Looks {
     const names = full.map(([providerId]) => providerId);
     const keys = await deps.store.claim(now, now + claimMs, free, names);
     for (const key of keys) {
+      // Due again by what was heard meanwhile: whoever asks already says when to ask next.
+      if (running.has(key.transactionId)) continue;
       busy.set(key.providerId, (busy.get(key.providerId) ?? 0) + 1);
       const work = look(key);
-      running.add(work);
+      running.set(key.transactionId, work);
       void work.then(() => {
-        running.delete(work);
+        running.delete(key.transactionId);
         if (running.size <= placesMax / 2) poller.poke();
       });
     }
@@ -94,7 +106,7 @@ export function createLooks(deps: QrDeps): Looks {
     poke: poller.poke,
     async stop() {
       await poller.stop();
-      await Promise.all(running);
+      await Promise.all(running.values());
     },
   };
 }

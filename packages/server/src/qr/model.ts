@@ -61,6 +61,8 @@ export type EventData = {
   currency?: string;
   reason?: string;
   actor?: string;
+  /** What whoever ended a hold has to say about it. */
+  note?: string;
   /** The first caller was told so. */
   answered?: true;
   /** Of an event that the provider sent: its own words. */

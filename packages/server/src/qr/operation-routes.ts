@@ -116,7 +116,7 @@ function registerResolve(app: FastifyInstance, deps: QrDeps): void {
     operationId: 'resolveQrPayment',
     summary: 'End the hold of a QR payment',
     description:
-      'Of a payment with `hold`: Accept takes what was paid as it is, Refund gives it back. Who decided stands in its events.',
+      'Of a payment with `hold`: Accept takes what was paid as it is, where its terminal still waits; Refund gives it back; Settle says, with a note, that the matter was ended outside of the platform. Who decided stands in its events.',
     tags,
     rateLimit,
     permission: 'pay.refundbyweb',
@@ -125,10 +125,14 @@ function registerResolve(app: FastifyInstance, deps: QrDeps): void {
     query: OfMerchant,
     body: QrResolveRequest,
     response: { 200: QrTransaction },
-    errors: [...ofTransaction, 'payment_not_held', 'concurrent_modification'],
+    errors: [
+      ...ofTransaction,
+      ...(['payment_not_held', 'resolution_not_possible'] as const),
+      ...(['event_limit_reached', 'concurrent_modification'] as const),
+    ],
     handler: async ({ caller, params, query, body }) => {
       const found = await findPayment(deps, caller, params.qrTransactionId, query.merchantId);
-      const loaded = await resolveHold(deps, caller, found, body.resolution);
+      const loaded = await resolveHold(deps, caller, found, body);
       return viewPayment(loaded, await deps.store.shownEvents(loaded.row));
     },
   });

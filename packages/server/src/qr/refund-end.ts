@@ -2,7 +2,7 @@
 import type { QrDeps } from './deps.ts';
 import type { EventData, Failure, LoadedQr, StoredOperation } from './model.ts';
 import { settle } from './settle.ts';
-import type { Changes } from './state.ts';
+import { type Changes, leftOf } from './state.ts';
 import { ended, isOpen, type Step } from './step.ts';
 
 export type RefundSaid = {
@@ -47,7 +47,7 @@ function afterEnd(
   const numbered: Changes = sequence > position.sequence ? { sequence } : {};
   if (!isContradicted(operation, said)) return noted(context, numbered, 'Known');
   const { amount } = operation;
-  const left = position.paid - position.refunded - position.refundReserved;
+  const left = leftOf(position);
   if (said !== 'Completed' || amount > left) return noted(context, numbered, 'Contradicts');
   const isAwaited = position.hold === 'RefundDeclined' && isOwed(operation) && amount === left;
   const hold: Changes = isAwaited ? { hold: null } : {};

@@ -87,6 +87,7 @@ function typeOf(loaded: LoadedQr, verdict: Verdict): QrEventType {
   const { position } = loaded.row;
   if (verdict.kind === 'Nothing') return 'qr.noted';
   if (verdict.kind === 'Hold') return 'qr.held';
+  if (verdict.kind === 'Retract' && !isLive(position)) return 'qr.resolved';
   if (verdict.kind === 'TakeBack' && !isLive(position)) return 'qr.late_completion';
   const { phase } = apply(position, verdict.changes);
   return `qr.${phase.toLowerCase()}` as QrEventType;
@@ -94,7 +95,7 @@ function typeOf(loaded: LoadedQr, verdict: Verdict): QrEventType {
 
 function dataOf({ row }: LoadedQr, verdict: Verdict, told: Told): Step['data'] {
   const { failure, payer } = told;
-  const paid = verdict.changes.paid ?? 0;
+  const paid = Math.max(0, verdict.changes.paid ?? 0);
   const isOther = told.currency !== undefined && told.currency !== row.position.currency;
   const amount = verdict.kind === 'Hold' ? (told.amount ?? paid) : paid;
   return {
@@ -103,12 +104,14 @@ function dataOf({ row }: LoadedQr, verdict: Verdict, told: Told): Step['data'] {
     ...(amount > 0 ? { amount } : {}),
     ...(isOther ? { currency: told.currency } : {}),
     ...(verdict.kind === 'Nothing' ? { reason: verdict.why } : {}),
-    ...(verdict.kind === 'Hold' ? { reason: 'AmountDiffers' } : {}),
+    ...(verdict.kind === 'Hold' ? { reason: verdict.changes.hold ?? 'AmountDiffers' } : {}),
+    ...(verdict.kind === 'Retract' ? { reason: 'Retracted' } : {}),
   };
 }
 
 function alarmOf(verdict: Verdict): Pick<Reported, 'alarm'> {
   if (verdict.kind === 'Hold') return { alarm: 'amount_differs' };
+  if (verdict.kind === 'Retract') return { alarm: 'contradiction' };
   const contradicts = verdict.kind === 'Nothing' && verdict.why === 'Contradicts';
   return contradicts ? { alarm: 'contradiction' } : {};
 }
@@ -120,6 +123,8 @@ function isStillOffered(loaded: LoadedQr, verdict: Verdict, told: Told): boolean
     verdict.kind === 'Nothing' &&
     verdict.why === 'AfterEnd' &&
     position.phase !== 'Completed' &&
+    // What is paid is offered no more: the answer is older than the completion.
+    position.paid === 0 &&
     told.sequence === undefined &&
     !isEnd(told.said) &&
     openCancels(loaded).length === 0

@@ -41,6 +41,7 @@ export type LoadedRow = {
   paid: number;
   refunded: number;
   refund_reserved: number;
+  settled: number;
   ending: EndCause | null;
   hold: HoldReason | null;
   provider_sequence: number;
@@ -60,7 +61,15 @@ const columns = [
   ...['organization_id', 'transaction_id', 'merchant_id', 'store_id', 'device_id'],
   ...['client_transaction_id', 'service_id', 'provider_id', 'provider_transaction_id', 'status'],
   ...['phase', 'amount', 'currency', 'paid', 'refunded', 'refund_reserved', 'ending', 'hold'],
-  ...['provider_sequence', 'provider_events', 'version', 'operation_count', 'looks', 'expires_at'],
+  ...[
+    'settled',
+    'provider_sequence',
+    'provider_events',
+    'version',
+    'operation_count',
+    'looks',
+    'expires_at',
+  ],
   ...['due_at', 'facts', 'created_at', 'updated_at'],
 ];
 
@@ -85,7 +94,7 @@ function toOperation(json: OperationJson): StoredOperation {
 }
 
 function toRow(row: LoadedRow): QrRow {
-  const { phase, amount, currency, paid, refunded, ending, hold } = row;
+  const { phase, amount, currency, paid, refunded, settled, ending, hold } = row;
   return {
     organizationId: row.organization_id,
     transactionId: row.transaction_id,
@@ -97,7 +106,7 @@ function toRow(row: LoadedRow): QrRow {
     providerId: row.provider_id,
     providerTransactionId: row.provider_transaction_id ?? undefined,
     position: {
-      ...{ phase, amount, currency, paid, refunded, ending, hold },
+      ...{ phase, amount, currency, paid, refunded, settled, ending, hold },
       refundReserved: row.refund_reserved,
       sequence: row.provider_sequence,
     },

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { qrStatuses } from '@switchyard/contract';
 import fc from 'fast-check';
+import { type Resolution, resolutionsOf, resolved } from './hold.ts';
 import {
   apply,
   endAlone,
@@ -12,7 +13,6 @@ import {
   moveTable,
   type Position,
   type Report,
-  resolved,
   type Said,
   statusOf,
   verbTable,
@@ -20,7 +20,7 @@ import {
 
 const fresh: Position = {
   ...{ phase: 'Created', amount: 1000, currency: 'EUR', paid: 0, refunded: 0, refundReserved: 0 },
-  ...{ ending: null, hold: null, sequence: 0 },
+  ...{ settled: 0, ending: null, hold: null, sequence: 0 },
 };
 
 type Act =
@@ -28,7 +28,7 @@ type Act =
   | { act: 'Cancel' | 'Expiry' | 'NotFound' | 'EndAlone' }
   | { act: 'Refund'; share: number }
   | { act: 'RefundEnds'; isDone: boolean }
-  | { act: 'Resolve'; resolution: 'Accept' | 'Refund' };
+  | { act: 'Resolve'; resolution: Resolution };
 
 const said = fc.constantFrom<Said>(...(qrStatuses as readonly Said[]));
 const report: fc.Arbitrary<Report> = fc.record(
@@ -56,6 +56,7 @@ const acts: fc.Arbitrary<Act[]> = fc.array(
     fc.constantFrom<Act>(
       { act: 'Resolve', resolution: 'Accept' },
       { act: 'Resolve', resolution: 'Refund' },
+      { act: 'Resolve', resolution: 'Settle' },
     ),
   ),
   { maxLength: 40 },
@@ -99,16 +100,16 @@ function step(position: Position, world: World, one: Act): Position {
       return apply(position, { refunded, refundReserved: -refundReserved });
     }
     default:
-      if (position.hold === null) return position;
+      if (!resolutionsOf(position).includes(one.resolution)) return position;
       if (one.resolution === 'Accept') world.accepted = true;
       return apply(position, resolved(position, one.resolution).changes);
   }
 }
 
 function checkMoney(position: Position): void {
-  const { paid, refunded, refundReserved } = position;
-  assert.ok(refunded >= 0 && refundReserved >= 0 && paid >= 0);
-  assert.ok(refunded + refundReserved <= paid, JSON.stringify(position));
+  const { paid, refunded, refundReserved, settled } = position;
+  assert.ok(refunded >= 0 && refundReserved >= 0 && paid >= 0 && settled >= 0);
+  assert.ok(refunded + refundReserved + settled <= paid, JSON.stringify(position));
   if (isLive(position)) assert.equal(position.ending !== null && position.hold !== null, false);
   else assert.equal(position.ending, null);
 }

@@ -25,7 +25,7 @@ const endNames: Readonly<Record<EndCause, Phase>> = {
 };
 
 /** Why somebody has to look at a payment before it goes on. */
-export type HoldReason = 'AmountDiffers' | 'RefundDeclined';
+export type HoldReason = 'AmountDiffers' | 'CurrencyDiffers' | 'RefundDeclined';
 
 export type Position = {
   phase: Phase;
@@ -37,6 +37,8 @@ export type Position = {
   refunded: number;
   /** Of refunds that await an answer. */
   refundReserved: number;
+  /** Of money for an ended payment: what became of it outside of the platform, as somebody says. */
+  settled: number;
   /** A cancel that is durable and not answered yet. */
   ending: EndCause | null;
   hold: HoldReason | null;
@@ -50,6 +52,7 @@ export type Changes = {
   paid?: number;
   refunded?: number;
   refundReserved?: number;
+  settled?: number;
   ending?: EndCause | null;
   hold?: HoldReason | null;
   sequence?: number;
@@ -57,15 +60,20 @@ export type Changes = {
 
 /** Adds an event's changes; replaying all events of a payment gives its stored position. */
 export function apply(position: Position, changes: Changes): Position {
-  const { paid = 0, refunded = 0, refundReserved = 0, ...words } = changes;
+  const { paid = 0, refunded = 0, refundReserved = 0, settled = 0, ...words } = changes;
   return {
     ...position,
     ...words,
     paid: position.paid + paid,
     refunded: position.refunded + refunded,
     refundReserved: position.refundReserved + refundReserved,
+    settled: position.settled + settled,
   };
 }
+
+/** What was paid, and neither went back nor is about to. */
+export const leftOf = ({ paid, refunded, refundReserved, settled }: Position): number =>
+  paid - refunded - refundReserved - settled;
 
 /** The name of a position. An ended payment keeps its name, whatever comes of money that was late. */
 export function statusOf({ phase, paid, refunded }: Position): Status {
@@ -140,8 +148,10 @@ export type Verdict =
       changes: Changes;
     }
   | { kind: 'Move'; changes: Changes }
-  /** An amount that is not the one that was asked for. */
+  /** Money that is not what was asked for. */
   | { kind: 'Hold'; changes: Changes }
+  /** Nothing was paid after all: the hold is over. */
+  | { kind: 'Retract'; changes: Changes }
   /** The money goes back by itself: what is refunded stands reserved in the changes. */
   | { kind: 'TakeBack'; changes: Changes; amount: number };
 
@@ -152,11 +162,17 @@ function meantBy(said: Said, { phase }: Position): Phase {
   return phase === 'Completed' ? 'Completed' : 'Cancelled';
 }
 
-/** What the consumer has paid: a provider that names no amount means the one that was asked for. */
-function paidBy(position: Position, { amount, currency }: Report): { paid: number; fits: boolean } {
+type Paid = { paid: number; fits: boolean; reason: HoldReason };
+
+/**
+ * What the consumer has paid: a provider that names no amount means the one that was asked for. In
+ * another currency it is not known in ours, and stands for all of it.
+ */
+function paidBy(position: Position, { amount, currency }: Report): Paid {
   const sameCurrency = currency === undefined || currency === position.currency;
   const paid = amount === undefined || !sameCurrency ? position.amount : amount;
-  return { paid, fits: sameCurrency && paid === position.amount };
+  const reason = sameCurrency ? 'AmountDiffers' : 'CurrencyDiffers';
+  return { paid, fits: sameCurrency && paid === position.amount, reason };
 }
 
 /** Paid already, and now of another amount. */
@@ -168,10 +184,9 @@ function isOtherSum(position: Position, { amount, currency }: Report): boolean {
 function takenBack(position: Position, report: Report, changes: Changes): Verdict {
   // Told twice, in events of their own: it is on its way back already.
   if (position.paid > 0) return { kind: 'Nothing', why: 'AfterEnd', changes };
-  const { paid, fits } = paidBy(position, report);
-  const isForeign = !fits && paid === position.amount;
+  const { paid, reason } = paidBy(position, report);
   const changed: Changes = { ...changes, paid, ending: null };
-  if (isForeign) return { kind: 'Hold', changes: { ...changed, hold: 'AmountDiffers' } };
+  if (reason === 'CurrencyDiffers') return { kind: 'Hold', changes: { ...changed, hold: reason } };
   return { kind: 'TakeBack', changes: { ...changed, refundReserved: paid }, amount: paid };
 }
 
@@ -180,10 +195,8 @@ function completed(position: Position, report: Report, changes: Changes): Verdic
   if (position.ending === 'Merchant') {
     return takenBack(position, report, { ...changes, phase: 'Cancelled' });
   }
-  const { paid, fits } = paidBy(position, report);
-  if (!fits) {
-    return { kind: 'Hold', changes: { ...changes, paid, ending: null, hold: 'AmountDiffers' } };
-  }
+  const { paid, fits, reason } = paidBy(position, report);
+  if (!fits) return { kind: 'Hold', changes: { ...changes, paid, ending: null, hold: reason } };
   return { kind: 'Move', changes: { ...changes, phase: 'Completed', paid, ending: null } };
 }
 
@@ -193,6 +206,58 @@ function endOf(phase: Phase, { ending }: Position): Phase {
   return endNames[ending];
 }
 
+/**
+ * What a newer event does to a payment that is held. `Keep` changes nothing, `Sum` is what was paid
+ * by its newest word, `Retract` says that nothing was paid: it ends, and needs nobody any more.
+ * `Contradict` is told to people: whoever has refused to give money back says that there is none.
+ */
+export type HeldMove = 'Keep' | 'Sum' | 'Retract' | 'Contradict';
+
+const keeps = { Created: 'Keep', Pending: 'Keep', Scanned: 'Keep', Authorized: 'Keep' } as const;
+const differs: Readonly<Record<Phase, HeldMove>> = {
+  ...{ ...keeps, Completed: 'Sum' },
+  ...{ Declined: 'Retract', Cancelled: 'Retract', Expired: 'Retract', Failed: 'Retract' },
+};
+
+export const heldTable: Readonly<Record<HoldReason, Readonly<Record<Phase, HeldMove>>>> = {
+  AmountDiffers: differs,
+  CurrencyDiffers: differs,
+  RefundDeclined: {
+    ...{ ...keeps, Completed: 'Keep' },
+    ...{ Declined: 'Contradict', Cancelled: 'Contradict' },
+    ...{ Expired: 'Contradict', Failed: 'Contradict' },
+  },
+};
+
+/** While somebody decides, the provider's events still count; an answer may be older than they are. */
+function judgeHeld(
+  position: Position & { hold: HoldReason },
+  report: Report,
+  changes: Changes,
+): Verdict {
+  const { hold, paid } = position;
+  const meant = meantBy(report.said, position);
+  const move = heldTable[hold][meant];
+  const told = paidBy(position, report);
+  const isOther = report.amount !== undefined && (told.paid !== paid || told.reason !== hold);
+  const isNumbered = report.sequence !== undefined;
+  const contradicts = {
+    Keep: hold === 'RefundDeclined' && meant === 'Completed' && told.paid !== paid,
+    Sum: isOther && !isNumbered,
+    Retract: !isNumbered,
+    Contradict: true,
+  }[move];
+  if (contradicts) return { kind: 'Nothing', why: 'Contradicts', changes };
+  if (move === 'Retract') {
+    const live = isLive(position);
+    const end: Changes = live ? { phase: endOf(meant, position) } : {};
+    return { kind: 'Retract', changes: { ...changes, ...end, paid: -paid, hold: null } };
+  }
+  if (move === 'Keep' || !isOther) return { kind: 'Nothing', why: 'Held', changes };
+  const sum = told.paid - paid;
+  return { kind: 'Hold', changes: { ...changes, paid: sum, hold: told.reason } };
+}
+
 /** What a provider's word does to a payment. Pure, and the only way by which one moves. */
 export function judgeReport(position: Position, report: Report): Verdict {
   const { sequence } = report;
@@ -200,7 +265,8 @@ export function judgeReport(position: Position, report: Report): Verdict {
     return { kind: 'Nothing', why: 'Older', changes: {} };
   }
   const changes: Changes = sequence === undefined ? {} : { sequence };
-  if (position.hold !== null) return { kind: 'Nothing', why: 'Held', changes };
+  const { hold } = position;
+  if (hold !== null) return judgeHeld({ ...position, hold }, report, changes);
   const meant = meantBy(report.said, position);
   switch (moveTable[position.phase][meant]) {
     case 'Stay':
@@ -276,31 +342,10 @@ export function judgeVerb(position: Position, verb: Verb): VerbVerdict {
   const rule = rulesOf(position)[verb];
   if (rule === 'Send' || rule === 'Nothing') return { allowed: true, mode: rule, maxAmount: 0 };
   if (rule !== 'Refundable') return { allowed: false, reason: rule, maxAmount: 0 };
-  const maxAmount = position.paid - position.refunded - position.refundReserved;
-  return { allowed: true, mode: 'Refundable', maxAmount };
+  return { allowed: true, mode: 'Refundable', maxAmount: leftOf(position) };
 }
 
 /** The local end of a payment whose provider does not answer: money that comes later goes back. */
 export function endAlone({ ending }: Position): Changes {
   return { phase: endNames[ending ?? 'Expiry'], ending: null };
-}
-
-export type Resolution = 'Accept' | 'Refund';
-
-/**
- * Ends a hold. `Accept` takes what was paid as it is, `Refund` gives it back, and the payment of a
- * waiting terminal ends as Cancelled then.
- */
-export function resolved(
-  position: Position,
-  resolution: Resolution,
-): { changes: Changes; refund: number } {
-  const live = isLive(position);
-  if (resolution === 'Accept') {
-    const phase: Changes = live ? { phase: 'Completed' } : {};
-    return { changes: { ...phase, hold: null }, refund: 0 };
-  }
-  const refund = position.paid - position.refunded - position.refundReserved;
-  const phase: Changes = live ? { phase: 'Cancelled' } : {};
-  return { changes: { ...phase, hold: null, refundReserved: refund }, refund };
 }

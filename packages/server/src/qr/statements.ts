@@ -60,13 +60,14 @@ export const commit = {
   text: `WITH r AS (
     SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(organization_id uuid, transaction_id uuid,
       expected integer, i integer, status text, phase text, paid bigint, refunded bigint,
-      refund_reserved bigint, ending text, hold text, provider_sequence integer,
+      refund_reserved bigint, settled bigint, ending text, hold text, provider_sequence integer,
       provider_events integer, provider_transaction_id text, operation_count integer, looks integer,
       expires_at timestamptz, due_at timestamptz, at timestamptz, type text, data jsonb,
       provider_event_id uuid, outbox_id uuid, merchant_id uuid, operations jsonb)
   ), tx AS (
     UPDATE qr_transactions t SET status = r.status, phase = r.phase, paid = r.paid,
-      refunded = r.refunded, refund_reserved = r.refund_reserved, ending = r.ending, hold = r.hold,
+      refunded = r.refunded, refund_reserved = r.refund_reserved, settled = r.settled,
+      ending = r.ending, hold = r.hold,
       provider_sequence = r.provider_sequence, provider_events = r.provider_events,
       provider_transaction_id = r.provider_transaction_id, version = r.expected + 1,
       operation_count = r.operation_count, looks = r.looks, expires_at = r.expires_at,
@@ -112,6 +113,7 @@ export function commitRow(
     paid: position.paid,
     refunded: position.refunded,
     refund_reserved: position.refundReserved,
+    settled: position.settled,
     ending: position.ending,
     hold: position.hold,
     provider_sequence: position.sequence,

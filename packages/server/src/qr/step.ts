@@ -1,6 +1,7 @@
 // Makes the next step of a payment: its changes, the event that says so, and when to look again.
 import type { QrEventType } from '@switchyard/contract';
 import { isoTime } from '../platform/index.ts';
+import { answerMs, graceMs } from './deps.ts';
 import type { Change, EventData, LoadedQr, QrRow, StoredOperation } from './model.ts';
 import { apply, type Changes, isLive, statusOf } from './state.ts';
 
@@ -24,8 +25,8 @@ export type Step = {
 /** Waits between questions that bring nothing, ms; the last one goes on for ever. */
 const pausesMs = [1000, 2000, 3000, 5000, 10_000, 30_000, 60_000, 300_000, 900_000] as const;
 
-/** How long whoever begins an operation has, before it is begun again by others. */
-export const leaseMs = 15_000;
+/** How long whoever asks a provider something has, before it is asked by others too: one call. */
+export const leaseMs = answerMs + graceMs;
 
 export const pauseMs = (looks: number): number =>
   pausesMs[Math.min(looks, pausesMs.length - 1)] ?? 900_000;
@@ -39,9 +40,9 @@ export const openCancels = ({ operations }: Pick<LoadedQr, 'operations'>): Store
 export function dueAfter(
   row: Pick<QrRow, 'position' | 'expiresAt' | 'looks'>,
   operations: readonly StoredOperation[],
-  { at, askAt }: Pick<Step, 'at' | 'askAt'>,
+  { at, askAt, heldUntil }: Pick<Step, 'at' | 'askAt'> & { heldUntil?: number | undefined },
 ): number | undefined {
-  if (operations.some(isOpen)) return askAt ?? at + pauseMs(row.looks);
+  if (operations.some(isOpen)) return askAt ?? heldUntil ?? at + pauseMs(row.looks);
   if (row.position.hold !== null || !isLive(row.position)) return undefined;
   return Math.min(row.expiresAt, askAt ?? row.expiresAt);
 }
@@ -70,7 +71,11 @@ export function changeOf({ row, operations }: LoadedQr, step: Step): Change {
   const [first] = changed;
   const data: EventData = { status, changes: step.changes, ...step.data };
   if (first !== undefined) data.operation = seen(first);
-  const looks = step.unanswered === true ? row.looks + 1 : 0;
+  // What a provider tells by itself does not call off whoever is asking it at this moment.
+  const isTold = data.provider !== undefined;
+  const looks = step.unanswered === true ? row.looks + 1 : isTold ? row.looks : 0;
+  const isHeld = isTold && row.dueAt !== undefined && row.dueAt > step.at;
+  const heldUntil = isHeld ? row.dueAt : undefined;
   const expiresAt = step.expiresAt ?? row.expiresAt;
   const after: QrRow = {
     ...row,
@@ -85,7 +90,7 @@ export function changeOf({ row, operations }: LoadedQr, step: Step): Change {
     updatedAt: at,
     dueAt: undefined,
   };
-  after.dueAt = dueAfter(after, merged(operations, changed), step);
+  after.dueAt = dueAfter(after, merged(operations, changed), { ...step, heldUntil });
   return {
     before: row,
     after,

@@ -7,7 +7,7 @@ import type {
 } from '@switchyard/contract';
 import { isoTime } from '../platform/index.ts';
 import type { LoadedQr, StoredEvent, StoredOperation } from './model.ts';
-import { isLive, type Status } from './state.ts';
+import { isLive, leftOf, type Status } from './state.ts';
 
 const last = <Name extends keyof StoredEvent['data']>(
   events: readonly StoredEvent[],
@@ -36,7 +36,8 @@ function holdOf({ row }: LoadedQr, events: readonly StoredEvent[]) {
   const { hold, paid, currency } = row.position;
   if (hold === null) return {};
   const data = events.findLast(({ type }) => type === 'qr.held')?.data;
-  if (hold === 'RefundDeclined') return { hold: { reason: hold, amount: paid, currency } };
+  if (hold === 'RefundDeclined')
+    return { hold: { reason: hold, amount: leftOf(row.position), currency } };
   return {
     hold: { reason: hold, amount: data?.amount ?? paid, currency: data?.currency ?? currency },
   };
@@ -51,7 +52,7 @@ function answeredOf(row: LoadedQr['row'], events: readonly StoredEvent[]): Statu
 /** @param events those that hold a picture, a failure, a payer, a hold or the first answer */
 export function viewPayment(loaded: LoadedQr, events: readonly StoredEvent[]): QrTransaction {
   const { row, operations } = loaded;
-  const { amount, currency, paid, refunded } = row.position;
+  const { amount, currency, paid, refunded, settled } = row.position;
   const display = isLive(row.position) ? last(events, 'display') : undefined;
   const payer = last(events, 'payer');
   return {
@@ -66,6 +67,7 @@ export function viewPayment(loaded: LoadedQr, events: readonly StoredEvent[]): Q
     effectiveScenario: row.facts.scenario,
     paymentAmount: { amount, currency },
     ...{ paidAmount: paid, refundedAmount: refunded },
+    ...(settled === 0 ? {} : { settledAmount: settled }),
     ...(display === undefined ? {} : { display }),
     expiresAt: isoTime(row.expiresAt),
     ...(row.facts.order === undefined ? {} : { order: row.facts.order }),
@@ -82,8 +84,8 @@ export function viewPayment(loaded: LoadedQr, events: readonly StoredEvent[]): Q
 
 /** An event as its terminal gets it; what only replaying needs stays here. */
 export function viewEvent({ sequence, type, at, data }: StoredEvent): QrEvent {
-  const { display, expiresAt, payer, amount, currency, reason, actor, operation } = data;
-  const { provider } = data;
+  const { display, expiresAt, payer, amount, currency, reason, actor, note } = data;
+  const { operation, provider } = data;
   return {
     ...{ sequence, type, at, status: data.status },
     ...(display === undefined ? {} : { display }),
@@ -94,6 +96,7 @@ export function viewEvent({ sequence, type, at, data }: StoredEvent): QrEvent {
     ...(currency === undefined ? {} : { currency }),
     ...(reason === undefined ? {} : { reason }),
     ...(actor === undefined ? {} : { actor }),
+    ...(note === undefined ? {} : { note }),
     ...(operation === undefined ? {} : { operation }),
     ...(provider === undefined
       ? {}

@@ -77,12 +77,12 @@ function problemOf(
   if (status >= 500 || uncertain.has(status)) return { ...unknown('server_fault'), ...wait };
   if (status < 400) return unreadable;
   const problem = read.parsed(body) ?? {};
-  const { code } = problem;
-  if (status === 404 && missing.has(String(code))) return { outcome: 'NotFound' };
+  const code = read.code(problem['code']);
+  if (status === 404 && code !== undefined && missing.has(code)) return { outcome: 'NotFound' };
   const text = read.line(problem['detail']) ?? read.line(problem['title']);
   return {
     ...{ outcome: 'Refused', reason: refusedFor(status), status },
-    ...(typeof code === 'string' && /^[a-z][a-z0-9_]{0,63}$/.test(code) ? { code } : {}),
+    ...(code !== undefined && /^[a-z][a-z0-9_]{0,63}$/.test(code) ? { code } : {}),
     ...(text === undefined ? {} : { text }),
   };
 }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { displayFault, ProviderPaymentStatus, ProviderRefundStatus } from '@switchyard/contract';
+import { hideCardNumbers } from '@switchyard/emv';
 import fc from 'fast-check';
 import { Value } from 'typebox/value';
 import { scrubText } from '../../platform/index.ts';
@@ -16,7 +17,15 @@ const outcomes = new Set(['Answered', 'Refused', 'NotFound', 'Unknown', 'NotSent
 
 const text = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
-  fc.constantFrom(pan, `card ${pan}`, '4111 1111 1111 1111', '\u0000', '\ud800', '__proto__'),
+  fc.constantFrom(
+    pan,
+    `card ${pan}`,
+    '4111 1111 1111 1111',
+    '4111.1111_1111~1111',
+    '\u0000',
+    '\ud800',
+    '__proto__',
+  ),
   fc.string({ minLength: 600, maxLength: 1200 }),
 );
 const money = fc.record({
@@ -38,7 +47,9 @@ const member = <Value>(likely: fc.Arbitrary<Value>) =>
   });
 
 const answers = fc.record({
-  providerTransactionId: member(fc.constantFrom('P-1', 'P-2', pan.slice(0, 8), '../x')),
+  providerTransactionId: member(
+    fc.constantFrom('P-1', 'P-2', pan.slice(0, 8), '../x', '4111-1111-1111-1111', `P${pan}`),
+  ),
   status: member(statuses),
   paymentStatus: member(statuses),
   amount: member(money),
@@ -47,10 +58,12 @@ const answers = fc.record({
   pollAfterMs: member(fc.double()),
   payer: member(fc.record({ maskedId: text })),
   failure: member(fc.record({ code: text, text })),
-  code: member(fc.constantFrom('payment_not_found', 'refund_not_found', 'other')),
+  code: member(
+    fc.constantFrom('payment_not_found', 'refund_not_found', 'other', 'c_4111_1111_1111_1111'),
+  ),
   detail: member(text),
   refundId: member(fc.constantFrom(refundId, refundId.toUpperCase(), 'x')),
-  providerRefundId: member(fc.constantFrom('R-1', 'a b')),
+  providerRefundId: member(fc.constantFrom('R-1', 'a b', 'R:4111.1111.1111.1111')),
   more: member(fc.dictionary(text, anything, { maxKeys: 30 })),
   [pan]: member(text),
 });
@@ -71,9 +84,11 @@ function demandBounded(outcome: Readonly<Record<string, unknown>>): void {
   assert.ok(outcomes.has(String(outcome['outcome'])));
   const texts: string[] = [];
   const told = JSON.stringify(outcome, (name, value: unknown) => {
-    // A provider's own name for a payment is kept as it is, and cannot be a card's number alone.
+    // A provider's own name for a payment may be any long number that is not a card's; what is shown is judged whole.
     const isId = /^provider(?:Transaction|Refund)Id$/.test(name);
     texts.push(name, ...(typeof value === 'string' && !isId ? [value] : []));
+    const isKept = typeof value === 'string' && name !== 'data';
+    if (isKept) assert.equal(hideCardNumbers(value), value.normalize('NFKC'), name);
     return value;
   });
   for (const each of texts) assert.equal(scrubText(each), each);

@@ -9,6 +9,7 @@ import {
   ProviderRefundStatus,
   QrDisplay,
 } from '@switchyard/contract';
+import { hideCardNumbers } from '@switchyard/emv';
 import { Value } from 'typebox/value';
 import { isSecretMember, scrubText } from '../../platform/index.ts';
 
@@ -37,6 +38,9 @@ export function isMembers(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Whether a text is kept and shown as it came. */
+const isClean = (text: string) => scrubText(text) === text && hideCardNumbers(text) === text;
+
 /** One line that the database can hold, without card data. */
 export function line(value: unknown, maxChars = textMaxChars): string | undefined {
   if (typeof value !== 'string') return undefined;
@@ -46,12 +50,18 @@ export function line(value: unknown, maxChars = textMaxChars): string | undefine
     // biome-ignore lint/suspicious/noControlCharactersInRegex: what a line of text cannot hold
     .replace(/[\s\u0000-\u001f\u007f]+/g, ' ')
     .trim();
-  const clean = scrubText(text).slice(0, maxChars).toWellFormed();
+  const clean = hideCardNumbers(scrubText(text)).slice(0, maxChars).toWellFormed();
   return clean === '' ? undefined : clean;
 }
 
+/** What a provider calls something, as it is kept, compared and shown. */
 export function identifier(value: unknown): string | undefined {
-  return isProviderId(value) ? value : undefined;
+  return isProviderId(value) ? hideCardNumbers(value) : undefined;
+}
+
+/** The name of a reason or of a type: nothing where it is not one, or holds a card number. */
+export function code(value: unknown): string | undefined {
+  return typeof value === 'string' && codePattern.test(value) && isClean(value) ? value : undefined;
 }
 
 export function paymentStatus(value: unknown): ProviderPaymentStatus | undefined {
@@ -83,11 +93,9 @@ export function display(value: unknown): QrDisplay | 'refused' | undefined {
 
 export function failure(value: unknown): ProviderFailure | undefined {
   if (!isMembers(value)) return undefined;
-  const { code } = value;
   const text = line(value['text']);
-  const isCode = typeof code === 'string' && codePattern.test(code) && scrubText(code) === code;
   return {
-    code: isCode ? code : 'provider_failure',
+    code: code(value['code']) ?? 'provider_failure',
     ...(text === undefined ? {} : { text }),
   };
 }
@@ -132,7 +140,7 @@ export function time(value: unknown): Date | undefined {
 function kept(value: unknown, depth: number): unknown {
   if (typeof value === 'string') return line(value) ?? '';
   if (typeof value === 'boolean' || value === null) return value;
-  if (typeof value === 'number') return scrubText(String(value)) === String(value) ? value : null;
+  if (typeof value === 'number') return isClean(String(value)) ? value : null;
   if (depth >= moreDepthMax) return null;
   if (Array.isArray(value)) {
     return value.slice(0, moreMembersMax).map((each) => kept(each, depth + 1));
@@ -141,8 +149,7 @@ function kept(value: unknown, depth: number): unknown {
 }
 
 /** A name can be card data as well as a value. */
-const isHarmless = (name: string) =>
-  codePattern.test(name) && !isSecretMember(name) && scrubText(name) === name;
+const isHarmless = (name: string) => code(name) !== undefined && !isSecretMember(name);
 
 function keptMembers(members: Members, known: readonly string[], depth: number): Members {
   const rest = Object.entries(members)

@@ -1,4 +1,5 @@
 // One try: signed anew over the same bytes, sent, and turned into what is written down of it.
+import { hideCardNumbers } from '@switchyard/emv';
 import {
   type CallResult,
   type Clock,
@@ -35,7 +36,7 @@ function triedOf(result: CallResult, now: number): Tried {
 }
 
 /** The database can hold no U+0000, and nothing that looks like a card is kept. */
-const kept = (answer: string) => scrubText(answer).replaceAll('\u0000', '\ufffd');
+const kept = (answer: string) => hideCardNumbers(scrubText(answer)).replaceAll('\u0000', '\ufffd');
 
 function entryOf(tried: Tried, result: CallResult, at: number) {
   const answer = result.fault === undefined ? kept(result.body) : '';
