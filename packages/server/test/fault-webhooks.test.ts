@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { createServer, type Server, type Socket } from 'node:net';
 import { afterEach, describe, test } from 'node:test';
+import type { WebhookReplay } from '@switchyard/contract';
 import { makeCertificate } from '../src/http/certificate.fixture.ts';
 import { randomFrom } from './chance.ts';
 import { eventually } from './eventually.ts';
@@ -295,6 +296,27 @@ describe('an endpoint that must not be called', () => {
     const came = assertSameBytes(gone);
     assert.equal(came.size, 4);
   });
+});
+
+test('an endpoint is replayed to once at a time, and again once that has come to its end', async () => {
+  // Nobody works off the steps yet.
+  const on = keep(await webhookRoom());
+  const { endpointId } = await on.endpoint('http://127.0.0.1:9/');
+  const begin = (span: WebhookReplay = {}) => on.replays.begin(on.organizationId, endpointId, span);
+  const all = await Promise.allSettled(Array.from({ length: 20 }, () => begin()));
+  assert.equal(all.filter(({ status }) => status === 'fulfilled').length, 1);
+  await assert.rejects(begin({ from: '2026-01-01T00:00:00Z' }), { code: 'replay_running' });
+  const [jobs] = await on.database.query<{ n: number }>(
+    `SELECT count(*)::int AS n FROM jobs WHERE kind = 'webhook-replay'`,
+  );
+  assert.equal(jobs?.n, 1);
+  on.start();
+  const again = () =>
+    begin().then(
+      () => true,
+      () => false,
+    );
+  await eventually('the next one may begin', again);
 });
 
 type Tried = { attempts: number; status: string; due_at: Date; updated_at: Date };

@@ -227,12 +227,12 @@ function registerSteps(app: FastifyInstance, { endpoints, deliveries, replays }:
     operationId: 'replayWebhookEvents',
     summary: 'Replay: events to a webhook endpoint',
     description:
-      'With a time all events of it, delivered or not; without one those that were missed since the last acknowledged one.',
+      'With a time all events of it, delivered or not; without one those that were missed since the last acknowledged one. One replay of an endpoint runs at a time.',
     ...{ tags, permission, params, rateLimit },
     body: WebhookReplay,
     bodyOptional: true,
     response: { 202: BegunWebhookReplay },
-    errors: ['endpoint_not_found', 'endpoint_state'],
+    errors: ['endpoint_not_found', 'endpoint_state', 'replay_running'],
     async handler(request, reply) {
       const { organizationId } = byOf(request);
       reply.code(202);

@@ -90,6 +90,39 @@ async function eventsBetween(run: Run, organizationId: string, step: Step) {
   return rows as (PlannedEvent & { readonly isWithin: boolean })[];
 }
 
+/** @returns nothing where no time is named. @throws Refusal field_invalid */
+function timesOf(span: WebhookReplay): { from: string; to?: string | undefined } | undefined {
+  const { from, to } = spanOf(span);
+  if (from === undefined && to === undefined) return undefined;
+  if (from !== undefined && (to === undefined || to > from)) return { from, to };
+  const pointer = from === undefined ? '/from' : '/to';
+  const detail = from === undefined ? 'is needed beside to' : 'must be later than from';
+  return refuse('field_invalid', `${pointer.slice(1)} ${detail}.`, {
+    errors: [{ pointer, code: 'field_invalid', detail }],
+  });
+}
+
+/** One at a time: each of them may walk through all that is kept. @throws Refusal replay_running */
+function demandFree({ replay_after: afterPosition, replay_to: toPosition }: EndpointRow): void {
+  if (toPosition === null) return;
+  refuse('replay_running', 'One is under way already.', {
+    extensions: { afterPosition, toPosition },
+  });
+}
+
+/** Nothing is under way any more where it has no bounds. */
+async function note(
+  run: Run,
+  { organization_id, endpoint_id }: EndpointRow,
+  span: { readonly after: number; readonly to: number } | undefined,
+): Promise<void> {
+  await run(
+    `UPDATE webhook_endpoints SET replay_after = $3, replay_to = $4
+     WHERE organization_id = $1 AND endpoint_id = $2`,
+    [organization_id, endpoint_id, span?.after ?? null, span?.to ?? null],
+  );
+}
+
 /** @example const replays = createReplays(deps); await replays.begin(organizationId, endpointId, { from }); */
 export function createReplays(deps: ReplayDeps): Replays {
   const { database, clock, jobs, wake } = deps;
@@ -113,23 +146,20 @@ export function createReplays(deps: ReplayDeps): Replays {
         await insertDeliveries(run, rows, isoTime(clock.now()), all ? 'ended' : 'failed');
       }
       const last = events.at(-1);
-      if (last === undefined || events.length < eventsPerStep) return;
-      await enqueue(organizationId, { ...step, after: last.position }, trx);
+      if (last === undefined || events.length < eventsPerStep) return note(run, row, undefined);
+      return enqueue(organizationId, { ...step, after: last.position }, trx);
     });
     wake([{ organizationId, endpointId }]);
     jobs.poke();
   }
   jobs.handle(replayKind, work);
 
-  async function spanned(run: Run, organizationId: string, span: WebhookReplay, head: number) {
-    const { from, to } = spanOf(span);
-    if (from === undefined || (to !== undefined && to <= from)) {
-      const pointer = from === undefined ? '/from' : '/to';
-      const detail = from === undefined ? 'is needed beside to' : 'must be later than from';
-      return refuse('field_invalid', `${pointer.slice(1)} ${detail}.`, {
-        errors: [{ pointer, code: 'field_invalid', detail }],
-      });
-    }
+  async function spanned(
+    run: Run,
+    organizationId: string,
+    { from, to }: NonNullable<ReturnType<typeof timesOf>>,
+    head: number,
+  ) {
     const after = Math.max(0, (await positionBefore(run, organizationId, from)) - slack);
     const end = to === undefined ? head : await positionBefore(run, organizationId, to);
     const before = to === undefined ? {} : { before: to };
@@ -138,6 +168,7 @@ export function createReplays(deps: ReplayDeps): Replays {
 
   return {
     async begin(organizationId, given, span) {
+      const times = timesOf(span);
       const begun = await database.transaction(async (trx) => {
         const run = runIn(trx);
         const row = uuid.test(given)
@@ -145,15 +176,18 @@ export function createReplays(deps: ReplayDeps): Replays {
           : undefined;
         if (row === undefined) return refuseUnknownEndpoint();
         if (row.status !== 'Enabled') refuse('endpoint_state', 'The endpoint is disabled.');
+        demandFree(row);
         const endpointId = row.endpoint_id;
         const head = await headOf(run, organizationId);
-        if (span.from !== undefined || span.to !== undefined) {
-          const step = { endpointId, ...(await spanned(run, organizationId, span, head)) };
+        if (times !== undefined) {
+          const step = { endpointId, ...(await spanned(run, organizationId, times, head)) };
+          await note(run, row, step);
           await enqueue(organizationId, step, trx);
           return step;
         }
         const after = await lastAcknowledged(run, row, head);
         const step = { endpointId, after, to: head, all: false };
+        await note(run, row, step);
         await enqueue(organizationId, step, trx);
         await run(
           `UPDATE webhook_endpoints SET gap_after = NULL WHERE organization_id = $1

@@ -25,6 +25,9 @@ export type EndpointRow = {
   disabled_reason: string | null;
   disabled_at: Date | null;
   gap_after: number | null;
+  /** Of the replay that is under way. */
+  replay_after: number | null;
+  replay_to: number | null;
   verified_at: Date | null;
   public_key: string;
   keys_sealed: Buffer;
@@ -44,7 +47,7 @@ export type LaneFacts = {
 };
 
 const columns = `e.organization_id, e.endpoint_id, e.url, e.event_types, e.merchant_id, e.description,
-  e.status, e.disabled_reason, e.disabled_at, e.gap_after, e.verified_at, e.public_key, e.keys_sealed,
+  e.status, e.disabled_reason, e.disabled_at, e.gap_after, e.replay_after, e.replay_to, e.verified_at, e.public_key, e.keys_sealed,
   e.previous_public_key, e.previous_sealed, e.previous_until, e.version, e.created_at, e.updated_at`;
 const laneColumns = 'l.resting_until, l.failures, l.failing_since, l.succeeded_at';
 const withLane = `webhook_endpoints AS e JOIN webhook_lanes AS l
