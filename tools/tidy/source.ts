@@ -39,7 +39,7 @@ export function readTexts(root: string): TextFile[] {
 }
 
 export function isSource({ path }: TextFile): boolean {
-  return /^(?:packages\/[^/]+\/(?:src|test)|tools)\/.*\.ts$/.test(path);
+  return /^(?:packages\/[^/]+\/(?:src|test)|tools)\/.*\.tsx?$/.test(path);
 }
 
 export function isTest(path: string): boolean {
@@ -47,7 +47,10 @@ export function isTest(path: string): boolean {
 }
 
 export function parseSource({ path, text }: TextFile): SourceFile {
-  const { program, module, errors } = parseSync(path, text, { lang: 'ts', sourceType: 'module' });
+  const { program, module, errors } = parseSync(path, text, {
+    lang: path.endsWith('.tsx') ? 'tsx' : 'ts',
+    sourceType: 'module',
+  });
   if (errors.length > 0) throw new Error(`${path}: ${errors[0]?.message}`);
   const starts = lineStarts(text);
   const lineAt = (offset: number): number => starts.findLastIndex((start) => start <= offset) + 1;

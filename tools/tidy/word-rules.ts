@@ -25,7 +25,7 @@ function fault({ path }: TextFile, line: number, rule: string, text: string): Fa
 }
 
 function nameFaults(file: SourceFile): Fault[] {
-  const segments = file.path.replace(/(?:\.test)?\.ts$/, '').split('/');
+  const segments = file.path.replace(/(?:\.test)?\.tsx?$/, '').split('/');
   return segments.flatMap((segment) => {
     const words = segment.split('-');
     if (words.some((word) => vague.test(word))) {

@@ -1,0 +1,185 @@
+/** The filters of a list in one line, all of them in the address. */
+import { Button, MultiSelect, Select, TextInput } from '@mantine/core';
+import { useDebouncedCallback } from '@mantine/hooks';
+import { type ReactNode, useEffect, useState } from 'react';
+import { Icon } from '../parts/icons.tsx';
+import { useWords } from '../words/index.ts';
+import { PeriodField } from './period-field.tsx';
+import type { FilterValues } from './use-filters.ts';
+import { ViewsMenu } from './views-menu.tsx';
+import './filter-bar.css';
+
+export type Option = { readonly value: string; readonly label: string };
+
+export type FilterField<Name extends string> =
+  | { readonly kind: 'search' | 'text'; readonly name: Name; readonly label: string }
+  | {
+      readonly kind: 'choice' | 'choices';
+      readonly name: Name;
+      readonly label: string;
+      readonly options: readonly Option[];
+    }
+  /** Two days, `from` and `to` in the address, the second one included. */
+  | { readonly kind: 'period'; readonly from: Name; readonly to: Name; readonly label: string };
+
+const pauseMs = 300;
+
+export function FilterBar<Name extends string>({
+  fields,
+  values,
+  onChange,
+  views,
+  children,
+}: {
+  readonly fields: readonly FilterField<Name>[];
+  readonly values: FilterValues<Name>;
+  readonly onChange: (change: FilterValues<Name>) => void;
+  /** The name of the list whose views can be saved; without it none can. */
+  readonly views?: string;
+  /** Further buttons at the end. */
+  readonly children?: ReactNode;
+}) {
+  const t = useWords('parts');
+  const names = fields.flatMap((field) =>
+    field.kind === 'period' ? [field.from, field.to] : [field.name],
+  );
+  const isNarrowed = names.some((name) => values[name] !== undefined);
+  const none = Object.fromEntries(names.map((name) => [name, ''])) as FilterValues<Name>;
+  return (
+    <search className="sy-filters">
+      {fields.map((field) => (
+        <Field
+          key={field.kind === 'period' ? field.from : field.name}
+          field={field}
+          values={values}
+          onChange={onChange}
+        />
+      ))}
+      {isNarrowed && (
+        <Button
+          variant="subtle"
+          leftSection={<Icon name="close" size={14} />}
+          onClick={() => onChange(none)}
+        >
+          {t('filters.clear')}
+        </Button>
+      )}
+      <div className="sy-filters-end">
+        {views !== undefined && <ViewsMenu list={views} />}
+        {children}
+      </div>
+    </search>
+  );
+}
+
+function Field<Name extends string>({
+  field,
+  values,
+  onChange,
+}: {
+  readonly field: FilterField<Name>;
+  readonly values: FilterValues<Name>;
+  readonly onChange: (change: FilterValues<Name>) => void;
+}) {
+  const set = (name: Name, value: string) =>
+    onChange({ [name]: value } as unknown as FilterValues<Name>);
+  switch (field.kind) {
+    case 'period':
+      return (
+        <PeriodField
+          label={field.label}
+          from={values[field.from]}
+          to={values[field.to]}
+          onChange={(from, to) =>
+            onChange({ [field.from]: from, [field.to]: to } as unknown as FilterValues<Name>)
+          }
+        />
+      );
+    case 'choice':
+      return (
+        <Select
+          className="sy-filter"
+          aria-label={field.label}
+          placeholder={field.label}
+          data={[...field.options]}
+          value={values[field.name] ?? null}
+          clearable
+          searchable={field.options.length > 8}
+          onChange={(value) => set(field.name, value ?? '')}
+        />
+      );
+    case 'choices':
+      return <Choices field={field} value={values[field.name]} set={set} />;
+    default:
+      return (
+        <TextField
+          label={field.label}
+          isSearch={field.kind === 'search'}
+          value={values[field.name] ?? ''}
+          onChange={(value) => set(field.name, value)}
+        />
+      );
+  }
+}
+
+/** Several at once, with commas in the address. */
+function Choices<Name extends string>({
+  field,
+  value,
+  set,
+}: {
+  readonly field: {
+    readonly name: Name;
+    readonly label: string;
+    readonly options: readonly Option[];
+  };
+  readonly value: string | undefined;
+  readonly set: (name: Name, value: string) => void;
+}) {
+  const chosen = value?.split(',') ?? [];
+  return (
+    <MultiSelect
+      className="sy-filter"
+      aria-label={field.label}
+      placeholder={chosen.length === 0 ? field.label : undefined}
+      data={[...field.options]}
+      value={chosen}
+      clearable
+      hidePickedOptions
+      onChange={(next) => set(field.name, next.join(','))}
+    />
+  );
+}
+
+/** What is typed is looked for once the typing pauses. */
+function TextField({
+  label,
+  isSearch,
+  value,
+  onChange,
+}: {
+  readonly label: string;
+  readonly isSearch: boolean;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}) {
+  const [text, setText] = useState(value);
+  const tell = useDebouncedCallback((next: string) => onChange(next.trim()), pauseMs);
+  // The address may change by itself: a saved view, the way back.
+  useEffect(() => setText((typed) => (typed.trim() === value ? typed : value)), [value]);
+  return (
+    <TextInput
+      className={isSearch ? 'sy-filter sy-filter-search' : 'sy-filter'}
+      aria-label={label}
+      placeholder={label}
+      type={isSearch ? 'search' : 'text'}
+      maxLength={128}
+      leftSection={isSearch ? <Icon name="search" size={16} /> : undefined}
+      value={text}
+      onChange={({ currentTarget }) => {
+        setText(currentTarget.value);
+        tell(currentTarget.value);
+      }}
+    />
+  );
+}

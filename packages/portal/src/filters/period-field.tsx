@@ -1,0 +1,86 @@
+/** A stretch of days: one of the usual ones, or any two days. */
+import { Button, Menu, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import { Icon } from '../parts/icons.tsx';
+import { nowMs } from '../session/clock.ts';
+import { dayBefore } from '../session/formats.ts';
+import { useFormats } from '../session/use-session.ts';
+import { useWords } from '../words/index.ts';
+
+/** The word of a usual stretch, and how many days before today it begins and ends. */
+const usual = [
+  ['today', 0, 0],
+  ['yesterday', 1, 1],
+  ['week', 6, 0],
+  ['month', 29, 0],
+  ['quarter', 89, 0],
+] as const;
+
+export function PeriodField({
+  label,
+  from = '',
+  to = '',
+  onChange,
+}: {
+  readonly label: string;
+  readonly from: string | undefined;
+  readonly to: string | undefined;
+  readonly onChange: (from: string, to: string) => void;
+}) {
+  const t = useWords('parts');
+  const formats = useFormats();
+  const [isOpen, setOpen] = useState(false);
+  const today = formats.dayOf(nowMs());
+  const named = usual.find(
+    ([, first, last]) => from === dayBefore(today, first) && to === dayBefore(today, last),
+  );
+  const open = (day: string) => (day === '' ? '…' : formats.day(day));
+  const shown =
+    from === '' && to === ''
+      ? label
+      : named !== undefined
+        ? t(`period.${named[0]}`)
+        : `${open(from)} – ${open(to)}`;
+  return (
+    <Menu opened={isOpen} onChange={setOpen} position="bottom-start" trapFocus>
+      <Menu.Target>
+        <Button
+          variant="default"
+          className="sy-filter-period"
+          leftSection={<Icon name="clock" size={16} />}
+          rightSection={<Icon name="chevronDown" size={14} />}
+          aria-label={`${label}: ${shown}`}
+        >
+          {shown}
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {usual.map(([word, first, last]) => (
+          <Menu.Item
+            key={word}
+            onClick={() => onChange(dayBefore(today, first), dayBefore(today, last))}
+          >
+            {t(`period.${word}`)}
+          </Menu.Item>
+        ))}
+        <Menu.Divider />
+        <div className="sy-period-days">
+          <TextInput
+            type="date"
+            label={t('period.from')}
+            value={from}
+            max={to === '' ? today : to}
+            onChange={({ currentTarget }) => onChange(currentTarget.value, to)}
+          />
+          <TextInput
+            type="date"
+            label={t('period.to')}
+            value={to}
+            min={from}
+            onChange={({ currentTarget }) => onChange(from, currentTarget.value)}
+          />
+        </div>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

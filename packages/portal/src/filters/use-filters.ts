@@ -1,0 +1,32 @@
+/** The filters of a list live in the address: it can be shared, kept and gone back to. */
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useCallback, useMemo } from 'react';
+
+export type FilterValues<Name extends string> = Readonly<Partial<Record<Name, string>>>;
+
+export function useFilters<Name extends string>(
+  names: readonly Name[],
+): [FilterValues<Name>, (change: FilterValues<Name>) => void] {
+  const search = useSearch({ strict: false }) as Readonly<Record<string, string>>;
+  const navigate = useNavigate();
+  const list = names.join(' ');
+  const values = useMemo(() => {
+    const known = list.split(' ') as Name[];
+    const given = known.filter((name) => search[name] !== undefined && search[name] !== '');
+    return Object.fromEntries(given.map((name) => [name, search[name]])) as FilterValues<Name>;
+  }, [search, list]);
+  const change = useCallback(
+    (next: FilterValues<Name>) => {
+      void navigate({
+        to: '.',
+        replace: true,
+        search: ((before: Record<string, string>) =>
+          Object.fromEntries(
+            Object.entries({ ...before, ...next }).filter(([, value]) => value !== ''),
+          )) as never,
+      });
+    },
+    [navigate],
+  );
+  return [values, change];
+}

@@ -1,0 +1,43 @@
+/** Starts the portal in the page that the server gave. */
+import { MantineProvider } from '@mantine/core';
+import { QueryClientProvider } from '@tanstack/react-query';
+import { CatchBoundary, RouterProvider } from '@tanstack/react-router';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { queryClient } from './api/queries.ts';
+import { router } from './router.tsx';
+import { SessionProvider } from './session/session-provider.tsx';
+import { BootFault } from './shell/boot-fault.tsx';
+import './theme/first-styles.ts';
+import { cssVariables, theme } from './theme/theme.ts';
+
+const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? '';
+// The part of Mantine that stops the page behind a dialogue from scrolling looks for it here.
+Object.assign(globalThis, { __webpack_nonce__: nonce });
+
+const root = document.getElementById('root');
+if (root === null) throw new Error('the page has no root');
+
+createRoot(root).render(
+  <StrictMode>
+    <MantineProvider
+      theme={theme}
+      cssVariablesResolver={cssVariables}
+      defaultColorScheme="auto"
+      getStyleNonce={() => nonce}
+    >
+      <CatchBoundary
+        getResetKey={() => 'start'}
+        errorComponent={({ error }) => (
+          <BootFault fault={error} onRetry={() => location.reload()} />
+        )}
+      >
+        <QueryClientProvider client={queryClient}>
+          <SessionProvider>
+            <RouterProvider router={router} />
+          </SessionProvider>
+        </QueryClientProvider>
+      </CatchBoundary>
+    </MantineProvider>
+  </StrictMode>,
+);

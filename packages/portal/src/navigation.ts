@@ -1,0 +1,62 @@
+/** Everything that can be gone to, in one table: the rail and the palette are made from it. */
+import type { Permission } from '@switchyard/contract';
+import type { Entry } from './app/entry.ts';
+import type { IconName } from './parts/icons.tsx';
+import type { Session } from './session/session.ts';
+
+export type NavigationItem = {
+  readonly to: string;
+  /** A word of `words/{language}/navigation.json`. */
+  readonly word: string;
+  readonly icon: IconName;
+  /** One of these permissions is enough; an empty list is for everybody. */
+  readonly needs: readonly Permission[];
+  readonly entries: readonly Entry[];
+  /** Left out where it stands everywhere. */
+  readonly environments?: readonly Session['environment'][];
+};
+
+export type NavigationSection = {
+  readonly word: string;
+  readonly items: readonly NavigationItem[];
+};
+
+const both: readonly Entry[] = ['portal', 'provider-portal'];
+const portal: readonly Entry[] = ['portal'];
+
+export const navigation: readonly NavigationSection[] = [
+  {
+    word: 'overview',
+    items: [{ to: '/', word: 'home', icon: 'home', needs: [], entries: both }],
+  },
+  {
+    word: 'payments',
+    items: [
+      {
+        to: '/qr-payments',
+        word: 'qrPayments',
+        icon: 'qr',
+        needs: ['pay.read'],
+        entries: portal,
+      },
+    ],
+  },
+];
+
+/** What is left of the table for somebody, without sections that are empty then. */
+export function navigationFor(
+  { permissions, environment }: Pick<Session, 'permissions' | 'environment'>,
+  entry: Entry,
+): NavigationSection[] {
+  return navigation
+    .map(({ word, items }) => ({
+      word,
+      items: items.filter(
+        ({ needs, entries, environments }) =>
+          entries.includes(entry) &&
+          (environments === undefined || environments.includes(environment)) &&
+          (needs.length === 0 || needs.some((each) => permissions.includes(each))),
+      ),
+    }))
+    .filter(({ items }) => items.length > 0);
+}

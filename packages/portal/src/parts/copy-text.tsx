@@ -1,0 +1,33 @@
+/** A text that is copied with one press: an identifier, a secret that is shown once. */
+import { ActionIcon, Tooltip } from '@mantine/core';
+import { useClipboard } from '@mantine/hooks';
+import { useWords } from '../words/index.ts';
+import { Icon } from './icons.tsx';
+
+export function CopyText({
+  text,
+  label,
+}: {
+  readonly text: string;
+  /** What it is, for those who hear the page: `Payment`. */
+  readonly label: string;
+}) {
+  const t = useWords('parts');
+  const { copy, copied } = useClipboard({ timeout: 1_500 });
+  return (
+    <span className="sy-copy">
+      <span className="sy-mono sy-broken">{text}</span>
+      <Tooltip label={t(copied ? 'copy.done' : 'copy.do')}>
+        <ActionIcon
+          variant="subtle"
+          color="gray"
+          size="sm"
+          aria-label={`${t(copied ? 'copy.done' : 'copy.do')}: ${label}`}
+          onClick={() => copy(text)}
+        >
+          <Icon name={copied ? 'check' : 'copy'} size={15} />
+        </ActionIcon>
+      </Tooltip>
+    </span>
+  );
+}

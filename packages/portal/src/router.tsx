@@ -1,0 +1,106 @@
+/** Addresses to screens, made from the table of screens; each is fetched when it is first wanted. */
+import { createRootRoute, createRoute, createRouter } from '@tanstack/react-router';
+import { type ComponentType, lazy, Suspense } from 'react';
+import { entry } from './app/entry.ts';
+import { EmptyState, Loading, Page } from './parts/page.tsx';
+import { Problem } from './parts/problem.tsx';
+import { type Screen, screens } from './screens.ts';
+import { useCan } from './session/use-session.ts';
+import { Shell } from './shell/shell.tsx';
+import { useWords } from './words/index.ts';
+
+function NotFound() {
+  const t = useWords('shell');
+  return (
+    <Page title={t('notFound.title')}>
+      <EmptyState icon="search" title={t('notFound.title')}>
+        {t('notFound.text')}
+      </EmptyState>
+    </Page>
+  );
+}
+
+function NotAllowed() {
+  const t = useWords('shell');
+  return (
+    <Page title={t('notAllowed.title')}>
+      <EmptyState icon="ban" title={t('notAllowed.title')}>
+        {t('notAllowed.text')}
+      </EmptyState>
+    </Page>
+  );
+}
+
+function ScreenFault({ error, reset }: { readonly error: unknown; readonly reset: () => void }) {
+  const t = useWords('shell');
+  return (
+    <Page title={t('fault.title')}>
+      <Problem fault={error} onRetry={reset} />
+    </Page>
+  );
+}
+
+const rootRoute = createRootRoute({
+  component: Shell,
+  notFoundComponent: NotFound,
+  errorComponent: ScreenFault,
+});
+
+function Guarded({
+  screen,
+  content: Content,
+}: {
+  readonly screen: Screen;
+  readonly content: ComponentType;
+}) {
+  const { needs, entries } = screen;
+  const isAllowed = useCan(...needs) || needs.length === 0;
+  if (!entries.includes(entry)) return <NotFound />;
+  if (!isAllowed) return <NotAllowed />;
+  return (
+    <Suspense fallback={<Loading />}>
+      <Content />
+    </Suspense>
+  );
+}
+
+/** The screen, and what its parts look like. */
+async function fetchScreen({ load }: Screen): Promise<{ default: ComponentType }> {
+  const [screen] = await Promise.all([load(), import('./theme/all-styles.ts')]);
+  return screen;
+}
+
+function routeOf(screen: Screen) {
+  const content = lazy(() => fetchScreen(screen));
+  const component = () => <Guarded screen={screen} content={content} />;
+  // The router fetches the file as soon as a link to it is pointed at.
+  const preload = async (): Promise<void> => {
+    await fetchScreen(screen);
+  };
+  return createRoute({
+    getParentRoute: () => rootRoute,
+    path: screen.path,
+    component: Object.assign(component, { preload }),
+    errorComponent: ScreenFault,
+  });
+}
+
+/** Plain texts in the address, as people write and read them. */
+function readSearch(search: string): Record<string, string> {
+  return Object.fromEntries(new URLSearchParams(search));
+}
+
+function writeSearch(search: Record<string, unknown>): string {
+  const given = Object.entries(search).filter(([, value]) => value !== undefined && value !== '');
+  const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  return text === '' ? '' : `?${text}`;
+}
+
+export const router = createRouter({
+  routeTree: rootRoute.addChildren(screens.map(routeOf)),
+  basepath: `/${entry}`,
+  defaultPreload: 'intent',
+  scrollRestoration: false,
+  parseSearch: readSearch,
+  stringifySearch: writeSearch,
+});

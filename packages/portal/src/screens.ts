@@ -1,0 +1,26 @@
+/** Every screen: its address, whom it is for, and the file that is fetched when it is opened. */
+import type { Permission } from '@switchyard/contract';
+import type { ComponentType } from 'react';
+import type { Entry } from './app/entry.ts';
+
+export type Screen = {
+  /** After TanStack Router: `/payments/$transactionId`. */
+  readonly path: string;
+  readonly load: () => Promise<{ readonly default: ComponentType }>;
+  /** One of these permissions is enough; an empty list is for everybody. */
+  readonly needs: readonly Permission[];
+  readonly entries: readonly Entry[];
+};
+
+const both: readonly Entry[] = ['portal', 'provider-portal'];
+const portal: readonly Entry[] = ['portal'];
+
+export const screens: readonly Screen[] = [
+  { path: '/', load: () => import('./screens/home/home.tsx'), needs: [], entries: both },
+  {
+    path: '/qr-payments',
+    load: () => import('./screens/qr-payments/list.tsx'),
+    needs: ['pay.read'],
+    entries: portal,
+  },
+];

@@ -1,0 +1,70 @@
+/** QR payments, the newest first. */
+import type { QrTransaction } from '@switchyard/contract';
+import { api } from '../../api/client.ts';
+import { EmptyState, Page } from '../../parts/page.tsx';
+import { StateBadge } from '../../parts/state-badge.tsx';
+import { Money, Name, Time } from '../../parts/values.tsx';
+import { type Column, DataTable } from '../../table/data-table.tsx';
+import type { Page as RowsPage } from '../../table/row-store.ts';
+import { useWords, type Words } from '../../words/index.ts';
+
+function columnsOf(t: Words): Column<QrTransaction>[] {
+  return [
+    {
+      id: 'created',
+      header: t('created'),
+      width: '10.5rem',
+      narrow: 'sub',
+      cell: ({ createdAt }) => <Time at={createdAt} />,
+    },
+    {
+      id: 'client',
+      header: t('reference'),
+      narrow: 'lead',
+      cell: ({ clientTransactionId }) => <Name>{clientTransactionId}</Name>,
+    },
+    { id: 'type', header: t('paymentType'), cell: ({ paymentType }) => <Name>{paymentType}</Name> },
+    {
+      id: 'status',
+      header: t('status'),
+      width: '11rem',
+      narrow: 'subtrail',
+      cell: ({ status }) => <StateBadge state={status}>{t(`statuses.${status}`)}</StateBadge>,
+    },
+    {
+      id: 'amount',
+      header: t('amount'),
+      width: '10rem',
+      align: 'end',
+      narrow: 'trail',
+      cell: ({ paymentAmount: { amount, currency } }) => (
+        <Money amount={amount} currency={currency} />
+      ),
+    },
+  ];
+}
+
+export default function QrPayments() {
+  const t = useWords('qr-payments');
+  return (
+    <Page title={t('title')} lead={t('lead')} fill>
+      <DataTable
+        label={t('title')}
+        listKey={['qr-payments']}
+        read={(cursor, signal) =>
+          api.get<RowsPage<QrTransaction>>('/qrcode-payment/v1/transactions', {
+            query: { cursor, limit: 200 },
+            signal,
+          })
+        }
+        columns={columnsOf(t)}
+        rowKey={({ transactionId }) => transactionId}
+        empty={
+          <EmptyState icon="qr" title={t('empty.title')}>
+            {t('empty.text')}
+          </EmptyState>
+        }
+      />
+    </Page>
+  );
+}

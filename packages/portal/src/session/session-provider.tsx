@@ -1,0 +1,88 @@
+/** Fetches the session before anything is shown, and keeps it in step with the platform. */
+import { useQuery } from '@tanstack/react-query';
+import { type ReactNode, useEffect, useMemo } from 'react';
+import { api, watchCalls } from '../api/client.ts';
+import { SignedOutError } from '../api/problem.ts';
+import { BootFault } from '../shell/boot-fault.tsx';
+import { chooseLanguage, localeFor, setLanguage, useLanguage } from '../words/index.ts';
+import { createFormats } from './formats.ts';
+import { type Session, signIn } from './session.ts';
+import { SessionContext } from './use-session.ts';
+import { createSessionWatch, type SessionWatch } from './watch.ts';
+import { WatchContext } from './watch-context.ts';
+
+export const sessionKey = ['session'] as const;
+
+async function readSession(): Promise<Session> {
+  const session = await api.get<Session>('/portal/session');
+  await setLanguage(chooseLanguage(session.user.locale), false);
+  return session;
+}
+
+export function SessionProvider({ children }: { readonly children: ReactNode }) {
+  const { data, error, refetch } = useQuery({
+    queryKey: sessionKey,
+    queryFn: readSession,
+    staleTime: 60_000,
+    refetchOnWindowFocus: 'always',
+  });
+  const mustSignIn = data === undefined && error instanceof SignedOutError;
+  useEffect(() => {
+    if (mustSignIn) signIn();
+  }, [mustSignIn]);
+  if (data !== undefined) return <SessionScope session={data}>{children}</SessionScope>;
+  if (error === null || mustSignIn) return null;
+  return <BootFault fault={error} onRetry={() => void refetch()} />;
+}
+
+function useWatch(session: Session): SessionWatch {
+  const { idleSeconds, expiresAt } = session;
+  const watch = useMemo(
+    () =>
+      createSessionWatch({
+        idleSeconds,
+        expiresAtMs: Date.parse(expiresAt),
+        touch: () => api.get('/portal/session'),
+      }),
+    [idleSeconds, expiresAt],
+  );
+  useEffect(() => {
+    watchCalls({ onSignedOut: watch.ended, onUsed: watch.used });
+    const stop = watch.start();
+    const acted = () => watch.acted();
+    for (const kind of ['pointerdown', 'keydown'] as const) addEventListener(kind, acted);
+    return () => {
+      stop();
+      for (const kind of ['pointerdown', 'keydown'] as const) removeEventListener(kind, acted);
+    };
+  }, [watch]);
+  return watch;
+}
+
+function SessionScope({
+  session,
+  children,
+}: {
+  readonly session: Session;
+  readonly children: ReactNode;
+}) {
+  const language = useLanguage();
+  const watch = useWatch(session);
+  const { locale, zoneinfo, datetimeFormat } = session.user;
+  const facts = useMemo(
+    () => ({
+      session,
+      formats: createFormats({
+        locale: localeFor(language, locale),
+        zone: zoneinfo ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
+        pattern: datetimeFormat,
+      }),
+    }),
+    [session, language, locale, zoneinfo, datetimeFormat],
+  );
+  return (
+    <SessionContext value={facts}>
+      <WatchContext value={watch}>{children}</WatchContext>
+    </SessionContext>
+  );
+}

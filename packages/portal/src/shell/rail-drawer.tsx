@@ -1,0 +1,27 @@
+/** The navigation on a small screen: it comes from the side and goes again. */
+import { Drawer } from '@mantine/core';
+import { useWords } from '../words/index.ts';
+import { Rail } from './rail.tsx';
+
+export default function RailDrawer({
+  isOpen,
+  onClose,
+}: {
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+}) {
+  const t = useWords('shell');
+  return (
+    <Drawer
+      opened={isOpen}
+      onClose={onClose}
+      size="17rem"
+      padding={0}
+      withCloseButton={false}
+      aria-label={t('navigation')}
+      classNames={{ content: 'sy-drawer', body: 'sy-drawer-body' }}
+    >
+      <Rail />
+    </Drawer>
+  );
+}

@@ -1,0 +1,115 @@
+/** What stands around every screen: the rail, the bar at the top, and what has to be said at once. */
+import { ActionIcon } from '@mantine/core';
+import { useHotkeys } from '@mantine/hooks';
+import { Outlet, useRouterState } from '@tanstack/react-router';
+import { lazy, Suspense, useEffect, useRef, useState } from 'react';
+import { Icon } from '../parts/icons.tsx';
+import { Loading } from '../parts/page.tsx';
+import { useSession } from '../session/use-session.ts';
+import { useWords } from '../words/index.ts';
+import { ConnectionBanner } from './connection-banner.tsx';
+import { Rail } from './rail.tsx';
+import './shell.css';
+
+// Menus and dialogues come right after the first screen: nobody waits for them.
+const Palette = lazy(() => import('./palette.tsx'));
+const UserMenu = lazy(() => import('./user-menu.tsx'));
+const RailDrawer = lazy(() => import('./rail-drawer.tsx'));
+const SessionDialogues = lazy(() => import('./session-dialogues.tsx'));
+const Notices = lazy(() => import('../parts/notices.tsx'));
+
+export function Shell() {
+  const t = useWords('shell');
+  const [isMenuOpen, setMenuOpen] = useState(false);
+  const [palette, setPalette] = useState<'never' | 'open' | 'closed'>('never');
+  const path = useRouterState({ select: ({ location }) => location.pathname });
+  // Also while something is typed: hence no tags and no editable content to ignore.
+  useHotkeys([['mod+K', () => setPalette('open')]], [], true);
+  useEffect(() => {
+    if (path !== '') setMenuOpen(false);
+  }, [path]);
+  return (
+    <div className="sy-shell">
+      <a className="sy-skip" href="#content">
+        {t('skip')}
+      </a>
+      <aside className="sy-rail">
+        <Rail />
+      </aside>
+      <div className="sy-main">
+        <header className="sy-bar">
+          <ActionIcon
+            className="sy-bar-menu"
+            variant="subtle"
+            color="gray"
+            size="lg"
+            aria-label={t('menu')}
+            onClick={() => setMenuOpen(true)}
+          >
+            <Icon name="menu" size={20} />
+          </ActionIcon>
+          <SearchButton onOpen={() => setPalette('open')} />
+          <EnvironmentBadge />
+          <Suspense fallback={<span className="sy-avatar" />}>
+            <UserMenu />
+          </Suspense>
+        </header>
+        <ConnectionBanner />
+        <Content path={path} />
+      </div>
+      <Suspense>
+        <RailDrawer isOpen={isMenuOpen} onClose={() => setMenuOpen(false)} />
+        <SessionDialogues />
+        <Notices />
+      </Suspense>
+      {palette !== 'never' && (
+        <Suspense>
+          <Palette isOpen={palette === 'open'} onClose={() => setPalette('closed')} />
+        </Suspense>
+      )}
+    </div>
+  );
+}
+
+/** Whoever goes to another screen by keyboard begins to read at its top. */
+function Content({ path }: { readonly path: string }) {
+  const main = useRef<HTMLElement>(null);
+  const shown = useRef(path);
+  useEffect(() => {
+    if (shown.current === path) return;
+    shown.current = path;
+    main.current?.scrollTo(0, 0);
+    main.current?.focus({ preventScroll: true });
+  }, [path]);
+  return (
+    <main id="content" className="sy-content" ref={main} tabIndex={-1}>
+      <Suspense fallback={<Loading />}>
+        <Outlet />
+      </Suspense>
+    </main>
+  );
+}
+
+const isApple = /Mac|iPhone|iPad/.test(navigator.userAgent);
+
+function SearchButton({ onOpen }: { readonly onOpen: () => void }) {
+  const t = useWords('shell');
+  return (
+    <button type="button" className="sy-search" onClick={onOpen}>
+      <Icon name="search" size={16} />
+      <span className="sy-cut">{t('search')}</span>
+      <kbd>{isApple ? '⌘K' : 'Ctrl K'}</kbd>
+    </button>
+  );
+}
+
+function EnvironmentBadge() {
+  const t = useWords('shell');
+  const { environment, region } = useSession();
+  if (environment === 'production') return null;
+  return (
+    <span className="sy-environment" title={t('environment.hint', { region })}>
+      {t(`environment.${environment}`)}
+    </span>
+  );
+}

@@ -1,0 +1,101 @@
+/** Who is signed in, the language, light or dark, and the way out. */
+import { Menu, UnstyledButton, useMantineColorScheme } from '@mantine/core';
+import { useState } from 'react';
+import { api } from '../api/client.ts';
+import { Icon } from '../parts/icons.tsx';
+import { notify } from '../parts/notify.ts';
+import { signInAddress } from '../session/session.ts';
+import { useSession } from '../session/use-session.ts';
+import { type Language, languages, setLanguage, useLanguage, useWords } from '../words/index.ts';
+
+const schemes = [
+  ['light', 'sun'],
+  ['dark', 'moon'],
+  ['auto', 'display'],
+] as const;
+
+function initials(name: string): string {
+  const words = name.split(/\s+/).filter((word) => word !== '');
+  return [words.at(0), words.length > 1 ? words.at(-1) : undefined]
+    .map((word) => [...(word ?? '')][0] ?? '')
+    .join('')
+    .toUpperCase();
+}
+
+async function signOut(): Promise<void> {
+  const answer = await api.post<{ location?: string } | undefined>('/portal/sign-out');
+  location.assign(answer?.location ?? signInAddress('/'));
+}
+
+export default function UserMenu() {
+  const t = useWords('shell');
+  const { user, groups } = useSession();
+  const language = useLanguage();
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  const [isBusy, setBusy] = useState(false);
+  const name = user.name === '' ? user.username : user.name;
+  const leave = () => {
+    setBusy(true);
+    signOut().catch(() => {
+      setBusy(false);
+      notify(t('signOutFailed'), 'bad');
+    });
+  };
+  return (
+    <Menu width={260}>
+      <Menu.Target>
+        <UnstyledButton className="sy-user" aria-label={t('account', { name })}>
+          <span className="sy-avatar" aria-hidden="true">
+            {initials(name)}
+          </span>
+          <span className="sy-user-name sy-cut">
+            <bdi>{name}</bdi>
+          </span>
+          <Icon name="chevronDown" size={14} />
+        </UnstyledButton>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <div className="sy-user-facts">
+          <strong className="sy-broken">{name}</strong>
+          <span className="sy-broken">{user.email}</span>
+          {groups.map((group) => (
+            <span key={group}>{t(`groups.${group.replace(/^.*?_/, '')}`)}</span>
+          ))}
+        </div>
+        <Menu.Divider />
+        <Menu.Label>{t('language')}</Menu.Label>
+        {(Object.keys(languages) as Language[]).map((each) => (
+          <Menu.Item
+            key={each}
+            lang={each}
+            leftSection={<Icon name={each === language ? 'check' : 'language'} size={16} />}
+            aria-current={each === language}
+            onClick={() => void setLanguage(each, true)}
+          >
+            {languages[each]}
+          </Menu.Item>
+        ))}
+        <Menu.Label>{t('scheme.title')}</Menu.Label>
+        {schemes.map(([scheme, icon]) => (
+          <Menu.Item
+            key={scheme}
+            leftSection={<Icon name={scheme === colorScheme ? 'check' : icon} size={16} />}
+            aria-current={scheme === colorScheme}
+            onClick={() => setColorScheme(scheme)}
+          >
+            {t(`scheme.${scheme}`)}
+          </Menu.Item>
+        ))}
+        <Menu.Divider />
+        <Menu.Item
+          leftSection={<Icon name="signOut" size={16} />}
+          disabled={isBusy}
+          closeMenuOnClick={false}
+          onClick={leave}
+        >
+          {t('signOut')}
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
