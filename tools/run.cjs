@@ -3,7 +3,7 @@
 // packages/cli/bin are all that a machine's own Node has to understand.
 'use strict';
 
-const { spawnSync } = require('node:child_process');
+const { spawn, spawnSync } = require('node:child_process');
 const crypto = require('node:crypto');
 const fs = require('node:fs');
 const os = require('node:os');
@@ -31,8 +31,17 @@ const lockFolder = path.join(root, '.cache', 'setup.lock');
 const serverFlags = ['--max-semi-space-size=8', '--max-old-space-size=192'];
 
 const targets = {
-  start: { script: 'packages/server/src/main.ts', flags: serverFlags, does: 'start the platform' },
-  test: { script: 'tools/test.ts', does: 'run the whole gate, or the tests that match a pattern' },
+  start: {
+    script: 'packages/server/src/main.ts',
+    flags: serverFlags,
+    beside: 'tools/build-portal.ts',
+    does: 'start the platform',
+  },
+  test: {
+    script: 'tools/test.ts',
+    beside: 'tools/build-portal.ts',
+    does: 'run the whole gate, or the tests that match a pattern',
+  },
   check: { script: 'tools/test.ts', args: ['--static'], does: 'run the static checks alone' },
   bench: {
     script: 'tools/bench.ts',
@@ -40,6 +49,11 @@ const targets = {
   },
   faults: { script: 'tools/faults.ts', does: 'take things away from a platform under load' },
   fuzz: { script: 'tools/fuzz.ts', does: 'feed millions of inputs to the parsers' },
+  'build-portal': {
+    script: 'tools/build-portal.ts',
+    args: ['--tell'],
+    does: 'build the pages of the portal, where they have changed',
+  },
   generate: { script: 'tools/generate.ts', does: 'write the generated documents' },
   format: { script: 'tools/format.ts', does: 'format every file' },
   ledger: { script: 'tools/ledger.ts', does: "print the acquirer simulator's ledger" },
@@ -267,10 +281,24 @@ function flagsFor(target) {
   );
 }
 
+/** What is built where its sources have changed; who is strict has built it before (ADR 0063). */
+function runBeside({ beside }, node) {
+  if (beside === undefined || process.env.SWITCHYARD_ENVIRONMENT === 'production') return;
+  const child = spawn(node, [path.join(root, beside)], {
+    cwd: root,
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: environmentFor(node),
+  });
+  child.on('error', (fault) => say(`switchyard: ${beside} could not be started: ${fault.message}`));
+  // Whether it ends well or not, the program beside it decides when this process ends.
+  child.unref();
+}
+
 function run(target, args) {
   const node = findNode();
   const script = path.join(root, target.script);
   if (!fs.existsSync(script)) throw new SetupFault(`${target.script} is missing.`);
+  runBeside(target, node);
   const all = [...flagsFor(target), script, ...(target.args || []), ...args];
   runUnder(node, all, environmentFor(node), (fault) =>
     end(new SetupFault(`${node} could not be started: ${fault.message}`)),

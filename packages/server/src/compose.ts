@@ -46,8 +46,8 @@ import {
   systemClock,
   systemIds,
 } from './platform/index.ts';
-import { createProvisioning, type Provisioning, type UserDomains } from './provisioning/index.ts';
 import { createPortal } from './portal/index.ts';
+import { createProvisioning, type Provisioning, type UserDomains } from './provisioning/index.ts';
 import { qrEvents } from './qr/index.ts';
 import { registerReferenceRoutes } from './reference/index.ts';
 import { registerUsers } from './users/index.ts';
@@ -86,9 +86,9 @@ export type HouseDeps = {
   /** How patient the connector is: for tests. */
   connectorTimes?: Partial<ConnectorTimes>;
   retailTimes?: Partial<RetailTimes>;
+  /** Where the built pages of the portal lie: for tests. */
+  portalFolder?: string;
 };
-  /** Whether the pages of the portal are built at this moment. */
-  isBuildingPortal?: () => boolean;
 
 export type House = {
   http: Http;
@@ -228,12 +228,12 @@ function createRooms(deps: HouseDeps) {
     ...deviceLookups(provisioning),
     recordChange: audit.recordChange,
   });
-  const calls =
-    deps.calls ?? createOutgoingCalls({ allowsLoopback: settings.environment === 'demo' });
   const portal = createPortal({
     ...{ database, clock, ids, log, settings, identity, provisioning, audit },
-    isBuilding: deps.isBuildingPortal,
+    builtFolder: deps.portalFolder,
   });
+  const calls =
+    deps.calls ?? createOutgoingCalls({ allowsLoopback: settings.environment === 'demo' });
   const catalog = createCatalog({
     ...{ database, clock, ids, log, masterKey, jobs, audit, provisioning, calls },
     valueRules: emvValueRules({ allowsTestKeys: settings.environment !== 'production' }),
@@ -298,25 +298,25 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
     ...(deps.clock === undefined ? {} : { clock: deps.clock }),
     verifyToken: identity.verifyToken,
     findOrganization: provisioning.findOrganization,
+    sessionCallerOf: rooms.portal.callerOf,
     onAnswered: logs.note,
     certificates: identity.devices.reader,
     ...(await listenersOf(deps, identity)),
     shownUserDomain: deps.shownUserDomain,
     ...(deps.rateLimits === undefined ? {} : { rateLimits: deps.rateLimits }),
-    sessionCallerOf: rooms.portal.callerOf,
     ...(deps.loadLimits === undefined ? {} : { loadLimits: deps.loadLimits }),
     ...(deps.checksAnswers === undefined ? {} : { checksAnswers: deps.checksAnswers }),
   });
   registerReferenceRoutes(http.app);
   if (settings.roles.has('identity')) await registerManagement(http, rooms);
+  const opensPortal = settings.roles.has('portal');
+  if (opensPortal) rooms.portal.register(http.app);
   if (cards !== undefined) {
     http.loadShedding.addPressure(cards.pressure);
     cards.register(http.app, http.streams);
   }
   connector?.register(http.upgrades);
   connector?.registerFleet(http.app);
-  const opensPortal = settings.roles.has('portal');
-  if (opensPortal) rooms.portal.register(http.app);
   retail?.register(http.app, http.streams);
   const doesJobs = settings.roles.has('jobs');
   return {
@@ -335,13 +335,13 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
         outbox.start();
         webhooks.start();
       }
+      if (opensPortal) rooms.portal.start();
       logs.start({ deletes: doesJobs });
     },
     stopLimitMs: settings.acquirerTimeoutMs + stopPartsMs,
     async stop() {
       cards?.endWaits();
       http.upgrades.drain();
-      if (opensPortal) rooms.portal.start();
       await retail?.stop();
       await connector?.stop();
       await http.close();
@@ -353,9 +353,9 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
       await webhooks.stop();
       rooms.calls.close();
       await logs.stop();
+      await rooms.portal.stop();
       await identity.close();
       await mail.close();
     },
   };
 }
-      await rooms.portal.stop();

@@ -1,10 +1,8 @@
 // The portal over TLS: in by the realm's pages, a session that only the portal's own pages can use, out again.
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
-import { testDatabase } from './database.ts';
-import { eventually } from './eventually.ts';
 import { createPerson } from './people.ts';
-import { asPage, openVisitor, sessionCookie } from './portal.ts';
+import { openVisitor, sessionCookie } from './portal.ts';
 import { type Scene, scene } from './scene.ts';
 
 describe('a session of the portal', () => {

@@ -16,10 +16,16 @@ export type Secrets = ReadonlyMap<string, string>;
 type Deps = {
   readonly identity: Pick<
     Identity,
-    'createUserDomain' | 'createApplication' | 'createPublicApplication' | 'renewSecret'
+    | 'createUserDomain'
+    | 'createApplication'
+    | 'createPublicApplication'
+    | 'renewSecret'
+    | 'moveCallback'
   >;
   readonly pointsOfSale: Pick<PointsOfSale, 'createOnce' | 'renewSecret'>;
   readonly ids: Ids;
+  /** Where people see the platform. */
+  readonly baseUrl: string;
 };
 
 /** Makes the user domain and what is missing in it; the known secrets stay as they are. */
@@ -34,8 +40,9 @@ export async function seedApplications(deps: Deps, known: Secrets): Promise<Secr
   return secrets;
 }
 
-function newApplicationOf(application: DemoApplication) {
-  const { clientId, name, merchantId, storeId, role, redirectUri } = application;
+function newApplicationOf(application: DemoApplication, baseUrl: string) {
+  const { clientId, name, merchantId, storeId, role } = application;
+  const redirectUri = redirectUriOf(application, baseUrl);
   return {
     organizationId,
     userDomainId: demoUserDomainId,
@@ -51,6 +58,13 @@ function newApplicationOf(application: DemoApplication) {
     redirectUris: redirectUri === undefined ? [] : [redirectUri],
     webOrigins: redirectUri === undefined ? [] : [new URL(redirectUri).origin],
   };
+}
+
+export function redirectUriOf(
+  { redirectPath }: DemoApplication,
+  baseUrl: string,
+): string | undefined {
+  return redirectPath === undefined ? undefined : baseUrl + redirectPath;
 }
 
 async function seedPointOfSale(
@@ -74,8 +88,8 @@ async function seedApplication(
 ): Promise<string | undefined> {
   const { clientId, isPublic, pointOfSaleId } = application;
   if (pointOfSaleId !== undefined) return seedPointOfSale(deps, application, pointOfSaleId, known);
-  const { identity, ids } = deps;
-  const wanted = newApplicationOf(application);
+  const { identity, ids, baseUrl } = deps;
+  const wanted = newApplicationOf(application, baseUrl);
   try {
     if (isPublic) {
       await identity.createPublicApplication(wanted);
@@ -86,6 +100,8 @@ async function seedApplication(
   } catch (error) {
     if (!(error instanceof Refusal) || error.code !== 'already_exists') throw error;
   }
+  // The port is a setting, and the address follows it, unless somebody gave it another one.
+  for (const uri of wanted.redirectUris) await identity.moveCallback(organizationId, clientId, uri);
   if (isPublic) return undefined;
   // Its secret is kept as a hash: where demo.json was lost, only a new one can be told.
   return known ?? (await identity.renewSecret(organizationId, clientId)).clientSecret;

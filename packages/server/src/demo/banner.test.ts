@@ -47,6 +47,7 @@ test('the table names every address, application, store and device, in 100 colum
   const expected = [
     addresses.baseUrl,
     addresses.deviceAuthUrl,
+    ...[facts.portalUrl, facts.providerPortalUrl, 'demo@demo'],
     caFile,
     facts.mailDir,
     places.demoFile,

@@ -47,6 +47,8 @@ function addressLines(facts: DemoFacts, places: BannerPlaces): Line[] {
   return [
     ['API and security', facts.baseUrl],
     ...(facts.authUrl === facts.baseUrl ? [] : [['Security', facts.authUrl]]),
+    ['Portal', facts.portalUrl],
+    ['Provider portal', facts.providerPortalUrl],
     ['Reference', `${facts.baseUrl}/docs`],
     ['Sign-up', `${facts.authUrl}/sign-up`],
     ['Devices (mutual TLS)', facts.deviceAuthUrl],
@@ -150,7 +152,8 @@ export function renderBanner(facts: DemoFacts, places: BannerPlaces, style: Bann
       columns(userLines(facts, style.at)),
     ),
     `${indent}One-time passwords change every 30 seconds. For the next ones put the person's otpSecret of`,
-    `${indent}demo.json into an authenticator app. The user demo needs none.`,
+    `${indent}demo.json into an authenticator app. The user demo needs none. At the portal people are`,
+    `${indent}name@${facts.userDomainId} first, such as demo@${facts.userDomainId}.`,
     ...section('Merchants and their stores', columns(merchantLines())),
     ...section('Devices (terminal serial number, deviceId)', columns(deviceLines(facts))),
     '',

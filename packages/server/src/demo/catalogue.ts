@@ -1,6 +1,7 @@
 // What the demo environment holds: fixed identifiers, so that a second start finds the first one's.
 
 import { providerEventStatuses } from '@switchyard/contract';
+import { portalCallbackPath } from '../identity/index.ts';
 import { tillClientId } from '../provisioning/index.ts';
 
 export const demoUserDomainId = 'demo';
@@ -190,7 +191,8 @@ export type DemoApplication = {
   readonly securityFlow?: 'AuthorizationCode' | 'Password';
   /** Without a secret: it is in everybody's hands. */
   readonly isPublic?: true;
-  readonly redirectUri?: string;
+  /** Where browsers come back to, at the address of the platform. */
+  readonly redirectPath?: string;
   readonly type?: 'CloudApiApplication';
   /** The merchant that it acts for; without one it acts for the organisation. */
   readonly merchantId?: string;
@@ -269,7 +271,7 @@ export const demoApplications: readonly DemoApplication[] = [
     clientId: 'demo-web',
     name: 'Portal',
     securityFlow: 'AuthorizationCode',
-    redirectUri: 'https://localhost:8443/portal/callback',
+    redirectPath: portalCallbackPath,
     actsFor: 'people on pages',
   },
   demoProvider,

@@ -84,6 +84,12 @@ describe('demo.json', () => {
     assert.ok(web?.clientSecret);
   });
 
+  test('the callback of the web application stands at the port of the platform', () => {
+    const elsewhere = { ...addresses, baseUrl: 'https://localhost:9443' };
+    const { web } = factsOf(elsewhere, '/srv/ca.pem', secrets).applications;
+    assert.equal(web?.redirectUri, 'https://localhost:9443/portal/callback');
+  });
+
   test('tells what each device encrypts with, and its first serial number', () => {
     const keysOf = ({ serialNumber }: { serialNumber: string }) => ({
       baseDerivationKey: '0123456789ABCDEFFEDCBA9876543210',

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { isAlive, mailDirOf, type Settings } from '../platform/index.ts';
 import { tsnOf } from '../provisioning/index.ts';
-import type { Secrets } from './applications.ts';
+import { redirectUriOf, type Secrets } from './applications.ts';
 import {
   type DemoApplication,
   type DemoDevice,
@@ -155,8 +155,13 @@ function readText(file: string): string | undefined {
   }
 }
 
-function credentialsOf(application: DemoApplication, secrets: Secrets): DemoCredentials {
-  const { clientId, merchantId, storeId, redirectUri } = application;
+function credentialsOf(
+  application: DemoApplication,
+  secrets: Secrets,
+  baseUrl: string,
+): DemoCredentials {
+  const { clientId, merchantId, storeId } = application;
+  const redirectUri = redirectUriOf(application, baseUrl);
   const clientSecret = secrets.get(clientId);
   return {
     clientId,
@@ -213,7 +218,7 @@ export function factsOf(
     applications: Object.fromEntries(
       demoApplications.map((application) => [
         application.key,
-        credentialsOf(application, secrets.applications),
+        credentialsOf(application, secrets.applications, baseUrl),
       ]),
     ),
     users: demoPeople.map((person) => userOf(person, secrets.users)),

@@ -91,7 +91,7 @@ describe('the demo environment', () => {
 
   /** One start of the demo, from the settings to the table, and its end. */
   async function startOnce(
-    more: { qrProviderPort?: number } = {},
+    more: { qrProviderPort?: number; baseUrl?: string } = {},
     meanwhile = async () => {},
   ): Promise<DemoFacts> {
     const demo = await startDemo({
@@ -255,6 +255,36 @@ describe('the demo environment', () => {
     } finally {
       stranger.close();
     }
+  });
+
+  test('the callback of the web application follows the port, and what somebody registered stays', async () => {
+    const moved = 'https://localhost:9443';
+    const registered = async () => {
+      const [row] = await database.query<{ redirect_uris: string[]; web_origins: string[] }>(
+        `SELECT redirect_uris, web_origins FROM applications
+         WHERE organization_id = $1 AND client_id = 'demo-web'`,
+        [organizationId],
+      );
+      return [row?.redirect_uris, row?.web_origins];
+    };
+    const first = await startOnce();
+    const { web } = (await startOnce({ baseUrl: moved })).applications;
+    assert.equal(web?.redirectUri, `${moved}/portal/callback`);
+    assert.deepEqual(await registered(), [[web?.redirectUri], [moved]]);
+    const own = ['https://shop.example/back'];
+    await database.query(
+      `UPDATE applications SET redirect_uris = $2::jsonb
+       WHERE organization_id = $1 AND client_id = 'demo-web'`,
+      [organizationId, JSON.stringify(own)],
+    );
+    await startOnce();
+    assert.deepEqual((await registered())[0], own);
+    const uris = [first.applications['web']?.redirectUri];
+    await database.query(
+      `UPDATE applications SET redirect_uris = $2::jsonb, web_origins = $3::jsonb
+       WHERE organization_id = $1 AND client_id = 'demo-web'`,
+      [organizationId, JSON.stringify(uris), JSON.stringify([authUrl])],
+    );
   });
 
   test('a service that somebody switched off stays off over a start', async () => {

@@ -172,7 +172,7 @@ async function seed(
   acquirerPort: number,
   clock: Clock,
 ): Promise<DemoSecrets> {
-  const { dataDir } = settings;
+  const { dataDir, baseUrl } = settings;
   const { identity, provisioning } = house;
   await seedProvisioning(provisioning, acquirerPort);
   await seedServices(house.catalog);
@@ -180,7 +180,10 @@ async function seed(
   await seedDeviceCertificates({ certificates: identity.devices.certificates, clock }, dataDir);
   const known = readSecrets(dataDir);
   return {
-    applications: await seedApplications({ identity, pointsOfSale, ids }, known.applications),
+    applications: await seedApplications(
+      { identity, pointsOfSale, ids, baseUrl },
+      known.applications,
+    ),
     users: await seedUsers({ identity, ids, clock }, known.users),
   };
 }

@@ -107,6 +107,14 @@ export function applicationFrom(wanted: NewPublicApplication, ids: Ids): Applica
   };
 }
 
+/** The same place at another port: what somebody has registered instead is left alone. */
+function isMoved({ redirectUris }: Application, uri: string): boolean {
+  const [own, ...more] = redirectUris;
+  if (own === undefined || own === uri || more.length > 0) return false;
+  const [from, to] = [new URL(own), new URL(uri)];
+  return from.hostname === to.hostname && from.pathname === to.pathname;
+}
+
 function refuseUnknown(): never {
   return refuse('resource_not_found', 'There is no such application.');
 }
@@ -210,6 +218,15 @@ export function createApplications(deps: Deps) {
     ): Promise<void> {
       const told = telling(recordChange, 'updated', asked);
       await change(organizationId, clientId, (standing) => ({ ...standing, status }), told);
+    },
+
+    /** Its one callback stands at another address of this machine now; any other stays as it is. */
+    async moveCallback({ organizationId, clientId }: Key, uri: string): Promise<void> {
+      const standing = await lookup.refresh({ organizationId, clientId });
+      if (standing === undefined || !isMoved(standing, uri)) return;
+      const moved = { redirectUris: [uri], webOrigins: [new URL(uri).origin] };
+      const told = telling(recordChange, 'updated');
+      await change(organizationId, clientId, (found) => ({ ...found, ...moved }), told);
     },
 
     async checkSecret(organizationId: string, clientId: string, secret: string): Promise<boolean> {

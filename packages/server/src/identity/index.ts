@@ -159,6 +159,8 @@ export type Identity = {
     clientId: string,
     asked?: Asked,
   ): Promise<{ clientSecret: string }>;
+  /** The callback of an application that stands on this machine, where its port is another one now. */
+  moveCallback(organizationId: string, clientId: string, uri: string): Promise<void>;
   disableApplication(organizationId: string, clientId: string, asked?: Asked): Promise<void>;
   enableApplication(organizationId: string, clientId: string, asked?: Asked): Promise<void>;
   /** Deletes what has expired, in bounded batches; tells how many rows went. */
@@ -268,6 +270,8 @@ export function createIdentity(deps: IdentityDeps): Identity {
       return applications.createPublic(wanted);
     },
     renewSecret: applications.renewSecret,
+    moveCallback: (organizationId, clientId, uri) =>
+      applications.moveCallback({ organizationId, clientId }, uri),
     disableApplication: (organizationId, clientId, asked) =>
       applications.setStatus({ organizationId, clientId }, 'Disabled', asked),
     enableApplication: (organizationId, clientId, asked) =>

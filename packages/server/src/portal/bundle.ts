@@ -11,6 +11,8 @@ const noncePlace = '__CSP_NONCE__';
 /** A build may come at any time; nobody waits longer than this to see it. */
 const lookAgainMs = 1_000;
 const cachedBytesMax = 16 * 1024 * 1024;
+const lasting = 'public, max-age=31536000, immutable';
+const hourly = 'public, max-age=3600';
 const nameForm = /^[\w-][\w.-]{0,127}$/;
 
 const types: Readonly<Record<string, string>> = {
@@ -33,8 +35,10 @@ const encodings = [
 export type Bundle = {
   /** The page with this nonce; undefined where nothing was built yet. */
   page(nonce: string): Promise<string | undefined>;
-  /** False where there is no such file. */
+  /** False where there is no such file. Its name tells what is in it, so it is kept for good. */
   sendAsset(name: string, request: FastifyRequest, reply: FastifyReply): Promise<boolean>;
+  /** One that has its name for ever, such as the picture of the site. */
+  sendFile(name: string, request: FastifyRequest, reply: FastifyReply): Promise<boolean>;
 };
 
 type Read = { readonly content: Buffer; readonly tag: string };
@@ -84,7 +88,7 @@ export function createBundle(folder: string, clock: Clock): Bundle {
   async function read(name: string): Promise<Read | undefined> {
     const known = files.get(name);
     if (known !== undefined) return known;
-    const content = await readIfThere(join(folder, 'assets', name));
+    const content = await readIfThere(join(folder, name));
     if (content === undefined) return undefined;
     const digest = createHash('sha256').update(content).digest('base64url').slice(0, 16);
     const made = { content, tag: `"${digest}"` };
@@ -102,6 +106,32 @@ export function createBundle(folder: string, clock: Clock): Bundle {
     return plain === undefined ? undefined : { ...plain, encoding: undefined };
   }
 
+  async function send(
+    name: string,
+    under: string,
+    cacheControl: string,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<boolean> {
+    const type = types[extname(name)];
+    if (type === undefined || !nameForm.test(name)) return false;
+    const accepted = String(request.headers['accept-encoding'] ?? '');
+    const found = await readBest(under + name, accepted);
+    if (found === undefined) return false;
+    reply
+      .type(type)
+      .header('cache-control', cacheControl)
+      .header('vary', 'accept-encoding')
+      .header('etag', found.tag);
+    if (request.headers['if-none-match'] === found.tag) {
+      await reply.code(304).send();
+      return true;
+    }
+    if (found.encoding !== undefined) reply.header('content-encoding', found.encoding);
+    await reply.send(found.content);
+    return true;
+  }
+
   return {
     async page(nonce) {
       const now = clock.now();
@@ -112,23 +142,7 @@ export function createBundle(folder: string, clock: Clock): Bundle {
       return page?.parts.join(nonce);
     },
 
-    async sendAsset(name, request, reply) {
-      const type = types[extname(name)];
-      if (type === undefined || !nameForm.test(name)) return false;
-      const found = await readBest(name, String(request.headers['accept-encoding'] ?? ''));
-      if (found === undefined) return false;
-      reply
-        .type(type)
-        .header('cache-control', 'public, max-age=31536000, immutable')
-        .header('vary', 'accept-encoding')
-        .header('etag', found.tag);
-      if (request.headers['if-none-match'] === found.tag) {
-        await reply.code(304).send();
-        return true;
-      }
-      if (found.encoding !== undefined) reply.header('content-encoding', found.encoding);
-      await reply.send(found.content);
-      return true;
-    },
+    sendAsset: (name, ...to) => send(name, 'assets/', lasting, ...to),
+    sendFile: (name, ...to) => send(name, '', hourly, ...to),
   };
 }

@@ -5,6 +5,7 @@ import type { Recorder } from '../audit/index.ts';
 import type { Caller } from '../http/index.ts';
 import type { Identity } from '../identity/index.ts';
 import type { Clock, Database, Ids, Log, Settings } from '../platform/index.ts';
+import { isBuilding } from './building.ts';
 import { createBundle } from './bundle.ts';
 import { createFlows } from './flow.ts';
 import { registerPortalRoutes } from './routes.ts';
@@ -30,8 +31,6 @@ export type PortalDeps = ViewDeps & {
   readonly audit: Pick<Recorder, 'record'>;
   /** Left out: that of the repository. */
   readonly builtFolder?: string | undefined;
-  /** Whether somebody builds the pages at this moment; left out: nobody does. */
-  isBuilding?: (() => boolean) | undefined;
 };
 
 export type Portal = {
@@ -59,7 +58,7 @@ export function createPortal(deps: PortalDeps): Portal {
         bundle: createBundle(deps.builtFolder ?? builtFolder, clock),
         signIn: createSignIn({ ...deps, sessions, flows, authUrl: settings.authUrl }),
         isStrict: settings.environment !== 'demo',
-        isBuilding: deps.isBuilding ?? (() => false),
+        isBuilding,
         isClient: identity.isUserDomain,
       });
     },

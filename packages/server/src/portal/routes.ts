@@ -47,7 +47,7 @@ const page = {
   method: 'GET',
   permission: 'public',
   rateLimit: 'pages',
-  produces: ['text/html'],
+  produces: ['text/html', 'image/svg+xml', 'image/png'],
 } as const;
 
 const word = (most: number) => Type.Optional(Type.String({ maxLength: most }));
@@ -100,12 +100,24 @@ function atPlace({ places, isClient }: Deps, handle: WithPlace) {
   };
 }
 
+const problemSent = { 'cache-control': 'no-store' };
+
+/** Of the files beside the page one may be meant. */
+async function sendOther(
+  { bundle }: Deps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const { '*': name = '' } = request.params as { '*'?: string };
+  reply.headers(assetHeaders);
+  if (await bundle.sendFile(name, request, reply)) return reply;
+  return reply.code(404).headers(problemSent).type('text/plain').send('Not found.\n');
+}
+
 function registerApplication(app: FastifyInstance, deps: Deps): void {
   const { bundle, ids, isStrict } = deps;
   const serve = atPlace(deps, async (request, reply) => {
-    if (!isNavigation(request)) {
-      throw new Refusal('resource_not_found', 'No page has this address.');
-    }
+    if (!isNavigation(request)) return sendOther(deps, request, reply);
     const nonce = ids.secret(nonceBytes);
     const text = await bundle.page(nonce);
     if (text === undefined) {
@@ -195,7 +207,7 @@ function registerAssets(app: FastifyInstance, { bundle }: Deps): void {
   route(app, {
     ...{ ...common, method: 'GET', url: `${portalPath}/assets/:name`, permission: 'public' },
     ...{ operationId: 'getPortalAsset', summary: 'A file of the portal', rateLimit: 'pages' },
-    produces: ['text/css', 'text/javascript', 'image/*', 'font/*', '*/*'],
+    produces: ['text/javascript', 'text/css', 'image/svg+xml', 'image/png', 'font/woff2'],
     params: Type.Object({ name: Type.String() }),
     async handler(request, reply) {
       reply.headers(assetHeaders);

@@ -1,0 +1,13 @@
+// `npm run build-portal`: builds the pages of the portal where their sources have changed.
+import { root } from './gates.ts';
+import { BuildFault, buildPortal } from './portal/build.ts';
+
+try {
+  const say = (line: string) => void process.stderr.write(`${line}\n`);
+  const isNew = await buildPortal({ root, say });
+  if (!isNew && process.argv.includes('--tell')) say('The portal is built already.');
+} catch (error) {
+  if (!(error instanceof BuildFault)) throw error;
+  process.stderr.write(`switchyard: the portal could not be built: ${error.message}\n`);
+  process.exitCode = 1;
+}
