@@ -9,7 +9,10 @@ import { keyOf, type Manner, type PortalSession, type Sessions } from './session
 /** Pages of other sites cannot send it without being asked first, and nobody is let in who asks. */
 export const portalHeader = 'x-switchyard-portal';
 
-const manners: Readonly<Record<string, Manner>> = { '1': 'active', background: 'background' };
+const manners: ReadonlyMap<unknown, Manner> = new Map([
+  ['1', 'active'],
+  ['background', 'background'],
+]);
 
 export type SessionCaller = {
   /** Undefined where the request is none of a page of ours, or brings no cookie. */
@@ -68,8 +71,7 @@ export function createSessionCaller({ sessions, places, verifyToken }: Deps): Se
 
   return {
     of(request) {
-      const said = request.headers[portalHeader];
-      const manner = typeof said === 'string' ? manners[said] : undefined;
+      const manner = manners.get(request.headers[portalHeader]);
       if (manner === undefined) return undefined;
       const cookie = readCookie(request.raw, sessionCookie);
       const place = cookie === undefined ? undefined : places.at(request.host);

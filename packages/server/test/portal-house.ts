@@ -1,0 +1,134 @@
+// A house of its own behind real TLS, with a clock that can be moved and hosts of clients, over the common database.
+
+import { randomUUID } from 'node:crypto';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { Agent, request as send } from 'node:https';
+import type { LookupFunction } from 'node:net';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { composeHouse, type House } from '../src/compose.ts';
+import {
+  createLog,
+  ensureCertificates,
+  readSettings,
+  type Settings,
+} from '../src/platform/index.ts';
+import type { Transport } from './browser.ts';
+import { testDatabase } from './database.ts';
+import { type MovableClock, movableClock } from './movable-clock.ts';
+
+export type PortalHouse = {
+  readonly house: House;
+  readonly settings: Settings;
+  readonly clock: MovableClock;
+  readonly ca: string;
+  /** Where its built pages are looked for. */
+  readonly portalFolder: string;
+  /** Finds every host at this machine, whatever the certificate is for. */
+  readonly transport: Transport;
+  /** An organisation of its own with its user domain. */
+  newRealm(facts?: RealmFacts): Promise<PortalRealm>;
+  close(): Promise<void>;
+};
+
+type RealmFacts = { readonly userDomainId?: string; readonly persona?: string };
+export type PortalRealm = {
+  readonly identity: House['identity'];
+  readonly organizationId: string;
+  readonly userDomainId: string;
+};
+
+export type PortalHouseFacts = {
+  readonly portalDomain?: string;
+  readonly clock?: MovableClock;
+  /** Another process of the same platform: its port, data and keys. */
+  readonly beside?: PortalHouse;
+};
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
+
+const lookup: LookupFunction = (_host, { all }, done) => {
+  if (all === true) done(null, [{ address: '127.0.0.1', family: 4 }]);
+  else done(null, '127.0.0.1', 4);
+};
+
+/** `port` is where it really listens; the address and the Host header stay those of the request. */
+function transportTo(port: number): { transport: Transport; agent: Agent } {
+  const agent = new Agent({ keepAlive: true, rejectUnauthorized: false, lookup });
+  const transport: Transport = ({ method, url, headers, body }) =>
+    new Promise((resolve, reject) => {
+      const length =
+        body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+      const where = { host: url.hostname, port, path: url.pathname + url.search };
+      const given = { host: url.host, ...headers, ...length };
+      const sent = send({ ...where, method, agent, headers: given }, (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('error', reject);
+        response.on('end', () => {
+          const { statusCode: status = 0, headers: got } = response;
+          resolve({ status, headers: got, text: Buffer.concat(chunks).toString() });
+        });
+      });
+      sent.on('error', reject);
+      sent.end(body);
+    });
+  return { transport, agent };
+}
+
+export async function openPortalHouse(facts: PortalHouseFacts = {}): Promise<PortalHouse> {
+  const { portalDomain, beside, clock = beside?.clock ?? movableClock(Date.now()) } = facts;
+  const dataDir = beside?.settings.dataDir ?? (await mkdtemp(join(tmpdir(), 'switchyard-portal-')));
+  const port = await freePort();
+  const settings = readSettings({
+    SWITCHYARD_ENVIRONMENT: 'demo',
+    SWITCHYARD_ROLES: 'identity portal',
+    SWITCHYARD_DATA_DIR: dataDir,
+    SWITCHYARD_PORT: String(port),
+    SWITCHYARD_DEVICE_PORT: String(await freePort()),
+    SWITCHYARD_LOG_LEVEL: 'silent',
+    ...(beside === undefined ? {} : { SWITCHYARD_BASE_URL: beside.settings.baseUrl }),
+    ...(portalDomain === undefined ? {} : { SWITCHYARD_PORTAL_DOMAIN: portalDomain }),
+  });
+  const tls = await ensureCertificates({ settings, clock: { now: () => Date.now() } });
+  const portalFolder = join(dataDir, 'built');
+  await mkdir(portalFolder, { recursive: true });
+  const house = await composeHouse({
+    ...{ settings, database: await testDatabase(), clock, tls, portalFolder },
+    log: createLog(settings),
+    loadLimits: { loopDelayMs: 60_000, running: 10_000 },
+  });
+  await house.http.listen();
+  const { transport, agent } = transportTo(port);
+  return {
+    ...{ house, settings, clock, portalFolder, transport },
+    ca: await readFile(tls.caFile ?? '', 'utf8'),
+    async newRealm({ userDomainId = `p${randomUUID().slice(0, 13)}`, persona } = {}) {
+      const organizationId = randomUUID();
+      const labels = persona === undefined ? {} : { labels: { persona } };
+      const input = { name: `Bank ${userDomainId}`, ...labels };
+      await house.provisioning.organizations.create({ organizationId }, input, organizationId);
+      await house.identity.createRealm({ userDomainId, organizationId });
+      return { identity: house.identity, organizationId, userDomainId };
+    },
+    async close() {
+      agent.destroy();
+      await house.stop();
+      if (beside === undefined) await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Pages as a build leaves them: one with room for the nonce, and a few files. */
+export async function writeBuilt(folder: string, files: Readonly<Record<string, string | Buffer>>) {
+  await mkdir(join(folder, 'assets'), { recursive: true });
+  for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content);
+}
