@@ -1,5 +1,5 @@
 // Seals bytes for storage with AES-256-GCM: unreadable without the key, and of no use in another place.
-import { createCipheriv, createDecipheriv, hash, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createSecretKey, hash, randomBytes } from 'node:crypto';
 
 const algorithm = 'aes-256-gcm';
 const version = 1;
@@ -17,7 +17,9 @@ const textStart = tagStart + tagBytes;
  */
 export function seal(key: Buffer, plaintext: Buffer, boundTo: string): Buffer {
   const iv = randomBytes(ivBytes);
-  const cipher = createCipheriv(algorithm, key, iv, { authTagLength: tagBytes });
+  // As a key object: of bytes Node.js asks first whether they are one, which costs five times the rest.
+  const held = createSecretKey(key);
+  const cipher = createCipheriv(algorithm, held, iv, { authTagLength: tagBytes });
   cipher.setAAD(Buffer.from(boundTo));
   const text = cipher.update(plaintext);
   const rest = cipher.final();
@@ -38,7 +40,8 @@ export function openSealed(
   const keyId = sealed.subarray(1, ivStart);
   const key = (Buffer.isBuffer(keys) ? [keys] : keys).find((each) => keyIdOf(each).equals(keyId));
   if (key === undefined) throw new Error('no key at hand opens this seal');
-  const decipher = createDecipheriv(algorithm, key, sealed.subarray(ivStart, tagStart), {
+  const iv = sealed.subarray(ivStart, tagStart);
+  const decipher = createDecipheriv(algorithm, createSecretKey(key), iv, {
     authTagLength: tagBytes,
   });
   decipher.setAAD(Buffer.from(boundTo));
