@@ -16,6 +16,21 @@ export type Pending = {
   readonly currency: string;
   /** The platform takes the sale until then and no longer, epoch milliseconds. */
   readonly until: number;
+  /** It stands in the books. */
+  readonly isBooked?: true;
+};
+
+/** An operation on an original that was begun at the platform and has no answer to the till yet. */
+export type PendingOperation = {
+  readonly header: Header;
+  readonly id: string;
+  readonly verb: 'capture' | 'refund' | 'cancel';
+  /** With its own identifier: asked again, it is the same operation. */
+  readonly body: Readonly<Record<string, unknown>>;
+  /** What the answer repeats of the request. */
+  readonly saleData?: Structure<'SaleData'> | undefined;
+  readonly type?: string | undefined;
+  readonly isBooked?: true;
 };
 
 /** A sale whose outcome is not known: it is reversed until the platform says that it was. */
@@ -35,6 +50,7 @@ export type Memory = {
   readonly keys: number;
   readonly offlineSales: number;
   readonly pending?: Pending | undefined;
+  readonly operation?: PendingOperation | undefined;
   readonly reversals: readonly Reversal[];
   readonly uploads: readonly OfflineSale[];
   readonly books: Books;
@@ -53,7 +69,7 @@ type DialogueChange = {
   readonly gone?: readonly string[];
   readonly loggedIn?: readonly string[];
 };
-type Plain = Omit<Memory, 'dialogue' | 'pending' | 'books' | 'accounts'>;
+type Plain = Omit<Memory, 'dialogue' | 'pending' | 'operation' | 'books' | 'accounts'>;
 /** A change; members that are as they were are left out. */
 type Line = {
   readonly set?: Partial<Plain>;
@@ -61,6 +77,7 @@ type Line = {
   readonly accounts?: Partial<Accounts>;
   /** Null where nothing is pending any more. */
   readonly pending?: Pending | null;
+  readonly operation?: PendingOperation | null;
   readonly dialogue?: DialogueChange;
 };
 
@@ -117,14 +134,16 @@ function applyTo(services: Services, { put = [], gone = [] }: DialogueChange): v
 }
 
 function lineOf(memory: Memory, services: Services, changes: Partial<Memory>): Line | undefined {
-  const { dialogue, books, accounts, pending, ...plain } = changes;
-  const isPendingNew = 'pending' in changes && pending !== memory.pending;
+  const { dialogue, books, accounts, pending, operation, ...plain } = changes;
+  const isNew = (name: 'pending' | 'operation') =>
+    name in changes && changes[name] !== memory[name];
   const logged = dialogue?.loggedIn;
   return held({
     set: newOf<Plain>(memory, plain),
     books: newOf(memory.books, books),
     accounts: newOf(memory.accounts, accounts),
-    pending: isPendingNew ? (pending ?? null) : undefined,
+    pending: isNew('pending') ? (pending ?? null) : undefined,
+    operation: isNew('operation') ? (operation ?? null) : undefined,
     dialogue:
       dialogue &&
       held({
@@ -139,9 +158,11 @@ function replay(lines: readonly Line[]): { memory: Memory; services: Services } 
   let memory: Memory = fresh;
   let { loggedIn } = fresh.dialogue;
   const services: Services = new Map();
-  for (const { set, books, accounts, pending = memory.pending, dialogue } of lines) {
+  for (const { set, books, accounts, dialogue, ...line } of lines) {
+    const { pending = memory.pending, operation = memory.operation } = line;
     memory = {
-      ...{ ...memory, ...set, pending: pending ?? undefined },
+      ...{ ...memory, ...set },
+      ...{ pending: pending ?? undefined, operation: operation ?? undefined },
       books: { ...memory.books, ...books },
       accounts: { ...memory.accounts, ...accounts },
     };

@@ -22,6 +22,8 @@ export function fakePlatform() {
   const rows = new Map<string, Row>();
   const behaviours: Behaviour[] = [];
   const sold: Body[] = [];
+  const operations: string[] = [];
+  let isStuck = false;
   let isUp = true;
 
   const view = (row: Row, response: object = {}): Asked => {
@@ -92,12 +94,15 @@ export function fakePlatform() {
 
   function operate(id: string, verb: string, body: Body): Promise<Asked> {
     if (!isUp) return Promise.resolve({ outcome: 'NotSent' });
+    operations.push(`${verb} ${String(body['clientOperationId'])}`);
     const row = byAny(id);
     if (row === undefined) {
       return Promise.resolve({ outcome: 'Refused', status: 404, code: 'transaction_not_found' });
     }
     row.state = verb === 'capture' ? 'Captured' : verb === 'refund' ? 'Refunded' : 'Cancelled';
     const amount = Number(body['amount'] ?? row.body['amount']);
+    // As where the power goes off before the answer is there.
+    if (isStuck) return new Promise(() => {});
     return Promise.resolve(
       view(row, { operation: { status: 'Succeeded', amount, createdAt: at, kind: verb } }),
     );
@@ -123,6 +128,11 @@ export function fakePlatform() {
     platform,
     sold,
     rows,
+    operations,
+    /** Operations are done, and nobody hears of it. */
+    setStuck: (stuck: boolean) => {
+      isStuck = stuck;
+    },
     next: (...coming: Behaviour[]) => void behaviours.push(...coming),
     setUp: (up: boolean) => {
       isUp = up;

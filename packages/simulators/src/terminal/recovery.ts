@@ -1,25 +1,32 @@
-// After a restart in the middle of a sale: what became of it, and the answer that it never got.
-import { type AnyMessage, answerHeader, failureTo } from '@switchyard/nexo';
-import { noted } from './books.ts';
-import type { Pending } from './memory.ts';
+// After a restart in the middle of a service: what became of it, and the answer that it never got.
+import {
+  type AnyMessage,
+  answerHeader,
+  failureTo,
+  type Header,
+  type ServiceRecord,
+} from '@switchyard/nexo';
+import { book } from './booking.ts';
+import type { Pending, PendingOperation } from './memory.ts';
 import { conditionOf, findOut } from './outcomes.ts';
 import { reverse } from './queues.ts';
-import { approvedAnswer } from './services/payment.ts';
-import type { Inside } from './work.ts';
+import { outcomeOf } from './services/operating.ts';
+import { approvedAnswer, bookedOperation, operatedAnswer } from './services/payment.ts';
+import { reversedAnswer } from './services/reversal.ts';
+import { type Inside, ServiceFault } from './work.ts';
 
 function failed(
   inside: Inside,
-  { header, saleData }: Pending,
+  { header, saleData }: Pick<PendingOperation, 'header' | 'saleData'>,
   condition: Parameters<typeof failureTo>[1],
   additional: string,
 ): AnyMessage | undefined {
-  const request = { header, body: { SaleData: saleData } };
+  const request = { header, body: saleData === undefined ? {} : { SaleData: saleData } };
   return failureTo(request, condition, { at: new Date(inside.now()).toISOString(), additional });
 }
 
 /** The answer to what was pending; the till gets it by TransactionStatus. */
-export async function recovered(inside: Inside, pending: Pending): Promise<AnyMessage | undefined> {
-  const { keeper } = inside;
+async function recovered(inside: Inside, pending: Pending): Promise<AnyMessage | undefined> {
   const known = await findOut(inside, pending);
   if (known.kind === 'NotTaken') {
     return failed(inside, pending, 'Aborted', 'the terminal started anew; nothing was taken');
@@ -37,6 +44,81 @@ export async function recovered(inside: Inside, pending: Pending): Promise<AnyMe
   const type = kind === 'Reservation' ? 'FirstReservation' : 'Debit';
   const line = { type, brand: transaction.card?.scheme ?? '', currency, saleId: header.SaleID };
   const { authorizedAmount: amount } = transaction;
-  keeper.keep({ books: noted(keeper.read().books, { ...line, amount }) });
+  if (pending.isBooked !== true) book(inside, { ...line, amount });
   return { header: answerHeader(header), body: approvedAnswer(saleData, transaction) };
+}
+
+/** The answer to an operation: asked again under its own identifier, it is the same one. */
+async function recoveredOperation(
+  inside: Inside,
+  pending: PendingOperation,
+): Promise<AnyMessage | undefined> {
+  const { header, saleData, type = 'Normal', id, verb } = pending;
+  const isReversal = header.MessageCategory === 'Reversal';
+  try {
+    const done = await outcomeOf(inside, pending);
+    const line = bookedOperation(done, verb);
+    const booked = isReversal ? { ...line, type: 'ReverseDebit' } : line;
+    if (pending.isBooked !== true) book(inside, { ...booked, saleId: header.SaleID });
+    if (!isReversal && saleData !== undefined) {
+      return { header: answerHeader(header), body: operatedAnswer(done, saleData, type) };
+    }
+    const TimeStamp = done.transaction.createdAt;
+    const original = { POITransactionID: { TransactionID: id, TimeStamp } };
+    return { header: answerHeader(header), body: reversedAnswer(done, original) };
+  } catch (error) {
+    if (!(error instanceof ServiceFault)) throw error;
+    return failed(inside, pending, error.condition, error.additional ?? '');
+  }
+}
+
+/** A sale whose signature was refused: it is taken back, and the till is told why. */
+async function takenBack(
+  inside: Inside,
+  pending: Pending,
+  operation: PendingOperation,
+): Promise<AnyMessage | undefined> {
+  try {
+    await outcomeOf(inside, operation);
+    return failed(inside, pending, 'Refusal', 'the signature is not right');
+  } catch (error) {
+    if (!(error instanceof ServiceFault)) throw error;
+    return failed(inside, pending, error.condition, error.additional ?? '');
+  }
+}
+
+/** The answer to the service that had asked the platform for something when the terminal went down. */
+export async function answerAfterRestart(inside: Inside): Promise<AnyMessage | undefined> {
+  const { pending, operation } = inside.keeper.read();
+  if (pending !== undefined && operation !== undefined) {
+    return takenBack(inside, pending, operation);
+  }
+  if (pending !== undefined) return recovered(inside, pending);
+  return operation === undefined ? undefined : recoveredOperation(inside, operation);
+}
+
+const isOpen = ({ answer, refused, dropped }: ServiceRecord): boolean =>
+  answer === undefined && refused !== true && dropped !== true;
+
+/** Answers to services that a restart has ended before anything was asked of the platform. */
+export function abandoned(
+  inside: Inside,
+  services: readonly ServiceRecord[],
+  pending: Pick<Pending, 'header'> | undefined,
+): AnyMessage[] {
+  const { poiId: POIID } = inside;
+  return services
+    .filter((record) => {
+      const { SaleID, ServiceID } = pending?.header ?? {};
+      const isPending = record.saleId === SaleID && record.serviceId === ServiceID;
+      return isOpen(record) && !isPending;
+    })
+    .flatMap(({ saleId: SaleID, serviceId: ServiceID, category: MessageCategory }) => {
+      const header: Header = {
+        ...{ MessageClass: 'Service' as const, MessageType: 'Request' as const, MessageCategory },
+        ...{ SaleID, ServiceID, POIID },
+      };
+      const text = 'the terminal started anew; nothing was taken';
+      return failed(inside, { header }, 'Aborted', text) ?? [];
+    });
 }

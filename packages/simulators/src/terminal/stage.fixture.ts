@@ -35,7 +35,7 @@ after(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
-function folder(): string {
+export function folder(): string {
   const made = mkdtempSync(join(tmpdir(), 'switchyard-terminal-'));
   folders.push(made);
   return made;

@@ -14,7 +14,7 @@ import {
 } from '@switchyard/nexo';
 import { openPinBlock, readKsn, readPinBlock, tdesWorkingKey } from '@switchyard/pin';
 import { testCards } from './cards.ts';
-import { address, at, keys, pay, quick, stage } from './stage.fixture.ts';
+import { address, at, folder, keys, pay, quick, stage } from './stage.fixture.ts';
 import type { TerminalChannel } from './work.ts';
 
 test('a payment: PIN and card leave the terminal under its keys alone, and both receipts come', async () => {
@@ -158,6 +158,61 @@ test('a terminal that starts anew in the middle finds out, and the till gets the
   assert.equal(repeated.body.Response.Result, 'Success');
   assert.equal(fake.taken(), 8016);
   await terminal().stop();
+});
+
+test('a restart while a card is waited for: the till hears at once that nothing was taken', async () => {
+  const { terminal, ask, statusOf, fake } = stage({ times: { ...quick, card: 60_000 } });
+  terminal().setCard('absent');
+  const payment = pay(10);
+  const asked = ask(payment);
+  await new Promise((resolve) => setImmediate(resolve));
+  await terminal().reboot();
+  await asked;
+  const repeated = await statusOf(payment);
+  assert.ok(repeated && isMessage(repeated, 'Payment', 'Response'));
+  assert.equal(repeated.body.Response.ErrorCondition, 'Aborted');
+  assert.equal(fake.sold.length, 0);
+  await terminal().stop();
+});
+
+test('a restart in the middle of a refund or a reversal: it is done once, and the till gets the answer', async () => {
+  for (const category of ['Payment', 'Reversal'] as const) {
+    const dataDir = folder();
+    const { terminal, ask, fake } = stage({}, dataDir);
+    const { first } = await ask(pay(10));
+    assert.ok(first && isMessage(first, 'Payment', 'Response'));
+    const OriginalPOITransaction = { POITransactionID: first.body.POIData?.POITransactionID };
+    const refund = pay(10, {
+      PaymentTransaction: {
+        AmountsReq: { Currency: 'EUR', RequestedAmount: 10 },
+        OriginalPOITransaction,
+      },
+      PaymentData: { PaymentType: 'Refund' },
+    });
+    const reversal = requestOf('Reversal', address(), {
+      ...{ OriginalPOITransaction, ReversalReason: 'CustCancel' },
+    } as never) as AnyMessage;
+    const asked = category === 'Payment' ? refund : reversal;
+    fake.setStuck(true);
+    void ask(asked);
+    while (fake.operations.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    fake.setStuck(false);
+    await terminal().reboot();
+    await terminal().stop();
+    const after = stage({ platform: fake.platform }, dataDir);
+    const repeated = await after.statusOf(asked);
+    assert.ok(repeated, category);
+    assert.equal(resultOf(repeated)?.Result, 'Success', JSON.stringify(repeated.body));
+    assert.equal(new Set(fake.operations).size, 1, 'one operation, however often it is asked for');
+    assert.equal(fake.operations.length, 2);
+    const { first: totals } = await after.ask(requestOf('GetTotals', address(), {}));
+    assert.ok(totals && isMessage(totals, 'GetTotals', 'Response'));
+    const counted = totals.body.TransactionTotals?.flatMap(({ PaymentTotals = [] }) =>
+      PaymentTotals.map(({ TransactionCount }) => TransactionCount),
+    );
+    assert.deepEqual(counted, [1, 1], 'the sale, and what took it back, once');
+    await after.terminal().stop();
+  }
 });
 
 test('identifications are remembered over a restart, and so are answers', async () => {

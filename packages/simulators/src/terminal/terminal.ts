@@ -20,7 +20,7 @@ import type { Terminal, TerminalOptions } from './options.ts';
 import { pause } from './pauses.ts';
 import { createPinPad } from './pin-pad.ts';
 import { workOff } from './queues.ts';
-import { recovered } from './recovery.ts';
+import { abandoned, answerAfterRestart } from './recovery.ts';
 import { reprinted } from './reprint.ts';
 import { serviceOf } from './services/table.ts';
 import type { TerminalFault } from './stories.ts';
@@ -259,7 +259,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
       poi.finish(answer);
       keeper.keep({
         dialogue: poi.memory(),
-        ...(isMain ? { pending: undefined } : {}),
+        ...(isMain ? { pending: undefined, operation: undefined } : {}),
       });
       await deliver(answer, channel, fault);
     }
@@ -300,12 +300,15 @@ export function createTerminal(options: TerminalOptions): Terminal {
   }
 
   async function recover(mine: number): Promise<void> {
-    const { pending } = keeper.read();
-    if (pending === undefined) return;
-    const answer = await recovered(inside, pending);
+    const { pending, operation, dialogue } = keeper.read();
+    const left = abandoned(inside, dialogue?.services ?? [], pending ?? operation);
+    for (const answer of left) poi.finish(answer);
+    if (left.length > 0) keeper.keep({ dialogue: poi.memory() });
+    if (pending === undefined && operation === undefined) return;
+    const answer = await answerAfterRestart(inside);
     if (mine !== generation) return;
     if (answer !== undefined) poi.finish(answer);
-    keeper.keep({ dialogue: poi.memory(), pending: undefined });
+    keeper.keep({ dialogue: poi.memory(), pending: undefined, operation: undefined });
   }
 
   async function reboot(): Promise<void> {

@@ -1,10 +1,15 @@
 // Operations on a transaction that stands: captures, refunds, and taking back whatever way is open.
 import type { OperationAnswer, Transaction } from '@switchyard/contract';
 import type { OpenValue } from '@switchyard/nexo';
+import type { PendingOperation } from '../memory.ts';
 import type { Asked } from '../platform.ts';
 import { type Inside, ServiceFault } from '../work.ts';
 
-type Done = { readonly transaction: Transaction; readonly operation: OperationAnswer['operation'] };
+/** How an operation ended. */
+export type Done = {
+  readonly transaction: Transaction;
+  readonly operation: OperationAnswer['operation'];
+};
 type Terms = { readonly amount?: number; readonly currency?: string };
 
 const enquiriesMax = 10;
@@ -37,8 +42,11 @@ async function verbFor(
   return moment.isReachable ? platform.takesBack(id) : undefined;
 }
 
+/** The request that it is done for, as far as a restart has to know it. */
+type Of = Pick<PendingOperation, 'header' | 'saleData' | 'type'>;
+
 /**
- * Does an operation.
+ * Does an operation. It is written down first: after a restart it is asked again, and is the same one.
  *
  * @param verb - `takeBack` refunds what was captured and cancels what was not; `reverse` undoes a sale that
  *   went wrong
@@ -46,25 +54,33 @@ async function verbFor(
  */
 export async function operate(
   inside: Inside,
-  id: string,
-  verb: 'capture' | 'refund' | 'takeBack' | 'reverse',
-  terms: Terms,
+  { id, verb, of }: { id: string; verb: 'capture' | 'refund' | 'takeBack' | 'reverse'; of: Of },
+  terms: Terms = {},
 ): Promise<Done> {
-  const number = inside.keeper.read().transactions + 1;
-  inside.keeper.keep({ transactions: number });
+  const { keeper, serialNumber, now } = inside;
+  const number = keeper.read().transactions + 1;
   const chosen = verb === 'takeBack' ? ((await verbFor(inside, id)) ?? 'cancel') : verb;
-  const path = chosen === 'reverse' ? 'cancel' : chosen;
   const reasons = {
     cancel: { cancelReason: 'Functional' },
     reverse: { cancelReason: 'Technical', reversalReason: 'Timeout' },
     capture: {},
     refund: {},
   };
-  const asked = await ask(inside, id, path, {
-    ...terms,
-    ...reasons[chosen],
-    clientOperationId: `${inside.serialNumber}-${inside.now().toString(36)}-${number}`,
-  });
+  const clientOperationId = `${serialNumber}-${now().toString(36)}-${number}`;
+  const operation: PendingOperation = {
+    ...{ ...of, id, verb: chosen === 'reverse' ? 'cancel' : chosen },
+    body: { ...terms, ...reasons[chosen], clientOperationId },
+  };
+  keeper.keep({ transactions: number, operation });
+  return outcomeOf(inside, operation);
+}
+
+/** @throws ServiceFault where it was not done */
+export async function outcomeOf(
+  inside: Inside,
+  { id, verb, body }: PendingOperation,
+): Promise<Done> {
+  const asked = await ask(inside, id, verb, body);
   if (asked.outcome === 'Refused') {
     throw new ServiceFault(conditions[asked.code] ?? 'NotAllowed', asked.code, id);
   }

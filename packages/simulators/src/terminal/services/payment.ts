@@ -1,14 +1,14 @@
 // Payments: sales, reservations and their completion, refunds.
-import type { OperationAnswer, Transaction } from '@switchyard/contract';
+import type { Transaction } from '@switchyard/contract';
 import { decimalText, NexoError, type Structure, toAmount, toMinorUnits } from '@switchyard/nexo';
 import { type Approval, authorise, type Sale } from '../authorising.ts';
-import { noted } from '../books.ts';
+import { book } from '../booking.ts';
 import type { TestCard } from '../cards.ts';
 import { readCard } from '../reading.ts';
 import { receiptLines, receiptsOf } from '../receipts.ts';
 import { storyOf } from '../stories.ts';
 import { type Inside, type Reply, ServiceFault, succeeded, type Work } from '../work.ts';
-import { operate } from './operating.ts';
+import { type Done, operate } from './operating.ts';
 
 type Request = Work<'PaymentRequest'>;
 type Answer = Structure<'PaymentResponse'>;
@@ -164,7 +164,7 @@ async function checkSignature(
   if (card.verification !== 'Signature') return;
   const isRight = await inside.askTill(work, 'Is the signature right?');
   if (isRight !== false) return;
-  await operate(inside, transactionId, 'takeBack', {});
+  await operate(inside, { id: transactionId, verb: 'takeBack', of: { header: work.header } });
   throw new ServiceFault('Refusal', 'the signature is not right', transactionId);
 }
 
@@ -173,7 +173,7 @@ const bookedAs = (sale: Sale, type: string | undefined): string =>
 
 async function sale(work: Request, inside: Inside): Promise<Reply> {
   const asked = saleOf(work);
-  const { keeper, moment, show, tell } = inside;
+  const { moment, show, tell } = inside;
   const fault = moment.fault ?? storyOf(asked.amount).fault;
   moment.fault = undefined;
   const card = await readCard(work, inside, asked);
@@ -192,7 +192,7 @@ async function sale(work: Request, inside: Inside): Promise<Reply> {
     if (isOnline) await checkSignature(work, inside, card, approval.transaction);
     const type = bookedAs(asked, work.body.PaymentData?.PaymentType);
     const line = { type, brand: card.brand, currency, amount, ...placeOf(work) };
-    keeper.keep({ books: noted(keeper.read().books, line) });
+    book(inside, line);
     show('Approved', `${decimalText(amount, currency)} ${currency}`, 'Approved');
     if (isOnline) print(inside, approval.transaction);
     const { transactionId = '', state = 'Offline' } = isOnline ? approval.transaction : {};
@@ -225,23 +225,36 @@ function originalOf({ body }: Request): string {
   return id;
 }
 
-function operated(
-  work: Request,
-  { transaction, operation }: { transaction: Transaction; operation: OperationAnswer['operation'] },
+/** The answer to a capture or a refund. */
+export function operatedAnswer(
+  { transaction, operation }: Done,
+  saleData: Structure<'SaleData'>,
+  type: string,
 ): Answer {
   const amount = operation?.amount ?? transaction.amount;
-  const type = work.body.PaymentData?.PaymentType ?? 'Normal';
   return {
     Response: succeeded,
-    SaleData: work.body.SaleData,
+    SaleData: saleData,
     POIData: {
       POITransactionID: {
         TransactionID: transaction.transactionId,
         TimeStamp: operation?.createdAt ?? transaction.updatedAt,
       },
     },
-    PaymentResult: resultOf(transaction, amount, { PaymentType: type }),
+    PaymentResult: resultOf(transaction, amount, {
+      PaymentType: type as NonNullable<Structure<'PaymentResult'>['PaymentType']>,
+    }),
     PaymentReceipt: receiptsOf(transaction),
+  };
+}
+
+/** What an operation is in the books. */
+export function bookedOperation({ transaction, operation }: Done, verb: string) {
+  return {
+    type: verb === 'capture' ? 'CompletedReservation' : 'Credit',
+    brand: transaction.card?.scheme ?? '',
+    currency: transaction.currency,
+    amount: operation?.amount ?? transaction.amount,
   };
 }
 
@@ -249,22 +262,22 @@ function operated(
 async function onOriginal(work: Request, inside: Inside, verb: 'capture' | 'refund') {
   const { AmountsReq: amounts } = work.body.PaymentTransaction;
   const { Currency: currency, RequestedAmount } = amounts;
+  const { SaleData: saleData, PaymentData } = work.body;
+  const type = PaymentData?.PaymentType ?? 'Normal';
   const id = originalOf(work);
   work.commit();
   const amount = RequestedAmount === undefined ? {} : { amount: minor(RequestedAmount, currency) };
-  const done = await operate(inside, id, verb, { ...amount, currency });
-  const { keeper, show, tell } = inside;
-  const { transaction, operation } = done;
-  const taken = operation?.amount ?? transaction.amount;
-  const type = verb === 'refund' ? 'Credit' : 'CompletedReservation';
-  const brand = transaction.card?.scheme ?? '';
-  const line = { type, brand, currency, amount: taken, ...placeOf(work) };
-  keeper.keep({ books: noted(keeper.read().books, line) });
+  const of = { header: work.header, saleData, type };
+  const done = await operate(inside, { id, verb, of }, { ...amount, currency });
+  const { show, tell } = inside;
+  const { transaction } = done;
+  const line = bookedOperation(done, verb);
+  book(inside, { ...line, ...placeOf(work) });
   print(inside, transaction);
-  show('Approved', `${decimalText(taken, currency)} ${currency}`, 'Done');
+  show('Approved', `${decimalText(line.amount, line.currency)} ${line.currency}`, 'Done');
   const { transactionId, state } = transaction;
-  tell({ type: 'Payment', transactionId, state, amount: taken, currency });
-  return operated(work, done);
+  tell({ type: 'Payment', transactionId, state, amount: line.amount, currency: line.currency });
+  return operatedAnswer(done, saleData, type);
 }
 
 /** @throws ServiceFault for a type that the platform has no words for */

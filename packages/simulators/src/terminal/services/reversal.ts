@@ -1,9 +1,10 @@
 // Reversals of a sale, and batches of what can be asked for one by one.
 import { decimalText, NexoError, type Structure, toAmount, toMinorUnits } from '@switchyard/nexo';
-import { noted } from '../books.ts';
+import { book } from '../booking.ts';
 import { receiptsOf } from '../receipts.ts';
 import { type Inside, type Reply, ServiceFault, succeeded, type Work } from '../work.ts';
-import { operate } from './operating.ts';
+import { type Done, operate } from './operating.ts';
+import { bookedOperation } from './payment.ts';
 
 /** Causes for which the whole sale is undone as if it had not been. */
 const technical: readonly string[] = ['Malfunction', 'Unable2Compl'];
@@ -31,6 +32,23 @@ function demandUploaded({ keeper }: Inside, id: string): void {
   if (isHere) throw new ServiceFault('NotAllowed', 'it is not uploaded yet');
 }
 
+/** The answer to a reversal, which takes the original back. */
+export function reversedAnswer(
+  { transaction, operation }: Done,
+  original: Structure<'OriginalPOITransaction'>,
+): Structure<'ReversalResponse'> {
+  const { transactionId: TransactionID, currency } = transaction;
+  const amount = operation?.amount ?? transaction.amount;
+  const TimeStamp = operation?.createdAt ?? transaction.updatedAt;
+  return {
+    Response: succeeded,
+    POIData: { POITransactionID: { TransactionID, TimeStamp } },
+    OriginalPOITransaction: original,
+    ReversedAmount: toAmount(amount, currency),
+    PaymentReceipt: receiptsOf(transaction),
+  };
+}
+
 export async function reversal(work: Work<'ReversalRequest'>, inside: Inside): Promise<Reply> {
   const { header, body } = work;
   const { OriginalPOITransaction: original, ReversedAmount: wanted, ReversalReason } = body;
@@ -42,21 +60,12 @@ export async function reversal(work: Work<'ReversalRequest'>, inside: Inside): P
   const part = wanted === undefined ? {} : { amount: amountIn(wanted, currency), currency };
   const isTechnical = technical.includes(ReversalReason) && wanted === undefined;
   const verb = isTechnical ? 'reverse' : 'takeBack';
-  const { transaction, operation } = await operate(inside, id, verb, part);
-  const amount = operation?.amount ?? transaction.amount;
-  const { keeper, show, tell } = inside;
-  const { transactionId, state, card } = transaction;
-  const line = { type: 'ReverseDebit', brand: card?.scheme ?? '', currency, amount };
-  keeper.keep({ books: noted(keeper.read().books, { ...line, saleId: header.SaleID }) });
+  const done = await operate(inside, { id, verb, of: { header } }, part);
+  const { show, tell } = inside;
+  const { transactionId, state } = done.transaction;
+  const { amount, ...line } = bookedOperation(done, verb);
+  book(inside, { ...line, amount, type: 'ReverseDebit', saleId: header.SaleID });
   show('Approved', `${decimalText(amount, currency)} ${currency}`, 'Reversed');
   tell({ type: 'Payment', transactionId, state, amount, currency });
-  const TimeStamp = operation?.createdAt ?? transaction.updatedAt;
-  const answer: Structure<'ReversalResponse'> = {
-    Response: succeeded,
-    POIData: { POITransactionID: { TransactionID: transactionId, TimeStamp } },
-    OriginalPOITransaction: original,
-    ReversedAmount: toAmount(amount, currency),
-    PaymentReceipt: receiptsOf(transaction),
-  };
-  return answer;
+  return reversedAnswer(done, original);
 }
