@@ -131,6 +131,7 @@ export function createExchange({ lines, store, terminals, clock, log, told, ...d
     const terminal = await terminals.find(asking.caller, tsn);
     const lease = await lines.take(asking, terminal, { tsn, posId, waitSeconds }, signal);
     try {
+      if (signal.aborted) refuse('device_offline', 'Whoever asked has gone.');
       const placed = terminals.placed(terminal);
       const kept = await note(asked, placed, { dueAt, isPublished });
       return { asked, terminal: placed, kept, dueAt, lease };

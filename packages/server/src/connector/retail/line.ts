@@ -94,6 +94,10 @@ export async function openLine(
     },
     ask: (key, text, waitMs) =>
       new Promise<Answer>((resolve, reject) => {
+        if (waiting.has(key)) {
+          reject(new Refusal('service_id_reused', 'The same message waits for its answer.'));
+          return;
+        }
         const over = () => {
           clearTimeout(timer);
           waiting.delete(key);

@@ -238,7 +238,7 @@ function registerMessages(app: FastifyInstance, deps: Deps, streams: Streams): v
       {
         saleId: Type.Optional(
           Type.String({
-            maxLength: 64,
+            maxLength: 128,
             description: 'Decides where several tills used the same ServiceID; else the youngest.',
           }),
         ),
