@@ -8,7 +8,7 @@ import {
   RenewTokenMessage,
   StatusMessage,
 } from '@switchyard/contract';
-import { Check } from 'typebox/value';
+import { Check } from 'typebox/schema';
 import type { Caller, Presented } from '../http/index.ts';
 import { refusalOf } from '../http/index.ts';
 import { isoTime } from '../platform/index.ts';

@@ -1,6 +1,6 @@
 // Reads what a device registers with, and finds out which device it is and whether it may connect.
 import { RegisterMessage } from '@switchyard/contract';
-import { Check } from 'typebox/value';
+import { Check } from 'typebox/schema';
 import { type CertificateReader, type GoodCertificate, refusalOf } from '../http/index.ts';
 import type { CertificateHolder, Clients, ProvenClient } from '../identity/index.ts';
 import type { Terminal } from '../provisioning/index.ts';

@@ -1,7 +1,7 @@
 // Opens card data that the device encrypted: what comes out is judged like clear data of its kind.
 import { Card, type ErrorCode, type Instrument, Refusal, refuse } from '@switchyard/contract';
 import { decodeTlv, EmvError } from '@switchyard/emv';
-import { Value } from 'typebox/value';
+import { Check } from 'typebox/schema';
 import { parseStrictJson } from '../http/index.ts';
 import { type Hsm, HsmError } from '../vault/index.ts';
 
@@ -63,7 +63,7 @@ function cardIn(bytes: Buffer): Clear {
     if (error instanceof Refusal) return refuseData();
     throw error;
   }
-  return Value.Check(Card, card) ? { card } : refuseData();
+  return Check(Card, card) ? { card } : refuseData();
 }
 
 const trackCharacters = /^[;=?\dDFdf]+$/;

@@ -1,6 +1,5 @@
 // Makes identifiers and secrets: the only place that draws random numbers.
-import { randomBytes, randomInt } from 'node:crypto';
-import { v4 } from 'uuid';
+import { randomBytes, randomInt, randomUUID } from 'node:crypto';
 import { createUuidV7 } from './uuid-v7.ts';
 
 /** What grants access must hold at least 128 random bits. */
@@ -19,7 +18,7 @@ export type Ids = {
 
 export const systemIds: Ids = {
   uuid: createUuidV7(),
-  uuidV4: () => v4(),
+  uuidV4: () => randomUUID(),
   secret(bytes = secretBytes) {
     if (!Number.isInteger(bytes) || bytes < leastSecretBytes) {
       throw new RangeError(`a secret needs at least ${leastSecretBytes} bytes, not ${bytes}`);

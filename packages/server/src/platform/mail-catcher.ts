@@ -1,7 +1,6 @@
 // Keeps mail in files instead of sending it: what the demo shows and the tests read.
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createTransport } from 'nodemailer';
 import { type Clock, isoTime } from './clock.ts';
 import type { Ids } from './ids.ts';
 import type { Mail } from './mail.ts';
@@ -25,7 +24,6 @@ export function mailDirOf({ dataDir }: { readonly dataDir: string }): string {
 export function createMailCatcher(deps: Deps): Mail {
   const { mailFrom, clock, ids } = deps;
   const directory = mailDirOf(deps);
-  const transport = createTransport({ streamTransport: true, buffer: true });
 
   async function prune(): Promise<void> {
     const names = (await readdir(directory)).filter((name) => name.endsWith('.eml')).sort();
@@ -40,6 +38,8 @@ export function createMailCatcher(deps: Deps): Mail {
   return {
     open,
     async send(message) {
+      const { createTransport } = await import('nodemailer');
+      const transport = createTransport({ streamTransport: true, buffer: true });
       const { message: bytes } = await transport.sendMail(envelopeOf(message, mailFrom, clock));
       const name = `${isoTime(clock.now()).replaceAll(':', '')}-${ids.uuid()}`;
       await open();
@@ -49,8 +49,6 @@ export function createMailCatcher(deps: Deps): Mail {
       await rename(partial, join(directory, `${name}.eml`));
       await prune();
     },
-    async close() {
-      transport.close();
-    },
+    async close() {},
   };
 }

@@ -1,5 +1,4 @@
 // Sends mail: over SMTP where a server is set, else into files that a person or a test can read.
-import { createTransport } from 'nodemailer';
 import type { Clock } from './clock.ts';
 import type { Ids } from './ids.ts';
 import { isLoopbackHost } from './loopback.ts';
@@ -40,18 +39,22 @@ export class MailError extends Error {
 export function createMail({ settings, clock, ids }: MailDeps): Mail {
   const { smtpUrl, mailFrom } = settings;
   if (smtpUrl === undefined) return createMailCatcher({ ...settings, clock, ids });
-  const transport = createTransport(smtpOptions(smtpUrl, settings.mailTimeoutMs));
+  const options = smtpOptions(smtpUrl, settings.mailTimeoutMs);
+  // What speaks SMTP is loaded with the first mail: most processes never send one.
+  const open = async () => (await import('nodemailer')).createTransport(options);
+  let transport: ReturnType<typeof open> | undefined;
   return {
     async open() {},
     async send(message) {
       try {
-        await transport.sendMail(envelopeOf(message, mailFrom, clock));
+        transport ??= open();
+        await (await transport).sendMail(envelopeOf(message, mailFrom, clock));
       } catch (error) {
         throw withoutAddresses(error);
       }
     },
     async close() {
-      transport.close();
+      (await transport)?.close();
     },
   };
 }

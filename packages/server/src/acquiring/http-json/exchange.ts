@@ -1,7 +1,7 @@
 // One signed question to an HTTP/JSON acquirer: sent, its answer checked, and asked for again if need be.
 import { SpiAnswer, SpiEchoAnswer, type SpiPath } from '@switchyard/contract';
 import type { Static, TSchema } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { Compile } from 'typebox/schema';
 import type { Clock } from '../../platform/index.ts';
 import type { Calls } from './calls.ts';
 import type { GenuineAnswer } from './messages.ts';

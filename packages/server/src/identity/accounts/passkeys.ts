@@ -1,13 +1,9 @@
 // Passkeys as a second factor (WebAuthn): registered, asked for behind a right password, taken back.
-import {
-  type AuthenticationResponseJSON,
-  generateAuthenticationOptions,
-  generateRegistrationOptions,
-  type PublicKeyCredentialCreationOptionsJSON,
-  type PublicKeyCredentialRequestOptionsJSON,
-  type RegistrationResponseJSON,
-  verifyAuthenticationResponse,
-  verifyRegistrationResponse,
+import type {
+  AuthenticationResponseJSON,
+  PublicKeyCredentialCreationOptionsJSON,
+  PublicKeyCredentialRequestOptionsJSON,
+  RegistrationResponseJSON,
 } from '@simplewebauthn/server';
 import type { Clock, Database, Ids, Log } from '../../platform/index.ts';
 import { hashSecret } from '../secrets.ts';
@@ -33,6 +29,9 @@ const publicKeyBytesMax = 2_048;
 const transportsMax = 8;
 /** ES256, EdDSA, RS256: what today's authenticators have. */
 const algorithms = [-7, -8, -257];
+
+/** Three hundred modules, a seventh of a start: loaded where a passkey is used. */
+const webAuthn = () => import('@simplewebauthn/server');
 
 /** The site as browsers know it: `id` is its host name, `origin` with scheme and port. */
 export type RelyingParty = {
@@ -115,6 +114,7 @@ export function createPasskeys(deps: Deps): Passkeys {
     const passkey = (await store.list(user)).find(({ credentialId }) => credentialId === answer.id);
     if (passkey === undefined) return false;
     const { credentialId, publicKey, counter } = passkey;
+    const { verifyAuthenticationResponse } = await webAuthn();
     const checked = await orUndefined(
       verifyAuthenticationResponse({
         response: answer,
@@ -143,6 +143,7 @@ export function createPasskeys(deps: Deps): Passkeys {
 
     async registrationOptions(user, rp) {
       const passkeys = await store.list(user);
+      const { generateRegistrationOptions } = await webAuthn();
       return generateRegistrationOptions({
         rpName: rp.name,
         rpID: rp.id,
@@ -161,6 +162,7 @@ export function createPasskeys(deps: Deps): Passkeys {
     async register(user, response, rp, name = defaultName) {
       const expectedChallenge = await takeChallenge(user, response, 'register');
       if (expectedChallenge === undefined) return false;
+      const { verifyRegistrationResponse } = await webAuthn();
       const checked = await orUndefined(
         verifyRegistrationResponse({
           response: response as RegistrationResponseJSON,
@@ -197,6 +199,7 @@ export function createPasskeys(deps: Deps): Passkeys {
 
     async authenticationOptions(user, rp) {
       const passkeys = await store.list(user);
+      const { generateAuthenticationOptions } = await webAuthn();
       return generateAuthenticationOptions({
         rpID: rp.id,
         allowCredentials: passkeys.map(described),

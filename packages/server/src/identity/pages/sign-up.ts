@@ -1,7 +1,7 @@
 // The front of the house: what stands here, and the form by which an organisation asks to come in.
 import { SignUpInput } from '@switchyard/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Value } from 'typebox/value';
+import { Check } from 'typebox/schema';
 import type { Answers } from './answers.ts';
 import type { Faults } from './fields.ts';
 import { entryPath, signedUpPath, signUpPath } from './paths.ts';
@@ -48,7 +48,7 @@ function faultOf(words: Words, name: (typeof names)[number], value: string): str
   const { signUp, required } = words;
   const schema = SignUpInput.properties[name];
   if (value === '') return required(signUp[name]);
-  const isGood: boolean = Value.Check(schema, value);
+  const isGood: boolean = Check(schema, value);
   if (isGood) return undefined;
   const most = (schema as { maxLength?: number }).maxLength;
   if (most !== undefined && value.length > most) return signUp.tooLong(signUp[name], most);

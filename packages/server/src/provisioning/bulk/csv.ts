@@ -1,7 +1,6 @@
 // Reads a table of comma-separated values (RFC 4180): one row a line of an import.
 import { isUtf8 } from 'node:buffer';
 import { bulkLimits, Refusal } from '@switchyard/contract';
-import { parse } from 'csv-parse';
 import { type Column, lineFrom, readColumns } from './csv-columns.ts';
 import { type Bytes, SourceEnd, type SourceLine, tooLong } from './source.ts';
 
@@ -86,6 +85,7 @@ function refusalOf(error: unknown, place: Place): Refusal | undefined {
 /** Gives rows as they come; what the library has read before it gives up is given first. */
 async function* readRecords(bytes: Bytes, place: Place): AsyncGenerator<CsvRow> {
   const found: CsvRow[] = [];
+  const { parse } = await import('csv-parse');
   const parser = parse({
     encoding: null,
     relax_column_count: true,

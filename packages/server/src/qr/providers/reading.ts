@@ -10,7 +10,7 @@ import {
   QrDisplay,
 } from '@switchyard/contract';
 import { hideCardNumbers } from '@switchyard/emv';
-import { Value } from 'typebox/value';
+import { Check } from 'typebox/schema';
 import { isSecretMember, scrubText } from '../../platform/index.ts';
 
 export type Members = Readonly<Record<string, unknown>>;
@@ -65,11 +65,11 @@ export function code(value: unknown): string | undefined {
 }
 
 export function paymentStatus(value: unknown): ProviderPaymentStatus | undefined {
-  return Value.Check(ProviderPaymentStatus, value) ? value : undefined;
+  return Check(ProviderPaymentStatus, value) ? value : undefined;
 }
 
 export function refundStatus(value: unknown): ProviderRefundStatus | undefined {
-  return Value.Check(ProviderRefundStatus, value) ? value : undefined;
+  return Check(ProviderRefundStatus, value) ? value : undefined;
 }
 
 /** Money that cannot be read is a fault of the whole answer: it is never guessed. */
@@ -86,7 +86,7 @@ export function amount(value: unknown): ProviderAmount | 'unreadable' | undefine
 /** What may be shown on a terminal; `refused` where it is told and may not be. */
 export function display(value: unknown): QrDisplay | 'refused' | undefined {
   if (value === undefined || value === null) return undefined;
-  if (!Value.Check(QrDisplay, value)) return 'refused';
+  if (!Check(QrDisplay, value)) return 'refused';
   const { type, data } = value;
   return displayFault({ type, data }) === undefined ? { type, data } : 'refused';
 }
