@@ -37,6 +37,7 @@ export const roomTable: Record<string, string[]> = {
   payments: ['provisioning', 'acquiring', 'vault', 'audit'],
   qr: ['provisioning', 'catalog'],
   webhooks: ['audit'],
+  reporting: ['payments', 'qr'],
   connector: ['identity', 'provisioning', 'catalog', 'audit'],
   demo: ['identity', 'provisioning', 'acquiring', 'catalog', 'vault'],
 };

@@ -50,6 +50,7 @@ import { createPortal } from './portal/index.ts';
 import { createProvisioning, type Provisioning, type UserDomains } from './provisioning/index.ts';
 import { qrEvents } from './qr/index.ts';
 import { registerReferenceRoutes } from './reference/index.ts';
+import { createReporting } from './reporting/index.ts';
 import { registerUsers } from './users/index.ts';
 import {
   createDeliveries,
@@ -307,8 +308,12 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
     ...(deps.loadLimits === undefined ? {} : { loadLimits: deps.loadLimits }),
     ...(deps.checksAnswers === undefined ? {} : { checksAnswers: deps.checksAnswers }),
   });
+  const reporting = createReporting({ ...rooms, pressure: http.loadShedding.pressure });
   registerReferenceRoutes(http.app);
-  if (settings.roles.has('identity')) await registerManagement(http, rooms);
+  if (settings.roles.has('identity')) {
+    await registerManagement(http, rooms);
+    reporting.register(http.app);
+  }
   const opensPortal = settings.roles.has('portal');
   if (opensPortal) rooms.portal.register(http.app);
   if (cards !== undefined) {
@@ -334,6 +339,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
       if (doesJobs) {
         outbox.start();
         webhooks.start();
+        reporting.start();
       }
       if (opensPortal) rooms.portal.start();
       logs.start({ deletes: doesJobs });
@@ -351,6 +357,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
       await cards?.close();
       await outbox.stop();
       await webhooks.stop();
+      await reporting.stop();
       rooms.calls.close();
       await logs.stop();
       await rooms.portal.stop();

@@ -28,6 +28,11 @@ export const lookupCodes = {
     'The transaction is not found',
     'No transaction in your scope has this server or client identifier.',
   ),
+  settlement_not_found: refused(
+    404,
+    'The settlement is not found',
+    'No settlement in your scope has this identifier.',
+  ),
   batch_not_found: refused(
     404,
     'The batch is not found',

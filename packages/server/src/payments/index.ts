@@ -47,6 +47,17 @@ import { createTerminalClock } from './terminal-clock.ts';
 import { unfinishedLinks } from './unfinished.ts';
 
 export { paymentEvents } from './events.ts';
+export {
+  factsOf,
+  type LoadedTransaction,
+  outcomeEventOf,
+  outcomeOf,
+  type SaleFacts,
+  type StoredEvent,
+} from './model.ts';
+export { responseOf } from './next-action.ts';
+export * from './reported.ts';
+export { settlementDayAt, settlementDayOf } from './settlement/index.ts';
 
 export type Payments = {
   register(app: FastifyInstance): void;

@@ -22,6 +22,7 @@ import { createQrStore, type QrStore } from './store.ts';
 
 export { qrEventSource as qrEvents } from './event-source.ts';
 export { createProviders, type Providers } from './providers/index.ts';
+export * from './reported.ts';
 
 export type Qr = {
   register(app: FastifyInstance, streams: Streams): void;

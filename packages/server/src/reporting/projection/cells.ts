@@ -1,0 +1,117 @@
+// Sums of a day that grow: made from entries, added to what is stored, and written again. Pure.
+import { nil } from '../run.ts';
+import { addLatency, bucketOf, type Latency } from './latency.ts';
+import { type Ending, type Entry, type PaymentLine, type SumName, sumNames } from './model.ts';
+
+/** 0 is the organisation, 1 a merchant, 2 a device. */
+export const levels = [0, 1, 2] as const;
+export type Level = (typeof levels)[number];
+
+export const endings = ['approved', 'declined', 'failed', 'other'] as const satisfies Ending[];
+
+export type Figures = Record<Ending, number> & Record<SumName, bigint>;
+
+export type CellKey = {
+  readonly level: Level;
+  readonly day: string;
+  readonly merchantId: string;
+  readonly storeId: string;
+  readonly deviceId: string;
+  readonly groupId: number;
+};
+
+export type Cell = CellKey & {
+  readonly figures: Figures;
+  readonly hours: Map<number, Figures>;
+  readonly latency: Latency;
+};
+
+export const noFigures = (): Figures => ({
+  ...{ approved: 0, declined: 0, failed: 0, other: 0 },
+  ...{ authorized: 0n, captured: 0n, refunded: 0n, cancelled: 0n, reversed: 0n },
+});
+
+export const emptyCell = (key: CellKey): Cell => ({
+  ...key,
+  figures: noFigures(),
+  hours: new Map(),
+  latency: new Map(),
+});
+
+export function addFigures(to: Figures, from: Figures): void {
+  for (const name of endings) to[name] += from[name];
+  for (const name of sumNames) to[name] += from[name];
+}
+
+export function addCell(to: Cell, from: Omit<Cell, keyof CellKey>): void {
+  addFigures(to.figures, from.figures);
+  for (const [hour, figures] of from.hours) addFigures(hourOf(to, hour), figures);
+  addLatency(to.latency, from.latency);
+}
+
+function hourOf({ hours }: Cell, hour: number): Figures {
+  const known = hours.get(hour);
+  if (known !== undefined) return known;
+  const made = noFigures();
+  hours.set(hour, made);
+  return made;
+}
+
+type Place = Pick<PaymentLine, 'merchantId' | 'storeId' | 'deviceId'>;
+
+function keyAt(level: Level, day: string, place: Place, groupId: number): CellKey {
+  const merchantId = level > 0 ? place.merchantId : nil;
+  const storeId = level > 1 ? (place.storeId ?? nil) : nil;
+  const deviceId = level > 1 ? (place.deviceId ?? nil) : nil;
+  return { level, day, merchantId, storeId, deviceId, groupId };
+}
+
+export const textOfKey = (key: CellKey): string =>
+  `${key.level}|${key.day}|${key.merchantId}|${key.storeId}|${key.deviceId}|${key.groupId}`;
+
+export type Cells = Map<string, Cell>;
+
+/** Adds an entry of a payment to the cells that it belongs to, one of each level. */
+export function addEntry(cells: Cells, entry: Entry, place: Place, groupId: number): void {
+  for (const level of levels) {
+    const key = keyAt(level, entry.day, place, groupId);
+    const text = textOfKey(key);
+    const cell = cells.get(text) ?? emptyCell(key);
+    cells.set(text, cell);
+    for (const figures of [cell.figures, hourOf(cell, entry.hour)]) {
+      if (entry.ending !== undefined) figures[entry.ending] += 1;
+      for (const name of sumNames) figures[name] += BigInt(entry.sums[name] ?? 0);
+    }
+    if (entry.latencyMs !== undefined) addLatency(cell.latency, [[bucketOf(entry.latencyMs), 1]]);
+  }
+}
+
+/** As they are stored: short, and amounts as texts, which may be greater than a number holds. */
+type HourJson = readonly [number, number, number, number, ...string[]];
+export type HoursJson = Readonly<Record<string, HourJson>>;
+export type LatencyJson = Readonly<Record<string, number>>;
+
+export function writeHours(hours: ReadonlyMap<number, Figures>): HoursJson {
+  return Object.fromEntries(
+    [...hours].map(([hour, figures]): [string, HourJson] => {
+      const { approved, declined, failed, other } = figures;
+      const sums = sumNames.map((name) => String(figures[name]));
+      return [String(hour), [approved, declined, failed, other, ...sums]];
+    }),
+  );
+}
+
+export function readHours(json: HoursJson): Map<number, Figures> {
+  return new Map(
+    Object.entries(json).map(([hour, [approved, declined, failed, other, ...sums]]) => {
+      const figures: Figures = { ...noFigures(), approved, declined, failed, other };
+      for (const [place, name] of sumNames.entries()) figures[name] = BigInt(sums[place] ?? 0);
+      return [Number(hour), figures];
+    }),
+  );
+}
+
+export const writeLatency = (latency: Latency): LatencyJson => Object.fromEntries(latency);
+
+export const readLatency = (json: LatencyJson): Latency =>
+  new Map(Object.entries(json).map(([bucket, count]) => [Number(bucket), count]));

@@ -1,0 +1,123 @@
+// Keeps reports up to date behind the commits of payments: slowly while there is much else to do.
+import {
+  type Clock,
+  createPoller,
+  type Database,
+  type Log,
+  type Metrics,
+  pause,
+} from '../../platform/index.ts';
+import { nil } from '../run.ts';
+import type { Dictionaries } from './dictionary.ts';
+import { behindText } from './store.ts';
+import { begin, turn } from './turn.ts';
+
+const pollMs = 500;
+const organizationsAtOnce = 50;
+/** So much of the time is worked while the reports are young; the rest is left to the sales. */
+const dutyWhileFresh = 0.25;
+const dutyWhileLate = 0.5;
+/** From these on the reports are late, and too late. */
+const lateMs = 5_000;
+const tooLateMs = 60_000;
+/** Where reports of clients are turned away too; see http/load-shedding.ts. */
+const pressureLimit = 0.4;
+const longestRestMs = 2_000;
+
+export type FollowerDeps = {
+  database: Database;
+  clock: Clock;
+  log: Log;
+  metrics: Metrics;
+  dictionaries: Dictionaries;
+  /** How much the process has to do, 0 to 1. */
+  pressure(): number;
+};
+
+export type Follower = {
+  start(): void;
+  stop(): Promise<void>;
+  /** Looks now, for tests. */
+  poke(): void;
+};
+
+type Behind = { organizationId: string; isNew: boolean; since: Date | null };
+
+/** How long to leave the machine to others after so much work. */
+export function restAfter(workedMs: number, lagMs: number): number {
+  if (lagMs >= tooLateMs) return 0;
+  const duty = lagMs >= lateMs ? dutyWhileLate : dutyWhileFresh;
+  return Math.min(longestRestMs, (workedMs * (1 - duty)) / duty);
+}
+
+/** Whether the reports wait for a quieter moment. */
+export const mustWait = (pressure: number, lagMs: number): boolean =>
+  pressure >= pressureLimit && lagMs < tooLateMs;
+
+/** @example const follower = createFollower({ database, clock, log, metrics, dictionaries, pressure }); */
+export function createFollower(deps: FollowerDeps): Follower {
+  const { database, clock, log, metrics } = deps;
+  const stopped = new AbortController();
+  const lag = metrics.gauge({
+    name: 'switchyard_reports_lag_seconds',
+    help: 'How far behind the payments the reports were at the last look',
+  });
+  const turns = metrics.counter({
+    name: 'switchyard_reports_turns_total',
+    help: 'Parts of the feed that were brought into the reports, by how they ended',
+    labelNames: ['outcome'],
+  });
+  let place = nil;
+
+  const lagOf = ({ since }: Behind) =>
+    since === null ? 0 : Math.max(0, clock.now() - since.getTime());
+
+  /** True where more waits. */
+  async function serve(behind: Behind): Promise<boolean> {
+    const began = performance.now();
+    const { organizationId } = behind;
+    try {
+      if (behind.isNew) await begin(deps, organizationId);
+      const { isFull, isHeld } = await turn(deps, organizationId);
+      turns.inc({ outcome: isHeld ? 'held' : 'done' });
+      return isFull;
+    } catch (error) {
+      // One organisation must not hold up the others.
+      turns.inc({ outcome: 'failed' });
+      log.error({ err: error, organizationId }, 'reports could not be brought up to date');
+      return false;
+    } finally {
+      await pause(restAfter(performance.now() - began, lagOf(behind)), stopped.signal);
+    }
+  }
+
+  async function look(): Promise<boolean> {
+    const all = await database.query<Behind>(behindText, [place, organizationsAtOnce]);
+    const isWhole = place === nil;
+    place = all.length === organizationsAtOnce ? (all.at(-1)?.organizationId ?? nil) : nil;
+    const oldest = Math.max(0, ...all.map(lagOf));
+    if (isWhole) lag.set(oldest / 1000);
+    if (mustWait(deps.pressure(), oldest)) return false;
+    let isMore = place !== nil;
+    for (const behind of all) {
+      if (stopped.signal.aborted) return false;
+      isMore = (await serve(behind)) || isMore;
+    }
+    return isMore;
+  }
+
+  const poller = createPoller({
+    pollMs,
+    turn: look,
+    onError: (error) => log.warn({ err: error }, 'reports could not be looked at'),
+  });
+
+  return {
+    start: poller.start,
+    async stop() {
+      stopped.abort();
+      await poller.stop();
+    },
+    poke: poller.poke,
+  };
+}

@@ -1,0 +1,81 @@
+// What a QR payment comes to in reports: what was paid is authorised and captured at once. Pure.
+import type { ReportedQr } from '../../qr/index.ts';
+import { localTimeAt } from './local-time.ts';
+import type { Ending, Entry, Group, PaymentLine, Reported, Sums } from './model.ts';
+
+const endings: Readonly<Record<string, Ending>> = {
+  ...{ Completed: 'approved', Declined: 'declined', Failed: 'failed' },
+  ...{ Cancelled: 'other', Expired: 'other' },
+};
+
+/** Providers have words of their own, without end: here are those that a summary can be made of. */
+const answers: Readonly<Record<string, Pick<Group, 'category' | 'reason'>>> = {
+  Completed: { category: 'Approved', reason: 'Approved' },
+  Declined: { category: 'HardDecline', reason: 'DeclinedByProvider' },
+  Failed: { category: 'TechnicalFailure', reason: 'FailedAtProvider' },
+};
+
+type QrEvent = ReportedQr['events'][number];
+
+const isOutcome = ({ data }: QrEvent): boolean =>
+  data.changes.phase !== undefined && data.changes.phase in endings;
+
+function sumsOf({ data }: QrEvent): Sums {
+  const { paid = 0, refunded = 0 } = data.changes;
+  return {
+    ...(paid > 0 ? { authorized: paid, captured: paid } : {}),
+    ...(paid < 0 ? { reversed: -paid } : {}),
+    ...(refunded === 0 ? {} : { refunded }),
+  };
+}
+
+function entriesOf({ loaded, events, timeZone }: ReportedQr): Map<number, Entry> {
+  const entries = new Map<number, Entry>();
+  const outcome = events.find(isOutcome);
+  const made = Date.parse(loaded.row.createdAt);
+  for (const event of events) {
+    const sums = sumsOf(event);
+    if (event === outcome) {
+      const ending = endings[event.data.changes.phase ?? ''] ?? 'other';
+      entries.set(event.sequence, { ...localTimeAt(made, timeZone), ending, sums });
+    } else if (Object.keys(sums).length > 0) {
+      entries.set(event.sequence, { ...localTimeAt(Date.parse(event.at), timeZone), sums });
+    }
+  }
+  return entries;
+}
+
+function lineOf({ loaded, events, timeZone }: ReportedQr): PaymentLine {
+  const { row } = loaded;
+  const { amount, currency, paid, refunded } = row.position;
+  const answer = answers[events.find(isOutcome)?.data.changes.phase ?? ''];
+  return {
+    paymentId: row.transactionId,
+    createdAt: row.createdAt,
+    state: row.status,
+    group: {
+      ...{ kind: 'Qr', scheme: row.facts.paymentType, entryMode: '', currency },
+      ...(answer ?? { category: '', reason: '' }),
+    },
+    ...{ merchantId: row.merchantId, storeId: row.storeId, deviceId: row.deviceId },
+    linkId: undefined,
+    ...{ amount, authorized: paid, captured: paid, cancelled: 0, refunded },
+    clientTransactionId: row.clientTransactionId,
+    orderId: row.facts.order?.orderId?.toLowerCase(),
+    retrievalReference: undefined,
+    authorizationCode: undefined,
+    maskedNumber: undefined,
+    cardToken: undefined,
+    responseCode: undefined,
+    isOffline: false,
+    day: localTimeAt(Date.parse(row.createdAt), timeZone).day,
+    timeZone,
+    updatedAt: row.updatedAt,
+    version: row.version,
+  };
+}
+
+/** @example const { line, entries } = reportedQr(payment); */
+export function reportedQr(payment: ReportedQr): Reported {
+  return { line: lineOf(payment), entries: entriesOf(payment), moves: new Map() };
+}

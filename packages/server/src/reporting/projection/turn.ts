@@ -1,0 +1,160 @@
+// One turn for one organisation: what its feed has told since, or a part of the walk over all its payments.
+import { readFiled, walkFiles, walkTransactions } from '../../payments/index.ts';
+import { type Clock, type Database, isoTime } from '../../platform/index.ts';
+import { walkQrPayments } from '../../qr/index.ts';
+import { nil, type RunQuery, runIn } from '../run.ts';
+import type { Dictionaries, Numbering } from './dictionary.ts';
+import { project, type Subjects } from './projector.ts';
+import {
+  beginText,
+  filesText,
+  holdText,
+  moveText,
+  type News,
+  newsText,
+  type Position,
+  type Stage,
+  wipePart,
+} from './store.ts';
+
+/** Events of one commit: what it costs beside them is shared by many, and nobody waits for it long. */
+export const eventsAtOnce = 500;
+const filesAtOnce = 20;
+
+type Held = {
+  readonly run: RunQuery;
+  readonly organizationId: string;
+  readonly numbering: Numbering;
+  readonly at: string;
+};
+
+const cardKinds = ['transaction.', 'offline.'];
+const filed = 'clearing.file_made';
+
+function subjectsOf(news: readonly News[]): Subjects & { files: string[] } {
+  const cards = new Set<string>();
+  const qr = new Set<string>();
+  const files = new Set<string>();
+  for (const { type, subjectId } of news) {
+    if (cardKinds.some((prefix) => type.startsWith(prefix))) cards.add(subjectId);
+    else if (type.startsWith('qr.')) qr.add(subjectId);
+    else if (type === filed) files.add(subjectId);
+  }
+  return { cards: [...cards], qr: [...qr], files: [...files] };
+}
+
+async function noteFiles({ run, organizationId }: Held, fileIds: readonly string[]): Promise<void> {
+  for (const fileId of fileIds) {
+    const sums = await readFiled(run, organizationId, fileId);
+    const rows = sums.map(({ lines, amount, ...key }) => ({ ...key, fileId, lines, amount }));
+    if (rows.length > 0) await run(filesText, [organizationId, JSON.stringify(rows)]);
+  }
+}
+
+type Walked = { readonly stage: Stage; readonly place: string; readonly isFull: boolean };
+
+const nextStages: Readonly<Record<Stage, Stage>> = {
+  ...{ Wiping: 'Cards', Cards: 'Qr', Qr: 'Files', Files: 'Following', Following: 'Following' },
+};
+
+/** A part of the walk; each stage begins at its beginning. */
+async function walk(held: Held, { stage, place }: Position): Promise<Walked> {
+  const { run, organizationId } = held;
+  const goOn = (ids: readonly string[], most: number): Walked =>
+    ids.length === most
+      ? { stage, place: ids.at(-1) ?? nil, isFull: true }
+      : { stage: nextStages[stage], place: nil, isFull: stage !== 'Files' };
+  switch (stage) {
+    case 'Wiping': {
+      const isLeft = await wipePart(run, organizationId);
+      return { stage: isLeft ? 'Wiping' : 'Cards', place: nil, isFull: true };
+    }
+    case 'Cards': {
+      const cards = await walkTransactions(run, organizationId, place, eventsAtOnce);
+      await project(run, held, { cards, qr: [] });
+      return goOn(cards, eventsAtOnce);
+    }
+    case 'Qr': {
+      const qr = await walkQrPayments(run, organizationId, place, eventsAtOnce);
+      await project(run, held, { cards: [], qr });
+      return goOn(qr, eventsAtOnce);
+    }
+    case 'Files': {
+      const files = await walkFiles(run, organizationId, place, filesAtOnce);
+      await noteFiles(held, files);
+      return goOn(files, filesAtOnce);
+    }
+    default:
+      return { stage, place, isFull: false };
+  }
+}
+
+/** Where events were forgotten before they were read, all payments are walked through for what they told. */
+function afterForgotten(position: Position): Position {
+  if (position.swept <= position.position) return position;
+  const isWiping = position.stage === 'Wiping';
+  return {
+    ...position,
+    position: position.swept,
+    stage: isWiping ? 'Wiping' : 'Cards',
+    place: nil,
+  };
+}
+
+async function follow(held: Held, position: number): Promise<News | undefined> {
+  const { run, organizationId } = held;
+  const news = await run<News>(newsText, [organizationId, position, eventsAtOnce]);
+  const { files, ...subjects } = subjectsOf(news);
+  await project(run, held, subjects);
+  await noteFiles(held, files);
+  return news.at(-1);
+}
+
+export type Turned = {
+  /** More is likely to wait. */
+  readonly isFull: boolean;
+  /** Somebody else has it now. */
+  readonly isHeld: boolean;
+};
+
+export type TurnDeps = { database: Database; clock: Clock; dictionaries: Dictionaries };
+
+/** @example const { isFull } = await turn(deps, organizationId); */
+export async function turn(deps: TurnDeps, organizationId: string): Promise<Turned> {
+  const { database, clock, dictionaries } = deps;
+  const numbering = dictionaries.of(organizationId);
+  const now = clock.now();
+  const turned = await database.transaction(async (trx): Promise<Turned> => {
+    const run = runIn(trx);
+    const held: Held = { run, organizationId, numbering, at: isoTime(now) };
+    const [found] = await run<Position>(holdText, [organizationId]);
+    if (found === undefined) return { isFull: false, isHeld: true };
+    const position = afterForgotten(found);
+    const walked = await walk(held, position);
+    // While the old ones are being deleted, new ones would be deleted with them.
+    const last = position.stage === 'Wiping' ? undefined : await follow(held, position.position);
+    const reached = last?.position ?? position.position;
+    const isFull = reached - position.position >= eventsAtOnce;
+    const asOf = isFull && last !== undefined ? last.createdAt.getTime() : now;
+    const place = walked.stage === 'Following' ? null : walked.place;
+    await run(moveText, [organizationId, reached, isoTime(asOf), walked.stage, place]);
+    return { isFull: isFull || walked.isFull, isHeld: false };
+  });
+  numbering.keep();
+  return turned;
+}
+
+/** Makes the row that says how far the reports of an organisation are. */
+export async function begin({ database, clock }: TurnDeps, organizationId: string): Promise<void> {
+  await database.query(beginText, [organizationId, isoTime(clock.now())]);
+}
+
+/** Deletes the reports of an organisation, and makes them anew from its payments, step by step. */
+export async function rebuild({ database, clock }: TurnDeps, organizationId: string) {
+  await database.query(
+    `INSERT INTO report_positions (organization_id, position, as_of, stage, place)
+     VALUES ($1, coalesce((SELECT position FROM feed_heads WHERE organization_id = $1), 0), $2, 'Wiping', NULL)
+     ON CONFLICT (organization_id) DO UPDATE SET stage = 'Wiping', place = NULL`,
+    [organizationId, isoTime(clock.now())],
+  );
+}

@@ -1,0 +1,58 @@
+// Asks for reports: a few at a time and none for long, so that they never take the database from the payments.
+import { Refusal } from '@switchyard/contract';
+import { CompiledQuery } from 'kysely';
+import type { Database } from '../platform/index.ts';
+import { type RunQuery, runIn } from './run.ts';
+
+/** Of the connections of the process most are left to everybody else. */
+const atOnce = 3;
+const waitingMax = 60;
+const statementTimeoutMs = 5_000;
+const retryAfterMs = 2_000;
+
+export type Queries = {
+  /** What is asked within sees one state of the database, and is given up after some seconds. */
+  ask<Result>(work: (run: RunQuery) => Promise<Result>): Promise<Result>;
+};
+
+/** @example const page = await queries.ask((run) => findLines(run, classes, search, cut)); */
+export function createQueries(database: Pick<Database, 'transaction'>): Queries {
+  const waiting: (() => void)[] = [];
+  let running = 0;
+
+  async function enter(): Promise<void> {
+    if (running < atOnce) {
+      running += 1;
+      return;
+    }
+    if (waiting.length >= waitingMax) {
+      throw new Refusal('overloaded', 'Too many reports are asked for at the moment.', {
+        retryAfterMs,
+      });
+    }
+    await new Promise<void>((resolve) => waiting.push(resolve));
+  }
+
+  function leave(): void {
+    const next = waiting.shift();
+    // The place is handed on, so that nobody who comes now is faster.
+    if (next === undefined) running -= 1;
+    else next();
+  }
+
+  return {
+    async ask(work) {
+      await enter();
+      try {
+        return await database.transaction(async (trx) => {
+          await trx.executeQuery(
+            CompiledQuery.raw(`SET LOCAL statement_timeout = ${statementTimeoutMs}`),
+          );
+          return work(runIn(trx));
+        });
+      } finally {
+        leave();
+      }
+    },
+  };
+}

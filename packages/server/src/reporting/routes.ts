@@ -1,0 +1,152 @@
+// The addresses of the reports, version 1.
+import {
+  paymentSearch,
+  ReportedPaymentDetail,
+  ReportedPaymentPage,
+  SettlementDetail,
+  SettlementPage,
+  Summary,
+  settlementFilters,
+  summaryQuery,
+} from '@switchyard/contract';
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import { openPage, pageQuery, route, sealPage } from '../http/index.ts';
+import type { Clock } from '../platform/index.ts';
+import type { Queries } from './queries.ts';
+import { scopeOf } from './scope.ts';
+import type { Classes } from './search/classes.ts';
+import { paymentDetail } from './search/detail.ts';
+import { searchOf } from './search/filters.ts';
+import { findLines } from './search/find.ts';
+import type { Place } from './search/statements.ts';
+import { viewLine } from './search/view.ts';
+import { settlementIdForm } from './settlements/settlement-id.ts';
+import { settlement, settlements } from './settlements/settlements.ts';
+import { requestOf } from './summary/request.ts';
+import { summarize } from './summary/summarize.ts';
+
+export type ReportRoutesDeps = {
+  readonly queries: Queries;
+  readonly classes: Classes;
+  readonly clock: Clock;
+};
+
+const base = '/reporting/v1';
+const common = {
+  method: 'GET',
+  tags: ['Reporting'],
+  permission: 'rep.read',
+  priority: 'report',
+} as const;
+const errors = ['entity_out_of_scope', 'database_unavailable', 'overloaded'] as const;
+
+const placeForm =
+  /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z\|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const lineForm = /^\d{1,15}\|[A-Za-z0-9._-]{0,80}$/;
+
+const writePlace = ({ createdAt, paymentId }: Place) => `${createdAt}|${paymentId}`;
+
+function readPlace(text: string | undefined): Place | undefined {
+  const [createdAt, paymentId] = text?.split('|') ?? [];
+  return createdAt === undefined || paymentId === undefined ? undefined : { createdAt, paymentId };
+}
+
+function registerSearch(app: FastifyInstance, { queries, classes }: ReportRoutesDeps): void {
+  const operationId = 'listReportedPayments';
+  route(app, {
+    ...common,
+    url: `${base}/transactions`,
+    operationId,
+    summary: 'Search for payments',
+    description:
+      'Payments by cards and by codes, of everything that the token is good for, the newest first. It is ' +
+      'filled behind the payments: a change is seen a moment later, and more while the platform is ' +
+      'busy. A payment is listed once it has an outcome or waits for one at its provider. A page may be ' +
+      'short, or empty, and lead on: the last one has no nextCursor.',
+    query: Type.Object({ ...pageQuery, ...paymentSearch }, { additionalProperties: false }),
+    response: { 200: ReportedPaymentPage },
+    errors: [...errors, 'cursor_invalid', 'field_invalid'],
+    async handler({ caller, query }) {
+      const search = searchOf(scopeOf(caller, query), query);
+      const { limit, after } = openPage(query, operationId, placeForm);
+      const cut = { limit, isAscending: query.order === 'OldestFirst', after: readPlace(after) };
+      const found = await queries.ask((run) => findLines(run, classes, search, cut));
+      const next = found.next === undefined ? undefined : writePlace(found.next);
+      return sealPage({ items: found.lines.map(viewLine), next }, query, operationId);
+    },
+  });
+  route(app, {
+    ...common,
+    url: `${base}/transactions/:transactionId`,
+    operationId: 'getReportedPayment',
+    summary: 'A payment with its operations and events',
+    params: Type.Object({ transactionId: Type.String({ format: 'uuid' }) }),
+    response: { 200: ReportedPaymentDetail },
+    errors: [...errors, 'transaction_not_found'],
+    handler: async ({ caller, params }) =>
+      queries.ask((run) => paymentDetail(run, caller, params.transactionId)),
+  });
+}
+
+function registerSummary(app: FastifyInstance, { queries, clock }: ReportRoutesDeps): void {
+  const operationId = 'getSummary';
+  route(app, {
+    ...common,
+    url: `${base}/summary`,
+    operationId,
+    summary: 'Sums of payments by day, place, scheme or answer',
+    description:
+      'A payment counts on the day of its store on which it was made; money counts on the day on which ' +
+      'it moved. Summed up as payments happen, and right to the minor unit.',
+    query: Type.Object({ ...pageQuery, ...summaryQuery }, { additionalProperties: false }),
+    response: { 200: Summary },
+    errors: [...errors, 'cursor_invalid', 'field_invalid'],
+    async handler({ caller, query }) {
+      const request = requestOf(scopeOf(caller, query), query);
+      const { limit, after } = openPage(query, operationId, lineForm);
+      const [count = '', ...key] = after?.split('|') ?? [];
+      const mark = after === undefined ? undefined : { count: Number(count), key: key.join('|') };
+      const { next, items, ...rest } = await queries.ask((run) =>
+        summarize(run, request, { limit, after: mark }, clock.now()),
+      );
+      const last = next === undefined ? undefined : `${next.count}|${next.key}`;
+      return { ...rest, ...sealPage({ items, next: last }, query, operationId) };
+    },
+  });
+}
+
+function registerSettlements(app: FastifyInstance, { queries }: ReportRoutesDeps): void {
+  const operationId = 'listSettlements';
+  route(app, {
+    ...common,
+    url: `${base}/settlements`,
+    operationId,
+    summary: 'What is settled, by acquirer, merchant and day',
+    query: Type.Object({ ...pageQuery, ...settlementFilters }, { additionalProperties: false }),
+    response: { 200: SettlementPage },
+    errors: [...errors, 'permission_denied', 'cursor_invalid'],
+    async handler({ caller, query }) {
+      const page = openPage(query, operationId, settlementIdForm);
+      const found = await queries.ask((run) => settlements(run, caller, query, page));
+      return sealPage(found, query, operationId);
+    },
+  });
+  route(app, {
+    ...common,
+    url: `${base}/settlements/:settlementId`,
+    operationId: 'getSettlement',
+    summary: 'A settlement with its clearing files',
+    params: Type.Object({ settlementId: Type.String({ maxLength: 64 }) }),
+    response: { 200: SettlementDetail },
+    errors: [...errors, 'permission_denied', 'settlement_not_found'],
+    handler: async ({ caller, params }) =>
+      queries.ask((run) => settlement(run, caller, params.settlementId)),
+  });
+}
+
+export function registerReports(app: FastifyInstance, deps: ReportRoutesDeps): void {
+  registerSearch(app, deps);
+  registerSummary(app, deps);
+  registerSettlements(app, deps);
+}

@@ -1,0 +1,41 @@
+// Whose payments a caller may see: all of the organisation's, one merchant's, or one store's.
+import { refuse } from '@switchyard/contract';
+import type { Caller } from '../http/index.ts';
+
+export type Scope = {
+  readonly organizationId: string;
+  readonly merchantId: string | undefined;
+  readonly storeId: string | undefined;
+  readonly deviceId: string | undefined;
+};
+
+type Asked = {
+  readonly merchantId?: string;
+  readonly storeId?: string;
+  readonly deviceId?: string;
+};
+
+/**
+ * What a request is about: what the token is bound to, or what it names within that.
+ *
+ * @throws Refusal entity_out_of_scope where the token is good for another merchant or store
+ */
+export function scopeOf(caller: Caller, asked: Asked): Scope {
+  const { organizationId, entityType, entityId } = caller;
+  const merchantId = entityType === 'merchant' ? entityId : caller.merchantId;
+  return {
+    organizationId,
+    merchantId: bound('merchant', merchantId, asked.merchantId),
+    storeId: bound('store', caller.storeId, asked.storeId),
+    deviceId: bound('device', caller.deviceId, asked.deviceId),
+  };
+}
+
+function bound(name: string, own: string | undefined, asked: string | undefined) {
+  const named = asked?.toLowerCase();
+  if (own === undefined) return named;
+  if (named !== undefined && named !== own.toLowerCase()) {
+    refuse('entity_out_of_scope', `The token is good for another ${name}.`);
+  }
+  return own.toLowerCase();
+}

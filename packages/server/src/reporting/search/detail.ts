@@ -1,0 +1,37 @@
+// Shows one payment with all that belongs to it, to whoever may read reports.
+import { type ReportedPaymentDetail, refuse } from '@switchyard/contract';
+import type { Caller } from '../../http/index.ts';
+import { readTransactions, showTransaction } from '../../payments/index.ts';
+import { readQrPayments, showQrPayment } from '../../qr/index.ts';
+import type { RunQuery } from '../run.ts';
+import { scopeOf } from '../scope.ts';
+
+type Place = {
+  readonly merchantId: string;
+  readonly storeId: string | undefined;
+  readonly deviceId: string | undefined;
+};
+
+/** @throws Refusal transaction_not_found, also for what belongs to somebody else */
+export async function paymentDetail(
+  run: RunQuery,
+  caller: Caller,
+  transactionId: string,
+): Promise<ReportedPaymentDetail> {
+  const scope = scopeOf(caller, {});
+  const { organizationId } = scope;
+  const id = transactionId.toLowerCase();
+  const mayBeSeen = (row: Place) =>
+    (scope.merchantId === undefined || row.merchantId === scope.merchantId) &&
+    (scope.storeId === undefined || row.storeId === scope.storeId) &&
+    (scope.deviceId === undefined || row.deviceId === scope.deviceId);
+  const [transaction] = await readTransactions(run, organizationId, [id]);
+  if (transaction !== undefined && mayBeSeen(transaction.row)) {
+    return { kind: 'Card', card: showTransaction(transaction) };
+  }
+  const [payment] = await readQrPayments(run, organizationId, [id], { isWhole: true });
+  if (payment !== undefined && mayBeSeen(payment.loaded.row)) {
+    return { kind: 'Qr', qr: showQrPayment(payment) };
+  }
+  return refuse('transaction_not_found', 'There is no payment with this identifier.');
+}

@@ -1,0 +1,66 @@
+// What a search is for, in the words of the tables: read from a query, and checked. Pure.
+import { refuse } from '@switchyard/contract';
+import { spanOf } from '../../http/index.ts';
+import type { Scope } from '../scope.ts';
+
+export type Words = {
+  readonly kind?: string | undefined;
+  readonly scheme?: readonly string[] | undefined;
+  readonly currency?: readonly string[] | undefined;
+  readonly responseCategory?: readonly string[] | undefined;
+  readonly entryMode?: readonly string[] | undefined;
+  readonly state?: readonly string[] | undefined;
+};
+
+export type Search = Scope & {
+  readonly words: Words;
+  /** RFC 3339 with milliseconds; `to` is not included. */
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly amountMin?: number | undefined;
+  readonly amountMax?: number | undefined;
+  readonly text?: string | undefined;
+};
+
+export type WordsQuery = {
+  readonly kind?: string;
+  readonly scheme?: string;
+  readonly currency?: string;
+  readonly responseCategory?: string;
+  readonly entryMode?: string;
+  readonly state?: string;
+};
+
+export type SearchQuery = WordsQuery & {
+  readonly from?: string;
+  readonly to?: string;
+  readonly amountMin?: number;
+  readonly amountMax?: number;
+  readonly text?: string;
+};
+
+const listOf = (text: string | undefined): readonly string[] | undefined =>
+  text === undefined ? undefined : [...new Set(text.split(','))];
+
+export const wordsOf = (query: WordsQuery): Words => ({
+  kind: query.kind,
+  scheme: listOf(query.scheme),
+  currency: listOf(query.currency),
+  responseCategory: listOf(query.responseCategory),
+  entryMode: listOf(query.entryMode),
+  state: listOf(query.state),
+});
+
+export const hasWords = (words: Words): boolean =>
+  Object.values(words).some((word) => word !== undefined);
+
+/** @throws Refusal field_invalid where the least amount is more than the most */
+export function searchOf(scope: Scope, query: SearchQuery): Search {
+  const { amountMin, amountMax, text } = query;
+  if (amountMin !== undefined && amountMax !== undefined && amountMin > amountMax) {
+    refuse('field_invalid', 'amountMin is more than amountMax.', {
+      errors: [{ pointer: '?amountMin', code: 'field_invalid', detail: 'Is more than amountMax.' }],
+    });
+  }
+  return { ...scope, words: wordsOf(query), ...spanOf(query), amountMin, amountMax, text };
+}

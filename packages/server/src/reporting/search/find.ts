@@ -1,0 +1,188 @@
+// Finds payments: chooses the way that is short for these filters, and goes it for one page.
+import { namedTransactions } from '../../payments/index.ts';
+import { namedQrPayments } from '../../qr/index.ts';
+import type { RunQuery } from '../run.ts';
+import { type Classes, matches, type PaymentClass } from './classes.ts';
+import { hasWords, type Search } from './filters.ts';
+import {
+  amountCountStatement,
+  amountStatement,
+  type Cut,
+  type LineRow,
+  mergeStatement,
+  type Place,
+  type ReferenceColumn,
+  referenceStatement,
+  type Statement,
+  type Way,
+  walkEndStatement,
+  walkStatement,
+} from './statements.ts';
+
+export type FoundLine = LineRow & { readonly of: PaymentClass };
+
+export type FoundLines = {
+  readonly lines: FoundLine[];
+  /** Behind which the rest lies; undefined where there is none. */
+  readonly next: Place | undefined;
+};
+
+/** What a walk goes through for one page, of an index alone and of lines in the order of time. */
+const indexRowsMax = 100_000;
+const lineRowsMax = 50_000;
+/** From this share of all payments on, a page is full after a short walk. */
+const commonShare = 0.05;
+const commonRowsMax = 20_000;
+/** Of a range of amounts: what is sorted rather than walked through. */
+const fewAmounts = 50_000;
+/** What is merged from the classes for one page. */
+const mergedRowsMax = 60_000;
+
+type Task = {
+  readonly run: RunQuery;
+  readonly search: Search;
+  readonly cut: Cut;
+  readonly classIds: readonly number[] | undefined;
+  /** Payments of those classes, and of all. */
+  readonly matching: number;
+  readonly total: number;
+};
+
+type Rows = { readonly rows: LineRow[]; readonly next?: Place | undefined };
+
+const placeOf = (row: Pick<LineRow, 'created_at' | 'payment_id'>): Place => ({
+  createdAt: row.created_at.toISOString(),
+  paymentId: row.payment_id,
+});
+
+/** One more than the page tells whether there are others. */
+const more = (cut: Cut): Cut => ({ ...cut, limit: cut.limit + 1 });
+
+const ask = (run: RunQuery, { text, values }: Statement) => run<LineRow>(text, values);
+
+async function exactly({ run, cut }: Task, statement: Statement): Promise<Rows> {
+  const rows = await ask(run, statement);
+  return rows.length > cut.limit
+    ? { rows: rows.slice(0, cut.limit), next: placeOf(rows[cut.limit - 1] as LineRow) }
+    : { rows };
+}
+
+async function walk(task: Task, way: Way, scannedMax: number): Promise<Rows> {
+  const { run, search, classIds, cut } = task;
+  const walked = { search, classIds, cut: more(cut) };
+  const found = await exactly(task, walkStatement(way, walked, scannedMax));
+  const wantsAll = classIds === undefined && search.amountMin === undefined;
+  if (found.next !== undefined || (wantsAll && search.amountMax === undefined)) return found;
+  const end = walkEndStatement(way, walked, scannedMax);
+  const [last] = await run<LineRow>(end.text, end.values);
+  return last === undefined ? found : { ...found, next: placeOf(last) };
+}
+
+async function byAmount(task: Task): Promise<Rows> {
+  const { run, search, classIds, cut, matching } = task;
+  const walked = { search, classIds, cut: more(cut) };
+  if (classIds !== undefined && matching <= indexRowsMax) {
+    return exactly(task, mergeStatement(walked));
+  }
+  if (search.amountMin === search.amountMax) return walk(task, 'amount', indexRowsMax);
+  const count = amountCountStatement(search, fewAmounts + 1);
+  const [row] = await run<{ count: number }>(count.text, count.values);
+  if ((row?.count ?? 0) <= fewAmounts) return exactly(task, amountStatement(walked));
+  return walk(task, 'time', lineRowsMax);
+}
+
+async function byWords(task: Task): Promise<Rows> {
+  const { search, classIds = [], cut, matching, total } = task;
+  const walked = { search, classIds, cut: more(cut) };
+  const isLongMerge = classIds.length * (cut.limit + 1) > mergedRowsMax;
+  if (matching >= total * commonShare || isLongMerge) {
+    const found = await walk(task, 'time', isLongMerge ? lineRowsMax : commonRowsMax);
+    const isCut = found.next !== undefined && found.rows.length < cut.limit;
+    if (!isCut || isLongMerge) return found;
+  }
+  return exactly(task, mergeStatement(walked));
+}
+
+const uuidForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const fourDigits = /^[0-9]{4}$/;
+
+/** Where a text can stand, by its form. */
+export function placesOfText(text: string): (readonly [ReferenceColumn, string])[] {
+  const lower = text.toLowerCase();
+  if (uuidForm.test(text)) {
+    return [
+      ['card_token', lower],
+      ['order_id', lower],
+    ];
+  }
+  return [
+    ['retrieval_reference', text],
+    ['authorization_code', text],
+    ['order_id', lower],
+    ...(fourDigits.test(text) ? [['last_four', text] as const] : []),
+  ];
+}
+
+async function byText(task: Task, text: string): Promise<Rows> {
+  const { run, search, classIds, cut } = task;
+  const { organizationId } = search;
+  const named = [
+    ...(await namedTransactions(run, organizationId, text)),
+    ...(await namedQrPayments(run, organizationId, text)),
+  ];
+  const walked = { search, classIds, cut: more(cut) };
+  return exactly(task, referenceStatement(walked, placesOfText(text), named));
+}
+
+/** The narrowest of the places that are named. */
+export function wayOf({ deviceId, storeId, merchantId }: Search): Way | undefined {
+  if (deviceId !== undefined) return 'device';
+  if (storeId !== undefined) return 'store';
+  return merchantId === undefined ? undefined : 'merchant';
+}
+
+async function rowsOf(task: Task): Promise<Rows> {
+  const { search } = task;
+  const { text, amountMin, amountMax } = search;
+  if (text !== undefined) return byText(task, text);
+  const way = wayOf(search);
+  if (way !== undefined) return walk(task, way, indexRowsMax);
+  if (amountMin !== undefined || amountMax !== undefined) return byAmount(task);
+  if (task.classIds !== undefined) return byWords(task);
+  return walk(task, 'time', lineRowsMax);
+}
+
+/**
+ * One page of payments. Where what is asked for is rare within much, a page may be short, or empty, and
+ * lead on.
+ *
+ * @example const { lines, next } = await findLines(run, classes, search, { limit: 50, isAscending: false, after });
+ */
+export async function findLines(
+  run: RunQuery,
+  classes: Classes,
+  search: Search,
+  cut: Cut,
+): Promise<FoundLines> {
+  const { organizationId, words } = search;
+  let known = await classes.of(run, organizationId);
+  const wanted = [...known.values()].filter((each) => matches(words, each));
+  if (hasWords(words) && wanted.length === 0) return { lines: [], next: undefined };
+  const count = (all: Iterable<PaymentClass>) =>
+    [...all].reduce((sum, { payments }) => sum + payments, 0);
+  const { rows, next } = await rowsOf({
+    ...{ run, search, cut },
+    classIds: hasWords(words) ? wanted.map(({ classId }) => classId) : undefined,
+    matching: count(wanted),
+    total: count(known.values()),
+  });
+  if (rows.some((row) => !known.has(row.class_id))) {
+    classes.forget(organizationId);
+    known = await classes.of(run, organizationId);
+  }
+  const lines = rows.flatMap((row) => {
+    const of = known.get(row.class_id);
+    return of === undefined ? [] : [{ ...row, of }];
+  });
+  return { lines, next };
+}

@@ -1,0 +1,64 @@
+// What a summary is asked for: days, filters, and what a line stands for. Pure.
+import { refuse, type SummaryGrouping } from '@switchyard/contract';
+import type { Level } from '../projection/cells.ts';
+import type { Scope } from '../scope.ts';
+import { type Words, type WordsQuery, wordsOf } from '../search/filters.ts';
+
+export type SummaryQuery = WordsQuery & {
+  readonly from: string;
+  readonly to: string;
+  readonly groupBy?: SummaryGrouping;
+  readonly order?: 'Key' | 'Count';
+  readonly limit?: number;
+  readonly cursor?: string;
+};
+
+export type SummaryRequest = Scope & {
+  readonly words: Words;
+  readonly days: readonly string[];
+  readonly groupBy: SummaryGrouping;
+  readonly order: 'Key' | 'Count';
+};
+
+const dayMs = 86_400_000;
+export const daysMax = 400;
+const firstDay = '1970-01-01';
+
+function refuseSpan(pointer: string, detail: string): never {
+  return refuse('field_invalid', 'These days make no summary.', {
+    errors: [{ pointer, code: 'field_invalid', detail }],
+  });
+}
+
+function daysOf({ from, to }: SummaryQuery): string[] {
+  const first = Date.parse(`${from}T00:00:00Z`);
+  const last = Date.parse(`${to}T00:00:00Z`);
+  if (!Number.isFinite(first) || from < firstDay) refuseSpan('?from', 'Is no day.');
+  if (!Number.isFinite(last) || to < firstDay) refuseSpan('?to', 'Is no day.');
+  if (last < first) refuseSpan('?to', 'Is before the first day.');
+  const count = (last - first) / dayMs + 1;
+  if (count > daysMax) refuseSpan('?to', `Is more than ${daysMax} days from the first.`);
+  return Array.from({ length: count }, (_, place) =>
+    new Date(first + place * dayMs).toISOString().slice(0, 10),
+  );
+}
+
+/** @throws Refusal field_invalid for a span that is none, or too long */
+export function requestOf(scope: Scope, query: SummaryQuery): SummaryRequest {
+  return {
+    ...scope,
+    words: wordsOf(query),
+    days: daysOf(query),
+    groupBy: query.groupBy ?? 'day',
+    order: query.order ?? 'Key',
+  };
+}
+
+type Places = Pick<Scope, 'merchantId' | 'storeId' | 'deviceId'>;
+
+/** The shortest cells that tell these apart. */
+export function levelOf({ merchantId, storeId, deviceId }: Places, groupBy?: string): Level {
+  const isFine = groupBy === 'store' || groupBy === 'device';
+  if (isFine || storeId !== undefined || deviceId !== undefined) return 2;
+  return merchantId !== undefined || groupBy === 'merchant' ? 1 : 0;
+}
