@@ -102,7 +102,7 @@ describe('the Retail API', () => {
     const { status, text, headers } = await asked;
     assert.deepEqual([status, text], [200, answer]);
     assert.match(String(headers['content-type']), /^application\/json/);
-    const kept = await call('GET', `/devices/${tsn}/messages/${header.ServiceID}`);
+    const kept = await call('GET', `/devices/${tsn}/messages/${header.ServiceID}?wait=5`);
     const { status: state, result, errorCondition } = kept.body;
     assert.deepEqual([state, result, errorCondition], ['Answered', 'Failure', 'Refusal']);
   });
@@ -305,6 +305,76 @@ describe('the Retail API', () => {
     assert.equal((await on.on.client.call('GET', other, { token })).status, 404);
     assert.equal((await ask(own.tsn, on.on.shop.token)).status, 403);
     assert.equal((await ask(own.tsn, on.token)).body.code, 'pos_id_required');
+  });
+
+  it('answers alike for terminals of others and for none, at each of its addresses', async () => {
+    const own = await on.device();
+    const foreign = await on.device(on.on.otherShop);
+    const token = await on.tillToken(own);
+    const tsns = [
+      foreign.tsn,
+      foreign.tsn.split('-')[1] ?? '',
+      'AXIUM_DX8000-99999999',
+      '%00',
+      "'",
+    ];
+    for (const tsn of tsns) {
+      const paths: [string, string][] = [
+        ['GET', 'status'],
+        ['GET', 'messages/1'],
+        ['POST', 'sync'],
+        ['POST', 'async'],
+      ];
+      for (const [method, path] of paths) {
+        const options = method === 'POST' ? { token, body: paymentOf() } : { token };
+        const { status, body } = await call(method, `/devices/${tsn}/${path}`, options);
+        assert.deepEqual([status, body.code], [404, 'device_unknown'], `${tsn} ${path}`);
+      }
+    }
+  });
+
+  it('keeps the answer for a till whose connection broke, and the terminal is told nothing', async () => {
+    const { tsn, connect } = await on.device();
+    const line = await connect();
+    const gone = new AbortController();
+    const payment = paymentOf();
+    const asked = send(tsn, 'sync', payment, { signal: gone.signal });
+    const broken = assert.rejects(asked);
+    const heard = await heardBy(line);
+    gone.abort();
+    await broken;
+    const { ServiceID } = headerOf(payment);
+    const path = `/devices/${tsn}/messages/${ServiceID}`;
+    assert.equal((await call('GET', path)).body.status, 'Waiting');
+    const other = await call('POST', `/devices/${tsn}/sync?posId=p2`, { body: paymentOf() });
+    assert.equal(other.body.code, 'device_claimed', 'a payment is under way');
+    line.send(paidOf(heard));
+    const { body } = await call('GET', `${path}?wait=20`);
+    assert.deepEqual([body.status, body.result], ['Answered', 'Success']);
+    const next = send(tsn, 'sync', paymentOf());
+    assert.equal((await heardBy(line)).header.MessageCategory, 'Payment', 'and nothing before it');
+    line.socket.terminate();
+    await next;
+  });
+
+  it('finds a message by whatever a header may hold', async () => {
+    const { tsn, connect } = await on.device();
+    const line = await connect();
+    const header = { ServiceID: "a/b%2F'?#", SaleID: `till ${'x'.repeat(123)}` };
+    const accepted = await send(tsn, 'async', paymentOf(header));
+    assert.equal(accepted.status, 202, accepted.text);
+    const path = String(accepted.headers['location']);
+    line.send(paidOf(await heardBy(line)));
+    const found = await on.on.client.call('GET', `${path}&wait=20`, { token: on.token });
+    assert.equal(found.status, 200, found.text);
+    assert.deepEqual(
+      [found.body.serviceId, found.body.saleId, found.body.status],
+      [header.ServiceID, header.SaleID, 'Answered'],
+    );
+    const long = await send(tsn, 'sync', paymentOf({ ServiceID: 'x'.repeat(11) }));
+    assert.deepEqual([long.status, long.body.code], [422, 'nexo_invalid']);
+    const raw = JSON.stringify(paymentOf()).padEnd(1_100_000, ' ');
+    assert.equal((await send(tsn, 'sync', {}, { raw })).status, 413);
   });
 
   it('refuses what is no request, before a terminal is touched', async () => {
