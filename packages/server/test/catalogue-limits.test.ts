@@ -59,30 +59,39 @@ test('a device reads its own services, and nothing that others agreed on', async
   }
 });
 
-test('after a secret was renewed, calls carry the signatures of both', async () => {
+test('after renewals calls carry the signatures of all, and there are so many and no more', async () => {
   const provider = await openProvider();
   try {
     const { serviceId, signingSecret } = await scene.subscribed({ spiUrl: provider.url });
-    const renewed = await scene.done('provider', 'POST', `/services/${serviceId}/secret`);
+    const path = `/services/${serviceId}/secret`;
+    const renewals = [];
+    for (let count = 0; count < 3; count += 1) {
+      renewals.unshift(await scene.done('provider', 'POST', path));
+    }
+    const often = await scene.call('provider', 'POST', path);
+    assert.deepEqual([often.status, often.body['code']], [409, 'keys_renewed_often']);
+    assert.ok(Number(often.headers['retry-after']) > 86_000, 'once the first one has ended');
     await scene.done('org', 'POST', '/activations', activation(serviceId));
     await scene.work();
     const [call] = provider.calls;
     const {
       'webhook-id': id,
       'webhook-timestamp': at,
-      'webhook-signature': both,
+      'webhook-signature': all,
     } = call?.headers ?? {};
-    const signed = [renewed['signingSecret'], signingSecret].map((secret: string) => {
+    const secrets = [...renewals.map((each) => String(each['signingSecret'])), signingSecret];
+    const signed = secrets.map((secret: string) => {
       const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
       return `v1,${createHmac('sha256', key).update(`${id}.${at}.${call?.body}`).digest('base64')}`;
     });
-    const [first, second, ...pairs] = String(both).split(' ');
-    assert.deepEqual([first, second], signed);
+    const signatures = String(all).split(' ');
+    assert.deepEqual(signatures.slice(0, 4), signed);
+    const pairs = signatures.slice(4);
     assert.deepEqual(
       pairs.map((each) => each.slice(0, 4)),
-      ['v1a,', 'v1a,'],
+      ['v1a,', 'v1a,', 'v1a,', 'v1a,'],
     );
-    assert.notEqual(renewed['verificationKey'], undefined);
+    assert.notEqual(renewals[0]?.['verificationKey'], undefined);
   } finally {
     await provider.close();
   }

@@ -96,10 +96,11 @@ describe('webhooks', () => {
     assert.equal(byType.received.length, 0);
   });
 
-  test('for a day both the old and the new keys sign', async () => {
+  test('for a day the old keys sign beside the new ones, however soon the next ones come', async () => {
     const to = await open();
     const made = await create({ url: to.url, eventTypes: ['endpoint.test'] });
     const path = `/endpoints/${made.endpointId}`;
+    const lost = await ask('POST', `${path}/secret`);
     const renewed = await ask('POST', `${path}/secret`);
     assert.equal(renewed.status, 200, renewed.text);
     assert.notEqual(renewed.body.secret, made.secret);
@@ -107,16 +108,19 @@ describe('webhooks', () => {
     assert.ok(Math.abs(ms - 86_400_000) < 60_000);
     const shown = await ask('GET', path);
     assert.equal(shown.body.publicKey, renewed.body.publicKey);
-    assert.equal(shown.body.previousPublicKey, made.publicKey);
+    assert.equal(shown.body.previousPublicKey, lost.body.publicKey);
     assert.equal(shown.body.secret, undefined);
     assert.equal((await ask('POST', `${path}/test`)).status, 202);
     await eventually('the test came', async () => to.received.length > 0);
     const [told] = to.received;
     assert.ok(told);
-    for (const secret of [made.secret, renewed.body.secret]) assertGenuine(told, secret);
+    const secrets = [made.secret, lost.body.secret, renewed.body.secret];
+    for (const secret of secrets) assertGenuine(told, secret);
     for (const key of [made.publicKey, renewed.body.publicKey]) {
       assert.ok(isGenuineByKey(told, key));
     }
+    assert.equal((await ask('POST', `${path}/secret`)).status, 200);
+    assertRefused(await ask('POST', `${path}/secret`), { code: 'keys_renewed_often' });
     const database = await testDatabase();
     await database.query(
       'UPDATE webhook_endpoints SET previous_until = now() WHERE endpoint_id = $1',

@@ -108,6 +108,11 @@ export const lookupCodes = {
     'A replay to the endpoint is under way',
     'One replay of an endpoint runs at a time; the answer names the positions of the one that does. Begin again once it has come to its end.',
   ),
+  keys_renewed_often: refusedForNow(
+    409,
+    'The keys were renewed too often',
+    'Each key signs for 24 hours beside its successor, and three of them at a time; renew again once the oldest has ended.',
+  ),
   delivery_state: refused(
     409,
     'The delivery cannot be sent again',

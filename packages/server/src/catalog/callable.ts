@@ -1,6 +1,6 @@
 // What it takes to call the provider of a service: its address and keys, from a memory of a few seconds.
 import { LRUCache } from 'lru-cache';
-import type { Clock, Database } from '../platform/index.ts';
+import { type Clock, type Database, stillSigning } from '../platform/index.ts';
 import type { SecretRow, ServiceStatus } from './service-store.ts';
 import type { Signers, SigningSecrets } from './signing-secrets.ts';
 import { runPrepared } from './sql.ts';
@@ -17,7 +17,7 @@ export type CallableService = {
   readonly release: number;
   readonly status: ServiceStatus;
   readonly spiUrl?: string;
-  /** What calls are signed with now: the key, and the one before it as long as that signs too. */
+  /** What calls are signed with now: the key, and those before it as long as they sign too. */
   signers(): Signers;
 };
 
@@ -34,7 +34,7 @@ type CallableRow = SecretRow & {
 };
 
 const callableText = `SELECT organization_id, release, status, published->>'spiUrl' AS spi_url,
-    secret_sealed, previous_sealed, previous_until
+    secret_sealed, previous_sealed, previous_until, older_keys
   FROM catalogue_services WHERE service_id = $1 AND published IS NOT NULL`;
 
 /** @example const { find } = createCallableServices({ database, clock }, secrets); */
@@ -52,15 +52,14 @@ export function createCallableServices(
     const [row] = (await run(callableText, [serviceId])) as CallableRow[];
     if (row === undefined) return undefined;
     const { organization_id: providerId, release, status, spi_url: spiUrl } = row;
-    // Opened once, and not at each call; the older one ends while it is remembered.
+    // Opened once, and not at each call; one of them may end while they are remembered.
     const opened = secrets.open(serviceId, row);
-    const both = secrets.signers(opened);
-    const newer = secrets.signers(opened.slice(0, 1));
-    const endsAt = row.previous_until?.getTime() ?? 0;
+    const all = secrets.signers(opened);
+    const endsAt = Math.min(...stillSigning(row, clock.now()).map(({ until }) => until));
     return {
       ...{ serviceId, providerId, release, status },
       ...(spiUrl === null ? {} : { spiUrl }),
-      signers: () => (clock.now() < endsAt ? both : newer),
+      signers: () => (clock.now() < endsAt ? all : secrets.signers(secrets.open(serviceId, row))),
     };
   }
 

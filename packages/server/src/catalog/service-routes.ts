@@ -205,12 +205,13 @@ function registerSteps(app: FastifyInstance, services: Services): void {
     url: `${base}/:serviceId/secret`,
     operationId: 'renewSigningSecret',
     summary: 'Renew: signing secret of a service',
-    description: 'Calls carry the signatures of both secrets for 24 hours.',
+    description:
+      'Calls carry the signatures of both secrets for 24 hours, and of three secrets before the new one at the most.',
     tags,
     permission: 'svc.write',
     params: ofService,
     response: { 200: RenewedSigningSecret },
-    errors: ['service_not_found'],
+    errors: ['service_not_found', 'keys_renewed_often'],
     async handler(request, reply) {
       const { serviceId } = request.params;
       const handedOut = await services.renewSecret(byOf(request), serviceId);

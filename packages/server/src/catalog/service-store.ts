@@ -1,4 +1,5 @@
 // The rows of services and their releases: a reference table, which every tenant reads.
+import type { OlderKey, RetiredKeys } from '../platform/index.ts';
 import type { Run } from './sql.ts';
 
 export type Declaration = Readonly<Record<string, unknown>> & {
@@ -22,11 +23,7 @@ export type ServiceRow = {
   updated_at: Date;
 };
 
-export type SecretRow = {
-  secret_sealed: Buffer;
-  previous_sealed: Buffer | null;
-  previous_until: Date | null;
-};
+export type SecretRow = RetiredKeys & { secret_sealed: Buffer };
 
 export type ReleaseRow = { release: number; declaration: Declaration; published_at: Date };
 
@@ -152,22 +149,22 @@ export async function deleteService(run: Run, serviceId: string): Promise<void> 
 
 export async function readSecret(run: Run, serviceId: string): Promise<SecretRow | undefined> {
   const [row] = await run(
-    `SELECT secret_sealed, previous_sealed, previous_until FROM catalogue_services
+    `SELECT secret_sealed, previous_sealed, previous_until, older_keys FROM catalogue_services
      WHERE service_id = $1`,
     [serviceId],
   );
   return row as SecretRow | undefined;
 }
 
+/** The row is locked. */
 export async function replaceSecret(
   run: Run,
   serviceId: string,
-  sealed: Buffer,
-  previousUntil: string,
+  keys: { sealed: Buffer; previousUntil: string; older: readonly OlderKey[] },
 ): Promise<void> {
   await run(
     `UPDATE catalogue_services SET secret_sealed = $2, previous_sealed = secret_sealed,
-       previous_until = $3 WHERE service_id = $1`,
-    [serviceId, sealed, previousUntil],
+       previous_until = $3, older_keys = $4 WHERE service_id = $1`,
+    [serviceId, keys.sealed, keys.previousUntil, JSON.stringify(keys.older)],
   );
 }

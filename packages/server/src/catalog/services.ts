@@ -1,7 +1,7 @@
 // What providers declare: drafts, publications, retirement, and the keys of their calls.
 import { refuse, type Service, type ServiceInput, type ServiceRelease } from '@switchyard/contract';
 import { demandVersion, type FoundPage, type PageRequest } from '../http/index.ts';
-import { isoTime } from '../platform/index.ts';
+import { isoTime, olderAfterRenewal } from '../platform/index.ts';
 import {
   type By,
   type CatalogDeps,
@@ -21,6 +21,7 @@ import {
   insertService,
   listReleases,
   listServices,
+  readSecret,
   replaceSecret,
   type ServiceQuery,
   type ServiceRow,
@@ -210,8 +211,13 @@ export function createServices(
       const renewed = await database.transaction(async (trx) => {
         const run = runIn(trx);
         await owned(run, by, serviceId);
+        const standing = await readSecret(run, serviceId);
+        if (standing === undefined) return refuseUnknown();
+        const now = clock.now();
+        const older = olderAfterRenewal(standing, now);
         const { sealed, ...handedOut } = secrets.make(serviceId);
-        await replaceSecret(run, serviceId, sealed, isoTime(clock.now() + overlapMs));
+        const previousUntil = isoTime(now + overlapMs);
+        await replaceSecret(run, serviceId, { sealed, previousUntil, older });
         await audit.record(trx, {
           ...{ organizationId: by.organizationId, ...by.author, action: 'service.secret_renewed' },
           entity: { type: 'service', id: serviceId },

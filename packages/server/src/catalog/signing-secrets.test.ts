@@ -13,6 +13,7 @@ test('the old key signs beside the new one for a day, and in no other service', 
     secret_sealed: fresh.sealed,
     previous_sealed: old.sealed,
     previous_until: new Date(now + overlapMs),
+    older_keys: [],
   };
   const shown = () => secrets.open('a', row).map((key) => `whsec_${key.toString('base64')}`);
   assert.deepEqual(shown(), [fresh.signingSecret, old.signingSecret]);
@@ -26,7 +27,12 @@ test('each key signs with a pair of its own, whose public half was handed out', 
   const secrets = createSigningSecrets({ masterKey: Buffer.alloc(32, 3), ...deps });
   const other = createSigningSecrets({ masterKey: Buffer.alloc(32, 4), ...deps });
   const { sealed, verificationKey } = secrets.make('a');
-  const row = { secret_sealed: sealed, previous_sealed: null, previous_until: null };
+  const row = {
+    secret_sealed: sealed,
+    previous_sealed: null,
+    previous_until: null,
+    older_keys: [],
+  };
   const keys = secrets.open('a', row);
   const signatureBy = (signers: ReturnType<typeof secrets.signers>) => {
     const headers = webhookHeaders({ id: 'm', at: 5000, body: '{}', ...signers });

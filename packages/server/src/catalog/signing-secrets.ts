@@ -6,6 +6,7 @@ import {
   type Ids,
   openSealed,
   seal,
+  stillSigning,
   webhookKeyPair,
   webhookSecret,
 } from '../platform/index.ts';
@@ -27,7 +28,7 @@ export type Signers = {
 
 export type SigningSecrets = {
   make(serviceId: string): HandedOut & { readonly sealed: Buffer };
-  /** The key, and the one before it as long as that signs too. */
+  /** The key, and those before it as long as they sign too. */
   open(serviceId: string, row: SecretRow): Buffer[];
   /** What signs with a key and, for providers that keep no secret, with the pair that goes with it. */
   signers(keys: readonly Buffer[]): Signers;
@@ -54,14 +55,10 @@ export function createSigningSecrets(deps: {
       };
     },
     open(serviceId, row) {
-      const isOverlap =
-        row.previous_sealed !== null &&
-        row.previous_until !== null &&
-        row.previous_until.getTime() > deps.clock.now();
-      const sealed = [row.secret_sealed, ...(isOverlap ? [row.previous_sealed] : [])];
-      return sealed
-        .filter((each) => each !== null)
-        .map((each) => openSealed(sealingKey, each, placeOf(serviceId)));
+      const retired = stillSigning(row, deps.clock.now()).map(({ sealed }) => sealed);
+      return [row.secret_sealed, ...retired].map((each) =>
+        openSealed(sealingKey, each, placeOf(serviceId)),
+      );
     },
     signers: (keys) => ({ keys, privateKeys: keys.map((key) => pairOf(key).privateKey) }),
   };

@@ -71,11 +71,18 @@ export {
   type OutgoingCalls,
 } from './outgoing-calls.ts';
 export { createPoller, type Poller } from './poller.ts';
+export { checkOpenFiles } from './open-files.ts';
 export { explainPortInUse } from './port-in-use.ts';
 export { isAlive } from './postgres-home.ts';
 export { safeInteger } from './postgres-types.ts';
 export { createPreparedRun } from './prepared-run.ts';
 export { isSecretMember, scrubText } from './redaction.ts';
+export {
+  type OlderKey,
+  olderAfterRenewal,
+  type RetiredKeys,
+  stillSigning,
+} from './retired-keys.ts';
 export { openSealed, seal } from './seal.ts';
 export {
   readSettings,

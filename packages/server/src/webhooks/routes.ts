@@ -177,10 +177,11 @@ function registerSteps(app: FastifyInstance, { endpoints, deliveries, replays }:
     url: `${base}/endpoints/:endpointId/secret`,
     operationId: 'renewWebhookSecret',
     summary: 'Renew: keys of a webhook endpoint',
-    description: 'For 24 hours the old keys sign too, beside the new ones.',
+    description:
+      'For 24 hours the old keys sign too, beside the new ones; three times at the most.',
     ...{ tags, permission, params },
     response: { 200: WebhookSecret },
-    errors: ['endpoint_not_found'],
+    errors: ['endpoint_not_found', 'keys_renewed_often'],
     async handler(request, reply) {
       reply.header('cache-control', 'no-store');
       return endpoints.renewSecret(byOf(request), request.params.endpointId);

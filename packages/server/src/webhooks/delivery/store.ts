@@ -1,5 +1,5 @@
 // The SQL of deliveries: planned in the transaction of their events, read by lane, marked in batches.
-import type { Database } from '../../platform/index.ts';
+import type { Database, OlderKey } from '../../platform/index.ts';
 import type { Run } from '../endpoints/store.ts';
 
 export type LaneKey = { readonly organizationId: string; readonly endpointId: string };
@@ -73,12 +73,14 @@ export type LeasedLane = LaneKey & {
   readonly keys_sealed: Buffer;
   readonly previous_sealed: Buffer | null;
   readonly previous_until: Date | null;
+  readonly older_keys: readonly OlderKey[];
   readonly failures: number;
   readonly failingSince: Date | null;
 };
 
 const laneFacts = `e.organization_id AS "organizationId", e.endpoint_id AS "endpointId",
-  e.endpoint_id, e.url, e.version, e.keys_sealed, e.previous_sealed, e.previous_until`;
+  e.endpoint_id, e.url, e.version, e.keys_sealed, e.previous_sealed, e.previous_until,
+  e.older_keys`;
 const laneIn = (list: string) =>
   `l.organization_id = ${list}.organization_id AND l.endpoint_id = ${list}.endpoint_id`;
 const keysIn = 'unnest($1::uuid[], $2::uuid[]) AS k(organization_id, endpoint_id)';

@@ -16,6 +16,7 @@ import {
   type Ids,
   isoTime,
   type OutgoingCalls,
+  olderAfterRenewal,
 } from '../../platform/index.ts';
 import type { Challenge } from './challenge.ts';
 import { type EndpointKeys, overlapMs } from './keys.ts';
@@ -238,8 +239,14 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
     async renewSecret(by, endpointId) {
       const made = keys.make(endpointId.toLowerCase());
       const until = isoTime(clock.now() + overlapMs);
-      const { view } = await changing(by, endpointId, 'endpoint.secret_renewed', (run, row, now) =>
-        replaceKeys(run, row, { ...made, until }, now),
+      const { view } = await changing(
+        by,
+        endpointId,
+        'endpoint.secret_renewed',
+        (run, row, now) => {
+          const older = olderAfterRenewal(row, clock.now());
+          return replaceKeys(run, row, { ...made, until, older }, now);
+        },
       );
       const { secret, publicKey } = made;
       return { endpointId: view.endpointId, secret, publicKey, previousUntil: until };

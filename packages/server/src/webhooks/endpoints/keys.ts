@@ -5,7 +5,9 @@ import {
   deriveKey,
   type Ids,
   openSealed,
+  type RetiredKeys,
   seal,
+  stillSigning,
   webhookKeyPair,
   webhookSecret,
 } from '../../platform/index.ts';
@@ -15,11 +17,9 @@ const seedBytes = 32;
 /** How long the keys before the present ones sign too. */
 export const overlapMs = 86_400_000;
 
-export type SealedKeys = {
+export type SealedKeys = RetiredKeys & {
   readonly endpoint_id: string;
   readonly keys_sealed: Buffer;
-  readonly previous_sealed: Buffer | null;
-  readonly previous_until: Date | null;
 };
 
 export type SigningKeys = {
@@ -54,15 +54,14 @@ export function createEndpointKeys(deps: {
       };
     },
     open(row) {
-      const until = row.previous_until?.getTime() ?? 0;
-      const isOverlap = row.previous_sealed !== null && until > deps.clock.now();
-      const opened = [row.keys_sealed, ...(isOverlap ? [row.previous_sealed] : [])]
-        .filter((sealed) => sealed !== null)
-        .map((sealed) => openSealed(sealingKey, sealed, placeOf(row.endpoint_id)));
+      const retired = stillSigning(row, deps.clock.now());
+      const opened = [row.keys_sealed, ...retired.map(({ sealed }) => sealed)].map((sealed) =>
+        openSealed(sealingKey, sealed, placeOf(row.endpoint_id)),
+      );
       return {
         keys: opened.map((all) => createSecretKey(all.subarray(0, keyBytes))),
         privateKeys: opened.map((all) => webhookKeyPair(all.subarray(keyBytes)).privateKey),
-        until: isOverlap ? until : Number.POSITIVE_INFINITY,
+        until: Math.min(...retired.map(({ until }) => until)),
       };
     },
   };

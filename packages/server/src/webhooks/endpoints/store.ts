@@ -1,6 +1,6 @@
 // The SQL of endpoints, and of the lane that each of them has.
 import { CompiledQuery, type Kysely } from 'kysely';
-import type { Database, Row } from '../../platform/index.ts';
+import type { Database, OlderKey, Row } from '../../platform/index.ts';
 
 export type Run = (text: string, values: readonly unknown[]) => Promise<Row[]>;
 
@@ -34,6 +34,7 @@ export type EndpointRow = {
   previous_public_key: string | null;
   previous_sealed: Buffer | null;
   previous_until: Date | null;
+  older_keys: OlderKey[];
   version: number;
   created_at: Date;
   updated_at: Date;
@@ -48,7 +49,8 @@ export type LaneFacts = {
 
 const columns = `e.organization_id, e.endpoint_id, e.url, e.event_types, e.merchant_id, e.description,
   e.status, e.disabled_reason, e.disabled_at, e.gap_after, e.replay_after, e.replay_to, e.verified_at, e.public_key, e.keys_sealed,
-  e.previous_public_key, e.previous_sealed, e.previous_until, e.version, e.created_at, e.updated_at`;
+  e.previous_public_key, e.previous_sealed, e.previous_until, e.older_keys, e.version, e.created_at,
+  e.updated_at`;
 const laneColumns = 'l.resting_until, l.failures, l.failing_since, l.succeeded_at';
 const withLane = `webhook_endpoints AS e JOIN webhook_lanes AS l
   ON l.organization_id = e.organization_id AND l.endpoint_id = e.endpoint_id`;
@@ -201,14 +203,23 @@ export async function verifiedEndpoint(run: Run, row: EndpointRow, now: string):
 export async function replaceKeys(
   run: Run,
   { organization_id, endpoint_id }: EndpointRow,
-  keys: { readonly sealed: Buffer; readonly publicKey: string; readonly until: string },
+  keys: {
+    readonly sealed: Buffer;
+    readonly publicKey: string;
+    readonly until: string;
+    readonly older: readonly OlderKey[];
+  },
   now: string,
 ): Promise<void> {
   await run(
     `UPDATE webhook_endpoints SET previous_sealed = keys_sealed, previous_public_key = public_key,
-       previous_until = $5, keys_sealed = $3, public_key = $4, version = version + 1, updated_at = $6
+       previous_until = $5, keys_sealed = $3, public_key = $4, version = version + 1, updated_at = $6,
+       older_keys = $7
      WHERE organization_id = $1 AND endpoint_id = $2`,
-    [organization_id, endpoint_id, keys.sealed, keys.publicKey, keys.until, now],
+    [
+      ...[organization_id, endpoint_id, keys.sealed, keys.publicKey, keys.until, now],
+      JSON.stringify(keys.older),
+    ],
   );
 }
 

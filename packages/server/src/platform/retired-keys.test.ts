@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  olderAfterRenewal,
+  type RetiredKeys,
+  retiredKeysMax,
+  stillSigning,
+} from './retired-keys.ts';
+
+const dayMs = 86_400_000;
+
+/** A renewal as the tables make it. */
+function renewed(row: RetiredKeys & { present: string }, name: string, now: number) {
+  const older = olderAfterRenewal(row, now);
+  return {
+    present: name,
+    previous_sealed: Buffer.from(row.present),
+    previous_until: new Date(now + dayMs),
+    older_keys: older,
+  };
+}
+
+const names = (row: RetiredKeys, now: number) =>
+  stillSigning(row, now).map(({ sealed }) => sealed.toString());
+
+test('a key signs for its day, however often another one follows it', () => {
+  let row = {
+    ...{ present: 'a', previous_sealed: null, previous_until: null, older_keys: [] },
+  } as RetiredKeys & { present: string };
+  assert.deepEqual(names(row, 0), []);
+  row = renewed(row, 'b', 0);
+  row = renewed(row, 'c', 1000);
+  row = renewed(row, 'd', 2000);
+  assert.deepEqual(names(row, 2000), ['c', 'b', 'a']);
+  assert.equal(stillSigning(row, 2000).length, retiredKeysMax);
+  const often = { code: 'keys_renewed_often', retryAfterMs: dayMs - 3000 };
+  assert.throws(() => renewed(row, 'e', 3000), often);
+  assert.deepEqual(names(row, dayMs), ['c', 'b']);
+  row = renewed(row, 'e', dayMs);
+  assert.deepEqual(names(row, dayMs), ['d', 'c', 'b']);
+  assert.deepEqual(names(row, dayMs + 2000), ['d']);
+  assert.deepEqual(names(row, 2 * dayMs), []);
+});
