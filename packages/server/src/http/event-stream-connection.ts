@@ -1,7 +1,7 @@
 // One open stream: writes what happens, never ahead of a reader that is slow, until a reason ends it.
-import type { ServerResponse } from 'node:http';
 import { errorCodes, Refusal } from '@switchyard/contract';
 import { jittered, type Log, type Subscription } from '../platform/index.ts';
+import type { Line } from './event-stream-line.ts';
 import { endText, eventText, heartbeatText, type StreamEvent } from './event-stream-text.ts';
 
 /** What a reader of a list finds behind a cursor. */
@@ -44,7 +44,6 @@ export const defaultStreamTimes: StreamTimes = {
 const failuresMax = 6;
 
 export type StreamDeps = {
-  readonly raw: ServerResponse;
   readonly read: ReadPage;
   /** Rejects with a Refusal once the client may not read any more; gives when its token expires. */
   readonly authorize: () => Promise<number>;
@@ -57,6 +56,7 @@ export type StreamDeps = {
 };
 
 export type Opened = {
+  readonly line: Line;
   readonly opening: string;
   /** The cursor of the client, and what was found behind it. */
   readonly from: number;
@@ -82,7 +82,8 @@ function endingCodeOf(error: unknown): string | undefined {
 }
 
 export function createOpenStream(deps: StreamDeps): OpenStream {
-  const { raw, read, authorize, log, times, nowMs, wallMs, onEnd } = deps;
+  const { read, authorize, log, times, nowMs, wallMs, onEnd } = deps;
+  let line: Line | undefined;
   let subscription: Subscription | undefined;
   let after = 0;
   let expiresAt = 0;
@@ -93,6 +94,8 @@ export function createOpenStream(deps: StreamDeps): OpenStream {
   /** There may be more without being woken for it, as at the beginning. */
   let isBehind = true;
   let isEnded = false;
+  /** What is to be told at the beginning, where it has ended before. */
+  let endedBy = '';
   let failures = 0;
   let retryAtMs = 0;
   let beatAtMs = 0;
@@ -102,7 +105,7 @@ export function createOpenStream(deps: StreamDeps): OpenStream {
   let drained: (() => void) | undefined;
 
   function write(text: string): void {
-    if (!raw.write(text)) fullSinceMs ??= nowMs();
+    if (line?.write(text) === false) fullSinceMs ??= nowMs();
     beatAtMs = nowMs() + jittered(times.heartbeatMs);
   }
 
@@ -114,6 +117,7 @@ export function createOpenStream(deps: StreamDeps): OpenStream {
   function over(reason: string): void {
     if (isEnded) return;
     isEnded = true;
+    endedBy = reason;
     subscription?.end();
     drained?.();
     onEnd(reason);
@@ -122,13 +126,18 @@ export function createOpenStream(deps: StreamDeps): OpenStream {
   function end(reason: string): void {
     if (isEnded) return;
     over(reason);
+    if (line === undefined) return;
     // A reader that takes nothing would hold the ending back as well.
     if (fullSinceMs !== undefined) {
-      raw.destroy();
+      line.destroy();
       return;
     }
-    raw.end(endText(reason));
-    setTimeout(() => raw.destroy(), times.closeMs).unref();
+    close(line, reason);
+  }
+
+  function close(told: Line, reason: string): void {
+    told.end(endText(reason));
+    setTimeout(() => told.destroy(), times.closeMs).unref();
   }
 
   async function tell({ events, next, isLast }: StreamPage): Promise<void> {
@@ -190,12 +199,15 @@ export function createOpenStream(deps: StreamDeps): OpenStream {
 
   return {
     begin({ opening, from, first, ...opened }) {
-      ({ subscription, expiresAt } = opened);
+      ({ line, subscription, expiresAt } = opened);
+      if (isEnded) {
+        subscription.end();
+        return close(line, endedBy);
+      }
       // Nothing tells of a client that left while the first page was read.
-      if (raw.destroyed) return over('left');
+      if (line.isGone()) return over('left');
       checkAtMs = nowMs() + jittered(times.recheckMs);
-      raw.on('drain', onDrain);
-      raw.once('close', () => over('left'));
+      line.hear({ onDrain, onClose: () => over('left') });
       write(opening);
       tell(first)
         .then(() => {
@@ -215,7 +227,7 @@ export function createOpenStream(deps: StreamDeps): OpenStream {
       const now = nowMs();
       if (fullSinceMs !== undefined && now - fullSinceMs >= times.slowReaderMs) {
         over('slow_reader');
-        raw.destroy();
+        line?.destroy();
       } else if (wallMs() >= expiresAt) {
         end('token_expired');
       } else {

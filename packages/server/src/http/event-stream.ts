@@ -20,6 +20,7 @@ import {
   type StreamPage,
   type StreamTimes,
 } from './event-stream-connection.ts';
+import { takeLine } from './event-stream-line.ts';
 import { createPlaces, type PlaceLimits } from './event-stream-places.ts';
 import { eventStreamType, openingText } from './event-stream-text.ts';
 
@@ -61,7 +62,7 @@ export type StreamsDeps = {
   readonly clock: Clock;
   readonly log: Log;
   /** Asks anew who it is and whether it may: the token may have been revoked since. */
-  readonly authorize: (request: FastifyRequest) => Promise<Caller>;
+  readonly authorize: (request: FastifyRequest) => () => Promise<Caller>;
   readonly metrics?: Metrics | undefined;
   readonly limits?: PlaceLimits | undefined;
   readonly times?: Partial<StreamTimes> | undefined;
@@ -90,12 +91,12 @@ export function createStreams(deps: StreamsDeps): Streams {
     throw new Refusal('overloaded', 'No more clients can wait for events here.', { retryAfterMs });
   }
 
-  function make(request: FastifyRequest, reply: FastifyReply, read: ReadPage): Made {
+  function make(request: FastifyRequest, read: ReadPage): Made {
+    const again = authorize(request);
     const leaves: (() => void)[] = [];
     const stream: OpenStream = createOpenStream({
-      raw: reply.raw,
       read: (after) => inTurn(() => read(after)),
-      authorize: async () => (await authorize(request)).expiresAt,
+      authorize: async () => (await again()).expiresAt,
       log,
       times,
       nowMs,
@@ -111,7 +112,7 @@ export function createStreams(deps: StreamsDeps): Streams {
 
   async function send(request: FastifyRequest, reply: FastifyReply, waited: Waited) {
     const caller = callerOf(request);
-    const { stream, onEnd } = make(request, reply, waited.read);
+    const { stream, onEnd } = make(request, waited.read);
     const subscription = subscribe(waited, stream.wake);
     let first: StreamPage;
     try {
@@ -132,11 +133,11 @@ export function createStreams(deps: StreamsDeps): Streams {
     }
     request.isStreamed = true;
     reply.hijack();
-    reply.raw.writeHead(200, { ...headersOf(reply), ...streamHeaders });
     open.add(stream);
+    const line = await takeLine(reply.raw, { ...headersOf(reply), ...streamHeaders });
     const opening = openingText(waited.after, jittered(comeBackMs));
     const { expiresAt } = caller;
-    stream.begin({ opening, from: waited.after, first, subscription, expiresAt });
+    stream.begin({ line, opening, from: waited.after, first, subscription, expiresAt });
     return reply;
   }
 

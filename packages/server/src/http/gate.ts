@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fast
 import { isActedFromAbove } from './acting.ts';
 import { createPermissionCheck } from './authenticate.ts';
 import type { Caller } from './caller.ts';
-import type { CertificateReader } from './client-certificates.ts';
+import { type CertificateReader, clientCertHeader } from './client-certificates.ts';
 import type { LoadShedding } from './load-shedding.ts';
 import { accepts, isForm, isJson, isOneOf, isText } from './media-types.ts';
 import type { RateLimits } from './rate-limits.ts';
@@ -62,16 +62,36 @@ export function createGate(facts: RouteFacts, deps: GateDeps): Gate {
   };
 }
 
+/** What is asked again of a request with a token: all of it that has to outlive its first answer. */
+function restOf(request: FastifyRequest): FastifyRequest {
+  const { headers, query, raw } = request;
+  const { authorization, [clientCertHeader]: certificate } = headers;
+  // Whoever comes by a session is known by more than that.
+  if (authorization === undefined) return request;
+  const { socket } = raw;
+  const rest = {
+    headers: { authorization },
+    query,
+    raw: { socket, headers: { [clientCertHeader]: certificate } },
+  };
+  return rest as unknown as FastifyRequest;
+}
+
 /** Asks it all again of a request that is still answered: who it is, whether it may, where it acts. */
 export function createRecheck({
   authenticate,
   act,
-}: Pick<GateDeps, 'authenticate' | 'act'>): (request: FastifyRequest) => Promise<Caller> {
-  return async (request) => {
+}: Pick<GateDeps, 'authenticate' | 'act'>): (request: FastifyRequest) => () => Promise<Caller> {
+  return (request) => {
     const permission = request.routeOptions.config.facts?.permission ?? 'token';
-    const caller = await authenticate(request);
-    createPermissionCheck(permission)(caller);
-    return isActedFromAbove(permission) ? act(request, caller) : caller;
+    const checkPermission = createPermissionCheck(permission);
+    const isActed = isActedFromAbove(permission);
+    const rest = restOf(request);
+    return async () => {
+      const caller = await authenticate(rest);
+      checkPermission(caller);
+      return isActed ? act(rest, caller) : caller;
+    };
   };
 }
 

@@ -34,16 +34,16 @@ function pageOf(loaded: LoadedQr, found: readonly StoredEvent[], after: number):
   };
 }
 
-/** Reads pages for a stream; the caller's rights are judged with each of them. */
+/** Reads pages for a stream, within what the caller may see. */
 export function pagesOf(
   deps: Pick<QrDeps, 'store'>,
-  callerNow: () => Caller,
+  caller: Caller,
   found: LoadedQr,
   merchantId: string | undefined,
 ): ReadPage {
   const { transactionId } = found.row;
   return async (after) => {
-    const loaded = await findPayment(deps, callerNow(), transactionId, merchantId);
+    const loaded = await findPayment(deps, caller, transactionId, merchantId);
     return pageOf(loaded, await deps.store.eventsAfter(loaded.row, after, pageMax), after);
   };
 }

@@ -118,7 +118,7 @@ function registerEvents(app: FastifyInstance, deps: QrDeps, streams: Streams): v
       const found = await findPayment(
         ...([deps, request.caller, params.qrTransactionId, query.merchantId] as const),
       );
-      const read = pagesOf(deps, () => request.caller, found, query.merchantId);
+      const read = pagesOf(deps, request.caller, found, query.merchantId);
       const topic = topicOf(found.row);
       const after = Math.min(cursorOf(request, query.after), sequenceMax);
       if (wantsEventStream(request)) return streams.send(request, reply, { topic, after, read });
