@@ -10,7 +10,10 @@ export const openRoutes: ReadonlySet<string> = new Set([
 ]);
 
 /** Hidden pages lie below these, and have tests of their own. */
-export const pagePaths: readonly string[] = ['/auth/', '/docs', '/sign-up'];
+export const pagePaths: readonly string[] = [
+  ...['/auth/', '/docs', '/sign-up'],
+  ...['/portal', '/provider-portal'],
+];
 
 /** Answered by the authorization server, which knows no permissions. */
 export const oauthPaths: readonly string[] = [

@@ -1,5 +1,6 @@
 // The portal over TLS: in by the realm's pages, a session that the portal's own pages alone can use, and out again.
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import type { Visit } from './browser.ts';
 import { testDatabase } from './database.ts';
@@ -223,6 +224,35 @@ describe('a session of the portal', () => {
     const seen = (await ask('/portal/session')).json();
     assert.deepEqual(seen['permissions'], ['prov.read', 'dev.read', 'dev.write']);
     assert.deepEqual(seen['entries'], ['portal']);
+  });
+
+  test('in the demo a merchant’s user stands in for a device of the merchant, and for no other', async () => {
+    const { provisioning } = on.house;
+    const scope = { organizationId: realm.organizationId };
+    const shop = async (name: string) => {
+      const place = { name, country: 'FR', mcc: '5411', timeZone: 'Europe/Paris' };
+      const { merchantId } = (await provisioning.merchants.create(scope, place)).view;
+      const store = await provisioning.stores.create(scope, { merchantId, name });
+      const { storeId } = store.view;
+      const device = await provisioning.logicalDevices.create(scope, { storeId, name: 'Till' });
+      return { merchantId, deviceId: device.view.logicalDeviceId };
+    };
+    const [own, other] = [await shop('Own'), await shop('Other')];
+    const { ask, signIn } = visitor();
+    await signIn(await createPerson(realm, { merchantId: own.merchantId }));
+    const rightsAt = async (device: string) => {
+      const seen = await ask('/portal/session', { headers: { 'x-switchyard-device': device } });
+      return [seen.status, seen.json()['permissions'] ?? seen.json()['code']];
+    };
+    const [status, rights] = await rightsAt(own.deviceId);
+    assert.equal(status, 200);
+    assert.ok(Array.isArray(rights) && rights.includes('pay.sale') && !rights.includes('um.write'));
+    assert.deepEqual(await rightsAt(other.deviceId), [404, 'device_not_found']);
+    assert.deepEqual(await rightsAt(randomUUID()), [404, 'device_not_found']);
+    const office = visitor();
+    await office.signIn(await createPerson(realm));
+    const asked = { headers: { 'x-switchyard-device': own.deviceId } };
+    assert.equal((await office.ask('/portal/session', asked)).status, 403);
   });
 
   test('the realm’s code opens nothing in another browser, twice, or without the request', async () => {

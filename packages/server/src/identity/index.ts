@@ -63,6 +63,7 @@ export {
   providerPortalPath,
 } from './portal-places.ts';
 export type { PortalIdentity, PortalSignIn, PortalTokens } from './portal-sign-in.ts';
+export { permissionsAt } from './permissions.ts';
 export type { TokenLimits } from './rate-limits.ts';
 export type { FindDevice, FoundDevice } from './types.ts';
 export { reservedDomainNames } from './user-domains.ts';

@@ -43,11 +43,12 @@ export type Portal = {
 };
 
 export function createPortal(deps: PortalDeps): Portal {
-  const { identity, settings, clock, ids } = deps;
+  const { identity, settings, clock, ids, provisioning } = deps;
   const masterKey = settings.platformKey;
   const { portalPlaces: places, verifyToken } = identity;
   const sessions = createSessions({ ...deps, masterKey });
-  const callers = createSessionCaller({ sessions, places, verifyToken });
+  const findDevice = settings.environment === 'demo' ? provisioning.findDevice : undefined;
+  const callers = createSessionCaller({ sessions, places, verifyToken, findDevice });
   const sweep = createSweep({ ...deps, sweep: sessions.sweep });
   return {
     callerOf: callers.of,

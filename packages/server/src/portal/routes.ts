@@ -174,31 +174,39 @@ function registerSignIn(app: FastifyInstance, deps: Deps): void {
   });
 }
 
-/** A token alone is no session. */
-function demandSession({ callers }: Deps, request: FastifyRequest): Session {
+type Asked = { readonly caller: Caller; readonly session: Session };
+
+/** A token alone is no session, so the gate does not ask for one: these are the pages' own questions. */
+async function demandSession({ callers }: Deps, request: FastifyRequest): Promise<Asked> {
+  const caller = await callers.of(request);
   const session = callers.sessionOf(request);
-  if (session !== undefined) return session;
-  throw new Refusal('token_missing', 'The request comes from no session of the portal.');
+  if (caller === undefined || session === undefined) {
+    throw new Refusal('token_missing', 'The request comes from no session of the portal.');
+  }
+  request.caller = caller;
+  return { caller, session };
 }
 
 function registerSession(app: FastifyInstance, deps: Deps): void {
+  const asked = { ...common, permission: 'public', rateLimit: 'pages' } as const;
   route(app, {
-    ...{ ...common, method: 'GET', url: `${portalPath}/session`, permission: 'token' },
+    ...{ ...asked, method: 'GET', url: `${portalPath}/session` },
     ...{ operationId: 'getPortalSession', summary: 'Who is signed in' },
     response: { 200: PortalSession },
     async handler(request, reply) {
+      const { session, caller } = await demandSession(deps, request);
       reply.header('cache-control', 'no-store');
-      return deps.show(demandSession(deps, request), request.caller);
+      return deps.show(session, caller);
     },
   });
   route(app, {
-    ...{ ...common, method: 'POST', url: `${portalPath}/sign-out`, permission: 'token' },
+    ...{ ...asked, method: 'POST', url: `${portalPath}/sign-out` },
     ...{ operationId: 'signOutOfPortal', summary: 'Sign out' },
     response: { 200: PortalSignedOut },
     async handler(request, reply) {
+      const { session } = await demandSession(deps, request);
       reply.header('cache-control', 'no-store');
-      const asked = request as FastifyRequest & { readonly caller: Caller };
-      return deps.signIn.out(asked, reply, demandSession(deps, request));
+      return deps.signIn.out(request, reply, session);
     },
   });
 }

@@ -1,13 +1,16 @@
 // Who stands behind a request of the portal's pages: the cookie counts there, and nowhere else.
-import { Refusal } from '@switchyard/contract';
+import { Refusal, refuse } from '@switchyard/contract';
 import type { FastifyRequest } from 'fastify';
 import type { Caller, Presented, VerifyToken } from '../http/index.ts';
-import type { PortalPlaces } from '../identity/index.ts';
+import { type FindDevice, type PortalPlaces, permissionsAt } from '../identity/index.ts';
 import { readCookie, sessionCookie } from './cookies.ts';
 import { keyOf, type Manner, type PortalSession, type Sessions } from './sessions.ts';
 
 /** Pages of other sites cannot send it without being asked first, and nobody is let in who asks. */
 export const portalHeader = 'x-switchyard-portal';
+
+/** The virtual terminal of the demo: the page stands in for this device. */
+const deviceHeader = 'x-switchyard-device';
 
 const manners: ReadonlyMap<unknown, Manner> = new Map([
   ['1', 'active'],
@@ -25,6 +28,8 @@ type Deps = {
   readonly sessions: Sessions;
   readonly places: PortalPlaces;
   readonly verifyToken: VerifyToken;
+  /** Left out: nobody stands in for a device. */
+  readonly findDevice?: FindDevice | undefined;
 };
 
 /** No token of a session is bound to a certificate. */
@@ -39,7 +44,25 @@ function isFromOrigin({ headers }: FastifyRequest, origin: string): boolean {
   );
 }
 
-export function createSessionCaller({ sessions, places, verifyToken }: Deps): SessionCaller {
+/** As a device's own token would have it: what devices do, and of that what is the person's to do. */
+async function atDevice(findDevice: FindDevice, caller: Caller, named: string): Promise<Caller> {
+  const { organizationId, merchantId, permissions } = caller;
+  if (merchantId === undefined) {
+    return refuse('permission_denied', 'Only a user of a merchant can stand at a device.');
+  }
+  const device = await findDevice(organizationId, merchantId, named);
+  if (device === undefined) {
+    return refuse('device_not_found', 'The merchant has no such device in use.');
+  }
+  const { logicalDeviceId: deviceId, storeId } = device;
+  return {
+    ...{ ...caller, deviceId, storeId },
+    permissions: new Set(permissionsAt(true, [...permissions])),
+  };
+}
+
+export function createSessionCaller(deps: Deps): SessionCaller {
+  const { sessions, places, verifyToken, findDevice } = deps;
   const used = new WeakMap<FastifyRequest, PortalSession>();
   /** A caller is the same object for as long as nothing about him changes. */
   const limited = new WeakMap<Caller, Caller>();
@@ -66,7 +89,10 @@ export function createSessionCaller({ sessions, places, verifyToken }: Deps): Se
       throw new Refusal('token_expired', 'The session has ended: sign in again.');
     }
     used.set(request, session);
-    return counted(await verifyToken(session.tokens.accessToken, nothingPresented));
+    const caller = counted(await verifyToken(session.tokens.accessToken, nothingPresented));
+    const device = request.headers[deviceHeader];
+    if (findDevice === undefined || typeof device !== 'string') return caller;
+    return atDevice(findDevice, caller, device);
   }
 
   return {

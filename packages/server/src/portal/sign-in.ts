@@ -3,7 +3,6 @@ import type { PortalSignedOut } from '@switchyard/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Kysely } from 'kysely';
 import type { Recorder } from '../audit/index.ts';
-import type { Caller } from '../http/index.ts';
 import {
   type Identity,
   type PortalPlace,
@@ -155,7 +154,7 @@ export function createSignIn({ identity, audit, sessions, flows, ids, authUrl }:
 
     /** Here and at the realm: whoever comes next has to sign in. */
     async out(
-      request: FastifyRequest & { readonly caller: Caller },
+      request: FastifyRequest,
       reply: FastifyReply,
       session: PortalSession,
     ): Promise<PortalSignedOut> {

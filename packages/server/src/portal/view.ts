@@ -10,7 +10,7 @@ import { idleMs, type PortalSession } from './sessions.ts';
 export type ViewDeps = {
   readonly settings: Pick<Settings, 'environment' | 'region' | 'authUrl'>;
   readonly identity: { readonly accounts: Pick<Identity['accounts'], 'find'> };
-  readonly provisioning: Pick<Provisioning, 'organizations' | 'merchants'>;
+  readonly provisioning: Pick<Provisioning, 'organizations' | 'merchants' | 'findDevice'>;
 };
 
 /** Which portals are for whom: a service provider's people have theirs, and who declares services has both. */
