@@ -15,6 +15,7 @@ import {
 } from '../packages/server/test/server-process.ts';
 import { namedBlock, shellBlocks } from './quickstart.ts';
 import { type Json, started } from './till.ts';
+import { tillCases } from './till-cases.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const limitMs = 60_000;
@@ -101,4 +102,6 @@ describe('the README at a started platform', { concurrency: false, timeout: 240_
     }
     assert.match(terminal.stderr(), /The terminal has stopped/);
   });
+
+  tillCases(() => ({ env, dataDir: join(directory, 'data') }));
 });
