@@ -15,6 +15,16 @@ const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"
 // The part of Mantine that stops the page behind a dialogue from scrolling looks for it here.
 Object.assign(globalThis, { __webpack_nonce__: nonce });
 
+// After an update the files of the old one are gone: the page begins anew, once for each of them.
+addEventListener('vite:preloadError', (event) => {
+  const key = 'switchyard-reloaded';
+  const page = document.querySelector<HTMLScriptElement>('script[type="module"]')?.src ?? '';
+  if (sessionStorage.getItem(key) === page) return;
+  sessionStorage.setItem(key, page);
+  event.preventDefault();
+  location.reload();
+});
+
 const root = document.getElementById('root');
 if (root === null) throw new Error('the page has no root');
 

@@ -32,6 +32,7 @@ export const navigation: readonly NavigationSection[] = [
   {
     word: 'payments',
     items: [
+      { to: '/payments', word: 'payments', icon: 'payments', needs: ['rep.read'], entries: portal },
       {
         to: '/qr-payments',
         word: 'qrPayments',

@@ -18,6 +18,18 @@ const portal: readonly Entry[] = ['portal'];
 export const screens: readonly Screen[] = [
   { path: '/', load: () => import('./screens/home/home.tsx'), needs: [], entries: both },
   {
+    path: '/payments',
+    load: () => import('./screens/payments/list.tsx'),
+    needs: ['rep.read'],
+    entries: portal,
+  },
+  {
+    path: '/payments/$transactionId',
+    load: () => import('./screens/payments/detail.tsx'),
+    needs: ['rep.read', 'pay.read'],
+    entries: portal,
+  },
+  {
     path: '/qr-payments',
     load: () => import('./screens/qr-payments/list.tsx'),
     needs: ['pay.read'],

@@ -12,6 +12,10 @@ export type CallOptions = {
   readonly idempotencyKey?: string | undefined;
   /** For instance `if-match`. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** What the page does by itself does not keep the session awake. */
+  readonly isBackground?: boolean | undefined;
+  /** How long the whole answer may take. */
+  readonly limitMs?: number | undefined;
 };
 
 export type Answered<Body> = {
@@ -21,7 +25,6 @@ export type Answered<Body> = {
 };
 
 const answerLimitMs = 60_000;
-const ownHeader = { 'x-switchyard-portal': '1' };
 
 type Watcher = { onSignedOut(): void; onUsed(): void };
 let watcher: Watcher = { onSignedOut: () => {}, onUsed: () => {} };
@@ -55,8 +58,8 @@ export async function callRaw(
   path: string,
   options: CallOptions = {},
 ): Promise<Response> {
-  const { query, body, signal, idempotencyKey, headers } = options;
-  const limit = AbortSignal.timeout(answerLimitMs);
+  const { query, body, signal, idempotencyKey, headers, isBackground = false } = options;
+  const limit = AbortSignal.timeout(options.limitMs ?? answerLimitMs);
   let response: Response;
   try {
     response = await fetch(addressWith(path, query), {
@@ -66,7 +69,7 @@ export async function callRaw(
       signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
       headers: {
         accept: 'application/json, application/problem+json',
-        ...ownHeader,
+        'x-switchyard-portal': isBackground ? 'background' : '1',
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
         ...headers,
@@ -83,7 +86,7 @@ export async function callRaw(
     watcher.onSignedOut();
     throw new SignedOutError();
   }
-  watcher.onUsed();
+  if (!isBackground) watcher.onUsed();
   if (!response.ok) {
     const requestId = response.headers.get('x-request-id') ?? '';
     throw new ProblemError(problemFrom(response.status, await readBody(response), requestId));

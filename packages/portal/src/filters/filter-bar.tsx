@@ -43,10 +43,11 @@ export function FilterBar<Name extends string>({
   const names = fields.flatMap((field) =>
     field.kind === 'period' ? [field.from, field.to] : [field.name],
   );
-  const isNarrowed = names.some((name) => values[name] !== undefined);
+  const [isOpen, setOpen] = useState(false);
+  const chosen = names.filter((name) => values[name] !== undefined).length;
   const none = Object.fromEntries(names.map((name) => [name, ''])) as FilterValues<Name>;
   return (
-    <search className="sy-filters">
+    <search className="sy-filters" data-open={isOpen}>
       {fields.map((field) => (
         <Field
           key={field.kind === 'period' ? field.from : field.name}
@@ -55,7 +56,18 @@ export function FilterBar<Name extends string>({
           onChange={onChange}
         />
       ))}
-      {isNarrowed && (
+      {fields.length > 2 && (
+        <Button
+          className="sy-filters-toggle"
+          variant="default"
+          aria-expanded={isOpen}
+          leftSection={<Icon name="filter" size={16} />}
+          onClick={() => setOpen(!isOpen)}
+        >
+          {chosen === 0 ? t('filters.title') : t('filters.chosen', { count: chosen })}
+        </Button>
+      )}
+      {chosen > 0 && (
         <Button
           variant="subtle"
           leftSection={<Icon name="close" size={14} />}

@@ -6,21 +6,22 @@ import { SignedOutError } from '../api/problem.ts';
 import { BootFault } from '../shell/boot-fault.tsx';
 import { chooseLanguage, localeFor, setLanguage, useLanguage } from '../words/index.ts';
 import { createFormats } from './formats.ts';
-import { type Session, signIn } from './session.ts';
+import { rememberDomain, type Session, signIn } from './session.ts';
 import { SessionContext } from './use-session.ts';
 import { createSessionWatch, type SessionWatch } from './watch.ts';
 import { WatchContext } from './watch-context.ts';
 
-export const sessionKey = ['session'] as const;
+const sessionKey = ['session'] as const;
 
 async function readSession(): Promise<Session> {
-  const session = await api.get<Session>('/portal/session');
+  const session = await api.get<Session>('/portal/session', { isBackground: true });
+  rememberDomain(session);
   await setLanguage(chooseLanguage(session.user.locale), false);
   return session;
 }
 
 export function SessionProvider({ children }: { readonly children: ReactNode }) {
-  const { data, error, refetch } = useQuery({
+  const { data, dataUpdatedAt, error, refetch } = useQuery({
     queryKey: sessionKey,
     queryFn: readSession,
     staleTime: 60_000,
@@ -30,21 +31,27 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
   useEffect(() => {
     if (mustSignIn) signIn();
   }, [mustSignIn]);
-  if (data !== undefined) return <SessionScope session={data}>{children}</SessionScope>;
+  if (data !== undefined) {
+    return (
+      <SessionScope session={data} readAt={dataUpdatedAt}>
+        {children}
+      </SessionScope>
+    );
+  }
   if (error === null || mustSignIn) return null;
   return <BootFault fault={error} onRetry={() => void refetch()} />;
 }
 
-function useWatch(session: Session): SessionWatch {
-  const { idleSeconds, expiresAt } = session;
+function useWatch(session: Session, readAt: number): SessionWatch {
+  const { idleSeconds, endsAt } = session;
   const watch = useMemo(
     () =>
       createSessionWatch({
         idleSeconds,
-        expiresAtMs: Date.parse(expiresAt),
+        expiresAtMs: Date.parse(endsAt),
         touch: () => api.get('/portal/session'),
       }),
-    [idleSeconds, expiresAt],
+    [idleSeconds, endsAt],
   );
   useEffect(() => {
     watchCalls({ onSignedOut: watch.ended, onUsed: watch.used });
@@ -56,18 +63,24 @@ function useWatch(session: Session): SessionWatch {
       for (const kind of ['pointerdown', 'keydown'] as const) removeEventListener(kind, acted);
     };
   }, [watch]);
+  // Somebody signed in again in another tab.
+  useEffect(() => {
+    if (readAt > 0 && watch.state() === 'ended') watch.used();
+  }, [watch, readAt]);
   return watch;
 }
 
 function SessionScope({
   session,
+  readAt,
   children,
 }: {
   readonly session: Session;
+  readonly readAt: number;
   readonly children: ReactNode;
 }) {
   const language = useLanguage();
-  const watch = useWatch(session);
+  const watch = useWatch(session, readAt);
   const { locale, zoneinfo, datetimeFormat } = session.user;
   const facts = useMemo(
     () => ({

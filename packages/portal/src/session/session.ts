@@ -1,35 +1,22 @@
-/** Who is signed in: as the platform tells it, with what the browser has chosen besides. */
-import type { Permission } from '@switchyard/contract';
+/** Who is signed in, as the platform tells it, and the way to the sign-in. */
+import type { PortalSession } from '@switchyard/contract';
 import { entry } from '../app/entry.ts';
 
-export type Session = {
-  readonly user: {
-    readonly sub: string;
-    readonly name: string;
-    readonly username: string;
-    readonly email: string;
-    readonly locale?: string | undefined;
-    readonly zoneinfo?: string | undefined;
-    readonly datetimeFormat?: string | undefined;
-  };
-  readonly organizationId: string;
-  readonly organizationName: string;
-  readonly merchantId?: string | undefined;
-  readonly merchantName?: string | undefined;
-  readonly entityType: 'tenant' | 'merchant';
-  readonly userDomainId?: string | undefined;
-  readonly permissions: readonly Permission[];
-  readonly groups: readonly string[];
-  readonly environment: 'demo' | 'test' | 'production';
-  readonly region: string;
-  readonly idleSeconds: number;
-  readonly expiresAt: string;
-};
+export type Session = PortalSession;
+
+const domainKey = 'switchyard-domain';
+
+/** The next sign-in in this browser need not ask for it. */
+export function rememberDomain({ userDomainId }: Session): void {
+  localStorage.setItem(domainKey, userDomainId);
+}
 
 /** Where the sign-in begins that leads back to an address of this entry. */
 export function signInAddress(to: string = location.pathname + location.search): string {
   const back = to.startsWith(`/${entry}`) ? to : `/${entry}/`;
-  return `/portal/sign-in?${new URLSearchParams({ to: back })}`;
+  const domain = localStorage.getItem(domainKey);
+  const known = domain === null ? {} : { domain };
+  return `/portal/sign-in?${new URLSearchParams({ to: back, ...known })}`;
 }
 
 export function signIn(): void {

@@ -4,12 +4,16 @@ import type { SessionState, SessionWatch } from './watch.ts';
 
 export const WatchContext = createContext<SessionWatch | undefined>(undefined);
 
-export function useSessionState(): { state: SessionState; secondsLeft: number } {
+export function useSessionState(): {
+  readonly state: SessionState;
+  readonly secondsLeft: number;
+  readonly touch: () => void;
+} {
   const watch = use(WatchContext);
   if (watch === undefined) throw new Error('outside of the session');
   const state = useSyncExternalStore(watch.subscribe, watch.state);
   const left = useSyncExternalStore(watch.subscribe, () =>
     watch.state() === 'idle' ? watch.secondsLeft() : 0,
   );
-  return { state, secondsLeft: left };
+  return { state, secondsLeft: left, touch: watch.touch };
 }

@@ -15,6 +15,8 @@ export type SessionWatch = {
   used(): void;
   /** A call was not let in. */
   ended(): void;
+  /** Keeps the session alive, or finds that it has ended. */
+  touch(): void;
   /** Somebody moved the pointer or pressed a key. */
   acted(): void;
   start(): () => void;
@@ -84,6 +86,7 @@ export function createSessionWatch({ idleSeconds, expiresAtMs, touch }: WatchDep
       others.postMessage({ usedAt });
     },
     ended: () => tell('ended'),
+    touch: ask,
     acted() {
       if (current === 'alive' && nowMs() - usedAt > touchAfterMs) ask();
     },

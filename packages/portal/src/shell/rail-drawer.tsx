@@ -12,16 +12,13 @@ export default function RailDrawer({
 }) {
   const t = useWords('shell');
   return (
-    <Drawer
-      opened={isOpen}
-      onClose={onClose}
-      size="17rem"
-      padding={0}
-      withCloseButton={false}
-      aria-label={t('navigation')}
-      classNames={{ content: 'sy-drawer', body: 'sy-drawer-body' }}
-    >
-      <Rail />
-    </Drawer>
+    <Drawer.Root opened={isOpen} onClose={onClose} size="17rem" padding={0}>
+      <Drawer.Overlay />
+      <Drawer.Content className="sy-drawer" aria-label={t('navigation')}>
+        <Drawer.Body className="sy-drawer-body">
+          <Rail />
+        </Drawer.Body>
+      </Drawer.Content>
+    </Drawer.Root>
   );
 }

@@ -18,15 +18,18 @@ const RailDrawer = lazy(() => import('./rail-drawer.tsx'));
 const SessionDialogues = lazy(() => import('./session-dialogues.tsx'));
 const Notices = lazy(() => import('../parts/notices.tsx'));
 
+/** Nothing is fetched for what was never opened. */
+type Opened = 'never' | 'open' | 'closed';
+
 export function Shell() {
   const t = useWords('shell');
-  const [isMenuOpen, setMenuOpen] = useState(false);
-  const [palette, setPalette] = useState<'never' | 'open' | 'closed'>('never');
+  const [drawer, setDrawer] = useState<Opened>('never');
+  const [palette, setPalette] = useState<Opened>('never');
   const path = useRouterState({ select: ({ location }) => location.pathname });
   // Also while something is typed: hence no tags and no editable content to ignore.
   useHotkeys([['mod+K', () => setPalette('open')]], [], true);
   useEffect(() => {
-    if (path !== '') setMenuOpen(false);
+    if (path !== '') setDrawer((was) => (was === 'open' ? 'closed' : was));
   }, [path]);
   return (
     <div className="sy-shell">
@@ -44,7 +47,7 @@ export function Shell() {
             color="gray"
             size="lg"
             aria-label={t('menu')}
-            onClick={() => setMenuOpen(true)}
+            onClick={() => setDrawer('open')}
           >
             <Icon name="menu" size={20} />
           </ActionIcon>
@@ -58,7 +61,9 @@ export function Shell() {
         <Content path={path} />
       </div>
       <Suspense>
-        <RailDrawer isOpen={isMenuOpen} onClose={() => setMenuOpen(false)} />
+        {drawer !== 'never' && (
+          <RailDrawer isOpen={drawer === 'open'} onClose={() => setDrawer('closed')} />
+        )}
         <SessionDialogues />
         <Notices />
       </Suspense>

@@ -44,7 +44,7 @@ export default function UserMenu() {
   return (
     <Menu width={260}>
       <Menu.Target>
-        <UnstyledButton className="sy-user" aria-label={t('account', { name })}>
+        <UnstyledButton className="sy-user" title={t('account', { name })}>
           <span className="sy-avatar" aria-hidden="true">
             {initials(name)}
           </span>

@@ -59,6 +59,7 @@ export default function QrPayments() {
         }
         columns={columnsOf(t)}
         rowKey={({ transactionId }) => transactionId}
+        rowTo={({ transactionId }) => `/payments/${transactionId}`}
         empty={
           <EmptyState icon="qr" title={t('empty.title')}>
             {t('empty.text')}

@@ -1,0 +1,62 @@
+/** The name of a merchant, a store or a device whose identifier is all that an answer holds. */
+import { useQuery } from '@tanstack/react-query';
+import { api } from '../api/client.ts';
+import { useCan } from '../session/use-session.ts';
+import { Name, ShortId } from './values.tsx';
+
+export type EntityKind = 'merchants' | 'stores' | 'logical-devices' | 'acquirer-links';
+
+type Named = Readonly<Record<string, unknown>> & { readonly name: string };
+
+const idMember: Readonly<Record<EntityKind, string>> = {
+  merchants: 'merchantId',
+  stores: 'storeId',
+  'logical-devices': 'logicalDeviceId',
+  'acquirer-links': 'acquirerLinkId',
+};
+/** One page; whoever is not in it is asked for alone. */
+const namesMost = 200;
+const keptMs = 5 * 60_000;
+
+async function readNames(kind: EntityKind): Promise<Map<string, string>> {
+  const { items } = await api.get<{ items: Named[] }>(`/provisioning/v2/${kind}`, {
+    query: { limit: namesMost },
+  });
+  return new Map(items.map((item) => [String(item[idMember[kind]]), item.name]));
+}
+
+/** The names of a kind, as far as they fit one page: for choices in filters. */
+export function useNames(kind: EntityKind, isWanted = true) {
+  const mayRead = useCan('prov.read');
+  return useQuery({
+    queryKey: ['names', kind],
+    queryFn: () => readNames(kind),
+    enabled: isWanted && mayRead,
+    staleTime: keptMs,
+  });
+}
+
+export function useEntityName(kind: EntityKind, id: string | null | undefined): string | undefined {
+  const mayRead = useCan('prov.read');
+  const names = useNames(kind, id !== undefined && id !== null);
+  const known = names.data?.get(id ?? '');
+  const alone = useQuery({
+    queryKey: ['name', kind, id],
+    queryFn: () => api.get<Named>(`/provisioning/v2/${kind}/${id}`),
+    enabled: mayRead && names.isSuccess && known === undefined && typeof id === 'string',
+    staleTime: keptMs,
+  });
+  return known ?? alone.data?.name;
+}
+
+export function EntityName({
+  kind,
+  id,
+}: {
+  readonly kind: EntityKind;
+  readonly id: string | null | undefined;
+}) {
+  const name = useEntityName(kind, id);
+  if (name !== undefined) return <Name>{name}</Name>;
+  return typeof id === 'string' ? <ShortId id={id} /> : <Name>{undefined}</Name>;
+}

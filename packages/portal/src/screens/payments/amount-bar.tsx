@@ -1,0 +1,58 @@
+/** Where the money of a payment is: a bar in parts, and the same in figures. */
+import { Money } from '../../parts/values.tsx';
+import { useWords } from '../../words/index.ts';
+
+export type Amounts = {
+  readonly amount: number;
+  readonly authorizedAmount: number;
+  readonly capturedAmount: number;
+  readonly cancelledAmount: number;
+  readonly refundedAmount: number;
+};
+
+export function AmountBar({
+  amounts,
+  currency,
+}: {
+  readonly amounts: Amounts;
+  readonly currency: string;
+}) {
+  const t = useWords('payments');
+  const { amount, authorizedAmount, capturedAmount, cancelledAmount, refundedAmount } = amounts;
+  const kept = capturedAmount - refundedAmount;
+  const open = Math.max(0, authorizedAmount - capturedAmount - cancelledAmount);
+  const whole = Math.max(amount, kept + refundedAmount + open + cancelledAmount, 1);
+  const parts = [
+    ['kept', kept],
+    ['refunded', refundedAmount],
+    ['open', open],
+    ['cancelled', cancelledAmount],
+  ] as const;
+  const figures = [
+    ['authorized', authorizedAmount],
+    ['captured', capturedAmount],
+    ['refunded', refundedAmount],
+    ['cancelled', cancelledAmount],
+  ] as const;
+  return (
+    <>
+      <div className="sy-amount-bar" aria-hidden="true">
+        {parts
+          .filter(([, part]) => part > 0)
+          .map(([name, part]) => (
+            <span key={name} data-part={name} style={{ flexGrow: part / whole }} />
+          ))}
+      </div>
+      <dl className="sy-amounts">
+        {figures.map(([name, figure]) => (
+          <div key={name} data-part={name}>
+            <dt>{t(`amounts.${name}`)}</dt>
+            <dd>
+              <Money amount={figure} currency={currency} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </>
+  );
+}

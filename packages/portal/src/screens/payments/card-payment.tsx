@@ -1,0 +1,108 @@
+/** A card payment, whole. */
+import type { TransactionWithEvents } from '@switchyard/contract';
+import { CopyText } from '../../parts/copy-text.tsx';
+import { EntityName } from '../../parts/entity-name.tsx';
+import { Facts, Page, Panel } from '../../parts/page.tsx';
+import { Problem } from '../../parts/problem.tsx';
+import { StateBadge } from '../../parts/state-badge.tsx';
+import { Time } from '../../parts/values.tsx';
+import { useFormats } from '../../session/use-session.ts';
+import { useWords } from '../../words/index.ts';
+import { AmountBar } from './amount-bar.tsx';
+import { CardActions } from './card-actions.tsx';
+import { Operations } from './operations.tsx';
+import { PaidWith } from './paid-with.tsx';
+import { Receipt } from './receipt.tsx';
+import { Timeline } from './timeline.tsx';
+
+export function CardPayment({
+  payment,
+  back,
+  fault,
+}: {
+  readonly payment: TransactionWithEvents;
+  readonly back: { readonly to: string; readonly label: string };
+  readonly fault: unknown;
+}) {
+  const t = useWords('payments');
+  const formats = useFormats();
+  const { amount, currency, state, clientTransactionId, events, operations, receipt } = payment;
+  return (
+    <Page
+      title={formats.money(amount, currency)}
+      aside={<StateBadge state={state}>{t(`states.${state}`)}</StateBadge>}
+      lead={clientTransactionId}
+      back={back}
+    >
+      {fault !== null && <Problem fault={fault} />}
+      <div className="sy-payment">
+        <div className="sy-payment-main">
+          <Panel title={t('amounts.title')}>
+            <AmountBar amounts={payment} currency={currency} />
+          </Panel>
+          <CardActions payment={payment} />
+          {operations.length > 0 && (
+            <Panel title={t('operations.title')} flush>
+              <Operations operations={operations} />
+            </Panel>
+          )}
+          <Panel title={t('timeline.title')}>
+            <Timeline events={events} currency={currency} />
+          </Panel>
+        </div>
+        <div className="sy-payment-side">
+          <Panel title={t('facts.title')}>
+            <CardFacts payment={payment} />
+          </Panel>
+          {receipt !== undefined && (
+            <Panel title={t('receipt.title')}>
+              <Receipt receipt={receipt} />
+            </Panel>
+          )}
+        </div>
+      </div>
+    </Page>
+  );
+}
+
+function CardFacts({ payment }: { readonly payment: TransactionWithEvents }) {
+  const t = useWords('payments');
+  const { card, response, addressVerification: avs, order, offlineData, confirmBy } = payment;
+  const paidWith = {
+    kind: 'Card',
+    ...(card === undefined ? {} : { scheme: card.scheme, maskedNumber: card.maskedNumber }),
+  } as const;
+  return (
+    <Facts
+      items={[
+        [t('created'), <Time key="at" at={payment.createdAt} />],
+        [t('paidWith'), <PaidWith key="with" payment={paidWith} />],
+        [t('facts.entryMode'), t(`entryModes.${payment.entryMode}`)],
+        [
+          t('facts.response'),
+          response && [response.reason ?? response.category, response.code].join(' · '),
+        ],
+        [t('facts.authorizationCode'), payment.authorizationCode],
+        [t('facts.captureMode'), t(`captureModes.${payment.captureMode}`)],
+        [t('merchant'), <EntityName key="merchant" kind="merchants" id={payment.merchantId} />],
+        [t('store'), payment.storeId && <EntityName kind="stores" id={payment.storeId} />],
+        [
+          t('device'),
+          payment.deviceId && <EntityName kind="logical-devices" id={payment.deviceId} />,
+        ],
+        [t('facts.order'), order?.orderId],
+        [t('facts.avs'), avs && `${avs.street} · ${avs.postal}`],
+        [t('facts.offline'), offlineData && <Time at={offlineData.authorizedAt} />],
+        [t('facts.confirmBy'), confirmBy && <Time at={confirmBy} exact />],
+        [t('facts.rrn'), payment.retrievalReferenceNumber],
+        [t('facts.stan'), payment.systemTraceAuditNumber],
+        [t('facts.id'), <CopyText key="id" text={payment.transactionId} label={t('facts.id')} />],
+        [
+          t('reference'),
+          <CopyText key="ref" text={payment.clientTransactionId} label={t('reference')} />,
+        ],
+        [t('facts.token'), card?.token && <CopyText text={card.token} label={t('facts.token')} />],
+      ]}
+    />
+  );
+}

@@ -1,0 +1,110 @@
+/** Orders an export of what the filters find, and fetches it once it is written. */
+
+import { Button, Menu } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useEffect, useRef, useState } from 'react';
+import { api, callRaw, type Query } from '../../api/client.ts';
+import { ConfirmAction } from '../../parts/confirm-action.tsx';
+import { Icon } from '../../parts/icons.tsx';
+import { notify } from '../../parts/notify.ts';
+import { useCan } from '../../session/use-session.ts';
+import { useWords } from '../../words/index.ts';
+import { saveFile } from './save-file.ts';
+
+type Format = 'Csv' | 'JsonLines';
+type Export = {
+  readonly exportId: string;
+  readonly state: 'Pending' | 'Running' | 'Completed' | 'Failed' | 'Cancelled';
+  readonly fileName: string;
+};
+
+const base = '/reporting/v1/exports';
+const askAgainMs = 1_000;
+const fileLimitMs = 15 * 60_000;
+const ended: readonly Export['state'][] = ['Completed', 'Failed', 'Cancelled'];
+
+function withoutEmpty(filters: Query): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined));
+}
+
+export function ExportButton({ filters }: { readonly filters: Query }) {
+  const t = useWords('payments');
+  const mayExport = useCan('rep.export');
+  const [format, setFormat] = useState<Format | undefined>(undefined);
+  const [running, setRunning] = useState<string | undefined>(undefined);
+  if (!mayExport) return null;
+  return (
+    <>
+      <Menu>
+        <Menu.Target>
+          <Button
+            variant="default"
+            loading={running !== undefined}
+            leftSection={<Icon name="exports" size={16} />}
+          >
+            {t('export.title')}
+          </Button>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item onClick={() => setFormat('Csv')}>CSV</Menu.Item>
+          <Menu.Item onClick={() => setFormat('JsonLines')}>JSON Lines</Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+      <ConfirmAction
+        isOpen={format !== undefined}
+        onClose={() => setFormat(undefined)}
+        title={t('export.title')}
+        confirm={t('export.order')}
+        run={(clientOperationId) =>
+          api.post<Export>(base, {
+            body: { clientOperationId, format, transactions: withoutEmpty(filters) },
+          })
+        }
+        onDone={({ exportId }) => {
+          setFormat(undefined);
+          setRunning(exportId);
+        }}
+      >
+        <p className="sy-dialogue-text">{t('export.text')}</p>
+      </ConfirmAction>
+      {running !== undefined && (
+        <ExportUnderWay exportId={running} onEnd={() => setRunning(undefined)} />
+      )}
+    </>
+  );
+}
+
+/** Looks until it is written; the file comes by itself then. */
+function ExportUnderWay({
+  exportId,
+  onEnd,
+}: {
+  readonly exportId: string;
+  readonly onEnd: () => void;
+}) {
+  const t = useWords('payments');
+  const isEnding = useRef(false);
+  const { data, isError } = useQuery({
+    queryKey: ['exports', exportId],
+    queryFn: () => api.get<Export>(`${base}/${exportId}`, { isBackground: true }),
+    refetchInterval: ({ state }) =>
+      state.data !== undefined && ended.includes(state.data.state) ? false : askAgainMs,
+  });
+  const state = isError ? 'Failed' : data?.state;
+  const fileName = data?.fileName ?? '';
+  useEffect(() => {
+    if (state === undefined || !ended.includes(state) || isEnding.current) return;
+    isEnding.current = true;
+    const fetched =
+      state === 'Completed'
+        ? callRaw('GET', `${base}/${exportId}/content`, { limitMs: fileLimitMs }).then((answer) =>
+            saveFile(answer, fileName),
+          )
+        : Promise.reject(new Error(state));
+    fetched
+      .then(() => notify(t('export.done')))
+      .catch(() => notify(t('export.failed'), 'bad'))
+      .finally(onEnd);
+  }, [state, exportId, fileName, onEnd, t]);
+  return null;
+}

@@ -1,0 +1,29 @@
+/** The filters of the list of payments: as the address has them, and as the search takes them. */
+import type { Query } from '../../api/client.ts';
+import { dayBefore, type Formats } from '../../session/formats.ts';
+
+export const filterNames = [
+  ...['text', 'from', 'to', 'state', 'kind', 'scheme', 'currency', 'merchantId', 'storeId'],
+  ...['deviceId', 'responseCategory', 'amountMin', 'amountMax'],
+] as const;
+
+export type PaymentFilters = Readonly<Partial<Record<string, string>>>;
+
+const referenceMost = 64;
+
+/** A reference holds no blank: what is copied with some around it is meant without. */
+function reference(text: string | undefined): string | undefined {
+  const bare = text?.replaceAll(/\s/g, '').slice(0, referenceMost);
+  return bare === undefined || bare === '' ? undefined : bare;
+}
+
+/** Days of the user become instants; the last day is meant whole. */
+export function searchQuery(values: PaymentFilters, formats: Formats): Query {
+  const { from, to, text, ...rest } = values;
+  return {
+    ...rest,
+    text: reference(text),
+    from: from === undefined ? undefined : formats.dayStart(from),
+    to: to === undefined ? undefined : formats.dayStart(dayBefore(to, -1)),
+  };
+}

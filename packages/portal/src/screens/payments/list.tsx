@@ -1,0 +1,147 @@
+/** All payments that the user may see, cards and codes, the newest first. */
+import type { ReportedPayment } from '@switchyard/contract';
+import { api } from '../../api/client.ts';
+import { FilterBar, type FilterField } from '../../filters/filter-bar.tsx';
+import { useFilters } from '../../filters/use-filters.ts';
+import { EntityName, useNames } from '../../parts/entity-name.tsx';
+import { EmptyState, Page } from '../../parts/page.tsx';
+import { StateBadge } from '../../parts/state-badge.tsx';
+import { Money, Name, Time } from '../../parts/values.tsx';
+import { useFormats, useSession } from '../../session/use-session.ts';
+import { type Column, DataTable } from '../../table/data-table.tsx';
+import type { Page as RowsPage } from '../../table/row-store.ts';
+import { useWords, type Words } from '../../words/index.ts';
+import { ExportButton } from './export-button.tsx';
+import { filterNames, searchQuery } from './filters.ts';
+import { PaidWith } from './paid-with.tsx';
+
+type FilterName = (typeof filterNames)[number];
+
+const states = [
+  ...['Authorized', 'Captured', 'PartiallyCaptured', 'PartiallyRefunded', 'Refunded', 'Cancelled'],
+  ...['Declined', 'Failed', 'Reversing', 'Reversed', 'Expired', 'Received', 'Stored'],
+  ...['Created', 'Pending', 'Scanned', 'Completed'],
+];
+const schemes = ['Visa', 'Mastercard', 'Amex', 'Discover', 'Jcb', 'UnionPay', 'Maestro'];
+const currencies = ['EUR', 'USD', 'GBP', 'CHF', 'JPY', 'INR', 'KWD'];
+
+function columnsOf(t: Words, hasMerchants: boolean): Column<ReportedPayment>[] {
+  const merchant: Column<ReportedPayment> = {
+    id: 'merchant',
+    header: t('merchant'),
+    cell: ({ merchantId }) => <EntityName kind="merchants" id={merchantId} />,
+  };
+  return [
+    {
+      id: 'created',
+      header: t('created'),
+      width: '10.5rem',
+      narrow: 'sub',
+      cell: ({ createdAt }) => <Time at={createdAt} />,
+    },
+    {
+      id: 'amount',
+      header: t('amount'),
+      width: '9rem',
+      align: 'end',
+      narrow: 'trail',
+      cell: ({ amount, currency }) => <Money amount={amount} currency={currency} />,
+    },
+    {
+      id: 'state',
+      header: t('state'),
+      width: '11rem',
+      narrow: 'subtrail',
+      cell: ({ state }) => <StateBadge state={state}>{t(`states.${state}`)}</StateBadge>,
+    },
+    {
+      id: 'with',
+      header: t('paidWith'),
+      width: '12rem',
+      narrow: 'lead',
+      cell: (payment) => <PaidWith payment={payment} />,
+    },
+    {
+      id: 'reference',
+      header: t('reference'),
+      cell: ({ clientTransactionId }) => <Name>{clientTransactionId}</Name>,
+    },
+    ...(hasMerchants ? [merchant] : []),
+    {
+      id: 'store',
+      header: t('store'),
+      cell: ({ storeId }) => <EntityName kind="stores" id={storeId} />,
+    },
+  ];
+}
+
+function useFields(t: Words): FilterField<FilterName>[] {
+  const { merchantId } = useSession();
+  const merchants = useNames('merchants', merchantId === undefined).data;
+  const stores = useNames('stores').data;
+  const named = (names: ReadonlyMap<string, string> | undefined) =>
+    [...(names ?? [])].map(([value, label]) => ({ value, label }));
+  const plain = (words: readonly string[]) => words.map((word) => ({ value: word, label: word }));
+  return [
+    { kind: 'search', name: 'text', label: t('search') },
+    { kind: 'period', from: 'from', to: 'to', label: t('period') },
+    {
+      kind: 'choices',
+      name: 'state',
+      label: t('state'),
+      options: states.map((state) => ({ value: state, label: t(`states.${state}`) })),
+    },
+    { kind: 'choices', name: 'scheme', label: t('scheme'), options: plain(schemes) },
+    { kind: 'choices', name: 'currency', label: t('currency'), options: plain(currencies) },
+    ...(merchantId === undefined
+      ? [
+          {
+            kind: 'choice',
+            name: 'merchantId',
+            label: t('merchant'),
+            options: named(merchants),
+          } as const,
+        ]
+      : []),
+    { kind: 'choice', name: 'storeId', label: t('store'), options: named(stores) },
+  ];
+}
+
+export default function Payments() {
+  const t = useWords('payments');
+  const formats = useFormats();
+  const { merchantId } = useSession();
+  const [values, change] = useFilters(filterNames);
+  const fields = useFields(t);
+  const query = searchQuery(values, formats);
+  const isNarrowed = Object.keys(values).length > 0;
+  return (
+    <Page title={t('title')} actions={<ExportButton filters={query} />} fill>
+      <FilterBar fields={fields} values={values} onChange={change} views="payments" />
+      <DataTable
+        label={t('title')}
+        listKey={['payments', query]}
+        read={(cursor, signal) =>
+          api.get<RowsPage<ReportedPayment>>('/reporting/v1/transactions', {
+            query: { ...query, cursor, limit: 200 },
+            signal,
+          })
+        }
+        columns={columnsOf(t, merchantId === undefined)}
+        rowKey={({ transactionId }) => transactionId}
+        rowTo={({ transactionId }) => `/payments/${transactionId}`}
+        empty={
+          isNarrowed ? (
+            <EmptyState icon="search" title={t('none.title')}>
+              {t('none.text')}
+            </EmptyState>
+          ) : (
+            <EmptyState icon="payments" title={t('empty.title')}>
+              {t('empty.text')}
+            </EmptyState>
+          )
+        }
+      />
+    </Page>
+  );
+}

@@ -1,0 +1,160 @@
+/** What may be done with a QR payment now: cancel it, give money back, or decide what is held. */
+
+import { Button } from '@mantine/core';
+import type {
+  QrOperationAnswer,
+  QrResolveRequest,
+  QrTransactionWithEvents,
+} from '@switchyard/contract';
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api } from '../../api/client.ts';
+import { ConfirmAction } from '../../parts/confirm-action.tsx';
+import { Icon } from '../../parts/icons.tsx';
+import { notify } from '../../parts/notify.ts';
+import { Panel } from '../../parts/page.tsx';
+import { useCan } from '../../session/use-session.ts';
+import { forgetLists } from '../../table/kept-stores.ts';
+import { useWords } from '../../words/index.ts';
+import { AmountAction, type AmountChange } from './amount-action.tsx';
+import { OfferLine } from './card-actions.tsx';
+import { paymentKey } from './read-payment.ts';
+
+type Resolution = QrResolveRequest['resolution'];
+
+const openStates = ['Created', 'Pending', 'Scanned', 'Authorized'];
+
+/** The part of the platform's own rules that a page can know; the platform decides. */
+export function qrOffers(payment: QrTransactionWithEvents) {
+  const { status, paidAmount, refundedAmount, operations, paymentAmount } = payment;
+  const isBusy = operations.some((each) => each.status === 'Pending');
+  const left = paidAmount - refundedAmount;
+  const isOpen = openStates.includes(status);
+  const refund = left > 0 && !isOpen && payment.hold === undefined;
+  return {
+    cancel: {
+      allowed: isOpen && !isBusy,
+      maxAmount: paymentAmount.amount,
+      reason: isBusy ? 'operation_in_progress' : 'already_ended',
+    },
+    refund: {
+      allowed: refund && !isBusy,
+      maxAmount: left,
+      reason: isBusy ? 'operation_in_progress' : left > 0 ? 'not_captured' : 'nothing_to_refund',
+    },
+  };
+}
+
+export function QrActions({ payment }: { readonly payment: QrTransactionWithEvents }) {
+  const t = useWords('payments');
+  const client = useQueryClient();
+  const mayCancel = useCan('pay.cancel');
+  const mayRefund = useCan('pay.refund');
+  const mayResolve = useCan('pay.refundbyweb') && payment.hold !== undefined;
+  const [open, setOpen] = useState<'cancel' | 'refund' | undefined>(undefined);
+  const { transactionId, paymentAmount } = payment;
+  const { currency } = paymentAmount;
+  const offers = qrOffers(payment);
+  if (!mayCancel && !mayRefund && !mayResolve) return null;
+
+  function reread(): void {
+    setOpen(undefined);
+    forgetLists('["payments"');
+    forgetLists('["qr-payments"');
+    void client.invalidateQueries({ queryKey: paymentKey(transactionId) });
+  }
+
+  function send({ clientOperationId, amount }: AmountChange): Promise<QrOperationAnswer> {
+    return api.post<QrOperationAnswer>(`/qrcode-payment/v1/transactions/${transactionId}/${open}`, {
+      body: { clientOperationId, ...(amount === undefined ? {} : { amount }) },
+      idempotencyKey: clientOperationId,
+    });
+  }
+
+  function done({ operation }: QrOperationAnswer): void {
+    const status = operation?.status ?? 'Succeeded';
+    const isBad = status === 'Declined' || status === 'Failed';
+    notify(t(`actions.ended.${status}`, { reason: '' }), isBad ? 'bad' : 'good');
+    reread();
+  }
+
+  return (
+    <Panel title={t('actions.title')} flush>
+      <ul className="sy-actions">
+        {mayCancel && (
+          <OfferLine
+            offer={{ verb: 'QrCancel', icon: 'ban', currency, ...offers.cancel }}
+            onOpen={() => setOpen('cancel')}
+          />
+        )}
+        {mayRefund && (
+          <OfferLine
+            offer={{ verb: 'Refund', icon: 'refund', currency, ...offers.refund }}
+            onOpen={() => setOpen('refund')}
+          />
+        )}
+        {mayResolve && <Resolve transactionId={transactionId} onDone={reread} />}
+      </ul>
+      {open !== undefined && (
+        <AmountAction
+          isOpen
+          onClose={reread}
+          verb={open === 'cancel' ? 'QrCancel' : 'Refund'}
+          maxAmount={offers[open].maxAmount}
+          currency={currency}
+          isDangerous
+          mayPart={open === 'refund'}
+          takesApproval={false}
+          takesFinal={false}
+          send={send}
+          onDone={done}
+        />
+      )}
+    </Panel>
+  );
+}
+
+function Resolve({
+  transactionId,
+  onDone,
+}: {
+  readonly transactionId: string;
+  readonly onDone: () => void;
+}) {
+  const t = useWords('payments');
+  const [resolution, setResolution] = useState<Resolution | undefined>(undefined);
+  const verb = resolution ?? 'Accept';
+  return (
+    <li data-allowed="true">
+      <Icon name="alert" size={20} />
+      <div className="sy-action-text">
+        <strong>{t('resolve.name')}</strong>
+        <span>{t('resolve.text')}</span>
+      </div>
+      <Button variant="light" onClick={() => setResolution('Accept')}>
+        {t('resolve.Accept.do')}
+      </Button>
+      <Button variant="light" onClick={() => setResolution('Refund')}>
+        {t('resolve.Refund.do')}
+      </Button>
+      <ConfirmAction
+        isOpen={resolution !== undefined}
+        onClose={() => setResolution(undefined)}
+        title={t('resolve.name')}
+        confirm={t(`resolve.${verb}.do`)}
+        isDangerous={verb === 'Refund'}
+        run={() =>
+          api.post(`/qrcode-payment/v1/transactions/${transactionId}/resolve`, {
+            body: { resolution },
+          })
+        }
+        onDone={() => {
+          setResolution(undefined);
+          onDone();
+        }}
+      >
+        <p className="sy-dialogue-text">{t(`resolve.${verb}.text`)}</p>
+      </ConfirmAction>
+    </li>
+  );
+}
