@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { composeHouse, prepareDatabase } from './compose.ts';
 import { type Demo, demoUserDomainId, startDemo } from './demo/index.ts';
 import {
+  checkOpenFiles,
   createLifecycle,
   createLog,
   createMonitoring,
@@ -64,6 +65,7 @@ const seeds = ({ roles }: Settings) => roles.has('cards') && roles.has('identity
 
 async function bringUp(started: Started): Promise<void> {
   const { settings, log, lifecycle } = started;
+  checkOpenFiles(settings, log);
   const database = await openDatabaseOf(started);
   const certificate =
     settings.tls === 'on' ? await ensureCertificates({ settings, clock: systemClock }) : undefined;
