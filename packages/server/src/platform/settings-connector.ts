@@ -26,21 +26,36 @@ const families: Reader<readonly string[]> = {
 
 const natsAddress = secretUrl('nats', 'tls');
 
-/** One server: of the others of its cluster it tells by itself. */
+const natsServersMax = 8;
+
+function checkNatsServer(value: string): URL {
+  const url = new URL(natsAddress.read(value));
+  if (url.hostname === '') throw new ValueFault('names no host');
+  if (url.pathname.length > 1 || url.search !== '' || url.hash !== '') {
+    throw new ValueFault('has more than credentials, host and port');
+  }
+  try {
+    decodeURIComponent(url.username + url.password);
+  } catch {
+    throw new ValueFault('has a user or password that is not percent-encoded');
+  }
+  return url;
+}
+
+/** Servers of one cluster; of further ones they tell by themselves. */
 const natsUrl: Reader<string> = {
-  type: 'URL (nats, tls), with user and password or a token before the host',
+  type: 'URLs (nats, tls) separated by commas, the first with user and password or a token before the host',
   read(value) {
-    const { hostname, pathname, search, hash, username, password } = new URL(
-      natsAddress.read(value),
-    );
-    if (hostname === '') throw new ValueFault('names no host');
-    if (pathname.length > 1 || search !== '' || hash !== '') {
-      throw new ValueFault('has more than credentials, host and port');
+    const urls = value.split(',').map((one) => checkNatsServer(one.trim()));
+    if (urls.length > natsServersMax) {
+      throw new ValueFault(`names more than ${natsServersMax} servers`);
     }
-    try {
-      decodeURIComponent(username + password);
-    } catch {
-      throw new ValueFault('has a user or password that is not percent-encoded');
+    if (new Set(urls.map(({ protocol }) => protocol)).size > 1) {
+      throw new ValueFault('mixes nats:// and tls://');
+    }
+    const [, ...others] = urls;
+    if (others.some(({ username, password }) => username !== '' || password !== '')) {
+      throw new ValueFault('has credentials in another than its first URL');
     }
     return value;
   },
@@ -51,7 +66,7 @@ export const connectorSettings = {
     ...natsUrl,
     name: 'NATS_URL',
     description:
-      'NATS between several nodes of the connector; one node needs none. `tls://` asks for TLS; beyond loopback `production` wants it, and credentials.',
+      'NATS between several nodes of the connector, or the servers of its cluster; one node needs none. `tls://` asks for TLS; beyond loopback `production` wants it, and credentials.',
     secret: true,
     defaultDescription: 'none: this node is the only one',
   },
@@ -70,6 +85,11 @@ export const connectorSettings = {
     ...filePath,
     name: 'NATS_KEY_FILE',
     description: 'Private key of that certificate, PEM.',
+  },
+  natsCredentialsFile: {
+    ...filePath,
+    name: 'NATS_CREDENTIALS_FILE',
+    description: 'Credentials file of NATS (`.creds`), in place of those in the URL.',
   },
   connectorNodeUrl: {
     ...publicUrl,
@@ -118,6 +138,7 @@ type ConnectorRule = (values: {
   readonly natsCaFile: string | undefined;
   readonly natsCertFile: string | undefined;
   readonly natsKeyFile: string | undefined;
+  readonly natsCredentialsFile: string | undefined;
 }) => string | false;
 
 export const connectorRules: readonly ConnectorRule[] = [
@@ -128,9 +149,15 @@ export const connectorRules: readonly ConnectorRule[] = [
     (natsCaFile ?? natsCertFile) !== undefined &&
     url?.startsWith('tls://') !== true &&
     'SWITCHYARD_NATS_URL must be tls:// where certificates are set for it',
+  ({ natsUrl: url, natsCredentialsFile }) =>
+    natsCredentialsFile !== undefined &&
+    (url === undefined || urlsOf(url)[0]?.username !== '') &&
+    'SWITCHYARD_NATS_CREDENTIALS_FILE needs a SWITCHYARD_NATS_URL without credentials',
 ];
 
-const isBeyond = (url: string) => !isLoopbackHost(new URL(url).hostname.replace(/^\[|\]$/g, ''));
+const urlsOf = (text: string) => text.split(',').map((one) => new URL(one.trim()));
+const isBeyond = (text: string) =>
+  urlsOf(text).some(({ hostname }) => !isLoopbackHost(hostname.replace(/^\[|\]$/g, '')));
 
 export const connectorProductionRules: readonly ConnectorRule[] = [
   ({ natsUrl: url }) =>
@@ -138,10 +165,10 @@ export const connectorProductionRules: readonly ConnectorRule[] = [
     !url.startsWith('tls://') &&
     isBeyond(url) &&
     'SWITCHYARD_NATS_URL must be tls:// beyond this machine',
-  ({ natsUrl: url, natsCertFile }) =>
+  ({ natsUrl: url, natsCertFile, natsCredentialsFile }) =>
     url !== undefined &&
-    new URL(url).username === '' &&
-    natsCertFile === undefined &&
+    urlsOf(url)[0]?.username === '' &&
+    (natsCertFile ?? natsCredentialsFile) === undefined &&
     isBeyond(url) &&
-    'SWITCHYARD_NATS_URL must hold credentials, or SWITCHYARD_NATS_CERT_FILE be set',
+    'SWITCHYARD_NATS_URL must hold credentials, or SWITCHYARD_NATS_CREDENTIALS_FILE or SWITCHYARD_NATS_CERT_FILE be set',
 ];

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import {
   connect,
+  credsAuthenticator,
   type Msg,
   type NatsConnection,
   NoRespondersError,
@@ -16,6 +17,7 @@ export type LinkSettings = {
   readonly natsCaFile: string | undefined;
   readonly natsCertFile: string | undefined;
   readonly natsKeyFile: string | undefined;
+  readonly natsCredentialsFile: string | undefined;
   readonly instanceName: string;
 };
 
@@ -48,8 +50,10 @@ const pingMs = 5000;
 const pauseAfter = (failures: number): number =>
   jittered(Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(failures, 10)));
 
-/** The credentials stand in the URL: user and password, or a token. */
-function credentialsIn(url: URL) {
+/** They stand in the first URL, as user and password or a token, or in a file of their own. */
+function credentialsOf(url: URL | undefined, file: string | undefined) {
+  if (file !== undefined) return { authenticator: credsAuthenticator(readFileSync(file)) };
+  if (url === undefined) return {};
   const [user, pass] = [url.username, url.password].map(decodeURIComponent);
   if (user === undefined || user === '') return {};
   return pass === undefined || pass === '' ? { token: user } : { user, pass };
@@ -62,16 +66,16 @@ const defined = (name: string, value: string | undefined) =>
   value === undefined ? {} : { [name]: value };
 
 function optionsOf(settings: LinkSettings, failures: () => number) {
-  const url = new URL(settings.natsUrl);
-  const isTls = url.protocol === 'tls:' || settings.natsCaFile !== undefined;
+  const urls = settings.natsUrl.split(',').map((one) => new URL(one.trim()));
+  const isTls = urls[0]?.protocol === 'tls:' || settings.natsCaFile !== undefined;
   const tls = {
     ...defined('ca', readIf(settings.natsCaFile)),
     ...defined('cert', readIf(settings.natsCertFile)),
     ...defined('key', readIf(settings.natsKeyFile)),
   };
   return {
-    servers: `${url.hostname}:${url.port === '' ? 4222 : url.port}`,
-    ...credentialsIn(url),
+    servers: urls.map(({ hostname, port }) => `${hostname}:${port === '' ? 4222 : port}`),
+    ...credentialsOf(urls[0], settings.natsCredentialsFile),
     ...(isTls ? { tls } : {}),
     name: settings.instanceName,
     timeout: connectMs,
