@@ -14,17 +14,33 @@ export type ConnectorMetrics = RelayMetrics & {
   sessions(count: () => number): void;
 };
 
+type Tally = { pos: number; device: number };
+
+/** What counts each message is a number, and a counter of the registry when somebody looks. */
+function createTally(metrics: Metrics, { name, help }: { name: string; help: string }): Tally {
+  const tally: Tally = { pos: 0, device: 0 };
+  const told: Tally = { pos: 0, device: 0 };
+  metrics.counter({
+    ...{ name, help, labelNames: ['to'] },
+    collect() {
+      for (const to of ['pos', 'device'] as const) {
+        this.inc({ to }, tally[to] - told[to]);
+        told[to] = tally[to];
+      }
+    },
+  });
+  return tally;
+}
+
 /** @example const counted = createConnectorMetrics(metrics); counted.fault('device_offline'); */
 export function createConnectorMetrics(metrics: Metrics): ConnectorMetrics {
-  const messages = metrics.counter({
+  const messages = createTally(metrics, {
     name: 'switchyard_connector_messages_total',
     help: 'Messages that were passed on',
-    labelNames: ['to'],
   });
-  const bytes = metrics.counter({
+  const bytes = createTally(metrics, {
     name: 'switchyard_connector_bytes_total',
     help: 'Bytes of the messages that were passed on',
-    labelNames: ['to'],
   });
   const dropped = metrics.counter({
     name: 'switchyard_connector_dropped_total',
@@ -35,16 +51,15 @@ export function createConnectorMetrics(metrics: Metrics): ConnectorMetrics {
     help: 'What could not be done, by the word that the client was told',
     labelNames: ['code'],
   });
-  const passed = (to: string) => {
-    const [oneMessage, itsBytes] = [messages.labels({ to }), bytes.labels({ to })];
-    return (size: number) => {
-      oneMessage.inc();
-      itsBytes.inc(size);
-    };
-  };
   return {
-    toPos: passed('pos'),
-    toDevice: passed('device'),
+    toPos(size) {
+      messages.pos += 1;
+      bytes.pos += size;
+    },
+    toDevice(size) {
+      messages.device += 1;
+      bytes.device += size;
+    },
     dropped: (count) => {
       if (count > 0) dropped.inc(count);
     },
