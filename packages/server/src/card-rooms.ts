@@ -81,7 +81,8 @@ function qrOf({ settings, ...deps }: Deps): Qr {
   const { platformKey: masterKey, baseUrl } = settings;
   const providers = createProviders({ ...deps, baseUrl });
   const failPoints = createFailPoints(settings.failPoint);
-  return createQr({ ...deps, providers, masterKey, failPoints });
+  const payWithinMs = settings.qrPaySeconds * 1000;
+  return createQr({ ...deps, providers, masterKey, failPoints, payWithinMs });
 }
 
 /** Acquiring and payments call each other. */

@@ -196,6 +196,13 @@ describe('the feed of events', () => {
     assert.equal(refused.body.code, 'entity_out_of_scope');
   });
 
+  test('the catalogue of types is there for everybody, as the documents of the interface are', async () => {
+    const { status, body } = await on.client.call('GET', '/events/v1/types');
+    assert.equal(status, 200);
+    const types = body.items.map(({ type }: { type: string }) => type);
+    assert.ok(types.includes('qr.completed') && types.includes('transaction.captured'), types);
+  });
+
   test('waits for what comes, and for the time at most', async () => {
     const from = await settled();
     const waiting = page(`after=${from}&wait=20&types=transaction.captured`);

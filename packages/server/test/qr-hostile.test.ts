@@ -83,6 +83,9 @@ describe('a QR payment is guarded', () => {
     const token = qr.shop.token;
     const till = await qr.call('POST', qrBase, qr.request(), token);
     assert.deepEqual([till.status, till.body.code], [403, 'permission_denied']);
+    // Who asks is judged before what is asked.
+    const faulty = await qr.call('POST', qrBase, { paymentAmount: 'much' }, token);
+    assert.deepEqual([faulty.status, faulty.body.code], [403, 'permission_denied']);
     for (const paymentType of ['nobodys', stranger.paymentType]) {
       const { status, body } = await qr.create({ paymentType });
       assert.deepEqual([status, body.code], [422, 'payment_type_not_enabled'], paymentType);
@@ -97,6 +100,31 @@ describe('a QR payment is guarded', () => {
     const newcomer = await deviceTokenOf(qr.on, qr.shop, made.view.logicalDeviceId);
     const refused = await qr.call('POST', qrBase, qr.request(), newcomer);
     assert.deepEqual([refused.status, refused.body.code], [422, 'payment_type_not_enabled']);
+  });
+
+  test('a provider that sends one big picture after another gets no big answers for it', async () => {
+    const id = await qr.begun();
+    const pictureOf = (n: number) => `https://pay.example/${String(n).padStart(3, '0')}/`;
+    for (let sequence = 1; sequence <= 60; sequence += 1) {
+      const data = pictureOf(sequence).padEnd(2000, 'x');
+      const told = { type: 'payment.pending', sequence, display: { type: 'url', data } };
+      assert.equal((await qr.tell(id, told)).status, 202);
+    }
+    const shownIn = (events: Json[]) => events.filter(({ display }) => display !== undefined);
+    for (const path of [`${qrBase}/${id}`, `${qrBase}/${id}/events`]) {
+      const { body, text } = await qr.call('GET', path);
+      assert.equal(shownIn(body.events).length, 1, path);
+      assert.ok(text.length < 40_000, `${path}: ${text.length}`);
+    }
+    const { display, events } = await qr.get(id);
+    assert.equal(events.length, 62);
+    assert.ok(display.data.startsWith(pictureOf(30)), display.data.slice(0, 40));
+    const database = await testDatabase();
+    const [row] = await database.query<{ n: number }>(
+      `SELECT count(*)::int AS n FROM qr_events WHERE transaction_id = $1 AND data ? 'display'`,
+      [id],
+    );
+    assert.equal(row?.n, 31, 'so many are kept, and no more');
   });
 
   test('a card number in what a provider says is hidden, whatever stands between its digits', async () => {

@@ -47,6 +47,9 @@ export function createGate(facts: RouteFacts, deps: GateDeps): Gate {
     request.caller = caller;
     takeRate(caller, reply);
     checkPermission(caller);
+    if (facts.needsDevice === true && caller.deviceId === undefined) {
+      refuse('permission_denied', 'The operation needs the token of a device.');
+    }
     if (isActed) request.caller = await act(request, caller);
   }
 

@@ -58,6 +58,8 @@ export type RouteFacts = {
   readonly produces?: readonly string[];
   /** What a fault of ours says in the handler; left out: 'Unknown', of GET 'NotProcessed'. */
   readonly faultOutcome?: Outcome;
+  /** Only the token of a device is good for it. */
+  readonly needsDevice?: boolean;
   readonly bodyLimitBytes?: number;
   /** Reads a page's form instead of JSON; its scope has the parser of form-body.ts. */
   readonly readsForm?: boolean;

@@ -86,6 +86,7 @@ async function applyAll(
   { log, clock }: MigrateDeps,
 ): Promise<void> {
   const transactional = await isPostgres(query);
+  const begunAt = clock.now();
   for (const { migration, done } of pending) {
     const startedAt = clock.now();
     try {
@@ -95,8 +96,13 @@ async function applyAll(
       throw new Error(`migration ${migration.name} failed: ${String(error)}`, { cause: error });
     }
     const facts = { migration: migration.name, note: migration.note };
-    log.info({ ...facts, durationMs: clock.now() - startedAt }, 'migrated');
+    log.debug({ ...facts, durationMs: clock.now() - startedAt }, 'migrated');
   }
+  const [first] = pending;
+  const last = pending.at(-1);
+  if (first === undefined || last === undefined) return;
+  const names = { from: first.migration.name, to: last.migration.name, count: pending.length };
+  log.info({ ...names, durationMs: clock.now() - begunAt }, 'the schema was migrated');
 }
 
 /** All or nothing, the record included. */

@@ -3,7 +3,7 @@ import { type QrRequest, Refusal, refuse } from '@switchyard/contract';
 import type { Caller } from '../http/index.ts';
 import { isoTime } from '../platform/index.ts';
 import { toldBy } from './ask.ts';
-import { answerMs, duplicateWaitMs, graceMs, payWithinMs, type QrDeps } from './deps.ts';
+import { answerMs, duplicateWaitMs, graceMs, type QrDeps } from './deps.ts';
 import { maybeServerId } from './find.ts';
 import type { LoadedQr, QrFacts, QrRow, StoredEvent } from './model.ts';
 import type { PickedService, Place } from './providers/index.ts';
@@ -159,7 +159,7 @@ function intentOf(
     operationCount: 0,
     providerEvents: 0,
     looks: 0,
-    expiresAt: now + payWithinMs,
+    expiresAt: now + deps.payWithinMs,
     // Whoever dies before the answer leaves it to the next look.
     dueAt: now + answerMs + graceMs,
     facts,

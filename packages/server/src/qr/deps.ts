@@ -19,6 +19,8 @@ export type QrDeps = {
   ids: Ids;
   log: Log;
   failPoints: FailPoints;
+  /** How long a consumer has to pay, where the provider does not say less. */
+  payWithinMs: number;
 };
 
 /** How long a provider may take to answer, ms: after that the outcome is unknown. */
@@ -27,14 +29,17 @@ export const answerMs = 10_000;
 export const graceMs = 5000;
 /** How long a duplicate waits for the first one's answer beyond the provider's time, ms. */
 export const duplicateWaitMs = 2000;
-/** How long a consumer has to pay, where the provider does not say less, ms. */
-export const payWithinMs = 180_000;
 /** How long after its expiry a payment may still be told of by a provider, before it ends without it, ms. */
 export const endGraceMs = 60_000;
 /** How long a provider is told that a payment which has ended is not to be made, ms. */
 export const cancelForMs = 86_400_000;
 /** Events of a provider that are kept of one payment. */
 export const providerEventsMax = 200;
+/**
+ * Events of one payment among which pictures are kept: a code that changes every few seconds for as long
+ * as a consumer has is well within, and a provider that sends nothing but pictures fills no table.
+ */
+export const displayEventsMax = 32;
 /** Cancels and refunds of one payment, those that were declined too. */
 export const operationsMax = 200;
 /** Somebody else changed the payment in the middle of it: how often it is judged anew. */

@@ -15,13 +15,30 @@ const eventsMax = 2000;
 export const isOver = ({ row, operations }: LoadedQr): boolean =>
   !isLive(row.position) && row.position.hold === null && !operations.some(isOpen);
 
-export const wholeOf = (deps: Pick<QrDeps, 'store'>, { row }: LoadedQr): Promise<StoredEvent[]> =>
-  deps.store.eventsAfter(row, 0, eventsMax);
+/**
+ * What is shown is the newest picture: those before it are shown to nobody any more, and a list of all
+ * of them would be megabytes. Pure.
+ */
+export function withNewestDisplay(events: readonly StoredEvent[]): StoredEvent[] {
+  const newest = events.findLastIndex(({ data }) => data.display !== undefined);
+  return events.map((event, at) => {
+    if (at >= newest || event.data.display === undefined) return event;
+    const { display: _replaced, ...data } = event.data;
+    return { ...event, data };
+  });
+}
+
+export async function wholeOf(
+  deps: Pick<QrDeps, 'store'>,
+  { row }: LoadedQr,
+): Promise<StoredEvent[]> {
+  return withNewestDisplay(await deps.store.eventsAfter(row, 0, eventsMax));
+}
 
 /** The row was read first: what came between is left to the next page, which knows whether it is the last. */
 function pageOf(loaded: LoadedQr, found: readonly StoredEvent[], after: number): StreamPage {
   const { version } = loaded.row;
-  const events = found.filter(({ sequence }) => sequence <= version);
+  const events = withNewestDisplay(found.filter(({ sequence }) => sequence <= version));
   const next = events.at(-1)?.sequence ?? after;
   return {
     events: events.map((event) => ({

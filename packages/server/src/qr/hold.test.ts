@@ -26,6 +26,7 @@ import { after, changeOf, isOpen, type Step } from './step.ts';
 
 const at = Date.parse('2026-03-01T12:00:00.000Z');
 const newId = systemIds.uuid;
+const payWithinMs = 180_000;
 const fresh: Position = {
   ...{ phase: 'Pending', amount: 1000, currency: 'EUR', paid: 0, refunded: 0, refundReserved: 0 },
   ...{ settled: 0, ending: null, hold: null, sequence: 0 },
@@ -113,7 +114,10 @@ function ending(loaded: LoadedQr, cause: 'Merchant' | 'Expiry'): Step {
 function report(played: Played, told: Report): Played {
   const { sequence } = told;
   const provider = sequence === undefined ? {} : { provider: providerOf(sequence) };
-  return taken(played, reportStep(played.loaded, told, { at, newId, ...provider })?.step);
+  return taken(
+    played,
+    reportStep(played.loaded, told, { at, newId, payWithinMs, ...provider })?.step,
+  );
 }
 
 function play(played: Played, one: Act): Played {
@@ -220,10 +224,14 @@ test('a provider that takes its completion back ends a payment that is held', ()
     );
     const { phase, paid, hold } = loaded.row.position;
     assert.deepEqual([phase, paid, hold], [said, 0, null]);
-    const told = reportStep(held, { said, sequence: 4 }, { at, newId, provider: providerOf(4) });
+    const told = reportStep(
+      held,
+      { said, sequence: 4 },
+      { at, newId, payWithinMs, provider: providerOf(4) },
+    );
     assert.deepEqual([told?.step.data?.reason, told?.alarm], ['Retracted', 'contradiction']);
     // An answer may be older than the event: it is shown to whoever decides.
-    const answer = reportStep(held, { said }, { at, newId });
+    const answer = reportStep(held, { said }, { at, newId, payWithinMs });
     assert.deepEqual([answer?.step.data?.reason, answer?.alarm], ['Contradicts', 'contradiction']);
     assert.deepEqual(answer?.step.changes, {});
   }
@@ -232,7 +240,7 @@ test('a provider that takes its completion back ends a payment that is held', ()
 test('whoever has refused to give money back cannot say that there was none', () => {
   for (const said of ends) {
     const held = payment({ phase: 'Cancelled', hold: 'RefundDeclined', paid: 1000, sequence: 3 });
-    const context = { at, newId, provider: providerOf(4) };
+    const context = { at, newId, payWithinMs, provider: providerOf(4) };
     const told = reportStep(held, { said, sequence: 4 }, context);
     assert.deepEqual([told?.step.changes, told?.alarm], [{ sequence: 4 }, 'contradiction']);
   }
@@ -244,7 +252,11 @@ test('the newest sum is what somebody decides about', () => {
   const { loaded } = report({ loaded: held, changes: [], accepted: false }, told);
   assert.deepEqual([loaded.row.position.paid, loaded.row.position.hold], [900, 'AmountDiffers']);
   const abroad = reportStep(
-    ...([held, { ...told, currency: 'USD' }, { at, newId, provider: providerOf(4) }] as const),
+    ...([
+      held,
+      { ...told, currency: 'USD' },
+      { at, newId, payWithinMs, provider: providerOf(4) },
+    ] as const),
   );
   assert.deepEqual(
     [abroad?.step.type, abroad?.step.changes.hold, abroad?.step.changes.paid],

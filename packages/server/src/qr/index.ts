@@ -44,6 +44,7 @@ export type QrRoomDeps = {
   log: Log;
   metrics: Metrics;
   failPoints: FailPoints;
+  payWithinMs: number;
 };
 
 /** What other processes have changed is known by a look at versions. */
@@ -60,7 +61,7 @@ function watch(live: Live, store: QrStore): void {
   });
 }
 
-/** @example const qr = createQr({ database, providers, live, masterKey, clock, ids, log, metrics, failPoints }); */
+/** @example const qr = createQr({ database, providers, live, masterKey, clock, ids, log, metrics, failPoints, payWithinMs }); */
 export function createQr({ database, providers, masterKey, metrics, ...rest }: QrRoomDeps): Qr {
   const store = createQrStore({ database, ids: rest.ids });
   const markKey = deriveKey(masterKey, 'qr scanned identifiers');

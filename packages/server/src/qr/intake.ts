@@ -14,7 +14,7 @@ import { maybeServerId } from './find.ts';
 import type { EventData, LoadedQr } from './model.ts';
 import * as read from './providers/reading.ts';
 import { isContradicted, type RefundSaid, refundStep } from './refund-end.ts';
-import { type Reported, reportStep, type Told } from './report.ts';
+import { type Context, type Reported, reportStep, type Told } from './report.ts';
 import { commit } from './settle.ts';
 import { OperationIdTaken } from './store.ts';
 
@@ -99,7 +99,7 @@ function refundReported(
 export function eventStep(
   standing: LoadedQr,
   event: ProviderEvent,
-  of: { at: number; newId: () => string },
+  of: Pick<Context, 'at' | 'newId' | 'payWithinMs'>,
 ): Reported {
   const { type, sequence } = event;
   const provider = providerOf(event);
@@ -157,7 +157,7 @@ async function takeInTurn(
     if (found.row.providerEvents >= providerEventsMax) {
       refuse('event_limit_reached', `More than ${providerEventsMax} events are not kept.`);
     }
-    const of = { at: deps.clock.now(), newId: deps.ids.uuid };
+    const of = { at: deps.clock.now(), newId: deps.ids.uuid, payWithinMs: deps.payWithinMs };
     const { step, alarm } = eventStep(found, event, of);
     if (!(await isCommitted(deps, found, step))) continue;
     if (alarm !== undefined) deps.alarms.raise(alarm, found.row);

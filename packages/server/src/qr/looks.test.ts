@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createFailPoints, createLog, isoTime, systemIds } from '../platform/index.ts';
-import { cancelForMs, endGraceMs, payWithinMs, type QrDeps } from './deps.ts';
+import { cancelForMs, endGraceMs, type QrDeps } from './deps.ts';
 import { lookAt } from './looks.ts';
 import type { Change, LoadedQr, QrRow } from './model.ts';
 import { newOperation } from './report.ts';
@@ -10,6 +10,7 @@ import { createRunning } from './running.ts';
 import { changeOf, leaseMs, merged, pauseMs } from './step.ts';
 
 const organizationId = systemIds.uuid();
+const payWithinMs = 180_000;
 const silent = { outcome: 'Unknown', fault: 'timed_out' } as const;
 const notSent = { outcome: 'NotSent', reason: 'circuit_open' } as const;
 
@@ -71,6 +72,7 @@ function world(answers: Answers, members: Partial<QrRow> = {}, from: Partial<Loa
     markOf: (text: string) => text,
     log: createLog({ logLevel: 'silent', instanceName: 'looks' }),
     failPoints: createFailPoints(),
+    payWithinMs,
   } as unknown as QrDeps;
   return {
     ...{ types, asked, alarms },

@@ -1,7 +1,7 @@
 // Makes a step of what a provider says about a payment: by event, by answer, in whatever order. Pure.
 import type { QrDisplay, QrEventType } from '@switchyard/contract';
 import { isoTime } from '../platform/index.ts';
-import { payWithinMs } from './deps.ts';
+import { displayEventsMax } from './deps.ts';
 import type { EventData, Failure, LoadedQr, OperationCause, StoredOperation } from './model.ts';
 import {
   apply,
@@ -28,6 +28,8 @@ export type Told = Report & {
 export type Context = {
   at: number;
   newId: () => string;
+  /** How long the consumer has from the beginning, at the most. */
+  payWithinMs: number;
   /** Of an event: it is kept, whatever it says. */
   provider?: NonNullable<EventData['provider']>;
   /** The first caller waits for this answer: it is kept too. */
@@ -154,15 +156,20 @@ function operationsOf(
 }
 
 /** No later than was asked for at the beginning, whoever says so, and no moment of before it. */
-function expiryOf({ row }: LoadedQr, { expiresAt }: Told): number | undefined {
+function expiryOf(
+  { row }: LoadedQr,
+  { expiresAt }: Told,
+  { payWithinMs }: Context,
+): number | undefined {
   if (expiresAt === undefined) return undefined;
   const begun = Date.parse(row.createdAt);
   return Math.min(begun + payWithinMs, Math.max(begun, expiresAt));
 }
 
-/** A picture is only for whoever can still be shown it, and once. */
+/** A picture is only for whoever can still be shown it, once, and not one after another without end. */
 function newDisplay(loaded: LoadedQr, verdict: Verdict, told: Told): QrDisplay | undefined {
   if (verdict.kind === 'Nothing' && verdict.why !== 'Known') return undefined;
+  if (loaded.row.version >= displayEventsMax) return undefined;
   return isLive(apply(loaded.row.position, verdict.changes)) ? told.display : undefined;
 }
 
@@ -195,7 +202,7 @@ export function reportStep(loaded: LoadedQr, told: Told, context: Context): Repo
   const live = isLive(apply(position, verdict.changes));
   const opens = operations.some(({ status }) => status === 'Pending');
   const { pollAfterMs } = told;
-  const expiresAt = expiryOf(loaded, told);
+  const expiresAt = expiryOf(loaded, told, context);
   const step: Step = {
     at,
     type: finalType(typeOf(loaded, verdict), display, operations),

@@ -59,7 +59,10 @@ export async function settleReport(
   let alarm: Parameters<QrDeps['alarms']['raise']>[0] | undefined;
   const settled = await settle(deps, loaded, (standing) => {
     const at = deps.clock.now();
-    const reported = reportStep(standing, told, { at, newId: deps.ids.uuid, ...context });
+    const reported = reportStep(standing, told, {
+      ...{ at, newId: deps.ids.uuid, payWithinMs: deps.payWithinMs },
+      ...context,
+    });
     alarm = reported?.alarm;
     return reported?.step;
   });

@@ -135,7 +135,8 @@ export function registerFeed(app: FastifyInstance, reader: FeedReader, streams: 
     summary: 'List: type of event',
     description: 'Every type that is published, with the JSON Schema of its `data`.',
     tags,
-    permission: 'hook.read',
+    // What is published is public, as the documents of the interface are.
+    permission: 'public',
     response: { 200: EventTypeList },
     errors: [],
     priority: 'list',
