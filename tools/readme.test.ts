@@ -13,9 +13,9 @@ import {
   type ServerProcess,
   serverProcess,
 } from '../packages/server/test/server-process.ts';
+import { readLedger } from '../packages/simulators/src/index.ts';
 import { namedBlock, shellBlocks } from './quickstart.ts';
-import { type Json, started } from './till.ts';
-import { tillCases } from './till-cases.ts';
+import { type Ended, type Json, online, type Running, started, switchyard } from './till.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const limitMs = 60_000;
@@ -103,5 +103,165 @@ describe('the README at a started platform', { concurrency: false, timeout: 240_
     assert.match(terminal.stderr(), /The terminal has stopped/);
   });
 
-  tillCases(() => ({ env, dataDir: join(directory, 'data') }));
+  /** What the acquirer's host has captured for good, in minor units. */
+  function captured(): number {
+    const { totals } = readLedger(join(directory, 'data', 'acquirer'));
+    return totals.reduce((sum, each) => sum + each.captured, 0);
+  }
+
+  describe('a till of the command line', { concurrency: false }, () => {
+    let terminal: Running;
+    const serial = '10000001';
+
+    function simulate(): Running {
+      const place = ['--listen', '127.0.0.1:0', '--tsn', serial];
+      return switchyard(['--json', 'terminal', 'simulate', ...place], env);
+    }
+    before(async () => {
+      terminal = simulate();
+      await online(terminal);
+    });
+    after(async () => {
+      terminal?.interrupt();
+      await terminal?.ended();
+    });
+
+    const till = (...args: string[]) => switchyard(['pos', ...args], env);
+    async function endOf(running: Running): Promise<Ended> {
+      const code = await running.ended();
+      return { code, stdout: running.stdout(), stderr: running.stderr() };
+    }
+    const sell = (...args: string[]) => endOf(till('sale', ...args));
+
+    /** Until the terminal tells something that it had not told before. */
+    async function tells(wanted: (told: Json) => boolean, work: () => void): Promise<Json> {
+      const before = terminal.told().length;
+      work();
+      let found: Json | undefined;
+      await eventually('the terminal tells it', () => {
+        found = terminal.told().slice(before).find(wanted);
+        return found !== undefined;
+      });
+      return found ?? {};
+    }
+    const waitsForCard = ({ type, screen }: Json) => type === 'Screen' && screen.state === 'Card';
+
+    test('pays, and tells it as one document', async () => {
+      const before = captured();
+      const { code, stdout, stderr } = await sell('7.10', '--json', '--receipt');
+      assert.equal(code, 0, stderr);
+      const { transactionId, serviceId, approvalCode, receipt, ...told } = JSON.parse(stdout);
+      assert.deepEqual(told, {
+        ...{ result: 'Success', authorizedAmount: 710, currency: 'EUR', brand: 'Mastercard' },
+        ...{ maskedNumber: told.maskedNumber, entryMode: 'ICC', verification: 'OnlinePIN' },
+      });
+      assert.match(told.maskedNumber, /^\d{6}\*+\d{4}$/);
+      assert.ok(transactionId && serviceId && approvalCode);
+      assert.ok(receipt.some((line: string) => line.includes('7.10')));
+      assert.equal(captured() - before, 710);
+    });
+
+    test('is declined by the issuer or by the chip: nothing is taken, and the exit code says so', async () => {
+      const before = captured();
+      const issuer = await sell('90.51');
+      assert.equal(issuer.code, 6, issuer.stderr);
+      assert.match(issuer.stdout, /^Not paid: Refusal, InsufficientFunds\.$/m);
+      const chip = await sell('80.07', '--json');
+      assert.equal(chip.code, 6);
+      const { result, condition, advice, authorizedAmount } = JSON.parse(chip.stdout);
+      assert.deepEqual(
+        [result, condition, advice, authorizedAmount],
+        ['Failure', 'Refusal', 'Never', undefined],
+      );
+      assert.equal(captured(), before);
+    });
+
+    test('finds out over a break how it ended, and money is taken once', async () => {
+      const before = captured();
+      const { code, stdout, stderr } = await sell('80.12');
+      assert.equal(code, 0, stderr);
+      assert.match(stdout, /^Paid 80\.12 EUR\.$/m);
+      assert.equal(captured() - before, 8012);
+      const received = terminal.told().filter(({ type }) => type === 'Received');
+      assert.equal(received.at(-1)?.['category'], 'TransactionStatus');
+    });
+
+    test('asks in time where no answer comes, and hears the late one no more', async () => {
+      const before = captured();
+      const { code, stdout, stderr } = await sell('80.13', '--answer-timeout', '1');
+      assert.equal(code, 0, stderr);
+      assert.match(stdout, /^Paid 80\.13 EUR\.$/m);
+      assert.equal(captured() - before, 8013);
+    });
+
+    test('is aborted by Ctrl+C: the terminal is asked, and its answer waited for', async () => {
+      let running: Running | undefined;
+      await tells(waitsForCard, () => {
+        running = till('sale', '80.03');
+      });
+      assert.ok(running);
+      const { interrupt } = running;
+      await tells(({ type, category }) => type === 'Received' && category === 'Abort', interrupt);
+      const { code, stdout, stderr } = await endOf(running);
+      assert.equal(code, 130, stderr);
+      assert.match(stdout, /^Not paid: Aborted\.$/m);
+      assert.match(stderr, /Aborting/);
+    });
+
+    test('hears that nothing was taken from a terminal that lost its power in the middle', async () => {
+      const before = captured();
+      let running: Running | undefined;
+      await tells(waitsForCard, () => {
+        running = till('sale', '80.03');
+      });
+      await terminal.kill();
+      terminal = simulate();
+      assert.ok(running);
+      const { code, stdout, stderr } = await endOf(running);
+      assert.equal(code, 6, stderr);
+      assert.match(stdout, /^Not paid: Aborted, the terminal started anew; nothing was taken\.$/m);
+      assert.equal(captured(), before);
+    });
+
+    test('that was killed asks first, and sells nothing where it was paid', async () => {
+      await online(terminal);
+      const before = captured();
+      let running: Running | undefined;
+      const isPaid = ({ type, amount }: Json) => type === 'Payment' && amount === 8013;
+      await tells(isPaid, () => {
+        running = till('sale', '80.13');
+      });
+      await running?.kill();
+      const next = await sell('5.00', '--json');
+      assert.equal(next.code, 11, next.stderr);
+      const { result, earlier } = JSON.parse(next.stdout);
+      assert.equal(result, 'NotAsked');
+      assert.deepEqual(
+        earlier.map(({ outcome, facts }: Json) => [outcome, facts.authorizedAmount]),
+        [['Paid', 8013]],
+      );
+      assert.match(next.stderr, /was paid: 80\.13 EUR/);
+      assert.equal(captured() - before, 8013);
+      const nothing = await endOf(till('recover'));
+      assert.deepEqual([nothing.code, nothing.stdout], [0, 'Nothing is open.\n']);
+      assert.equal((await sell('5.00')).code, 0);
+      assert.equal(captured() - before, 8513);
+    });
+
+    test('goes by the local network, and tells what is no terminal of its store', async () => {
+      const { url, certFile } = terminal.told().find(({ type }) => type === 'Started') ?? {};
+      const local = await sell('3.00', '--local', url, '--local-ca', certFile);
+      assert.equal(local.code, 0, local.stderr);
+      assert.match(local.stderr, /over the local network/);
+      const nowhere = await sell('3.00', '--tsn', 'AXIUM_DX8000-99999999');
+      assert.equal(nowhere.code, 6);
+      assert.match(nowhere.stderr, /Relay: device_unknown.*\n.*No money moved/);
+      const shut = await sell('3.00', '--local', 'https://127.0.0.1:1/nexo', '--json');
+      assert.equal(shut.code, 7, shut.stderr);
+      assert.equal(
+        JSON.parse(shut.stderr.slice(shut.stderr.indexOf('{'))).error.outcome,
+        'NotProcessed',
+      );
+    });
+  });
 });

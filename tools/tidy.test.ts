@@ -230,14 +230,17 @@ describe('the rules catch planted faults', () => {
   });
 
   test('an export without a doc block is found, also behind another file', () => {
-    const explained = '/** Says so. */\nexport const told = 1;\nexport const untold = 2;\n';
+    const shown = '/** @example shown */\nexport const shown = 3;\n';
+    const explained = `/** Says so. */\nexport const told = 1;\nexport const untold = 2;\n${shown}`;
     const files = publishedPackages.flatMap((name) => [
       parseSource({ path: `packages/${name}/src/index.ts`, text: `export * from './a.ts';` }),
       parseSource({ path: `packages/${name}/src/a.ts`, text: explained }),
     ]);
     const found = exportFaults(files).map(({ path, line, text }) => `${path}:${line} ${text}`);
-    assert.equal(found.length, publishedPackages.length);
-    assert.match(found[0] ?? '', /contract\/src\/a\.ts:3 untold is published/);
+    const kits = found.filter((each) => each.endsWith('told is published without an example'));
+    assert.equal(found.length, publishedPackages.length + kits.length);
+    assert.equal(kits.length, 4, 'each kit shows how its names are used');
+    assert.match(found[0] ?? '', /contract\/src\/a\.ts:3 untold is published without a doc block/);
     assert.match(exportFaults([])[0]?.text ?? '', /has no door/);
   });
 

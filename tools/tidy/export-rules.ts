@@ -16,7 +16,12 @@ export const publishedPackages = [
   'sdk-device',
 ];
 
-type Exported = { file: SourceFile; name: string; line: number; documented: boolean };
+/** Kits show how each of their names is used. */
+const kits = ['nexo', 'sdk-pos', 'sdk-provider', 'sdk-device'];
+
+type Exported = { file: SourceFile; name: string; line: number; block: string | undefined };
+
+const faultOf = { block: 'without a doc block', example: 'without an example' } as const;
 
 export function exportFaults(files: SourceFile[]): Fault[] {
   const byPath = new Map(files.map((file) => [file.path, file]));
@@ -24,19 +29,29 @@ export function exportFaults(files: SourceFile[]): Fault[] {
     const index = byPath.get(`packages/${name}/src/index.ts`);
     if (index === undefined) return [noDoor(name)];
     const exported = exportedBy(index, byPath);
-    const documented = new Set(
-      exported.filter((each) => each.documented).map((each) => `${each.file.path} ${each.name}`),
-    );
-    // A schema and the type of the same name are one thing, and are explained once.
-    return exported
-      .filter((each) => !documented.has(`${each.file.path} ${each.name}`))
-      .map(({ file, name: missing, line }) => ({
-        path: file.path,
-        line,
-        rule: 'exports',
-        text: `${missing} is published without a doc block`,
-      }));
+    const undocumented = missing(exported, 'block', (block) => block !== undefined);
+    if (!kits.includes(name)) return undocumented;
+    return [
+      ...undocumented,
+      ...missing(exported, 'example', (block) => block === undefined || block.includes('@example')),
+    ];
   });
+}
+
+/** A schema and the type of the same name are one thing, and are explained once. */
+function missing(
+  exported: readonly Exported[],
+  what: keyof typeof faultOf,
+  isGood: (block: string | undefined) => boolean,
+): Fault[] {
+  const placeOf = ({ file, name }: Exported) => `${file.path} ${name}`;
+  const good = new Set(exported.filter(({ block }) => isGood(block)).map(placeOf));
+  return exported
+    .filter((each) => !good.has(placeOf(each)))
+    .map(({ file, name, line }) => ({
+      ...{ path: file.path, line, rule: 'exports' },
+      text: `${name} is published ${faultOf[what]}`,
+    }));
 }
 
 function noDoor(name: string): Fault {
@@ -58,9 +73,9 @@ function exportedBy(file: SourceFile, byPath: Map<string, SourceFile>): Exported
       if (target === undefined) return [];
       return exportedBy(target, byPath).filter(({ name }) => names.includes(name));
     }
-    const documented = hasDocBlock(file, statement.start);
+    const block = docBlock(file, statement.start);
     const line = file.lineAt(statement.start);
-    return namesOf(statement.declaration).map((name) => ({ file, name, line, documented }));
+    return namesOf(statement.declaration).map((name) => ({ file, name, line, block }));
   });
 }
 
@@ -80,9 +95,10 @@ function nameOf(node: Node): string {
   return 'name' in node && typeof node.name === 'string' ? node.name : '';
 }
 
-function hasDocBlock({ text }: SourceFile, start: number): boolean {
+/** The doc block that ends where a statement begins. */
+function docBlock({ text }: SourceFile, start: number): string | undefined {
   const before = text.slice(0, start).trimEnd();
-  return (
-    before.endsWith('*/') && before.lastIndexOf('/**') > before.lastIndexOf('*/', before.length - 3)
-  );
+  const from = before.lastIndexOf('/**');
+  const isBlock = before.endsWith('*/') && from > before.lastIndexOf('*/', before.length - 3);
+  return isBlock ? before.slice(from) : undefined;
 }

@@ -15,6 +15,7 @@ import {
   resultOf,
   writeMessage,
 } from '@switchyard/nexo';
+import { systemClock } from '@switchyard/sdk-device';
 import type { TerminalOptions } from './options.ts';
 import { fakePlatform } from './platform.fixture.ts';
 import { createTerminal } from './terminal.ts';
@@ -59,7 +60,7 @@ export function stage(options: Partial<TerminalOptions> = {}, dataDir = folder()
   const told: TerminalHappening[] = [];
   const make = () =>
     createTerminal({
-      ...{ tsn: poiId, dataDir, platform: fake.platform, keys, now: Date.now },
+      ...{ tsn: poiId, dataDir, platform: fake.platform, keys, now: systemClock.now },
       ...{ random: (size: number) => randomBytes(size), times: quick },
       tell: (happening) => void told.push(happening),
       ...options,
