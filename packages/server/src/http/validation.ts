@@ -1,6 +1,6 @@
 // Checks bodies, queries and path parameters against the schemas of the routes.
 import { isErrorCode, Refusal } from '@switchyard/contract';
-import { Ajv2020, type Options, type ValidateFunction } from 'ajv/dist/2020.js';
+import { Ajv2020, type Options } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { type FieldFault, fieldErrorsOf, type RequestPart } from './field-errors.ts';
 
@@ -10,7 +10,13 @@ const annotations = ['x-codes', 'x-permission', 'example', 'discriminator'];
 /** A faulty request of more values than this is told its first fault alone: a cheap answer. */
 export const diagnosisLimit = 2000;
 
-const strict: Options = { strict: true, removeAdditional: false, messages: false };
+/** The engine optimizes what runs often; doing it here takes as long as the rest of compiling. */
+const strict: Options = {
+  strict: true,
+  removeAdditional: false,
+  messages: false,
+  code: { optimize: false },
+};
 /** Text is all that an address can carry, so numbers and booleans are read out of it. */
 const fromText: Options = {
   ...strict,
@@ -27,17 +33,19 @@ export type Validation = {
   compile(route: { schema: unknown; httpPart?: string | undefined }): Check;
 };
 
+/** Of all servers of the process: a schema is compiled once, as it never changes. */
+const checkersOfBodies = once(() => createCheckers(strict));
+const checkersOfText = once(() => createCheckers(fromText));
+
 /** Compiling takes a few milliseconds each: at the first use, unless faults should show at once. */
 export function createValidation({ eager = false }: { eager?: boolean } = {}): Validation {
-  const checkers = createCheckers(strict);
-  const textCheckers = createCheckers(fromText);
   return {
     compile({ schema, httpPart }) {
       const part = partOf(httpPart);
-      const { quick, thorough } = part === 'body' ? checkers : textCheckers;
+      const checkers = part === 'body' ? checkersOfBodies : checkersOfText;
       if (part === 'body') demandClosedObjects(schema);
-      const isValid = lazily(() => quick.compile(schema as object));
-      const diagnose = lazily(() => thorough.compile(schema as object));
+      const isValid = once(() => checkers().quick.compile(schema as object));
+      const diagnose = once(() => checkers().thorough.compile(schema as object));
       if (eager) isValid();
       return (value) => {
         if (isValid()(value)) return true;
@@ -57,11 +65,15 @@ function createCheckers(options: Options): { quick: Ajv2020; thorough: Ajv2020 }
     ajv.addFormat('uuid', /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i);
     return ajv.addVocabulary(annotations);
   };
-  return { quick: create({ verbose: true }), thorough: create({ verbose: true, allErrors: true }) };
+  return {
+    quick: create({ verbose: true }),
+    // What comes to it has passed the other one, which looked at the schema itself.
+    thorough: create({ verbose: true, allErrors: true, validateSchema: false }),
+  };
 }
 
-function lazily(make: () => ValidateFunction): () => ValidateFunction {
-  let made: ValidateFunction | undefined;
+function once<Made extends object>(make: () => Made): () => Made {
+  let made: Made | undefined;
   return () => {
     made ??= make();
     return made;
