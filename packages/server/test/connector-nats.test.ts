@@ -7,7 +7,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { createAccount, createOperator, createUser, type KeyPair } from '@nats-io/nkeys';
+import { nkeys } from '@nats-io/transport-node';
 import { BackplaneFault } from '../src/connector/backplane.ts';
 import { openNodes } from '../src/connector/nodes/index.ts';
 import { openLink } from '../src/connector/nodes/link.ts';
@@ -151,7 +151,7 @@ describe('nodes and NATS', () => {
   });
 
   describe('with a credentials file', () => {
-    const claims = (issuer: KeyPair, subject: KeyPair, nats: object) => {
+    const claims = (issuer: nkeys.KeyPair, subject: nkeys.KeyPair, nats: object) => {
       const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
       const [iss, sub] = [issuer.getPublicKey(), subject.getPublicKey()];
       const facts = { jti: sub, iat: Math.floor(Date.now() / 1000), iss, sub, name: 'test' };
@@ -163,8 +163,8 @@ describe('nodes and NATS', () => {
         .join('.');
       return `${signed}.${Buffer.from(issuer.sign(Buffer.from(signed))).toString('base64url')}`;
     };
-    const credentials = async (name: string, account: KeyPair) => {
-      const user = createUser();
+    const credentials = async (name: string, account: nkeys.KeyPair) => {
+      const user = nkeys.createUser();
       const rights = { pub: {}, sub: {}, subs: -1, data: -1, payload: -1 };
       const token = claims(account, user, { ...rights, type: 'user', version: 2 });
       const seed = Buffer.from(user.getSeed()).toString();
@@ -175,7 +175,7 @@ describe('nodes and NATS', () => {
     let wrong: Given;
     before(async () => {
       const [port = 0] = await freePorts(1);
-      const [operator, account] = [createOperator(), createAccount()];
+      const [operator, account] = [nkeys.createOperator(), nkeys.createAccount()];
       const operatorJwt = claims(operator, operator, { type: 'operator', version: 2 });
       const most = {
         subs: -1,
@@ -193,7 +193,7 @@ resolver_preload: { ${account.getPublicKey()}: "${accountJwt}" }\n`;
       await start('creds', port, config);
       const natsUrl = `nats://localhost:${port}`;
       good = { natsUrl, natsCredentialsFile: await credentials('node.creds', account) };
-      const stranger = await credentials('stranger.creds', createAccount());
+      const stranger = await credentials('stranger.creds', nkeys.createAccount());
       wrong = { natsUrl, natsCredentialsFile: stranger };
     });
 

@@ -207,4 +207,179 @@ describe('several nodes of the connector', () => {
       for (const line of [device, pos, again]) line.close();
     }
   });
+
+  /** A till that pays on and on: each round is a claim, words both ways, and a release. */
+  function load(of: { tsn: string; start: number; posAt: () => Node }) {
+    const rounds: string[] = [];
+    const faults: string[] = [];
+    let isOver = false;
+    let deviceAt = of.start;
+    let device: Line | undefined;
+
+    const nodeAt = (at: number): Node => scene.nodes[at % scene.nodes.length] as Node;
+
+    /** As device software does it: it comes back wherever somebody lets it in. */
+    async function deviceLoop(): Promise<void> {
+      while (!isOver) {
+        try {
+          const line = await scene.device(nodeAt(deviceAt), of.tsn);
+          device = line;
+          line.socket.on('message', (data, isBinary) => {
+            line.socket.send(Buffer.concat([Buffer.from('answer '), data as Buffer]), {
+              binary: isBinary,
+            });
+          });
+          await line.closed();
+        } catch (error) {
+          faults.push(`device: ${String(error)}`);
+        }
+        deviceAt += 1;
+        await pause(askAgainMs);
+      }
+      device?.close();
+    }
+
+    async function round(pos: Line, number: number): Promise<void> {
+      const got = await claim(pos, of.tsn, { waitSeconds: 2 });
+      if (got['type'] !== 'claimed') throw new Error(String(codeOf(got)));
+      const session = await nodeOf(got).open(pathOf(got));
+      const word = `round ${number}`;
+      session.send(word);
+      const heard = (await session.raw()).data.toString();
+      // What comes is the answer to this very question, or none.
+      assert.equal(heard, `answer ${word}`);
+      rounds.push(word);
+      session.close(1000);
+      await scene.ask(pos, { type: 'release', sessionId: got['sessionId'] });
+    }
+
+    async function posLoop(): Promise<void> {
+      let number = 0;
+      while (!isOver) {
+        try {
+          const pos = await scene.pos(of.posAt());
+          while (!isOver) {
+            number += 1;
+            await Promise.race([
+              round(pos, number),
+              pos.closed().then(() => Promise.reject('closed')),
+            ]);
+          }
+          pos.close();
+        } catch (error) {
+          if (error instanceof assert.AssertionError && error.message.includes('answer'))
+            throw error;
+          faults.push(String(error));
+        }
+        await pause(askAgainMs);
+      }
+    }
+
+    const running = Promise.all([deviceLoop(), posLoop()]);
+    return {
+      rounds,
+      faults,
+      /** Until more rounds have gone well. */
+      async goesOn(): Promise<void> {
+        const enough = rounds.length + 3;
+        await eventually('more rounds', () => rounds.length >= enough, 60_000);
+      },
+      async end(): Promise<void> {
+        isOver = true;
+        device?.socket.terminate();
+        await running;
+      },
+    };
+  }
+
+  it('answers at a node that has not the terminal what is asked by HTTP', async () => {
+    const [a, b] = scene.nodes;
+    const tsn = tsnAt(0);
+    const device = await scene.device(a, tsn);
+    device.socket.on('message', (data) => {
+      const { SaleToPOIRequest: asked } = JSON.parse(String(data));
+      const MessageHeader = { ...asked.MessageHeader, MessageType: 'Response' };
+      const DiagnosisResponse = { Response: { Result: 'Success' } };
+      device.send(JSON.stringify({ SaleToPOIResponse: { MessageHeader, DiagnosisResponse } }));
+    });
+    const header = {
+      ...{ ProtocolVersion: '3.0', MessageClass: 'Service', MessageCategory: 'Diagnosis' },
+      ...{ MessageType: 'Request', ServiceID: '1', SaleID: 'nodes', POIID: tsn },
+    };
+    const say = (ServiceID: string) =>
+      JSON.stringify({
+        SaleToPOIRequest: { MessageHeader: { ...header, ServiceID }, DiagnosisRequest: {} },
+      });
+    const path = `/retail/v1/devices/${tsn}/sync?posId=till&waitSeconds=20`;
+    for (const [at, node] of [b, a, b].entries()) {
+      const { status, body } = await scene.http(node, path, say(String(at)));
+      assert.equal(status, 200, JSON.stringify(body));
+      assert.equal(body['SaleToPOIResponse'].DiagnosisResponse.Response.Result, 'Success');
+      assert.equal(body['SaleToPOIResponse'].MessageHeader.ServiceID, String(at));
+    }
+    device.close();
+    await device.closed();
+    const gone = await scene.http(b, path.replace('20', '0'), say('9'));
+    assert.deepEqual([gone.status, gone.body['code']], [409, 'device_offline']);
+  });
+
+  it('loses only the way between two nodes that cannot reach each other', async () => {
+    const [a, b, c] = scene.nodes;
+    const tsn = tsnAt(0);
+    const device = await scene.device(a, tsn);
+    const posB = await scene.pos(b);
+    const posC = await scene.pos(c);
+    const far = await c.open(pathOf(await claimedSoon(posB, tsn)));
+    await talk(device, far, 'over NATS');
+    b.wire.cut();
+    await eventually('the cut', async () => (await b.ready()).body['beside'].nats === 'failed');
+    await talk(device, far, 'between the two that are left');
+    assert.equal(codeOf(await claim(posB, tsn)), 'node_unreachable');
+    far.close(1000);
+    const own = await claimedSoon(posC, tsn);
+    await talk(device, await a.open(pathOf(own)), 'while one is alone');
+    await release(posC, own);
+    b.wire.mend();
+    const got = await claimedSoon(posB, tsn);
+    await release(posB, got);
+    for (const line of [device, posB, posC]) line.close();
+  });
+
+  it('restarts node after node under load: rounds go on, and no answer goes astray', async () => {
+    let at = 0;
+    const running = load({
+      ...{ tsn: tsnAt(0), start: 0 },
+      posAt() {
+        at += 1;
+        return scene.nodes[at % scene.nodes.length] as Node;
+      },
+    });
+    await running.goesOn();
+    for (const node of scene.nodes) {
+      assert.equal(await node.server.stop(), 0);
+      await running.goesOn();
+      await node.start();
+      await running.goesOn();
+    }
+    await running.end();
+  });
+
+  it('goes on under load when PostgreSQL is killed and comes back', async () => {
+    const [a, b] = scene.nodes;
+    const running = load({ tsn: tsnAt(0), start: 0, posAt: () => b });
+    await running.goesOn();
+    const device = await scene.device(a, tsnAt(1));
+    const pos = await scene.pos(a);
+    const session = await a.open(pathOf(await claimedSoon(pos, tsnAt(1))));
+    await talk(device, session, 'before');
+    const before = scene.postgres.pid();
+    process.kill(before, 'SIGKILL');
+    await talk(device, session, 'while there is no database');
+    await eventually('another PostgreSQL', () => scene.postgres.pid() !== before);
+    await running.goesOn();
+    await talk(device, session, 'after all');
+    await running.end();
+    session.close(1000);
+    for (const line of [device, pos]) line.close();
+  });
 });

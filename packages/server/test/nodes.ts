@@ -4,15 +4,15 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { request } from 'node:https';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectorPaths } from '@switchyard/contract';
 import { type ClientOptions, WebSocket } from 'ws';
-
+import { createLog, type EmbeddedPostgres, startEmbeddedPostgres } from '../src/platform/index.ts';
 import { type Json, type Line, lineOf } from './connector.ts';
 import { type CutWire, cutWire } from './cut-wire.ts';
-import { testSchemaUrl } from './database.ts';
 import { eventually } from './eventually.ts';
 import { type DemoFacts, freePorts, type ServerProcess, serverProcess } from './server-process.ts';
 
@@ -30,6 +30,11 @@ export type Node = {
   start(): Promise<void>;
   ready(): Promise<{ status: number; body: Json }>;
   open(path: string, token?: string): Promise<Line>;
+  call(
+    path: string,
+    headers: Readonly<Record<string, string>>,
+    sent: { body?: string; type?: string },
+  ): Promise<{ status: number; body: Json }>;
 };
 
 export type NatsServer = { start(): Promise<void>; kill(): Promise<void> };
@@ -37,12 +42,16 @@ export type NatsServer = { start(): Promise<void>; kill(): Promise<void> };
 export type NodesScene = {
   readonly nodes: readonly [Node, Node, Node];
   readonly nats: NatsServer;
+  /** Of the scene alone: it may be killed, and comes back by itself. */
+  readonly postgres: EmbeddedPostgres;
   readonly facts: DemoFacts;
   token(): Promise<string>;
   /** Registers and connects at a node. */
   device(node: Node, tsn: string): Promise<Line>;
   pos(node: Node): Promise<Line>;
   ask(pos: Line, message: Json): Promise<Json>;
+  /** A request of the Retail API. */
+  http(node: Node, path: string, body?: string): Promise<{ status: number; body: Json }>;
   close(): Promise<void>;
 };
 
@@ -131,6 +140,28 @@ async function makeNode({ name, host, directory, shared, roles, natsPort }: Give
         rejectUnauthorized: false,
         headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
       }),
+    call: (path, headers, { body, type }) =>
+      new Promise((resolve, reject) => {
+        const asked = request({
+          ...{ host, port, path, rejectUnauthorized: false, agent: false },
+          method: body === undefined ? 'GET' : 'POST',
+          headers: { ...headers, ...(type === undefined ? {} : { 'content-type': type }) },
+        });
+        asked.on('error', reject);
+        asked.on('response', (response) => {
+          const parts: Buffer[] = [];
+          response.on('data', (part: Buffer) => parts.push(part));
+          response.on('error', reject);
+          response.on('end', () => {
+            const text = Buffer.concat(parts).toString();
+            resolve({
+              status: response.statusCode ?? 0,
+              body: text === '' ? {} : JSON.parse(text),
+            });
+          });
+        });
+        asked.end(body);
+      }),
   };
   async function ready() {
     const answer = await fetch(`${metricsUrl}/readyz`);
@@ -143,8 +174,13 @@ export async function openNodesScene(): Promise<NodesScene> {
   const [natsPort = 0, acquirerPort] = await freePorts(2);
   const nats = natsServer(natsPort);
   await nats.start();
+  const postgres = await startEmbeddedPostgres({
+    dataDir: join(directory, 'postgres'),
+    log: createLog({ logLevel: 'silent', instanceName: 'test' }),
+    settings: { fsync: 'off', full_page_writes: 'off' },
+  });
   const shared = {
-    SWITCHYARD_DATABASE_URL: await testSchemaUrl(),
+    SWITCHYARD_DATABASE_URL: postgres.url,
     SWITCHYARD_PLATFORM_KEY: `demo:${randomBytes(32).toString('base64')}`,
     SWITCHYARD_ACQUIRER_PORT: String(acquirerPort),
     SWITCHYARD_LOG_LEVEL: 'info',
@@ -169,7 +205,7 @@ export async function openNodesScene(): Promise<NodesScene> {
 
   const scene: NodesScene = {
     nodes: [a, b, c],
-    ...{ nats, facts },
+    ...{ nats, postgres, facts },
     async token() {
       token ??= await (await a.server.client()).token(facts.userDomainId, clientId, clientSecret);
       return token;
@@ -193,12 +229,18 @@ export async function openNodesScene(): Promise<NodesScene> {
         if (told['requestId'] === requestId) return told;
       }
     },
+    async http(node, path, body) {
+      const headers = { authorization: `Bearer ${await scene.token()}` };
+      const sent = body === undefined ? {} : { body, type: 'application/json' };
+      return node.call(path, headers, sent);
+    },
     async close() {
       for (const { server, wire } of scene.nodes) {
         await server.kill();
         await wire.close();
       }
       await nats.kill();
+      await postgres.stop();
       await rm(directory, { recursive: true, force: true });
     },
   };
