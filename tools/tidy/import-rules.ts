@@ -37,7 +37,7 @@ export const roomTable: Record<string, string[]> = {
   payments: ['provisioning', 'acquiring', 'vault', 'audit'],
   qr: ['provisioning', 'catalog'],
   webhooks: ['audit'],
-  reporting: ['payments', 'qr'],
+  reporting: ['audit', 'payments', 'qr'],
   connector: ['identity', 'provisioning', 'catalog', 'audit'],
   demo: ['identity', 'provisioning', 'acquiring', 'catalog', 'vault'],
 };

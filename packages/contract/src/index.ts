@@ -44,6 +44,8 @@ export * from './schemas/provisioning.ts';
 export * from './schemas/provisioning-search.ts';
 export * from './schemas/qr.ts';
 export * from './schemas/reporting.ts';
+export * from './schemas/reporting-exports.ts';
+export * from './schemas/reporting-reconciliations.ts';
 export * from './schemas/reporting-settlements.ts';
 export * from './schemas/reporting-summary.ts';
 export * from './schemas/request-log.ts';

@@ -308,7 +308,12 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
     ...(deps.loadLimits === undefined ? {} : { loadLimits: deps.loadLimits }),
     ...(deps.checksAnswers === undefined ? {} : { checksAnswers: deps.checksAnswers }),
   });
-  const reporting = createReporting({ ...rooms, pressure: http.loadShedding.pressure });
+  const reporting = createReporting({
+    ...{ ...rooms, exportDays: settings.exportDays, pressure: http.loadShedding.pressure },
+    async demandLink(organizationId, linkId) {
+      await provisioning.acquirerLinks.get({ organizationId }, linkId);
+    },
+  });
   registerReferenceRoutes(http.app);
   if (settings.roles.has('identity')) {
     await registerManagement(http, rooms);

@@ -38,6 +38,8 @@ export const organizationOnly: ReadonlySet<string> = new Set([
   ...['createSubscription', 'deleteSubscription'],
   ...['listClearingFiles', 'makeClearingFile', 'getClearingFile', 'listClearingFileLines'],
   ...['getClearingFileContent', 'acknowledgeClearingFile'],
+  ...['reconcile', 'listReconciliations', 'getReconciliation', 'listReconciliationItems'],
+  ...['resolveReconciliationItem', 'deleteReconciliation'],
   ...['listWebhookEndpoints', 'getWebhookEndpoint', 'createWebhookEndpoint'],
   ...['replaceWebhookEndpoint', 'deleteWebhookEndpoint', 'renewWebhookSecret'],
   ...['verifyWebhookEndpoint', 'testWebhookEndpoint', 'replayWebhookEvents'],

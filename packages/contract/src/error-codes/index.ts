@@ -8,6 +8,7 @@ import {
   lookupCodes,
   stateCodes,
 } from './operation-codes.ts';
+import { reportingCodes } from './reporting-codes.ts';
 import { retailCodes } from './retail-codes.ts';
 import { serverCodes } from './server-codes.ts';
 
@@ -21,5 +22,6 @@ export const errorTable = {
   ...configurationCodes,
   ...connectorCodes,
   ...retailCodes,
+  ...reportingCodes,
   ...serverCodes,
 } as const;

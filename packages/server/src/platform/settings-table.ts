@@ -368,6 +368,12 @@ export const settingsTable = {
     '30',
     'How long events are kept for `GET /events/v1` and for deliveries that are asked for again.',
   ),
+  exportDays: setting(
+    'EXPORT_DAYS',
+    integer(1, 400),
+    '7',
+    'How long an export of a report is kept to be fetched.',
+  ),
   simulators: setting(
     'SIMULATORS',
     choice('on', 'off'),

@@ -1,10 +1,14 @@
 // The door to the reports: a search over payments, sums by day, and what is settled.
 import type { FastifyInstance } from 'fastify';
-import type { Clock, Database, Log, Metrics } from '../platform/index.ts';
+import type { Recorder } from '../audit/index.ts';
+import type { Clock, Database, Ids, Jobs, Log, Metrics } from '../platform/index.ts';
+import { openExports } from './exports/index.ts';
+import { exportSources } from './exports/sources.ts';
 import { createDictionaries } from './projection/dictionary.ts';
 import { createFollower } from './projection/follower.ts';
 import { rebuild } from './projection/turn.ts';
 import { createQueries } from './queries.ts';
+import { openReconciliations } from './reconciliation/index.ts';
 import { registerReports } from './routes.ts';
 import { createClasses } from './search/classes.ts';
 import type { Search } from './search/filters.ts';
@@ -21,6 +25,13 @@ export type ReportingDeps = {
   clock: Clock;
   log: Log;
   metrics: Metrics;
+  ids: Ids;
+  jobs: Jobs;
+  audit: Pick<Recorder, 'record'>;
+  /** How long exports are kept. */
+  exportDays: number;
+  /** @throws Refusal where the organisation has no such acquirer link */
+  demandLink(organizationId: string, linkId: string): Promise<void>;
   /** How much the process has to do, 0 to 1: reports give way to payments. */
   pressure(): number;
 };
@@ -48,8 +59,15 @@ export function createReporting(deps: ReportingDeps): Reporting {
   const classes = createClasses(clock);
   const queries = createQueries(database);
   const follower = createFollower({ ...deps, dictionaries });
+  const sources = exportSources({ queries, classes });
+  const exports = openExports({ ...deps, sources, keptDays: deps.exportDays });
+  const reconciliations = openReconciliations(deps);
   return {
-    register: (app) => registerReports(app, { queries, classes, clock }),
+    register(app) {
+      registerReports(app, { queries, classes, clock });
+      exports.register(app);
+      reconciliations.register(app);
+    },
     start: follower.start,
     stop: follower.stop,
     poke: follower.poke,

@@ -1,0 +1,36 @@
+/** Codes of reports that are taken away: exports, and the comparison with an acquirer's file. */
+import { refused, refusedForNow } from './facts.ts';
+
+/** What the state of an export or of a reconciliation allows. */
+export const reportingCodes = {
+  export_not_ready: refusedForNow(
+    409,
+    'The export has no content yet',
+    'Ask for the export until its state is Completed, then fetch the content.',
+  ),
+  export_ended: refused(
+    409,
+    'The export has ended',
+    'It is completed, failed or cancelled already; delete it, or order another one.',
+  ),
+  export_limit_reached: refusedForNow(
+    409,
+    'Too many exports are under way',
+    'Wait for the end of one of them, or cancel one.',
+  ),
+  reconciliation_state: refused(
+    409,
+    'The state of the reconciliation does not allow this',
+    'It is compared still, or has failed; read it again, or send the file anew.',
+  ),
+  resolution_not_allowed: refused(
+    409,
+    'The item cannot be resolved so',
+    'It agrees, or was resolved already; waysToResolve of the item names what may be decided.',
+  ),
+  range_not_satisfiable: refused(
+    416,
+    'The range lies outside the content',
+    'Ask for one range of bytes that begins before the end; Content-Range names the length.',
+  ),
+} as const;

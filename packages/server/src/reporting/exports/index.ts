@@ -1,0 +1,32 @@
+// The door of exports: reports that people take away.
+import type { FastifyInstance } from 'fastify';
+import type { Recorder } from '../../audit/index.ts';
+import type { Clock, Database, Ids, Jobs, Log } from '../../platform/index.ts';
+import { createExports, expiryJob } from './exports.ts';
+import { registerExports } from './routes.ts';
+import type { ExportSources } from './source.ts';
+import { createExportStore } from './store.ts';
+import { createExportWork, exportJob } from './work.ts';
+
+/** What one spreadsheet or loader would never take in; a shorter span is the way. */
+const rowsMax = 20_000_000;
+
+export type ExportsRoomDeps = {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly jobs: Jobs;
+  readonly audit: Pick<Recorder, 'record'>;
+  readonly sources: ExportSources;
+  readonly keptDays: number;
+};
+
+/** @example const exports = openExports(deps); exports.register(app); */
+export function openExports(deps: ExportsRoomDeps): { register(app: FastifyInstance): void } {
+  const store = createExportStore(deps.database);
+  const exports = createExports({ ...deps, store });
+  deps.jobs.handle(exportJob, createExportWork({ ...deps, store, limits: { rows: rowsMax } }));
+  deps.jobs.handle(expiryJob, exports.expire);
+  return { register: (app) => registerExports(app, { exports, store }) };
+}

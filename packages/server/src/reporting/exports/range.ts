@@ -1,0 +1,23 @@
+// Reads which part of a content a client wants (RFC 9110, 14.2): one range of bytes, else all of it.
+const form = /^bytes=(?:(\d{1,15})-(\d{1,15})?|-(\d{1,15}))$/;
+
+/** Both ends included. */
+export type Range = { readonly first: number; readonly last: number };
+
+/**
+ * @param header the value of Range; others than one range of bytes are ignored, as the RFC allows
+ * @returns `all` where nothing is asked for that we know, `none` where the range has no byte in it
+ */
+export function rangeOf(header: unknown, length: number): Range | 'all' | 'none' {
+  const parts = typeof header === 'string' ? form.exec(header) : null;
+  if (parts === null) return 'all';
+  const [, from, to, suffix] = parts;
+  if (suffix !== undefined) {
+    const count = Math.min(Number(suffix), length);
+    return count === 0 ? 'none' : { first: length - count, last: length - 1 };
+  }
+  const first = Number(from);
+  const last = to === undefined ? length - 1 : Math.min(Number(to), length - 1);
+  if (to !== undefined && Number(to) < first) return 'all';
+  return first >= length ? 'none' : { first, last };
+}

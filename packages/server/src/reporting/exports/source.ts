@@ -1,0 +1,29 @@
+// What exports ask of a report: whether its filters are good, and its lines from a place on.
+import type { ExportReport, Settlement } from '@switchyard/contract';
+import type { Caller } from '../../http/index.ts';
+import type { ScannedPayment } from '../search/scan.ts';
+import type { Column } from './columns.ts';
+import type { Owner } from './store.ts';
+
+export type Filters = Readonly<Record<string, unknown>>;
+
+export type ExportSource<Item> = {
+  readonly columns: readonly Column<Item>[];
+  /** @throws Refusal what the list of the report would refuse */
+  check(caller: Caller, filters: Filters): void;
+  /**
+   * A page in a fixed order; `next` is where the one behind it begins, and absent on the last one. What was
+   * made after `asOf` is left out.
+   */
+  read(
+    owner: Owner & { readonly asOf: string },
+    filters: Filters,
+    page: { readonly limit: number; readonly after: string | undefined },
+  ): Promise<{ readonly items: readonly Item[]; readonly next?: string | undefined }>;
+};
+
+export type ExportSources = {
+  readonly [Report in ExportReport]: ExportSource<LineOf[Report]>;
+};
+
+type LineOf = { transactions: ScannedPayment; settlements: Settlement };

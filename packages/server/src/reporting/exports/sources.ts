@@ -1,0 +1,82 @@
+// The reports that can be exported: what their filters may say, and how their lines are read.
+import { Refusal, refuse, type Settlement } from '@switchyard/contract';
+import type { Queries } from '../queries.ts';
+import { scopeOf } from '../scope.ts';
+import type { Classes } from '../search/classes.ts';
+import { type SearchQuery, searchOf } from '../search/filters.ts';
+import { type ScannedPayment, scanPayments } from '../search/scan.ts';
+import { type SettlementQuery, settlementPage } from '../settlements/settlements.ts';
+import { paymentColumns, settlementColumns } from './columns.ts';
+import type { ExportSource, ExportSources, Filters } from './source.ts';
+
+export type SourcesDeps = { readonly queries: Queries; readonly classes: Classes };
+
+type Places = { merchantId?: string; storeId?: string; deviceId?: string };
+
+/** What a query is told stands in a member of the body here. */
+function checked(report: string, check: () => void): void {
+  try {
+    check();
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const errors = error.errors?.map((each) => ({
+      ...each,
+      pointer: each.pointer.replace(/^\?/, `/${report}/`),
+    }));
+    refuse(error.code, error.detail, errors === undefined ? {} : { errors });
+  }
+}
+
+const placesOf = (filters: Filters): Places => filters as Places;
+
+function paymentSource({ queries, classes }: SourcesDeps): ExportSource<ScannedPayment> {
+  return {
+    columns: paymentColumns,
+    check(caller, filters) {
+      checked('transactions', () => {
+        searchOf(scopeOf(caller, placesOf(filters)), filters as SearchQuery);
+      });
+    },
+    async read({ asOf, ...owner }, filters, { after, limit }) {
+      const asked = filters as SearchQuery & Places;
+      const to =
+        asked.to !== undefined && Date.parse(asked.to) < Date.parse(asOf) ? asked.to : asOf;
+      const scope = {
+        organizationId: owner.organizationId,
+        merchantId: owner.merchantId ?? asked.merchantId?.toLowerCase(),
+        storeId: owner.storeId ?? asked.storeId?.toLowerCase(),
+        deviceId: asked.deviceId?.toLowerCase(),
+      };
+      const search = searchOf(scope, { ...asked, to });
+      const part = await queries.ask((run) => scanPayments(run, classes, search, { after, limit }));
+      return { items: part.rows, next: part.next };
+    },
+  };
+}
+
+function settlementSource({ queries }: SourcesDeps): ExportSource<Settlement> {
+  return {
+    columns: settlementColumns,
+    check(caller, filters) {
+      checked('settlements', () => {
+        const { storeId, deviceId } = scopeOf(caller, placesOf(filters));
+        if (storeId === undefined && deviceId === undefined) return;
+        refuse('permission_denied', 'Settlements are of a whole merchant.');
+      });
+    },
+    read({ organizationId, merchantId }, filters, page) {
+      const { from, to, currency, acquirerLinkId, ...asked } = filters as SettlementQuery;
+      const filter = {
+        ...{ organizationId, merchantId: merchantId ?? asked.merchantId?.toLowerCase(), currency },
+        ...{ from, to, acquirerLinkId: acquirerLinkId?.toLowerCase() },
+      };
+      return queries.ask((run) => settlementPage(run, filter, page));
+    },
+  };
+}
+
+/** @example const sources = exportSources({ queries, classes }); */
+export const exportSources = (deps: SourcesDeps): ExportSources => ({
+  transactions: paymentSource(deps),
+  settlements: settlementSource(deps),
+});

@@ -1,0 +1,27 @@
+// The door of reconciliations: an acquirer's file beside what we know.
+import type { FastifyInstance } from 'fastify';
+import type { Recorder } from '../../audit/index.ts';
+import type { Clock, Database, Ids, Jobs } from '../../platform/index.ts';
+import { abandonJob, createReconciliations, type ReconciliationsDeps } from './reconciliations.ts';
+import { registerReconciliations } from './routes.ts';
+import { createReconciliationStore } from './store.ts';
+import { createMatchWork, matchJob } from './work.ts';
+
+export type ReconciliationRoomDeps = Pick<ReconciliationsDeps, 'demandLink'> & {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly ids: Pick<Ids, 'uuid'>;
+  readonly jobs: Jobs;
+  readonly audit: Pick<Recorder, 'record'>;
+};
+
+/** @example const reconciliations = openReconciliations(deps); reconciliations.register(app); */
+export function openReconciliations(deps: ReconciliationRoomDeps): {
+  register(app: FastifyInstance): void;
+} {
+  const store = createReconciliationStore(deps.database);
+  const all = createReconciliations({ ...deps, store });
+  deps.jobs.handle(matchJob, createMatchWork({ ...deps, store }));
+  deps.jobs.handle(abandonJob, all.abandon);
+  return { register: (app) => registerReconciliations(app, all) };
+}

@@ -1,0 +1,317 @@
+// Takes acquirers' files in, shows what the comparison came to, and records what people decide of it.
+import type { Readable } from 'node:stream';
+import {
+  type Reconciliation,
+  type ReconciliationDecision,
+  type ReconciliationDetail,
+  type ReconciliationItem,
+  refuse,
+  waysToResolve,
+} from '@switchyard/contract';
+import { actorOf, type Recorder } from '../../audit/index.ts';
+import type { Caller, FoundPage, PageRequest } from '../../http/index.ts';
+import { type Clock, type Database, type Ids, isoTime, type Jobs } from '../../platform/index.ts';
+import { type RunQuery, runIn } from '../run.ts';
+import { type FileLine, readSettlementFile } from './csv.ts';
+import {
+  type ItemRow,
+  insertText,
+  type ReconciliationRow,
+  type ReconciliationStore,
+} from './store.ts';
+import { matchJob } from './work.ts';
+
+const linesAtOnce = 1_000;
+const itemsPerDelete = 5_000;
+const daysMax = 31;
+const dayMs = 86_400_000;
+/** A file that has not come to its end by then never will. */
+const receivingMs = 900_000;
+
+export const abandonJob = 'reconciliation-abandon';
+
+export type ReconciliationsDeps = {
+  readonly database: Pick<Database, 'transaction'>;
+  readonly clock: Clock;
+  readonly ids: Pick<Ids, 'uuid'>;
+  readonly audit: Pick<Recorder, 'record'>;
+  readonly jobs: Pick<Jobs, 'enqueue' | 'poke'>;
+  readonly store: ReconciliationStore;
+  /** @throws Refusal where the organisation has no such acquirer link */
+  demandLink(organizationId: string, linkId: string): Promise<void>;
+};
+
+export type Asked = {
+  readonly acquirerLinkId: string;
+  readonly from: string;
+  readonly to: string;
+  readonly name?: string;
+};
+
+export type Reconciliations = ReturnType<typeof createReconciliations>;
+
+/** Files hold the movements of all merchants of a link. */
+function organizationOf({ organizationId, merchantId, entityType }: Caller): string {
+  if (merchantId !== undefined || entityType === 'merchant') {
+    refuse('permission_denied', 'Only the organisation sees what its acquirers settle.');
+  }
+  return organizationId;
+}
+
+function view(row: ReconciliationRow): Reconciliation {
+  return {
+    reconciliationId: row.reconciliationId,
+    acquirerLinkId: row.linkId,
+    from: row.fromDay,
+    to: row.toDay,
+    ...(row.name === null ? {} : { name: row.name }),
+    state: row.state,
+    lines: row.lines,
+    matched: row.matched,
+    different: row.different,
+    missingHere: row.missingHere,
+    missingThere: row.missingThere,
+    open: row.open,
+    ...(row.failure === null ? {} : { failure: row.failure }),
+    createdAt: isoTime(row.createdAt.getTime()),
+    ...(row.completedAt === null ? {} : { completedAt: isoTime(row.completedAt.getTime()) }),
+  };
+}
+
+const detail = (row: ReconciliationRow): ReconciliationDetail => ({
+  ...view(row),
+  balances: row.balances.map((balance) => ({
+    ...balance,
+    isBalanced: balance.theirs === balance.operations && balance.operations === balance.ledger,
+  })),
+});
+
+function viewItem(row: ItemRow): ReconciliationItem {
+  const { number, outcome, differences, theirs, ours, resolution, note, resolvedBy } = row;
+  return {
+    ...{ number, outcome, differences },
+    ...(theirs === null ? {} : { theirs: shownTheirs(theirs) }),
+    ...(ours === null ? {} : { ours: shownOurs(ours) }),
+    waysToResolve: resolution === null ? [...waysToResolve[outcome]] : [],
+    ...(resolution === null || row.resolvedAt === null
+      ? {}
+      : {
+          resolution: {
+            ...{ resolution, by: resolvedBy ?? '', at: isoTime(row.resolvedAt.getTime()) },
+            ...(note === null ? {} : { note }),
+          },
+        }),
+  };
+}
+
+function shownTheirs(theirs: NonNullable<ItemRow['theirs']>) {
+  const { line, type, acquirerMerchantId, retrievalReferenceNumber, amount, currency } = theirs;
+  const { settlementDate, fee, acquirerReference } = theirs;
+  return {
+    ...{
+      line,
+      type,
+      acquirerMerchantId,
+      retrievalReferenceNumber,
+      amount,
+      currency,
+      settlementDate,
+    },
+    ...(fee === undefined ? {} : { fee }),
+    ...(acquirerReference === undefined ? {} : { acquirerReference }),
+  };
+}
+
+function shownOurs(ours: NonNullable<ItemRow['ours']>) {
+  const { type, retrievalReferenceNumber, amount, currency, settlementDate } = ours;
+  const { transactionId, merchantId } = ours;
+  return {
+    ...{
+      type,
+      retrievalReferenceNumber,
+      amount,
+      currency,
+      settlementDate,
+      transactionId,
+      merchantId,
+    },
+  };
+}
+
+/** @throws Refusal field_invalid */
+function demandDays({ from, to }: Asked): void {
+  const days = (Date.parse(to) - Date.parse(from)) / dayMs + 1;
+  if (days >= 1 && days <= daysMax) return;
+  const detailText = days < 1 ? 'Is before from.' : `Is more than ${daysMax} days from the first.`;
+  refuse('field_invalid', `to: ${detailText}`, {
+    errors: [{ pointer: '?to', code: 'field_invalid', detail: detailText }],
+  });
+}
+
+/** @example const all = createReconciliations(deps); await all.receive(caller, id, asked, body); */
+export function createReconciliations(deps: ReconciliationsDeps) {
+  const { database, clock, ids, audit, jobs, store } = deps;
+  const entityOf = (id: string) => ({ type: 'reconciliation', id });
+  const key = (organizationId: string, reconciliationId: string) => ({
+    ...{ organizationId, reconciliationId },
+  });
+
+  async function demand(caller: Caller, id: string): Promise<ReconciliationRow> {
+    const row = await store.find(organizationOf(caller), id);
+    return row ?? refuse('resource_not_found', 'There is no reconciliation with this identifier.');
+  }
+
+  async function erase(organizationId: string, id: string): Promise<void> {
+    while ((await store.removeItems(organizationId, id, itemsPerDelete)) === itemsPerDelete);
+  }
+
+  /** Chunk by chunk: a file is larger than what one statement should take. */
+  async function takeIn(of: ReturnType<typeof key>, body: Readable): Promise<void> {
+    let lines: FileLine[] = [];
+    const flush = async () => {
+      if (lines.length > 0 && !(await store.addLines(of, lines))) {
+        refuse('reconciliation_state', 'The file has taken too long to come.');
+      }
+      lines = [];
+    };
+    for await (const line of readSettlementFile(body)) {
+      lines.push(line);
+      if (lines.length === linesAtOnce) await flush();
+    }
+    await flush();
+  }
+
+  async function begin(caller: Caller, requestId: string, asked: Asked, id: string) {
+    const { organizationId } = caller;
+    const now = clock.now();
+    await database.transaction(async (trx) => {
+      const { acquirerLinkId, from, to, name } = asked;
+      await runIn(trx)(insertText, [
+        ...[organizationId, id, acquirerLinkId, from, to, name ?? null, isoTime(now)],
+      ]);
+      const payload = { reconciliationId: id };
+      const dueAt = now + receivingMs;
+      await jobs.enqueue({ organizationId, kind: abandonJob, payload, dueAt }, trx);
+      await audit.record(trx, {
+        ...{ organizationId, ...actorOf(caller, requestId), action: 'reconciliation.begun' },
+        ...{ entity: entityOf(id), after: { ...asked } },
+      });
+    });
+  }
+
+  return {
+    /** @throws Refusal field_invalid, resource_not_found, malformed_csv, field_unknown, field_required */
+    async receive(caller: Caller, requestId: string, asked: Asked, body: Readable) {
+      const organizationId = organizationOf(caller);
+      demandDays(asked);
+      await deps.demandLink(organizationId, asked.acquirerLinkId);
+      const id = ids.uuid();
+      const of = key(organizationId, id);
+      await begin(caller, requestId, asked, id);
+      try {
+        await takeIn(of, body);
+      } catch (error) {
+        await database.transaction((trx) => store.remove(runIn(trx), of));
+        await erase(organizationId, id);
+        throw error;
+      }
+      await database.transaction(async (trx) => {
+        await store.turn(runIn(trx), of, { from: 'Receiving', to: 'Matching' });
+        const payload = { reconciliationId: id };
+        await jobs.enqueue({ organizationId, kind: matchJob, payload }, trx);
+      });
+      jobs.poke();
+      return view(await demand(caller, id));
+    },
+
+    async list(
+      caller: Caller,
+      filters: { acquirerLinkId?: string | undefined; state?: string | undefined },
+      page: PageRequest,
+    ): Promise<FoundPage<Reconciliation>> {
+      const more = { ...page, limit: page.limit + 1 };
+      const rows = await store.list(organizationOf(caller), filters, more);
+      const items = rows.slice(0, page.limit).map(view);
+      const next = rows.length > page.limit ? items.at(-1)?.reconciliationId : undefined;
+      return { items, next };
+    },
+
+    get: async (caller: Caller, id: string) => detail(await demand(caller, id)),
+
+    async items(
+      caller: Caller,
+      id: string,
+      filters: { outcome?: string | undefined; isOpen?: boolean | undefined },
+      page: PageRequest,
+    ): Promise<FoundPage<ReconciliationItem>> {
+      const row = await demand(caller, id);
+      const rows = await store.items(row, filters, { ...page, limit: page.limit + 1 });
+      const items = rows.slice(0, page.limit).map(viewItem);
+      const last = items.at(-1)?.number;
+      return {
+        items,
+        next: rows.length > page.limit && last !== undefined ? String(last) : undefined,
+      };
+    },
+
+    /** @throws Refusal resource_not_found, reconciliation_state, resolution_not_allowed */
+    async resolve(
+      caller: Caller,
+      requestId: string,
+      at: { readonly reconciliationId: string; readonly number: number },
+      { resolution, note }: ReconciliationDecision,
+    ): Promise<ReconciliationItem> {
+      const row = await demand(caller, at.reconciliationId);
+      if (row.state !== 'Completed') {
+        refuse('reconciliation_state', `The reconciliation is ${row.state}.`);
+      }
+      const item = await store.item(row, at.number);
+      if (item === undefined) {
+        return refuse('resource_not_found', 'The reconciliation has no item of this number.');
+      }
+      const ways: readonly string[] = viewItem(item).waysToResolve;
+      if (!ways.includes(resolution)) {
+        refuse('resolution_not_allowed', `The item allows ${ways.join(', ') || 'nothing more'}.`);
+      }
+      const author = actorOf(caller, requestId);
+      await database.transaction(async (trx) => {
+        const to = {
+          ...{ resolution, note: note ?? null, by: caller.userId ?? caller.clientId },
+          at: isoTime(clock.now()),
+        };
+        if (!(await store.resolve(runIn(trx), row, at.number, to))) {
+          refuse('resolution_not_allowed', 'Somebody else has just resolved it.');
+        }
+        await audit.record(trx, {
+          ...{ organizationId: row.organizationId, ...author, action: 'reconciliation.resolved' },
+          entity: entityOf(at.reconciliationId),
+          after: { number: at.number, resolution, ...(note === undefined ? {} : { note }) },
+        });
+      });
+      const resolved = await store.item(row, at.number);
+      return viewItem(resolved ?? item);
+    },
+
+    /** @throws Refusal resource_not_found */
+    async remove(caller: Caller, requestId: string, id: string): Promise<void> {
+      const row = await demand(caller, id);
+      await database.transaction(async (trx) => {
+        await store.remove(runIn(trx), row);
+        await audit.record(trx, {
+          ...{ organizationId: row.organizationId, action: 'reconciliation.deleted' },
+          ...{ ...actorOf(caller, requestId), entity: entityOf(id), before: { ...view(row) } },
+        });
+      });
+      await erase(row.organizationId, id);
+    },
+
+    /** A process that ended while it took a file in leaves half of one. */
+    async abandon({ organizationId, payload }: { organizationId: string; payload: object }) {
+      const id = String(Reflect.get(payload, 'reconciliationId'));
+      const of = key(organizationId, id);
+      const failed = { from: 'Receiving', to: 'Failed', failure: 'file_incomplete' } as const;
+      const fail = (run: RunQuery) => store.turn(run, of, failed);
+      if (await database.transaction((trx) => fail(runIn(trx)))) await erase(organizationId, id);
+    },
+  };
+}

@@ -1,0 +1,204 @@
+// The addresses of reconciliations.
+import type { Readable } from 'node:stream';
+import {
+  type ErrorCode,
+  Reconciliation,
+  ReconciliationDecision,
+  ReconciliationDetail,
+  ReconciliationItem,
+  ReconciliationItemPage,
+  ReconciliationPage,
+  reconciliationLimits,
+  reconciliationOutcomes,
+  reconciliationStates,
+} from '@switchyard/contract';
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import { openPage, pageQuery, route, sealPage } from '../../http/index.ts';
+import type { Reconciliations } from './reconciliations.ts';
+
+const base = '/reporting/v1/reconciliations';
+const tags = ['Reporting'];
+const csv = 'text/csv';
+const closed = { additionalProperties: false };
+const uuid = Type.String({ format: 'uuid' });
+const params = Type.Object({ reconciliationId: uuid });
+const scoped: ErrorCode[] = ['permission_denied', 'database_unavailable'];
+const ofOne: ErrorCode[] = [...scoped, 'resource_not_found'];
+const numberForm = /^[1-9]\d{0,8}$/;
+const silentMs = 60_000;
+const day = (description: string) =>
+  Type.String({ format: 'date', maxLength: 10, description, examples: ['2026-03-01'] });
+
+const example = [
+  'type,acquirerMerchantId,retrievalReferenceNumber,amount,currency,settlementDate,fee',
+  'Capture,DEMOMERCHANT001,606012000017,1250,EUR,2026-03-01,15',
+  'Refund,DEMOMERCHANT001,606012000021,500,EUR,2026-03-01,',
+].join('\n');
+
+function registerReceive(app: FastifyInstance, all: Reconciliations): void {
+  // The body goes to the handler as it comes, as that of an import does.
+  if (!app.hasContentTypeParser(csv)) {
+    app.addContentTypeParser(csv, (_request, body, done) => done(null, body));
+  }
+  route(app, {
+    method: 'POST',
+    url: base,
+    operationId: 'reconcile',
+    summary: 'Reconcile an acquirer’s file',
+    description:
+      'A table of comma-separated values whose first row names the columns: the members of a ' +
+      'settlement line. It is compared with our movements in the background.',
+    tags,
+    permission: 'rep.export',
+    priority: 'report',
+    streams: [csv],
+    bodyLimitBytes: reconciliationLimits.bytes,
+    examples: { [csv]: example },
+    query: Type.Object(
+      {
+        acquirerLinkId: Type.String({ format: 'uuid', description: 'Whose file it is.' }),
+        from: day('The first settlement day of the file.'),
+        to: day('The last one, itself included; at most 31 days.'),
+        name: Type.Optional(
+          Type.String({
+            minLength: 1,
+            maxLength: 100,
+            pattern: '^[^\\u0000-\\u001f\\u007f]+$',
+            description: 'What to call it, such as the name of the file.',
+          }),
+        ),
+      },
+      closed,
+    ),
+    response: { 202: Reconciliation },
+    errors: [
+      ...ofOne,
+      ...(['payload_too_large', 'unsupported_media_type', 'malformed_csv'] as const),
+      'reconciliation_state',
+    ],
+    async handler({ caller, id, query, body, raw }, reply) {
+      raw.setTimeout(silentMs);
+      const made = await all.receive(caller, id, query, body as Readable);
+      reply.code(202).header('location', `${base}/${made.reconciliationId}`);
+      return made;
+    },
+  });
+}
+
+function registerReads(app: FastifyInstance, all: Reconciliations): void {
+  route(app, {
+    method: 'GET',
+    url: base,
+    operationId: 'listReconciliations',
+    summary: 'List reconciliations',
+    description: 'The newest first.',
+    tags,
+    permission: 'rep.read',
+    priority: 'list',
+    query: Type.Object(
+      {
+        ...pageQuery,
+        acquirerLinkId: Type.Optional(uuid),
+        state: Type.Optional(Type.Enum([...reconciliationStates])),
+      },
+      closed,
+    ),
+    response: { 200: ReconciliationPage },
+    errors: [...scoped, 'cursor_invalid'],
+    async handler({ caller, query }) {
+      const page = openPage(query, 'listReconciliations');
+      return sealPage(await all.list(caller, query, page), query, 'listReconciliations');
+    },
+  });
+  route(app, {
+    method: 'GET',
+    url: `${base}/:reconciliationId`,
+    operationId: 'getReconciliation',
+    summary: 'Read a reconciliation',
+    description: 'How far it is, and what the three sides come to.',
+    tags,
+    permission: 'rep.read',
+    priority: 'list',
+    params,
+    response: { 200: ReconciliationDetail },
+    errors: ofOne,
+    handler: ({ caller, params: { reconciliationId } }) => all.get(caller, reconciliationId),
+  });
+  route(app, {
+    method: 'GET',
+    url: `${base}/:reconciliationId/items`,
+    operationId: 'listReconciliationItems',
+    summary: 'List the movements of a reconciliation',
+    description: 'In the order of the file; what is missing there comes behind.',
+    tags,
+    permission: 'rep.read',
+    priority: 'list',
+    params,
+    query: Type.Object(
+      {
+        ...pageQuery,
+        outcome: Type.Optional(Type.Enum([...reconciliationOutcomes])),
+        isOpen: Type.Optional(
+          Type.Boolean({ description: 'What does not agree and is not resolved, or all else.' }),
+        ),
+      },
+      closed,
+    ),
+    response: { 200: ReconciliationItemPage },
+    errors: [...ofOne, 'cursor_invalid'],
+    async handler({ caller, query, params: { reconciliationId } }) {
+      const filters = { ...query, reconciliationId };
+      const page = openPage(filters, 'listReconciliationItems', numberForm);
+      const found = await all.items(caller, reconciliationId, query, page);
+      return sealPage(found, filters, 'listReconciliationItems');
+    },
+  });
+}
+
+/** @example registerReconciliations(app, reconciliations); */
+export function registerReconciliations(app: FastifyInstance, all: Reconciliations): void {
+  registerReceive(app, all);
+  registerReads(app, all);
+  route(app, {
+    method: 'POST',
+    url: `${base}/:reconciliationId/items/:number/resolve`,
+    operationId: 'resolveReconciliationItem',
+    summary: 'Resolve what does not agree',
+    description:
+      'Records what was decided, by whom and why. It moves no money: a claim is made with the acquirer.',
+    tags,
+    permission: 'rep.export',
+    params: Type.Object({
+      reconciliationId: uuid,
+      number: Type.String({ minLength: 1, maxLength: 36, description: 'The number of the item.' }),
+    }),
+    body: ReconciliationDecision,
+    response: { 200: ReconciliationItem },
+    errors: [...ofOne, 'reconciliation_state', 'resolution_not_allowed'],
+    handler: ({ caller, id, params: { reconciliationId, number }, body }) =>
+      all.resolve(
+        caller,
+        id,
+        { reconciliationId, number: numberForm.test(number) ? Number(number) : 0 },
+        body,
+      ),
+  });
+  route(app, {
+    method: 'DELETE',
+    url: `${base}/:reconciliationId`,
+    operationId: 'deleteReconciliation',
+    summary: 'Delete a reconciliation',
+    description:
+      'With its movements and what was decided of them; the audit keeps that it was there.',
+    tags,
+    permission: 'rep.export',
+    params,
+    response: { 204: null },
+    errors: ofOne,
+    async handler({ caller, id, params: { reconciliationId } }, reply) {
+      await all.remove(caller, id, reconciliationId);
+      return reply.code(204).send();
+    },
+  });
+}

@@ -1,0 +1,107 @@
+// Compares in the background: first the lines of the file by their references, then our days for what it lacks.
+import type { Kysely } from 'kysely';
+import { type Clock, type Database, isoTime, type Job, type Later } from '../../platform/index.ts';
+import { nil, type RunQuery, runIn } from '../run.ts';
+import { compare } from './match.ts';
+import type { Counts, MovementKey, ReconciliationRow, ReconciliationStore } from './store.ts';
+
+const linesPerStep = 2_000;
+const movementsPerStep = 2_000;
+const turnMs = 5_000;
+const dayMs = 86_400_000;
+
+export const matchJob = 'reconciliation-match';
+
+export type WorkDeps = {
+  readonly database: Pick<Database, 'transaction'>;
+  readonly clock: Clock;
+  readonly store: ReconciliationStore;
+};
+
+/** Where the comparison goes on: behind a reference of the file, or behind a movement of a day. */
+type Place =
+  | { readonly reference: string }
+  | { readonly day: string; readonly behind: MovementKey };
+
+const noMovement: MovementKey = { paymentId: nil, sequence: -1 };
+const nothing: Counts = { matched: 0, different: 0, missingHere: 0, missingThere: 0 };
+
+const placeOf = ({ place }: ReconciliationRow): Place =>
+  place === '' ? { reference: '' } : (JSON.parse(place) as Place);
+
+const dayAfter = (day: string): string =>
+  isoTime(Date.parse(`${day}T00:00:00Z`) + dayMs).slice(0, 10);
+
+type Step = { readonly counts: Counts; readonly next: Place | undefined };
+
+export function createMatchWork({ database, clock, store }: WorkDeps) {
+  async function compareLines(run: RunQuery, row: ReconciliationRow, after: string): Promise<Step> {
+    const at = { ...row, place: after };
+    const bound = await store.bound(run, at, linesPerStep);
+    const theirs = await store.theirs(run, at, bound);
+    const references = [...new Set(theirs.map((line) => line.retrievalReferenceNumber))];
+    const found = compare(theirs, await store.ours(run, row, references));
+    await store.note(run, row, found, isoTime(clock.now()));
+    const count = (outcome: string) => found.filter((each) => each.outcome === outcome).length;
+    return {
+      counts: {
+        ...nothing,
+        matched: count('Matched'),
+        different: count('Different'),
+        missingHere: count('MissingHere'),
+      },
+      next: bound === undefined ? { day: row.fromDay, behind: noMovement } : { reference: bound },
+    };
+  }
+
+  async function missDay(
+    run: RunQuery,
+    row: ReconciliationRow,
+    from: { readonly day: string; readonly behind: MovementKey },
+  ): Promise<Step> {
+    const { missed, count, last } = await store.miss(run, row, from, movementsPerStep);
+    const counts = { ...nothing, missingThere: missed };
+    if (count === movementsPerStep && last !== undefined) {
+      const { paymentId, sequence } = last;
+      return { counts, next: { day: from.day, behind: { paymentId, sequence } } };
+    }
+    const day = dayAfter(from.day);
+    return { counts, next: day > row.toDay ? undefined : { day, behind: noMovement } };
+  }
+
+  /** One step in one commit; @returns whether more is to be done by this process */
+  async function step(trx: Kysely<unknown>, row: ReconciliationRow): Promise<boolean> {
+    const run = runIn(trx);
+    const place = placeOf(row);
+    const { counts, next } =
+      'reference' in place
+        ? await compareLines(run, row, place.reference)
+        : await missDay(run, row, place);
+    if (!(await store.move(run, row, next === undefined ? 'end' : JSON.stringify(next), counts))) {
+      // Another process did this step: nothing of ours may stand beside it.
+      throw new Overtaken();
+    }
+    if (next === undefined) await store.complete(run, row, isoTime(clock.now()));
+    return next !== undefined;
+  }
+
+  return async ({ organizationId, payload }: Job): Promise<Later | undefined> => {
+    const reconciliationId = String(payload['reconciliationId']);
+    const until = performance.now() + turnMs;
+    for (;;) {
+      const row = await store.find(organizationId, reconciliationId);
+      if (row?.state !== 'Matching') return undefined;
+      const isMore = await database.transaction((trx) => step(trx, row));
+      if (!isMore) return undefined;
+      if (performance.now() > until) return { retryAt: clock.now(), untried: true };
+    }
+  };
+}
+
+/** The job is done again, and finds how far the other one is. */
+class Overtaken extends Error {
+  constructor() {
+    super('another process compares this file');
+    this.name = 'Overtaken';
+  }
+}
