@@ -50,7 +50,7 @@ import { createPortal } from './portal/index.ts';
 import { createProvisioning, type Provisioning, type UserDomains } from './provisioning/index.ts';
 import { qrEvents } from './qr/index.ts';
 import { registerReferenceRoutes } from './reference/index.ts';
-import { createReporting } from './reporting/index.ts';
+import { createReporting, type Reporting } from './reporting/index.ts';
 import { registerUsers } from './users/index.ts';
 import {
   createDeliveries,
@@ -101,6 +101,7 @@ export type House = {
   /** Absent without the role `connector`. */
   connector?: Connector;
   audit: Audit;
+  reporting: Reporting;
   metrics: Metrics;
   /** Opens acquirer links that were made a moment ago, without waiting for the next look. */
   openLinks(): Promise<void>;
@@ -330,7 +331,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
   retail?.register(http.app, http.streams);
   const doesJobs = settings.roles.has('jobs');
   return {
-    ...{ http, identity, provisioning, catalog, audit, metrics },
+    ...{ http, identity, provisioning, catalog, audit, reporting, metrics },
     ...(cards === undefined ? {} : { cards }),
     ...(connector === undefined ? {} : { connector }),
     openLinks: async () => cards?.openLinks(),

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { systemIds } from '../src/platform/index.ts';
+import { settlementId } from '../src/reporting/settlements/settlement-id.ts';
 import { testDatabase } from './database.ts';
 import { makeRequest } from './devices.ts';
 import { createPerson } from './people.ts';
@@ -86,6 +87,19 @@ async function qrPaymentOf(on: Scene, shop: Shop, serviceId: string): Promise<Th
   return { qrTransactionId };
 }
 
+/** Of a day that no payment of the run belongs to. */
+async function settlementOf(on: Scene, { merchantId }: Shop): Promise<Things> {
+  const key = { day: '2020-03-01', acquirerLinkId: on.linkId, merchantId, currency: 'EUR' };
+  const database = await testDatabase();
+  await database.query(
+    `INSERT INTO report_settlements (organization_id, settlement_date, link_id, merchant_id, currency,
+       captures, captured, refunds, refunded, reversals, reversed, pending_captures, pending, updated_at)
+     VALUES ($1, $2, $3, $4, $5, 1, 100, 0, 0, 0, 0, 0, 0, now())`,
+    [on.organizationId, key.day, key.acquirerLinkId, key.merchantId, key.currency],
+  );
+  return { settlementId: settlementId(key) };
+}
+
 /** A terminal in its place, and a message that was sent to it. */
 async function retailOf(on: Scene, { merchantId, storeId }: Shop): Promise<Things> {
   const serialNumber = String(50_000_000 + Math.floor(Math.random() * 40_000_000));
@@ -134,6 +148,7 @@ async function thingsOfShop(on: Scene, shop: Shop, serviceId: string): Promise<T
     ...(await paymentsOf(on, shop)),
     ...(await qrPaymentOf(on, shop, serviceId)),
     ...(await retailOf(on, shop)),
+    ...(await settlementOf(on, shop)),
     clientId: await applicationOf(on, merchantId),
     userId: person.user.userId,
     scope: merchantId,
