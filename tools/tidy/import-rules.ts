@@ -31,6 +31,7 @@ export const roomTable: Record<string, string[]> = {
   onboarding: ['identity', 'provisioning', 'audit'],
   users: ['identity', 'provisioning', 'audit'],
   portal: ['identity', 'provisioning', 'audit'],
+  health: [],
   catalog: ['provisioning', 'audit'],
   vault: [],
   acquiring: ['vault'],

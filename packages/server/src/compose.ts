@@ -15,6 +15,7 @@ import {
   type RetailTimes,
   retailEvents,
 } from './connector/index.ts';
+import { registerHealth } from './health/index.ts';
 import { createHttp, type Http, type HttpDeps } from './http/index.ts';
 import {
   createIdentity,
@@ -175,11 +176,15 @@ const jobsIf = (opens: boolean, jobs: Jobs): Jobs => (opens ? jobs : { ...jobs, 
 /** Who manages people, and how organisations and their first users come in. */
 function registerPeople(
   app: Http['app'],
-  parts: Parameters<typeof registerOnboarding>[1] & { provisioning: Provisioning },
+  parts: Parameters<typeof registerOnboarding>[1] & {
+    provisioning: Provisioning;
+    identity: Identity;
+  },
 ) {
   const { identity, provisioning, audit } = parts;
   const { demandMerchant } = placesOf(provisioning);
-  registerUsers(app, { accounts: identity.accounts, audit, demandMerchant });
+  const { accounts, sessions } = identity;
+  registerUsers(app, { accounts, sessions, audit, demandMerchant, database: parts.database });
   registerOnboarding(app, parts);
 }
 
@@ -280,6 +285,17 @@ function createRooms(deps: HouseDeps) {
   return { ...parts, ...managed, portal, allJobs, jobs, mail, calls, cards, outbox };
 }
 
+/** What this process needs in order to do its part. */
+function checksOf({ database, cards, connector }: ReturnType<typeof createRooms>) {
+  return {
+    database: database.healthy,
+    ...(cards === undefined ? {} : { keys: async () => cards.hasKeys() }),
+    ...(connector?.nodesAreUp() === undefined
+      ? {}
+      : { nats: async () => connector.nodesAreUp() === true }),
+  };
+}
+
 /**
  * Builds the house, and opens of it what the roles of the settings say. A test may replace the
  * clock and the identifiers.
@@ -320,6 +336,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
     await registerManagement(http, rooms);
     reporting.register(http.app);
   }
+  registerHealth(http.app, { ...rooms, checks: checksOf(rooms) });
   const opensPortal = settings.roles.has('portal');
   if (opensPortal) rooms.portal.register(http.app);
   if (cards !== undefined) {

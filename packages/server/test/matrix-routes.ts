@@ -44,6 +44,7 @@ export const organizationOnly: ReadonlySet<string> = new Set([
   ...['replaceWebhookEndpoint', 'deleteWebhookEndpoint', 'renewWebhookSecret'],
   ...['verifyWebhookEndpoint', 'testWebhookEndpoint', 'replayWebhookEvents'],
   ...['listWebhookDeliveries', 'getWebhookDelivery', 'resendWebhookDelivery'],
+  ...['getPlatformHealth'],
 ]);
 
 /** The configuration of a level, which a device does not read: it asks for its own. */

@@ -4,11 +4,18 @@ import { registerGroupRoutes } from './group-routes.ts';
 import { createGroups } from './groups.ts';
 import { createUsers, type UsersDeps } from './operations.ts';
 import { registerUserRoutes } from './routes.ts';
+import { registerUserSessionRoutes } from './session-routes.ts';
+import { createUserSessions, type UserSessionsDeps } from './sessions.ts';
 
 export type { UsersDeps } from './operations.ts';
 
-/** @example registerUsers(http.app, { accounts: identity.accounts, findMerchant, audit }); */
-export function registerUsers(app: FastifyInstance, deps: UsersDeps): void {
-  registerUserRoutes(app, createUsers(deps));
+/** @example registerUsers(http.app, { accounts, sessions, demandMerchant, audit, database }); */
+export function registerUsers(
+  app: FastifyInstance,
+  deps: UsersDeps & Omit<UserSessionsDeps, 'users'>,
+): void {
+  const users = createUsers(deps);
+  registerUserRoutes(app, users);
+  registerUserSessionRoutes(app, createUserSessions({ ...deps, users }));
   registerGroupRoutes(app, createGroups(deps));
 }

@@ -128,6 +128,13 @@ export function createUsers({ accounts, audit, demandMerchant }: UsersDeps) {
   return {
     get: find,
 
+    /** The user, where the caller may change it. */
+    async demandChange(caller: Caller, userId: string): Promise<User> {
+      const user = await find(caller, userId);
+      demandGroups(caller, user.groups);
+      return user;
+    },
+
     async list(
       caller: Caller,
       { entityId, username, status }: ListFilters,

@@ -1,0 +1,53 @@
+/** How the platform is doing, as an administrator sees it: components and what waits. */
+import { type Static, Type } from 'typebox';
+import { closed } from './provisioned.ts';
+import { Timestamp, wordOf } from './values.ts';
+
+const queue = (description: string) =>
+  closed(
+    {
+      waiting: Type.Integer({
+        minimum: 0,
+        description: 'How much of the organisation waits; 10000 stands for all that is more.',
+      }),
+      oldestSeconds: Type.Integer({
+        minimum: 0,
+        description: 'For how long the oldest of it has waited; 0 where nothing does.',
+      }),
+    },
+    description,
+  );
+
+/**
+ * The state of the components that the answering process needs, and the queues of the organisation.
+ *
+ * @example
+ * const { components, queues } = (await response.json()) as PlatformHealth;
+ */
+export const PlatformHealth = closed(
+  {
+    at: Timestamp,
+    status: wordOf(['Up', 'Degraded'], {
+      description: '`Degraded` where a component is down or a queue has waited for a minute.',
+    }),
+    components: Type.Array(
+      closed(
+        {
+          name: Type.String({ examples: ['database'] }),
+          status: wordOf(['Up', 'Down'], { description: 'Whether it answers.' }),
+        },
+        'A component of the platform.',
+      ),
+    ),
+    queues: closed(
+      {
+        jobs: queue('Work that is due and that nobody has begun.'),
+        outbox: queue('Facts that are not handed on yet as events.'),
+        webhooks: queue('Deliveries of events that have still to succeed.'),
+      },
+      'What waits, of the organisation of the caller.',
+    ),
+  },
+  'How the platform is doing.',
+);
+export type PlatformHealth = Static<typeof PlatformHealth>;

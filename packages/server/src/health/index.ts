@@ -1,0 +1,50 @@
+// The door of health: what an administrator may know of the platform's state, and of his own queues.
+import { PlatformHealth, refuse } from '@switchyard/contract';
+import type { FastifyInstance } from 'fastify';
+import { route } from '../http/index.ts';
+import { createQueues, type QueuesDeps } from './queues.ts';
+import { healthOf } from './rules.ts';
+
+export type HealthDeps = QueuesDeps & {
+  /** What this process needs, by name; each ends by itself. */
+  readonly checks: Readonly<Record<string, () => Promise<boolean>>>;
+};
+
+/** @example registerHealth(http.app, { database, clock, checks: { database: database.healthy } }); */
+export function registerHealth(app: FastifyInstance, deps: HealthDeps): void {
+  const queues = createQueues(deps);
+
+  async function componentsNow() {
+    const asked = Object.entries(deps.checks).map(async ([name, check]) => {
+      const isUp = await check().catch(() => false);
+      return { name, isUp };
+    });
+    return Promise.all(asked);
+  }
+
+  route(app, {
+    method: 'GET',
+    url: '/health/v1/components',
+    operationId: 'getPlatformHealth',
+    summary: 'Read: health of the platform',
+    description:
+      'The components that the answering process needs, and what of the organisation waits. ' +
+      'Whether acquirers can be reached is told with the acquirer links.',
+    tags: ['Health'],
+    permission: 'audit.read',
+    response: { 200: PlatformHealth },
+    errors: [],
+    priority: 'list',
+    async handler({ caller }, reply) {
+      if (caller.entityType !== 'tenant') {
+        refuse('permission_denied', 'The operation is the organisation’s alone.');
+      }
+      reply.header('cache-control', 'no-store');
+      const [components, waiting] = await Promise.all([
+        componentsNow(),
+        queues.of(caller.organizationId),
+      ]);
+      return healthOf(deps.clock.now(), components, waiting);
+    },
+  });
+}

@@ -1,0 +1,32 @@
+// When the platform counts as degraded: a component is down, or something has waited too long.
+import type { PlatformHealth } from '@switchyard/contract';
+
+/** What is done within seconds on a good day. */
+const patienceSeconds = 60;
+
+type Queues = PlatformHealth['queues'];
+export type Waiting = {
+  readonly [Name in keyof Queues]: { readonly count: number; readonly oldestAt?: number };
+};
+type Component = { readonly name: string; readonly isUp: boolean };
+
+export function healthOf(
+  now: number,
+  components: readonly Component[],
+  { jobs, outbox, webhooks }: Waiting,
+): PlatformHealth {
+  const seen = ({ count, oldestAt = now }: Waiting['jobs']) => ({
+    waiting: count,
+    oldestSeconds: Math.max(0, Math.floor((now - oldestAt) / 1000)),
+  });
+  const queues = { jobs: seen(jobs), outbox: seen(outbox), webhooks: seen(webhooks) };
+  // A receiver of somebody else that is away is told with the webhooks, and is no fault of ours.
+  const isLate = [queues.jobs, queues.outbox].some((one) => one.oldestSeconds >= patienceSeconds);
+  const isDown = components.some(({ isUp }) => !isUp);
+  return {
+    at: new Date(now).toISOString(),
+    status: isLate || isDown ? 'Degraded' : 'Up',
+    components: components.map(({ name, isUp }) => ({ name, status: isUp ? 'Up' : 'Down' })),
+    queues,
+  };
+}
