@@ -1,7 +1,7 @@
-// What the README shows, word for word, against a platform started as `npm start` does.
+// What the README and the pages for tills and terminals show, word for word, at a platform started as `npm start` does.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -262,6 +262,62 @@ describe('the README at a started platform', { concurrency: false, timeout: 240_
         JSON.parse(shut.stderr.slice(shut.stderr.indexOf('{'))).error.outcome,
         'NotProcessed',
       );
+    });
+
+    /** A page's pieces of JavaScript, in their order: one program, in a folder that has the packages. */
+    async function programOf(page: string, change: (text: string) => string): Promise<string> {
+      const text = await readFile(join(root, 'docs/how-to', `${page}.md`), 'utf8');
+      const folder = join(directory, page);
+      const scope = join(folder, 'node_modules/@switchyard');
+      await mkdir(scope, { recursive: true });
+      for (const name of ['sdk-pos', 'sdk-device']) {
+        await symlink(join(root, 'packages', name), join(scope, name));
+      }
+      const pieces = [...text.matchAll(/^```js\n([\s\S]*?)^```$/gm)].map(([, piece = '']) => piece);
+      await writeFile(join(folder, 'program.mjs'), change(pieces.join('\n')));
+      const [, properties = ''] = /^```properties\n([\s\S]*?)^```$/m.exec(text) ?? [];
+      await writeFile(join(folder, 'terminal.properties'), change(properties));
+      return folder;
+    }
+
+    const runIn = (cwd: string) =>
+      promisify(execFile)(process.execPath, ['program.mjs'], { cwd, env, timeout: limitMs });
+
+    test('the point of sale of “Write a point of sale” runs as it stands on the page', async () => {
+      const { url } = terminal.told().find(({ type }) => type === 'Started') ?? {};
+      const folder = await programOf('write-a-point-of-sale', (text) =>
+        text.replace('https://127.0.0.2:8443/nexo', url),
+      );
+      const { stdout, stderr } = await runIn(folder);
+      assert.equal(stdout.match(/^paid: 1250$/gm)?.length, 4, stdout + stderr);
+      assert.match(stdout, /online: true/);
+      assert.match(stdout, /^the terminal is OK$/m);
+      assert.match(stdout, /^shows: 12\.50 EUR Insert, tap or swipe$/m);
+    });
+
+    test('the terminal of “Write a device application” runs as it stands on the page', async () => {
+      const facts = (await server.facts()) as Json;
+      const [, { certFile, keyFile }] = facts['devices'];
+      const { clientId, clientSecret } = facts['applications'].cloud;
+      const identity = join(directory, 'device.pem');
+      await writeFile(
+        identity,
+        (await readFile(certFile, 'utf8')) + (await readFile(keyFile, 'utf8')),
+      );
+      const folder = await programOf('write-a-device-application', (text) =>
+        text
+          .replace('wss://pay.example', String(facts['baseUrl']).replace('https', 'wss'))
+          .replace('/etc/terminal/device.pem', identity)
+          .replace('acme-device', clientId)
+          .replace('"…"', JSON.stringify(clientSecret)),
+      );
+      const { stdout, stderr } = await runIn(folder);
+      for (const said of [
+        ...[/^Connected $/m, /^Captured 12\.50 EUR$/m, /^shows image\/png$/m, /^paid by QR$/m],
+        ...[/^Offline DeviceStandalone$/m, /^Stored /m, /^waits: undefined$/m, /^Stopped $/m],
+      ]) {
+        assert.match(stdout, said, stderr);
+      }
     });
   });
 });
