@@ -77,9 +77,10 @@ async function untilCompleted(scene: Scene, batchId: string): Promise<Batch> {
   for (;;) {
     const path = `${transactions}/captureall/${batchId}?limit=1`;
     const { status, text } = await scene.api.get(path, merchantOf(scene));
-    if (status !== 200) throw new Error(`no batch: ${status} ${text}`);
-    const batch = JSON.parse(text) as Batch;
-    if (batch.state === 'Completed') return batch;
+    // Who has too much to do lets lists wait before sales: it is asked again.
+    if (status !== 200 && status !== 503) throw new Error(`no batch: ${status} ${text}`);
+    const batch = status === 200 ? (JSON.parse(text) as Batch) : undefined;
+    if (batch?.state === 'Completed') return batch;
     await new Promise((resolve) => setTimeout(resolve, pollMs));
   }
 }
@@ -89,17 +90,17 @@ async function captureBeside(scene: Scene, options: BenchOptions, say: Say) {
   const startedMs = performance.now();
   const { batchId } = await startBatch(scene);
   let endedMs: number | undefined;
-  const completed = untilCompleted(scene, batchId).then((batch) => {
+  const completed = untilCompleted(scene, batchId).finally(() => {
     endedMs = performance.now();
-    return batch;
   });
   // A fault of it is met where it is awaited.
   completed.catch(() => {});
   const during: MeasuredStep[] = [];
-  while (endedMs === undefined) {
+  const hasEnded = () => endedMs !== undefined;
+  while (!hasEnded()) {
     const step = await scene.load.step('sales', options.rate, options.seconds);
     // The last one goes on after the end, and counts where there is no other.
-    if (endedMs === undefined || during.length === 0) during.push(step);
+    if (!hasEnded() || during.length === 0) during.push(step);
     say(`beside the captures  ${describeStep(step)}`);
   }
   const batch = await completed;

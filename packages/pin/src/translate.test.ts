@@ -52,6 +52,54 @@ describe('PIN blocks', () => {
     );
   });
 
+  it('have another fill each time where the format says so, and the same one where it does not', () => {
+    const pan = '4012345678909';
+    const many = 400;
+    const made = (format: PinBlockFormat) =>
+      Array.from({ length: many }, () => buildPinBlock(format, [1, 2, 3, 4], pan).toString('hex'));
+    assert.equal(new Set(made('ISO0')).size, 1);
+    for (const format of ['ISO1', 'ISO3', 'ISO4'] as const) {
+      assert.equal(new Set(made(format)).size, many, format);
+    }
+    // Ten nibbles behind the PIN: each value at each place, and no other.
+    const account = Buffer.from('0000401234567890', 'hex');
+    const fills = { ISO1: 16, ISO3: 6, ISO4: 1 } as const;
+    for (const [format, values] of Object.entries(fills)) {
+      const blocks = made(format as PinBlockFormat).map((block) => {
+        const bytes = Buffer.from(block, 'hex').subarray(0, 8);
+        const bound = format === 'ISO3' ? account : Buffer.alloc(8);
+        return Buffer.from(bytes.map((byte, at) => byte ^ (bound[at] ?? 0))).toString('hex');
+      });
+      for (let place = 6; place < 16; place += 1) {
+        const seen = new Set(blocks.map((block) => block[place]));
+        assert.equal(seen.size, values, `${format} at ${place}: ${[...seen].join('')}`);
+      }
+    }
+    // The second half of format 4 is random as a whole.
+    const tails = made('ISO4').map((block) => block.slice(16));
+    assert.equal(new Set(tails).size, many);
+    for (let place = 0; place < 16; place += 1) {
+      assert.equal(new Set(tails.map((tail) => tail[place])).size, 16, `place ${place}`);
+    }
+  });
+
+  it('of a translation are never the same twice under the acquirer’s key, but of format 0', () => {
+    const pan = '4012345678909';
+    const block = Buffer.from('1B9C1845EB993A7A', 'hex');
+    const under = { scheme: 'Dukpt', baseKey, ksn: tdesKsn } as const;
+    for (const [format, key, different] of [
+      ['ISO0', randomBytes(16), 1],
+      ['ISO3', randomBytes(16), 50],
+      ['ISO4', randomBytes(16), 50],
+    ] as const) {
+      const to = { format, key };
+      const all = Array.from({ length: 50 }, () =>
+        translatePin({ block, format: 'ISO0', under, pan, to }).toString('hex'),
+      );
+      assert.equal(new Set(all).size, different, format);
+    }
+  });
+
   it('give back what was put in, in every format, for PANs of 8 to 19 digits', () => {
     fc.assert(
       fc.property(formats, pins, pans, (format, pin, pan) => {

@@ -100,7 +100,7 @@ describe('one commit', () => {
     const log = createLog({ logLevel: 'warn', instanceName: 'one-commit' });
     database = openDatabase({ url: await testSchemaUrl(), log });
     await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
-    store = createStore({ database, ids: systemIds });
+    store = createStore({ database, ids: systemIds, clock: systemClock });
   });
   after(() => database.close());
 

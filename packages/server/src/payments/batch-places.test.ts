@@ -32,14 +32,14 @@ describe('the places of a link', () => {
 describe('the pace of a batch', () => {
   it('spreads turns over time', async () => {
     const startedAt = performance.now();
-    const turn = createPace({ now: () => performance.now() }, 1000);
+    const turn = createPace({ now: () => performance.now() }, () => 1000);
     await Promise.all(Array.from({ length: 50 }, turn));
     assert.ok(performance.now() - startedAt >= 45, 'fifty turns take fifty milliseconds');
   });
 
   it('does not wait out a clock that was set back', async () => {
     let now = 10_000_000;
-    const turn = createPace({ now: () => now }, 10);
+    const turn = createPace({ now: () => now }, () => 10);
     await turn();
     now -= 3_600_000;
     const startedAt = performance.now();

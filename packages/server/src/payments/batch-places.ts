@@ -31,7 +31,8 @@ export function createBatchPlaces(perLink: number): BatchPlaces {
   };
 }
 
-const longestWaitMs = 1000;
+/** Of many links at the slowest pace; who would wait longer waits behind a clock that was set back. */
+const longestWaitMs = 20_000;
 /** At 1,250 a second 25 go at once: about as many as a statement of the store writes together. */
 const groupEveryMs = 20;
 
@@ -39,16 +40,15 @@ const groupEveryMs = 20;
  * Spreads work over small groups: what goes at once is committed at once, which costs the database
  * half, and a group is small enough that nobody at a till feels it.
  *
+ * @param perSecond may be another number at each turn
  * @returns waits for the next turn
  */
-export function createPace(clock: Clock, perSecond: number): () => Promise<void> {
-  const everyMs = 1000 / perSecond;
+export function createPace(clock: Clock, perSecond: () => number): () => Promise<void> {
   let nextAt = 0;
   return async () => {
     const now = clock.now();
-    // Nobody waits so long but behind a clock that was set back.
     const turnAt = nextAt - now > longestWaitMs ? now : Math.max(now, nextAt);
-    nextAt = turnAt + everyMs;
+    nextAt = turnAt + 1000 / perSecond();
     const goAt = Math.ceil(turnAt / groupEveryMs) * groupEveryMs;
     if (goAt > now) await pause(goAt - now);
   };

@@ -102,6 +102,7 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
       },
     },
     store: {
+      watchSales: () => () => {},
       async findById(_: string, transactionId: string) {
         const told = answer(transactionId);
         if (told === 'Fault') throw new Error('As the test says.');

@@ -4,6 +4,7 @@ import { type ErrorCode, errorCodes, Refusal } from '@switchyard/contract';
 import { isoTime, type Job, type Later, pause } from '../platform/index.ts';
 import { createBatchPlaces, createPace } from './batch-places.ts';
 import { type BatchItem, type BatchResult, type BatchStore, withoutLink } from './batch-store.ts';
+import { createCaptureRate } from './capture-rate.ts';
 import type { PaymentsDeps } from './deps.ts';
 import type { LoadedTransaction, StoredOperation } from './model.ts';
 import { operateOwn } from './operation.ts';
@@ -27,8 +28,6 @@ const sortPauseMs = 75;
 const pageSize = 1000;
 /** Captures that are under way over one link at once. */
 const placesPerLink = 64;
-/** Of all batches of a process: more would be felt at the tills. */
-const capturesPerSecond = 1250;
 /** So many in a row without an answer: the host is silent, and the rest is not sent after them. */
 const silentAfter = 24;
 const watchEveryMs = 5000;
@@ -125,7 +124,8 @@ type Page = { results: BatchResult[]; fault: unknown; unreachable: boolean };
 /** @example const work = createCaptureWork(deps); jobs.handle(captureLinkJob, work.link); */
 export function createCaptureWork(deps: CaptureWorkDeps): CaptureWork {
   const places = createBatchPlaces(placesPerLink);
-  const pace = createPace(deps.clock, capturesPerSecond);
+  const rate = createCaptureRate(deps.clock);
+  const pace = createPace(deps.clock, rate.perSecond);
 
   async function capturePage(
     { organizationId }: Job,
@@ -133,6 +133,7 @@ export function createCaptureWork(deps: CaptureWorkDeps): CaptureWork {
     items: readonly BatchItem[],
   ): Promise<Page> {
     const page: Page = { results: [], fault: undefined, unreachable: false };
+    const unwatch = deps.store.watchSales((ms) => rate.note(ms));
     let unanswered = 0;
     let next = 0;
     const goesOn = () => page.fault === undefined && !page.unreachable && !isStopping();
@@ -155,7 +156,11 @@ export function createCaptureWork(deps: CaptureWorkDeps): CaptureWork {
         }
       }
     };
-    await Promise.all(Array.from({ length: Math.min(placesPerLink, items.length) }, lane));
+    try {
+      await Promise.all(Array.from({ length: Math.min(placesPerLink, items.length) }, lane));
+    } finally {
+      unwatch();
+    }
     return page;
   }
 

@@ -1,5 +1,5 @@
 // The SQL of the payments room: each write is one guarded statement, batched with its neighbours.
-import type { Database, HotStatement, Ids } from '../platform/index.ts';
+import type { Clock, Database, HotStatement, Ids } from '../platform/index.ts';
 import { createGroupCommit, isoTime } from '../platform/index.ts';
 import type { Change, LoadedTransaction, StoredEvent, TransactionRow } from './model.ts';
 import { type LoadedRow, toLoaded } from './rows.ts';
@@ -28,6 +28,8 @@ export type Store = {
   unansweredOperations(limit: number): Promise<(TransactionKey & { number: number })[]>;
   /** Sales of which something is open although its time is over at a moment, epoch ms. */
   lapsedHolds(at: number, limit: number): Promise<TransactionKey[]>;
+  /** Tells of each write of a sale how long it took, ms, until what it gives is called. */
+  watchSales(note: (ms: number) => void): () => void;
   /** Writes that wait for a lane, as a share of what may wait. */
   pressure(): number;
   drain(): Promise<void>;
@@ -59,8 +61,10 @@ function isUniqueViolation(error: unknown): boolean {
 
 const sortKey = (row: TransactionKey) => row.organizationId + row.transactionId;
 
-/** @example const store = createStore({ database, ids }); */
-export function createStore({ database, ids }: { database: Database; ids: Ids }): Store {
+type Deps = { database: Database; ids: Ids; clock: Clock };
+
+/** @example const store = createStore({ database, ids, clock }); */
+export function createStore({ database, ids, clock }: Deps): Store {
   const begins = createGroupCommit<{ row: TransactionRow; event: StoredEvent }, boolean>({
     name: 'payments-begin',
     queueLimit: queueMax,
@@ -111,11 +115,24 @@ export function createStore({ database, ids }: { database: Database; ids: Ids })
     },
   });
 
+  const watchers = new Set<(ms: number) => void>();
+  function watched(write: Promise<boolean>): Promise<boolean> {
+    if (watchers.size === 0) return write;
+    const from = clock.now();
+    const note = () => {
+      for (const watcher of watchers) watcher(clock.now() - from);
+    };
+    write.then(note, note);
+    return write;
+  }
+
   return {
-    begin: (row, event) => begins.submit({ row, event }),
+    begin: (row, event) => watched(begins.submit({ row, event })),
     async commit(change) {
       try {
-        return await laneOf(change).submit(change);
+        const lane = laneOf(change);
+        const write = lane.submit(change);
+        return await (lane === outcomes ? watched(write) : write);
       } catch (error) {
         if (isUniqueViolation(error)) throw new OperationIdTaken();
         throw error;
@@ -169,6 +186,10 @@ export function createStore({ database, ids }: { database: Database; ids: Ids })
         const each = row as { organization_id: string; transaction_id: string };
         return { organizationId: each.organization_id, transactionId: each.transaction_id };
       });
+    },
+    watchSales(note) {
+      watchers.add(note);
+      return () => void watchers.delete(note);
     },
     pressure: () =>
       Math.max(...[begins, outcomes, operations].map((lane) => lane.waiting())) / queueMax,

@@ -24,7 +24,7 @@ function outcomeOf({ amount, code }: LineRow): AcquirerOutcome {
 /** @example jobs.handle(clearingJob, createClearingWork(deps)); */
 export function createClearingWork(deps: SettleDeps): (job: Job) => Promise<Later | undefined> {
   const places = createBatchPlaces(placesMax);
-  const pace = createPace(deps.clock, linesPerSecond);
+  const pace = createPace(deps.clock, () => linesPerSecond);
 
   async function settleLine(organizationId: string, row: LineRow) {
     const leave = await places.enter(organizationId);
