@@ -101,7 +101,7 @@ export function createPayments({ database, jobs, audit, ...rest }: Deps): Paymen
   const deps = {
     ...rest,
     jobs,
-    store: createStore({ database, ids: rest.ids }),
+    store: createStore({ database, ids: rest.ids, clock: rest.clock }),
     reroutes: createReroutes({ database, ids: rest.ids }),
     running: createRunning(),
     pinCounters: createPinCounters({ database, clock: rest.clock }),
