@@ -72,6 +72,7 @@ const targets = {
     script: 'tools/hsm-keys.ts',
     does: 'bring keys into the software HSM by components',
   },
+  reports: { script: 'tools/reports.ts', does: 'compare reports with payments, make them anew' },
   vault: { script: 'tools/vault.ts', does: 'list and replace the keys of stored cards' },
 };
 

@@ -6,7 +6,7 @@ import { openExports } from './exports/index.ts';
 import { exportSources } from './exports/sources.ts';
 import { createDictionaries } from './projection/dictionary.ts';
 import { createFollower } from './projection/follower.ts';
-import { rebuild } from './projection/turn.ts';
+import { rebuildReports } from './projection/turn.ts';
 import { createQueries } from './queries.ts';
 import { openReconciliations } from './reconciliation/index.ts';
 import { registerReports } from './routes.ts';
@@ -14,6 +14,7 @@ import { createClasses } from './search/classes.ts';
 import type { Search } from './search/filters.ts';
 import { type ScannedPart, type ScanPart, scanPayments } from './search/scan.ts';
 
+export { rebuildReports } from './projection/turn.ts';
 export { compareReports, type ReportCheck, type ReportDifference } from './check.ts';
 export { type Scope, scopeOf } from './scope.ts';
 export type { Search, Words } from './search/filters.ts';
@@ -72,6 +73,6 @@ export function createReporting(deps: ReportingDeps): Reporting {
     stop: follower.stop,
     poke: follower.poke,
     scan: (search, part) => queries.ask((run) => scanPayments(run, classes, search, part)),
-    rebuild: (organizationId) => rebuild({ database, clock, dictionaries }, organizationId),
+    rebuild: (organizationId) => rebuildReports(database, organizationId),
   };
 }

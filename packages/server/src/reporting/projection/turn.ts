@@ -149,12 +149,12 @@ export async function begin({ database, clock }: TurnDeps, organizationId: strin
   await database.query(beginText, [organizationId, isoTime(clock.now())]);
 }
 
-/** Deletes the reports of an organisation, and makes them anew from its payments, step by step. */
-export async function rebuild({ database, clock }: TurnDeps, organizationId: string) {
+/** Marks the reports of an organisation: whoever follows deletes them, and makes them anew step by step. */
+export async function rebuildReports(database: Database, organizationId: string): Promise<void> {
   await database.query(
     `INSERT INTO report_positions (organization_id, position, as_of, stage, place)
-     VALUES ($1, coalesce((SELECT position FROM feed_heads WHERE organization_id = $1), 0), $2, 'Wiping', NULL)
+     VALUES ($1, coalesce((SELECT position FROM feed_heads WHERE organization_id = $1), 0), now(), 'Wiping', NULL)
      ON CONFLICT (organization_id) DO UPDATE SET stage = 'Wiping', place = NULL`,
-    [organizationId, isoTime(clock.now())],
+    [organizationId],
   );
 }

@@ -1,0 +1,27 @@
+// Names of settlements: there and back, and nothing else is one.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { describe, test } from 'node:test';
+import { settlementId, settlementKey } from './settlement-id.ts';
+
+const key = () => ({
+  ...{ day: '2026-03-01', acquirerLinkId: randomUUID(), merchantId: randomUUID() },
+  currency: 'EUR',
+});
+
+describe('the name of a settlement', () => {
+  test('leads back to its key', () => {
+    for (const day of ['1970-01-01', '2026-12-31', '9999-12-31']) {
+      const one = { ...key(), day };
+      assert.deepEqual(settlementKey(settlementId(one)), one);
+    }
+  });
+
+  test('is nothing that somebody has made up', () => {
+    const id = settlementId(key());
+    for (const text of ['', 'x', `${id}A`, id.slice(1), id.replace(/.$/, '*'), 'A'.repeat(51)]) {
+      assert.equal(settlementKey(text), undefined, text);
+    }
+    assert.equal(settlementKey(settlementId({ ...key(), currency: "E'R" })), undefined);
+  });
+});
