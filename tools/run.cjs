@@ -30,6 +30,23 @@ const lockFolder = path.join(root, '.cache', 'setup.lock');
 /** What keeps the server small and its pauses short; its owner may say otherwise in NODE_OPTIONS. */
 const serverFlags = ['--max-semi-space-size=8', '--max-old-space-size=192'];
 
+const parentLookMs = 250;
+
+/**
+ * The shell of npm dies of a signal and hands nothing on: whoever has lost it that way is told
+ * instead of it. A shell of somebody's own may go while what it began goes on.
+ */
+function endWithNpm() {
+  if (process.env['npm_lifecycle_event'] === undefined || process.platform === 'win32') return;
+  const parent = process.ppid;
+  const look = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(look);
+    process.kill(process.pid, 'SIGTERM');
+  }, parentLookMs);
+  look.unref();
+}
+
 const targets = {
   start: {
     script: 'packages/server/src/main.ts',
@@ -300,6 +317,7 @@ function run(target, args) {
   const script = path.join(root, target.script);
   if (!fs.existsSync(script)) throw new SetupFault(`${target.script} is missing.`);
   runBeside(target, node);
+  endWithNpm();
   const all = [...flagsFor(target), script, ...(target.args || []), ...args];
   runUnder(node, all, environmentFor(node), (fault) =>
     end(new SetupFault(`${node} could not be started: ${fault.message}`)),

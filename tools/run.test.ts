@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { root } from './gates.ts';
@@ -27,4 +29,28 @@ test('a command runs under Node 24 and hands on its exit code', () => {
   const { status, stdout, stderr } = run('test', 'no/such/file');
   assert.equal(status, 1, stderr);
   assert.match(stdout, /0 test files ran/);
+});
+
+test('a signal that npm was given ends the program too, though its shell hands nothing on', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'switchyard-run-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const command = [
+    ...[process.execPath, join(root, 'tools/run.cjs'), 'qr-provider', 'serve'],
+    ...['--for-check', '--port', '0', '--data', folder],
+  ];
+  // As npm does it, with a shell that stays beside what it runs.
+  const shell = spawn('sh', ['-c', `"${command.join('" "')}"; exit 0`], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, npm_lifecycle_event: 'qr-provider' },
+  });
+  const ended = new Promise((resolve) => shell.stdout.once('close', resolve));
+  const listening = new Promise<void>((resolve) => {
+    shell.stdout.on('data', (part: Buffer) => {
+      if (part.toString().includes('listening on')) resolve();
+    });
+  });
+  await Promise.race([listening, ended]);
+  shell.kill('SIGTERM');
+  // The program holds the other end of the pipe for as long as it runs.
+  await ended;
 });

@@ -1,6 +1,6 @@
 /** The whole command line, put together from its groups. */
 import { readFileSync } from 'node:fs';
-import { Command, Option } from 'commander';
+import { Command, Help, Option } from 'commander';
 import { addAcquirerCommands } from './commands/acquirer.ts';
 import { addApiCommand } from './commands/api.ts';
 import { addAppCommands, addPosCommands } from './commands/apps.ts';
@@ -29,6 +29,7 @@ function versionOfPackage(): string {
 
 /** @example await createProgram(world, createRunner(world)).parseAsync(process.argv); */
 export function createProgram(world: Pick<World, 'stdout' | 'stderr'>, runner: Runner): Command {
+  const help = new Help();
   const program = new Command('switchyard')
     .description('Works with a Switchyard platform from the command line.')
     .version(versionOfPackage())
@@ -46,7 +47,13 @@ export function createProgram(world: Pick<World, 'stdout' | 'stderr'>, runner: R
       writeOut: (text) => void world.stdout.write(text),
       writeErr: (text) => void world.stderr.write(text),
     })
-    .configureHelp({ showGlobalOptions: false })
+    .configureHelp({
+      showGlobalOptions: false,
+      optionDescription(option) {
+        const said = help.optionDescription(option);
+        return option.mandatory ? `${said} (required)` : said;
+      },
+    })
     .helpCommand(false)
     .showHelpAfterError('  With --help it tells what it takes.')
     .exitOverride();

@@ -136,6 +136,12 @@ const routes: readonly Route[] = [
   },
 ];
 
+/** Whether anything stands there, whatever it is asked with; the query does not matter. */
+export function isAddress(path: string): boolean {
+  const [place = ''] = path.split('?');
+  return routes.some((route) => route.path.test(place));
+}
+
 /**
  * Runs the operation that an address stands for.
  *

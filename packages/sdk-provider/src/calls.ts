@@ -1,6 +1,6 @@
 /** Calls of the platform, whatever server they came in by: verified, answered, never thrown. */
 import { providerCallText } from '@switchyard/contract';
-import { answerCall, type Reply } from './call.ts';
+import { answerCall, isAddress, type Reply } from './call.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { Awaitable, QrProvider } from './provider.ts';
 import { ProviderRefusal, problemOf } from './refusal.ts';
@@ -71,7 +71,7 @@ const refusalOf = ({ facts }: ProviderRefusal): Reply => ({
 
 /**
  * Makes what answers calls, for servers other than `node:http` and Fastify. It verifies each
- * signature before anything else is looked at, checks the message, and calls the provider.
+ * signature before anything but the address is looked at, checks the message, and calls the provider.
  *
  * @param options - the provider and its secrets
  * @returns a function from a call to its answer, that never throws; whoever calls it reads the body,
@@ -96,6 +96,8 @@ export function createProviderCalls(
   async function reply(call: ProviderCall): Promise<Reply> {
     const { method, path } = call;
     try {
+      // Said to everybody, so that whoever has a wrong address does not look for a wrong secret.
+      if (!isAddress(path)) return problem(404, 'address_unknown', 'There is no such address.');
       if (!(await isGenuine(call))) {
         return problem(401, 'signature_invalid', 'The call is not signed by the platform.');
       }

@@ -160,9 +160,9 @@ describe('the handler of a provider', () => {
     assert.equal((await send(bases[0] ?? '', 'POST', '', 'null')).status, 422);
   });
 
-  it('refuses what nobody signed before it looks at anything else', async () => {
+  it('refuses what nobody signed before it looks at anything but its address', async () => {
     for (const base of bases) {
-      const unsigned = await fetch(`${base}/nowhere`, { method: 'POST', body: '{' });
+      const unsigned = await fetch(`${base}/qr-payments`, { method: 'POST', body: '{' });
       assert.equal(unsigned.status, 401);
       const replayed = signCall({ id: 'x', at: Date.now(), text: '{}', secrets: [secret] });
       const other = await fetch(`${base}/qr-payments`, {
@@ -217,6 +217,8 @@ describe('the handler of a provider', () => {
     assert.equal((await get('/qr-payments/none')).status, 404);
     assert.equal((await get('/qr-payments')).status, 405);
     assert.equal((await post(providerPaths.health, {})).status, 405);
+    const below = await fetch(`${bases[0]}/typo/health`);
+    assert.equal(below.status, 404, 'also to whoever cannot sign');
     const base = (bases[0] ?? '').replace('/spi', '/spies');
     assert.equal((await send(base, 'GET', '/health')).status, 404);
   });

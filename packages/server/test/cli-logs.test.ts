@@ -87,8 +87,8 @@ describe('the request log on the command line', () => {
       id = await sell(0);
     });
     assert.equal(ended.code, 0, ended.stderr);
-    const told = `${process}  amount_zero  ${id}  /amount`;
-    assert.match(ended.stdout, /^[0-9:.]{12} {2}422 +\d+ ms {2}POST {4}\/payment/);
+    const told = `${process.padEnd(64)}  amount_zero  ${id}  /amount`;
+    assert.match(ended.stdout, /^[0-9:.]{12} {2}422 +\d+ ms {2}POST {5}\/payment/);
     assert.ok(ended.stdout.endsWith(`${told}\n`), ended.stdout);
   });
 
@@ -162,7 +162,7 @@ describe('the request log on the command line', () => {
   test('what is wrong is told at once', async () => {
     const shop = await commandLineOf(on, 'Merchant', on.shop.merchantId);
     for (const [ended, code] of [
-      [line.run(['logs', 'tail', '--status', '9xx']), 6],
+      [line.run(['logs', 'tail', '--status', '9xx']), 2],
       [line.run(['logs', 'tail', '-n', '-1']), 2],
       [shop.run(['logs', 'tail']), 4],
       [line.run(['logs', 'tail'], { env: { SWITCHYARD_CLI_URL: 'https://localhost:1' } }), 7],

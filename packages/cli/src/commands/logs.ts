@@ -1,6 +1,6 @@
 /** The request log: what the applications of the organisation asked, as it happens or as it was. */
 import type { LoggedRequest } from '@switchyard/contract';
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { ExitName } from '../exit-codes.ts';
 import { follow } from '../http/follow.ts';
 import type { Kit, Runner } from '../kit.ts';
@@ -33,7 +33,10 @@ type FindOptions = Filters &
 
 const path = '/logs/v1/requests';
 const linesUsual = 10;
-const methodWidth = 6;
+/** As long as OPTIONS. */
+const methodWidth = 7;
+/** Where nobody sits and more stands behind it. */
+const pathWidth = 64;
 /** Below the milliseconds. */
 const indent = 19;
 /** Time, status, milliseconds and method, with the gaps between them. */
@@ -64,7 +67,10 @@ export function requestLines(line: LoggedRequest, { paint, width }: Screen): str
     padded(method, methodWidth),
   ]);
   const first = sideBySide([head, fitted(line.path, roomBehind(headWidth, width), true)]);
-  if (width === undefined) return sideBySide([first, fitted(whyOf(line), undefined)]);
+  if (width === undefined) {
+    const why = fitted(whyOf(line), undefined);
+    return sideBySide([head, padded(fitted(line.path, undefined), pathWidth), why]);
+  }
   if (status < 400) return first;
   return `${first}\n${below(whyOf(line), indent, width, paint)}`;
 }
@@ -105,9 +111,17 @@ async function tail(kit: Kit, options: TailOptions): Promise<ExitName | undefine
   return 'interrupted';
 }
 
+/** Looked at here, so that a slip of the fingers does not wait for nothing. */
+function status(text: string): string {
+  if (/^[1-5](?:\d\d|xx)$/i.test(text)) return text.toLowerCase();
+  throw new InvalidArgumentError('It has to be a status such as 404, or a class such as 4xx.');
+}
+
 function filterOptions(command: Command): Command {
   return command
-    .option('--status <status>', 'a status, or a class of them such as 4xx')
+    .addOption(
+      new Option('--status <status>', 'a status, or a class of them such as 4xx').argParser(status),
+    )
     .option('--method <method>', 'such as POST')
     .option('--path <start>', 'what the path begins with')
     .option('--operation <id>', 'the operation, such as processTransaction')

@@ -192,6 +192,18 @@ test('one that says yes to everything is told what it lacks', async () => {
   assert.ok(asked.every((line) => /^(?:GET|POST) \/spi/.test(line)));
 });
 
+test('a wrong path of a provider is no finding, and --help says what is needed', async () => {
+  await providing(undefined, async (_check, { url, secret }) => {
+    for (const wrong of [`${url}/typo`, url.replace('/spi', '/spies')]) {
+      const ended = await run('provider', 'check', wrong, ...secret);
+      assert.equal(ended.code, 5, ended.stdout + ended.stderr);
+      assert.match(ended.stderr, /There is no server of the provider SPI at/);
+    }
+  });
+  const { stdout } = await run('provider', 'check', '--help');
+  assert.match(stdout.replace(/\s+/g, ' '), /--secret-file <file> .*? \(required\)/);
+});
+
 test('nobody there, something else there, and words that are wrong, are no findings', async () => {
   const check = (url: string, ...more: string[]) =>
     run('provider', 'check', url, '--secret-file', secretFile, ...more);

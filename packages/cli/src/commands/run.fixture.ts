@@ -1,5 +1,6 @@
 /** Runs the command in this process, as tests of single commands do. */
 import { Readable } from 'node:stream';
+import { CommanderError } from 'commander';
 import { systemClock } from '../clock.ts';
 import { createRunner } from '../kit.ts';
 import { createProgram } from '../program.ts';
@@ -22,6 +23,11 @@ export async function run(...args: string[]) {
     stopping: new AbortController().signal,
   };
   const runner = createRunner(world);
-  await createProgram(world, runner).parseAsync(args, { from: 'user' });
+  try {
+    await createProgram(world, runner).parseAsync(args, { from: 'user' });
+  } catch (error) {
+    // --help ends it, and is no fault.
+    if (!(error instanceof CommanderError) || error.exitCode !== 0) throw error;
+  }
   return { ...said, code: runner.exitCode() };
 }

@@ -1,6 +1,6 @@
 /** `webhooks listen`: events as they happen, handed to a server of this machine as the platform would. */
 
-import { isEventPattern } from '@switchyard/contract';
+import { eventTypes, isEventPattern } from '@switchyard/contract';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { ExitName } from '../exit-codes.ts';
 import { fail } from '../faults.ts';
@@ -39,7 +39,8 @@ export type ListenOptions = {
   readonly printSecret?: boolean;
 };
 
-const typeWidth = 26;
+/** What stands behind it begins at the same place in every line. */
+const typeWidth = Math.max(...eventTypes.map((type) => type.length));
 const eventIdWidth = 36;
 /** Below the status. */
 const indent = 14;
