@@ -54,6 +54,15 @@ async function staticPart(): Promise<Fault[]> {
     .map(({ name }) => ({ where: name, text: 'see its output above' }));
 }
 
+/** For many processes, each of which would make and migrate a database of its own. */
+async function databaseTemplate(folder: string): Promise<Record<string, string>> {
+  const { makeTemplate, templateVariable } = await import(
+    '../packages/server/test/database-template.ts'
+  );
+  await makeTemplate(folder);
+  return { [templateVariable]: folder };
+}
+
 async function testPart(patterns: string[], options: string[]): Promise<TestRun> {
   const files = testFiles(patterns);
   const whole = patterns.length === 0;
@@ -64,8 +73,10 @@ async function testPart(patterns: string[], options: string[]): Promise<TestRun>
   const secretsFile = join(folder, 'sent.txt');
   const began = Date.now();
   try {
-    const env = { TEST_SECRETS_FILE: secretsFile };
-    const run = await runBatches(planBatches(texts), options, runLimitMs, env);
+    const batches = planBatches(texts);
+    const template = batches.length > 1 ? await databaseTemplate(join(folder, 'template')) : {};
+    const env = { TEST_SECRETS_FILE: secretsFile, ...template };
+    const run = await runBatches(batches, options, runLimitMs, env);
     const few = tooFew('tests', run.tests, whole && options.length === 0 ? testsLeast : 1);
     const left = leftBehind({ secretsFile, since: began, folder: tmpdir(), but: folder });
     return { ...run, faults: [...faults, ...run.faults, ...few, ...left] };

@@ -18,6 +18,8 @@ const leaving = Array.from({ length: windowBytes }).reduce<number>(
   1,
 );
 
+const leavingOf = Int32Array.from(folded, (byte) => Math.imul(byte, leaving));
+
 function hashOf(bytes: Uint8Array): number {
   let hash = 0;
   for (let at = 0; at < windowBytes; at += 1) hash = (Math.imul(hash, base) + (bytes[at] ?? 0)) | 0;
@@ -26,6 +28,17 @@ function hashOf(bytes: Uint8Array): number {
 
 /** A hash as a place among the bits. */
 const placeOf = (hash: number) => Math.imul(hash, 0x9e3779b1) >>> (32 - bloomBits);
+
+/** Pages and journals are empty for a good part, and comparing memory is cheaper than reading it. */
+const emptyBytes = 256;
+const nothing = Buffer.alloc(windowBytes + emptyBytes);
+
+/** Whether a whole block is empty, and what a pattern could have begun with before it too. */
+function isEmpty(bytes: Buffer, from: number): boolean {
+  const before = from - windowBytes;
+  if (before < 0 || from + emptyBytes > bytes.length) return false;
+  return bytes.compare(nothing, 0, nothing.length, before, from + emptyBytes) === 0;
+}
 
 type Pattern = { readonly name: string; readonly bytes: Buffer };
 
@@ -81,12 +94,18 @@ export function createByteSearch(
     return true;
   }
 
-  function find(bytes: Uint8Array): string | undefined {
+  function find(given: Uint8Array): string | undefined {
+    const bytes = Buffer.from(given.buffer, given.byteOffset, given.length);
     let hash = 0;
     for (let end = 0; end < bytes.length; end += 1) {
-      const gone = end < windowBytes ? 0 : (folded[bytes[end - windowBytes] as number] as number);
-      hash = Math.imul(hash, base) + (folded[bytes[end] as number] as number);
-      hash = (hash - Math.imul(gone, leaving)) | 0;
+      // No pattern begins with nothing: of a window of zeros alone the hash is zero, before and behind.
+      if (hash === 0 && end % emptyBytes === 0 && isEmpty(bytes, end)) {
+        end += emptyBytes - 1;
+        continue;
+      }
+      const gone =
+        end < windowBytes ? 0 : (leavingOf[bytes[end - windowBytes] as number] as number);
+      hash = (Math.imul(hash, base) + (folded[bytes[end] as number] as number) - gone) | 0;
       const place = placeOf(hash);
       if (((bits[place >> 3] as number) & (1 << (place & 7))) === 0) continue;
       const start = end - windowBytes + 1;

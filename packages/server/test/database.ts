@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import {
   createLog,
   type Database,
@@ -14,19 +13,12 @@ import {
   systemClock,
   systemIds,
 } from '../src/platform/index.ts';
+import { copyTemplate, migrations, testSettings } from './database-template.ts';
 import { scanFolder, scanTables } from './leak-scan.ts';
 
-const directoryPrefix = 'switchyard-test-';
-export const migrations = fileURLToPath(new URL('../migrations', import.meta.url));
-/**
- * The size fits a test. Nothing waits for the disk: what tests kill are processes, and what a killed
- * one has written lives on in the kernel.
- */
-const settings = {
-  ...{ shared_buffers: '64MB', max_wal_size: '512MB', max_connections: '100' },
-  ...{ fsync: 'off', full_page_writes: 'off' },
-};
+export { migrations } from './database-template.ts';
 
+const directoryPrefix = 'switchyard-test-';
 type Running = { database: Database; server: EmbeddedPostgres; dataDir: string };
 
 let running: Promise<Running> | undefined;
@@ -71,7 +63,8 @@ async function start(): Promise<Running> {
   await removeAbandoned();
   const log = createLog({ logLevel: 'warn', instanceName: 'test-database' });
   const dataDir = await mkdtemp(join(tmpdir(), directoryPrefix));
-  const server = await startEmbeddedPostgres({ dataDir, log, settings });
+  await copyTemplate(dataDir);
+  const server = await startEmbeddedPostgres({ dataDir, log, settings: testSettings });
   serverPid = server.pid();
   const database = openDatabase({ url: server.url, log });
   await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
@@ -100,7 +93,7 @@ async function removeAbandoned(): Promise<void> {
     const dataDir = join(tmpdir(), name);
     if (!name.startsWith(directoryPrefix) || !(await isAbandoned(dataDir))) continue;
     try {
-      await (await startEmbeddedPostgres({ dataDir, log, settings })).stop();
+      await (await startEmbeddedPostgres({ dataDir, log, settings: testSettings })).stop();
       await rm(dataDir, { recursive: true, force: true });
     } catch {
       // Somebody else's, or half removed: the next run looks again.

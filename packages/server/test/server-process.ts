@@ -6,6 +6,7 @@ import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Client, createClient } from './client.ts';
+import { copyTemplate } from './database-template.ts';
 import { scanText } from './leak-scan.ts';
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
@@ -92,6 +93,8 @@ export function serverProcess(
   let output = '';
   let client: Client | undefined;
   const dataDir = env['SWITCHYARD_DATA_DIR'] ?? '';
+  /** In a directory that we see as it does. */
+  const hasOwnDatabase = env['SWITCHYARD_DATABASE_URL'] === undefined && through.length === 0;
 
   async function facts(): Promise<DemoFacts> {
     return JSON.parse(await readFile(join(dataDir, 'demo.json'), 'utf8')) as DemoFacts;
@@ -113,6 +116,7 @@ export function serverProcess(
 
   return {
     async start(extra = {}) {
+      if (hasOwnDatabase) await copyTemplate(join(dataDir, 'postgres'));
       const [command = process.execPath, ...args] = [...through, process.execPath, main];
       const started = spawn(command, args, {
         env: { ...fromOutside(), SWITCHYARD_QR_PROVIDER_PORT: '0', ...env, ...extra },

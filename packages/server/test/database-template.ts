@@ -1,0 +1,53 @@
+// A migrated database of the whole run, at rest: whoever needs a server of its own begins with a copy of it.
+import { execFile } from 'node:child_process';
+import { mkdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import {
+  createLog,
+  migrate,
+  openDatabase,
+  startEmbeddedPostgres,
+  systemClock,
+  systemIds,
+} from '../src/platform/index.ts';
+
+const run = promisify(execFile);
+export const migrations = fileURLToPath(new URL('../migrations', import.meta.url));
+/**
+ * The size fits a test. Nothing waits for the disk: what tests kill are processes, and what a killed
+ * one has written lives on in the kernel.
+ */
+export const testSettings = {
+  ...{ shared_buffers: '64MB', max_wal_size: '512MB', max_connections: '100' },
+  ...{ fsync: 'off', full_page_writes: 'off' },
+};
+
+/** Names the directory to the test processes; a run of one file by node itself has none. */
+export const templateVariable = 'TEST_DATABASE_TEMPLATE';
+
+/** Makes a cluster with all migrations, and leaves it stopped. */
+export async function makeTemplate(dataDir: string): Promise<void> {
+  const log = createLog({ logLevel: 'warn', instanceName: 'test-database' });
+  const server = await startEmbeddedPostgres({ dataDir, log, settings: testSettings });
+  try {
+    const database = openDatabase({ url: server.url, log });
+    await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
+    await database.close();
+  } finally {
+    await server.stop();
+  }
+}
+
+/** Puts a copy below the directory, which then starts as one that was used before; does nothing without a template. */
+export async function copyTemplate(dataDir: string): Promise<void> {
+  const template = process.env[templateVariable];
+  if (template === undefined) return;
+  const cluster = join(dataDir, 'data');
+  if ((await stat(cluster).catch(() => undefined)) !== undefined) return;
+  // As the server's home is made: its account passes through.
+  await mkdir(dataDir, { recursive: true, mode: 0o711 });
+  // With owners and modes, without which PostgreSQL takes no directory.
+  await run('cp', ['-a', join(template, 'data'), cluster]);
+}
