@@ -74,6 +74,8 @@ test('every command of “Add an acquirer” does what the page says', {
       'Reversed',
       '1250 1250 kept',
       '9091 0 4021',
+      // What the page made is gone again.
+      'simulator',
     ]);
   } finally {
     await server.stop();
