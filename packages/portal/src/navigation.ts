@@ -12,6 +12,8 @@ export type NavigationItem = {
   /** One of these permissions is enough; an empty list is for everybody. */
   readonly needs: readonly Permission[];
   readonly entries: readonly Entry[];
+  /** The organisation's alone: no merchant is shown it. */
+  readonly isOfOrganization?: true;
   /** Left out where it stands everywhere. */
   readonly environments?: readonly Session['environment'][];
 };
@@ -42,19 +44,51 @@ export const navigation: readonly NavigationSection[] = [
       },
     ],
   },
+  {
+    word: 'reports',
+    items: [
+      { to: '/exports', word: 'exports', icon: 'exports', needs: ['rep.export'], entries: portal },
+      {
+        to: '/reconciliations',
+        word: 'reconciliations',
+        icon: 'columns',
+        needs: ['rep.read'],
+        entries: portal,
+        isOfOrganization: true,
+      },
+    ],
+  },
+  {
+    word: 'developers',
+    items: [
+      {
+        to: '/logs',
+        word: 'logs',
+        icon: 'logs',
+        needs: ['app.read', 'hook.read'],
+        entries: both,
+      },
+      { to: '/audit', word: 'audit', icon: 'audit', needs: ['audit.read'], entries: both },
+    ],
+  },
 ];
 
 /** What is left of the table for somebody, without sections that are empty then. */
 export function navigationFor(
-  { permissions, environment }: Pick<Session, 'permissions' | 'environment'>,
+  {
+    permissions,
+    environment,
+    merchantId,
+  }: Pick<Session, 'permissions' | 'environment' | 'merchantId'>,
   entry: Entry,
 ): NavigationSection[] {
   return navigation
     .map(({ word, items }) => ({
       word,
       items: items.filter(
-        ({ needs, entries, environments }) =>
+        ({ needs, entries, environments, isOfOrganization }) =>
           entries.includes(entry) &&
+          (isOfOrganization === undefined || merchantId === undefined) &&
           (environments === undefined || environments.includes(environment)) &&
           (needs.length === 0 || needs.some((each) => permissions.includes(each))),
       ),

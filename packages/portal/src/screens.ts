@@ -35,4 +35,40 @@ export const screens: readonly Screen[] = [
     needs: ['pay.read'],
     entries: portal,
   },
+  {
+    path: '/exports',
+    load: () => import('./screens/exports/list.tsx'),
+    needs: ['rep.export'],
+    entries: portal,
+  },
+  {
+    path: '/reconciliations',
+    load: () => import('./screens/reconciliations/list.tsx'),
+    needs: ['rep.read'],
+    entries: portal,
+  },
+  {
+    path: '/reconciliations/$reconciliationId',
+    load: () => import('./screens/reconciliations/detail.tsx'),
+    needs: ['rep.read'],
+    entries: portal,
+  },
+  {
+    path: '/logs',
+    load: () => import('./screens/logs/list.tsx'),
+    needs: ['app.read', 'hook.read'],
+    entries: both,
+  },
+  {
+    path: '/audit',
+    load: () => import('./screens/audit/list.tsx'),
+    needs: ['audit.read'],
+    entries: both,
+  },
+  {
+    path: '/audit/$sequence',
+    load: () => import('./screens/audit/detail.tsx'),
+    needs: ['audit.read'],
+    entries: both,
+  },
 ];

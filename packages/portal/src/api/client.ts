@@ -7,6 +7,8 @@ export type Query = Readonly<Record<string, string | number | boolean | null | u
 export type CallOptions = {
   readonly query?: Query | undefined;
   readonly body?: unknown;
+  /** In place of `body`: a file as it is, with its media type. */
+  readonly file?: { readonly content: Blob; readonly type: string } | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Of a change that may be sent twice and is to be made once. */
   readonly idempotencyKey?: string | undefined;
@@ -58,7 +60,7 @@ export async function callRaw(
   path: string,
   options: CallOptions = {},
 ): Promise<Response> {
-  const { query, body, signal, idempotencyKey, headers, isBackground = false } = options;
+  const { query, body, file, signal, idempotencyKey, headers, isBackground = false } = options;
   const limit = AbortSignal.timeout(options.limitMs ?? answerLimitMs);
   let response: Response;
   try {
@@ -71,10 +73,12 @@ export async function callRaw(
         accept: 'application/json, application/problem+json',
         'x-switchyard-portal': isBackground ? 'background' : '1',
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(file === undefined ? {} : { 'content-type': file.type }),
         ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
         ...headers,
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(file === undefined ? {} : { body: file.content }),
     });
   } catch (fault) {
     if (signal?.aborted) throw fault;

@@ -1,0 +1,114 @@
+/** One record of the audit: before and after, and its place in the chain. */
+import { Table } from '@mantine/core';
+import type { AuditRecord } from '@switchyard/contract';
+import { useQuery } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import { api } from '../../api/client.ts';
+import { CopyText } from '../../parts/copy-text.tsx';
+import { EmptyState, Facts, Loading, Page, Panel } from '../../parts/page.tsx';
+import { Problem } from '../../parts/problem.tsx';
+import { Time } from '../../parts/values.tsx';
+import { useWords } from '../../words/index.ts';
+
+type Members = Readonly<Record<string, unknown>>;
+
+const textOf = (value: unknown): string => {
+  if (value === undefined) return '–';
+  return typeof value === 'string' ? value : JSON.stringify(value, null, 1);
+};
+
+/** Members that changed; of what was made or removed, all. */
+function changesOf(before: Members = {}, after: Members = {}): [string, unknown, unknown][] {
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+  return names
+    .filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]))
+    .map((name) => [name, before[name], after[name]]);
+}
+
+export default function AuditDetail() {
+  const t = useWords('audit');
+  const { sequence = '' } = useParams({ strict: false }) as { sequence?: string };
+  const { data, error, refetch } = useQuery({
+    queryKey: ['audit', sequence],
+    queryFn: ({ signal }) => api.get<AuditRecord>(`/audit/v1/records/${sequence}`, { signal }),
+  });
+  const back = { to: '/audit', label: t('title') };
+  if (data === undefined) {
+    return (
+      <Page title={t('record')} back={back}>
+        {error === null ? (
+          <Loading lines={8} />
+        ) : (
+          <Problem fault={error} onRetry={() => void refetch()} />
+        )}
+      </Page>
+    );
+  }
+  const { action, at, actor, entity, requestId, hash, previousHash } = data;
+  return (
+    <Page title={action} back={back}>
+      <Panel title={t('facts')}>
+        <Facts
+          items={[
+            [t('at'), <Time key="at" at={at} exact />],
+            [t('actor'), <CopyText key="actor" text={actor.subject} label={t('actor')} />],
+            [t('client'), actor.clientId],
+            [t('kind'), t(`kinds.${actor.kind}`)],
+            [t('entity'), `${entity.type} ${entity.id}`],
+            [
+              t('request'),
+              requestId === undefined ? undefined : (
+                <CopyText key="request" text={requestId} label={t('request')} />
+              ),
+            ],
+            [t('sequence'), data.sequence],
+            [t('hash'), <CopyText key="hash" text={hash} label={t('hash')} />],
+            [
+              t('previousHash'),
+              <CopyText key="before" text={previousHash} label={t('previousHash')} />,
+            ],
+          ]}
+        />
+      </Panel>
+      <Changes before={data.before} after={data.after} />
+    </Page>
+  );
+}
+
+function Changes({
+  before,
+  after,
+}: {
+  readonly before: Members | undefined;
+  readonly after: Members | undefined;
+}) {
+  const t = useWords('audit');
+  const changes = changesOf(before, after);
+  if (changes.length === 0) {
+    return <EmptyState icon="info" title={t('noChange')} />;
+  }
+  return (
+    <Panel title={t('changes')} flush>
+      <Table layout="fixed">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>{t('member')}</Table.Th>
+            <Table.Th>{t('before')}</Table.Th>
+            <Table.Th>{t('after')}</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {changes.map(([name, was, is]) => (
+            <Table.Tr key={name}>
+              <Table.Th scope="row" className="sy-broken">
+                {name}
+              </Table.Th>
+              <Table.Td className="sy-mono sy-broken">{textOf(was)}</Table.Td>
+              <Table.Td className="sy-mono sy-broken">{textOf(is)}</Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Panel>
+  );
+}

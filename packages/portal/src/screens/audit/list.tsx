@@ -1,0 +1,137 @@
+/** The audit: who changed what and when; each record whole, and all of them as a file. */
+import { Button } from '@mantine/core';
+import type { AuditRecord } from '@switchyard/contract';
+import { useState } from 'react';
+import { api, callRaw, type Query } from '../../api/client.ts';
+import { FilterBar } from '../../filters/filter-bar.tsx';
+import { type FilterValues, useFilters } from '../../filters/use-filters.ts';
+import { Icon } from '../../parts/icons.tsx';
+import { notify } from '../../parts/notify.ts';
+import { EmptyState, Page } from '../../parts/page.tsx';
+import { Name, ShortId, Time } from '../../parts/values.tsx';
+import { dayBefore, type Formats } from '../../session/formats.ts';
+import { useFormats } from '../../session/use-session.ts';
+import { type Column, DataTable } from '../../table/data-table.tsx';
+import type { Page as RowsPage } from '../../table/row-store.ts';
+import { useWords, type Words } from '../../words/index.ts';
+import { saveFile } from '../payments/save-file.ts';
+
+const filterNames = ['action', 'entityId', 'from', 'to'] as const;
+type Values = FilterValues<(typeof filterNames)[number]>;
+const exportLimitMs = 15 * 60_000;
+
+function queryOf({ from, to, ...rest }: Values, formats: Formats): Query {
+  return {
+    ...rest,
+    from: from === undefined ? undefined : formats.dayStart(from),
+    to: to === undefined ? undefined : formats.dayStart(dayBefore(to, -1)),
+  };
+}
+
+function columnsOf(t: Words): Column<AuditRecord>[] {
+  return [
+    {
+      id: 'at',
+      header: t('at'),
+      width: '10.5rem',
+      narrow: 'sub',
+      cell: ({ at }) => <Time at={at} />,
+    },
+    {
+      id: 'action',
+      header: t('action'),
+      narrow: 'lead',
+      cell: ({ action }) => <Name>{action}</Name>,
+    },
+    {
+      id: 'entity',
+      header: t('entity'),
+      width: '12rem',
+      narrow: 'subtrail',
+      cell: ({ entity }) => <ShortId id={entity.id} />,
+    },
+    {
+      id: 'actor',
+      header: t('actor'),
+      cell: ({ actor }) => <Name>{actor.kind === 'User' ? actor.subject : actor.clientId}</Name>,
+    },
+    { id: 'kind', header: t('kind'), width: '9rem', cell: ({ actor }) => t(`kinds.${actor.kind}`) },
+    {
+      id: 'sequence',
+      header: t('sequence'),
+      width: '7rem',
+      align: 'end',
+      narrow: 'trail',
+      cell: ({ sequence }) => sequence,
+    },
+  ];
+}
+
+export default function Audit() {
+  const t = useWords('audit');
+  const formats = useFormats();
+  const [values, change] = useFilters(filterNames);
+  const query = queryOf(values, formats);
+  return (
+    <Page title={t('title')} lead={t('lead')} actions={<ExportAll query={query} />} fill>
+      <FilterBar
+        fields={[
+          { kind: 'search', name: 'action', label: t('search') },
+          { kind: 'text', name: 'entityId', label: t('entityId') },
+          { kind: 'period', from: 'from', to: 'to', label: t('period') },
+        ]}
+        values={values}
+        onChange={change}
+        views="audit"
+      />
+      <DataTable
+        label={t('title')}
+        listKey={['audit', query]}
+        read={(cursor, signal) =>
+          api.get<RowsPage<AuditRecord>>('/audit/v1/records', {
+            query: { ...query, cursor, limit: 200 },
+            signal,
+          })
+        }
+        columns={columnsOf(t)}
+        rowKey={({ sequence }) => String(sequence)}
+        rowTo={({ sequence }) => `/audit/${sequence}`}
+        empty={
+          <EmptyState icon="audit" title={t('empty.title')}>
+            {t('empty.text')}
+          </EmptyState>
+        }
+      />
+    </Page>
+  );
+}
+
+/** Records as JSON Lines, for whoever verifies the chain. */
+function ExportAll({ query: { from, to } }: { readonly query: Query }) {
+  const t = useWords('audit');
+  const [isBusy, setBusy] = useState(false);
+  async function run(): Promise<void> {
+    setBusy(true);
+    try {
+      const answer = await callRaw('GET', '/audit/v1/export', {
+        query: { from, to },
+        limitMs: exportLimitMs,
+      });
+      await saveFile(answer, 'audit.jsonl');
+    } catch {
+      notify(t('export.failed'), 'bad');
+    } finally {
+      setBusy(false);
+    }
+  }
+  return (
+    <Button
+      variant="default"
+      loading={isBusy}
+      leftSection={<Icon name="exports" size={16} />}
+      onClick={() => void run()}
+    >
+      {t('export.do')}
+    </Button>
+  );
+}

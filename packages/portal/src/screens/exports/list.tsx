@@ -1,0 +1,170 @@
+/** Exports of reports: how far each of them is, and its file once it is written. */
+import { ActionIcon, Tooltip } from '@mantine/core';
+import type { Export } from '@switchyard/contract';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, callRaw } from '../../api/client.ts';
+import { ConfirmAction } from '../../parts/confirm-action.tsx';
+import { Icon, type IconName } from '../../parts/icons.tsx';
+import { notify } from '../../parts/notify.ts';
+import { EmptyState, Loading, Page } from '../../parts/page.tsx';
+import { Problem } from '../../parts/problem.tsx';
+import { StateBadge } from '../../parts/state-badge.tsx';
+import { Time } from '../../parts/values.tsx';
+import { useFormats } from '../../session/use-session.ts';
+import { useWords, type Words } from '../../words/index.ts';
+import { saveFile } from '../payments/save-file.ts';
+import './exports.css';
+
+const base = '/reporting/v1/exports';
+const shownMost = 200;
+const askAgainMs = 2_000;
+const fileLimitMs = 15 * 60_000;
+const isOpen = ({ state }: Export) => state === 'Pending' || state === 'Running';
+const listKey = ['exports'];
+
+type Asked = { readonly what: 'cancel' | 'delete'; readonly of: Export };
+
+function useExports() {
+  return useQuery({
+    queryKey: listKey,
+    queryFn: ({ signal }) =>
+      api.get<{ items: Export[] }>(base, { query: { limit: shownMost }, signal }),
+    refetchInterval: ({ state: { data } }) => (data?.items.some(isOpen) ? askAgainMs : false),
+  });
+}
+
+export default function Exports() {
+  const t = useWords('exports');
+  const client = useQueryClient();
+  const { data, error, refetch } = useExports();
+  const [asked, setAsked] = useState<Asked | undefined>(undefined);
+  return (
+    <Page title={t('title')} lead={t('lead')}>
+      {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
+      {data === undefined && error === null && <Loading lines={8} />}
+      {data?.items.length === 0 && (
+        <EmptyState icon="exports" title={t('empty.title')}>
+          {t('empty.text')}
+        </EmptyState>
+      )}
+      {data !== undefined && data.items.length > 0 && (
+        <ul className="sy-exports" aria-label={t('title')}>
+          {data.items.map((each) => (
+            <ExportLine
+              key={each.exportId}
+              of={each}
+              onAsk={(what) => setAsked({ what, of: each })}
+            />
+          ))}
+        </ul>
+      )}
+      {asked !== undefined && (
+        <ConfirmAction
+          isOpen
+          isDangerous
+          onClose={() => setAsked(undefined)}
+          title={t(`${asked.what}.title`)}
+          confirm={t(`${asked.what}.do`)}
+          run={() => change(asked)}
+          onDone={() => {
+            setAsked(undefined);
+            notify(t(`${asked.what}.done`));
+            void client.invalidateQueries({ queryKey: listKey });
+          }}
+        >
+          <p className="sy-dialogue-text">{t(`${asked.what}.text`, { name: asked.of.fileName })}</p>
+        </ConfirmAction>
+      )}
+    </Page>
+  );
+}
+
+const change = ({ what, of: { exportId } }: Asked): Promise<unknown> =>
+  what === 'cancel'
+    ? api.post(`${base}/${exportId}/cancel`, { body: {} })
+    : api.delete(`${base}/${exportId}`);
+
+/** What was asked for, in few words: the filters as they were ordered. */
+function filtersOf({ filters }: Export, t: Words): string {
+  const given = Object.entries(filters).map(([name, value]) => `${name}: ${String(value)}`);
+  return given.length === 0 ? t('all') : given.join(' · ');
+}
+
+function ExportLine({
+  of,
+  onAsk,
+}: {
+  readonly of: Export;
+  readonly onAsk: (what: Asked['what']) => void;
+}) {
+  const t = useWords('exports');
+  const formats = useFormats();
+  const [isFetching, setFetching] = useState(false);
+  const { state, report, format, fileName, rows, bytes, createdAt, expiresAt, exportId } = of;
+  const size = formats.number(bytes / 1_048_576, { maximumFractionDigits: 1 });
+  async function fetchFile(): Promise<void> {
+    setFetching(true);
+    try {
+      const address = `${base}/${exportId}/content`;
+      await saveFile(await callRaw('GET', address, { limitMs: fileLimitMs }), fileName);
+    } catch {
+      notify(t('fetch.failed'), 'bad');
+    } finally {
+      setFetching(false);
+    }
+  }
+  return (
+    <li>
+      <div className="sy-export-what">
+        <strong>{t(`reports.${report}`)}</strong>
+        <span className="sy-export-format">{format === 'Csv' ? 'CSV' : 'JSON Lines'}</span>
+        <span className="sy-export-filters sy-broken">{filtersOf(of, t)}</span>
+      </div>
+      <div className="sy-export-state">
+        <StateBadge state={state}>{t(`states.${state}`)}</StateBadge>
+        <span>{t('rows', { count: rows, rows: formats.number(rows), size })}</span>
+      </div>
+      <div className="sy-export-times">
+        <Time at={createdAt} />
+        <span>
+          {t('until')} <Time at={expiresAt} />
+        </span>
+      </div>
+      <div className="sy-export-actions">
+        {state === 'Completed' && (
+          <Action
+            icon="exports"
+            label={t('fetch.do')}
+            isBusy={isFetching}
+            onClick={() => void fetchFile()}
+          />
+        )}
+        {isOpen(of) && <Action icon="ban" label={t('cancel.do')} onClick={() => onAsk('cancel')} />}
+        {!isOpen(of) && (
+          <Action icon="trash" label={t('delete.do')} onClick={() => onAsk('delete')} />
+        )}
+      </div>
+    </li>
+  );
+}
+
+function Action({
+  icon,
+  label,
+  isBusy = false,
+  onClick,
+}: {
+  readonly icon: IconName;
+  readonly label: string;
+  readonly isBusy?: boolean;
+  readonly onClick: () => void;
+}) {
+  return (
+    <Tooltip label={label}>
+      <ActionIcon variant="default" size="lg" aria-label={label} loading={isBusy} onClick={onClick}>
+        <Icon name={icon} size={17} />
+      </ActionIcon>
+    </Tooltip>
+  );
+}

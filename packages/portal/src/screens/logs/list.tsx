@@ -1,0 +1,124 @@
+/** What the applications of the organisation asked, and what they were told. */
+import type { LoggedRequest } from '@switchyard/contract';
+import { api, type Query } from '../../api/client.ts';
+import { FilterBar } from '../../filters/filter-bar.tsx';
+import { type FilterValues, useFilters } from '../../filters/use-filters.ts';
+import { EmptyState, Page } from '../../parts/page.tsx';
+import { StateBadge, type Tone } from '../../parts/state-badge.tsx';
+import { Name, Time } from '../../parts/values.tsx';
+import { dayBefore, type Formats } from '../../session/formats.ts';
+import { useFormats } from '../../session/use-session.ts';
+import { type Column, DataTable } from '../../table/data-table.tsx';
+import type { Page as RowsPage } from '../../table/row-store.ts';
+import { useWords, type Words } from '../../words/index.ts';
+
+const filterNames = ['requestId', 'status', 'method', 'clientId', 'code', 'from', 'to'] as const;
+type Values = FilterValues<(typeof filterNames)[number]>;
+const statuses = ['2xx', '4xx', '5xx'];
+const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
+const plain = (words: readonly string[]) => words.map((word) => ({ value: word, label: word }));
+
+function queryOf({ from, to, ...rest }: Values, formats: Formats): Query {
+  return {
+    ...rest,
+    from: from === undefined ? undefined : formats.dayStart(from),
+    to: to === undefined ? undefined : formats.dayStart(dayBefore(to, -1)),
+  };
+}
+
+function toneOf(status: number): Tone {
+  if (status >= 500) return 'bad';
+  return status >= 400 ? 'warn' : 'good';
+}
+
+function columnsOf(t: Words, formats: Formats): Column<LoggedRequest>[] {
+  return [
+    {
+      id: 'at',
+      header: t('at'),
+      width: '10.5rem',
+      narrow: 'sub',
+      cell: ({ at }) => <Time at={at} />,
+    },
+    { id: 'method', header: t('method'), width: '6rem', cell: ({ method }) => method },
+    { id: 'path', header: t('path'), narrow: 'lead', cell: ({ path }) => <Name>{path}</Name> },
+    {
+      id: 'status',
+      header: t('status'),
+      width: '7rem',
+      narrow: 'trail',
+      cell: ({ status }) => (
+        <StateBadge state="" tone={toneOf(status)}>
+          {status}
+        </StateBadge>
+      ),
+    },
+    {
+      id: 'code',
+      header: t('code'),
+      width: '13rem',
+      narrow: 'subtrail',
+      cell: ({ code }) => <Name>{code}</Name>,
+    },
+    {
+      id: 'took',
+      header: t('took'),
+      width: '7rem',
+      align: 'end',
+      cell: ({ durationMs }) => t('ms', { count: durationMs, ms: formats.number(durationMs) }),
+    },
+    {
+      id: 'client',
+      header: t('client'),
+      width: '12rem',
+      cell: ({ clientId }) => <Name>{clientId}</Name>,
+    },
+    {
+      id: 'request',
+      header: t('request'),
+      width: '12rem',
+      cell: ({ requestId }) => <Name>{requestId}</Name>,
+    },
+  ];
+}
+
+export default function Logs() {
+  const t = useWords('logs');
+  const formats = useFormats();
+  const [values, change] = useFilters(filterNames);
+  const query = queryOf(values, formats);
+  return (
+    <Page title={t('title')} lead={t('lead')} fill>
+      <FilterBar
+        fields={[
+          { kind: 'search', name: 'requestId', label: t('request') },
+          { kind: 'choice', name: 'status', label: t('status'), options: plain(statuses) },
+          { kind: 'choice', name: 'method', label: t('method'), options: plain(methods) },
+          { kind: 'text', name: 'clientId', label: t('client') },
+          { kind: 'text', name: 'code', label: t('code') },
+          { kind: 'period', from: 'from', to: 'to', label: t('period') },
+        ]}
+        values={values}
+        onChange={change}
+        views="logs"
+      />
+      <DataTable
+        label={t('title')}
+        listKey={['logs', query]}
+        read={(cursor, signal) =>
+          api.get<RowsPage<LoggedRequest>>('/logs/v1/requests', {
+            query: { ...query, cursor, limit: 200 },
+            signal,
+          })
+        }
+        columns={columnsOf(t, formats)}
+        rowKey={({ sequence }) => String(sequence)}
+        empty={
+          <EmptyState icon="logs" title={t('empty.title')}>
+            {t('empty.text')}
+          </EmptyState>
+        }
+      />
+    </Page>
+  );
+}

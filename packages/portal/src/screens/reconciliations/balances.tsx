@@ -1,0 +1,46 @@
+/** The sums of the three sides, currency by currency, and whether they agree. */
+import { Table } from '@mantine/core';
+import type { ReconciliationDetail } from '@switchyard/contract';
+import { Panel } from '../../parts/page.tsx';
+import { StateBadge } from '../../parts/state-badge.tsx';
+import { Money } from '../../parts/values.tsx';
+import { useWords } from '../../words/index.ts';
+
+const sides = ['theirs', 'operations', 'ledger', 'fees'] as const;
+
+export function Balances({ of }: { readonly of: ReconciliationDetail }) {
+  const t = useWords('reconciliations');
+  if (of.balances.length === 0) return null;
+  return (
+    <Panel title={t('balances')} flush>
+      <Table className="sy-balances">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>{t('currency')}</Table.Th>
+            {sides.map((side) => (
+              <Table.Th key={side}>{t(`sides.${side}`)}</Table.Th>
+            ))}
+            <Table.Th>{t('agree')}</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {of.balances.map((balance) => (
+            <Table.Tr key={balance.currency}>
+              <Table.Th scope="row">{balance.currency}</Table.Th>
+              {sides.map((side) => (
+                <Table.Td key={side}>
+                  <Money amount={BigInt(balance[side])} currency={balance.currency} />
+                </Table.Td>
+              ))}
+              <Table.Td>
+                <StateBadge state="" tone={balance.isBalanced ? 'good' : 'bad'}>
+                  {t(balance.isBalanced ? 'yes' : 'no')}
+                </StateBadge>
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Panel>
+  );
+}

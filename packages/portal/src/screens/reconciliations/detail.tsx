@@ -1,0 +1,155 @@
+/** One reconciliation: what the three sides come to, and every movement that has to be decided. */
+import { Button } from '@mantine/core';
+import type { ReconciliationDetail, ReconciliationItem } from '@switchyard/contract';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate, useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import { api } from '../../api/client.ts';
+import { FilterBar } from '../../filters/filter-bar.tsx';
+import { useFilters } from '../../filters/use-filters.ts';
+import { ConfirmAction } from '../../parts/confirm-action.tsx';
+import { notify } from '../../parts/notify.ts';
+import { EmptyState, Loading, Page } from '../../parts/page.tsx';
+import { Problem } from '../../parts/problem.tsx';
+import { StateBadge } from '../../parts/state-badge.tsx';
+import { useCan } from '../../session/use-session.ts';
+import { DataTable } from '../../table/data-table.tsx';
+import { forgetLists } from '../../table/kept-stores.ts';
+import type { Page as RowsPage } from '../../table/row-store.ts';
+import { useWords } from '../../words/index.ts';
+import { Balances } from './balances.tsx';
+import { Counts } from './counts.tsx';
+import { Decide } from './decide.tsx';
+import { useItemColumns } from './item-columns.tsx';
+import './reconciliations.css';
+
+const base = '/reporting/v1/reconciliations';
+const askAgainMs = 1_500;
+const filterNames = ['outcome', 'isOpen'] as const;
+const outcomes = ['Different', 'MissingHere', 'MissingThere', 'Matched'];
+
+function useReconciliation(id: string) {
+  return useQuery({
+    queryKey: ['reconciliation', id],
+    queryFn: ({ signal }) => api.get<ReconciliationDetail>(`${base}/${id}`, { signal }),
+    refetchInterval: ({ state: { data } }) =>
+      data?.state === 'Receiving' || data?.state === 'Matching' ? askAgainMs : false,
+  });
+}
+
+export default function ReconciliationPage() {
+  const t = useWords('reconciliations');
+  const { reconciliationId = '' } = useParams({ strict: false }) as { reconciliationId?: string };
+  const { data, error, refetch } = useReconciliation(reconciliationId);
+  const back = { to: '/reconciliations', label: t('title') };
+  if (data === undefined) {
+    return (
+      <Page title={t('one')} back={back}>
+        {error === null ? (
+          <Loading lines={10} />
+        ) : (
+          <Problem fault={error} onRetry={() => void refetch()} />
+        )}
+      </Page>
+    );
+  }
+  return (
+    <Page
+      title={data.name ?? t('one')}
+      aside={<StateBadge state={data.state}>{t(`states.${data.state}`)}</StateBadge>}
+      back={back}
+      actions={<Delete id={reconciliationId} />}
+      fill
+    >
+      {error !== null && <Problem fault={error} />}
+      <div className="sy-reconciliation-head">
+        <Balances of={data} />
+        <Counts of={data} />
+      </div>
+      {data.state === 'Completed' && <Movements of={data} />}
+    </Page>
+  );
+}
+
+function Movements({ of }: { readonly of: ReconciliationDetail }) {
+  const t = useWords('reconciliations');
+  const mayDecide = useCan('rep.export');
+  const [values, change] = useFilters(filterNames);
+  const [chosen, setChosen] = useState<ReconciliationItem | undefined>(undefined);
+  const columns = useItemColumns(t, mayDecide ? setChosen : undefined);
+  const id = of.reconciliationId;
+  return (
+    <>
+      <FilterBar
+        fields={[
+          {
+            kind: 'choice',
+            name: 'outcome',
+            label: t('outcome'),
+            options: outcomes.map((each) => ({ value: each, label: t(`outcomes.${each}`) })),
+          },
+          {
+            kind: 'choice',
+            name: 'isOpen',
+            label: t('openOnly'),
+            options: [{ value: 'true', label: t('openOnly') }],
+          },
+        ]}
+        values={values}
+        onChange={change}
+      />
+      <DataTable
+        label={t('movements')}
+        listKey={['reconciliation-items', id, values, of.open]}
+        read={(cursor, signal) =>
+          api.get<RowsPage<ReconciliationItem>>(`${base}/${id}/items`, {
+            query: { ...values, cursor, limit: 200 },
+            signal,
+          })
+        }
+        columns={columns}
+        rowKey={({ number }) => String(number)}
+        empty={
+          <EmptyState icon="check" title={t('nothing.title')}>
+            {t('nothing.text')}
+          </EmptyState>
+        }
+      />
+      {chosen !== undefined && (
+        <Decide id={id} item={chosen} onClose={() => setChosen(undefined)} />
+      )}
+    </>
+  );
+}
+
+function Delete({ id }: { readonly id: string }) {
+  const t = useWords('reconciliations');
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const mayDelete = useCan('rep.export');
+  const [isOpen, setOpen] = useState(false);
+  if (!mayDelete) return null;
+  return (
+    <>
+      <Button variant="default" onClick={() => setOpen(true)}>
+        {t('delete.do')}
+      </Button>
+      <ConfirmAction
+        isOpen={isOpen}
+        isDangerous
+        onClose={() => setOpen(false)}
+        title={t('delete.title')}
+        confirm={t('delete.do')}
+        run={() => api.delete(`${base}/${id}`)}
+        onDone={() => {
+          forgetLists('["reconciliations"');
+          client.removeQueries({ queryKey: ['reconciliation', id] });
+          notify(t('delete.done'));
+          void navigate({ to: '/reconciliations' });
+        }}
+      >
+        <p className="sy-dialogue-text">{t('delete.text')}</p>
+      </ConfirmAction>
+    </>
+  );
+}

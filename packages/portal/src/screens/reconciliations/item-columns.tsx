@@ -1,0 +1,115 @@
+/** A movement as a line: what the file says, what we know, and what was decided. */
+import { Button } from '@mantine/core';
+import type { ReconciliationItem } from '@switchyard/contract';
+import { Link } from '@tanstack/react-router';
+import { StateBadge, type Tone } from '../../parts/state-badge.tsx';
+import { Money, Name } from '../../parts/values.tsx';
+import type { Column } from '../../table/data-table.tsx';
+import type { Words } from '../../words/index.ts';
+
+const tones: Readonly<Record<ReconciliationItem['outcome'], Tone>> = {
+  Matched: 'good',
+  Different: 'warn',
+  MissingHere: 'bad',
+  MissingThere: 'bad',
+};
+
+type Side = { readonly amount: number; readonly currency: string } | undefined;
+
+const money = (side: Side) =>
+  side === undefined ? (
+    <span aria-hidden="true">–</span>
+  ) : (
+    <Money amount={side.amount} currency={side.currency} />
+  );
+
+export function useItemColumns(
+  t: Words,
+  onDecide: ((item: ReconciliationItem) => void) | undefined,
+): Column<ReconciliationItem>[] {
+  return [
+    {
+      id: 'outcome',
+      header: t('outcome'),
+      width: '12rem',
+      narrow: 'subtrail',
+      cell: ({ outcome }) => (
+        <StateBadge state={outcome} tone={tones[outcome]}>
+          {t(`outcomes.${outcome}`)}
+        </StateBadge>
+      ),
+    },
+    {
+      id: 'reference',
+      header: t('reference'),
+      width: '10rem',
+      narrow: 'lead',
+      cell: ({ theirs, ours }) => {
+        const reference = (theirs ?? ours)?.retrievalReferenceNumber;
+        return ours === undefined ? (
+          <Name>{reference}</Name>
+        ) : (
+          <Link to={`/payments/${ours.transactionId}`}>{reference}</Link>
+        );
+      },
+    },
+    {
+      id: 'type',
+      header: t('type'),
+      width: '8rem',
+      narrow: 'sub',
+      cell: ({ theirs, ours }) => t(`types.${(theirs ?? ours)?.type ?? 'Capture'}`),
+    },
+    {
+      id: 'theirs',
+      header: t('sides.theirs'),
+      width: '9rem',
+      align: 'end',
+      narrow: 'trail',
+      cell: ({ theirs }) => money(theirs),
+    },
+    {
+      id: 'ours',
+      header: t('sides.operations'),
+      width: '9rem',
+      align: 'end',
+      cell: ({ ours }) => money(ours),
+    },
+    {
+      id: 'differences',
+      header: t('differences'),
+      cell: ({ differences }) => differences.map((each) => t(`members.${each}`)).join(', '),
+    },
+    {
+      id: 'decision',
+      header: t('decision'),
+      width: '13rem',
+      cell: (item) => <Decision item={item} t={t} onDecide={onDecide} />,
+    },
+  ];
+}
+
+function Decision({
+  item,
+  t,
+  onDecide,
+}: {
+  readonly item: ReconciliationItem;
+  readonly t: Words;
+  readonly onDecide: ((item: ReconciliationItem) => void) | undefined;
+}) {
+  const { resolution, waysToResolve } = item;
+  if (resolution !== undefined) {
+    return (
+      <span title={resolution.note} className="sy-cut">
+        {t(`resolutions.${resolution.resolution}`)}
+      </span>
+    );
+  }
+  if (waysToResolve.length === 0 || onDecide === undefined) return null;
+  return (
+    <Button size="compact-sm" variant="light" onClick={() => onDecide(item)}>
+      {t('decide.do')}
+    </Button>
+  );
+}

@@ -1,0 +1,125 @@
+/** Files of acquirers beside our books: each reconciliation, and what is left to decide of it. */
+import { Button } from '@mantine/core';
+import type { Reconciliation } from '@switchyard/contract';
+import { useState } from 'react';
+import { api } from '../../api/client.ts';
+import { FilterBar } from '../../filters/filter-bar.tsx';
+import { useFilters } from '../../filters/use-filters.ts';
+import { EntityName, useNames } from '../../parts/entity-name.tsx';
+import { Icon } from '../../parts/icons.tsx';
+import { EmptyState, Page } from '../../parts/page.tsx';
+import { StateBadge } from '../../parts/state-badge.tsx';
+import { Name, Time } from '../../parts/values.tsx';
+import { useCan, useFormats } from '../../session/use-session.ts';
+import { type Column, DataTable } from '../../table/data-table.tsx';
+import type { Page as RowsPage } from '../../table/row-store.ts';
+import { useWords, type Words } from '../../words/index.ts';
+import { OpenCount } from './open-count.tsx';
+import { SendFile } from './send-file.tsx';
+
+const base = '/reporting/v1/reconciliations';
+const filterNames = ['acquirerLinkId', 'state'] as const;
+const states = ['Receiving', 'Matching', 'Completed', 'Failed'];
+
+function useColumns(t: Words): Column<Reconciliation>[] {
+  const formats = useFormats();
+  return [
+    {
+      id: 'created',
+      header: t('created'),
+      width: '10.5rem',
+      narrow: 'sub',
+      cell: ({ createdAt }) => <Time at={createdAt} />,
+    },
+    { id: 'name', header: t('name'), narrow: 'lead', cell: ({ name }) => <Name>{name}</Name> },
+    {
+      id: 'link',
+      header: t('link'),
+      cell: ({ acquirerLinkId }) => <EntityName kind="acquirer-links" id={acquirerLinkId} />,
+    },
+    {
+      id: 'days',
+      header: t('days'),
+      width: '13rem',
+      cell: ({ from, to }) =>
+        from === to ? formats.day(from) : `${formats.day(from)} – ${formats.day(to)}`,
+    },
+    {
+      id: 'lines',
+      header: t('lines'),
+      width: '6rem',
+      align: 'end',
+      cell: ({ lines }) => formats.number(lines),
+    },
+    {
+      id: 'state',
+      header: t('state'),
+      width: '10rem',
+      narrow: 'subtrail',
+      cell: ({ state }) => <StateBadge state={state}>{t(`states.${state}`)}</StateBadge>,
+    },
+    {
+      id: 'open',
+      header: t('open'),
+      width: '8rem',
+      align: 'end',
+      narrow: 'trail',
+      cell: ({ open }) => <OpenCount open={open} />,
+    },
+  ];
+}
+
+export default function Reconciliations() {
+  const t = useWords('reconciliations');
+  const maySend = useCan('rep.export');
+  const links = useNames('acquirer-links').data;
+  const [values, change] = useFilters(filterNames);
+  const [isSending, setSending] = useState(false);
+  const columns = useColumns(t);
+  const send = (
+    <Button leftSection={<Icon name="plus" size={16} />} onClick={() => setSending(true)}>
+      {t('send.title')}
+    </Button>
+  );
+  return (
+    <Page title={t('title')} lead={t('lead')} {...(maySend ? { actions: send } : {})} fill>
+      <FilterBar
+        fields={[
+          {
+            kind: 'choice',
+            name: 'acquirerLinkId',
+            label: t('link'),
+            options: [...(links ?? [])].map(([value, label]) => ({ value, label })),
+          },
+          {
+            kind: 'choice',
+            name: 'state',
+            label: t('state'),
+            options: states.map((state) => ({ value: state, label: t(`states.${state}`) })),
+          },
+        ]}
+        values={values}
+        onChange={change}
+      />
+      <DataTable
+        label={t('title')}
+        listKey={['reconciliations', values]}
+        read={(cursor, signal) =>
+          api.get<RowsPage<Reconciliation>>(base, {
+            query: { ...values, cursor, limit: 200 },
+            signal,
+          })
+        }
+        columns={columns}
+        rowKey={({ reconciliationId }) => reconciliationId}
+        rowTo={({ reconciliationId }) => `/reconciliations/${reconciliationId}`}
+        empty={
+          <EmptyState icon="settlements" title={t('empty.title')}>
+            {t('empty.text')}
+          </EmptyState>
+        }
+      />
+      {isSending && <SendFile onClose={() => setSending(false)} />}
+    </Page>
+  );
+}

@@ -1,0 +1,85 @@
+/** Takes an acquirer's file from the user, and sends it as it is. */
+import { FileInput, Select, TextInput } from '@mantine/core';
+import type { Reconciliation } from '@switchyard/contract';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { api } from '../../api/client.ts';
+import { faultsByField } from '../../api/problem.ts';
+import { ConfirmAction } from '../../parts/confirm-action.tsx';
+import { useNames } from '../../parts/entity-name.tsx';
+import { nowMs } from '../../session/clock.ts';
+import { useFormats } from '../../session/use-session.ts';
+import { forgetLists } from '../../table/kept-stores.ts';
+import { useWords } from '../../words/index.ts';
+
+const dayMs = 86_400_000;
+const limitMs = 10 * 60_000;
+const shownFields = ['acquirerLinkId', 'from', 'to', 'name'];
+
+export function SendFile({ onClose }: { readonly onClose: () => void }) {
+  const t = useWords('reconciliations');
+  const formats = useFormats();
+  const navigate = useNavigate();
+  const links = useNames('acquirer-links').data;
+  const yesterday = formats.dayOf(nowMs() - dayMs);
+  const [file, setFile] = useState<File | null>(null);
+  const [link, setLink] = useState<string | null>(null);
+  const [from, setFrom] = useState(yesterday);
+  const [to, setTo] = useState(yesterday);
+  const [fault, setFault] = useState<unknown>(undefined);
+  const faults = faultsByField(fault);
+  return (
+    <ConfirmAction
+      isOpen
+      onClose={onClose}
+      title={t('send.title')}
+      confirm={t('send.do')}
+      isDisabled={file === null || link === null || from === '' || to === ''}
+      shownFields={shownFields}
+      onFault={setFault}
+      run={() =>
+        api.post<Reconciliation>('/reporting/v1/reconciliations', {
+          file: { content: file ?? new Blob(), type: 'text/csv' },
+          query: { acquirerLinkId: link, from, to, name: file?.name.slice(0, 100) },
+          limitMs,
+        })
+      }
+      onDone={({ reconciliationId }) => {
+        forgetLists('["reconciliations"');
+        onClose();
+        void navigate({ to: `/reconciliations/${reconciliationId}` });
+      }}
+    >
+      <p className="sy-dialogue-text">{t('send.text')}</p>
+      <FileInput
+        label={t('send.file')}
+        accept=".csv,text/csv"
+        clearable
+        value={file}
+        error={faults['name']}
+        onChange={setFile}
+      />
+      <Select
+        label={t('link')}
+        data={[...(links ?? [])].map(([value, label]) => ({ value, label }))}
+        value={link}
+        error={faults['acquirerLinkId']}
+        onChange={setLink}
+      />
+      <TextInput
+        type="date"
+        label={t('send.from')}
+        value={from}
+        error={faults['from']}
+        onChange={({ currentTarget }) => setFrom(currentTarget.value)}
+      />
+      <TextInput
+        type="date"
+        label={t('send.to')}
+        value={to}
+        error={faults['to']}
+        onChange={({ currentTarget }) => setTo(currentTarget.value)}
+      />
+    </ConfirmAction>
+  );
+}
