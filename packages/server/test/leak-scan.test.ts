@@ -34,9 +34,13 @@ test('is found as text, hex, base64, packed digits and backwards, wherever it st
     Buffer.from('{"SecurityCode":"123"}'),
   ];
   for (const form of forms) {
-    for (const before of [0, 1, 7, 8, 500]) {
-      const bytes = Buffer.concat([randomBytes(before), form, randomBytes(20)]);
-      assert.ok(search.find(bytes), form.toString('latin1'));
+    for (const before of [0, 1, 2, 3, 7, 8, 500]) {
+      for (const around of [randomBytes, Buffer.alloc]) {
+        const bytes = Buffer.concat([around(before), form, around(20)]);
+        assert.ok(search.find(bytes), form.toString('latin1'));
+        assert.ok(search.find(bytes.subarray(before)), form.toString('latin1'));
+        assert.ok(search.find(bytes.subarray(0, before + form.length)), form.toString('latin1'));
+      }
     }
   }
 });
@@ -49,6 +53,7 @@ test('what is none of it is not found', () => {
   ]);
   assert.equal(search.find(none), undefined);
   assert.equal(search.find(Buffer.alloc(0)), undefined);
+  assert.equal(search.find(Buffer.alloc(7)), undefined);
 });
 
 test('a process that leaves a card number in a table fails, although its tests passed', () => {
