@@ -53,6 +53,8 @@ export type ConnectorScene = DeviceScene & {
   readonly connector: Connector;
   readonly metrics: Metrics;
   readonly logged: string[];
+  /** From here on handshakes are told to come back. */
+  drain(): void;
   open(path: string, options?: ClientOptions & { token?: string; port?: number }): Promise<Line>;
   /** A merchant, store and terminal where the service is active. */
   terminal(facts?: { family?: string; merchantId?: string }): Promise<Place>;
@@ -135,7 +137,9 @@ export async function openConnector(
     { write: (line: string) => void logged.push(line) },
   );
   const metrics = createMetrics();
-  let built: { catalog: ReturnType<typeof createCatalog>; connector: Connector } | undefined;
+  let built:
+    | { catalog: ReturnType<typeof createCatalog>; connector: Connector; drain: () => void }
+    | undefined;
   const scene = await openDevices({
     register(_app, { database, clock, provisioning, masterKey, identity, upgrades }) {
       const audit = testAudit(database, clock);
@@ -157,11 +161,11 @@ export async function openConnector(
       });
       connector.register(upgrades);
       connector.start();
-      built = { catalog, connector };
+      built = { catalog, connector, drain: upgrades.drain };
     },
   });
   assert.ok(built !== undefined);
-  const { connector } = built;
+  const { connector, drain } = built;
   const { services, offers, activations } = built.catalog;
   const { organizationId, userDomainId, identity } = scene;
   const by = byPlatform(organizationId);
@@ -174,7 +178,7 @@ export async function openConnector(
   const active = new Set<string>();
 
   const opened: ConnectorScene = {
-    ...{ ...scene, connector, metrics, logged, serviceId },
+    ...{ ...scene, connector, drain, metrics, logged, serviceId },
     async open(path, { token, port = scene.apiPort, ...options } = {}) {
       const bearer = token === undefined ? {} : { authorization: `Bearer ${token}` };
       const headers = { ...bearer, ...options.headers };

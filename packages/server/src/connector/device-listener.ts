@@ -26,6 +26,9 @@ type Deps = Pick<ConnectorDeps, 'settings' | 'certificates' | 'ids' | 'clock' | 
 /** Of an address: a whole town of devices may stand behind one. */
 const connectsOf = { burst: 10_000, perSecond: 500 };
 
+/** Nobody has said who he is on these: they take up at most such a part of all connections. */
+const strangersShare = 0.25;
+
 const webSocketUrl = (url: string): string => url.replace(/^http/, 'ws');
 
 /** @example const { route, tick } = createDeviceListener(deps); http.upgrades.add(route); */
@@ -33,6 +36,7 @@ export function createDeviceListener(deps: Deps) {
   const { settings, peers, times, metrics, clock, log } = deps;
   const waiting = new Map<Peer, number>();
   const connects = createRate(connectsOf);
+  const strangersMax = Math.ceil(settings.connectorConnections * strangersShare);
 
   async function answer(handshake: Handshake, text: string): Promise<RegisteredMessage> {
     const said = readRegistration(text);
@@ -88,7 +92,9 @@ export function createDeviceListener(deps: Deps) {
     isForDevices: true,
     admit: async (handshake) => {
       const address = handshake.request.socket.remoteAddress ?? '';
-      const isRoom = peers.size() < settings.connectorConnections;
+      const isRoom =
+        peers.size() < settings.connectorConnections &&
+        peers.countOf('registration') < strangersMax;
       if (!isRoom || !connects.take(address, clock.now())) {
         throw new Refusal('rate_limited', 'Too many connections.', { retryAfterMs: 5000 });
       }

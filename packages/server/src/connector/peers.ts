@@ -23,7 +23,13 @@ export type Peer = {
   onClose(closed: (code: number) => void): void;
 };
 
-type Beating = { readonly socket: WebSocket; pingAt: number; unanswered: number };
+type Beating = {
+  readonly socket: WebSocket;
+  pingAt: number;
+  unanswered: number;
+  /** Pings and pongs of the peer since the last ping to it. */
+  beats: number;
+};
 
 export type Peers = ReturnType<typeof createPeers>;
 
@@ -37,6 +43,10 @@ type Deps = {
 /** A peer that does not answer a closing is cut off by then. */
 const stopMs = 2000;
 const missedMax = 2;
+/** A peer that beats more often than that between two of our pings means no good. */
+const beatsMax = 1000;
+/** A peer that does not read gets no answers to its pings, which would lie in our memory. */
+const pongRoomBytes = 64 * 1024;
 const pollMs = 20;
 
 const bytesOf = (data: RawData): Buffer =>
@@ -102,6 +112,7 @@ export function createPeers({ clock, log, metrics, times }: Deps) {
       return;
     }
     entry.unanswered += 1;
+    entry.beats = 0;
     entry.pingAt = now + times.heartbeatMs;
     if (socket.readyState === socket.OPEN) socket.ping();
   }
@@ -112,13 +123,24 @@ export function createPeers({ clock, log, metrics, times }: Deps) {
 
     take(socket: WebSocket, kind: PeerKind, correlationId: string): Peer {
       const peer = peerOf(socket, kind, correlationId);
-      const beating = { socket, pingAt: clock.now() + times.heartbeatMs, unanswered: 0 };
+      const pingAt = clock.now() + times.heartbeatMs;
+      const beating: Beating = { socket, pingAt, unanswered: 0, beats: 0 };
       open.set(socket, { peer, beating });
       count(kind, 1);
       const alive = () => {
         beating.unanswered = 0;
       };
-      socket.on('pong', alive).on('ping', alive).on('message', alive);
+      const beaten = () => {
+        alive();
+        beating.beats += 1;
+        if (beating.beats === beatsMax) peer.close(closeCodes.rateLimited, 'rate_limited');
+        if (beating.beats >= 2 * beatsMax) socket.terminate();
+        return beating.beats < beatsMax;
+      };
+      socket.on('message', alive).on('pong', beaten);
+      socket.on('ping', (data) => {
+        if (beaten() && socket.bufferedAmount <= pongRoomBytes) socket.pong(data);
+      });
       socket.on('error', (error) => {
         // Too long, no UTF-8, or no WebSocket frame: `ws` has told the peer by a close code.
         log.info({ correlationId, kind, err: error }, 'a WebSocket broke');

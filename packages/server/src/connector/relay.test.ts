@@ -57,6 +57,37 @@ describe('a lane between two ends', () => {
   });
 });
 
+describe('a lane of many short messages', () => {
+  it('holds the sender back by their number, and lets it go once few are left', () => {
+    const waiting: (() => void)[] = [];
+    let isPaused = false;
+    const lane = createLane({
+      from: {
+        pause: () => {
+          isPaused = true;
+        },
+        resume: () => {
+          isPaused = false;
+        },
+      },
+      to: {
+        send: (_data, _isBinary, sent) => void waiting.push(sent ?? (() => {})),
+        buffered: () => 2,
+      },
+      now: () => 7,
+      passed: () => {},
+    });
+    for (let n = 0; n < 1024; n += 1) lane.pass(Buffer.of(), false);
+    assert.equal(isPaused, false);
+    lane.pass(Buffer.of(), false);
+    assert.deepEqual([isPaused, lane.fullSince()], [true, 7]);
+    for (const sent of waiting.splice(0, 1025 - 257)) sent();
+    assert.equal(isPaused, true);
+    for (const sent of waiting.splice(0, 1)) sent();
+    assert.deepEqual([isPaused, lane.fullSince()], [false, undefined]);
+  });
+});
+
 describe('what is kept for a while', () => {
   it('is bounded by messages and by bytes, and given once', () => {
     const held = createHeld();

@@ -4,6 +4,9 @@ import type { Peer } from './peers.ts';
 /** Where the sender is held, and where it goes on. */
 const highWaterBytes = 256 * 1024;
 const lowWaterBytes = 64 * 1024;
+/** The same in messages: each costs memory of its own, however short it is. */
+const highWaterMessages = 1024;
+const lowWaterMessages = 256;
 
 /** An end of a session: a connection, or a caller in this process. */
 export type End = Pick<Peer, 'send' | 'buffered' | 'pause' | 'resume' | 'close'>;
@@ -29,9 +32,12 @@ export function createLane({
   passed: (bytes: number) => void;
 }): Lane {
   let full: number | undefined;
+  let underWay = 0;
 
-  function drained(): void {
-    if (full === undefined || to.buffered() > lowWaterBytes) return;
+  function sent(): void {
+    underWay -= 1;
+    if (full === undefined || underWay > lowWaterMessages) return;
+    if (to.buffered() > lowWaterBytes) return;
     full = undefined;
     from.resume();
   }
@@ -39,8 +45,10 @@ export function createLane({
   return {
     pass(data, isBinary) {
       passed(data.length);
-      to.send(data, isBinary, drained);
-      if (full !== undefined || to.buffered() <= highWaterBytes) return;
+      underWay += 1;
+      to.send(data, isBinary, sent);
+      if (full !== undefined) return;
+      if (underWay <= highWaterMessages && to.buffered() <= highWaterBytes) return;
       full = now();
       from.pause();
     },

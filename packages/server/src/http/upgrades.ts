@@ -201,6 +201,8 @@ export function createUpgrades(deps: Deps): Upgrades {
         maxPayload: route.maxMessageBytes,
         maxFragments: fragmentsMax,
         closeTimeout: closeTimeoutMs,
+        // Whoever has the connection answers pings, as far as the peer reads the answers.
+        autoPong: false,
       };
       routes.set(route.path, { route, server: new WebSocketServer(options) });
     },

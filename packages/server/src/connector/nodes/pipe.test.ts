@@ -58,6 +58,8 @@ test('messages come whole, in order, and as text or binary as they were', async 
 
 test('what was not taken counts, and who has sent hears when it was', async () => {
   const { nats, a, b } = openPair();
+  // A message counts a little more than its bytes.
+  const each = 100 + 64;
   let sent = 0;
   for (let count = 0; count < 3; count += 1) {
     a.pipe.send(Buffer.alloc(100), true, () => {
@@ -65,18 +67,36 @@ test('what was not taken counts, and who has sent hears when it was', async () =
     });
   }
   await nats.settle();
-  assert.deepEqual([a.pipe.buffered(), sent], [300, 0]);
+  assert.deepEqual([a.pipe.buffered(), sent], [3 * each, 0]);
   b.heard[0]?.taken();
   b.heard[1]?.taken();
   await nats.settle();
-  assert.deepEqual([a.pipe.buffered(), sent], [100, 2]);
+  assert.deepEqual([a.pipe.buffered(), sent], [each, 2]);
   b.pipe.pause();
   b.heard[2]?.taken();
   await nats.settle();
-  assert.deepEqual([a.pipe.buffered(), sent], [100, 2], 'a paused end tells nothing');
+  assert.deepEqual([a.pipe.buffered(), sent], [each, 2], 'a paused end tells nothing');
   b.pipe.resume();
   await nats.settle();
   assert.deepEqual([a.pipe.buffered(), sent], [0, 3]);
+});
+
+test('messages without a byte are taken too, one after the other', async () => {
+  const { nats, a, b } = openPair();
+  let sent = 0;
+  for (let count = 0; count < 5; count += 1) {
+    a.pipe.send(Buffer.of(), false, () => {
+      sent += 1;
+    });
+  }
+  await nats.settle();
+  assert.deepEqual([b.heard.length, sent, a.pipe.buffered() > 0], [5, 0, true]);
+  for (const [at, { taken }] of b.heard.entries()) {
+    taken();
+    await nats.settle();
+    assert.equal(sent, at + 1);
+  }
+  assert.equal(a.pipe.buffered(), 0);
 });
 
 test('a lane over it holds its sender back while the reader at the other node does not read', async () => {

@@ -50,6 +50,9 @@ type Deps = {
 /** Frames on the way, each with what is done once it is taken. */
 type Sent = { readonly until: number; readonly done: (() => void) | undefined };
 
+/** What a message counts beside its bytes, so that those without any are taken too. */
+const messageCost = 64;
+
 const beatMs = 2000;
 const beat = (subject: string) => `${subject}.beat`;
 
@@ -106,7 +109,7 @@ export function createPipe(deps: Deps, events: PipeEvents): Pipe {
     parts = [];
     partBytes = 0;
     events.message(data, kind === 'binary', () => {
-      takenHere += data.length;
+      takenHere += data.length + messageCost;
       tellTaken();
     });
   }
@@ -155,7 +158,7 @@ export function createPipe(deps: Deps, events: PipeEvents): Pipe {
     send(data, isBinary, sent) {
       if (isEnded) return;
       const all = partsOf(data);
-      sentBytes += data.length;
+      sentBytes += data.length + messageCost;
       waiting.push({ until: sentBytes, done: sent });
       all.forEach((part, at) => {
         write(isBinary ? 'binary' : 'text', part, at < all.length - 1);
