@@ -1,5 +1,6 @@
 // A house of its own behind real TLS, with a clock that can be moved and hosts of clients, over the common database.
 
+import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { Agent, request as send } from 'node:https';
@@ -7,6 +8,8 @@ import type { LookupFunction } from 'node:net';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { composeHouse, type House } from '../src/compose.ts';
 import {
   createLog,
@@ -23,6 +26,8 @@ export type PortalHouse = {
   readonly settings: Settings;
   readonly clock: MovableClock;
   readonly ca: string;
+  /** Of the server, PEM. */
+  readonly certificate: string;
   /** Where its built pages are looked for. */
   readonly portalFolder: string;
   /** Finds every host at this machine, whatever the certificate is for. */
@@ -31,6 +36,8 @@ export type PortalHouse = {
   newRealm(facts?: RealmFacts): Promise<PortalRealm>;
   close(): Promise<void>;
 };
+
+const buildLimitMs = 300_000;
 
 type RealmFacts = { readonly userDomainId?: string; readonly persona?: string };
 export type PortalRealm = {
@@ -42,6 +49,8 @@ export type PortalRealm = {
 export type PortalHouseFacts = {
   readonly portalDomain?: string;
   readonly clock?: MovableClock;
+  /** Serves the portal as it is built from the sources that stand here. */
+  readonly isBuilt?: boolean;
   /** Another process of the same platform: its port, data and keys. */
   readonly beside?: PortalHouse;
 };
@@ -84,6 +93,15 @@ function transportTo(port: number): { transport: Transport; agent: Agent } {
   return { transport, agent };
 }
 
+/** Built by the program that `npm start` runs beside the server, where it is not built already. */
+async function builtPortal(): Promise<string> {
+  const root = fileURLToPath(new URL('../../../', import.meta.url));
+  await promisify(execFile)(process.execPath, [join(root, 'tools/build-portal.ts')], {
+    timeout: buildLimitMs,
+  });
+  return join(root, 'packages/portal/dist');
+}
+
 export async function openPortalHouse(facts: PortalHouseFacts = {}): Promise<PortalHouse> {
   const { portalDomain, beside, clock = beside?.clock ?? movableClock(Date.now()) } = facts;
   const dataDir = beside?.settings.dataDir ?? (await mkdtemp(join(tmpdir(), 'switchyard-portal-')));
@@ -99,7 +117,7 @@ export async function openPortalHouse(facts: PortalHouseFacts = {}): Promise<Por
     ...(portalDomain === undefined ? {} : { SWITCHYARD_PORTAL_DOMAIN: portalDomain }),
   });
   const tls = await ensureCertificates({ settings, clock: { now: () => Date.now() } });
-  const portalFolder = join(dataDir, 'built');
+  const portalFolder = facts.isBuilt === true ? await builtPortal() : join(dataDir, 'built');
   await mkdir(portalFolder, { recursive: true });
   const house = await composeHouse({
     ...{ settings, database: await testDatabase(), clock, tls, portalFolder },
@@ -111,6 +129,7 @@ export async function openPortalHouse(facts: PortalHouseFacts = {}): Promise<Por
   return {
     ...{ house, settings, clock, portalFolder, transport },
     ca: await readFile(tls.caFile ?? '', 'utf8'),
+    certificate: tls.cert,
     async newRealm({ userDomainId = `p${randomUUID().slice(0, 13)}`, persona } = {}) {
       const organizationId = randomUUID();
       const labels = persona === undefined ? {} : { labels: { persona } };

@@ -1,0 +1,123 @@
+// The built portal in a real browser: in by the realm's pages, an ended session, two tabs, and nobody else asked.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { openChromium, withoutChromium } from './chromium.ts';
+import { createPerson, type Person } from './people.ts';
+import { openPortalHouse, type PortalHouse, type PortalRealm } from './portal-house.ts';
+
+/** For a machine that has much else to do. */
+const waitLimitMs = 30_000;
+
+describe('the portal in a real browser', { skip: withoutChromium }, () => {
+  let on: PortalHouse;
+  let realm: PortalRealm;
+  let chromium: Browser | undefined;
+
+  before(async () => {
+    on = await openPortalHouse({ isBuilt: true });
+    realm = await on.newRealm();
+    chromium = await openChromium({ certificate: on.certificate });
+  });
+  after(async () => {
+    await chromium?.close();
+    await on.close();
+  });
+
+  /** Runs a walk in a window of its own, and looks at what the browser complained of. */
+  async function walk(steps: (page: Page, context: BrowserContext) => Promise<void>) {
+    assert.ok(chromium !== undefined);
+    const context = await chromium.newContext({ baseURL: on.settings.baseUrl, locale: 'en-GB' });
+    context.setDefaultTimeout(waitLimitMs);
+    const complaints: string[] = [];
+    const asked = new Set<string>();
+    context.on('console', (message) => {
+      if (/Content Security Policy/i.test(message.text())) complaints.push(message.text());
+    });
+    context.on('weberror', (fault) => complaints.push(String(fault.error())));
+    context.on('request', (request) => asked.add(new URL(request.url()).origin));
+    try {
+      await steps(await context.newPage(), context);
+      assert.deepEqual(complaints, []);
+      asked.delete('null');
+      assert.deepEqual([...asked], [on.settings.baseUrl], 'nobody else is asked');
+    } finally {
+      await context.close();
+    }
+  }
+
+  async function signIn(page: Page, { user, password }: Person): Promise<void> {
+    await page.fill('#who', `${user.username}@${realm.userDomainId}`);
+    await page.click('main button.primary');
+    await page.waitForSelector('#password');
+    assert.equal(await page.inputValue('#username'), user.username);
+    await page.fill('#password', password);
+    await page.click('main button.primary');
+  }
+
+  const accountOf = (page: Page) => page.getByRole('button', { name: 'Ada Byron' });
+
+  test('in by two steps, the page that one wanted, out again', async () => {
+    const person = await createPerson(realm, { locale: 'en-GB' });
+    await walk(async (page, context) => {
+      await page.goto('/portal/');
+      await page.waitForURL('**/auth/sign-in/**');
+      await signIn(page, person);
+      await accountOf(page).waitFor();
+      assert.equal(new URL(page.url()).pathname.startsWith('/portal'), true);
+      const cookies = await context.cookies();
+      const session = cookies.find(({ name }) => name === '__Host-switchyard-session');
+      assert.deepEqual(
+        [session?.httpOnly, session?.secure, session?.sameSite, session?.path],
+        [true, true, 'Strict', '/'],
+      );
+      assert.equal(await page.evaluate('document.cookie.includes("session")'), false);
+      const kept = await page.evaluate(() =>
+        JSON.stringify({ ...localStorage, ...sessionStorage }),
+      );
+      assert.equal(kept.includes('eyJ'), false, 'no token is kept in the browser');
+      await page.reload();
+      await accountOf(page).waitFor();
+      await accountOf(page).click();
+      await page.getByRole('menuitem', { name: 'Sign out' }).click();
+      await page.waitForURL('**/signed-out');
+      await page.goto('/portal/');
+      await page.waitForSelector('#password', { state: 'attached' });
+    });
+  });
+
+  test('two tabs: signed out in one, the other asks for the sign-in and goes on after it', async () => {
+    const person = await createPerson(realm, { locale: 'en-GB' });
+    await walk(async (page, context) => {
+      await page.goto('/portal/');
+      await page.waitForURL('**/auth/sign-in/**');
+      await signIn(page, person);
+      await accountOf(page).waitFor();
+      const other = await context.newPage();
+      await other.goto('/portal/');
+      await accountOf(other).waitFor();
+      await accountOf(other).click();
+      await other.getByRole('menuitem', { name: 'Sign out' }).click();
+      await other.waitForURL('**/signed-out');
+      await page.reload();
+      await page.waitForSelector('#password');
+      await page.fill('#username', person.user.username);
+      await page.fill('#password', person.password);
+      await page.click('main button.primary');
+      await accountOf(page).waitFor();
+    });
+  });
+
+  test('a session that nobody used for a quarter of an hour is over, and the page says so', async () => {
+    const person = await createPerson(realm, { locale: 'en-GB' });
+    await walk(async (page) => {
+      await page.goto('/portal/');
+      await page.waitForURL('**/auth/sign-in/**');
+      await signIn(page, person);
+      await accountOf(page).waitFor();
+      on.clock.advance(16 * 60_000);
+      await page.reload();
+      await page.waitForSelector('#password');
+    });
+  });
+});
