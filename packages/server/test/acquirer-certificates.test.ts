@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { before, describe, type TestContext, test } from 'node:test';
 import { startHttpAcquirer } from '@switchyard/simulators';
 import { type MadeCertificate, makeCertificate } from '../src/http/certificate.fixture.ts';
+import { commandLineOf } from './command-line.ts';
 import { type DemandingServer, demandingServer } from './demanding-server.ts';
 import { testHouse, testTimeoutMs } from './house.ts';
 import { termsOn, untilAvailable } from './http-acquirer.ts';
@@ -155,6 +156,46 @@ describe('an acquirer that wants to see a certificate', () => {
     assert.equal(bank.ledger().totals[0]?.captured, 1234);
     assert.ok(server.shown.length > 0 && server.shown.every((each) => each === 'the platform'));
   });
+});
+
+test('the conformance run shows a certificate as well', async (t) => {
+  const ours = await makeCertificate('the one who checks');
+  const on = await scene();
+  const line = await commandLineOf(on);
+  t.after(line.remove);
+  const ledgerDir = mkdtempSync(join(tmpdir(), 'checked-acquirer-'));
+  const keyFile = join(line.folder, 'checks.pem');
+  const { x } = (await line.run(['--json', 'acquirer', 'key', keyFile])).json();
+  const bank = await startHttpAcquirer({
+    ...{ host: '127.0.0.1', port: 0, ledgerDir, platformKeys: [x] },
+    ...{ lateMs: 1000, slowMs: 100 },
+  });
+  const server = await demandingServer(bank.port, ours);
+  t.after(async () => {
+    await server.close();
+    await bank.stop();
+    rmSync(ledgerDir, { recursive: true });
+  });
+  const files = { cert: ours.cert, key: ours.key, ca: server.authority, other: server.authority };
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(line.folder, name), text);
+  const file = (name: keyof typeof files) => join(line.folder, name);
+  const url = `https://localhost:${server.port}`;
+  const check = (...more: string[]) =>
+    line.run([
+      ...['acquirer', 'conformance', url, '--key', keyFile, '--acquirer-key', bank.publicKey],
+      ...['--ca-file', file('ca'), '--only', 'echo', ...more],
+    ]);
+  assert.equal((await check()).code, 7);
+  const shown = await check('--cert-file', file('cert'), '--cert-key-file', file('key'));
+  assert.equal(shown.code, 0, shown.stderr);
+  assert.ok(server.shown.includes('the one who checks'));
+  for (const wrong of [
+    ['--cert-file', file('cert')],
+    ['--cert-file', file('other'), '--cert-key-file', file('key')],
+    ['--cert-file', file('key'), '--cert-key-file', file('cert')],
+  ]) {
+    assert.equal((await check(...wrong)).code, 2, wrong.join(' '));
+  }
 });
 
 describe('a link whose settings cannot be used', () => {

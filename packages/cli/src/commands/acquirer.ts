@@ -1,4 +1,5 @@
 /** Acquirers that speak the HTTP/JSON acquirer SPI: whether a server of theirs does all that it asks. */
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Bench, createBench } from '../conformance/bench.ts';
 import { type Check, checks } from '../conformance/checks.ts';
@@ -14,6 +15,8 @@ type Options = {
   readonly key: string;
   readonly acquirerKey: string;
   readonly caFile?: string;
+  readonly certFile?: string;
+  readonly certKeyFile?: string;
   readonly only?: string;
   readonly merchant: string;
   readonly terminal: string;
@@ -27,6 +30,27 @@ type Options = {
 };
 
 const leastAmount = 10;
+
+/** What the server is shown where it asks who connects. */
+function identityOf({ certFile, certKeyFile }: Options) {
+  if (certFile === undefined && certKeyFile === undefined) return undefined;
+  if (certFile === undefined || certKeyFile === undefined) {
+    return fail('usage', '--cert-file and --cert-key-file go together.');
+  }
+  const [cert, key] = [readNamed(certFile), readNamed(certKeyFile)];
+  if (!belongTogether(cert, key)) {
+    fail('usage', `${certFile} and ${certKeyFile} are no certificate and its private key, as PEM.`);
+  }
+  return { cert, key };
+}
+
+function belongTogether(cert: string, key: string): boolean {
+  try {
+    return new X509Certificate(cert).checkPrivateKey(createPrivateKey(key));
+  } catch {
+    return false;
+  }
+}
 
 function addressOf(text: string): URL {
   if (!URL.canParse(text)) fail('usage', `${text} is no address.`);
@@ -67,6 +91,7 @@ async function conformance(kit: Kit, address: string, options: Options) {
   if (wanted.length === 0) fail('usage', `No check is about “${options.only}”.`);
   const transport = createTransport({
     ca: options.caFile === undefined ? undefined : readNamed(options.caFile),
+    identity: identityOf(options),
     timeoutMs: kit.globals.timeout * 1000,
   });
   try {
@@ -143,6 +168,8 @@ export function addAcquirerCommands(program: Command, { act }: Runner): void {
     .requiredOption('--key <file>', 'the private key that the server takes for the platform’s')
     .requiredOption('--acquirer-key <x>', 'the public key of the server')
     .option('--ca-file <file>', 'the certificate authority of the server, as PEM')
+    .option('--cert-file <file>', 'the certificate that the server is shown, as PEM')
+    .option('--cert-key-file <file>', 'the private key of that certificate, as PEM')
     .option('--only <words>', 'the checks whose name or group holds these words')
     .addHelpText(
       'after',

@@ -27,7 +27,12 @@ export type Transport = {
   close(): void;
 };
 
-export type TransportOptions = { readonly ca?: string | undefined; readonly timeoutMs: number };
+export type TransportOptions = {
+  readonly ca?: string | undefined;
+  /** What a server is shown that asks who connects, PEM. */
+  readonly identity?: { readonly cert: string; readonly key: string } | undefined;
+  readonly timeoutMs: number;
+};
 
 const answerMaxBytes = 64 * 1024 * 1024;
 const socketsMax = 32;
@@ -105,11 +110,12 @@ export function demandSafe(url: URL): void {
 }
 
 /** @example const transport = createTransport({ ca, timeoutMs: 30_000 }); */
-export function createTransport({ ca, timeoutMs }: TransportOptions): Transport {
+export function createTransport({ ca, identity, timeoutMs }: TransportOptions): Transport {
   const secure = new Agent({
     keepAlive: true,
     maxSockets: socketsMax,
     ...(ca === undefined ? {} : { ca }),
+    ...identity,
   });
   const plain = new PlainAgent({ keepAlive: true, maxSockets: socketsMax });
 
