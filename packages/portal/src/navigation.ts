@@ -29,7 +29,16 @@ const portal: readonly Entry[] = ['portal'];
 export const navigation: readonly NavigationSection[] = [
   {
     word: 'overview',
-    items: [{ to: '/', word: 'home', icon: 'home', needs: [], entries: both }],
+    items: [
+      { to: '/', word: 'home', icon: 'home', needs: [], entries: both },
+      {
+        to: '/analytics',
+        word: 'analytics',
+        icon: 'analytics',
+        needs: ['rep.read'],
+        entries: portal,
+      },
+    ],
   },
   {
     word: 'payments',
@@ -40,6 +49,13 @@ export const navigation: readonly NavigationSection[] = [
         word: 'qrPayments',
         icon: 'qr',
         needs: ['pay.read'],
+        entries: portal,
+      },
+      {
+        to: '/settlements',
+        word: 'settlements',
+        icon: 'settlements',
+        needs: ['rep.read'],
         entries: portal,
       },
     ],

@@ -30,6 +30,24 @@ export const screens: readonly Screen[] = [
     entries: portal,
   },
   {
+    path: '/analytics',
+    load: () => import('./screens/analytics/analytics.tsx'),
+    needs: ['rep.read'],
+    entries: portal,
+  },
+  {
+    path: '/settlements',
+    load: () => import('./screens/settlements/settlements.tsx'),
+    needs: ['rep.read'],
+    entries: portal,
+  },
+  {
+    path: '/settlements/$settlementId',
+    load: () => import('./screens/settlements/settlement.tsx'),
+    needs: ['rep.read'],
+    entries: portal,
+  },
+  {
     path: '/qr-payments',
     load: () => import('./screens/qr-payments/list.tsx'),
     needs: ['pay.read'],

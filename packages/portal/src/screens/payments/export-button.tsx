@@ -1,6 +1,7 @@
 /** Orders an export of what the filters find, and fetches it once it is written. */
 
 import { Button, Menu } from '@mantine/core';
+import type { Export } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { api, callRaw, type Query } from '../../api/client.ts';
@@ -11,12 +12,7 @@ import { useCan } from '../../session/use-session.ts';
 import { useWords } from '../../words/index.ts';
 import { saveFile } from './save-file.ts';
 
-type Format = 'Csv' | 'JsonLines';
-type Export = {
-  readonly exportId: string;
-  readonly state: 'Pending' | 'Running' | 'Completed' | 'Failed' | 'Cancelled';
-  readonly fileName: string;
-};
+type Format = Export['format'];
 
 const base = '/reporting/v1/exports';
 const askAgainMs = 1_000;

@@ -1,0 +1,149 @@
+/** A small chart over days or hours, bars or lines, and the same figures as a table. */
+import { Table } from '@mantine/core';
+import { useId, useState } from 'react';
+import { useWords } from '../words/index.ts';
+import { niceTop, pathOf } from './scale.ts';
+import './chart.css';
+
+export type Series = {
+  readonly name: string;
+  /** One for each label; undefined where there is none. */
+  readonly values: readonly (number | undefined)[];
+};
+
+export type ChartProps = {
+  /** Says what it shows, to those who hear it. */
+  readonly title: string;
+  readonly kind: 'bars' | 'lines';
+  readonly labels: readonly string[];
+  readonly series: readonly Series[];
+  readonly format: (value: number) => string;
+  /** Where the scale ends; without it a round number above the greatest value. */
+  readonly top?: number;
+  readonly labelHeader: string;
+};
+
+const labelsMost = 8;
+
+export function Chart(props: ChartProps) {
+  const { title, kind, labels, series, format, top } = props;
+  const t = useWords('parts');
+  const id = useId();
+  const [shown, setShown] = useState<number | undefined>(undefined);
+  const values = series.flatMap((each) => each.values.filter((value) => value !== undefined));
+  const height = top ?? niceTop(Math.max(0, ...values));
+  const every = Math.ceil(labels.length / labelsMost);
+  const at = shown ?? labels.length - 1;
+  return (
+    <figure className="sy-chart" aria-labelledby={id}>
+      <figcaption id={id} className="sy-unseen">
+        {title}
+      </figcaption>
+      <div className="sy-chart-told" aria-hidden="true">
+        <span>{labels[at]}</span>
+        {series.map(({ name, values: figures }, index) => (
+          <span key={name} data-series={index}>
+            {series.length > 1 ? `${name} ` : ''}
+            <strong>{figures[at] === undefined ? '–' : format(figures[at])}</strong>
+          </span>
+        ))}
+      </div>
+      <div className="sy-chart-area" aria-hidden="true">
+        <div className="sy-chart-scale">
+          <span>{format(height)}</span>
+          <span>{format(height / 2)}</span>
+          <span>{format(0)}</span>
+        </div>
+        <div className="sy-chart-plot" onPointerLeave={() => setShown(undefined)}>
+          {kind === 'lines' && <Lines series={series} height={height} />}
+          {labels.map((label, index) => (
+            <div
+              key={label}
+              className="sy-chart-column"
+              data-shown={index === at}
+              onPointerEnter={() => setShown(index)}
+            >
+              {kind === 'bars' && (
+                <i style={{ height: `${((series[0]?.values[index] ?? 0) / height) * 100}%` }} />
+              )}
+              <span>{index % every === 0 ? label : ''}</span>
+            </div>
+          ))}
+        </div>
+      </div>
+      <details className="sy-chart-table">
+        <summary>{t('chart.table')}</summary>
+        <Figures {...props} />
+      </details>
+    </figure>
+  );
+}
+
+function Lines({
+  series,
+  height,
+}: {
+  readonly series: readonly Series[];
+  readonly height: number;
+}) {
+  return (
+    <svg viewBox="0 0 100 100" preserveAspectRatio="none" aria-hidden="true">
+      {series.map(({ name, values }, index) => (
+        <path key={name} data-series={index} d={pathOf(values, height)} />
+      ))}
+    </svg>
+  );
+}
+
+function Figures({ title, labelHeader, labels, series, format }: ChartProps) {
+  return (
+    <Table aria-label={title} verticalSpacing={4} horizontalSpacing="xs">
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th>{labelHeader}</Table.Th>
+          {series.map(({ name }) => (
+            <Table.Th key={name} ta="end">
+              {name}
+            </Table.Th>
+          ))}
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {labels.map((label, index) => (
+          <Table.Tr key={label}>
+            <Table.Th scope="row">{label}</Table.Th>
+            {series.map(({ name, values }) => (
+              <Table.Td key={name} ta="end">
+                {values[index] === undefined ? '–' : format(values[index])}
+              </Table.Td>
+            ))}
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </Table>
+  );
+}
+
+/** Shares of a whole as bars that lie, each with its name and figure: a list needs no table beside it. */
+export function Ranking({
+  items,
+  format,
+}: {
+  readonly items: readonly { readonly name: string; readonly value: number }[];
+  readonly format: (value: number) => string;
+}) {
+  const most = Math.max(1, ...items.map(({ value }) => value));
+  return (
+    <ol className="sy-ranking">
+      {items.map(({ name, value }) => (
+        <li key={name}>
+          <span className="sy-cut" title={name}>
+            {name}
+          </span>
+          <strong>{format(value)}</strong>
+          <i style={{ width: `${(value / most) * 100}%` }} aria-hidden="true" />
+        </li>
+      ))}
+    </ol>
+  );
+}

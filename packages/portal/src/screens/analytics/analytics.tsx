@@ -1,0 +1,190 @@
+/** Volume, approval, reasons and speed, over a stretch of days. */
+
+import { Select } from '@mantine/core';
+import type { Summary } from '@switchyard/contract';
+import { Figures } from '../../charts/figures.tsx';
+import { FilterBar, type FilterField } from '../../filters/filter-bar.tsx';
+import { type FilterValues, useFilters } from '../../filters/use-filters.ts';
+import { useNames } from '../../parts/entity-name.tsx';
+import { EmptyState, Loading, Page, Panel } from '../../parts/page.tsx';
+import { Problem } from '../../parts/problem.tsx';
+import { nowMs } from '../../session/clock.ts';
+import { dayBefore } from '../../session/formats.ts';
+import { useFormats, useSession } from '../../session/use-session.ts';
+import { useWords, type Words } from '../../words/index.ts';
+import { Breakdown } from './breakdown.tsx';
+import { OverTime } from './over-time.tsx';
+import { amountOf, useSummary } from './read-summary.ts';
+
+const names = ['from', 'to', 'merchantId', 'storeId', 'kind', 'currency', 'by'] as const;
+type Name = (typeof names)[number];
+
+function useFields(t: Words): FilterField<Name>[] {
+  const { merchantId } = useSession();
+  const merchants = useNames('merchants', merchantId === undefined).data;
+  const stores = useNames('stores').data;
+  const named = (found: ReadonlyMap<string, string> | undefined) =>
+    [...(found ?? [])].map(([value, label]) => ({ value, label }));
+  const merchant = {
+    kind: 'choice',
+    name: 'merchantId',
+    label: t('merchant'),
+    options: named(merchants),
+  } as const;
+  return [
+    { kind: 'period', from: 'from', to: 'to', label: t('period') },
+    ...(merchantId === undefined ? [merchant] : []),
+    { kind: 'choice', name: 'storeId', label: t('store'), options: named(stores) },
+    {
+      kind: 'choice',
+      name: 'kind',
+      label: t('kind'),
+      options: [
+        { value: 'Card', label: t('kinds.Card') },
+        { value: 'Qr', label: t('kinds.Qr') },
+      ],
+    },
+  ];
+}
+
+function dayQuery(values: FilterValues<Name>, today: string) {
+  const { merchantId, storeId, kind } = values;
+  const to = values.to ?? today;
+  const from = values.from ?? dayBefore(to, 29);
+  // Days are texts that sort as they follow.
+  return { from: [from, to].sort()[0] ?? to, to, merchantId, storeId, kind };
+}
+
+export default function Analytics() {
+  const t = useWords('analytics');
+  const formats = useFormats();
+  const [values, change] = useFilters(names);
+  const fields = useFields(t);
+  const query = dayQuery(values, formats.dayOf(nowMs()));
+  const isOneDay = query.from === query.to;
+  const summary = useSummary({ ...query, groupBy: isOneDay ? 'hour' : 'day' });
+  const { data, error, refetch } = summary;
+  const shown = { ...values, from: query.from, to: query.to };
+  return (
+    <Page
+      title={t('title')}
+      lead={data && t('asOf', { time: formats.time(data.asOf) })}
+      actions={
+        data !== undefined && (
+          <CurrencyChoice
+            data={data}
+            value={currencyOf(data, values.currency)}
+            onChange={(currency) => change({ currency })}
+          />
+        )
+      }
+    >
+      <FilterBar fields={fields} values={shown} onChange={change} views="analytics" />
+      {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
+      {data === undefined && error === null && <Loading lines={12} />}
+      {data !== undefined && (
+        <Content
+          data={data}
+          isOneDay={isOneDay}
+          currency={currencyOf(data, values.currency)}
+          query={query}
+          by={values.by}
+          onBy={(by) => change({ by })}
+        />
+      )}
+    </Page>
+  );
+}
+
+/** The one that was chosen, else that of the first sum. */
+function currencyOf({ total }: Summary, chosen: string | undefined): string {
+  const known = total.amounts.map(({ currency }) => currency);
+  return known.find((each) => each === chosen) ?? known[0] ?? 'EUR';
+}
+
+function CurrencyChoice({
+  data: { total },
+  value,
+  onChange,
+}: {
+  readonly data: Summary;
+  readonly value: string;
+  readonly onChange: (currency: string) => void;
+}) {
+  const t = useWords('analytics');
+  if (total.amounts.length < 2) return null;
+  return (
+    <Select
+      w={110}
+      aria-label={t('currency')}
+      data={total.amounts.map(({ currency }) => currency)}
+      value={value}
+      allowDeselect={false}
+      onChange={(next) => onChange(next ?? value)}
+    />
+  );
+}
+
+function Content({
+  data,
+  isOneDay,
+  currency,
+  query,
+  by,
+  onBy,
+}: {
+  readonly data: Summary;
+  readonly isOneDay: boolean;
+  readonly currency: string;
+  readonly query: ReturnType<typeof dayQuery>;
+  readonly by: string | undefined;
+  readonly onBy: (by: string) => void;
+}) {
+  const t = useWords('analytics');
+  const formats = useFormats();
+  const { total } = data;
+  if (total.count === 0 && total.amounts.length === 0) {
+    return (
+      <Panel>
+        <EmptyState icon="analytics" title={t('empty.title')}>
+          {t('empty.text')}
+        </EmptyState>
+      </Panel>
+    );
+  }
+  const net = amountOf(total, currency, 'net');
+  const refunded = amountOf(total, currency, 'refunded');
+  return (
+    <>
+      <Figures
+        items={[
+          {
+            label: t('net'),
+            value: formats.money(net, currency),
+            note: t('refundedNote', { amount: formats.money(refunded, currency) }),
+          },
+          {
+            label: t('payments'),
+            value: formats.number(total.count),
+            note: t('declinedNote', { count: total.declined, failed: total.failed }),
+          },
+          {
+            label: t('approvalRate'),
+            value: total.approvalRate === null ? '–' : formats.percent(total.approvalRate),
+            note: t('approvedNote', { count: total.approved }),
+          },
+          {
+            label: t('latency'),
+            value: total.latency === null ? '–' : `${formats.number(total.latency.p50Ms)} ms`,
+            note:
+              total.latency === null
+                ? undefined
+                : t('latencyNote', { ms: formats.number(total.latency.p95Ms) }),
+          },
+        ]}
+      />
+      <OverTime data={data} isOneDay={isOneDay} currency={currency} />
+      <Breakdown query={query} currency={currency} by={by} onBy={onBy} />
+    </>
+  );
+}

@@ -1,0 +1,121 @@
+/** The same figures by store, terminal, scheme or merchant: those with most payments first. */
+
+import { ScrollArea, SegmentedControl, Table } from '@mantine/core';
+import type { SummaryLine } from '@switchyard/contract';
+import type { ReactNode } from 'react';
+import type { Query } from '../../api/client.ts';
+import { EntityName } from '../../parts/entity-name.tsx';
+import { Loading, Panel } from '../../parts/page.tsx';
+import { Problem } from '../../parts/problem.tsx';
+import { Money } from '../../parts/values.tsx';
+import { useFormats, useSession } from '../../session/use-session.ts';
+import { useWords } from '../../words/index.ts';
+import { amountOf, type Grouping, useSummary } from './read-summary.ts';
+
+const groupings = ['merchant', 'store', 'device', 'scheme', 'responseCategory'] as const;
+const linesMost = 50;
+
+function keyOf(line: SummaryLine): string {
+  const { merchantId, storeId, deviceId, scheme, responseCategory } = line;
+  return [merchantId, storeId, deviceId, scheme, responseCategory].join(' ');
+}
+
+function nameOf(line: SummaryLine, by: Grouping): ReactNode {
+  if (by === 'merchant') return <EntityName kind="merchants" id={line.merchantId} />;
+  if (by === 'store') return <EntityName kind="stores" id={line.storeId} />;
+  if (by === 'device') return <EntityName kind="logical-devices" id={line.deviceId} />;
+  return (by === 'scheme' ? line.scheme : line.responseCategory) ?? '–';
+}
+
+export function Breakdown({
+  query,
+  currency,
+  by: wanted,
+  onBy,
+}: {
+  readonly query: Query;
+  readonly currency: string;
+  readonly by: string | undefined;
+  readonly onBy: (by: string) => void;
+}) {
+  const t = useWords('analytics');
+  const { merchantId } = useSession();
+  const choices = groupings.filter((each) => each !== 'merchant' || merchantId === undefined);
+  const by = choices.find((each) => each === wanted) ?? choices[0] ?? 'store';
+  const { data, error, refetch } = useSummary({ ...query, groupBy: by, order: 'Count' });
+  return (
+    <Panel
+      title={t('breakdown')}
+      flush
+      actions={
+        <SegmentedControl
+          size="xs"
+          className="sy-wide-choice"
+          aria-label={t('breakdown')}
+          value={by}
+          onChange={onBy}
+          data={choices.map((each) => ({ value: each, label: t(`by.${each}`) }))}
+        />
+      }
+    >
+      {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
+      {data === undefined && error === null && <Loading lines={4} />}
+      {data !== undefined && data.groupBy === by && (
+        <Lines lines={data.items.slice(0, linesMost)} by={by} currency={currency} />
+      )}
+    </Panel>
+  );
+}
+
+function Lines({
+  lines,
+  by,
+  currency,
+}: {
+  readonly lines: readonly SummaryLine[];
+  readonly by: Grouping;
+  readonly currency: string;
+}) {
+  const t = useWords('analytics');
+  const formats = useFormats();
+  return (
+    <ScrollArea type="auto" viewportProps={{ tabIndex: 0, 'aria-label': t('breakdown') }}>
+      <Table verticalSpacing={6} horizontalSpacing="md" miw="46rem">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>{t(`by.${by}`)}</Table.Th>
+            <Table.Th ta="end">{t('payments')}</Table.Th>
+            <Table.Th ta="end">{t('approvalRate')}</Table.Th>
+            <Table.Th ta="end">{t('captured')}</Table.Th>
+            <Table.Th ta="end">{t('refunded')}</Table.Th>
+            <Table.Th ta="end">{t('p50')}</Table.Th>
+            <Table.Th ta="end">{t('p95')}</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {lines.map((line) => (
+            <Table.Tr key={keyOf(line)}>
+              <Table.Td maw="16rem">{nameOf(line, by)}</Table.Td>
+              <Table.Td ta="end">{formats.number(line.count)}</Table.Td>
+              <Table.Td ta="end">
+                {line.approvalRate === null ? '–' : formats.percent(line.approvalRate)}
+              </Table.Td>
+              <Table.Td ta="end">
+                <Money amount={amountOf(line, currency, 'captured')} currency={currency} />
+              </Table.Td>
+              <Table.Td ta="end">
+                <Money amount={amountOf(line, currency, 'refunded')} currency={currency} />
+              </Table.Td>
+              <Table.Td ta="end">
+                {line.latency === null ? '–' : `${line.latency.p50Ms} ms`}
+              </Table.Td>
+              <Table.Td ta="end">
+                {line.latency === null ? '–' : `${line.latency.p95Ms} ms`}
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </ScrollArea>
+  );
+}

@@ -1,0 +1,48 @@
+/** Sums over payments, as the platform keeps them. */
+import type { Summary, SummaryLine } from '@switchyard/contract';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { api, type Query } from '../../api/client.ts';
+
+export type Grouping = Summary['groupBy'];
+export type Figures = Omit<
+  SummaryLine,
+  'day' | 'hour' | 'merchantId' | 'storeId' | 'deviceId' | 'scheme' | 'responseCategory'
+>;
+
+const linesMost = 200;
+/** A year and a bit of days are two pages. */
+const pagesMost = 3;
+
+async function readSummary(query: Query, signal: AbortSignal): Promise<Summary> {
+  const read = (cursor: string | undefined) =>
+    api.get<Summary>('/reporting/v1/summary', {
+      query: { ...query, limit: linesMost, cursor },
+      signal,
+    });
+  let page = await read(undefined);
+  const items = [...page.items];
+  for (let pages = 1; page.nextCursor !== null && pages < pagesMost; pages += 1) {
+    page = await read(page.nextCursor);
+    items.push(...page.items);
+  }
+  return { ...page, items };
+}
+
+export function useSummary(query: Query, isWanted = true) {
+  return useQuery({
+    queryKey: ['summary', query],
+    queryFn: ({ signal }) => readSummary(query, signal),
+    placeholderData: keepPreviousData,
+    enabled: isWanted,
+  });
+}
+
+/** Of one currency, in major units: for a scale alone; figures that are shown are written exactly. */
+export function amountOf(
+  line: Figures | undefined,
+  currency: string,
+  member: 'captured' | 'refunded' | 'net' | 'authorized',
+): bigint {
+  const found = line?.amounts.find((each) => each.currency === currency);
+  return BigInt(found?.[member] ?? '0');
+}

@@ -1,0 +1,113 @@
+/** What is settled with each acquirer for a merchant, day by day. */
+import type { Settlement } from '@switchyard/contract';
+import { api } from '../../api/client.ts';
+import { FilterBar, type FilterField } from '../../filters/filter-bar.tsx';
+import { useFilters } from '../../filters/use-filters.ts';
+import { EntityName, useNames } from '../../parts/entity-name.tsx';
+import { EmptyState, Page } from '../../parts/page.tsx';
+import { Money } from '../../parts/values.tsx';
+import { useFormats, useSession } from '../../session/use-session.ts';
+import { type Column, DataTable } from '../../table/data-table.tsx';
+import type { Page as RowsPage } from '../../table/row-store.ts';
+import { useWords, type Words } from '../../words/index.ts';
+
+const names = ['from', 'to', 'merchantId', 'acquirerLinkId', 'currency'] as const;
+const currencies = ['EUR', 'USD', 'GBP', 'CHF', 'JPY', 'INR', 'KWD'];
+
+function columnsOf(t: Words, day: (day: string) => string): Column<Settlement>[] {
+  const sum = (id: 'captures' | 'refunds' | 'pending', header: string): Column<Settlement> => ({
+    id,
+    header,
+    align: 'end',
+    cell: ({ currency, [id]: { amount, count } }) => (
+      <span title={t('count', { count })}>
+        <Money amount={BigInt(amount)} currency={currency} />
+      </span>
+    ),
+  });
+  return [
+    {
+      id: 'day',
+      header: t('day'),
+      width: '8.5rem',
+      narrow: 'lead',
+      cell: (settlement) => day(settlement.day),
+    },
+    {
+      id: 'merchant',
+      header: t('merchant'),
+      narrow: 'sub',
+      cell: ({ merchantId }) => <EntityName kind="merchants" id={merchantId} />,
+    },
+    {
+      id: 'link',
+      header: t('acquirer'),
+      cell: ({ acquirerLinkId }) => <EntityName kind="acquirer-links" id={acquirerLinkId} />,
+    },
+    sum('captures', t('captures')),
+    sum('refunds', t('refunds')),
+    sum('pending', t('pending')),
+    {
+      id: 'net',
+      header: t('net'),
+      align: 'end',
+      narrow: 'trail',
+      cell: ({ net, currency }) => (
+        <strong>
+          <Money amount={BigInt(net)} currency={currency} />
+        </strong>
+      ),
+    },
+  ];
+}
+
+export default function Settlements() {
+  const t = useWords('settlements');
+  const formats = useFormats();
+  const { merchantId } = useSession();
+  const [values, change] = useFilters(names);
+  const merchants = useNames('merchants', merchantId === undefined).data;
+  const links = useNames('acquirer-links').data;
+  const named = (found: ReadonlyMap<string, string> | undefined) =>
+    [...(found ?? [])].map(([value, label]) => ({ value, label }));
+  const merchant = {
+    kind: 'choice',
+    name: 'merchantId',
+    label: t('merchant'),
+    options: named(merchants),
+  } as const;
+  const fields: FilterField<(typeof names)[number]>[] = [
+    { kind: 'period', from: 'from', to: 'to', label: t('period') },
+    ...(merchantId === undefined ? [merchant] : []),
+    { kind: 'choice', name: 'acquirerLinkId', label: t('acquirer'), options: named(links) },
+    {
+      kind: 'choice',
+      name: 'currency',
+      label: t('currency'),
+      options: currencies.map((value) => ({ value, label: value })),
+    },
+  ];
+  return (
+    <Page title={t('title')} lead={t('lead')} fill>
+      <FilterBar fields={fields} values={values} onChange={change} views="settlements" />
+      <DataTable
+        label={t('title')}
+        listKey={['settlements', values]}
+        read={(cursor, signal) =>
+          api.get<RowsPage<Settlement>>('/reporting/v1/settlements', {
+            query: { ...values, cursor, limit: 200 },
+            signal,
+          })
+        }
+        columns={columnsOf(t, formats.day)}
+        rowKey={({ settlementId }) => settlementId}
+        rowTo={({ settlementId }) => `/settlements/${settlementId}`}
+        empty={
+          <EmptyState icon="settlements" title={t('empty.title')}>
+            {t('empty.text')}
+          </EmptyState>
+        }
+      />
+    </Page>
+  );
+}
