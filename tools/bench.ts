@@ -1,4 +1,4 @@
-// `npm run bench -- sales`, `-- status`, `-- tokens`, `-- estate`, `-- captureall`, `-- pin`, `-- webhooks` and `-- qr`: how fast the platform is on this machine, and what it costs.
+// `npm run bench -- sales`, `-- status`, `-- tokens`, `-- estate`, `-- captureall`, `-- pin`, `-- webhooks`, `-- qr` and `-- relay`: how fast the platform is on this machine, and what it costs.
 import { randomInt } from 'node:crypto';
 import { benchCaptureAll } from './bench/capture-all.ts';
 import { captureAllTargets, reportCaptureAll } from './bench/capture-all-report.ts';
@@ -11,6 +11,8 @@ import { benchPin } from './bench/pin.ts';
 import { pinTargets, reportPin } from './bench/pin-report.ts';
 import { benchQr, qrTargets } from './bench/qr.ts';
 import { reportQr } from './bench/qr-report.ts';
+import { benchRelay, relayTargets } from './bench/relay.ts';
+import { reportRelay } from './bench/relay-report.ts';
 import { reportSales, reportStatus, targets } from './bench/report.ts';
 import { benchSales } from './bench/sales.ts';
 import { benchStatus } from './bench/status.ts';
@@ -35,6 +37,7 @@ function printJson(figures: object, options: BenchOptions, machine: Machine): vo
     captureAll: captureAllTargets,
     pin: pinTargets,
     qr: qrTargets,
+    relay: relayTargets,
     webhooks: webhookTargets,
   };
   process.stdout.write(`${JSON.stringify({ options, machine, targets: all, figures })}\n`);
@@ -78,6 +81,10 @@ async function run(options: BenchOptions): Promise<void> {
       const figures = await benchQr(closers, options, say);
       if (options.json) printJson(figures, options, machine);
       else process.stdout.write(`\n${reportQr(figures, options, machine)}`);
+    } else if (options.name === 'relay') {
+      const figures = await benchRelay(closers, options, say);
+      if (options.json) printJson(figures, options, machine);
+      else process.stdout.write(`\n${reportRelay(figures, options, machine)}`);
     } else {
       const figures = await benchStatus(closers, options, say);
       if (options.json) printJson(figures, options, machine);

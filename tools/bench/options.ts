@@ -11,6 +11,7 @@ const benchNames = [
   'pin',
   'webhooks',
   'qr',
+  'relay',
 ] as const;
 export type BenchName = (typeof benchNames)[number];
 
@@ -56,13 +57,15 @@ npm run bench -- captureall [options]  capture of 100,000 authorised sales, whil
 npm run bench -- pin [options]       PIN translations of the software HSM, for each second of CPU
 npm run bench -- webhooks [options]  deliveries, with one of ten endpoints dead and one slow
 npm run bench -- qr [options]        QR payments, terminals on streams, and events to them
+npm run bench -- relay [options]     the Cloud Connector, against bare WebSockets
 
-  --seconds N       length of each step                              (8)
+  --seconds N       length of each step                       (8; relay: 3)
   --rounds N        searches for the knee, between bare lines;
                     rounds of tokens                                 (3)
   --knee N          take this many sales a second for the knee       (look for it)
   --terminals N     logical devices that the sales are spread over   (512);
-                    that wait for QR payments                        (5000)
+                    that wait for QR payments                        (5000);
+                    that are connected to the Cloud Connector        (9000)
   --connections N   connections of the load generator                (64)
   --cards N         different card numbers                           (2000)
   --rows N          then fill the tables with so many transactions,
@@ -74,7 +77,8 @@ npm run bench -- qr [options]        QR payments, terminals on streams, and even
   --devices N       devices of the estate                            (1000000)
   --organisations N organisations that they belong to                (2000)
   --rate N          questions a second to the estate; sales a second
-                    beside a capture of all; events of a provider    (200)
+                    beside a capture of all; events of a provider;
+                    claims                                           (200)
   --items N         authorised sales of a capture of all             (100000)
   --no-starts       leave out the times of a first and second start
   --profile         profile the server during the 70 % step, while
@@ -128,6 +132,12 @@ const numbers = {
   items: { standard: 100_000, least: 100, most: 10_000_000 },
 } as const;
 
+/** Where a run has another standard than the others. */
+const ownStandards: Partial<Record<BenchName, Partial<Record<keyof typeof numbers, number>>>> = {
+  qr: { terminals: 5000 },
+  relay: { terminals: 9000, seconds: 3 },
+};
+
 const seedsMost = 2 ** 31;
 
 function whole(name: string, text: string, least: number, most: number): number {
@@ -170,15 +180,16 @@ export function readOptions(args: string[], newSeed: number): BenchOptions | und
   const number = (key: keyof typeof numbers) => {
     const { standard, least, most } = numbers[key];
     const text = values[key];
-    return text === undefined ? standard : whole(key, text, least, most);
+    return text === undefined
+      ? (ownStandards[name]?.[key] ?? standard)
+      : whole(key, text, least, most);
   };
-  const terminals = name === 'qr' && values.terminals === undefined ? 5000 : number('terminals');
   return {
     name,
     seconds: number('seconds'),
     rounds: number('rounds'),
     knee: number('knee'),
-    terminals,
+    terminals: number('terminals'),
     connections: number('connections'),
     cards: number('cards'),
     rows: number('rows'),

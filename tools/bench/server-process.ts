@@ -1,5 +1,6 @@
 // Starts the platform as its users do, as a process of its own, and times its first answer.
 import { closeSync, openSync, readFileSync } from 'node:fs';
+import { request as requestPlain } from 'node:http';
 import { request } from 'node:https';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
@@ -30,6 +31,8 @@ export type ServerProcess = {
   stop(): Promise<void>;
 };
 
+export type Ports = { port: number; devicePort: number };
+
 export type ServerOptions = {
   dataDir: string;
   /** Left out, the server brings an embedded database of its own. */
@@ -39,6 +42,8 @@ export type ServerOptions = {
   /** Further flags for Node. */
   flags?: readonly string[];
   variables?: Readonly<Record<string, string>>;
+  /** Left out: free ones. */
+  ports?: Ports;
 };
 
 export function freePort(): Promise<number> {
@@ -52,8 +57,6 @@ export function freePort(): Promise<number> {
     });
   });
 }
-
-type Ports = { port: number; devicePort: number };
 
 async function variablesOf(
   options: ServerOptions,
@@ -80,10 +83,10 @@ async function variablesOf(
   };
 }
 
-function answers(port: number): Promise<boolean> {
+function answers(port: number, isPlain: boolean): Promise<boolean> {
   return new Promise((resolve) => {
     // Whether the certificate is trusted is a question for the load; its file may not be there yet.
-    const asked = request({
+    const asked = (isPlain ? requestPlain : request)({
       host: '127.0.0.1',
       port,
       path: firstQuestion,
@@ -111,8 +114,9 @@ export async function startServer(
   closers: Closers,
   options: ServerOptions,
 ): Promise<ServerProcess> {
-  const port = await freePort();
-  const devicePort = await freePort();
+  const { ports = { port: await freePort(), devicePort: await freePort() } } = options;
+  const { port, devicePort } = ports;
+  const isPlain = options.variables?.['SWITCHYARD_TLS'] === 'off';
   const env = await variablesOf(options, { port, devicePort });
   const script =
     options.way === 'process'
@@ -127,7 +131,7 @@ export async function startServer(
     stdio: ['ignore', log, log],
   });
   closeSync(log);
-  while (!(await answers(port))) {
+  while (!(await answers(port, isPlain))) {
     if (hasEnded(child)) throw new Error(`the server has ended:\n${tailOf(logFile)}`);
     if (performance.now() - startedMs > startLimitMs) {
       throw new Error(`the server does not answer:\n${tailOf(logFile)}`);

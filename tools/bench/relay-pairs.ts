@@ -1,0 +1,117 @@
+// How a device and a point of sale of the load come to talk: by the protocol of the connector, or barely.
+import { connectorPaths } from '@switchyard/contract';
+import { frameOf, opcodes } from './relay-frames.ts';
+import type { Platform, Server } from './relay-messages.ts';
+import { type LoadSocket, openSocket } from './relay-socket.ts';
+
+export type Pair = { readonly device: LoadSocket; readonly pos: LoadSocket };
+
+const answerMs = 30_000;
+/** As many as a control connection may hold, with one to spare. */
+export const claimsPerControl = 60;
+/** Each address has ports of its own. */
+const addresses = 16;
+
+export const addressOf = (number: number): string => `127.0.0.${2 + (number % addresses)}`;
+
+type Answer = Readonly<Record<string, unknown>>;
+
+/** The next message of a socket that is read as text. */
+export function nextOf(socket: LoadSocket): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const limit = setTimeout(() => reject(new Error('no answer')), answerMs);
+    socket.onMessage = (_bytes, text) => {
+      clearTimeout(limit);
+      resolve(JSON.parse(text) as Answer);
+    };
+    socket.onClose = (code) => {
+      clearTimeout(limit);
+      reject(new Error(`closed with ${code}`));
+    };
+  });
+}
+
+function fail(told: Answer): never {
+  const error = told['error'] as Answer | undefined;
+  throw new Error(String(error?.['code'] ?? JSON.stringify(told)));
+}
+
+const pathOf = (url: unknown): string => new URL(String(url)).pathname;
+
+/** Registers and connects. */
+export async function openDevice(
+  { target, clientId, clientSecret }: Platform,
+  tsn: string,
+  number: number,
+): Promise<LoadSocket> {
+  const from = addressOf(number);
+  const first = await openSocket(target, connectorPaths.deviceListener, { from, keepsText: true });
+  const answer = nextOf(first);
+  const message = { type: 'register', tsn, client_id: clientId, client_secret: clientSecret };
+  first.write(frameOf(opcodes.text, JSON.stringify(message)));
+  const told = await answer;
+  if (told['type'] !== 'registered') fail(told);
+  return openSocket(target, pathOf(told['connectionUrl']), { from, token: String(told['token']) });
+}
+
+export type Control = { claim(tsn: string): Promise<{ sessionId: string; sessionUrl: string }> } & {
+  release(sessionId: string): Promise<void>;
+  close(): void;
+};
+
+/** A point of sale with its control connection; any number of questions at a time. */
+export async function openControl({ target, token }: Platform, number: number): Promise<Control> {
+  const from = addressOf(number);
+  const path = connectorPaths.posListener;
+  const socket = await openSocket(target, path, { token, from, keepsText: true });
+  const waiting = new Map<string, { resolve(told: Answer): void; reject(error: Error): void }>();
+  let asked = 0;
+  socket.onMessage = (_bytes, text) => {
+    const told = JSON.parse(text) as Answer;
+    const requestId = told['requestId'];
+    if (typeof requestId !== 'string') return;
+    waiting.get(requestId)?.resolve(told);
+    waiting.delete(requestId);
+  };
+  socket.onClose = (code) => {
+    for (const { reject } of waiting.values()) reject(new Error(`closed with ${code}`));
+    waiting.clear();
+  };
+  const ask = (message: Answer) =>
+    new Promise<Answer>((resolve, reject) => {
+      asked += 1;
+      const requestId = String(asked);
+      waiting.set(requestId, { resolve, reject });
+      socket.write(frameOf(opcodes.text, JSON.stringify({ ...message, requestId })));
+    });
+  return {
+    async claim(tsn) {
+      const told = await ask({ type: 'claim', tsn, posId: `till-${number}` });
+      if (told['type'] !== 'claimed') fail(told);
+      return { sessionId: String(told['sessionId']), sessionUrl: String(told['sessionUrl']) };
+    },
+    async release(sessionId) {
+      const told = await ask({ type: 'release', sessionId });
+      if (told['type'] !== 'released') fail(told);
+    },
+    close: () => socket.raw.destroy(),
+  };
+}
+
+/** @param control of a point of sale that has claims left; none at a bare server */
+export async function openPair(
+  server: Server,
+  control: Control | undefined,
+  tsn: string,
+  number: number,
+): Promise<Pair> {
+  const { target } = server;
+  const from = addressOf(number);
+  if (server.kind === 'bare' || control === undefined) {
+    const device = await openSocket(target, `/device/${tsn}`, { from });
+    return { device, pos: await openSocket(target, `/pos/${tsn}`, { from }) };
+  }
+  const device = await openDevice(server, tsn, number);
+  const { sessionUrl } = await control.claim(tsn);
+  return { device, pos: await openSocket(target, pathOf(sessionUrl), { from }) };
+}
