@@ -70,6 +70,11 @@ const notSignedOn: Exchange = { result: 'NotSent', reason: 'not signed on' };
 const wireOf = ({ spoken, tpdu, hsm, keys }: LinkOptions): Wire =>
   createWire({ host: spoken, tpdu, hsm, macKeys: () => keys?.macKeys() ?? [] });
 
+/** Where the host is, and how it is connected to. */
+const placeOf = ({ host, port, tls, identity, unreadPaymentsMax }: LinkOptions) => ({
+  ...{ host, port, tls, identity, unreadPaymentsMax },
+});
+
 /** Numbers of the messages about the line, the same for all connections. */
 function tracesOf(clock: Clock): () => { stan: string; transmittedAt: string } {
   let count = 0;
@@ -252,10 +257,9 @@ export function openLink(options: LinkOptions): HostLink {
   }
 
   for (let count = 0; count < (options.connections ?? 1); count += 1) {
-    const { host, port, tls, identity, unreadPaymentsMax } = options;
     const seat = takeSeat({
-      ...{ host, port, tls, identity, wire, backOffMs, clock, log, nextTrace, ask },
-      unreadPaymentsMax,
+      ...placeOf(options),
+      ...{ wire, backOffMs, clock, log, nextTrace, ask },
       echoEveryMs: options.echoEveryMs ?? echoDefaultMs,
       onPayload: receive,
       onLost: lost,

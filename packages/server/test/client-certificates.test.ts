@@ -4,10 +4,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { type MadeCertificate, makeCertificate } from '../http/certificate.fixture.ts';
-import { createLog } from '../platform/index.ts';
-import { createClientCertificates } from './client-certificates.ts';
-import { LinkSettingFault } from './setting-fault.ts';
+import { createClientCertificates } from '../src/acquiring/client-certificates.ts';
+import { LinkSettingFault } from '../src/acquiring/setting-fault.ts';
+import { type MadeCertificate, makeCertificate } from '../src/http/certificate.fixture.ts';
+import { createLog } from '../src/platform/index.ts';
 
 const organizationId = '00000000-0000-0000-0000-00000000000a';
 
