@@ -75,6 +75,20 @@ export const navigation: readonly NavigationSection[] = [
     ],
   },
   {
+    word: 'administration',
+    items: [
+      { to: '/users', word: 'users', icon: 'users', needs: ['um.read'], entries: both },
+      {
+        to: '/health',
+        word: 'health',
+        icon: 'health',
+        needs: ['audit.read'],
+        entries: portal,
+        isOfOrganization: true,
+      },
+    ],
+  },
+  {
     word: 'developers',
     items: [
       {

@@ -72,6 +72,24 @@ export const screens: readonly Screen[] = [
     entries: portal,
   },
   {
+    path: '/users',
+    load: () => import('./screens/users/list.tsx'),
+    needs: ['um.read'],
+    entries: both,
+  },
+  {
+    path: '/users/$userId',
+    load: () => import('./screens/users/detail.tsx'),
+    needs: ['um.read'],
+    entries: both,
+  },
+  {
+    path: '/health',
+    load: () => import('./screens/health/health.tsx'),
+    needs: ['audit.read'],
+    entries: portal,
+  },
+  {
     path: '/logs',
     load: () => import('./screens/logs/list.tsx'),
     needs: ['app.read', 'hook.read'],

@@ -1,0 +1,115 @@
+/** How the platform is doing: components that answer, and what waits; looked at again by itself. */
+import { Table } from '@mantine/core';
+import type { PlatformHealth } from '@switchyard/contract';
+import { useQuery } from '@tanstack/react-query';
+import { api } from '../../api/client.ts';
+import { Loading, Page, Panel } from '../../parts/page.tsx';
+import { Problem } from '../../parts/problem.tsx';
+import { StateBadge } from '../../parts/state-badge.tsx';
+import { Time } from '../../parts/values.tsx';
+import { useFormats } from '../../session/use-session.ts';
+import { useWords } from '../../words/index.ts';
+
+const askAgainMs = 10_000;
+const queues = ['jobs', 'outbox', 'webhooks'] as const;
+
+function useHealth() {
+  return useQuery({
+    queryKey: ['health'],
+    queryFn: ({ signal }) =>
+      api.get<PlatformHealth>('/health/v1/components', { signal, isBackground: true }),
+    refetchInterval: askAgainMs,
+  });
+}
+
+export default function Health() {
+  const t = useWords('health');
+  const { data, error, refetch } = useHealth();
+  return (
+    <Page
+      title={t('title')}
+      lead={data === undefined ? undefined : <Looked at={data.at} />}
+      {...(data === undefined
+        ? {}
+        : {
+            aside: (
+              <StateBadge state="" tone={data.status === 'Up' ? 'good' : 'bad'}>
+                {t(`overall.${data.status}`)}
+              </StateBadge>
+            ),
+          })}
+    >
+      {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
+      {data === undefined && error === null && <Loading lines={6} />}
+      {data !== undefined && (
+        <>
+          <Components of={data} />
+          <Queues of={data} />
+        </>
+      )}
+    </Page>
+  );
+}
+
+function Looked({ at }: { readonly at: string }) {
+  const t = useWords('health');
+  return (
+    <>
+      {t('lookedAt')} <Time at={at} exact />
+    </>
+  );
+}
+
+function Components({ of }: { readonly of: PlatformHealth }) {
+  const t = useWords('health');
+  return (
+    <Panel title={t('components')} flush>
+      <Table>
+        <Table.Tbody>
+          {of.components.map(({ name, status }) => (
+            <Table.Tr key={name}>
+              <Table.Th scope="row">{t(`names.${name}`)}</Table.Th>
+              <Table.Td ta="end">
+                <StateBadge state="" tone={status === 'Up' ? 'good' : 'bad'}>
+                  {t(`states.${status}`)}
+                </StateBadge>
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Panel>
+  );
+}
+
+function Queues({ of }: { readonly of: PlatformHealth }) {
+  const t = useWords('health');
+  const formats = useFormats();
+  return (
+    <Panel title={t('queues')} flush>
+      <Table>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>{t('queue')}</Table.Th>
+            <Table.Th ta="end">{t('waiting')}</Table.Th>
+            <Table.Th ta="end">{t('oldest')}</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {queues.map((name) => (
+            <Table.Tr key={name}>
+              <Table.Th scope="row">{t(`queueNames.${name}`)}</Table.Th>
+              <Table.Td ta="end">{formats.number(of.queues[name].waiting)}</Table.Td>
+              <Table.Td ta="end">
+                {t('seconds', {
+                  count: of.queues[name].oldestSeconds,
+                  seconds: formats.number(of.queues[name].oldestSeconds),
+                })}
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Panel>
+  );
+}

@@ -1,0 +1,77 @@
+/** One person: who it is, in which groups, where signed in, and what an administrator may do. */
+import type { UserView } from '@switchyard/contract';
+import { useQuery } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import { api } from '../../api/client.ts';
+import { CopyText } from '../../parts/copy-text.tsx';
+import { Facts, Loading, Page, Panel } from '../../parts/page.tsx';
+import { Problem } from '../../parts/problem.tsx';
+import { StateBadge } from '../../parts/state-badge.tsx';
+import { Time } from '../../parts/values.tsx';
+import { useCan } from '../../session/use-session.ts';
+import { useWords } from '../../words/index.ts';
+import { groupOf, nameOf } from './list.tsx';
+import { Sessions } from './sessions.tsx';
+import { UserActions } from './user-actions.tsx';
+import { useUsersAddress } from './users-address.ts';
+import './users.css';
+
+export default function UserDetail() {
+  const t = useWords('users');
+  const { userId = '' } = useParams({ strict: false }) as { userId?: string };
+  const address = `${useUsersAddress()}/${userId}`;
+  const mayWrite = useCan('um.write');
+  const { data, error, refetch } = useQuery({
+    queryKey: ['user', userId],
+    queryFn: ({ signal }) => api.get<UserView>(address, { signal }),
+  });
+  const back = { to: '/users', label: t('title') };
+  if (data === undefined) {
+    return (
+      <Page title={t('user')} back={back}>
+        {error === null ? (
+          <Loading lines={8} />
+        ) : (
+          <Problem fault={error} onRetry={() => void refetch()} />
+        )}
+      </Page>
+    );
+  }
+  return (
+    <Page
+      title={data.username}
+      aside={<StateBadge state={data.status}>{t(`statuses.${data.status}`)}</StateBadge>}
+      lead={nameOf(data)}
+      back={back}
+      {...(mayWrite ? { actions: <UserActions user={data} /> } : {})}
+    >
+      {error !== null && <Problem fault={error} />}
+      <div className="sy-user-columns">
+        <Profile user={data} />
+        <Sessions userId={userId} />
+      </div>
+    </Page>
+  );
+}
+
+function Profile({ user }: { readonly user: UserView }) {
+  const t = useWords('users');
+  return (
+    <Panel title={t('facts')}>
+      <Facts
+        items={[
+          [t('email'), user.email],
+          [t('emailState'), t(user.emailVerified ? 'verified' : 'unverified')],
+          [t('pendingEmail'), user.pendingEmail],
+          [t('phone'), user.phoneNumber],
+          [t('groups'), user.groups.map((group) => t(`groupNames.${groupOf(group)}`)).join(', ')],
+          [t('secondFactor'), t(`factors.${user.secondFactor}`)],
+          [t('locale'), user.locale],
+          [t('zone'), user.zoneinfo],
+          [t('created'), <Time key="created" at={user.createdAt} />],
+          [t('identifier'), <CopyText key="id" text={user.userId} label={t('identifier')} />],
+        ]}
+      />
+    </Panel>
+  );
+}

@@ -1,0 +1,50 @@
+/** The groups of an organisation or merchant, with what each of them is for. */
+import { Checkbox } from '@mantine/core';
+import type { Group } from '@switchyard/contract';
+import { useQuery } from '@tanstack/react-query';
+import { api } from '../../api/client.ts';
+import { Loading } from '../../parts/page.tsx';
+import { Problem } from '../../parts/problem.tsx';
+import { useWords } from '../../words/index.ts';
+import { useGroupsAddress } from './users-address.ts';
+import './users.css';
+
+export function GroupChoice({
+  entityId,
+  value,
+  error,
+  onChange,
+}: {
+  readonly entityId: string;
+  readonly value: readonly string[];
+  readonly error: string | undefined;
+  readonly onChange: (groups: readonly string[]) => void;
+}) {
+  const t = useWords('users');
+  const address = useGroupsAddress();
+  const groups = useQuery({
+    queryKey: ['groups', entityId],
+    queryFn: ({ signal }) => api.get<{ items: Group[] }>(address, { query: { entityId }, signal }),
+  });
+  if (groups.error !== null) return <Problem fault={groups.error} />;
+  if (groups.data === undefined) return <Loading lines={4} />;
+  return (
+    <Checkbox.Group
+      label={t('groups')}
+      value={[...value]}
+      error={error}
+      onChange={(next) => onChange(next)}
+    >
+      <div className="sy-group-choice">
+        {groups.data.items.map(({ name, group }) => (
+          <Checkbox
+            key={name}
+            value={name}
+            label={t(`groupNames.${group}`)}
+            description={t(`groupRights.${group}`)}
+          />
+        ))}
+      </div>
+    </Checkbox.Group>
+  );
+}

@@ -1,0 +1,97 @@
+/** Invites somebody: he is sent a link with which he sets his password. */
+import { Select, TextInput } from '@mantine/core';
+import type { UserView } from '@switchyard/contract';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { api } from '../../api/client.ts';
+import { faultsByField } from '../../api/problem.ts';
+import { ConfirmAction } from '../../parts/confirm-action.tsx';
+import { useNames } from '../../parts/entity-name.tsx';
+import { notify } from '../../parts/notify.ts';
+import { useSession } from '../../session/use-session.ts';
+import { forgetLists } from '../../table/kept-stores.ts';
+import { useWords } from '../../words/index.ts';
+import { GroupChoice } from './group-choice.tsx';
+import { useUsersAddress } from './users-address.ts';
+
+const texts = ['username', 'email', 'givenName', 'familyName'] as const;
+type Draft = Readonly<Record<(typeof texts)[number], string>>;
+const nothing: Draft = { username: '', email: '', givenName: '', familyName: '' };
+const shownFields = [...texts, 'entityId', 'scope', 'groups'];
+
+export function Invite({ onClose }: { readonly onClose: () => void }) {
+  const t = useWords('users');
+  const address = useUsersAddress();
+  const navigate = useNavigate();
+  const { organizationId, organizationName, merchantId } = useSession();
+  const merchants = useNames('merchants', merchantId === undefined).data;
+  const [draft, setDraft] = useState(nothing);
+  const [entityId, setEntityId] = useState(merchantId ?? organizationId);
+  const [groups, setGroups] = useState<readonly string[]>([]);
+  const [fault, setFault] = useState<unknown>(undefined);
+  const faults = faultsByField(fault);
+  const given = Object.fromEntries(
+    Object.entries(draft).flatMap(([name, value]) =>
+      value.trim() === '' ? [] : [[name, value.trim()]],
+    ),
+  );
+  return (
+    <ConfirmAction
+      isOpen
+      onClose={onClose}
+      title={t('invite.title')}
+      confirm={t('invite.do')}
+      isDisabled={draft.username.trim() === '' || draft.email.trim() === ''}
+      shownFields={shownFields}
+      onFault={setFault}
+      run={() =>
+        api.post<UserView>(address, { body: { ...given, entityId, scope: entityId, groups } })
+      }
+      onDone={({ userId }) => {
+        forgetLists('["users"');
+        notify(t('invite.done'));
+        onClose();
+        void navigate({ to: `/users/${userId}` });
+      }}
+    >
+      <p className="sy-dialogue-text">{t('invite.text')}</p>
+      {texts.map((name, place) => (
+        <TextInput
+          key={name}
+          label={t(name)}
+          required={name === 'username' || name === 'email'}
+          type={name === 'email' ? 'email' : 'text'}
+          autoComplete="off"
+          maxLength={254}
+          data-autofocus={place === 0}
+          value={draft[name]}
+          error={faults[name]}
+          onChange={({ currentTarget: { value } }) => setDraft({ ...draft, [name]: value })}
+        />
+      ))}
+      {merchantId === undefined && (
+        <Select
+          label={t('entity')}
+          searchable
+          allowDeselect={false}
+          data={[
+            { value: organizationId, label: organizationName ?? t('organization') },
+            ...[...(merchants ?? [])].map(([value, label]) => ({ value, label })),
+          ]}
+          value={entityId}
+          error={faults['entityId'] ?? faults['scope']}
+          onChange={(value) => {
+            setEntityId(value ?? organizationId);
+            setGroups([]);
+          }}
+        />
+      )}
+      <GroupChoice
+        entityId={entityId}
+        value={groups}
+        error={faults['groups']}
+        onChange={setGroups}
+      />
+    </ConfirmAction>
+  );
+}

@@ -1,0 +1,69 @@
+/** What an administrator may do with a person: let in or keep out, and begin anew with the proofs. */
+import { Button, Menu } from '@mantine/core';
+import type { UserView } from '@switchyard/contract';
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api } from '../../api/client.ts';
+import { ConfirmAction } from '../../parts/confirm-action.tsx';
+import { Icon } from '../../parts/icons.tsx';
+import { notify } from '../../parts/notify.ts';
+import { forgetLists } from '../../table/kept-stores.ts';
+import { useWords } from '../../words/index.ts';
+import { useUsersAddress } from './users-address.ts';
+
+type Verb = 'activate' | 'deactivate' | 'password' | 'factor';
+
+export function UserActions({ user }: { readonly user: UserView }) {
+  const t = useWords('users');
+  const client = useQueryClient();
+  const address = `${useUsersAddress()}/${user.userId}`;
+  const [verb, setVerb] = useState<Verb | undefined>(undefined);
+  const changes: Readonly<Record<Verb, () => Promise<unknown>>> = {
+    activate: () => api.put(`${address}/status`, { body: { status: 'activated' } }),
+    deactivate: () => api.put(`${address}/status`, { body: { status: 'deactivated' } }),
+    password: () => api.post(`${address}/reset-password`, { body: {} }),
+    factor: () => api.post(`${address}/reset-second-factor`, { body: {} }),
+  };
+  const verbs: readonly Verb[] = [
+    user.status === 'activated' ? 'deactivate' : 'activate',
+    'password',
+    ...(user.secondFactor === 'On' ? (['factor'] as const) : []),
+  ];
+  return (
+    <>
+      <Menu position="bottom-end">
+        <Menu.Target>
+          <Button variant="default" rightSection={<Icon name="chevronDown" size={14} />}>
+            {t('actions')}
+          </Button>
+        </Menu.Target>
+        <Menu.Dropdown>
+          {verbs.map((each) => (
+            <Menu.Item key={each} onClick={() => setVerb(each)}>
+              {t(`${each}.do`)}
+            </Menu.Item>
+          ))}
+        </Menu.Dropdown>
+      </Menu>
+      {verb !== undefined && (
+        <ConfirmAction
+          isOpen
+          isDangerous={verb === 'deactivate' || verb === 'factor'}
+          onClose={() => setVerb(undefined)}
+          title={t(`${verb}.title`)}
+          confirm={t(`${verb}.do`)}
+          run={changes[verb]}
+          onDone={() => {
+            notify(t(`${verb}.done`));
+            setVerb(undefined);
+            forgetLists('["users"');
+            void client.invalidateQueries({ queryKey: ['user', user.userId] });
+            void client.invalidateQueries({ queryKey: ['user-sessions', user.userId] });
+          }}
+        >
+          <p className="sy-dialogue-text">{t(`${verb}.text`, { name: user.username })}</p>
+        </ConfirmAction>
+      )}
+    </>
+  );
+}
