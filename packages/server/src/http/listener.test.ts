@@ -6,7 +6,7 @@ import { connect, type TLSSocket } from 'node:tls';
 import type { Problem } from '@switchyard/contract';
 import { Type } from 'typebox';
 import { type MadeCertificate, makeCertificate } from './certificate.fixture.ts';
-import { headerLimitBytes } from './listener.ts';
+import { connectionLimit, createListener, headerLimitBytes } from './listener.ts';
 import { route } from './routes.ts';
 import { createSample, type Sample } from './server.fixture.ts';
 
@@ -14,6 +14,15 @@ const sale = JSON.stringify({ name: 'cup', amount: 1 });
 const headers = { authorization: 'Bearer all', 'content-type': 'application/json' };
 
 type Answer = { status: number; headers: Record<string, unknown>; body: string };
+
+describe('the connections of a listener', () => {
+  it('are bounded, and WebSockets have room of their own', () => {
+    const none = () => false;
+    assert.equal(createListener(() => {}, undefined).maxConnections, connectionLimit);
+    const withSockets = createListener(() => {}, undefined, none, 9000);
+    assert.equal(withSockets.maxConnections, connectionLimit + 9000);
+  });
+});
 
 describe('http over TLS', () => {
   let certificate: MadeCertificate;

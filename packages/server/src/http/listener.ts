@@ -35,11 +35,15 @@ const limits: ServerOptions = {
   joinDuplicateHeaders: true,
 };
 
-/** @param isUpgrade whether a request becomes a WebSocket; every other one is plain HTTP */
+/**
+ * @param isUpgrade whether a request becomes a WebSocket; every other one is plain HTTP
+ * @param webSockets how many of them there may be beside the connections of HTTP
+ */
 export function createListener(
   handler: RequestListener,
   tls: ListenerTls | undefined,
   isUpgrade: (request: IncomingMessage) => boolean = () => false,
+  webSockets = 0,
 ): Server {
   const options = { ...limits, shouldUpgradeCallback: isUpgrade };
   const server =
@@ -59,7 +63,7 @@ export function createListener(
           handler,
         );
   server.maxHeadersCount = headerCountLimit;
-  server.maxConnections = connectionLimit;
+  server.maxConnections = connectionLimit + webSockets;
   return server;
 }
 

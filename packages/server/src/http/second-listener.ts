@@ -24,6 +24,8 @@ type Deps = {
   readonly handle: RequestListener;
   readonly onClientError: (error: Error, socket: Socket) => void;
   readonly upgrades: Pick<Upgrades, 'attach' | 'isWanted'>;
+  /** How many there may be beside the connections of HTTP. */
+  readonly webSockets: number;
 };
 
 export type SecondListener = {
@@ -45,7 +47,8 @@ export function createSecondListener(deps: Deps): SecondListener {
       arrivedHere.add(request);
       handle(request, response);
     };
-    const server = createListener(take, options.tls, upgrades.isWanted);
+    const { tls } = options;
+    const server = createListener(take, tls, upgrades.isWanted, deps.webSockets);
     server.on('clientError', onClientError);
     upgrades.attach(server, true);
     server.listen({ host: address, port: onPort });

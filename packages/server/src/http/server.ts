@@ -51,6 +51,8 @@ export type HttpSettings = {
   readonly authUrl: string;
   /** Addresses and ranges of the proxy that ends TLS. */
   readonly trustProxy?: readonly string[] | undefined;
+  /** WebSockets that there may be beside the connections of HTTP. */
+  readonly connectorConnections?: number;
 };
 
 export type HttpDeps = {
@@ -221,7 +223,13 @@ function createApp(
   const sendProblem = createProblemSender(settings.baseUrl);
   const handleError = createErrorHandler(sendProblem);
   const app = Fastify({
-    serverFactory: (listener) => createListener(drain.counting(listener), tls, upgrades.isWanted),
+    serverFactory: (listener) =>
+      createListener(
+        drain.counting(listener),
+        tls,
+        upgrades.isWanted,
+        settings.connectorConnections,
+      ),
     loggerInstance,
     logController: new LogController({ disableRequestLogging: true }),
     childLoggerFactory: (_parent, { reqId }, options, raw) =>
@@ -255,6 +263,7 @@ function openingSecond(
     handle: drain.counting((request, response) => app.routing(request, response)),
     onClientError: createClientErrorHandler(settings.baseUrl, ids.uuid),
     upgrades,
+    webSockets: settings.connectorConnections ?? 0,
   });
 }
 
