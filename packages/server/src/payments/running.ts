@@ -1,13 +1,8 @@
 // Knows what runs in this process: duplicates wait for it, and readers wait for the next change.
-import { createInFlight, pause } from '../platform/index.ts';
+import { createWorks, pause, type Works } from '../platform/index.ts';
 import type { LoadedTransaction } from './model.ts';
 
-export type Running = {
-  /** Runs work under a key; whoever asks for the key meanwhile waits for the same answer. */
-  run(key: string, work: () => Promise<LoadedTransaction>): Promise<LoadedTransaction>;
-  find(key: string): Promise<LoadedTransaction> | undefined;
-  /** One after another for the same key, so that rivals for one transaction do not spin. */
-  inTurn<T>(key: string, work: () => Promise<T>): Promise<T>;
+export type Running = Works<LoadedTransaction> & {
   changed(transactionId: string): void;
   /** Ends at the next change of the transaction, or after the time. */
   nextChange(transactionId: string, timeoutMs: number): Promise<void>;
@@ -20,7 +15,6 @@ export type Running = {
   /** Wakes the readers that wait, and lets none wait any more. */
   stop(): void;
   isStopping(): boolean;
-  idle(): Promise<void>;
 };
 
 const watchersMax = 10_000;
@@ -30,42 +24,15 @@ export const parkedPerClientMax = 200;
 
 /** @example const running = createRunning(); */
 export function createRunning(): Running {
-  const works = createInFlight<Promise<LoadedTransaction>>();
-  const turns = createInFlight<Promise<unknown>>();
+  const works = createWorks<LoadedTransaction>();
   const watchers = new Map<string, Set<() => void>>();
   const parked = new Map<string, number>();
   let watching = 0;
   let parkedInAll = 0;
   let isStopping = false;
 
-  async function untilEnded(key: string, work: Promise<LoadedTransaction>) {
-    try {
-      return await work;
-    } finally {
-      works.delete(key);
-    }
-  }
-
   return {
-    run(key, work) {
-      const promise = untilEnded(key, work());
-      works.set(key, promise);
-      return promise;
-    },
-    find: works.get,
-    inTurn(key, work) {
-      const before = turns.get(key) ?? Promise.resolve();
-      const mine = before.then(work, work);
-      const settled = mine.then(
-        () => undefined,
-        () => undefined,
-      );
-      turns.set(key, settled);
-      void settled.then(() => {
-        if (turns.get(key) === settled) turns.delete(key);
-      });
-      return mine;
-    },
+    ...works,
     changed(transactionId) {
       for (const wake of watchers.get(transactionId) ?? []) wake();
     },
@@ -105,9 +72,5 @@ export function createRunning(): Running {
       for (const set of [...watchers.values()]) for (const wake of [...set]) wake();
     },
     isStopping: () => isStopping,
-    async idle() {
-      const all = [...works.entries(), ...turns.entries()];
-      await Promise.allSettled(all.map(([, promise]) => promise));
-    },
   };
 }

@@ -100,3 +100,4 @@ export {
   type SigningKey,
 } from './signing-key.ts';
 export { webhookHeaders, webhookKeyPair, webhookSecret } from './webhook-signature.ts';
+export { createWorks, type Works } from './works.ts';
