@@ -13,7 +13,7 @@ import { replaceBlock } from './generate/markdown.ts';
 import { openApiDocument } from './generate/openapi.ts';
 import { permissionsDocument } from './generate/permissions.ts';
 import { providerSpiDocument } from './generate/provider-spi.ts';
-import { qrMovesTable, qrStatesTable } from './generate/qr-states.ts';
+import { qrHoldsTable, qrMovesTable, qrStatesTable } from './generate/qr-states.ts';
 import { settingsDocument } from './generate/settings.ts';
 import { movesDiagram, statesTable } from './generate/states.ts';
 import { terminalParametersDocument } from './generate/terminal-parameters.ts';
@@ -45,7 +45,10 @@ const documents: Generated[] = [
   {
     path: 'docs/concepts/qr-payments.md',
     write: (present) =>
-      replaceBlock(replaceBlock(present, 'states', qrStatesTable()), 'moves', qrMovesTable()),
+      replaceBlock(
+        replaceBlock(replaceBlock(present, 'states', qrStatesTable()), 'moves', qrMovesTable()),
+        ...(['holds', qrHoldsTable()] as const),
+      ),
   },
   {
     path: 'docs/concepts/states.md',

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { qrStatuses } from '@switchyard/contract';
-import { qrMovesTable, qrStatesTable } from './qr-states.ts';
+import { qrHoldsTable, qrMovesTable, qrStatesTable } from './qr-states.ts';
 
 test('every status of a QR payment has its row', () => {
   for (const status of qrStatuses) {
@@ -17,5 +17,16 @@ test('a completion behind an end is shown as refunded, and nothing brings a paym
     const line = lines.find((each) => each.startsWith(`| \`${end}\``));
     assert.match(String(line), /refunded by itself/);
     assert.doesNotMatch(String(line), /goes there/);
+  }
+});
+
+test('nothing behind an end is accepted, and every hold can be settled', () => {
+  const lines = qrHoldsTable().split('\n').slice(2);
+  assert.equal(lines.length, 3);
+  for (const line of lines) {
+    const [, , , , live = '', ended = ''] = line.split('|');
+    assert.match(live, /`Settle`/);
+    assert.match(ended, /`Settle`/);
+    assert.doesNotMatch(ended, /Accept/);
   }
 });

@@ -1,6 +1,10 @@
 // The blocks of docs/concepts/qr-payments.md: what a provider's word does, and what each status allows, from the tables that enforce it.
+import { type Resolution, resolutionTable } from '../../packages/server/src/qr/hold.ts';
 import {
+  type HeldMove,
+  type HoldReason,
   heldRules,
+  heldTable,
   type Move,
   moveTable,
   type Phase,
@@ -51,4 +55,27 @@ export function qrStatesTable(): string {
       named(Refund),
     ]),
   );
+}
+
+const heldMoves: Readonly<Record<HeldMove, string>> = {
+  Keep: 'changes nothing',
+  Sum: 'another sum is the one to decide about',
+  Retract: 'ends it with nothing paid, alarmed',
+  Contradict: 'changes nothing, alarmed',
+};
+
+/** What the provider's newer words do to a payment that is held, and what somebody may decide. */
+export function qrHoldsTable(): string {
+  const decisions = (all: readonly Resolution[]) => all.map(code).join(', ');
+  const rows = (Object.keys(heldTable) as HoldReason[]).map((reason) => {
+    const row = heldTable[reason];
+    const ends = new Set(endings.map((end) => heldMoves[row[end]]));
+    const { Live, Ended } = resolutionTable[reason];
+    return [
+      ...[code(reason), heldMoves[row.Completed], [...ends].join(', ')],
+      ...[decisions(Live), decisions(Ended)],
+    ];
+  });
+  const told = ['told `Completed`', 'told another end'];
+  return table(['Held for', ...told, 'While the terminal waits', 'Behind the end'], rows);
 }
