@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { globSync } from 'node:fs';
 import { test } from 'node:test';
-import { planBatches } from './batches.ts';
+import { longFiles, planBatches } from './batches.ts';
+import { root } from './gates.ts';
 
 const small = (path: string) => ({ path, text: "import { test } from 'node:test';\n" });
 const large = (path: string) => ({ path, text: ' '.repeat(100_000) });
@@ -26,9 +28,26 @@ test('what starts processes comes first, a few files at a time; every file is th
   assert.deepEqual(batches.flat(), [...starters, ...others]);
 });
 
+test('what takes minutes is begun at once, each alone, the longest first', () => {
+  const long = ['a/test/qr-killed.test.ts', 'b/test/fault-server-killed.test.ts'];
+  const others = named('other', 30);
+  const batches = planBatches([...long.map(starter), ...others.map(small)]);
+  assert.deepEqual(batches, [[long[1]], [long[0]], others]);
+});
+
+test('the long files are there', () => {
+  const all = globSync('{packages/*/{src,test},tools}/**/*.test.ts', { cwd: root }).sort();
+  const batches = planBatches(all.map(small));
+  const alone = batches.filter((batch) => batch.length === 1);
+  assert.equal(alone.length, longFiles.length);
+});
+
 test('large files make more batches, and small neighbours stay together', () => {
   const files = named('a', 20);
   const batches = planBatches(files.map(large));
   assert.deepEqual(batches.flat(), files);
-  assert.ok(batches.every((batch) => batch.length === 2));
+  assert.deepEqual(
+    batches.map((batch) => batch.length),
+    [3, 3, 3, 3, 3, 3, 2],
+  );
 });

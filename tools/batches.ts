@@ -1,4 +1,4 @@
-// Deals the test files out into batches: each is run by a process, and two processes run at a time.
+// Deals the test files out into batches: each is run by a process, and a few processes run at a time.
 
 export type TestFile = { path: string; text: string };
 
@@ -7,8 +7,24 @@ const startsProcesses =
   /node:child_process|(?:server-process|fault-platform|empty-platform|chromium)\.ts/;
 /** Files that start processes share nothing, so that few of them are better than many. */
 const startersInBatch = 3;
+/**
+ * Each takes from half a minute to some minutes, most of it waiting, and is a batch alone: begun late,
+ * or one behind the other, they would be what a run waits for in the end. The longest first; a file
+ * that is not named here is only begun later.
+ */
+export const longFiles = [
+  'test/fault-server-killed',
+  'pages/browser',
+  'tools/pack',
+  'test/qr-killed',
+  'test/fault-dispatcher-killed',
+  'test/portal-browser',
+  'test/fault-terminals',
+  'platform/embedded-postgres',
+  'test/bulk-crash',
+].map((name) => `${name}.test.ts`);
 /** The others share a database and a running platform, which each batch has to start once. */
-const charactersInBatch = 190_000;
+const charactersInBatch = 280_000;
 /** So few are run by one process: more would only start more databases. */
 const filesInOneProcess = 12;
 
@@ -20,9 +36,11 @@ const filesInOneProcess = 12;
  */
 export function planBatches(files: readonly TestFile[]): string[][] {
   if (files.length <= filesInOneProcess) return [files.map(({ path }) => path)];
-  const waiting = files.filter(({ text }) => startsProcesses.test(text));
-  const others = files.filter(({ text }) => !startsProcesses.test(text));
-  const batches: string[][] = [];
+  const long = longFiles.flatMap((name) => files.filter(({ path }) => path.endsWith(name)));
+  const short = files.filter((file) => !long.includes(file));
+  const waiting = short.filter(({ text }) => startsProcesses.test(text));
+  const others = short.filter(({ text }) => !startsProcesses.test(text));
+  const batches = long.map(({ path }) => [path]);
   for (let from = 0; from < waiting.length; from += startersInBatch) {
     batches.push(waiting.slice(from, from + startersInBatch).map(({ path }) => path));
   }
