@@ -100,7 +100,11 @@ describe('the plans of the reports', () => {
   for (const [way, of, index] of ways) {
     for (const isAscending of [false, true]) {
       test(`${isAscending ? 'oldest' : 'newest'} first by ${way} goes along its index`, async () => {
-        const walked = { search: { ...base, ...of }, classIds: [1, 2], cut: { ...cut, isAscending } };
+        const walked = {
+          search: { ...base, ...of },
+          classIds: [1, 2],
+          cut: { ...cut, isAscending },
+        };
         for (const each of [
           search.walkStatement(way, walked, 50_000),
           search.scanStatement(way, walked, 50_000),
@@ -145,14 +149,18 @@ describe('the plans of the reports', () => {
 
   test('summaries read the cells of their days alone', async () => {
     const days = ['2026-03-01', '2026-03-02'];
-    for (const level of [0, 1, 2] as const) {
+    const line = { key: placeId, count: 1, merchantId: placeId, storeId: placeId, isSpread: false };
+    for (const level of [0, 1, 2, 3] as const) {
       const places = { merchantId: level === 0 ? undefined : placeId, storeId: undefined };
       const filter = { organizationId, level, days, ...places, deviceId: undefined, groupIds: [1] };
       for (const { text, values } of [
         summary.sumsStatement(filter, 'day'),
-        summary.sumsStatement(filter, 'merchant_id', [placeId]),
         summary.hoursStatement(filter),
-        summary.latencyStatement(filter, undefined),
+        summary.latencyStatement(filter, 'nothing'),
+        summary.latencyStatement(filter, 'group'),
+        summary.placeSumsStatement(filter, 'device_id', [line]),
+        summary.placeSumsStatement(filter, 'store_id', [{ ...line, isSpread: true }]),
+        summary.placeLatencyStatement(filter, 'merchant_id', [line]),
         summary.keysStatement(filter, 'device_id', { order: 'Count', limit: 5 }),
         summary.keysStatement(filter, 'store_id', { order: 'Key', limit: 5 }),
       ]) {

@@ -4,7 +4,7 @@ import type { Database } from '../platform/index.ts';
 import { readQrPayments } from '../qr/index.ts';
 import { reportedCard } from './projection/cards.ts';
 import { type addCell, addEntry, type Cells, textOfKey } from './projection/cells.ts';
-import { groupText, readGroups } from './projection/dictionary.ts';
+import { currencyGroup, groupText, readGroups } from './projection/dictionary.ts';
 import { reportedQr } from './projection/qr.ts';
 import { toCell } from './projection/store.ts';
 import type { RunQuery } from './run.ts';
@@ -48,8 +48,11 @@ async function countPart(
   const counted = new Map(lines.map((line) => [line.id, line.counted]));
   for (const { line, entries } of [...cards.map(reportedCard), ...codes.map(reportedQr)]) {
     const groupId = groups.get(groupText(line.group)) ?? 0;
+    const ofCurrency = groupText(currencyGroup(line.group.currency));
+    const currencyGroupId = groups.get(ofCurrency) ?? 0;
     for (const [sequence, entry] of entries) {
-      if (sequence <= (counted.get(line.paymentId) ?? 0)) addEntry(cells, entry, line, groupId);
+      if (sequence > (counted.get(line.paymentId) ?? 0)) continue;
+      addEntry(cells, entry, line, { groupId, currencyGroupId });
     }
   }
 }

@@ -3,8 +3,11 @@ import { nil } from '../run.ts';
 import { addLatency, bucketOf, type Latency } from './latency.ts';
 import { type Ending, type Entry, type PaymentLine, type SumName, sumNames } from './model.ts';
 
-/** 0 is the organisation, 1 a merchant, 2 a device. */
-export const levels = [0, 1, 2] as const;
+/**
+ * 0 is the organisation, 1 a merchant, 2 a device; 3 is a device too, told apart by currency alone: few, so that
+ * lists of places are short to make.
+ */
+const levels = [0, 1, 2, 3] as const;
 export type Level = (typeof levels)[number];
 
 export const endings = ['approved', 'declined', 'failed', 'other'] as const satisfies Ending[];
@@ -71,18 +74,22 @@ export const textOfKey = (key: CellKey): string =>
 
 export type Cells = Map<string, Cell>;
 
+export type GroupIds = { readonly groupId: number; readonly currencyGroupId: number };
+
 /** Adds an entry of a payment to the cells that it belongs to, one of each level. */
-export function addEntry(cells: Cells, entry: Entry, place: Place, groupId: number): void {
+export function addEntry(cells: Cells, entry: Entry, place: Place, of: GroupIds): void {
   for (const level of levels) {
-    const key = keyAt(level, entry.day, place, groupId);
+    const key = keyAt(level, entry.day, place, level === 3 ? of.currencyGroupId : of.groupId);
     const text = textOfKey(key);
     const cell = cells.get(text) ?? emptyCell(key);
     cells.set(text, cell);
-    for (const figures of [cell.figures, hourOf(cell, entry.hour)]) {
+    const hours = level === 3 ? [] : [hourOf(cell, entry.hour)];
+    for (const figures of [cell.figures, ...hours]) {
       if (entry.ending !== undefined) figures[entry.ending] += 1;
       for (const name of sumNames) figures[name] += BigInt(entry.sums[name] ?? 0);
     }
-    if (entry.latencyMs !== undefined) addLatency(cell.latency, [[bucketOf(entry.latencyMs), 1]]);
+    if (level === 3 || entry.latencyMs === undefined) continue;
+    addLatency(cell.latency, [[bucketOf(entry.latencyMs), 1]]);
   }
 }
 

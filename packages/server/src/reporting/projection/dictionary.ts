@@ -17,6 +17,11 @@ export type Dictionary = {
 /** What grows beyond is counted under the reason that stands for all others. */
 const groupsMax = 20_000;
 
+/** Of all payments in a currency, whatever else they are; no payment is in it by itself. */
+export const currencyGroup = (currency: string): Group => ({
+  ...{ kind: 'Card', scheme: '', entryMode: '', category: '', reason: '', currency },
+});
+
 export const groupText = (group: Group): string =>
   [group.kind, group.scheme, group.entryMode, group.category, group.reason, group.currency].join(
     '|',

@@ -5,7 +5,7 @@ import { readQrPayments } from '../../qr/index.ts';
 import type { RunQuery } from '../run.ts';
 import { reportedCard } from './cards.ts';
 import { addCell, addEntry, type Cells, textOfKey } from './cells.ts';
-import type { Numbered, Numbering } from './dictionary.ts';
+import { currencyGroup, type Numbered, type Numbering } from './dictionary.ts';
 import type { PaymentLine, Reported, SettlementMove } from './model.ts';
 import { reportedQr } from './qr.ts';
 import {
@@ -24,7 +24,8 @@ import {
 
 export type Subjects = { readonly cards: readonly string[]; readonly qr: readonly string[] };
 
-type Work = Reported & Numbered & { readonly known: KnownPayment | undefined };
+type Work = Reported &
+  Numbered & { readonly currencyGroupId: number; readonly known: KnownPayment | undefined };
 
 async function readReported(
   run: RunQuery,
@@ -64,10 +65,11 @@ function changesOf(work: readonly Work[]): Map<number, number> {
 
 function cellsOf(work: readonly Work[]): Cells {
   const cells: Cells = new Map();
-  for (const { known, entries, line, groupId } of work) {
+  for (const { known, entries, line, groupId, currencyGroupId } of work) {
     const counted = known?.counted ?? 0;
     for (const [sequence, entry] of entries) {
-      if (sequence > counted && sequence <= line.version) addEntry(cells, entry, line, groupId);
+      if (sequence <= counted || sequence > line.version) continue;
+      addEntry(cells, entry, line, { groupId, currencyGroupId });
     }
   }
   return cells;
@@ -155,13 +157,14 @@ export async function project(
     ({ line }) => line.version > (known.get(line.paymentId)?.counted ?? 0),
   );
   if (fresh.length === 0) return 0;
-  const numbers = await numbering.numbersOf(
-    run,
-    fresh.map(({ line }) => line),
-  );
+  const numbers = await numbering.numbersOf(run, [
+    ...fresh.map(({ line }) => line),
+    ...fresh.map(({ line }) => ({ group: currencyGroup(line.group.currency), state: '' })),
+  ]);
   const work: Work[] = fresh.map((each, place) => ({
     ...each,
     ...(numbers[place] ?? { groupId: 0, classId: 0 }),
+    currencyGroupId: numbers[fresh.length + place]?.groupId ?? 0,
     known: known.get(each.line.paymentId),
   }));
   const rows = work.map(({ line, classId }) => upsertRow(line, classId));

@@ -28,13 +28,13 @@ export type FoundLines = {
 };
 
 /** What a walk goes through for one page, of an index alone and of lines in the order of time. */
-const indexRowsMax = 100_000;
+const indexRowsMax = 60_000;
 const lineRowsMax = 50_000;
 /** From this share of all payments on, a page is full after a short walk. */
 const commonShare = 0.05;
 const commonRowsMax = 20_000;
 /** Of a range of amounts: what is sorted rather than walked through. */
-const fewAmounts = 50_000;
+const fewAmounts = 40_000;
 /** What is merged from the classes for one page. */
 const mergedRowsMax = 60_000;
 

@@ -57,8 +57,7 @@ export function requestOf(scope: Scope, query: SummaryQuery): SummaryRequest {
 type Places = Pick<Scope, 'merchantId' | 'storeId' | 'deviceId'>;
 
 /** The shortest cells that tell these apart. */
-export function levelOf({ merchantId, storeId, deviceId }: Places, groupBy?: string): Level {
-  const isFine = groupBy === 'store' || groupBy === 'device';
-  if (isFine || storeId !== undefined || deviceId !== undefined) return 2;
-  return merchantId !== undefined || groupBy === 'merchant' ? 1 : 0;
+export function levelOf({ merchantId, storeId, deviceId }: Places): Level {
+  if (storeId !== undefined || deviceId !== undefined) return 2;
+  return merchantId !== undefined ? 1 : 0;
 }

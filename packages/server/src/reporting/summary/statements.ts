@@ -2,6 +2,7 @@
 import { plainArray } from '../../platform/index.ts';
 import { endings, type Level } from '../projection/cells.ts';
 import { sumNames } from '../projection/model.ts';
+import { nil } from '../run.ts';
 
 export type CellFilter = {
   readonly organizationId: string;
@@ -14,9 +15,6 @@ export type CellFilter = {
 };
 
 export type Statement = { readonly text: string; readonly values: readonly unknown[] };
-
-/** Columns of cells that lines can stand for. */
-export type KeyColumn = 'day' | 'merchant_id' | 'store_id' | 'device_id';
 
 const filters = `FROM unnest($3::date[]) AS d(day) CROSS JOIN LATERAL (SELECT * FROM report_cells
     WHERE organization_id = $1 AND level = $2 AND day = d.day`;
@@ -46,16 +44,11 @@ const sums = [
 const count = `sum(${endings.map((name) => `c.${name}`).join(' + ')})::bigint`;
 
 /** By line and group; without a column everything is one line. */
-export function sumsStatement(
-  filter: CellFilter,
-  column: KeyColumn | undefined,
-  keys?: readonly string[],
-): Statement {
+export function sumsStatement(filter: CellFilter, column: 'day' | undefined): Statement {
   const key = column === undefined ? "''" : `c.${column}::text`;
-  const only = keys === undefined ? '' : ` WHERE c.${column} = ANY($8::uuid[])`;
-  const text = `SELECT ${key} AS key, c.group_id AS "groupId", ${sums} ${fromCells(filter)}${only}
+  const text = `SELECT ${key} AS key, c.group_id AS "groupId", ${sums} ${fromCells(filter)}
     GROUP BY 1, 2`;
-  return { text, values: [...valuesOf(filter), ...(keys === undefined ? [] : [plainArray(keys)])] };
+  return { text, values: valuesOf(filter) };
 }
 
 /** The same of the hours of the days. */
@@ -71,26 +64,31 @@ export function hoursStatement(filter: CellFilter): Statement {
   return { text, values: valuesOf(filter) };
 }
 
-/** Payments by line, group and bucket of the histogram. */
-export function latencyStatement(
-  filter: CellFilter,
-  column: KeyColumn | undefined,
-  keys?: readonly string[],
-): Statement {
-  const key = column === undefined ? "''" : `c.${column}::text`;
-  const only = keys === undefined ? '' : ` WHERE c.${column} = ANY($8::uuid[])`;
-  const text = `SELECT ${key} AS key, c.group_id AS "groupId", l.key::int AS bucket,
-      sum(l.value::bigint)::bigint AS count
-    ${fromCells(filter)} CROSS JOIN LATERAL jsonb_each_text(c.latency) l${only} GROUP BY 1, 2, 3`;
-  return { text, values: [...valuesOf(filter), ...(keys === undefined ? [] : [plainArray(keys)])] };
+/** What payments by bucket of the histogram are told apart by. */
+export type TimesBy = 'day' | 'group' | 'nothing';
+const timeKeys = { day: 'c.day::text', group: 'c.group_id::text', nothing: "''" } as const;
+
+/** Payments by line and bucket of the histogram. */
+export function latencyStatement(filter: CellFilter, by: TimesBy): Statement {
+  const text = `SELECT ${timeKeys[by]} AS key, l.key::int AS bucket, sum(l.value::bigint)::bigint AS count
+    ${fromCells(filter)} CROSS JOIN LATERAL jsonb_each_text(c.latency) l GROUP BY 1, 2`;
+  return { text, values: valuesOf(filter) };
 }
 
 export type LineKey = { readonly key: string; readonly count: number };
+export type PlaceColumn = 'merchant_id' | 'store_id' | 'device_id';
+
+/** A merchant, a store or a device. What stands for those without one is in many places. */
+export type PlaceLine = LineKey & {
+  readonly merchantId: string;
+  readonly storeId: string;
+  readonly isSpread: boolean;
+};
 
 /** The lines of one page, behind a line. */
 export function keysStatement(
   filter: CellFilter,
-  column: KeyColumn,
+  column: PlaceColumn,
   { order, after, limit }: { order: 'Key' | 'Count'; after?: LineKey | undefined; limit: number },
 ): Statement {
   const behind =
@@ -98,9 +96,56 @@ export function keysStatement(
       ? `HAVING $9::bigint IS NULL OR c.${column} > $8::uuid`
       : `HAVING $9::bigint IS NULL OR ${count} < $9 OR (${count} = $9 AND c.${column} > $8::uuid)`;
   const sorted = order === 'Key' ? '1' : '2 DESC, 1';
-  const text = `SELECT c.${column} AS key, ${count} AS count ${fromCells(filter)}
-    GROUP BY 1 ${behind} ORDER BY ${sorted} LIMIT $10`;
+  const places =
+    column === 'merchant_id'
+      ? `c.merchant_id AS "merchantId", '${nil}' AS "storeId", false AS "isSpread"`
+      : `min(c.merchant_id::text) AS "merchantId", min(c.store_id::text) AS "storeId",
+      min(c.merchant_id::text) <> max(c.merchant_id::text) AS "isSpread"`;
+  const text = `SELECT c.${column} AS key, ${count} AS count, ${places}
+    ${fromCells(filter)} GROUP BY 1 ${behind} ORDER BY ${sorted} LIMIT $10`;
   const values = [...valuesOf(filter), after?.key ?? null, after?.count ?? null, limit];
+  return { text, values };
+}
+
+/** The cells of some places, each by its part of the key; of those that are in many, all are looked at. */
+function fromPlaces(
+  filter: CellFilter,
+  column: PlaceColumn,
+  lines: readonly PlaceLine[],
+): { from: string; values: unknown[] } {
+  const [first] = lines;
+  const below = column === 'device_id' ? ' AND store_id = w.store_id' : '';
+  const exact = first?.isSpread === true ? '' : ` AND merchant_id = w.merchant_id${below}`;
+  const from = `FROM unnest($3::date[]) AS d(day)
+    CROSS JOIN unnest($8::uuid[], $9::uuid[], $10::uuid[]) AS w(key, merchant_id, store_id)
+    CROSS JOIN LATERAL (SELECT * FROM report_cells WHERE organization_id = $1 AND level = $2
+      AND day = d.day${exact} AND ${column} = w.key AND ($4::uuid IS NULL OR merchant_id = $4)${rest}`;
+  const columnOf = (name: 'key' | 'merchantId' | 'storeId') =>
+    plainArray(lines.map((line) => line[name]));
+  const values = [...valuesOf(filter), columnOf('key'), columnOf('merchantId')];
+  return { from, values: [...values, columnOf('storeId')] };
+}
+
+/** By place and group. */
+export function placeSumsStatement(
+  filter: CellFilter,
+  column: PlaceColumn,
+  lines: readonly PlaceLine[],
+): Statement {
+  const { from, values } = fromPlaces(filter, column, lines);
+  const text = `SELECT w.key::text AS key, c.group_id AS "groupId", ${sums} ${from} GROUP BY 1, 2`;
+  return { text, values };
+}
+
+/** By place and bucket of the histogram. */
+export function placeLatencyStatement(
+  filter: CellFilter,
+  column: PlaceColumn,
+  lines: readonly PlaceLine[],
+): Statement {
+  const { from, values } = fromPlaces(filter, column, lines);
+  const text = `SELECT w.key::text AS key, l.key::int AS bucket, sum(l.value::bigint)::bigint AS count ${from}
+    CROSS JOIN LATERAL jsonb_each_text(c.latency) l GROUP BY 1, 2`;
   return { text, values };
 }
 

@@ -12,11 +12,13 @@ import {
   asOfText,
   type CellFilter,
   hoursStatement,
-  type KeyColumn,
   keysStatement,
   type LineKey,
   latencyStatement,
   ownerText,
+  type PlaceLine,
+  placeLatencyStatement,
+  placeSumsStatement,
   type Statement,
   sumsStatement,
 } from './statements.ts';
@@ -35,7 +37,7 @@ type SumsRow = {
   reversed: string;
 };
 
-type LatencyRow = { key: string; groupId: number; bucket: number; count: number };
+type LatencyRow = { key: string; bucket: number; count: number };
 
 export type SummaryPage = { readonly limit: number; readonly after: LineKey | undefined };
 export type Summarized = Omit<Summary, 'nextCursor'> & { readonly next: LineKey | undefined };
@@ -87,35 +89,59 @@ function addTimes(parts: ReadonlyMap<string, Parts>, rows: readonly LatencyRow[]
 
 function timesByGroup(rows: readonly LatencyRow[]): Map<number, Latency> {
   const times = new Map<number, Latency>();
-  for (const { groupId, bucket, count } of rows) {
-    const latency = times.get(groupId) ?? new Map();
-    times.set(groupId, latency);
+  for (const { key, bucket, count } of rows) {
+    const latency: Latency = times.get(Number(key)) ?? new Map();
+    times.set(Number(key), latency);
     addLatency(latency, [[bucket, count]]);
   }
   return times;
 }
 
+/** All lines as one. */
+function together(parts: Iterable<Parts>): Parts {
+  const whole: Parts = { sums: [], latency: new Map() };
+  for (const { sums, latency } of parts) {
+    whole.sums.push(...sums);
+    addLatency(whole.latency, latency);
+  }
+  return whole;
+}
+
 const columns = { merchant: 'merchant_id', store: 'store_id', device: 'device_id' } as const;
+const noParts = (): Parts => ({ sums: [], latency: new Map() });
+
+type Lines = { readonly lines: [string, Parts][]; readonly next: LineKey | undefined };
 
 /** The lines of one page of merchants, stores or devices, out of as many as there are. */
 async function placeLines(
   run: RunQuery,
-  of: { filter: CellFilter; column: KeyColumn; groups: Groups; order: 'Key' | 'Count' },
-  page: SummaryPage,
-) {
-  const { filter, column, groups, order } = of;
-  const { limit, after } = page;
-  const wanted = keysStatement(filter, column, { order, after, limit: limit + 1 });
-  const found = await rowsOf<LineKey>(run, wanted);
+  of: {
+    filter: CellFilter;
+    groupBy: keyof typeof columns;
+    groups: Groups;
+    order: 'Key' | 'Count';
+  },
+  { limit, after }: SummaryPage,
+): Promise<Lines> {
+  const { filter, groupBy, groups, order } = of;
+  const column = columns[groupBy];
+  const isFine = groupBy !== 'merchant' || filter.level === 2;
+  const fine: CellFilter = { ...filter, level: isFine ? 2 : 1 };
+  // Which places there are is told by fewer cells, where all groups of them are wanted.
+  const coarse: CellFilter = filter.groupIds === undefined ? { ...filter, level: 3 } : fine;
+  const wanted = keysStatement(coarse, column, { order, after, limit: limit + 1 });
+  const found = await rowsOf<PlaceLine>(run, wanted);
   const shown = found.slice(0, limit);
-  const keys = shown.map(({ key }) => key);
-  if (keys.length === 0) return { lines: [], next: undefined };
-  const parts = partsOf(groups, await rowsOf<SumsRow>(run, sumsStatement(filter, column, keys)));
-  addTimes(parts, await rowsOf<LatencyRow>(run, latencyStatement(filter, column, keys)));
-  const lines = keys.map((key): [string, Parts] => [
-    key,
-    parts.get(key) ?? { sums: [], latency: new Map() },
-  ]);
+  const parts = new Map<string, Parts>();
+  for (const isSpread of [false, true]) {
+    const lines = shown.filter((line) => line.isSpread === isSpread);
+    if (lines.length === 0) continue;
+    const sums = placeSumsStatement(fine, column, lines);
+    for (const [key, part] of partsOf(groups, await rowsOf<SumsRow>(run, sums)))
+      parts.set(key, part);
+    addTimes(parts, await rowsOf<LatencyRow>(run, placeLatencyStatement(fine, column, lines)));
+  }
+  const lines = shown.map(({ key }): [string, Parts] => [key, parts.get(key) ?? noParts()]);
   return { lines, next: found.length > limit ? shown.at(-1) : undefined };
 }
 
@@ -124,7 +150,7 @@ function cutLines(
   all: ReadonlyMap<string, Parts>,
   order: 'Key' | 'Count',
   { limit, after }: SummaryPage,
-) {
+): Lines {
   const counted = [...all].map(([key, parts]) => ({
     ...{ key, parts },
     count: figuresOf({ ...parts, latency: new Map() }).count,
@@ -179,6 +205,55 @@ async function asOf(run: RunQuery, organizationId: string, now: number): Promise
   return isoTime(row === undefined || row.isNow ? now : row.asOf.getTime());
 }
 
+/** What is left out of the hours and days of a place is told by the cells of its level. */
+async function filterOf(
+  run: RunQuery,
+  request: SummaryRequest,
+  all: readonly KnownGroup[],
+): Promise<CellFilter> {
+  const { organizationId, days, words, storeId, deviceId } = request;
+  const merchantId = await merchantOf(run, request);
+  const wanted = all.filter((each) => matches(words, each));
+  return {
+    ...{ organizationId, days, merchantId, storeId, deviceId },
+    level: levelOf({ merchantId, storeId, deviceId }),
+    groupIds: hasWords(words) ? wanted.map(({ groupId }) => groupId) : undefined,
+  };
+}
+
+type Task = { run: RunQuery; request: SummaryRequest; filter: CellFilter; groups: Groups };
+
+/** Lines that are few, and everything together, which is made of them where it can be. */
+async function allLines({
+  run,
+  request,
+  filter,
+  groups,
+}: Task): Promise<[Map<string, Parts>, Parts]> {
+  const { groupBy } = request;
+  const isByDay = groupBy === 'day';
+  const sums = partsOf(
+    groups,
+    await rowsOf<SumsRow>(run, sumsStatement(filter, isByDay ? 'day' : undefined)),
+  );
+  const isByGroup = groupBy === 'scheme' || groupBy === 'responseCategory';
+  const by = isByDay ? 'day' : isByGroup ? 'group' : 'nothing';
+  const times = await rowsOf<LatencyRow>(run, latencyStatement(filter, by));
+  if (isByDay) {
+    addTimes(sums, times);
+    return [sums, together(sums.values())];
+  }
+  const whole = sums.get('') ?? noParts();
+  if (!isByGroup) {
+    addTimes(new Map([['', whole]]), times);
+    return [new Map(), whole];
+  }
+  const byGroup = timesByGroup(times);
+  for (const latency of byGroup.values()) addLatency(whole.latency, latency);
+  const nameOf = (of: KnownGroup) => (groupBy === 'scheme' ? of.scheme : of.category);
+  return [regrouped(whole, byGroup, nameOf), whole];
+}
+
 /** @example const summary = await summarize(run, requestOf(scope, query), { limit: 50, after: undefined }, now); */
 export async function summarize(
   run: RunQuery,
@@ -186,53 +261,20 @@ export async function summarize(
   page: SummaryPage,
   now: number,
 ): Promise<Summarized> {
-  const { organizationId, words, days, groupBy, order } = request;
+  const { organizationId, days, groupBy, order } = request;
   const at = await asOf(run, organizationId, now);
   const all = await readGroups(run, organizationId);
   const groups: Groups = new Map(all.map((each) => [each.groupId, each]));
-  const wanted = all.filter((each) => matches(words, each));
-  const places = { ...request, merchantId: await merchantOf(run, request) };
-  const filter: CellFilter = {
-    ...{ organizationId, days, merchantId: places.merchantId },
-    ...{ storeId: places.storeId, deviceId: places.deviceId },
-    level: levelOf(places),
-    groupIds: hasWords(words) ? wanted.map(({ groupId }) => groupId) : undefined,
-  };
-  const whole = partsOf(groups, await rowsOf<SumsRow>(run, sumsStatement(filter, undefined)));
-  const total = whole.get('') ?? { sums: [], latency: new Map() };
-  const times = await rowsOf<LatencyRow>(run, latencyStatement(filter, undefined));
-  addTimes(whole, times);
-  const linesOf = async () => {
-    switch (groupBy) {
-      case 'merchant':
-      case 'store':
-      case 'device': {
-        const fine = { ...filter, level: levelOf(places, groupBy) };
-        return placeLines(run, { filter: fine, column: columns[groupBy], groups, order }, page);
-      }
-      case 'scheme':
-        return cutLines(
-          regrouped(total, timesByGroup(times), (of) => of.scheme),
-          order,
-          page,
-        );
-      case 'responseCategory':
-        return cutLines(
-          regrouped(total, timesByGroup(times), (of) => of.category),
-          order,
-          page,
-        );
-      case 'hour': {
-        const hours = await rowsOf<SumsRow>(run, hoursStatement(filter));
-        const padded = hours.map((row) => ({ ...row, key: row.key.padStart(2, '0') }));
-        return cutLines(partsOf(groups, padded), order, page);
-      }
-      default: {
-        const parts = partsOf(groups, await rowsOf<SumsRow>(run, sumsStatement(filter, 'day')));
-        addTimes(parts, await rowsOf<LatencyRow>(run, latencyStatement(filter, 'day')));
-        return cutLines(parts, order, page);
-      }
+  const filter = await filterOf(run, request, all);
+  const [few, total] = await allLines({ run, request, filter, groups });
+  const linesOf = async (): Promise<Lines> => {
+    if (groupBy === 'merchant' || groupBy === 'store' || groupBy === 'device') {
+      return placeLines(run, { filter, groupBy, groups, order }, page);
     }
+    if (groupBy !== 'hour') return cutLines(few, order, page);
+    const hours = await rowsOf<SumsRow>(run, hoursStatement(filter));
+    const padded = hours.map((row) => ({ ...row, key: row.key.padStart(2, '0') }));
+    return cutLines(partsOf(groups, padded), order, page);
   };
   const { lines, next } = await linesOf();
   return {
