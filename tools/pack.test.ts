@@ -96,18 +96,19 @@ import { createServer } from 'node:http';
 import { isErrorCode, providerCallText } from '@switchyard/contract';
 import { createDeviceClient, openOfflineQueue } from '@switchyard/sdk-device';
 import { decimalText } from '@switchyard/nexo';
-import { createPosClient, createTerminal, memoryServiceStore, PosError } from '@switchyard/sdk-pos';
+import { createPosClient, createTerminal, fileServiceStore, PosError } from '@switchyard/sdk-pos';
 import { createProviderHandler, signCall, verifyCall } from '@switchyard/sdk-provider';
 assert.equal(decimalText(1250, 'EUR'), '12.50');
 const credentials = { fetchToken: async () => ({ token: 'a', expiresAt: Date.now() + 60_000 }) };
 const client = createPosClient({ baseUrl: 'http://127.0.0.1:1', credentials });
 const transport = { kind: 'cloud', client, tsn: '10000001' };
-const store = memoryServiceStore();
+const store = fileServiceStore('tills/' + process.version + '.jsonl');
 const terminal = createTerminal({ saleId: 'till-3', poiId: '10000001', transport, store });
 await terminal.open();
 const order = { amount: 1250, currency: 'EUR', transactionId: '4711' };
 const isAway = (error) => error instanceof PosError && error.code === 'unreachable';
 await assert.rejects(terminal.sale(order), isAway);
+assert.deepEqual(await store.load(), [], 'nothing was sent, so nothing is kept');
 client.close();
 assert.ok(isErrorCode('amount_zero'));
 const secrets = ['whsec_' + Buffer.alloc(32, 1).toString('base64')];
@@ -148,6 +149,18 @@ export const findNothing: QrProvider['find'] = () => undefined;
 export const codeOf = ({ code }: Problem): string => code;
 // @ts-expect-error: a call has an id
 signCall({ at: 1, text: '', secrets: [] });
+import { type Answer, createTerminal, type PosError, type TerminalSettings } from '@switchyard/sdk-pos';
+export const isOpen = ({ outcome }: PosError): boolean => outcome === 'Unknown';
+export const paid = ({ message }: Answer<'Payment'>): number | undefined =>
+  message.body.PaymentResult?.AmountsResp?.AuthorizedAmount;
+export const made = (settings: TerminalSettings) => createTerminal({ ...settings, saleId: 'till-3' });
+// @ts-expect-error: a till has a store
+createTerminal({ saleId: 'a', poiId: 'b', transport: { kind: 'local', url: 'https://a/nexo' } });
+import { createDeviceClient, type DeviceError, type OfflineQueue } from '@switchyard/sdk-device';
+export const waiting = ({ sales }: OfflineQueue): number => sales.length;
+export const isSafe = ({ kind }: DeviceError): boolean => kind === 'NotSent';
+// @ts-expect-error: a terminal has a name
+createDeviceClient({ registerUrl: 'wss://pay.example/' });
 `;
 
 describe('the packed packages', () => {

@@ -3,7 +3,8 @@ import type { RegisteredMessage } from '@switchyard/contract';
 import type { WebSocket } from 'ws';
 import type { Clock } from './clock.ts';
 import { DeviceError, invalid, textOf } from './errors.ts';
-import { openSocket, type SocketEnd } from './socket.ts';
+import { openSocket } from './socket.ts';
+import type { SocketEnd } from './socket-end.ts';
 import type { DeviceTls } from './tls.ts';
 
 /**

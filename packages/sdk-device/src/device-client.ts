@@ -14,7 +14,7 @@ import {
 } from './pauses.ts';
 import type { RegistrationData } from './properties.ts';
 import { registerDevice } from './registration.ts';
-import type { SocketEnd } from './socket.ts';
+import type { SocketEnd } from './socket-end.ts';
 import type { DeviceTls } from './tls.ts';
 
 /**

@@ -4,7 +4,8 @@ import { demandWss } from './addresses.ts';
 import { type Clock, within } from './clock.ts';
 import { DeviceError, invalid } from './errors.ts';
 import type { RegistrationData } from './properties.ts';
-import { openSocket, type SocketEnd } from './socket.ts';
+import { openSocket } from './socket.ts';
+import type { SocketEnd } from './socket-end.ts';
 import type { DeviceTls } from './tls.ts';
 
 export type RegistrationSettings = {

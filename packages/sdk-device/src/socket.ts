@@ -2,9 +2,8 @@
 import type { IncomingMessage } from 'node:http';
 import { WebSocket } from 'ws';
 import { aborted, DeviceError, textOf } from './errors.ts';
+import type { SocketEnd } from './socket-end.ts';
 import { type DeviceTls, tlsOptions } from './tls.ts';
-
-export type SocketEnd = { readonly code: number; readonly reason: string };
 
 export type SocketEvents = {
   message(data: Buffer, isBinary: boolean): void;

@@ -6,7 +6,7 @@ import {
   type PosAnswer,
 } from '@switchyard/contract';
 import { PosError } from './errors.ts';
-import type { SocketEnd } from './socket.ts';
+import type { SocketEnd } from './socket-end.ts';
 
 const answerTypes = new Set(['claimed', 'deviceStatus', 'released', 'tokenRenewed', 'error']);
 const secondMs = 1000;

@@ -16,7 +16,8 @@ import { errorOf, errorOfEnd, readAnswer } from './control-messages.ts';
 import { closed, late, PosError, textOf } from './errors.ts';
 import type { PosTls } from './http.ts';
 import { pauseAfter, pauseAfterRestart } from './pauses.ts';
-import { openSocket, type SocketEnd } from './socket.ts';
+import { openSocket } from './socket.ts';
+import type { SocketEnd } from './socket-end.ts';
 import { earlyMs, type Tokens } from './tokens.ts';
 
 type Question =

@@ -7,7 +7,8 @@ import type { Control } from './control.ts';
 import { errorOfEnd } from './control-messages.ts';
 import { closed, invalid, PosError, textOf } from './errors.ts';
 import type { PosTls } from './http.ts';
-import { openSocket, type SocketEnd } from './socket.ts';
+import { openSocket } from './socket.ts';
+import type { SocketEnd } from './socket-end.ts';
 
 /**
  * How a terminal is claimed.

@@ -5,8 +5,7 @@ import { WebSocket } from 'ws';
 import type { Clock } from './clock.ts';
 import { aborted, late, PosError, unreachable } from './errors.ts';
 import { type PosTls, retryAfterOf, tlsOptions } from './http.ts';
-
-export type SocketEnd = { readonly code: number; readonly reason: string };
+import type { SocketEnd } from './socket-end.ts';
 
 export type SocketEvents = {
   message(data: Buffer, isBinary: boolean): void;
