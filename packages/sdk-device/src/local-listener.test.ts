@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { request } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
+import { connect } from 'node:tls';
 import { type TestCertificates, testCertificates } from './certificates.fixture.ts';
 import { type LocalListener, openLocalListener } from './local-listener.ts';
 
@@ -25,10 +26,13 @@ describe('the local listener', () => {
   });
   after(() => listener.close());
 
-  function ask({ method = 'POST', path = '/nexo', body = '{}', headers = {} }: Ask) {
+  function ask(
+    { method = 'POST', path = '/nexo', body = '{}', headers = {} }: Ask,
+    to: LocalListener = listener,
+  ) {
     const options = { method, headers, ca: certificates.ca, agent: false } as const;
     return new Promise<{ status: number; body: string }>((resolve, reject) => {
-      const sent = request(new URL(path, listener.url), options, (answer) => {
+      const sent = request(new URL(path, to.url), options, (answer) => {
         text(answer).then(
           (told) => resolve({ status: answer.statusCode ?? 0, body: told }),
           reject,
@@ -65,5 +69,27 @@ describe('the local listener', () => {
     const plain = await openLocalListener({ host: '127.0.0.1', port: 0, handle });
     assert.match(plain.url, /^http:\/\/127/);
     await plain.close();
+  });
+
+  test('a client that sends too slowly is cut off, and keeps nobody else out', async (t) => {
+    const quick = await openLocalListener({
+      ...{ host: '127.0.0.1', port: 0, ...certificates.server },
+      ...{ handle: async () => '{}', patience: { headMs: 100, allMs: 200 } },
+    });
+    t.after(() => quick.close());
+    const { hostname, port } = new URL(quick.url);
+    const slow = async (start: string): Promise<string> => {
+      const socket = connect({ host: hostname, port: Number(port), ca: certificates.ca });
+      socket.on('error', () => {});
+      socket.write(start);
+      return text(socket);
+    };
+    const head = 'POST /nexo HTTP/1.1\r\nhost: terminal\r\n';
+    const half = slow(head);
+    const body = slow(`${head}content-length: 100\r\n\r\n{`);
+    const answer = await ask({}, quick);
+    assert.equal(answer.status, 200);
+    assert.match(await half, /^HTTP\/1\.1 408 /);
+    assert.match(await body, /^HTTP\/1\.1 408 /);
   });
 });

@@ -20,6 +20,8 @@ export type LocalListenerOptions = {
   readonly key?: string | Buffer;
   /** Whoever may connect must have a certificate of it. */
   readonly clientCa?: string | Buffer;
+  /** How long a request may take to come, ms; default 10 s for its head, and 30 s in all. */
+  readonly patience?: { readonly headMs: number; readonly allMs: number };
   /** The answer to a message; none, as to an abort, is an empty 200. The signal: the asker has left. */
   handle(message: string, signal: AbortSignal): Promise<string | undefined>;
   /** Hears what `handle` throws; the asker is told 500. */
@@ -37,8 +39,9 @@ export type LocalListener = { readonly url: string; close(): Promise<void> };
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/;
 const paths = new Set(['/nexo', '/nexo/']);
 const connectionsMax = 64;
-const headersMs = 10_000;
-const requestMs = 30_000;
+const usualPatience = { headMs: 10_000, allMs: 30_000 };
+/** How often it is looked whose time is over. */
+const lookEveryMs = 500;
 
 async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = [];
@@ -95,11 +98,18 @@ export async function openLocalListener(options: LocalListenerOptions): Promise<
       else end(response, 500);
     });
   };
-  const times = { headersTimeout: headersMs, requestTimeout: requestMs };
+  const { headMs, allMs } = options.patience ?? usualPatience;
+  const times = {
+    ...{ headersTimeout: headMs, requestTimeout: allMs },
+    connectionsCheckingInterval: lookEveryMs,
+  };
   const asked = clientCa === undefined ? {} : { ca: clientCa, requestCert: true };
   const server = isPlain
     ? createServer(times, listen)
-    : createTlsServer({ ...times, cert, key, ...asked, minVersion: 'TLSv1.2' }, listen);
+    : createTlsServer(
+        { ...times, handshakeTimeout: headMs, cert, key, ...asked, minVersion: 'TLSv1.2' },
+        listen,
+      );
   server.maxConnections = connectionsMax;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

@@ -5,9 +5,11 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text as readAll } from 'node:stream/consumers';
 import { after, test } from 'node:test';
+import { connect } from 'node:tls';
 import * as library from '@adyen/api-library';
-import { createProtection, type SharedKey } from '@switchyard/nexo';
+import { createProtection, isMessage, readMessage, type SharedKey } from '@switchyard/nexo';
 import { listenLocally } from './local.ts';
 import { fakePlatform } from './platform.fixture.ts';
 import { createTerminal } from './terminal.ts';
@@ -26,7 +28,7 @@ after(async () => {
   for (const close of closing.reverse()) await close();
 });
 
-async function open(isProtected: boolean) {
+async function open(isProtected: boolean, patience?: { headMs: number; allMs: number }) {
   const directory = mkdtempSync(join(tmpdir(), 'switchyard-local-'));
   const fake = fakePlatform();
   const terminal = createTerminal({
@@ -40,7 +42,7 @@ async function open(isProtected: boolean) {
   });
   const protection = isProtected ? createProtection({ keys: [key], randomBytes }) : undefined;
   const local = await listenLocally(terminal, {
-    ...{ host: '127.0.0.1', port: 0, directory, protection, now: Date.now },
+    ...{ host: '127.0.0.1', port: 0, directory, protection, patience, now: Date.now },
     names: ['AXIUMDX8000-10000001.test.terminal.adyen.com'],
   });
   closing.push(async () => {
@@ -125,6 +127,128 @@ test('a wrong pass phrase and a clear message are not taken', async () => {
   assert.equal(fake.sold.length, 0);
 });
 
+test('the public library is told of a refusal, and of what it may not ask for', async () => {
+  const { fake, local } = await open(true);
+  const till = clientOf(local.port, local.certFile);
+  fake.next('Declines');
+  const declined = (await till.request(payment('D1') as never, securityKey)).SaleToPOIResponse;
+  const { Result, ErrorCondition } = declined?.PaymentResponse?.Response ?? {};
+  assert.deepEqual([Result, ErrorCondition], ['Failure', 'Refusal']);
+  const wrong = payment('D2');
+  wrong.SaleToPOIRequest.MessageHeader.POIID = 'AXIUM_DX8000-99999999';
+  const answer = (await till.request(wrong as never, securityKey)).SaleToPOIResponse;
+  assert.equal(answer?.PaymentResponse?.Response.ErrorCondition, 'UnavailableDevice');
+  assert.equal(fake.taken(), 0);
+});
+
+type Wire = { MessageHeader: Record<string, unknown>; SecurityTrailer: Record<string, unknown> } & {
+  NexoBlob: string;
+};
+
+/** As a till writes it, and as somebody in between changes it. */
+function protectedText(id: string, change: (wire: Wire) => void, by: SharedKey = key): string {
+  const message = readMessage(JSON.stringify(payment(id)));
+  assert.ok(message.kind === 'Message');
+  const text = createProtection({ keys: [by], randomBytes }).protect(message.message);
+  const wire = JSON.parse(text).SaleToPOIRequest as Wire;
+  change(wire);
+  return JSON.stringify({ SaleToPOIRequest: wire });
+}
+
+const flipped = (base64: unknown): string => {
+  const bytes = Buffer.from(String(base64), 'base64');
+  bytes[0] = (bytes[0] ?? 0) ^ 1;
+  return bytes.toString('base64');
+};
+
+test('what was changed on its way, or is under another key, is 400 and does nothing', async () => {
+  const { fake, local } = await open(true);
+  const changes: readonly ((wire: Wire) => void)[] = [
+    (wire) => {
+      wire.SecurityTrailer['Hmac'] = flipped(wire.SecurityTrailer['Hmac']);
+    },
+    (wire) => {
+      wire.SecurityTrailer['Hmac'] = '';
+    },
+    (wire) => {
+      wire.SecurityTrailer['Nonce'] = flipped(wire.SecurityTrailer['Nonce']);
+    },
+    (wire) => {
+      wire.NexoBlob = flipped(wire.NexoBlob);
+    },
+    (wire) => {
+      wire.SecurityTrailer['KeyVersion'] = 2;
+    },
+    (wire) => {
+      wire.SecurityTrailer['KeyIdentifier'] = 'store-8';
+    },
+    (wire) => {
+      wire.SecurityTrailer['AdyenCryptoVersion'] = 2;
+    },
+    (wire) => {
+      wire.MessageHeader['ServiceID'] = 'other';
+    },
+    (wire) => {
+      wire.MessageHeader['SaleID'] = 'till-4';
+    },
+  ];
+  for (const [at, change] of changes.entries()) {
+    const { status, text } = await post(local, '/nexo', protectedText(`B${at}`, change));
+    assert.deepEqual([status, text], [400, ''], `change ${at}`);
+  }
+  const older: SharedKey = { ...key, version: 0 };
+  assert.equal(
+    (
+      await post(
+        local,
+        '/nexo',
+        protectedText('B99', () => {}, older),
+      )
+    ).status,
+    400,
+  );
+  assert.equal(fake.sold.length, 0);
+});
+
+test('a copy of a protected message is rejected, and pays nothing', async () => {
+  const { fake, local, terminal } = await open(true);
+  const text = protectedText('R1', () => {});
+  assert.equal((await post(local, '/nexo', text)).status, 200);
+  for (let copy = 0; copy < 2; copy += 1) {
+    const { status, text: told } = await post(local, '/nexo', text);
+    assert.equal(status, 200);
+    const reading = readMessage(told);
+    assert.ok(reading.kind === 'Protected', 'nothing of it is told in clear');
+    const opened = createProtection({ keys: [key], randomBytes }).open(reading);
+    assert.ok(opened.kind === 'Message' && isMessage(opened.message, 'Event', 'Notification'));
+    assert.equal(opened.message.body.EventToNotify, 'Reject');
+    await terminal.reboot();
+  }
+  assert.equal(fake.taken(), 1250);
+});
+
+test('slow clients are cut off, pages of browsers refused, and others are served meanwhile', async () => {
+  const { local } = await open(false, { headMs: 100, allMs: 200 });
+  const head = 'POST /nexo HTTP/1.1\r\nhost: terminal\r\n';
+  const slow = ['', head, `${head}content-length: 100\r\n\r\n{`].map((start) => {
+    const socket = connect({
+      ...{ host: '127.0.0.1', port: local.port, ca: readFileSync(local.certFile) },
+    });
+    socket.on('error', () => {});
+    if (start !== '') socket.write(start);
+    return readAll(socket);
+  });
+  const { status } = await post(local, '/nexo', JSON.stringify(payment('1')));
+  assert.equal(status, 200);
+  const [, half, body] = await Promise.all(slow);
+  assert.match(half ?? '', /^HTTP\/1\.1 408 /);
+  assert.match(body ?? '', /^HTTP\/1\.1 408 /);
+  const page = await post(local, '/nexo', JSON.stringify(payment('2')), 'POST', {
+    origin: 'https://x.example',
+  });
+  assert.equal(page.status, 403);
+});
+
 type Answer = { readonly status: number; readonly text: string };
 
 function post(
@@ -132,6 +256,7 @@ function post(
   path: string,
   body: string,
   method = 'POST',
+  headers: Record<string, string> = {},
 ): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const options = {
@@ -139,6 +264,7 @@ function post(
       port,
       path,
       method,
+      headers,
       agent: false,
       ca: readFileSync(certFile),
     };

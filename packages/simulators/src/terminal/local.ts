@@ -23,6 +23,8 @@ export type LocalOptions = {
   readonly names: readonly string[];
   /** With it nothing is taken that is not protected. */
   readonly protection?: Protection | undefined;
+  /** How long a request may take to come, ms; default 10 s for its head, and 30 s in all. */
+  readonly patience?: { readonly headMs: number; readonly allMs: number } | undefined;
   readonly now: () => number;
 };
 
@@ -47,13 +49,16 @@ const passedBy = 8;
 const status = {
   ok: 200,
   refused: 400,
+  forbidden: 403,
   notFound: 404,
   wrongMethod: 405,
   tooLarge: 413,
   busy: 503,
 } as const;
-/** As long as a till waits at most. */
-const answerMs = 150_000;
+const connectionsMax = 128;
+const usualPatience = { headMs: 10_000, allMs: 30_000 };
+/** How often it is looked whose time is over. */
+const lookEveryMs = 500;
 
 async function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
   const parts: Buffer[] = [];
@@ -113,12 +118,19 @@ export async function listenLocally(
   const names = [...new Set([...options.names, 'localhost', host, '127.0.0.1'])];
   const { cert, key, certFile } = ensureCertificate(directory, names, now());
   let running = 0;
-  const server: Server = createServer({ cert, key, minVersion: 'TLSv1.2' });
-  server.requestTimeout = answerMs;
+  const { headMs, allMs } = options.patience ?? usualPatience;
+  const server: Server = createServer({
+    ...{ cert, key, minVersion: 'TLSv1.2' },
+    ...{ headersTimeout: headMs, requestTimeout: allMs, handshakeTimeout: headMs },
+    connectionsCheckingInterval: lookEveryMs,
+  });
+  server.maxConnections = connectionsMax;
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     const path = (request.url ?? '').split('?')[0] ?? '';
     if (!paths.includes(path)) return end(response, status.notFound);
     if (request.method !== 'POST') return end(response, status.wrongMethod);
+    // A page in a browser could reach the terminal; it cannot hide where it comes from.
+    if (request.headers.origin !== undefined) return end(response, status.forbidden);
     if (running >= requestsMax) return end(response, status.busy);
     running += 1;
     answer(terminal, { request, response }, protection)
