@@ -82,6 +82,25 @@ describe('the public client', () => {
     assert.equal(body.status, 'Answered');
   });
 
+  it('is told a refusal as the terminal told it, and a copy in words of the platform', async () => {
+    const payment = paymentOf({ POIID: device.tsn });
+    const paying = client.sync(payment as never);
+    const heard = await heardBy(line);
+    const Response = { Result: 'Failure', ErrorCondition: 'Refusal', AdditionalResponse: 'no' };
+    const header = { ...heard.header, MessageType: 'Response' };
+    line.send({
+      SaleToPOIResponse: { MessageHeader: header, PaymentResponse: { ...heard.body, Response } },
+    });
+    const { SaleToPOIResponse } = (await paying) as Json;
+    assert.deepEqual({ ...SaleToPOIResponse.PaymentResponse.Response }, Response);
+    for (const how of ['sync', 'async'] as const) {
+      await assert.rejects(async () => client[how](payment as never), /service_id_reused/);
+      assert.equal(asked.at(-1)?.status, 409);
+    }
+    const unknown = paymentOf({ POIID: 'AXIUM_DX8000-99999999' });
+    await assert.rejects(async () => client.async(unknown as never), /device_unknown/);
+  });
+
   it('is told in the words of the connector what is wrong', async () => {
     line.socket.terminate();
     const [{ POIID }] = [{ POIID: device.tsn }];
