@@ -84,6 +84,19 @@ describe('several nodes of the connector', () => {
     pos.close();
   });
 
+  it('takes the token of a device once, at whichever node', async () => {
+    const [a, b, c] = scene.nodes;
+    const { path, token } = await scene.register(a, tsnAt(1));
+    const device = await b.open(path, token);
+    for (const node of [a, b, c]) await assert.rejects(node.open(path, token), /HTTP 410/);
+    const pos = await scene.pos(c);
+    const got = await claimedSoon(pos, tsnAt(1));
+    assert.equal(nodeOf(got), b, 'where it is connected, and not where it registered');
+    await release(pos, got);
+    for (const line of [device, pos]) line.close();
+    await device.closed();
+  });
+
   it('carries the data over NATS where the address was used at another node', async () => {
     const [a, b, c] = scene.nodes;
     const tsn = tsnAt(0);

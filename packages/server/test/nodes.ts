@@ -46,6 +46,8 @@ export type NodesScene = {
   readonly postgres: EmbeddedPostgres;
   readonly facts: DemoFacts;
   token(): Promise<string>;
+  /** Where a device is told to connect, and with which token. */
+  register(node: Node, tsn: string): Promise<{ path: string; token: string }>;
   /** Registers and connects at a node. */
   device(node: Node, tsn: string): Promise<Line>;
   pos(node: Node): Promise<Line>;
@@ -210,14 +212,18 @@ export async function openNodesScene(): Promise<NodesScene> {
       token ??= await (await a.server.client()).token(facts.userDomainId, clientId, clientSecret);
       return token;
     },
-    async device(node, tsn) {
+    async register(node, tsn) {
       const first = await node.open(connectorPaths.deviceListener);
       first.send({ type: 'register', tsn, client_id: clientId, client_secret: clientSecret });
       const answer = await first.next();
       assert.equal(answer['type'], 'registered', JSON.stringify(answer));
       const { host, pathname } = new URL(answer['connectionUrl']);
       assert.equal(host, `${node.host}:${node.port}`);
-      return node.open(pathname, answer['token']);
+      return { path: pathname, token: String(answer['token']) };
+    },
+    async device(node, tsn) {
+      const { path, token } = await scene.register(node, tsn);
+      return node.open(path, token);
     },
     pos: async (node) => node.open(connectorPaths.posListener, await scene.token()),
     async ask(pos, message) {

@@ -31,7 +31,7 @@ export function createLines({ relay }: Pick<RetailDeps, 'relay'>) {
     const line = await openLine((end) => relay.join(got.sessionId, end));
     if (line !== undefined && !signal.aborted) return line;
     line?.end('done');
-    await relay.claims.release(got, got.sessionId);
+    await translated(() => relay.claims.release(got, got.sessionId));
     throw new Refusal('device_offline', 'The terminal could not be reached.', {
       retryAfterMs: 1000,
     });
