@@ -1,4 +1,4 @@
-// `npm run bench -- sales`, `-- status`, `-- tokens`, `-- estate`, `-- captureall`, `-- pin`, `-- webhooks`, `-- qr` and `-- relay`: how fast the platform is on this machine, and what it costs.
+// `npm run bench -- sales`, `-- status`, `-- tokens`, `-- estate`, `-- captureall`, `-- pin`, `-- webhooks`, `-- qr`, `-- relay` and `-- reporting`: how fast the platform is on this machine, and what it costs.
 import { randomInt } from 'node:crypto';
 import { benchCaptureAll } from './bench/capture-all.ts';
 import { captureAllTargets, reportCaptureAll } from './bench/capture-all-report.ts';
@@ -14,6 +14,8 @@ import { reportQr } from './bench/qr-report.ts';
 import { benchRelay, relayTargets } from './bench/relay.ts';
 import { reportRelay } from './bench/relay-report.ts';
 import { reportSales, reportStatus, targets } from './bench/report.ts';
+import { benchReporting } from './bench/reporting.ts';
+import { reportReporting, reportTargets } from './bench/reporting-report.ts';
 import { benchSales } from './bench/sales.ts';
 import { benchStatus } from './bench/status.ts';
 import { tokenTargets } from './bench/token-parts.ts';
@@ -38,6 +40,7 @@ function printJson(figures: object, options: BenchOptions, machine: Machine): vo
     pin: pinTargets,
     qr: qrTargets,
     relay: relayTargets,
+    reporting: reportTargets,
     webhooks: webhookTargets,
   };
   process.stdout.write(`${JSON.stringify({ options, machine, targets: all, figures })}\n`);
@@ -85,6 +88,10 @@ async function run(options: BenchOptions): Promise<void> {
       const figures = await benchRelay(closers, options, say);
       if (options.json) printJson(figures, options, machine);
       else process.stdout.write(`\n${reportRelay(figures, options, machine)}`);
+    } else if (options.name === 'reporting') {
+      const figures = await benchReporting(closers, options, say);
+      if (options.json) printJson(figures, options, machine);
+      else process.stdout.write(`\n${reportReporting(figures, options, machine)}`);
     } else {
       const figures = await benchStatus(closers, options, say);
       if (options.json) printJson(figures, options, machine);

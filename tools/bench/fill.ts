@@ -61,7 +61,7 @@ async function insertOf(query: SessionQuery, table: Table, models: number): Prom
 type Named = { name: string; definition: string };
 
 /** Keys and indexes are made anew over the whole table, which costs far less than row by row. */
-async function dropIndexes(query: SessionQuery, table: Table): Promise<string[]> {
+export async function dropIndexes(query: SessionQuery, table: string): Promise<string[]> {
   const constraints = (await query(
     `SELECT conname AS name, pg_get_constraintdef(oid) AS definition FROM pg_constraint
       WHERE conrelid = $1::regclass AND contype IN ('p', 'u')`,

@@ -12,6 +12,7 @@ const benchNames = [
   'webhooks',
   'qr',
   'relay',
+  'reporting',
 ] as const;
 export type BenchName = (typeof benchNames)[number];
 
@@ -58,8 +59,9 @@ npm run bench -- pin [options]       PIN translations of the software HSM, for e
 npm run bench -- webhooks [options]  deliveries, with one of ten endpoints dead and one slow
 npm run bench -- qr [options]        QR payments, terminals on streams, and events to them
 npm run bench -- relay [options]     the Cloud Connector, against bare WebSockets
+npm run bench -- reporting [options]  searches and summaries over ten million payments
 
-  --seconds N       length of each step                       (8; relay: 3)
+  --seconds N       length of each step                (8; relay: 3; reporting: 30)
   --rounds N        searches for the knee, between bare lines;
                     rounds of tokens                                 (3)
   --knee N          take this many sales a second for the knee       (look for it)
@@ -69,7 +71,8 @@ npm run bench -- relay [options]     the Cloud Connector, against bare WebSocket
   --connections N   connections of the load generator                (64)
   --cards N         different card numbers                           (2000)
   --rows N          then fill the tables with so many transactions,
-                    and measure the same rate again                  (0: leave out)
+                    and measure the same rate again                  (0: leave out);
+                    payments of the reports                          (10000000)
   --minutes N       then go on at 70 % of the knee and watch memory  (0: leave out)
   --parts A,B       which tokens to ask for: ${partNames.filter((name) => name !== 'bare').join(', ')}
                                                                      (all)
@@ -78,7 +81,8 @@ npm run bench -- relay [options]     the Cloud Connector, against bare WebSocket
   --organisations N organisations that they belong to                (2000)
   --rate N          questions a second to the estate; sales a second
                     beside a capture of all; events of a provider;
-                    claims                                           (200)
+                    claims                                           (200);
+                    questions to the reports                         (20)
   --items N         authorised sales of a capture of all             (100000)
   --no-starts       leave out the times of a first and second start
   --profile         profile the server during the 70 % step, while
@@ -136,6 +140,7 @@ const numbers = {
 const ownStandards: Partial<Record<BenchName, Partial<Record<keyof typeof numbers, number>>>> = {
   qr: { terminals: 5000 },
   relay: { terminals: 9000, seconds: 3 },
+  reporting: { rows: 10_000_000, rate: 20, connections: 16, seconds: 30 },
 };
 
 const seedsMost = 2 ** 31;

@@ -94,6 +94,8 @@ describe('summaries of payments', () => {
     const tails = [0, 0, 0, 0, 0, 0, 9051, 9005, 9091, 9010];
     const one = async () => {
       const shop = chance(2) === 0 ? on.shop : on.otherShop;
+      // Captured, and taken back as a whole before the till has confirmed it.
+      const isTakenBack = chance(6) === 0;
       const sale = await post(
         shop,
         'process',
@@ -103,17 +105,18 @@ describe('summaries of payments', () => {
           captureMode: chance(2) === 0 ? 'Immediate' : 'Deferred',
           partialApproval: chance(2) === 0,
           ...(chance(3) === 0 ? { deviceId: shop.deviceIds[chance(2)] } : {}),
+          ...(isTakenBack ? { captureMode: 'Immediate', confirmWithinSeconds: 60 } : {}),
         }),
       );
       const { transactionId, authorizedAmount = 0 } = sale.body;
-      for (let step = chance(4); step > 0; step -= 1) {
+      for (let step = isTakenBack ? 0 : chance(4); step > 0; step -= 1) {
         const verb = ['capture', 'refund', 'cancel'][chance(3)] ?? 'capture';
         const amount = 1 + chance(Math.max(1, authorizedAmount));
         const body = { clientOperationId: randomUUID(), ...(chance(3) === 0 ? {} : { amount }) };
         const reason = verb === 'cancel' ? { cancelReason: 'Functional' } : {};
         await post(shop, `${transactionId}/${verb}`, { ...body, ...reason });
       }
-      if (chance(6) === 0) {
+      if (isTakenBack || chance(6) === 0) {
         await post(shop, `${transactionId}/cancel`, { cancelReason: 'Technical' });
       }
     };
@@ -142,7 +145,10 @@ describe('summaries of payments', () => {
     assert.ok(approved > 0 && declined > 0);
     // A run in which nothing of a kind has happened says nothing about it.
     for (const name of ['captured', 'refunded', 'cancelled', 'reversed'] as const) {
-      assert.ok([...amounts.values()].some((sums) => sums[name] > 0n), `nothing was ${name}`);
+      assert.ok(
+        [...amounts.values()].some((sums) => sums[name] > 0n),
+        `nothing was ${name}`,
+      );
     }
     assert.deepEqual(bigints(total.amounts), amounts);
     for (const each of total.amounts) {

@@ -14,11 +14,10 @@ import { createClasses } from './search/classes.ts';
 import type { Search } from './search/filters.ts';
 import { type ScannedPart, type ScanPart, scanPayments } from './search/scan.ts';
 
-export { rebuildReports } from './projection/turn.ts';
 export { compareReports, type ReportCheck, type ReportDifference } from './check.ts';
-export { type Scope, scopeOf } from './scope.ts';
+export { rebuildReports } from './projection/turn.ts';
+export type { Scope } from './scope.ts';
 export type { Search, Words } from './search/filters.ts';
-export { searchOf } from './search/filters.ts';
 export type { ScannedPart, ScannedPayment, ScanPart } from './search/scan.ts';
 
 export type ReportingDeps = {
