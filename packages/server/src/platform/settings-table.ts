@@ -356,12 +356,7 @@ export const settingsTable = {
     '100000',
     'How many lines the request log of one organisation holds; the oldest make room.',
   ),
-  qrPaySeconds: setting(
-    'QR_PAY_SECONDS',
-    integer(30, 3600),
-    '180',
-    'How long a consumer has to pay by QR code, where the provider does not say less.',
-  ),
+  qrPaySeconds: setting('QR_PAY_SECONDS', integer(30, 3600), '180', 'Time to pay by QR code.'),
   eventDays: setting(
     'EVENT_DAYS',
     integer(7, 3650),
