@@ -79,6 +79,8 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
       <div
         className="sy-table-box"
         ref={box}
+        // Rows that lead nowhere hold nothing that can be reached: the box is scrolled itself then.
+        tabIndex={rowTo === undefined ? 0 : undefined}
         onKeyDown={onKeyDown}
         onScroll={({ currentTarget }) => {
           store.scrollTop = currentTarget.scrollTop;

@@ -102,7 +102,7 @@ function ExportLine({
   const formats = useFormats();
   const [isFetching, setFetching] = useState(false);
   const { state, report, format, fileName, rows, bytes, createdAt, expiresAt, exportId } = of;
-  const size = formats.number(bytes / 1_048_576, { maximumFractionDigits: 1 });
+  const size = formats.number(bytes / 1_024, { maximumFractionDigits: 0 });
   async function fetchFile(): Promise<void> {
     setFetching(true);
     try {

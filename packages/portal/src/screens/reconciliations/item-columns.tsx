@@ -49,7 +49,9 @@ export function useItemColumns(
         return ours === undefined ? (
           <Name>{reference}</Name>
         ) : (
-          <Link to={`/payments/${ours.transactionId}`}>{reference}</Link>
+          <Link className="sy-movement" to={`/payments/${ours.transactionId}`}>
+            {reference}
+          </Link>
         );
       },
     },
