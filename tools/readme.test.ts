@@ -72,6 +72,10 @@ describe('the README at a started platform', { concurrency: false, timeout: 240_
     }
     assert.match(stdout, /"code":"AD","display":"Andorra"/);
     assert.match(stdout, /transaction\.captured/);
+    assert.match(stdout, /"type":"qr\.completed"[^\n]*"isFinal":true/);
+    const heard = [...stdout.matchAll(/^[0-9:.]{12} +(qr\.\w+) .*#\d+$/gm)].map(([, type]) => type);
+    const expected = ['qr.pending', 'qr.scanned', 'qr.completed'];
+    assert.deepEqual(heard, expected, stdout.slice(-2000));
     assert.match(stdout, /72\.50 EUR +25\.00 EUR +47\.50 EUR/);
   });
 
