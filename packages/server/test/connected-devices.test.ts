@@ -9,6 +9,8 @@ import { type Client, type ConnectorScene, type Line, openConnector } from './co
 import { testDatabase } from './database.ts';
 import type { Place } from './devices.ts';
 import { eventually } from './eventually.ts';
+import { type RetailScene, retailScene } from './retail.ts';
+import { until } from './scene.ts';
 
 const second = 1000;
 
@@ -187,5 +189,58 @@ describe('devices that come and go', () => {
       assert.deepEqual(data, { storeId, deviceId, physicalDeviceId: subjectId, tsn });
       device.close();
     });
+  });
+});
+
+describe('devices that come and go, as people and their systems see it', () => {
+  let at: RetailScene;
+  before(async () => {
+    at = await retailScene();
+  });
+  after(() => at.close());
+
+  const base = '/cloud-connector/v1/devices';
+  const get = (path: string, token = at.on.acquirerToken) =>
+    at.on.client.call('GET', path, { token });
+
+  it('are listed and read at their address, and told in the feed', async () => {
+    const device = await at.device();
+    const line = await device.connect();
+    const online = await until(async () => {
+      const { status, body } = await get(`${base}?status=Online&storeId=${device.storeId}&limit=1`);
+      assert.equal(status, 200, JSON.stringify(body));
+      return body.items[0];
+    }, 'the device in the list');
+    assert.deepEqual([online.tsn, online.deviceId], [device.tsn, device.logicalDeviceId]);
+    assert.deepEqual([online.connection.status, online.connection.inSession], ['Online', false]);
+    const { physicalDeviceId } = online;
+    const read = await get(`${base}/${physicalDeviceId}`);
+    assert.deepEqual(read.body, online);
+    const unknown = await get(`${base}/${device.storeId}`);
+    assert.deepEqual([unknown.status, unknown.body.code], [404, 'device_not_found']);
+    const wrong = await get(`${base}?status=Elsewhere`);
+    assert.equal(wrong.status, 422);
+    assert.equal((await get(base, at.token)).status, 403, 'a till looks after no fleet');
+    // As if it had stood so for a while already.
+    const database = await testDatabase();
+    await database.query(
+      `UPDATE device_presence SET since = since - interval '20 seconds'
+       WHERE physical_device_id = $1`,
+      [physicalDeviceId],
+    );
+    const event = await until(async () => {
+      const { body } = await get('/events/v1?types=device.*');
+      return body.items.find(
+        (item: { data: { physicalDeviceId: string } }) =>
+          item.data.physicalDeviceId === physicalDeviceId,
+      );
+    }, 'the event');
+    assert.deepEqual([event.type, event.data.tsn], ['device.online', device.tsn]);
+    assert.equal(event.data.storeId, device.storeId);
+    line.close();
+    await until(async () => {
+      const { body } = await get(`${base}/${physicalDeviceId}`);
+      return body.connection.status === 'Offline' || undefined;
+    }, 'that it is gone');
   });
 });
