@@ -58,6 +58,7 @@ function room({ away = [], now = 100, commit = async () => true }: Room = {}) {
   const made: { before: TransactionRow; after: TransactionRow; event: StoredEvent }[] = [];
   const deps = {
     clock: { now: () => now },
+    failPoints: { hit() {} },
     log: { warn() {} },
     acquirerTimeoutMs: 10_000,
     acquiring: {
