@@ -52,6 +52,14 @@ export const navigation: readonly NavigationSection[] = [
         entries: portal,
       },
       {
+        to: '/virtual-terminal',
+        word: 'virtualTerminal',
+        icon: 'terminal',
+        needs: ['pay.sale'],
+        entries: portal,
+        environments: ['demo'],
+      },
+      {
         to: '/settlements',
         word: 'settlements',
         icon: 'settlements',

@@ -48,6 +48,12 @@ export const screens: readonly Screen[] = [
     entries: portal,
   },
   {
+    path: '/virtual-terminal',
+    load: () => import('./screens/virtual-terminal/virtual-terminal.tsx'),
+    needs: ['pay.sale'],
+    entries: portal,
+  },
+  {
     path: '/qr-payments',
     load: () => import('./screens/qr-payments/list.tsx'),
     needs: ['pay.read'],

@@ -3,8 +3,9 @@ import { ActionIcon } from '@mantine/core';
 import { useHotkeys } from '@mantine/hooks';
 import { Outlet, useRouterState } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
+import { entry } from '../app/entry.ts';
 import { Icon } from '../parts/icons.tsx';
-import { Loading } from '../parts/page.tsx';
+import { EmptyState, Loading, Page } from '../parts/page.tsx';
 import { useSession } from '../session/use-session.ts';
 import { useWords } from '../words/index.ts';
 import { ConnectionBanner } from './connection-banner.tsx';
@@ -23,6 +24,7 @@ type Opened = 'never' | 'open' | 'closed';
 
 export function Shell() {
   const t = useWords('shell');
+  const { entries } = useSession();
   const [drawer, setDrawer] = useState<Opened>('never');
   const [palette, setPalette] = useState<Opened>('never');
   const path = useRouterState({ select: ({ location }) => location.pathname });
@@ -58,7 +60,7 @@ export function Shell() {
           </Suspense>
         </header>
         <ConnectionBanner />
-        <Content path={path} />
+        {entries.includes(entry) ? <Content path={path} /> : <WrongEntry />}
       </div>
       <Suspense>
         {drawer !== 'never' && (
@@ -91,6 +93,21 @@ function Content({ path }: { readonly path: string }) {
       <Suspense fallback={<Loading />}>
         <Outlet />
       </Suspense>
+    </main>
+  );
+}
+
+/** Whoever belongs to the other portal is shown the way there. */
+function WrongEntry() {
+  const t = useWords('shell');
+  const other = entry === 'portal' ? 'provider-portal' : 'portal';
+  return (
+    <main id="content" className="sy-content" tabIndex={-1}>
+      <Page title={t('wrongEntry.title')}>
+        <EmptyState icon="ban" title={t('wrongEntry.text')}>
+          <a href={`/${other}/`}>{t(`wrongEntry.${other}`)}</a>
+        </EmptyState>
+      </Page>
     </main>
   );
 }

@@ -1,14 +1,65 @@
-/** The first screen after the sign-in. */
-import { Page } from '../../parts/page.tsx';
-import { useSession } from '../../session/use-session.ts';
+/** The first screen after the sign-in: what is lacking until the first payment, and how today goes. */
+
+import { entry } from '../../app/entry.ts';
+import { Figures } from '../../charts/figures.tsx';
+import { Loading, Page, Panel } from '../../parts/page.tsx';
+import { Problem } from '../../parts/problem.tsx';
+import { nowMs } from '../../session/clock.ts';
+import { useCan, useFormats, useSession } from '../../session/use-session.ts';
 import { useWords } from '../../words/index.ts';
+import { amountOf, useSummary } from '../analytics/read-summary.ts';
+import { Checklist } from './checklist.tsx';
+import { Recent } from './recent.tsx';
+import { Ways } from './ways.tsx';
+import './home.css';
 
 export default function Home() {
   const t = useWords('home');
-  const { user, organizationName } = useSession();
+  const { user, organizationName, merchantName } = useSession();
+  const mayReport = useCan('rep.read') && entry === 'portal';
+  const name = user.givenName ?? (user.name === '' ? user.username : user.name);
   return (
-    <Page title={t('title', { name: user.name })} lead={organizationName}>
-      {null}
+    <Page title={t('title', { name })} lead={merchantName ?? organizationName}>
+      {mayReport && <Checklist />}
+      {mayReport && <Today />}
+      <div className="sy-home">
+        {mayReport && (
+          <Panel title={t('recent')} flush>
+            <Recent />
+          </Panel>
+        )}
+        <Panel title={t('ways')}>
+          <Ways />
+        </Panel>
+      </div>
     </Page>
+  );
+}
+
+function Today() {
+  const t = useWords('home');
+  const formats = useFormats();
+  const today = formats.dayOf(nowMs());
+  const { data, error, refetch } = useSummary({ from: today, to: today, groupBy: 'hour' });
+  if (error !== null) return <Problem fault={error} onRetry={() => void refetch()} />;
+  if (data === undefined) return <Loading lines={2} />;
+  const { total } = data;
+  const currencies = total.amounts.slice(0, 3).map(({ currency }) => currency);
+  return (
+    <section aria-label={t('today')}>
+      <Figures
+        items={[
+          { label: t('paymentsToday'), value: formats.number(total.count) },
+          {
+            label: t('approvalRate'),
+            value: total.approvalRate === null ? '–' : formats.percent(total.approvalRate),
+          },
+          ...currencies.map((currency) => ({
+            label: t('netToday', { currency }),
+            value: formats.money(amountOf(total, currency, 'net'), currency),
+          })),
+        ]}
+      />
+    </section>
   );
 }

@@ -1,0 +1,105 @@
+// Money by exponent and locale, times in the zone and pattern of the user, amounts as they are typed.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { amountMax } from '@switchyard/money';
+import fc from 'fast-check';
+import { parseAmount, writeAmount } from '../src/parts/amounts.ts';
+import { createFormats, dayBefore, readPattern } from '../src/session/formats.ts';
+
+const paris = createFormats({ locale: 'fr-FR', zone: 'Europe/Paris' });
+const tokyo = createFormats({ locale: 'en-GB', zone: 'Asia/Tokyo' });
+const plain = (text: string) => text.replaceAll(/[\u00a0\u202f]/g, ' ');
+
+describe('money', () => {
+  test('has the decimals of its currency, whatever the browser knows of it', () => {
+    assert.equal(plain(tokyo.money(1050, 'EUR')), 'EUR 10.50');
+    assert.equal(plain(tokyo.money(1050, 'JPY')), 'JPY 1,050');
+    assert.equal(plain(tokyo.money(1050, 'KWD')), 'KWD 1.050');
+    assert.equal(plain(paris.money(123_456, 'EUR')), '1 234,56 EUR');
+    assert.equal(plain(tokyo.money(-5, 'EUR')), '-EUR 0.05');
+  });
+
+  test('is exact far above what a number holds', () => {
+    assert.equal(
+      plain(tokyo.money(9_007_199_254_740_993_01n, 'EUR')),
+      'EUR 9,007,199,254,740,993.01',
+    );
+  });
+
+  test('of an unknown currency is shown as it came', () => {
+    assert.equal(tokyo.money(7, '<b>'), '7 <b>');
+  });
+});
+
+describe('times', () => {
+  test('are told in the zone of the user', () => {
+    assert.equal(paris.dayOf(Date.parse('2026-03-01T23:30:00Z')), '2026-03-02');
+    assert.equal(tokyo.dayOf(Date.parse('2026-03-01T14:59:00Z')), '2026-03-01');
+    assert.match(plain(tokyo.time('2026-03-01T00:00:00Z')), /1 Mar 2026.*09:00/);
+  });
+
+  test('a day begins at its midnight there, also where clocks are moved', () => {
+    assert.equal(paris.dayStart('2026-03-29'), '2026-03-28T23:00:00.000Z');
+    assert.equal(paris.dayStart('2026-03-30'), '2026-03-29T22:00:00.000Z');
+    assert.equal(paris.dayStart('2026-10-25'), '2026-10-24T22:00:00.000Z');
+    assert.equal(tokyo.dayStart('2026-01-01'), '2025-12-31T15:00:00.000Z');
+  });
+
+  test('follow the pattern of the user, and the locale where it cannot be read', () => {
+    const at = '2026-03-01T08:05:09Z';
+    const written = (pattern: string) =>
+      plain(createFormats({ locale: 'en-GB', zone: 'Europe/Paris', pattern }).time(at));
+    assert.equal(written('yyyy-MM-dd HH:mm'), '2026-03-01 09:05');
+    assert.equal(written('dd/MM/yyyy HH:mm:ss'), '01/03/2026 09:05:09');
+    assert.equal(written("d.M.yy 'at' h:mm a"), '1.3.26 at 9:05 AM');
+    assert.equal(written('DD.MM.YYYY HH:mm'), '01.03.2026 09:05');
+    for (const odd of ['', 'qqq', 'HH:mm', 'EEEE yyyy', "yyyy 'open"]) {
+      assert.equal(readPattern(odd), undefined, odd);
+      assert.match(written(odd), /1 Mar 2026/);
+    }
+  });
+
+  test('what is no time or no zone breaks nothing', () => {
+    assert.equal(paris.time('soon'), 'soon');
+    assert.equal(createFormats({ locale: 'en-GB', zone: 'Mars/Base' }).zone, 'UTC');
+    assert.equal(dayBefore('2026-03-01', 1), '2026-02-28');
+    assert.equal(dayBefore('2026-12-31', -1), '2027-01-01');
+  });
+});
+
+describe('amounts that are typed', () => {
+  const cases: [text: string, currency: string, locale: string, minor: number | undefined][] = [
+    ['12.50', 'EUR', 'en-GB', 1250],
+    ['12,50', 'EUR', 'fr-FR', 1250],
+    ['12.5', 'EUR', 'fr-FR', 1250],
+    ['1 234,56', 'EUR', 'fr-FR', 123_456],
+    ['1,234.56', 'EUR', 'en-GB', 123_456],
+    ['1.234,56', 'EUR', 'de-DE', 123_456],
+    ['1,234', 'EUR', 'en-GB', 123_400],
+    ['1050', 'JPY', 'en-GB', 1050],
+    ['1.050', 'KWD', 'en-GB', 1050],
+    ['10.505', 'EUR', 'en-GB', undefined],
+    ['10.5', 'JPY', 'en-GB', undefined],
+    ['0', 'EUR', 'en-GB', undefined],
+    ['-1', 'EUR', 'en-GB', undefined],
+    ['1e3', 'EUR', 'en-GB', undefined],
+    ['', 'EUR', 'en-GB', undefined],
+    ['9999999999.99', 'EUR', 'en-GB', amountMax],
+    ['10000000000.00', 'EUR', 'en-GB', undefined],
+  ];
+  for (const [text, currency, locale, minor] of cases) {
+    test(`“${text}” ${currency} in ${locale} is ${minor}`, () => {
+      assert.equal(parseAmount(text, currency, locale), minor);
+    });
+  }
+
+  test('what is written into a field is read again as the same', () => {
+    const currency = fc.constantFrom('EUR', 'JPY', 'KWD');
+    const locale = fc.constantFrom('en-GB', 'fr-FR', 'de-DE', 'en-IN', 'de-CH');
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: amountMax }), currency, locale, (minor, of, where) => {
+        assert.equal(parseAmount(writeAmount(minor, of, where), of, where), minor);
+      }),
+    );
+  });
+});
