@@ -28,6 +28,9 @@ const bareScript = fileURLToPath(new URL('./relay-bare.ts', import.meta.url));
 const clientsScript = fileURLToPath(new URL('./relay-clients.ts', import.meta.url));
 const profilerScript = fileURLToPath(new URL('./profiler.ts', import.meta.url));
 const databaseSettings = { max_connections: '100' };
+/** As a node of the connector is started that holds many connections. */
+const nodeFlags = ['--max-old-space-size=400'];
+const nodeRoles = 'identity connector';
 const answerLimitMs = 600_000;
 /** Both ends of each pair, the control connections, and some to spare. */
 const connectionsOf = (pairs: number) => 2 * pairs + Math.ceil(pairs / 32) + 200;
@@ -195,7 +198,7 @@ function startClients(closers: Closers): Clients {
 /** With the flags of the server, so that both have the same memory to work in. */
 async function startBare(closers: Closers, keys: ToRelayBare) {
   const child = closers.fork(bareScript, {
-    execArgv: serverFlags,
+    execArgv: [...serverFlags, ...nodeFlags],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   const told = new Promise<FromRelayBare>((resolve, reject) => {
@@ -229,19 +232,24 @@ export async function openRelayScene(
       readFileSync(join(dataDir, 'tls', name), 'utf8'),
     );
 
+  const start = (variables: Record<string, string>) =>
+    startServer(closers, {
+      ...{ dataDir, ports, databaseUrl: postgres.url, way: 'process', variables },
+      flags: [...nodeFlags, ...(options.profile ? ['--import', profilerScript] : [])],
+    });
+  // The first one of all makes what every one needs; the others hold connections, and nothing else.
+  await (await start({ SWITCHYARD_SIMULATORS: 'off' })).stop();
+
   return {
     ...{ folder, database, tsns, postgresPid: postgres.pid() },
     async startServer(isTls) {
-      const server = await startServer(closers, {
-        ...{ dataDir, ports, databaseUrl: postgres.url, way: 'process' },
-        variables: {
-          SWITCHYARD_SIMULATORS: 'off',
-          SWITCHYARD_CONNECTOR_CONNECTIONS: String(connectionsOf(options.terminals)),
-          SWITCHYARD_BASE_URL: `https://localhost:${ports.port}`,
-          ...(isTls ? {} : { SWITCHYARD_TLS: 'off', SWITCHYARD_TRUST_PROXY: '127.0.0.1' }),
-          ...(options.profile ? { BENCH_PROFILE: profileOf(folder) } : {}),
-        },
-        ...(options.profile ? { flags: ['--import', profilerScript] } : {}),
+      const server = await start({
+        SWITCHYARD_ROLES: nodeRoles,
+        SWITCHYARD_SIMULATORS: 'off',
+        SWITCHYARD_CONNECTOR_CONNECTIONS: String(connectionsOf(options.terminals)),
+        SWITCHYARD_BASE_URL: `https://localhost:${ports.port}`,
+        ...(isTls ? {} : { SWITCHYARD_TLS: 'off', SWITCHYARD_TRUST_PROXY: '127.0.0.1' }),
+        ...(options.profile ? { BENCH_PROFILE: profileOf(folder) } : {}),
       });
       const ca = isTls ? readFileSync(server.caFile, 'utf8') : undefined;
       const target = { port: server.port, authority: server.authority, ca };
