@@ -2,7 +2,7 @@
 import { Table } from '@mantine/core';
 import { useId, useState } from 'react';
 import { useWords } from '../words/index.ts';
-import { niceTop, pathOf } from './scale.ts';
+import { niceTop, pathOf, pointsOf } from './scale.ts';
 import './chart.css';
 
 export type Series = {
@@ -63,10 +63,8 @@ export function Chart(props: ChartProps) {
               data-shown={index === at}
               onPointerEnter={() => setShown(index)}
             >
-              {kind === 'bars' && (
-                <i style={{ height: `${((series[0]?.values[index] ?? 0) / height) * 100}%` }} />
-              )}
-              <span>{index % every === 0 ? label : ''}</span>
+              {kind === 'bars' && <Bar value={series[0]?.values[index] ?? 0} top={height} />}
+              <span data-minor={(index / every) % 2 === 1}>{index % every === 0 ? label : ''}</span>
             </div>
           ))}
         </div>
@@ -79,6 +77,10 @@ export function Chart(props: ChartProps) {
   );
 }
 
+function Bar({ value, top }: { readonly value: number; readonly top: number }) {
+  return value > 0 ? <i style={{ height: `${(value / top) * 100}%` }} /> : null;
+}
+
 function Lines({
   series,
   height,
@@ -89,7 +91,10 @@ function Lines({
   return (
     <svg viewBox="0 0 100 100" preserveAspectRatio="none" aria-hidden="true">
       {series.map(({ name, values }, index) => (
-        <path key={name} data-series={index} d={pathOf(values, height)} />
+        <g key={name} data-series={index}>
+          <path d={pathOf(values, height)} />
+          <path className="sy-chart-point" d={pointsOf(values, height)} />
+        </g>
       ))}
     </svg>
   );

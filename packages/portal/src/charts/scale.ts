@@ -26,3 +26,11 @@ export function pathOf(values: readonly (number | undefined)[], top: number): st
     })
     .join('');
 }
+
+/** Values without a neighbour, which no line can show: a point for each. */
+export function pointsOf(values: readonly (number | undefined)[], top: number): string {
+  const alone = values.map((value, index) =>
+    values[index - 1] === undefined && values[index + 1] === undefined ? value : undefined,
+  );
+  return pathOf(alone, top);
+}

@@ -27,12 +27,15 @@ const pauseMs = 300;
 export function FilterBar<Name extends string>({
   fields,
   values,
+  given = values,
   onChange,
   views,
   children,
 }: {
   readonly fields: readonly FilterField<Name>[];
   readonly values: FilterValues<Name>;
+  /** What was chosen, where values hold more: what stands where nothing was. */
+  readonly given?: FilterValues<Name>;
   readonly onChange: (change: FilterValues<Name>) => void;
   /** The name of the list whose views can be saved; without it none can. */
   readonly views?: string;
@@ -44,7 +47,7 @@ export function FilterBar<Name extends string>({
     field.kind === 'period' ? [field.from, field.to] : [field.name],
   );
   const [isOpen, setOpen] = useState(false);
-  const chosen = names.filter((name) => values[name] !== undefined).length;
+  const chosen = names.filter((name) => given[name] !== undefined).length;
   const none = Object.fromEntries(names.map((name) => [name, ''])) as FilterValues<Name>;
   return (
     <search className="sy-filters" data-open={isOpen}>

@@ -1,7 +1,7 @@
 /** The name of a merchant, a store or a device whose identifier is all that an answer holds. */
 import { useQuery } from '@tanstack/react-query';
 import { api } from '../api/client.ts';
-import { useCan } from '../session/use-session.ts';
+import { useCan, useSession } from '../session/use-session.ts';
 import { Name, ShortId } from './values.tsx';
 
 export type EntityKind = 'merchants' | 'stores' | 'logical-devices' | 'acquirer-links';
@@ -25,9 +25,16 @@ async function readNames(kind: EntityKind): Promise<Map<string, string>> {
   return new Map(items.map((item) => [String(item[idMember[kind]]), item.name]));
 }
 
+/** Acquirer links are of the organisation: people of a merchant may not read them. */
+function useMayRead(kind: EntityKind): boolean {
+  const mayRead = useCan('prov.read');
+  const { entityType } = useSession();
+  return mayRead && (kind !== 'acquirer-links' || entityType === 'tenant');
+}
+
 /** The names of a kind, as far as they fit one page: for choices in filters. */
 export function useNames(kind: EntityKind, isWanted = true) {
-  const mayRead = useCan('prov.read');
+  const mayRead = useMayRead(kind);
   return useQuery({
     queryKey: ['names', kind],
     queryFn: () => readNames(kind),
@@ -37,7 +44,7 @@ export function useNames(kind: EntityKind, isWanted = true) {
 }
 
 export function useEntityName(kind: EntityKind, id: string | null | undefined): string | undefined {
-  const mayRead = useCan('prov.read');
+  const mayRead = useMayRead(kind);
   const names = useNames(kind, id !== undefined && id !== null);
   const known = names.data?.get(id ?? '');
   const alone = useQuery({

@@ -79,7 +79,13 @@ export default function Analytics() {
         )
       }
     >
-      <FilterBar fields={fields} values={shown} onChange={change} views="analytics" />
+      <FilterBar
+        fields={fields}
+        values={shown}
+        given={values}
+        onChange={change}
+        views="analytics"
+      />
       {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
       {data === undefined && error === null && <Loading lines={12} />}
       {data !== undefined && (

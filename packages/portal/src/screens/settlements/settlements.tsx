@@ -14,7 +14,11 @@ import { useWords, type Words } from '../../words/index.ts';
 const names = ['from', 'to', 'merchantId', 'acquirerLinkId', 'currency'] as const;
 const currencies = ['EUR', 'USD', 'GBP', 'CHF', 'JPY', 'INR', 'KWD'];
 
-function columnsOf(t: Words, day: (day: string) => string): Column<Settlement>[] {
+function columnsOf(
+  t: Words,
+  day: (day: string) => string,
+  hasLinks: boolean,
+): Column<Settlement>[] {
   const sum = (id: 'captures' | 'refunds' | 'pending', header: string): Column<Settlement> => ({
     id,
     header,
@@ -25,6 +29,11 @@ function columnsOf(t: Words, day: (day: string) => string): Column<Settlement>[]
       </span>
     ),
   });
+  const link: Column<Settlement> = {
+    id: 'link',
+    header: t('acquirer'),
+    cell: ({ acquirerLinkId }) => <EntityName kind="acquirer-links" id={acquirerLinkId} />,
+  };
   return [
     {
       id: 'day',
@@ -39,11 +48,7 @@ function columnsOf(t: Words, day: (day: string) => string): Column<Settlement>[]
       narrow: 'sub',
       cell: ({ merchantId }) => <EntityName kind="merchants" id={merchantId} />,
     },
-    {
-      id: 'link',
-      header: t('acquirer'),
-      cell: ({ acquirerLinkId }) => <EntityName kind="acquirer-links" id={acquirerLinkId} />,
-    },
+    ...(hasLinks ? [link] : []),
     sum('captures', t('captures')),
     sum('refunds', t('refunds')),
     sum('pending', t('pending')),
@@ -76,10 +81,16 @@ export default function Settlements() {
     label: t('merchant'),
     options: named(merchants),
   } as const;
+  const link = {
+    kind: 'choice',
+    name: 'acquirerLinkId',
+    label: t('acquirer'),
+    options: named(links),
+  } as const;
   const fields: FilterField<(typeof names)[number]>[] = [
     { kind: 'period', from: 'from', to: 'to', label: t('period') },
     ...(merchantId === undefined ? [merchant] : []),
-    { kind: 'choice', name: 'acquirerLinkId', label: t('acquirer'), options: named(links) },
+    ...(merchantId === undefined ? [link] : []),
     {
       kind: 'choice',
       name: 'currency',
@@ -99,7 +110,7 @@ export default function Settlements() {
             signal,
           })
         }
-        columns={columnsOf(t, formats.day)}
+        columns={columnsOf(t, formats.day, merchantId === undefined)}
         rowKey={({ settlementId }) => settlementId}
         rowTo={({ settlementId }) => `/settlements/${settlementId}`}
         empty={
