@@ -232,6 +232,33 @@ describe('a device client', () => {
     });
   }
 
+  test('times and sizes that nobody can mean are not believed', async (t) => {
+    t.after(stopAll);
+    const error = { code: 'rate_limited', message: 'later', retryable: true };
+    const told = (retryAfterSeconds: number) => () => ({
+      ...{ type: 'error', correlationId: 'c-1' },
+      error: { ...error, retryAfterSeconds },
+    });
+    connector.answer = told(1e9);
+    const watched = watch();
+    watched.client.start();
+    await waiting(watched, 1);
+    assert.equal(watched.pauses[0], 600_000, 'a terminal comes back, whatever it was told');
+    connector.answer = told(-1e9);
+    clock.advance(600_000);
+    await waiting(watched, 2);
+    assert.equal(watched.pauses[1], 1_000, 'its own pause');
+    connector.answer = () => ({
+      ...{ type: 'registered', token: 't', tsn, heartbeatSeconds: 1e9, maxMessageBytes: 1e15 },
+      connectionUrl: connector.registerUrl.replace('device-listener', 'device-connections/1'),
+    });
+    clock.advance(1_000);
+    await eventually('connected', () => watched.client.state === 'Connected');
+    assert.ok(clock.waits().includes(300_000), 'the heart beats');
+    const long = 'x'.repeat(16_777_217);
+    await assert.rejects(watched.client.send(long), { code: 'message_too_large' });
+  });
+
   test('silence is not waited for: neither at a registration nor on a connection', async (t) => {
     t.after(stopAll);
     const { client, errors, pauses } = watch();

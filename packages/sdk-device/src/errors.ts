@@ -37,6 +37,12 @@ export type DeviceErrorFacts = {
   readonly cause?: unknown;
 };
 
+/** A peer that says days is not believed: nobody would come back from that. */
+const retryAfterMaxMs = 600_000;
+
+const believed = (ms: number | undefined): number | undefined =>
+  ms === undefined || !(ms >= 0) ? undefined : Math.min(ms, retryAfterMaxMs);
+
 /**
  * Thrown by every part of this package, and by nothing else in it.
  *
@@ -62,7 +68,7 @@ export class DeviceError extends Error {
     this.kind = kind;
     this.code = facts.code;
     this.retryable = facts.retryable ?? false;
-    this.retryAfterMs = facts.retryAfterMs;
+    this.retryAfterMs = believed(facts.retryAfterMs);
     this.status = facts.status;
     this.problem = facts.problem;
     this.correlationId = facts.correlationId;

@@ -9,19 +9,25 @@ export function createEventReader(): { read(piece: Uint8Array): StreamEvent[] } 
   let rest = '';
   let type = '';
   let data: string[] = [];
+  let dataLength = 0;
 
   function take(line: string, found: StreamEvent[]): void {
     if (line === '') {
       if (data.length > 0) found.push({ type: type || 'message', data: data.join('\n') });
       type = '';
       data = [];
+      dataLength = 0;
       return;
     }
     const colon = line.indexOf(':');
     const name = colon === -1 ? line : line.slice(0, colon);
     const value = colon === -1 ? '' : line.slice(colon + 1).replace(/^ /, '');
     if (name === 'event') type = value;
-    if (name === 'data') data.push(value);
+    if (name !== 'data') return;
+    data.push(value);
+    dataLength += value.length + 1;
+    // However many lines: an event that never ends is none.
+    if (dataLength > bufferedMax) throw new Error('an event is too long');
   }
 
   return {

@@ -138,7 +138,7 @@ export function createQrClient(options: QrClientOptions): QrClient {
         alive.abort();
         alive = watchSilence(silence, limit);
         for (const { type, data } of reader.read(piece)) {
-          if (type !== 'end') yield JSON.parse(data) as QrEvent;
+          if (type !== 'end') yield eventIn(data);
           else return (JSON.parse(data) as { reason?: string }).reason === 'completed';
         }
       }
@@ -188,6 +188,13 @@ export function createQrClient(options: QrClientOptions): QrClient {
     follow,
     close: () => calls.http.close(),
   };
+}
+
+/** @throws Error for what has no place among the events of a payment */
+function eventIn(data: string): QrEvent {
+  const event = JSON.parse(data) as QrEvent | null;
+  if (Number.isSafeInteger(event?.sequence)) return event as QrEvent;
+  throw new Error('an event has no sequence');
 }
 
 const lost = (error: unknown): DeviceError =>

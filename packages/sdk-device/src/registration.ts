@@ -36,8 +36,16 @@ const bad = (what: string): DeviceError =>
 
 type Members = Readonly<Record<string, unknown>>;
 
-const numberOf = (value: unknown, otherwise: number): number =>
-  typeof value === 'number' && Number.isInteger(value) && value > 0 ? value : otherwise;
+const longest = 3_600;
+const heartbeatSecondsMax = 300;
+/** Sixteen times what a platform usually allows. */
+const messageBytesMax = 16_777_216;
+
+/** What is no count, or would stop the heart or fill the memory, is not believed. */
+const numberOf = (value: unknown, otherwise: number, most: number): number =>
+  typeof value === 'number' && Number.isInteger(value) && value > 0
+    ? Math.min(value, most)
+    : otherwise;
 
 /** @throws DeviceError with the word of the platform */
 function refusalOf(message: Members): DeviceError {
@@ -76,9 +84,17 @@ function readAnswer(text: string, registerUrl: string): RegisteredMessage {
     connectionUrl,
     token,
     tokenType: 'Bearer',
-    expiresIn: numberOf(message['expiresIn'], connectorLimits.connectionTokenSeconds),
-    heartbeatSeconds: numberOf(message['heartbeatSeconds'], connectorLimits.heartbeatSeconds),
-    maxMessageBytes: numberOf(message['maxMessageBytes'], connectorLimits.messageMaxBytes),
+    expiresIn: numberOf(message['expiresIn'], connectorLimits.connectionTokenSeconds, longest),
+    heartbeatSeconds: numberOf(
+      message['heartbeatSeconds'],
+      connectorLimits.heartbeatSeconds,
+      heartbeatSecondsMax,
+    ),
+    maxMessageBytes: numberOf(
+      message['maxMessageBytes'],
+      connectorLimits.messageMaxBytes,
+      messageBytesMax,
+    ),
   };
 }
 

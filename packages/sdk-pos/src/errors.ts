@@ -40,6 +40,12 @@ export type PosErrorFacts = {
   readonly cause?: unknown;
 };
 
+/** A peer that says days is not believed: nobody would come back from that. */
+const retryAfterMaxMs = 600_000;
+
+const believed = (ms: number | undefined): number | undefined =>
+  ms === undefined || !(ms >= 0) ? undefined : Math.min(ms, retryAfterMaxMs);
+
 /**
  * Thrown by every part of this package, and by nothing else in it.
  *
@@ -69,7 +75,7 @@ export class PosError extends Error {
     this.code = facts.code;
     this.outcome = facts.outcome ?? 'NotProcessed';
     this.retryable = facts.retryable ?? false;
-    this.retryAfterMs = facts.retryAfterMs;
+    this.retryAfterMs = believed(facts.retryAfterMs);
     this.status = facts.status;
     this.level = facts.level;
     this.correlationId = facts.correlationId;

@@ -92,6 +92,33 @@ test('what the connector refuses is told in its own word, with when to come agai
   });
 });
 
+test('times that nobody can mean, and addresses that are not safe, are not believed', async (t) => {
+  const { connector, claim } = await scene(t);
+  for (const [seconds, ms] of [
+    [1e9, 600_000],
+    [-5, undefined],
+    [3, 3000],
+  ] as const) {
+    connector.answer = ({ requestId }) => ({
+      ...{ type: 'error', requestId, correlationId: 'c-1' },
+      error: { ...{ code: 'rate_limited', message: 'm' }, retryAfterSeconds: seconds },
+    });
+    await assert.rejects(claim(), (error: unknown) => {
+      assert.ok(error instanceof PosError);
+      assert.equal(error.retryAfterMs, ms, String(seconds));
+      return true;
+    });
+  }
+  for (const sessionUrl of ['ws://pay.example/s', 'https://pay.example/s', 'nothing', 7]) {
+    connector.answer = ({ type, requestId }) =>
+      type === 'claim'
+        ? { type: 'claimed', requestId, tsn, sessionId: 's', sessionUrl }
+        : undefined;
+    await assert.rejects(claim(), isFault('Invalid', 'address_invalid'), String(sessionUrl));
+    assert.equal(connector.said.at(-1)?.['type'], 'release', 'the terminal is given back');
+  }
+});
+
 test('two at once share one token and one connection', async (t) => {
   const { connector, client } = await scene(t);
   const [first, second] = await Promise.all([client.status(tsn), client.status('10000002')]);

@@ -177,12 +177,13 @@ export function createTerminal(settings: TerminalSettings): Terminal {
     await store.save(kept);
   }
 
-  /** What nobody needs any more: answered, and older than a terminal remembers. */
+  /** What nobody needs any more: older than a terminal remembers, and answered or never to be found out. */
   async function forget(): Promise<void> {
     const before = clock.now() - serviceIdKeptMs;
-    for (const { serviceId, at, outcome } of [...services.values()]) {
+    for (const { serviceId, at, outcome, header } of [...services.values()]) {
       if (at >= before) return;
-      if (outcome === undefined || outcome === 'Unknown') continue;
+      const canBeAsked = factsOf(header.MessageCategory).repeated === true;
+      if (outcome === undefined || (outcome === 'Unknown' && canBeAsked)) continue;
       services.delete(serviceId);
       await store.remove(serviceId);
     }
