@@ -6,7 +6,6 @@ import type {
   FromRelayClients,
   Platform,
   RunResult,
-  Server,
   ToRelayClients,
 } from './relay-messages.ts';
 import {
@@ -33,7 +32,7 @@ const floodMs = 8000;
 const floodLanes = 8;
 const tickMs = 1;
 
-const groups = new Map<string, { pairs: Pair[]; controls: Control[] }>();
+const groups = new Map<string, Pair[]>();
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const secondsSince = (fromMs: number) => (performance.now() - fromMs) / 1000;
 
@@ -50,30 +49,31 @@ async function eachOf<Item>(
 
 async function open({ name, server, tsns }: Message<'open'>): Promise<FromRelayClients> {
   const beganMs = performance.now();
-  const controls: Control[] = [];
-  if (server.kind === 'platform') {
-    for (let at = 0; at < tsns.length; at += claimsPerControl) {
-      controls.push(await openControl(server, at));
-    }
-  }
+  const controls: Promise<Control>[] = [];
+  /** Opened with its first pair: one that claims nothing for a minute is closed. */
+  const controlFor = (at: number): Promise<Control> | undefined => {
+    if (server.kind === 'bare') return undefined;
+    const number = Math.floor(at / claimsPerControl);
+    controls[number] ??= openControl(server, at);
+    return controls[number];
+  };
   const pairs: Pair[] = [];
   await eachOf(tsns, async (tsn, at) => {
-    const control = controls[Math.floor(at / claimsPerControl)];
-    pairs.push(await openPair(server as Server, control, tsn, at));
+    pairs.push(await openPair(server, await controlFor(at), tsn, at));
   });
-  groups.set(name, { pairs, controls });
+  groups.set(name, pairs);
   return { type: 'opened', seconds: secondsSince(beganMs) };
 }
 
-function groupOf(name: string) {
-  const group = groups.get(name);
-  if (group === undefined) throw new Error(`there are no pairs called ${name}`);
-  return group;
+function pairsOf(name: string): Pair[] {
+  const pairs = groups.get(name);
+  if (pairs === undefined) throw new Error(`there are no pairs called ${name}`);
+  return pairs;
 }
 
 /** One message in flight for each pair: a round trip is to the device and back. */
 function run({ name, pairs: count, bytes, seconds }: Message<'run'>): Promise<FromRelayClients> {
-  const pairs = groupOf(name).pairs.slice(0, count);
+  const pairs = pairsOf(name).slice(0, count);
   if (pairs.length < count) throw new Error(`there are only ${pairs.length} pairs`);
   const frame = frameOf(opcodes.text, Buffer.alloc(bytes, 'a'));
   const latencies = createHistogram();
@@ -110,7 +110,7 @@ function run({ name, pairs: count, bytes, seconds }: Message<'run'>): Promise<Fr
 }
 
 async function flood({ name, bytes, reader }: Message<'flood'>): Promise<FromRelayClients> {
-  const [pair] = groupOf(name).pairs;
+  const [pair] = pairsOf(name);
   if (pair === undefined) throw new Error('there is no pair');
   const sender = reader === 'device' ? pair.pos : pair.device;
   pair[reader].raw.pause();

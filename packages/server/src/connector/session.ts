@@ -52,6 +52,8 @@ type Deps = {
   readonly device: () => Peer | undefined;
 };
 
+const ended = { ending: { code: closeCodes.sessionExpired, word: 'session_expired' } } as const;
+
 const digest = (text: string) => hash('sha256', text, 'buffer');
 
 type Relay = { readonly end: End; readonly toPos: Lane; readonly toDevice: Lane };
@@ -149,7 +151,6 @@ export function createSession(deps: Deps, claimant: Claimant, isResumed: boolean
     },
     takeHeld: held.take,
     due(now) {
-      const ended = { ending: { code: closeCodes.sessionExpired, word: 'session_expired' } };
       if (phase !== 'Open') return now >= endsAt ? ended : undefined;
       if (now - dataAt >= times.idleMs || now - openedAt >= times.absoluteMs) return ended;
       const slowFor = (lane: Lane | undefined) => now - (lane?.fullSince() ?? now) >= times.slowMs;
