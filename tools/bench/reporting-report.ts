@@ -53,6 +53,28 @@ function latencies(name: string, step: ReportStep, mostUs: number, isWhole: bool
   ];
 }
 
+function exportSection(exported: ReportFigures['exported'], isWhole: boolean): Section {
+  const growthMib = exported.residentHighestMib - exported.residentBeforeMib;
+  return {
+    title: `An export of ${exported.rows.toLocaleString('en')} payments as CSV`,
+    figures: [
+      {
+        name: 'written',
+        value: perSecond(exported.rowsPerSecond),
+        target: `at least ${perSecond(reportTargets.exportedPerSecond)}`,
+        ...(isWhole ? { reached: exported.rowsPerSecond >= reportTargets.exportedPerSecond } : {}),
+      },
+      {
+        name: 'memory of the server, growth',
+        value: mebibytes(growthMib),
+        target: `at most ${mebibytes(reportTargets.exportGrowthMib)}`,
+        ...(isWhole ? { reached: growthMib <= reportTargets.exportGrowthMib } : {}),
+      },
+      { name: 'length', value: mebibytes(exported.bytes / 2 ** 20) },
+    ],
+  };
+}
+
 export function reportReporting(
   figures: ReportFigures,
   options: BenchOptions,
@@ -60,7 +82,6 @@ export function reportReporting(
 ): string {
   const isWhole = figures.rows >= reportTargets.rows;
   const { search, summaries, pages, wrongSums, exported } = figures;
-  const growthMib = exported.residentHighestMib - exported.residentBeforeMib;
   const short = pages.short / Math.max(1, pages.whole + pages.short);
   const sections: Section[] = [
     {
@@ -86,26 +107,7 @@ export function reportReporting(
         },
       ],
     },
-    {
-      title: `An export of ${exported.rows.toLocaleString('en')} payments as CSV`,
-      figures: [
-        {
-          name: 'written',
-          value: perSecond(exported.rowsPerSecond),
-          target: `at least ${perSecond(reportTargets.exportedPerSecond)}`,
-          ...(isWhole
-            ? { reached: exported.rowsPerSecond >= reportTargets.exportedPerSecond }
-            : {}),
-        },
-        {
-          name: 'memory of the server, growth',
-          value: mebibytes(growthMib),
-          target: `at most ${mebibytes(reportTargets.exportGrowthMib)}`,
-          ...(isWhole ? { reached: growthMib <= reportTargets.exportGrowthMib } : {}),
-        },
-        { name: 'length', value: mebibytes(exported.bytes / 2 ** 20) },
-      ],
-    },
+    exportSection(exported, isWhole),
     {
       title: 'Beside it',
       figures: [

@@ -34,6 +34,8 @@ export type ReportingDeps = {
   demandLink(organizationId: string, linkId: string): Promise<void>;
   /** How much the process has to do, 0 to 1: reports give way to payments. */
   pressure(): number;
+  /** The same as a share of its time; left out: that of the event loop. */
+  busy?: () => number;
 };
 
 export type Reporting = {

@@ -4,17 +4,22 @@ import { describe, test } from 'node:test';
 import { mustWait, restAfter } from './follower.ts';
 
 describe('the follower of the feed', () => {
-  test('works a quarter of the time while reports are young, and all of it where they are too late', () => {
-    assert.equal(restAfter(20, 0), 60);
-    assert.equal(restAfter(20, 5_000), 20);
-    assert.equal(restAfter(20, 60_000), 0);
-    assert.equal(restAfter(60_000, 0), 2_000);
+  test('works a quarter of the time while reports are young, and half of it where they are late', () => {
+    assert.equal(restAfter(20, 1, 0), 60);
+    assert.equal(restAfter(20, 1, 10_000), 20);
+    assert.equal(restAfter(60_000, 1, 0), 5_000);
   });
 
-  test('waits while there is much else to do, and for a minute at most', () => {
-    assert.equal(mustWait(0.39, 0), false);
-    assert.equal(mustWait(0.4, 0), true);
-    assert.equal(mustWait(3, 59_999), true);
-    assert.equal(mustWait(3, 60_000), false);
+  test('waits for more where much happens, since sums are then written once for many', () => {
+    assert.equal(restAfter(20, 100, 0), 3_000);
+    assert.equal(restAfter(20, 100, 10_000), 20);
+  });
+
+  test('waits while there is much else to do, and for two minutes at most', () => {
+    assert.equal(mustWait(0.39, 0.59, 0), false);
+    assert.equal(mustWait(0.4, 0, 0), true);
+    assert.equal(mustWait(0, 0.6, 0), true);
+    assert.equal(mustWait(3, 1, 119_999), true);
+    assert.equal(mustWait(3, 1, 120_000), false);
   });
 });

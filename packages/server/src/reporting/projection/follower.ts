@@ -18,11 +18,16 @@ const organizationsAtOnce = 50;
 const dutyWhileFresh = 0.25;
 const dutyWhileLate = 0.5;
 /** From these on the reports are late, and too late. */
-const lateMs = 5_000;
-const tooLateMs = 60_000;
+const lateMs = 10_000;
+const tooLateMs = 120_000;
 /** Where reports of clients are turned away too; see http/load-shedding.ts. */
 const pressureLimit = 0.4;
-const longestRestMs = 2_000;
+/** The share of its time that the process may be at work with other things. */
+const busyLimit = 0.6;
+const longestRestMs = 5_000;
+/** Where much happens, more of it is waited for: the more there is at once, the less each event costs. */
+const manyEvents = 100;
+const gatheringMs = 3_000;
 
 export type FollowerDeps = {
   database: Database;
@@ -32,6 +37,8 @@ export type FollowerDeps = {
   dictionaries: Dictionaries;
   /** How much the process has to do, 0 to 1. */
   pressure(): number;
+  /** The share of its time that it was at work since the last question; left out: its event loop's. */
+  busy?: () => number;
 };
 
 export type Follower = {
@@ -43,16 +50,27 @@ export type Follower = {
 
 type Behind = { organizationId: string; isNew: boolean; since: Date | null };
 
+/** The share of the time since the last question for which the event loop had something to do. */
+function createBusy(): () => number {
+  let seen = performance.eventLoopUtilization();
+  return () => {
+    const now = performance.eventLoopUtilization();
+    const { utilization } = performance.eventLoopUtilization(now, seen);
+    seen = now;
+    return utilization;
+  };
+}
+
 /** How long to leave the machine to others after so much work. */
-export function restAfter(workedMs: number, lagMs: number): number {
-  if (lagMs >= tooLateMs) return 0;
+export function restAfter(workedMs: number, events: number, lagMs: number): number {
   const duty = lagMs >= lateMs ? dutyWhileLate : dutyWhileFresh;
-  return Math.min(longestRestMs, (workedMs * (1 - duty)) / duty);
+  const rest = Math.min(longestRestMs, (workedMs * (1 - duty)) / duty);
+  return events >= manyEvents && lagMs < lateMs ? Math.max(rest, gatheringMs) : rest;
 }
 
 /** Whether the reports wait for a quieter moment. */
-export const mustWait = (pressure: number, lagMs: number): boolean =>
-  pressure >= pressureLimit && lagMs < tooLateMs;
+export const mustWait = (pressure: number, busy: number, lagMs: number): boolean =>
+  (pressure >= pressureLimit || busy >= busyLimit) && lagMs < tooLateMs;
 
 /** @example const follower = createFollower({ database, clock, log, metrics, dictionaries, pressure }); */
 export function createFollower(deps: FollowerDeps): Follower {
@@ -68,6 +86,7 @@ export function createFollower(deps: FollowerDeps): Follower {
     labelNames: ['outcome'],
   });
   let place = nil;
+  const busy = deps.busy ?? createBusy();
 
   const lagOf = ({ since }: Behind) =>
     since === null ? 0 : Math.max(0, clock.now() - since.getTime());
@@ -76,18 +95,21 @@ export function createFollower(deps: FollowerDeps): Follower {
   async function serve(behind: Behind): Promise<boolean> {
     const began = performance.now();
     const { organizationId } = behind;
+    let events = 0;
     try {
       if (behind.isNew) await begin(deps, organizationId);
-      const { isFull, isHeld } = await turn(deps, organizationId);
-      turns.inc({ outcome: isHeld ? 'held' : 'done' });
-      return isFull;
+      const turned = await turn(deps, organizationId);
+      events = turned.events;
+      turns.inc({ outcome: turned.isHeld ? 'held' : 'done' });
+      return turned.isFull;
     } catch (error) {
       // One organisation must not hold up the others.
       turns.inc({ outcome: 'failed' });
       log.error({ err: error, organizationId }, 'reports could not be brought up to date');
       return false;
     } finally {
-      await pause(restAfter(performance.now() - began, lagOf(behind)), stopped.signal);
+      const workedMs = performance.now() - began;
+      await pause(restAfter(workedMs, events, lagOf(behind)), stopped.signal);
     }
   }
 
@@ -97,7 +119,7 @@ export function createFollower(deps: FollowerDeps): Follower {
     place = all.length === organizationsAtOnce ? (all.at(-1)?.organizationId ?? nil) : nil;
     const oldest = Math.max(0, ...all.map(lagOf));
     if (isWhole) lag.set(oldest / 1000);
-    if (mustWait(deps.pressure(), oldest)) return false;
+    if (mustWait(deps.pressure(), busy(), oldest)) return false;
     let isMore = place !== nil;
     for (const behind of all) {
       if (stopped.signal.aborted) return false;

@@ -4,11 +4,12 @@ import { plainArray } from '../../platform/index.ts';
 import { readQrPayments } from '../../qr/index.ts';
 import type { RunQuery } from '../run.ts';
 import { reportedCard } from './cards.ts';
-import { addCell, addEntry, type Cells, textOfKey } from './cells.ts';
+import { addCell, addEntry, type Cells } from './cells.ts';
 import { currencyGroup, type Numbered, type Numbering } from './dictionary.ts';
 import type { PaymentLine, Reported, SettlementMove } from './model.ts';
 import { reportedQr } from './qr.ts';
 import {
+  addSums,
   countText,
   type KnownPayment,
   knownText,
@@ -51,8 +52,7 @@ async function readKnown(
 }
 
 /** How many payments have come into a class, or have left it. */
-function changesOf(work: readonly Work[]): Map<number, number> {
-  const changes = new Map<number, number>();
+function addChanges(changes: Map<number, number>, work: readonly Work[]): void {
   const change = (classId: number, by: number) =>
     changes.set(classId, (changes.get(classId) ?? 0) + by);
   for (const { known, classId } of work) {
@@ -60,11 +60,9 @@ function changesOf(work: readonly Work[]): Map<number, number> {
     if (known !== undefined) change(known.classId, -1);
     change(classId, 1);
   }
-  return changes;
 }
 
-function cellsOf(work: readonly Work[]): Cells {
-  const cells: Cells = new Map();
+function addCells(cells: Cells, work: readonly Work[]): void {
   for (const { known, entries, line, groupId, currencyGroupId } of work) {
     const counted = known?.counted ?? 0;
     for (const [sequence, entry] of entries) {
@@ -72,7 +70,6 @@ function cellsOf(work: readonly Work[]): Cells {
       addEntry(cells, entry, line, { groupId, currencyGroupId });
     }
   }
-  return cells;
 }
 
 const columnsOf: Readonly<Record<SettlementMove['kind'], readonly [string, string]>> = {
@@ -95,12 +92,13 @@ function movedOf(work: readonly Work[]): Moved[] {
   });
 }
 
-function settlementsOf(moved: readonly Moved[]): SettlementSums[] {
-  const all = new Map<string, SettlementSums>();
+type Settlements = Map<string, SettlementSums>;
+
+function addSettlements(all: Settlements, moved: readonly Moved[]): void {
   for (const { line, linkId, move } of moved) {
     const { merchantId, group } = line;
     const key = { date: move.date, linkId, merchantId, currency: group.currency };
-    const text = Object.values(key).join('|');
+    const text = `${move.date}|${linkId}|${merchantId}|${group.currency}`;
     const settlement = all.get(text) ?? { ...key, sums: new Map<string, bigint>() };
     all.set(text, settlement);
     const { sums } = settlement;
@@ -108,55 +106,49 @@ function settlementsOf(moved: readonly Moved[]): SettlementSums[] {
     sums.set(counts, (sums.get(counts) ?? 0n) + BigInt(move.count));
     sums.set(amounts, (sums.get(amounts) ?? 0n) + BigInt(move.amount));
   }
-  return [...all.values()];
 }
 
-async function storeMoves(
-  run: RunQuery,
-  { organizationId, at }: { organizationId: string; at: string },
-  moved: readonly Moved[],
-): Promise<void> {
-  if (moved.length === 0) return;
-  await writeSettlements(run, organizationId, settlementsOf(moved), at);
-  const rows = moved.flatMap(({ line, linkId, move }) =>
-    move.movement === undefined ? [] : [movementRow(line, linkId, move, move.movement)],
-  );
-  if (rows.length > 0) await run(movementsText, [organizationId, JSON.stringify(rows)]);
-}
+/** Cells that are read, added to and written at once; what is between lets others have their turn. */
+const cellsAtOnce = 250;
 
 async function storeCells(run: RunQuery, organizationId: string, cells: Cells): Promise<void> {
   // In the order of the key, so that pages of the index are filled one after the other.
-  const sorted = [...cells.values()].sort((one, other) =>
-    textOfKey(one) < textOfKey(other) ? -1 : 1,
-  );
-  if (sorted.length === 0) return;
-  const stored = await readCells(run, organizationId, sorted);
-  for (const [place, cell] of sorted.entries()) {
-    const before = stored.get(place);
-    if (before !== undefined) addCell(cell, before);
+  const sorted = [...cells].sort(([one], [other]) => (one < other ? -1 : 1));
+  const whole = sorted.map(([, cell]) => cell).filter(({ level }) => level !== 3);
+  for (let from = 0; from < whole.length; from += cellsAtOnce) {
+    const some = whole.slice(from, from + cellsAtOnce);
+    const stored = await readCells(run, organizationId, some);
+    for (const [place, cell] of some.entries()) {
+      const before = stored.get(place);
+      if (before !== undefined) addCell(cell, before);
+    }
+    await writeCells(run, organizationId, some);
   }
-  await writeCells(run, organizationId, sorted);
+  const sums = sorted.map(([, cell]) => cell).filter(({ level }) => level === 3);
+  for (let from = 0; from < sums.length; from += cellsAtOnce) {
+    await addSums(run, organizationId, sums.slice(from, from + cellsAtOnce));
+  }
 }
 
-/**
- * Writes the lines of payments as they stand now, and counts those of their events that are not counted
- * yet: whoever calls it twice, or for what is older than the reports, changes nothing. The caller holds the
- * organisation, and commits.
- *
- * @returns how many lines were written
- */
-export async function project(
+type Held = {
+  readonly organizationId: string;
+  readonly numbering: Numbering;
+  readonly at: string;
+};
+
+/** Writes the lines of a few payments, and gives what they come to. */
+async function projectSome(
   run: RunQuery,
-  { organizationId, numbering, at }: { organizationId: string; numbering: Numbering; at: string },
+  { organizationId, numbering }: Held,
   subjects: Subjects,
-): Promise<number> {
+): Promise<Work[]> {
   const reported = await readReported(run, organizationId, subjects);
-  if (reported.length === 0) return 0;
+  if (reported.length === 0) return [];
   const known = await readKnown(run, organizationId, reported);
   const fresh = reported.filter(
     ({ line }) => line.version > (known.get(line.paymentId)?.counted ?? 0),
   );
-  if (fresh.length === 0) return 0;
+  if (fresh.length === 0) return [];
   const numbers = await numbering.numbersOf(run, [
     ...fresh.map(({ line }) => line),
     ...fresh.map(({ line }) => ({ group: currencyGroup(line.group.currency), state: '' })),
@@ -169,15 +161,51 @@ export async function project(
   }));
   const rows = work.map(({ line, classId }) => upsertRow(line, classId));
   await run(upsertText, [organizationId, JSON.stringify(rows)]);
-  const changes = [...changesOf(work)].filter(([, delta]) => delta !== 0);
-  if (changes.length > 0) {
+  const movements = movedOf(work).flatMap(({ line, linkId, move }) =>
+    move.movement === undefined ? [] : [movementRow(line, linkId, move, move.movement)],
+  );
+  if (movements.length > 0) await run(movementsText, [organizationId, JSON.stringify(movements)]);
+  return work;
+}
+
+/** Payments of one statement: sales of the same process have their turn between. */
+const paymentsAtOnce = 200;
+
+function* partsOf({ cards, qr }: Subjects): Generator<Subjects> {
+  for (let from = 0; from < cards.length; from += paymentsAtOnce) {
+    yield { cards: cards.slice(from, from + paymentsAtOnce), qr: [] };
+  }
+  for (let from = 0; from < qr.length; from += paymentsAtOnce) {
+    yield { cards: [], qr: qr.slice(from, from + paymentsAtOnce) };
+  }
+}
+
+/**
+ * Writes the lines of payments as they stand now, and counts those of their events that are not counted
+ * yet: whoever calls it twice, or for what is older than the reports, changes nothing. The caller holds the
+ * organisation, and commits. Sums are written once for all, however many payments add to them.
+ */
+export async function project(run: RunQuery, held: Held, subjects: Subjects): Promise<void> {
+  const { organizationId, at } = held;
+  const cells: Cells = new Map();
+  const changes = new Map<number, number>();
+  const settlements: Settlements = new Map();
+  for (const part of partsOf(subjects)) {
+    const work = await projectSome(run, held, part);
+    addCells(cells, work);
+    addChanges(changes, work);
+    addSettlements(settlements, movedOf(work));
+  }
+  const changed = [...changes].filter(([, delta]) => delta !== 0);
+  if (changed.length > 0) {
     await run(countText, [
       organizationId,
-      plainArray(changes.map(([classId]) => classId)),
-      plainArray(changes.map(([, delta]) => delta)),
+      plainArray(changed.map(([classId]) => classId)),
+      plainArray(changed.map(([, delta]) => delta)),
     ]);
   }
-  await storeCells(run, organizationId, cellsOf(work));
-  await storeMoves(run, { organizationId, at }, movedOf(work));
-  return work.length;
+  await storeCells(run, organizationId, cells);
+  if (settlements.size > 0) {
+    await writeSettlements(run, organizationId, [...settlements.values()], at);
+  }
 }

@@ -185,6 +185,31 @@ export async function writeCells(
   await run(writeCellsText, [organizationId, JSON.stringify(rows)]);
 }
 
+const summed = [...endings, ...sumNames];
+
+/** Of cells without hours and times: they are added where they are, and read by nobody before. */
+export const addSumsText = `INSERT INTO report_cells AS c (organization_id, level, day, merchant_id, store_id,
+    device_id, group_id, ${written.join(', ')})
+  SELECT $1, r.level, r.day, r."merchantId", r."storeId", r."deviceId", r."groupId",
+    ${summed.map((name) => `r.${name}`).join(', ')}, '{}', '{}'
+  FROM jsonb_to_recordset($2::jsonb) AS r(level integer, day date, "merchantId" uuid, "storeId" uuid,
+    "deviceId" uuid, "groupId" integer, ${summed.map((name) => `${name} bigint`).join(', ')})
+  ON CONFLICT (organization_id, level, day, merchant_id, store_id, device_id, group_id)
+  DO UPDATE SET ${summed.map((name) => `${name} = c.${name} + excluded.${name}`).join(', ')}`;
+
+export async function addSums(
+  run: RunQuery,
+  organizationId: string,
+  cells: readonly Cell[],
+): Promise<void> {
+  const rows = cells.map((cell) => ({
+    ...keyOf(cell),
+    ...Object.fromEntries(endings.map((name) => [name, cell.figures[name]])),
+    ...Object.fromEntries(sumNames.map((name) => [name, String(cell.figures[name])])),
+  }));
+  await run(addSumsText, [organizationId, JSON.stringify(rows)]);
+}
+
 export type SettlementKey = {
   readonly date: string;
   readonly linkId: string;

@@ -17,8 +17,8 @@ import {
   wipePart,
 } from './store.ts';
 
-/** Events of one commit: what it costs beside them is shared by many, and nobody waits for it long. */
-export const eventsAtOnce = 500;
+/** Events of one commit: sums that many of them add to are written once. */
+const eventsAtOnce = 2000;
 const filesAtOnce = 20;
 
 type Held = {
@@ -111,6 +111,8 @@ async function follow(held: Held, position: number): Promise<News | undefined> {
 }
 
 export type Turned = {
+  /** Events that were brought in. */
+  readonly events: number;
   /** More is likely to wait. */
   readonly isFull: boolean;
   /** Somebody else has it now. */
@@ -128,7 +130,7 @@ export async function turn(deps: TurnDeps, organizationId: string): Promise<Turn
     const run = runIn(trx);
     const held: Held = { run, organizationId, numbering, at: isoTime(now) };
     const [found] = await run<Position>(holdText, [organizationId]);
-    if (found === undefined) return { isFull: false, isHeld: true };
+    if (found === undefined) return { events: 0, isFull: false, isHeld: true };
     const position = afterForgotten(found);
     const walked = await walk(held, position);
     // While the old ones are being deleted, new ones would be deleted with them.
@@ -138,7 +140,8 @@ export async function turn(deps: TurnDeps, organizationId: string): Promise<Turn
     const asOf = isFull && last !== undefined ? last.createdAt.getTime() : now;
     const place = walked.stage === 'Following' ? null : walked.place;
     await run(moveText, [organizationId, reached, isoTime(asOf), walked.stage, place]);
-    return { isFull: isFull || walked.isFull, isHeld: false };
+    const events = reached - position.position;
+    return { events, isFull: isFull || walked.isFull, isHeld: false };
   });
   numbering.keep();
   return turned;
