@@ -1,13 +1,14 @@
 /** The filters of a list live in the address: it can be shared, kept and gone back to. */
-import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useNavigate } from '@tanstack/react-router';
 import { useCallback, useMemo } from 'react';
+import { useTexts } from '../app/use-param.ts';
 
 export type FilterValues<Name extends string> = Readonly<Partial<Record<Name, string>>>;
 
 export function useFilters<Name extends string>(
   names: readonly Name[],
 ): [FilterValues<Name>, (change: FilterValues<Name>) => void] {
-  const search = useSearch({ strict: false }) as Readonly<Record<string, string>>;
+  const search = useTexts();
   const navigate = useNavigate();
   const list = names.join(' ');
   const values = useMemo(() => {

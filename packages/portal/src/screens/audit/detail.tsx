@@ -2,8 +2,8 @@
 import { Table } from '@mantine/core';
 import type { AuditRecord } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
-import { useParams } from '@tanstack/react-router';
 import { api } from '../../api/client.ts';
+import { useParam } from '../../app/use-param.ts';
 import { CopyText } from '../../parts/copy-text.tsx';
 import { EmptyState, Facts, Loading, Page, Panel } from '../../parts/page.tsx';
 import { Problem } from '../../parts/problem.tsx';
@@ -27,7 +27,7 @@ function changesOf(before: Members = {}, after: Members = {}): [string, unknown,
 
 export default function AuditDetail() {
   const t = useWords('audit');
-  const { sequence = '' } = useParams({ strict: false }) as { sequence?: string };
+  const sequence = useParam('sequence');
   const { data, error, refetch } = useQuery({
     queryKey: ['audit', sequence],
     queryFn: ({ signal }) => api.get<AuditRecord>(`/audit/v1/records/${sequence}`, { signal }),

@@ -1,5 +1,5 @@
 /** One payment: what it came to, what may be done with it now, and all that has happened to it. */
-import { useParams } from '@tanstack/react-router';
+import { useParam } from '../../app/use-param.ts';
 import { Loading, Page } from '../../parts/page.tsx';
 import { Problem } from '../../parts/problem.tsx';
 import { useCan } from '../../session/use-session.ts';
@@ -10,7 +10,7 @@ import { usePayment } from './read-payment.ts';
 
 export default function PaymentDetail() {
   const t = useWords('payments');
-  const { transactionId = '' } = useParams({ strict: false }) as { transactionId?: string };
+  const transactionId = useParam('transactionId');
   const payment = usePayment(transactionId);
   const hasList = useCan('rep.read');
   const back = hasList

@@ -2,9 +2,10 @@
 import { Button } from '@mantine/core';
 import type { ReconciliationDetail, ReconciliationItem } from '@switchyard/contract';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useNavigate, useParams } from '@tanstack/react-router';
+import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
+import { useParam } from '../../app/use-param.ts';
 import { FilterBar } from '../../filters/filter-bar.tsx';
 import { useFilters } from '../../filters/use-filters.ts';
 import { ConfirmAction } from '../../parts/confirm-action.tsx';
@@ -39,7 +40,7 @@ function useReconciliation(id: string) {
 
 export default function ReconciliationPage() {
   const t = useWords('reconciliations');
-  const { reconciliationId = '' } = useParams({ strict: false }) as { reconciliationId?: string };
+  const reconciliationId = useParam('reconciliationId');
   const { data, error, refetch } = useReconciliation(reconciliationId);
   const back = { to: '/reconciliations', label: t('title') };
   if (data === undefined) {

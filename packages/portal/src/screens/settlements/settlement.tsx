@@ -3,8 +3,9 @@
 import { Button, ScrollArea, Table } from '@mantine/core';
 import type { SettlementDetail } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
-import { Link, useParams } from '@tanstack/react-router';
+import { Link } from '@tanstack/react-router';
 import { api } from '../../api/client.ts';
+import { useParam } from '../../app/use-param.ts';
 import { Figures } from '../../charts/figures.tsx';
 import { EntityName, useEntityName } from '../../parts/entity-name.tsx';
 import { Facts, Loading, Page, Panel } from '../../parts/page.tsx';
@@ -17,7 +18,7 @@ import { useWords } from '../../words/index.ts';
 export default function SettlementPage() {
   const t = useWords('settlements');
   const formats = useFormats();
-  const { settlementId = '' } = useParams({ strict: false }) as { settlementId?: string };
+  const settlementId = useParam('settlementId');
   const { data, error, refetch } = useQuery({
     queryKey: ['settlement', settlementId],
     queryFn: () =>

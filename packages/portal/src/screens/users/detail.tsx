@@ -1,8 +1,8 @@
 /** One person: who it is, in which groups, where signed in, and what an administrator may do. */
 import type { UserView } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
-import { useParams } from '@tanstack/react-router';
 import { api } from '../../api/client.ts';
+import { useParam } from '../../app/use-param.ts';
 import { CopyText } from '../../parts/copy-text.tsx';
 import { Facts, Loading, Page, Panel } from '../../parts/page.tsx';
 import { Problem } from '../../parts/problem.tsx';
@@ -18,7 +18,7 @@ import './users.css';
 
 export default function UserDetail() {
   const t = useWords('users');
-  const { userId = '' } = useParams({ strict: false }) as { userId?: string };
+  const userId = useParam('userId');
   const address = `${useUsersAddress()}/${userId}`;
   const mayWrite = useCan('um.write');
   const { data, error, refetch } = useQuery({
