@@ -328,7 +328,7 @@ function run(target, args) {
 }
 
 function usage() {
-  const lines = Object.keys(targets).map((name) => `  ${name.padEnd(10)}${targets[name].does}`);
+  const lines = Object.keys(targets).map((name) => `  ${name.padEnd(15)}${targets[name].does}`);
   return `node tools/run.cjs <command> [arguments]\n\n${lines.join('\n')}\n`;
 }
 

@@ -235,10 +235,6 @@ function createRooms(deps: HouseDeps) {
     ...deviceLookups(provisioning),
     recordChange: audit.recordChange,
   });
-  const portal = createPortal({
-    ...{ database, clock, ids, log, settings, identity, provisioning, audit },
-    builtFolder: deps.portalFolder,
-  });
   const calls =
     deps.calls ?? createOutgoingCalls({ allowsLoopback: settings.environment === 'demo' });
   const catalog = createCatalog({
@@ -282,7 +278,7 @@ function createRooms(deps: HouseDeps) {
           times: deps.retailTimes,
         });
   const managed = { audit, provisioning, identity, catalog, logs, webhooks, connector, retail };
-  return { ...parts, ...managed, portal, allJobs, jobs, mail, calls, cards, outbox };
+  return { ...parts, ...managed, allJobs, jobs, mail, calls, cards, outbox };
 }
 
 /** What this process needs in order to do its part. */
@@ -307,6 +303,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
   const rooms = createRooms(deps);
   const { metrics, ids, mail, audit, provisioning, identity, catalog, cards, logs } = rooms;
   const { outbox, webhooks, connector, retail } = rooms;
+  const portal = createPortal({ ...rooms, builtFolder: deps.portalFolder });
   const http = await createHttp({
     settings,
     log,
@@ -316,7 +313,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
     ...(deps.clock === undefined ? {} : { clock: deps.clock }),
     verifyToken: identity.verifyToken,
     findOrganization: provisioning.findOrganization,
-    sessionCallerOf: rooms.portal.callerOf,
+    sessionCallerOf: portal.callerOf,
     onAnswered: logs.note,
     certificates: identity.devices.reader,
     ...(await listenersOf(deps, identity)),
@@ -340,7 +337,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
   }
   registerHealth(http.app, { ...rooms, checks: checksOf(rooms) });
   const opensPortal = settings.roles.has('portal');
-  if (opensPortal) rooms.portal.register(http.app);
+  if (opensPortal) portal.register(http.app);
   if (cards !== undefined) {
     http.loadShedding.addPressure(cards.pressure);
     cards.register(http.app, http.streams);
@@ -366,7 +363,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
         webhooks.start();
         reporting.start();
       }
-      if (opensPortal) rooms.portal.start();
+      if (opensPortal) portal.start();
       logs.start({ deletes: doesJobs });
     },
     stopLimitMs: settings.acquirerTimeoutMs + stopPartsMs,
@@ -385,7 +382,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
       await reporting.stop();
       rooms.calls.close();
       await logs.stop();
-      await rooms.portal.stop();
+      await portal.stop();
       await identity.close();
       await mail.close();
     },

@@ -221,7 +221,7 @@ export function createApplications(deps: Deps) {
     },
 
     /** Its one callback stands at another address of this machine now; any other stays as it is. */
-    async moveCallback({ organizationId, clientId }: Key, uri: string): Promise<void> {
+    async moveCallback(organizationId: string, clientId: string, uri: string): Promise<void> {
       const standing = await lookup.refresh({ organizationId, clientId });
       if (standing === undefined || !isMoved(standing, uri)) return;
       const moved = { redirectUris: [uri], webOrigins: [new URL(uri).origin] };

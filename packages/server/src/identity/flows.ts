@@ -83,6 +83,8 @@ export function createFlows(deps: FlowsDeps) {
   const sessions = createSessions({ entities, families, clock, providerOf, findUser });
   const findApplication = deps.applications.find;
   return {
+    findRealm: realms.find,
+    findApplication,
     families,
     providerOf,
     logout: createLogout({ sessions, families, findApplication, masterKey, clock }),

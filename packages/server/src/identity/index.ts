@@ -54,6 +54,7 @@ export type { Clients, ProvenClient } from './clients.ts';
 export type { CertificateHolder, FindHardware, Hardware, NameMerchant } from './devices/types.ts';
 export { browserLifetime } from './families.ts';
 export type { KeyFacts } from './key-rotation.ts';
+export { permissionsAt } from './permissions.ts';
 export { portalClientId } from './portal-application.ts';
 export {
   type PortalPlace,
@@ -63,7 +64,6 @@ export {
   providerPortalPath,
 } from './portal-places.ts';
 export type { PortalIdentity, PortalSignIn, PortalTokens } from './portal-sign-in.ts';
-export { permissionsAt } from './permissions.ts';
 export type { TokenLimits } from './rate-limits.ts';
 export type { FindDevice, FoundDevice } from './types.ts';
 export { reservedDomainNames } from './user-domains.ts';
@@ -169,6 +169,22 @@ export type Identity = {
   close(): Promise<void>;
 };
 
+type ApplicationParts = Omit<Parameters<typeof createApplications>[0], 'store' | 'builtIn'> &
+  Pick<Parameters<typeof createPortalApplication>[0], 'domainOf'>;
+
+/** Those that were registered, and the portal's, which stands where the settings say. */
+function openApplications(
+  { database, settings, masterKey }: IdentityDeps,
+  { domainOf, ...parts }: ApplicationParts,
+) {
+  const { authUrl, baseUrl = authUrl, portalDomain } = settings;
+  const portalPlaces = createPortalPlaces({ baseUrl, portalDomain });
+  const builtIn = createPortalApplication({ places: portalPlaces, masterKey, domainOf });
+  const applicationStore = createApplicationStore(database);
+  const applications = createApplications({ ...parts, store: applicationStore, builtIn });
+  return { applicationStore, applications, portalPlaces };
+}
+
 export function createIdentity(deps: IdentityDeps): Identity {
   const { database, settings, clock, ids, log, masterKey } = deps;
   const told = { clock, ids, recordChange: deps.recordChange ?? recordNothing };
@@ -182,13 +198,9 @@ export function createIdentity(deps: IdentityDeps): Identity {
     ...{ ...told, store, keyRing, realms, log, jobs: deps.jobs },
     keyDays: settings.realmKeyDays ?? defaultKeyDays,
   });
-  const applicationStore = createApplicationStore(database);
-  const { baseUrl = authUrl, portalDomain } = settings;
-  const portalPlaces = createPortalPlaces({ baseUrl, portalDomain });
-  const builtIn = createPortalApplication({
-    ...{ places: portalPlaces, masterKey, domainOf: (id) => store.findDomainOf(id) },
+  const { applicationStore, applications, portalPlaces } = openApplications(deps, {
+    ...{ ...told, revision, domainOf: (id) => store.findDomainOf(id) },
   });
-  const applications = createApplications({ ...told, store: applicationStore, revision, builtIn });
   const accounts = createAccounts({
     ...{ database, clock, ids, log, masterKey, revision, authUrl },
     ...{ jobs: deps.jobs, mail: deps.mail, limits: deps.attemptLimits, environment },
@@ -213,10 +225,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
     ...{ accounts, interactions, sessions, entities, clock, ids, masterKey, settings, frame },
     findRealm: realms.find,
   });
-  const portal = createPortalIdentity({
-    ...{ findRealm: realms.find, findApplication: applications.find, findUser, clock },
-    ...{ providerOf: flows.providerOf, userTokens: flows.userTokens, logout: flows.logout },
-  });
+  const portal = createPortalIdentity({ ...flows, findUser, clock });
   const userDomains = createUserDomains({ realms, rotation, store });
   const sweep = createSweep({ entities, families, accounts, clock, log });
 
@@ -270,9 +279,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
       await demandDomain(userDomainId, wanted.organizationId);
       return applications.createPublic(wanted);
     },
-    renewSecret: applications.renewSecret,
-    moveCallback: (organizationId, clientId, uri) =>
-      applications.moveCallback({ organizationId, clientId }, uri),
+    ...{ renewSecret: applications.renewSecret, moveCallback: applications.moveCallback },
     disableApplication: (organizationId, clientId, asked) =>
       applications.setStatus({ organizationId, clientId }, 'Disabled', asked),
     enableApplication: (organizationId, clientId, asked) =>

@@ -106,7 +106,7 @@ export const settingsTable = {
   portalDomain: optional(
     'PORTAL_DOMAIN',
     text('domain name', /^(?:[a-z0-9-]{1,63}\.)*[a-z0-9-]{1,63}$/),
-    'The domain under which each client has its sign-in page, `{client}.{PORTAL_DOMAIN}`.',
+    'The domain under which each client has its portal and its sign-in page, `{client}.{PORTAL_DOMAIN}`.',
   ),
   dataDir: setting(
     'DATA_DIR',
