@@ -45,26 +45,37 @@ type Row = {
 };
 
 /** $1 is the organisation, $2 and $3 merchant and store of the caller; what has no place is the merchant's. */
-const selectText = `SELECT h.physical_device_id, h.make, h.model, h.serial_number, h.family, d.name,
-    d.logical_device_id, d.store_id, coalesce(d.merchant_id, h.merchant_id) AS merchant_id,
+const selectOf = (presence: 'JOIN' | 'LEFT JOIN') => `SELECT h.physical_device_id, h.make, h.model,
+    h.serial_number, h.family, d.name, d.logical_device_id, d.store_id,
+    coalesce(d.merchant_id, h.merchant_id) AS merchant_id,
     p.online_until, p.since, p.last_seen_at, p.node
   FROM physical_devices h
   LEFT JOIN logical_devices d ON d.organization_id = h.organization_id
     AND d.logical_device_id = h.logical_device_id AND d.removed_at IS NULL
-  LEFT JOIN device_presence p ON p.organization_id = h.organization_id
+  ${presence} device_presence p ON p.organization_id = h.organization_id
     AND p.physical_device_id = h.physical_device_id
   WHERE h.organization_id = $1 AND h.removed_at IS NULL
     AND ($2::uuid IS NULL OR coalesce(d.merchant_id, h.merchant_id) = $2)
     AND ($3::uuid IS NULL OR d.store_id IS NULL OR d.store_id = $3)`;
 
-const findText = `${selectText} AND h.physical_device_id = $4`;
+const findText = `${selectOf('LEFT JOIN')} AND h.physical_device_id = $4`;
 
-const listText = `${selectText}
+const listOf = (select: string, status: string) => `${select}
     AND ($4::uuid IS NULL OR coalesce(d.merchant_id, h.merchant_id) = $4)
     AND ($5::uuid IS NULL OR d.store_id = $5)
-    AND ($6::boolean IS NULL OR (p.online_until IS NOT NULL AND p.online_until > $7) = $6)
-    AND h.physical_device_id > $8
-  ORDER BY h.physical_device_id LIMIT $9`;
+    AND ${status}
+    AND h.physical_device_id > $7
+  ORDER BY h.physical_device_id LIMIT $8`;
+
+/** $6 is now. Those that are there are looked for among those that ever were, and not among all. */
+const listTexts = {
+  Any: listOf(selectOf('LEFT JOIN'), '$6::timestamptz IS NOT NULL'),
+  Online: listOf(selectOf('JOIN'), 'p.online_until > $6::timestamptz'),
+  Offline: listOf(
+    selectOf('LEFT JOIN'),
+    '(p.online_until IS NULL OR p.online_until <= $6::timestamptz)',
+  ),
+} as const;
 
 const beginning = '00000000-0000-0000-0000-000000000000';
 const uuidForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -139,10 +150,9 @@ export function createFleet({ database, clock, backplane }: Deps): Fleet {
 
   return {
     async list(scope, { status, storeId, merchantId }, { limit, after = beginning }) {
-      const isOnline = status === undefined ? null : status === 'Online';
-      const found = (await run(listText, [
+      const found = (await run(listTexts[status ?? 'Any'], [
         ...scopeValues(scope),
-        ...[merchantId ?? null, storeId ?? null, isOnline, isoTime(clock.now()), after, limit + 1],
+        ...[merchantId ?? null, storeId ?? null, isoTime(clock.now()), after, limit + 1],
       ])) as unknown as Row[];
       const shown = found.slice(0, limit);
       const items = await Promise.all(shown.map((row) => viewOf(scope.organizationId, row)));
