@@ -23,7 +23,6 @@ export type StoredSession = SessionKey & {
 };
 
 export type Renewed = Pick<StoredSession, 'tokensSealed' | 'renewedAt' | 'expiresAt'>;
-export type SessionStore = ReturnType<typeof createSessionStore>;
 
 type SessionRow = {
   organization_id: string;
