@@ -58,7 +58,7 @@ export function createPortal(deps: PortalDeps): Portal {
         ...{ places, callers, ids, show: createView(deps) },
         bundle: createBundle(deps.builtFolder ?? builtFolder, clock),
         signIn: createSignIn({ ...deps, sessions, flows, authUrl: settings.authUrl }),
-        isStrict: settings.environment !== 'demo',
+        isStrict: settings.environment === 'production',
         isBuilding,
         isClient: identity.isUserDomain,
       });

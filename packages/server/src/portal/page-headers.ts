@@ -19,9 +19,9 @@ function policyOf(nonce: string): string {
   ].join('; ');
 }
 
-/** Of the demo no browser learns to come by HTTPS alone: it would hold for all of localhost. */
-export const strictTransport = (isStrict: boolean): Record<string, string> =>
-  isStrict ? { 'strict-transport-security': `max-age=${yearSeconds}; includeSubDomains` } : {};
+/** Elsewhere no browser learns to come by HTTPS alone: of localhost it would hold for all that stands there. */
+const strictTransport = (isStrict: boolean): Record<string, string> =>
+  isStrict ? { 'strict-transport-security': `max-age=${yearSeconds}` } : {};
 
 export function documentHeaders(nonce: string, isStrict: boolean): Record<string, string> {
   return {

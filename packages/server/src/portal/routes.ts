@@ -188,7 +188,7 @@ async function demandSession({ callers }: Deps, request: FastifyRequest): Promis
 }
 
 function registerSession(app: FastifyInstance, deps: Deps): void {
-  const asked = { ...common, permission: 'public', rateLimit: 'pages' } as const;
+  const asked = { ...common, permission: 'public' } as const;
   route(app, {
     ...{ ...asked, method: 'GET', url: `${portalPath}/session` },
     ...{ operationId: 'getPortalSession', summary: 'Who is signed in' },
@@ -214,7 +214,7 @@ function registerSession(app: FastifyInstance, deps: Deps): void {
 function registerAssets(app: FastifyInstance, { bundle }: Deps): void {
   route(app, {
     ...{ ...common, method: 'GET', url: `${portalPath}/assets/:name`, permission: 'public' },
-    ...{ operationId: 'getPortalAsset', summary: 'A file of the portal', rateLimit: 'pages' },
+    ...{ operationId: 'getPortalAsset', summary: 'A file of the portal' },
     produces: ['text/javascript', 'text/css', 'image/svg+xml', 'image/png', 'font/woff2'],
     params: Type.Object({ name: Type.String() }),
     async handler(request, reply) {

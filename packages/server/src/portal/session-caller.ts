@@ -97,7 +97,9 @@ export function createSessionCaller(deps: Deps): SessionCaller {
 
   return {
     of(request) {
-      const manner = manners.get(request.headers[portalHeader]);
+      const said = manners.get(request.headers[portalHeader]);
+      // Asked again while it is answered, as of a stream: that is nobody's click.
+      const manner = said !== undefined && used.has(request) ? 'background' : said;
       if (manner === undefined) return undefined;
       const cookie = readCookie(request.raw, sessionCookie);
       const place = cookie === undefined ? undefined : places.at(request.host);
