@@ -28,8 +28,13 @@ export type Answered<Body> = {
 
 const answerLimitMs = 60_000;
 
-type Watcher = { onSignedOut(): void; onUsed(): void };
-let watcher: Watcher = { onSignedOut: () => {}, onUsed: () => {} };
+type Watcher = {
+  onSignedOut(): void;
+  onUsed(): void;
+  /** A right is lacking: it may have been there when the page was opened. */
+  onForbidden(): void;
+};
+let watcher: Watcher = { onSignedOut: () => {}, onUsed: () => {}, onForbidden: () => {} };
 
 /** The session hears of every call: one that was let in keeps it alive, one that was not ends it. */
 export function watchCalls(next: Watcher): void {
@@ -91,6 +96,7 @@ export async function callRaw(
     throw new SignedOutError();
   }
   if (!isBackground) watcher.onUsed();
+  if (response.status === 403) watcher.onForbidden();
   if (!response.ok) {
     const requestId = response.headers.get('x-request-id') ?? '';
     throw new ProblemError(problemFrom(response.status, await readBody(response), requestId));

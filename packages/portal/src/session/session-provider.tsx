@@ -1,10 +1,16 @@
 /** Fetches the session before anything is shown, and keeps it in step with the platform. */
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useMemo } from 'react';
 import { api, watchCalls } from '../api/client.ts';
 import { SignedOutError } from '../api/problem.ts';
 import { BootFault } from '../shell/boot-fault.tsx';
-import { chooseLanguage, localeFor, setLanguage, useLanguage } from '../words/index.ts';
+import {
+  chooseLanguage,
+  localeFor,
+  preloadWords,
+  setLanguage,
+  useLanguage,
+} from '../words/index.ts';
 import { createFormats } from './formats.ts';
 import { rememberDomain, type Session, signIn } from './session.ts';
 import { SessionContext } from './use-session.ts';
@@ -14,6 +20,7 @@ import { WatchContext } from './watch-context.ts';
 const sessionKey = ['session'] as const;
 
 async function readSession(): Promise<Session> {
+  void preloadWords(chooseLanguage(undefined));
   const session = await api.get<Session>('/portal/session', { isBackground: true });
   rememberDomain(session);
   await setLanguage(chooseLanguage(session.user.locale), false);
@@ -53,8 +60,10 @@ function useWatch(session: Session, readAt: number): SessionWatch {
       }),
     [idleSeconds, endsAt],
   );
+  const client = useQueryClient();
   useEffect(() => {
-    watchCalls({ onSignedOut: watch.ended, onUsed: watch.used });
+    const onForbidden = () => void client.invalidateQueries({ queryKey: sessionKey });
+    watchCalls({ onSignedOut: watch.ended, onUsed: watch.used, onForbidden });
     const stop = watch.start();
     const acted = () => watch.acted();
     for (const kind of ['pointerdown', 'keydown'] as const) addEventListener(kind, acted);
@@ -62,7 +71,7 @@ function useWatch(session: Session, readAt: number): SessionWatch {
       stop();
       for (const kind of ['pointerdown', 'keydown'] as const) removeEventListener(kind, acted);
     };
-  }, [watch]);
+  }, [watch, client]);
   // Somebody signed in again in another tab.
   useEffect(() => {
     if (readAt > 0 && watch.state() === 'ended') watch.used();

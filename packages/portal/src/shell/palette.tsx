@@ -33,7 +33,8 @@ export default function Palette({
       onClick: () => void navigate({ to: item.to }),
     })),
   }));
-  const canSearch = session.permissions.includes('rep.read') && entry === 'portal';
+  const canSearch = session.permissions.includes('rep.read');
+  const canOpen = canSearch || session.permissions.includes('pay.read');
   const text = query.trim();
   const search = {
     group: t('palette.find'),
@@ -44,13 +45,17 @@ export default function Palette({
         // Matches whatever is typed.
         keywords: [text],
         leftSection: <Icon name="search" size={18} />,
-        onClick: () => void navigate({ to: '/payments', search: { text } as never }),
+        // Who may not search finds a payment by its whole identifier.
+        onClick: () =>
+          void (canSearch
+            ? navigate({ to: '/payments', search: { text } as never })
+            : navigate({ to: `/payments/${encodeURIComponent(text)}` })),
       },
     ],
   };
   return (
     <Spotlight
-      actions={canSearch && text !== '' ? [...groups, search] : groups}
+      actions={canOpen && entry === 'portal' && text !== '' ? [...groups, search] : groups}
       query={query}
       onQueryChange={setQuery}
       shortcut={null}

@@ -7,6 +7,7 @@ export type Language = keyof typeof languages;
 
 const regionOf: Readonly<Record<Language, string>> = { en: 'en-GB', fr: 'fr-FR', de: 'de-DE' };
 const storageKey = 'switchyard-language';
+const always = ['parts', 'shell', 'navigation'];
 const files = import.meta.glob<Record<string, unknown>>('./*/*.json', { import: 'default' });
 
 const i18n = createInstance();
@@ -56,9 +57,14 @@ function load(language: Language, name: string): Promise<void> {
   return loading;
 }
 
+/** What every screen needs, beside the session: one wait in place of two. */
+export function preloadWords(language: Language): Promise<unknown> {
+  return Promise.allSettled(always.map((name) => load(language, name)));
+}
+
 export async function setLanguage(language: Language, isChosen: boolean): Promise<void> {
   if (isChosen) localStorage.setItem(storageKey, language);
-  await Promise.all(['parts', 'shell', 'navigation'].map((name) => load(language, name)));
+  await Promise.all(always.map((name) => load(language, name)));
   await i18n.changeLanguage(language);
   current = language;
   document.documentElement.lang = language;
