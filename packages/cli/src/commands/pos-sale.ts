@@ -67,7 +67,7 @@ type Till = { readonly terminal: Terminal; readonly tsn: string; readonly isLoca
 /** Opens a till, has it do its work, and closes it whatever comes. */
 async function withTill<Result>(
   { world, screen, globals }: Kit,
-  options: TillOptions,
+  options: TillOptions & { readonly amountText?: string },
   work: (till: Till, recovered: readonly Recovered[]) => Promise<Result>,
 ): Promise<Result> {
   const saleId = saleIdIn(options);
@@ -86,7 +86,11 @@ async function withTill<Result>(
   const store = fileServiceStore(
     join(folder, 'tills', `${saleId}-${tsn.replace(/\W/g, '_')}.jsonl`),
   );
-  const show = (lines: readonly string[]) => screen.note(`  ${visible(lines.join(' · '))}`);
+  const show = (lines: readonly string[]) => {
+    // The amount stands above all of them.
+    const told = lines.filter((line) => line !== options.amountText).join(' · ');
+    if (told !== '') screen.note(`  ${visible(told)}`);
+  };
   const terminal = createTerminal({
     ...{ saleId, poiId: tsn, transport, store },
     ...(answerTimeout === undefined ? {} : { times: { answerMs: answerTimeout * secondMs } }),
@@ -171,7 +175,8 @@ async function sale(kit: Kit, wanted: string, options: SaleOptions): Promise<Exi
   const { world, screen } = kit;
   const { currency, receipt: withReceipt = false } = options;
   const amount = minorUnits(wanted, currency);
-  return withTill(kit, options, async (till, recovered) => {
+  const amountText = moneyText(amount, currency);
+  return withTill(kit, { ...options, amountText }, async (till, recovered) => {
     const earlier = recovered.flatMap((each) => earlierOf(each, currency) ?? []);
     for (const { text } of earlier) screen.note(text);
     if (unsettledIn(earlier) !== undefined) {
@@ -179,7 +184,7 @@ async function sale(kit: Kit, wanted: string, options: SaleOptions): Promise<Exi
       return 'unsettled';
     }
     const way = till.isLocal ? 'the local network' : 'the Cloud Connector';
-    screen.note(`${moneyText(amount, currency)} at ${till.tsn}, over ${way}`);
+    screen.note(`${amountText} at ${till.tsn}\n  over ${way}`);
     const transactionId = options.reference ?? `sale-${world.clock.now()}`;
     const answer = await pay(kit, till, { amount, currency, transactionId });
     tellAnswer(kit, answer, { currency, withReceipt });

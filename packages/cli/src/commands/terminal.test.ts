@@ -66,6 +66,7 @@ test('the window shows the screen of the terminal, its cards and what goes to an
   window.tell({ type: 'Screen', screen: { state: 'Card', lines: ['12.50 EUR', '\u001b[2J'] } });
   const till = { saleId: 'till\u001b', serviceId: '1' };
   window.tell({ ...{ type: 'Received', category: 'Login', kind: 'Request', ...till } });
+  window.tell({ ...{ type: 'Sent', category: 'Display', kind: 'Request', ...till } });
   window.cloud('Waiting', 'unreachable');
   window.fault('Delay');
   window.remark('no paper', true);
@@ -73,6 +74,7 @@ test('the window shows the screen of the terminal, its cards and what goes to an
   assert.match(text, /│ +12\.50 EUR +│/);
   assert.ok(text.includes('\\u{1b}[2J'), 'nothing from outside steers the window');
   assert.ok(text.includes('→ Login Request till\\u{1b} 1'));
+  assert.doesNotMatch(text, /Display/, 'what the till is shown stands on the screen');
   assert.match(text, /▸a visa/);
   assert.match(text, /cloud Waiting \(unreachable\) +https:\/\/127\.0\.0\.2:8443\/nexo +no paper/);
   assert.match(text, /▸3 late/);

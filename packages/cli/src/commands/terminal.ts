@@ -98,8 +98,7 @@ function listenToKeys(
     Q: stop,
     '\u0003': stop,
   };
-  const onKey = (bytes: Buffer) => {
-    const key = bytes.toString();
+  const press = (key: string) => {
     keys[key]?.();
     const turned = switches[key];
     if (turned !== undefined) {
@@ -113,10 +112,14 @@ function listenToKeys(
       window.fault(fault);
     }
     const card = cards[key.charCodeAt(0) - 'a'.charCodeAt(0)];
-    if (key.length === 1 && card !== undefined) {
+    if (card !== undefined) {
       terminal.setCard(card);
       window.card(card);
     }
+  };
+  // Whoever types fast is heard by several keys at once.
+  const onKey = (bytes: Buffer) => {
+    for (const key of bytes.toString()) press(key);
   };
   stdin.setRawMode(true);
   stdin.on('data', onKey);

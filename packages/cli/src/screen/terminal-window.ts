@@ -67,6 +67,10 @@ function colourOf(happening: TerminalHappening): Colour | undefined {
 const isSale = (happening: TerminalHappening): boolean =>
   happening.type === 'Received' && happening.category === 'Payment';
 
+/** What the till is shown stands on the screen already: of each step it would be two lines. */
+const isMirrored = (happening: TerminalHappening): boolean =>
+  (happening.type === 'Sent' || happening.type === 'Received') && happening.category === 'Display';
+
 type Start = { readonly tsn: string; readonly cards: readonly string[]; readonly card: string };
 
 /** @example const window = createTerminalWindow(kit, { tsn, cards, card: 'visa' }); */
@@ -129,7 +133,7 @@ export function createTerminalWindow({ world, screen }: Kit, start: Start): Term
       if (happening.type === 'Screen') shown = happening.screen;
       if (happening.type === 'Printed') receipt = happening.lines;
       if (isSale(happening)) nextFault = undefined;
-      const line = lineOf(happening);
+      const line = isDrawn && isMirrored(happening) ? undefined : lineOf(happening);
       if (line !== undefined) say(line, colourOf(happening));
       else draw();
       if (!isDrawn) tellInLines(happening);
