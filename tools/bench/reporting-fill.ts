@@ -75,7 +75,7 @@ const keysOf = {
 } as const;
 
 const cellsText = (
-  level: 0 | 1 | 2,
+  level: 0 | 1 | 2 | 3,
 ) => `INSERT INTO report_cells (organization_id, level, day, merchant_id,
     store_id, device_id, group_id, ${sums.join(', ')}, other, reversed, hours, latency)
   SELECT $1, ${level}, day, m, s, d, group_id, ${sums.map((name) => `sum(${name})::bigint`).join(', ')}, 0, 0,

@@ -40,8 +40,8 @@ export type News = { position: number; type: string; subjectId: string; createdA
 
 /** Organisations with something to do, behind one of them, and since when it waits. */
 export const behindText = `SELECT h.organization_id AS "organizationId", p.position IS NULL AS "isNew",
-    (SELECT e.created_at FROM feed_events e WHERE e.organization_id = h.organization_id
-      AND e.position > p.position ORDER BY e.position LIMIT 1) AS since
+    coalesce((SELECT e.created_at FROM feed_events e WHERE e.organization_id = h.organization_id
+      AND e.position > coalesce(p.position, 0) ORDER BY e.position LIMIT 1), p.as_of) AS since
   FROM feed_heads h LEFT JOIN report_positions p ON p.organization_id = h.organization_id
   WHERE h.organization_id > $1
     AND (p.position IS NULL OR p.position < h.position OR p.stage <> 'Following')
