@@ -22,7 +22,6 @@ void i18n.init({
 
 const listeners = new Set<() => void>();
 const loads = new Map<string, Promise<void>>();
-const loaded = new Set<string>();
 let current: Language = 'en';
 
 export function isLanguage(text: string | null | undefined): text is Language {
@@ -47,9 +46,10 @@ function load(language: Language, name: string): Promise<void> {
   if (known !== undefined) return known;
   const file = files[path];
   if (file === undefined) throw new Error(`no words in ${path}`);
-  const loading = file().then((words) => {
+  const loading: Promise<void> = file().then((words) => {
     i18n.addResourceBundle(language, name, words);
-    loaded.add(path);
+    // So React takes what is there at once, without a look away.
+    Object.assign(loading, { status: 'fulfilled', value: undefined });
   });
   loads.set(path, loading);
   // A file that did not come is asked for again the next time.
@@ -88,7 +88,8 @@ const lookUps = new Map<string, Words>();
 /** The words of a file: `const t = useWords('payments')`. Waits until they are there. */
 export function useWords(name: string): Words {
   const language = useLanguage();
-  if (!loaded.has(`./${language}/${name}.json`)) use(load(language, name));
+  // Always, also where they are there: whoever has waited once has to ask again.
+  use(load(language, name));
   const key = `${language} ${name}`;
   const known = lookUps.get(key);
   if (known !== undefined) return known;
