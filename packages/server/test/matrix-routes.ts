@@ -26,6 +26,11 @@ export const oauthPaths: readonly string[] = [
 /** WebSockets, which have tests of their own; by plain HTTP each of them answers 426. */
 export const socketPaths: readonly string[] = ['/cloud-connector/v1/'];
 
+/** What an address has to say besides, without which nobody is let any further; refused behind the rights. */
+export const queries: Readonly<Record<string, string>> = {
+  reconcile: `?acquirerLinkId=${randomUUID()}&from=2026-03-02&to=2026-03-01`,
+};
+
 /** A merchant's caller is refused with 403, whatever permissions it holds. */
 export const organizationOnly: ReadonlySet<string> = new Set([
   ...['createOrganization', 'replaceOrganization', 'deleteOrganization'],
@@ -105,7 +110,7 @@ export const namesSeller: ReadonlySet<string> = new Set(['processTransaction', '
 export const tellsOfRequests: ReadonlySet<string> = new Set(['listLoggedRequests']);
 
 /** No tenant's own: the platform's, or numbers that each organisation counts for itself. */
-export const nobodysOwn: ReadonlySet<string> = new Set(['signUpId', 'sequence']);
+export const nobodysOwn: ReadonlySet<string> = new Set(['signUpId', 'sequence', 'number']);
 
 /** They change what the others are tried on. */
 export const last: ReadonlySet<string> = new Set(['retireService', 'deactivateService']);

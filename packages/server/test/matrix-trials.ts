@@ -13,6 +13,7 @@ import {
   organizationLevel,
   organizationOnly,
   publishedToAll,
+  queries,
   seenFromAbove,
   sharedInOrganization,
 } from './matrix-routes.ts';
@@ -99,7 +100,10 @@ function namedBy(facts: RouteFacts, example: unknown, { ours }: World): string[]
 }
 
 function trial(facts: RouteFacts, example: unknown, whose: Whose, things: Things): Trial {
-  const url = facts.url.replace(/:(\w+)/g, (_, name) => encodeURIComponent(things[name] ?? nobody));
+  const path = facts.url.replace(/:(\w+)/g, (_, name) =>
+    encodeURIComponent(things[name] ?? nobody),
+  );
+  const url = path + (queries[facts.operationId] ?? '');
   const body = facts.method === 'GET' ? undefined : bodyOf(facts, example, things);
   const sent = `${url} ${JSON.stringify(body ?? null)}`;
   return { facts, whose, url, sent, ...(body === undefined ? {} : { body }) };
@@ -143,7 +147,8 @@ export function trialsOf(facts: RouteFacts, example: unknown, world: World): Tri
     if (!isActedFromAbove(facts) || needed.some((name) => things[name] === undefined)) return [];
     const direct = make('belowDirect', things);
     const at = `?organizationId=${things['organizationId']}`;
-    const acting = { ...make('below', things), url: `${direct.url}${at}`, sent: direct.sent + at };
+    const more = direct.url.includes('?') ? at.replace('?', '&') : at;
+    const acting = { ...make('below', things), url: direct.url + more, sent: direct.sent + at };
     return needed.length === 0 ? [acting] : [acting, direct];
   };
   if (last === undefined) {

@@ -182,6 +182,33 @@ async function bulkOf(on: Scene): Promise<string> {
 }
 
 /** Made by the platform alone, once captures wait for one. */
+/** An export that can be fetched, and a reconciliation with something to decide. */
+async function reportsOf({ organizationId, linkId }: Scene) {
+  const database = await testDatabase();
+  const [exportId, reconciliationId] = [randomUUID(), randomUUID()];
+  await database.query(
+    `INSERT INTO report_exports (organization_id, export_id, merchant_id, store_id,
+       client_operation_id, report, format, filters, state, rows, bytes, parts, created_at, updated_at,
+       expires_at)
+     VALUES ($1, $2::uuid, $3, $3, $2::text, 'transactions', 'Csv', '{}', 'Running', 0, 0, 0, now(),
+       now(), now() + interval '1 day')`,
+    [organizationId, exportId, '00000000-0000-0000-0000-000000000000'],
+  );
+  await database.query(
+    `INSERT INTO reconciliations (organization_id, reconciliation_id, link_id, from_day, to_day, state,
+       place, lines, last_number, matched, different, missing_here, missing_there, open, balances,
+       created_at)
+     VALUES ($1, $2, $3, '2026-03-01', '2026-03-01', 'Matching', '', 0, 0, 0, 0, 0, 0, 0, '[]', now())`,
+    [organizationId, reconciliationId, linkId],
+  );
+  await database.query(
+    `INSERT INTO reconciliation_items (organization_id, reconciliation_id, number, outcome, differences,
+       retrieval_reference) VALUES ($1, $2, 1, 'MissingHere', '[]', '1')`,
+    [organizationId, reconciliationId],
+  );
+  return { exportId, reconciliationId, number: '1' };
+}
+
 async function clearingFileOf({ organizationId, linkId }: Scene): Promise<string> {
   const id = randomUUID();
   const database = await testDatabase();
@@ -223,6 +250,7 @@ async function thingsOfOrganization(on: Scene): Promise<Things> {
     sequence: '1',
     bulkId: await bulkOf(on),
     clearingFileId: await clearingFileOf(on),
+    ...(await reportsOf(on)),
     ...(await webhooksOf(on)),
   };
 }

@@ -9,6 +9,8 @@ import {
 import { actorOf, type Recorder } from '../../audit/index.ts';
 import type { Caller, FoundPage, PageRequest } from '../../http/index.ts';
 import { type Clock, type Database, type Ids, isoTime, type Jobs } from '../../platform/index.ts';
+import { bytesOf } from './content.ts';
+import type { Range } from './range.ts';
 import type { ExportSources, Filters } from './source.ts';
 import { type ExportRow, type ExportStore, type NewExport, nobody } from './store.ts';
 import { fileNameOf } from './text.ts';
@@ -209,6 +211,8 @@ export function createExports(deps: ExportsDeps) {
       );
       return row;
     },
+
+    bytes: (row: ExportRow, range: Range) => bytesOf(store, row, range),
 
     /** The end of its days, as a job. */
     async expire({ organizationId, payload }: { organizationId: string; payload: Filters }) {

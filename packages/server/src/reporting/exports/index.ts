@@ -28,5 +28,5 @@ export function openExports(deps: ExportsRoomDeps): { register(app: FastifyInsta
   const exports = createExports({ ...deps, store });
   deps.jobs.handle(exportJob, createExportWork({ ...deps, store, limits: { rows: rowsMax } }));
   deps.jobs.handle(expiryJob, exports.expire);
-  return { register: (app) => registerExports(app, { exports, store }) };
+  return { register: (app) => registerExports(app, exports) };
 }

@@ -4,10 +4,8 @@ import { type ErrorCode, Export, ExportPage, ExportRequest, refuse } from '@swit
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { entityTag, openPage, pageQuery, route, sealPage } from '../../http/index.ts';
-import { bytesOf } from './content.ts';
 import { type Exports, viewExport } from './exports.ts';
 import { rangeOf } from './range.ts';
-import type { ExportStore } from './store.ts';
 import { mediaTypes } from './text.ts';
 
 const base = '/reporting/v1/exports';
@@ -18,12 +16,7 @@ const params = Type.Object({ exportId: Type.String({ format: 'uuid' }) });
 const scoped: ErrorCode[] = ['permission_denied', 'database_unavailable'];
 const ofExport: ErrorCode[] = [...scoped, 'resource_not_found'];
 
-export type ExportRoutesDeps = {
-  readonly exports: Exports;
-  readonly store: Pick<ExportStore, 'partsFrom'>;
-};
-
-function registerContent(app: FastifyInstance, { exports, store }: ExportRoutesDeps): void {
+function registerContent(app: FastifyInstance, exports: Exports): void {
   route(app, {
     method: 'GET',
     url: `${base}/:exportId/content`,
@@ -61,12 +54,12 @@ function registerContent(app: FastifyInstance, { exports, store }: ExportRoutesD
         reply.code(206).header('content-range', `bytes ${first}-${last}/${row.bytes}`);
       }
       reply.header('content-length', last - first + 1);
-      return reply.send(Readable.from(bytesOf(store, row, { first, last })));
+      return reply.send(Readable.from(exports.bytes(row, { first, last })));
     },
   });
 }
 
-function registerReads(app: FastifyInstance, { exports }: ExportRoutesDeps): void {
+function registerReads(app: FastifyInstance, exports: Exports): void {
   route(app, {
     method: 'GET',
     url: base,
@@ -100,9 +93,8 @@ function registerReads(app: FastifyInstance, { exports }: ExportRoutesDeps): voi
   });
 }
 
-/** @example registerExports(app, { exports, store }); */
-export function registerExports(app: FastifyInstance, deps: ExportRoutesDeps): void {
-  const { exports } = deps;
+/** @example registerExports(app, exports); */
+export function registerExports(app: FastifyInstance, exports: Exports): void {
   route(app, {
     method: 'POST',
     url: base,
@@ -142,8 +134,8 @@ export function registerExports(app: FastifyInstance, deps: ExportRoutesDeps): v
       return view;
     },
   });
-  registerReads(app, deps);
-  registerContent(app, deps);
+  registerReads(app, exports);
+  registerContent(app, exports);
   route(app, {
     method: 'POST',
     url: `${base}/:exportId/cancel`,

@@ -262,12 +262,12 @@ export function createReconciliations(deps: ReconciliationsDeps) {
       { resolution, note }: ReconciliationDecision,
     ): Promise<ReconciliationItem> {
       const row = await demand(caller, at.reconciliationId);
-      if (row.state !== 'Completed') {
-        refuse('reconciliation_state', `The reconciliation is ${row.state}.`);
-      }
       const item = await store.item(row, at.number);
       if (item === undefined) {
         return refuse('resource_not_found', 'The reconciliation has no item of this number.');
+      }
+      if (row.state !== 'Completed') {
+        refuse('reconciliation_state', `The reconciliation is ${row.state}.`);
       }
       const ways: readonly string[] = viewItem(item).waysToResolve;
       if (!ways.includes(resolution)) {
