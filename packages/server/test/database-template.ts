@@ -1,6 +1,6 @@
 // A migrated database of the whole run, at rest: whoever needs a server of its own begins with a copy of it.
 import { execFile } from 'node:child_process';
-import { mkdir, stat } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -48,6 +48,12 @@ export async function copyTemplate(dataDir: string): Promise<void> {
   if ((await stat(cluster).catch(() => undefined)) !== undefined) return;
   // As the server's home is made: its account passes through.
   await mkdir(dataDir, { recursive: true, mode: 0o711 });
+  const draft = await mkdtemp(join(dataDir, 'copy-'));
   // With owners and modes, without which PostgreSQL takes no directory.
-  await run('cp', ['-a', join(template, 'data'), cluster]);
+  await run('cp', ['-a', join(template, 'data'), draft]);
+  // Of two processes that begin on one directory, one is first.
+  await rename(join(draft, 'data'), cluster).catch(async (error: unknown) => {
+    if ((await stat(cluster).catch(() => undefined)) === undefined) throw error;
+  });
+  await rm(draft, { recursive: true, force: true });
 }
