@@ -249,7 +249,8 @@ describe('binaries of PostgreSQL', { skip: !isRoot }, () => {
     const native = join(dirname(fileURLToPath(import.meta.resolve(name))), '..', 'native');
     // The same package where the account may not go, and with no link made yet.
     const hidden = join(base, 'hidden');
-    await cp(dirname(native), hidden, { recursive: true });
+    // As they are: else the copy's links lead back to where the account cannot go.
+    await cp(dirname(native), hidden, { recursive: true, verbatimSymlinks: true });
     await rm(join(hidden, 'native', 'lib', 'libpq.so.5'), { force: true });
     await chmod(hidden, 0o700);
     const found = await findBinariesIn(join(hidden, 'native'), home, account);

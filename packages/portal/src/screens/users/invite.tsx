@@ -55,20 +55,7 @@ export function Invite({ onClose }: { readonly onClose: () => void }) {
       }}
     >
       <p className="sy-dialogue-text">{t('invite.text')}</p>
-      {texts.map((name, place) => (
-        <TextInput
-          key={name}
-          label={t(name)}
-          required={name === 'username' || name === 'email'}
-          type={name === 'email' ? 'email' : 'text'}
-          autoComplete="off"
-          maxLength={254}
-          data-autofocus={place === 0}
-          value={draft[name]}
-          error={faults[name]}
-          onChange={({ currentTarget: { value } }) => setDraft({ ...draft, [name]: value })}
-        />
-      ))}
+      <Person draft={draft} faults={faults} onChange={setDraft} />
       {merchantId === undefined && (
         <Select
           label={t('entity')}
@@ -94,4 +81,30 @@ export function Invite({ onClose }: { readonly onClose: () => void }) {
       />
     </ConfirmAction>
   );
+}
+
+function Person({
+  draft,
+  faults,
+  onChange,
+}: {
+  readonly draft: Draft;
+  readonly faults: Readonly<Record<string, string>>;
+  readonly onChange: (draft: Draft) => void;
+}) {
+  const t = useWords('users');
+  return texts.map((name, place) => (
+    <TextInput
+      key={name}
+      label={t(name)}
+      required={name === 'username' || name === 'email'}
+      type={name === 'email' ? 'email' : 'text'}
+      autoComplete="off"
+      maxLength={254}
+      data-autofocus={place === 0}
+      value={draft[name]}
+      error={faults[name]}
+      onChange={({ currentTarget: { value } }) => onChange({ ...draft, [name]: value })}
+    />
+  ));
 }
