@@ -16,7 +16,8 @@ export function MoneyField({
   readonly description?: string;
   readonly text: string;
   readonly currency: string;
-  readonly error?: string | undefined;
+  /** What is wrong with it; false where nothing is. */
+  readonly error?: string | false | undefined;
   readonly isFirst?: boolean;
   /** The text as it is typed, and the amount where it is one. */
   readonly onChange: (text: string, amount: number | undefined) => void;

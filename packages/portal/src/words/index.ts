@@ -49,7 +49,7 @@ function load(language: Language, name: string): Promise<void> {
   const loading: Promise<void> = file().then((words) => {
     i18n.addResourceBundle(language, name, words);
     // So React takes what is there at once, without a look away.
-    Object.assign(loading, { status: 'fulfilled', value: undefined });
+    void Object.assign(loading, { status: 'fulfilled', value: undefined });
   });
   loads.set(path, loading);
   // A file that did not come is asked for again the next time.

@@ -9,6 +9,7 @@ import { useWords } from '../../words/index.ts';
 import { amountOf } from './read-summary.ts';
 import './analytics.css';
 
+const reasonsShown = 8;
 const hours = Array.from({ length: 24 }, (_, hour) => hour);
 
 /** Days without a payment have no line, and stand in a chart all the same. */
@@ -40,7 +41,6 @@ export function OverTime({
   const short = (value: number) =>
     formats.number(value, { notation: 'compact', maximumFractionDigits: 1 });
   const ms = (value: number) => `${formats.number(Math.round(value))} ms`;
-  const reasons = data.total.declineReasons.slice(0, 8);
   return (
     <div className="sy-charts">
       <Panel title={t('volumeOf', { currency })}>
@@ -79,17 +79,25 @@ export function OverTime({
           format={ms}
         />
       </Panel>
-      <Panel title={t('declineReasons')}>
-        {reasons.length === 0 ? (
-          <EmptyState icon="check" title={t('noDeclines')} />
-        ) : (
-          <Ranking
-            items={reasons.map(({ reason, count }) => ({ name: reason, value: count }))}
-            format={(value) => formats.number(value)}
-          />
-        )}
-      </Panel>
+      <Reasons reasons={data.total.declineReasons.slice(0, reasonsShown)} />
     </div>
+  );
+}
+
+function Reasons({ reasons }: { readonly reasons: Summary['total']['declineReasons'] }) {
+  const t = useWords('analytics');
+  const formats = useFormats();
+  return (
+    <Panel title={t('declineReasons')}>
+      {reasons.length === 0 ? (
+        <EmptyState icon="check" title={t('noDeclines')} />
+      ) : (
+        <Ranking
+          items={reasons.map(({ reason, count }) => ({ name: reason, value: count }))}
+          format={(value) => formats.number(value)}
+        />
+      )}
+    </Panel>
   );
 }
 

@@ -8,7 +8,7 @@ import { MoneyField } from '../../parts/money-field.tsx';
 import { useFormats } from '../../session/use-session.ts';
 import { useWords } from '../../words/index.ts';
 
-/** What is sent; an amount only where it is not all that is left. */
+/** What is sent. */
 export type AmountChange = {
   readonly clientOperationId: string;
   readonly amount?: number;
@@ -37,8 +37,7 @@ export function AmountAction<Result>(props: AmountActionProps<Result>) {
 }
 
 function OpenAction<Result>(props: AmountActionProps<Result>) {
-  const { onClose, verb, maxAmount, currency, isDangerous, send, onDone } = props;
-  const { mayPart, takesApproval, takesFinal } = props;
+  const { onClose, verb, maxAmount, currency, mayPart, takesApproval, takesFinal } = props;
   const t = useWords('payments');
   const formats = useFormats();
   const [text, setText] = useState(() => writeAmount(maxAmount, currency, formats.locale));
@@ -50,7 +49,6 @@ function OpenAction<Result>(props: AmountActionProps<Result>) {
   const isTooMuch = amount !== undefined && amount > maxAmount;
   const isAll = amount === maxAmount;
   const left = formats.money(maxAmount, currency);
-  const wrong = isTooMuch ? t('actions.tooMuch', { amount: left }) : undefined;
   return (
     <ConfirmAction
       isOpen
@@ -61,15 +59,16 @@ function OpenAction<Result>(props: AmountActionProps<Result>) {
           ? t(`actions.${verb}.do`)
           : t(`actions.${verb}.doAmount`, { amount: formats.money(amount, currency) })
       }
-      isDangerous={isDangerous}
+      isDangerous={props.isDangerous}
       isDisabled={amount === undefined || isTooMuch}
       shownFields={['amount', 'approvalCode']}
       onFault={setFault}
-      onDone={onDone}
+      onDone={props.onDone}
       run={(clientOperationId) =>
-        send({
+        props.send({
           clientOperationId,
-          ...(isAll || amount === undefined ? {} : { amount }),
+          // Also where it is all: what is left may have become less meanwhile.
+          ...(mayPart && amount !== undefined ? { amount } : {}),
           ...(approvalCode === '' ? {} : { approvalCode }),
           ...(takesFinal && isFinal && !isAll ? { final: true } : {}),
         })
@@ -83,7 +82,7 @@ function OpenAction<Result>(props: AmountActionProps<Result>) {
           text={text}
           currency={currency}
           isFirst
-          error={faults['amount'] ?? wrong}
+          error={faults['amount'] ?? (isTooMuch && t('actions.tooMuch', { amount: left }))}
           onChange={(next, value) => {
             setText(next);
             setAmount(value);
@@ -98,17 +97,36 @@ function OpenAction<Result>(props: AmountActionProps<Result>) {
         />
       )}
       {takesApproval && (
-        <TextInput
-          label={t('actions.approvalCode')}
-          description={t('actions.approvalHint')}
-          inputMode="numeric"
-          autoComplete="off"
-          maxLength={8}
-          value={approvalCode}
+        <ApprovalField
+          code={approvalCode}
           error={faults['approvalCode']}
-          onChange={({ currentTarget }) => setApprovalCode(currentTarget.value.trim())}
+          onChange={setApprovalCode}
         />
       )}
     </ConfirmAction>
+  );
+}
+
+function ApprovalField({
+  code,
+  error,
+  onChange,
+}: {
+  readonly code: string;
+  readonly error: string | undefined;
+  readonly onChange: (code: string) => void;
+}) {
+  const t = useWords('payments');
+  return (
+    <TextInput
+      label={t('actions.approvalCode')}
+      description={t('actions.approvalHint')}
+      inputMode="numeric"
+      autoComplete="off"
+      maxLength={8}
+      value={code}
+      error={error}
+      onChange={({ currentTarget }) => onChange(currentTarget.value.trim())}
+    />
   );
 }
