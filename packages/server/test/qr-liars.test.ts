@@ -108,7 +108,11 @@ describe('a provider that lies', () => {
     await eventually('asked for some times', () => asked >= 3);
     assert.equal((await shown()).length, 1);
     isChanging = true;
-    await eventually('shown anew', async () => (await shown()).length > 1);
+    await eventually('shown anew', async () => {
+      const [newest, ...before] = await shown();
+      assert.deepEqual(before, [], 'of a list the newest picture is shown');
+      return newest.display.type === 'url';
+    });
   });
 
   test('an expiry of long ago ends a payment, and is no fault of ours', async () => {

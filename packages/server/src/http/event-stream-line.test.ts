@@ -1,5 +1,6 @@
 // A stream that has left HTTP: nothing of its request stays, and the connection behaves as any client expects.
 import assert from 'node:assert/strict';
+import { Agent, type IncomingMessage, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { connect as tlsConnect } from 'node:tls';
@@ -81,6 +82,37 @@ describe('a stream that was taken over', () => {
       );
     });
   }
+
+  it('closes its connection with itself, and says so: no client asks the next thing on it', async (t) => {
+    const sample = await createStreamSample(t);
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    t.after(() => agent.destroy());
+    const ask = (accept: string) =>
+      new Promise<{ headers: IncomingMessage['headers']; body: string }>((resolve, reject) => {
+        const headers = { authorization: `Bearer ${token}`, accept };
+        const asked = request(sample.url, { agent, headers }, (response) => {
+          let body = '';
+          response.setEncoding('utf8');
+          response.on('data', (part: string) => {
+            body += part;
+          });
+          response.on('end', () => resolve({ headers: response.headers, body }));
+        });
+        asked.on('error', reject);
+        asked.end();
+      });
+    sample.commit({ n: 1 });
+    sample.list.isFinished = true;
+    for (let round = 0; round < 20; round += 1) {
+      const stream = await ask('text/event-stream');
+      assert.equal(stream.headers.connection, 'close');
+      assert.match(stream.body, /"completed"/);
+      // At once, while the server is still about to close it.
+      const next = await ask('application/json');
+      assert.deepEqual(JSON.parse(next.body).ids, [1]);
+      assert.equal(next.headers.connection, 'keep-alive');
+    }
+  });
 
   it('holds no parser: a second request behind it is passed over, and harms nobody', async (t) => {
     const sample = await createStreamSample(t);

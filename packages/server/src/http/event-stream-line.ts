@@ -16,6 +16,8 @@ export type Line = {
 /** What Node keeps of a connection that it reads requests from; no part of its documented interface. */
 type Parser = { unconsume(): void; remove(): void; close(): void };
 type Served = Socket & { parser?: Parser | null; _httpMessage?: unknown };
+/** Whether the server closes the connection behind the answer. */
+type Answer = ServerResponse & { _last?: boolean };
 
 const served = ['data', 'end', 'error', 'close', 'timeout', 'drain', 'pause', 'resume'] as const;
 const ofServer = /^(?:bound )?(?:socketOn|onSocket(?:Pause|Resume))/;
@@ -84,17 +86,19 @@ function lineOf(raw: ServerResponse): Line {
 }
 
 /** Clients of HTTP/1.0 know no chunks: theirs ends with the connection, as the server has it. */
-const canBeTaken = (raw: ServerResponse): boolean =>
-  raw.socket !== null && raw.req.httpVersion === '1.1';
+const canBeTaken = (raw: Answer): boolean =>
+  raw.socket !== null && raw.req.httpVersion === '1.1' && typeof raw._last === 'boolean';
 
 /**
  * Sends the head of an answer, ends the answer as far as the server knows, and keeps the connection:
- * everything that was made for the request can go. Node detaches an answer from a connection that
- * stays; that its chunks are written elsewhere is said by `chunkedEncoding`.
+ * everything that was made for the request can go. The client is told that the connection closes with
+ * the stream: one that took it for reusable would lose its next request. Node detaches an answer from a
+ * connection that stays, so it is told otherwise; that the chunks are written elsewhere is said by
+ * `chunkedEncoding`.
  *
  * @example const line = await takeLine(reply.raw, { 'content-type': 'text/event-stream' });
  */
-export function takeLine(raw: ServerResponse, headers: OutgoingHttpHeaders): Promise<Line> {
+export function takeLine(raw: Answer, headers: OutgoingHttpHeaders): Promise<Line> {
   const socket = raw.socket as Served | null;
   // Nobody is told any more of what is gone.
   if (raw.destroyed) return Promise.resolve(lineOf(raw));
@@ -111,8 +115,9 @@ export function takeLine(raw: ServerResponse, headers: OutgoingHttpHeaders): Pro
     resolve(line);
   });
   raw.once('close', () => resolve(line));
-  const taken = { connection: 'keep-alive', 'transfer-encoding': 'chunked' };
+  const taken = { connection: 'close', 'transfer-encoding': 'chunked' };
   raw.writeHead(200, { ...headers, ...taken });
+  raw._last = false;
   raw.chunkedEncoding = false;
   raw.end();
   return promise;
