@@ -106,7 +106,7 @@ export const lookupCodes = {
   replay_running: refused(
     409,
     'A replay to the endpoint is under way',
-    'One replay of an endpoint runs at a time; the answer names the positions of the one that does. Begin again once it has come to its end.',
+    'One replay of an endpoint runs at a time; the problem names its positions. Begin again once it has ended.',
   ),
   keys_renewed_often: refusedForNow(
     409,
