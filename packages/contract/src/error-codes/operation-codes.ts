@@ -289,7 +289,7 @@ export const stateCodes = {
   resolution_not_possible: refused(
     409,
     'The hold cannot be ended in this way',
-    'A payment that has ended is not accepted any more, nor is money in another currency: give it back, or say how it was settled.',
+    'A payment that has ended is not accepted any more, nor another currency: give it back, or say how it was settled.',
   ),
   event_limit_reached: refused(
     422,
