@@ -62,6 +62,8 @@ export type OperationDetails = {
   chipData?: string;
   /** What stays authorised after a partial cancel. */
   remainingAmount?: number;
+  /** The host had the numbers of its first message already: that it has them proves nothing then. */
+  collided?: true;
   response?: { code?: string; reason?: string };
   /** YYYY-MM-DD: the day of the store to which a capture belongs. */
   settlementDate?: string;

@@ -22,14 +22,15 @@ import {
   requestOf,
 } from './operation-replay.ts';
 import { mayHaveMoved } from './outcome.ts';
-import { nextReferenceFor, repeatJobFor, reversalStep } from './reversal.ts';
+import { nextReferenceFor, reversalStep } from './reversal.ts';
 import { acquirerReason } from './reversal-reason.ts';
 import { decide, type OperationRequest, operationOf } from './rules.ts';
-import { settledStep } from './settled.ts';
+import { collides, settledStep } from './settled.ts';
 import { hasLapsed } from './settlement/index.ts';
 import { type Changes, openAmount, overCaptureOf, type Terms, type Verb } from './state.ts';
 import { after, changeOf, type Step } from './step.ts';
 import { OperationIdTaken } from './store.ts';
+import { alarmCollision, unansweredStep } from './unanswered.ts';
 
 export type OperationCall = OperationRequest & {
   clientOperationId?: string | undefined;
@@ -356,11 +357,15 @@ export async function settleOperation(
       notFoundFinalAt: standing.row.deadline + deps.acquirerTimeoutMs,
     });
     if (step === 'Unanswered') {
+      const collided = !repeated && collides(operation, outcome);
       // Already Pending and the jobs table has it: nothing new to tell.
-      if (queued || operation.status === 'Pending') return standing;
-      const pending = pendingStep(deps, standing, operation);
+      if (!collided && (queued || operation.status === 'Pending')) return standing;
+      const pending = unansweredStep(deps, standing, operation, collided);
       const change = changeOf(standing.row, pending);
-      if (await deps.store.commit(change)) return after(standing, change);
+      if (await deps.store.commit(change)) {
+        if (collided) alarmCollision(deps, { transactionId, number });
+        return after(standing, change);
+      }
     } else {
       const change = changeOf(standing.row, step);
       if (await deps.store.commit(change)) {
@@ -371,27 +376,4 @@ export async function settleOperation(
     standing = await deps.store.findById(organizationId, transactionId);
   }
   throw new Error('an outcome could not be made durable');
-}
-
-/** Leaves a sent operation without an answer to the jobs table, in one commit. */
-export function pendingStep(
-  deps: PaymentsDeps,
-  loaded: LoadedTransaction,
-  operation: StoredOperation,
-): Step {
-  const at = deps.clock.now();
-  return {
-    at,
-    type:
-      operation.kind === 'Reversal'
-        ? 'transaction.reversal_queued'
-        : `transaction.${operation.kind.toLowerCase()}_pending`,
-    changes: {},
-    data: { amount: operation.amount, reason: 'Unanswered' },
-    operation: { ...operation, status: 'Pending', updatedAt: isoTime(at) },
-    job: repeatJobFor(deps, loaded.row.transactionId, operation.number, at, {
-      sent: true,
-      lane: factsOf(loaded).linkId,
-    }),
-  };
 }

@@ -1,10 +1,10 @@
 // Ends what a crashed process left running: sales are reversed, operations go to the jobs table.
 import type { PaymentsDeps } from './deps.ts';
-import { pendingStep } from './operation.ts';
 import { saleKey } from './replay.ts';
 import { reversalStep } from './reversal.ts';
 import { changeOf } from './step.ts';
 import { createSweep, type Sweep } from './sweep.ts';
+import { pendingStep } from './unanswered.ts';
 
 const sweepEveryMs = 1000;
 const sweepMax = 200;

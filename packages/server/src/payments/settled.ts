@@ -14,8 +14,15 @@ import type { Step } from './step.ts';
 
 /** The host knows no such original; it may still be on its way there for a while. */
 const originalNotFound = '25';
-/** The host has had this message before: good news where it was sent before. */
+/** The host has had a message with these numbers: ours, where it was sent before. */
 const duplicates: ReadonlySet<string> = new Set(['94', '26']);
+
+export const isDuplicate = (outcome: AcquirerOutcome): boolean =>
+  outcome.outcome === 'Declined' && duplicates.has(outcome.responseCode);
+
+/** The first message of an operation, and the host has its numbers: from somebody else. */
+export const collides = (operation: StoredOperation, outcome: AcquirerOutcome): boolean =>
+  isDuplicate(outcome) && operation.kind !== 'Reversal' && operation.details.collided !== true;
 
 function succeeded(loaded: LoadedTransaction, operation: StoredOperation, amount: number): Changes {
   const { details } = operation;
@@ -148,8 +155,9 @@ export function settledStep(
       const code = outcome.responseCode;
       const taken = () =>
         ends('Succeeded', succeeded(loaded, operation, operation.amount), { code });
-      if (duplicates.has(code)) {
-        return repeated || operation.kind === 'Reversal' ? taken() : 'Unanswered';
+      if (isDuplicate(outcome)) {
+        const isOurs = repeated && operation.details.collided !== true;
+        return isOurs || operation.kind === 'Reversal' ? taken() : 'Unanswered';
       }
       if (operation.kind !== 'Reversal') return ends('Declined', given(operation), { code });
       return code === originalNotFound && at >= notFoundFinalAt ? taken() : 'Unanswered';

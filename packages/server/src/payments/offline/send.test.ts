@@ -54,6 +54,7 @@ function room(of: {
   const made: Change[] = [];
   const sent: { repeat: boolean }[] = [];
   let forgotten = 0;
+  let alarms = 0;
   const deps = {
     clock: { now: () => now },
     ids: { uuid: () => 'id' },
@@ -61,7 +62,7 @@ function room(of: {
     failPoints: { hit() {} },
     running: { changed() {} },
     jobs: { poke() {} },
-    log: { error() {} },
+    log: { error: () => (alarms += 1) },
     vault: {
       async reveal() {
         now += of.heldMs ?? 0;
@@ -91,13 +92,17 @@ function room(of: {
       async commit(change: Change) {
         if (change.before.version !== standing.row.version) return false;
         made.push(change);
-        standing = { ...standing, row: change.after };
+        const events = [...standing.events, change.event];
+        standing = { ...standing, row: change.after, events };
         return true;
       },
     },
   } as unknown as PaymentsDeps;
   const tell = createOfflineSender(deps, { isHeld: async () => of.held ?? false });
-  return { tell, made, sent, forgotten: () => forgotten, state: () => standing.row.state };
+  return {
+    ...{ tell, made, sent, alarms: () => alarms },
+    ...{ forgotten: () => forgotten, state: () => standing.row.state },
+  };
 }
 
 const typesOf = (made: readonly Change[]) =>
@@ -126,6 +131,16 @@ test('what may have left goes out as a repeat, and a duplicate is good news then
     assert.equal(now(), state);
     assert.equal(later !== undefined, again);
   }
+});
+
+test('numbers that the host had before the first advice are no proof, however often it says so', async () => {
+  const outcome = { outcome: 'Declined', responseCode: '94' } as const;
+  const { tell, sent, state, alarms, forgotten } = room({ phase: 'Stored', outcome });
+  for (const attempts of [0, 1, 2]) {
+    assert.equal((await tell(job(attempts)))?.untried, undefined);
+    assert.equal(state(), 'Stored');
+  }
+  assert.deepEqual([sent.length, alarms(), forgotten()], [3, 1, 0]);
 });
 
 test('a link that is down, a held lane and what did not leave are no tries', async () => {

@@ -7,19 +7,22 @@ import { factsOf, type LoadedTransaction, type SaleFacts } from '../model.ts';
 import { repeatDelayMs } from '../pending.ts';
 import { createRepeatPlaces } from '../repeat-places.ts';
 import { reverseAgain } from '../reversal.ts';
+import { isDuplicate } from '../settled.ts';
 import { settlementDayOf } from '../settlement/index.ts';
 import { after, changeOf, type Step } from '../step.ts';
 import { createTurns, type Turn } from '../turns.ts';
+import { alarmCollision } from '../unanswered.ts';
 
 export const offlineJob = 'payments.offline';
 
+const sentType = 'transaction.sent';
 const rivalsMax = 20;
 /** How soon it is looked again whether the link is back; no try is counted. */
 const noLinkRetryMs = 2000;
 const noPlaceRetryMs = 1000;
 const heldRetryMs = 2000;
-/** The host has had this advice before: good news where it was sent before. */
-const duplicates: ReadonlySet<string> = new Set(['94', '26']);
+/** Noted where the host had the numbers of the first advice: that it has them proves nothing then. */
+const collision = 'NumbersTaken';
 /** Nobody has judged the sale: the host, or the way to the issuer, is out of order for a while. */
 const malfunctions: ReadonlySet<string> = new Set(['06', '19', '68', '91', '92', '96']);
 
@@ -102,7 +105,7 @@ async function sendable(
   if (loaded?.row.position.phase !== 'Stored') return undefined;
   const change = changeOf(loaded.row, {
     at: deps.clock.now(),
-    type: 'transaction.sent',
+    type: sentType,
     changes: { phase: 'Sending' },
   });
   if (!(await deps.store.commit(change))) return undefined;
@@ -188,7 +191,9 @@ async function settle(
     const change = changeOf(standing.row, step);
     if (await deps.store.commit(change)) {
       deps.running.changed(transactionId);
-      break;
+      if (step.type !== sentType) break;
+      alarmCollision(deps, { transactionId });
+      return again(deps, job, standing, told.outcome);
     }
     standing = await deps.store.findById(organizationId, transactionId);
     if (attempt === rivalsMax - 1) throw new Error('an outcome could not be made durable');
@@ -196,6 +201,9 @@ async function settle(
   await deps.offline.forgetChipData(organizationId, transactionId);
   return undefined;
 }
+
+const hasCollided = ({ events }: LoadedTransaction): boolean =>
+  events.some(({ type, data }) => type === sentType && data.reason === collision);
 
 const mayHold = ({ outcome }: AcquirerOutcome) => outcome === 'Approved' || outcome === 'Unknown';
 
@@ -211,8 +219,12 @@ function answeredStep(
       return capturedStep(deps, facts, outcome.amount, outcome.responseCode);
     case 'Declined': {
       const code = outcome.responseCode;
-      if (duplicates.has(code)) {
-        return repeat ? capturedStep(deps, facts, loaded.row.amount, code) : undefined;
+      // Good news where it was sent before.
+      if (isDuplicate(outcome)) {
+        if (hasCollided(loaded)) return undefined;
+        return repeat
+          ? capturedStep(deps, facts, loaded.row.amount, code)
+          : { at: deps.clock.now(), type: sentType, changes: {}, data: { reason: collision } };
       }
       if (malfunctions.has(code) && tries < alarmAfter) return undefined;
       return {
