@@ -1,4 +1,4 @@
-// `npm run bench -- sales`, `-- status`, `-- tokens`, `-- estate`, `-- captureall`, `-- pin`, `-- webhooks`, `-- qr`, `-- relay` and `-- reporting`: how fast the platform is on this machine, and what it costs.
+// `npm run bench -- sales`, `-- status`, `-- tokens`, `-- estate`, `-- captureall`, `-- pin`, `-- webhooks`, `-- qr`, `-- relay`, `-- reporting` and `-- portal`: how fast the platform is on this machine, and what it costs.
 import { randomInt } from 'node:crypto';
 import { benchCaptureAll } from './bench/capture-all.ts';
 import { captureAllTargets, reportCaptureAll } from './bench/capture-all-report.ts';
@@ -9,6 +9,8 @@ import { describeMachine, type Machine } from './bench/machine.ts';
 import { type BenchOptions, readOptions, UsageFault, usage } from './bench/options.ts';
 import { benchPin } from './bench/pin.ts';
 import { pinTargets, reportPin } from './bench/pin-report.ts';
+import { benchPortal, portalTargets } from './bench/portal.ts';
+import { reportPortal } from './bench/portal-report.ts';
 import { benchQr, qrTargets } from './bench/qr.ts';
 import { reportQr } from './bench/qr-report.ts';
 import { benchRelay, relayTargets } from './bench/relay.ts';
@@ -38,6 +40,7 @@ function printJson(figures: object, options: BenchOptions, machine: Machine): vo
     estate: estateTargets,
     captureAll: captureAllTargets,
     pin: pinTargets,
+    portal: portalTargets,
     qr: qrTargets,
     relay: relayTargets,
     reporting: reportTargets,
@@ -88,6 +91,10 @@ async function run(options: BenchOptions): Promise<void> {
       const figures = await benchRelay(closers, options, say);
       if (options.json) printJson(figures, options, machine);
       else process.stdout.write(`\n${reportRelay(figures, options, machine)}`);
+    } else if (options.name === 'portal') {
+      const figures = await benchPortal(closers, options, say);
+      if (options.json) printJson(figures, options, machine);
+      else process.stdout.write(`\n${reportPortal(figures, machine)}`);
     } else if (options.name === 'reporting') {
       const figures = await benchReporting(closers, options, say);
       if (options.json) printJson(figures, options, machine);

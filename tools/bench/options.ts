@@ -13,6 +13,7 @@ const benchNames = [
   'qr',
   'relay',
   'reporting',
+  'portal',
 ] as const;
 export type BenchName = (typeof benchNames)[number];
 
@@ -60,6 +61,7 @@ npm run bench -- webhooks [options]  deliveries, with one of ten endpoints dead 
 npm run bench -- qr [options]        QR payments, terminals on streams, and events to them
 npm run bench -- relay [options]     the Cloud Connector, against bare WebSockets
 npm run bench -- reporting [options]  searches and summaries over ten million payments
+npm run bench -- portal [options]    the portal in Chromium: what it fetches, paints and answers
 
   --seconds N       length of each step                (8; relay: 3; reporting: 30)
   --rounds N        searches for the knee, between bare lines;
@@ -72,7 +74,8 @@ npm run bench -- reporting [options]  searches and summaries over ten million pa
   --cards N         different card numbers                           (2000)
   --rows N          then fill the tables with so many transactions,
                     and measure the same rate again                  (0: leave out);
-                    payments of the reports                          (10000000)
+                    payments of the reports                          (10000000);
+                    of a list of the portal                          (1000000)
   --minutes N       then go on at 70 % of the knee and watch memory  (0: leave out)
   --parts A,B       which tokens to ask for: ${partNames.filter((name) => name !== 'bare').join(', ')}
                                                                      (all)
@@ -141,6 +144,7 @@ const ownStandards: Partial<Record<BenchName, Partial<Record<keyof typeof number
   qr: { terminals: 5000 },
   relay: { terminals: 9000, seconds: 3 },
   reporting: { rows: 10_000_000, rate: 20, connections: 16, seconds: 30 },
+  portal: { rows: 1_000_000 },
 };
 
 const seedsMost = 2 ** 31;
