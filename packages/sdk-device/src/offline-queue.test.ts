@@ -15,6 +15,7 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import type { ProcessRequest, Transaction } from '@switchyard/contract';
 import { DeviceError } from './errors.ts';
+import { withFullDisk } from './full-disk.fixture.ts';
 import type { OfflineLimits } from './offline-limits.ts';
 import { type OfflineQueueOptions, openOfflineQueue } from './offline-queue.ts';
 import { steppedClock } from './stepped-clock.fixture.ts';
@@ -195,16 +196,51 @@ describe('a queue of offline sales', () => {
     again.close();
   });
 
-  test('a long life leaves a short file, and the count goes on', async () => {
+  test('a long life leaves a short file, the count goes on, and no sale is lost in between', async () => {
     const { queue, options } = open();
+    let shorter = 0;
     for (let made = 1; made <= 1100; made += 1) {
+      const before = statSync(options.file).size;
       queue.add(sale(`s${made}`), approval);
+      if (statSync(options.file).size < before) {
+        shorter += 1;
+        // As a process finds it after a kill: nothing was closed.
+        const found = openOfflineQueue(options);
+        assert.equal(found.sales[0]?.terminalSequence, made);
+        assert.deepEqual(found.sales, queue.sales);
+        found.close();
+      }
       await queue.upload({ sell: async (request) => stored(request) });
     }
     queue.close();
+    assert.equal(shorter, 1);
     assert.ok(statSync(options.file).size < 200_000);
     const again = openOfflineQueue(options);
     assert.equal(again.add(sale('last'), approval).terminalSequence, 1101);
+    again.close();
+  });
+
+  test('a full disk takes no sale and spoils none, before it has room and after', () => {
+    const { queue, options } = open();
+    queue.add(sale('a'), approval);
+    for (const room of [0, 7, 50]) {
+      const full = () => withFullDisk(room, () => queue.add(sale('b'), approval));
+      assert.throws(full, { code: 'ENOSPC' });
+    }
+    assert.deepEqual(
+      queue.sales.map(({ clientTransactionId }) => clientTransactionId),
+      ['a'],
+    );
+    assert.equal(queue.add(sale('c'), approval).terminalSequence, 2);
+    queue.close();
+    const again = openOfflineQueue(options);
+    assert.deepEqual(
+      again.sales.map((each) => [each.clientTransactionId, each.terminalSequence]),
+      [
+        ['a', 1],
+        ['c', 2],
+      ],
+    );
     again.close();
   });
 

@@ -178,13 +178,15 @@ export function openOfflineQueue(options: OfflineQueueOptions): OfflineQueue {
   let written = file.lines.length;
   let uploading: Promise<UploadResult[]> | undefined;
 
+  /** Made shorter before it grows: then what is remembered here is what the file says. */
   function write(line: Line): void {
+    if (written >= linesMax + entries.size) {
+      const puts = [...entries.values()].map((put): Line => ({ put }));
+      file.rewrite([...puts, { count } satisfies Line]);
+      written = puts.length + 1;
+    }
     file.append(line);
     written += 1;
-    if (written < linesMax + entries.size) return;
-    const puts = [...entries.values()].map((put): Line => ({ put }));
-    file.rewrite([...puts, { count } satisfies Line]);
-    written = puts.length + 1;
   }
 
   function add(sale: ProcessRequest, { authorizationCode, reason }: OfflineApproval): OfflineSale {

@@ -10,6 +10,7 @@ import {
   openSync,
   readFileSync,
   renameSync,
+  statSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
@@ -67,6 +68,37 @@ function syncDirectory(path: string): void {
   closeSync(directory);
 }
 
+type Tail = { add(text: string): void; close(): void };
+
+/** The end of a file of whole lines. What was not promised is not left there: no half a line, no whole one. */
+function openTail(path: string, wholeBytes: number): Tail {
+  const file = openSync(path, 'a', ownerOnly);
+  let size = wholeBytes;
+  let isTorn = true;
+
+  function cutBack(): void {
+    ftruncateSync(file, size);
+    isTorn = false;
+  }
+
+  return {
+    add(text) {
+      if (isTorn) cutBack();
+      const bytes = Buffer.from(text);
+      isTorn = true;
+      try {
+        for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
+        fdatasyncSync(file);
+        isTorn = false;
+      } finally {
+        if (isTorn) cutBack();
+      }
+      size += bytes.length;
+    },
+    close: () => closeSync(file),
+  };
+}
+
 /**
  * A line that was torn when the process ended was never promised to anybody, and is cut off; every
  * other one that cannot be read is damage, and is told.
@@ -79,21 +111,22 @@ export function openSealedFile(path: string, masterKey: Uint8Array): SealedFile 
   mkdirSync(dirname(path), { recursive: true, mode: ownerOnlyDirectory });
   let key: Buffer = master;
   let places = 0;
-  let file = -1;
+  let tail: Tail | undefined;
 
   function rewrite(lines: readonly unknown[]): void {
     const salt = randomBytes(saltBytes);
-    key = keyOf(master, salt);
-    const text = lines.map((line, place) => `${seal(key, place, line)}\n`).join('');
-    writeFileSync(`${path}.new`, `${head}${salt.toString('base64')}\n${text}`, {
-      mode: ownerOnly,
-      flush: true,
-    });
+    const next = keyOf(master, salt);
+    const sealed = lines.map((line, place) => `${seal(next, place, line)}\n`).join('');
+    const text = `${head}${salt.toString('base64')}\n${sealed}`;
+    writeFileSync(`${path}.new`, text, { mode: ownerOnly, flush: true });
     renameSync(`${path}.new`, path);
-    syncDirectory(dirname(path));
-    if (file !== -1) closeSync(file);
-    file = openSync(path, 'a', ownerOnly);
+    const former = tail;
+    tail = undefined;
+    key = next;
     places = lines.length;
+    former?.close();
+    tail = openTail(path, Buffer.byteLength(text));
+    syncDirectory(dirname(path));
   }
 
   function read(): unknown[] {
@@ -103,24 +136,23 @@ export function openSealedFile(path: string, masterKey: Uint8Array): SealedFile 
     if (!first.startsWith(head)) throw invalid('queue_damaged', 'the file is no queue');
     key = keyOf(master, Buffer.from(first.slice(head.length), 'base64'));
     const lines = rest.map((line, place) => unseal(key, place, line));
-    file = openSync(path, 'a', ownerOnly);
-    if (whole.length < text.length) ftruncateSync(file, Buffer.byteLength(whole));
+    tail = openTail(path, Buffer.byteLength(whole));
     places = lines.length;
     return lines;
   }
 
   const lines = existsSync(path) ? read() : [];
-  if (file === -1) rewrite([]);
+  if (tail === undefined) rewrite([]);
   return {
     lines,
     append(line) {
-      writeSync(file, `${seal(key, places, line)}\n`);
-      fdatasyncSync(file);
+      tail ??= openTail(path, statSync(path).size);
+      tail.add(`${seal(key, places, line)}\n`);
       places += 1;
     },
     rewrite,
     close() {
-      closeSync(file);
+      tail?.close();
     },
   };
 }

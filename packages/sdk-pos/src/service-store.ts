@@ -120,37 +120,49 @@ export type FileServiceStore = ServiceStore & { close(): void };
 export function fileServiceStore(path: string): FileServiceStore {
   mkdirSync(dirname(path), { recursive: true, mode: ownerOnlyDirectory });
   const services = readLines(path);
-  let newLines = 0;
-  let file = rewrite();
+  let file = -1;
+  /** Nothing is appended to what may end in the middle of a line. */
+  let newLines = Number.POSITIVE_INFINITY;
+  rewrite();
 
-  function rewrite(): number {
+  function close(): void {
+    const former = file;
+    file = -1;
+    if (former !== -1) closeSync(former);
+  }
+
+  function rewrite(): void {
     const unfinished = `${path}.new`;
     const lines = [...services.values()].map((put) => `${JSON.stringify({ put })}\n`);
     writeFileSync(unfinished, lines.join(''), { mode: ownerOnly, flush: true });
     renameSync(unfinished, path);
+    close();
+    file = openSync(path, 'a', ownerOnly);
     syncDirectory(dirname(path));
-    return openSync(path, 'a', ownerOnly);
+    newLines = 0;
   }
 
   function append(line: Line): void {
-    writeSync(file, `${JSON.stringify(line)}\n`);
+    if (newLines >= newLinesMax) rewrite();
+    const before = newLines;
+    newLines = Number.POSITIVE_INFINITY;
+    const bytes = Buffer.from(`${JSON.stringify(line)}\n`);
+    for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
     fdatasyncSync(file);
-    newLines += 1;
-    if (newLines < newLinesMax) return;
-    closeSync(file);
-    file = rewrite();
-    newLines = 0;
+    newLines = before + 1;
   }
 
   return {
     load: () => [...services.values()],
     save(kept) {
-      services.set(kept.serviceId, kept);
       append({ put: kept });
+      services.set(kept.serviceId, kept);
     },
     remove(serviceId) {
-      if (services.delete(serviceId)) append({ gone: serviceId });
+      if (!services.has(serviceId)) return;
+      append({ gone: serviceId });
+      services.delete(serviceId);
     },
-    close: () => closeSync(file),
+    close,
   };
 }
