@@ -34,6 +34,7 @@ type Demo = { baseUrl: string; userDomainId: string; users: DemoUser[] };
 const buildLimitMs = 300_000;
 const openings = 7;
 const pageRows = 200;
+const rowsAtWork = 1_000;
 const wheelSteps = 150;
 const wheelPixels = 700;
 const view = { width: 1440, height: 900 };
@@ -90,8 +91,9 @@ async function signIn(context: BrowserContext, demo: Demo): Promise<void> {
 
 async function paintOf(context: BrowserContext, path: string): Promise<number> {
   const page = await context.newPage();
+  await serveRows(page, rowsAtWork);
   await page.goto(path);
-  await page.waitForSelector('#content h1');
+  await page.waitForSelector('.sy-table-link');
   await page.waitForSelector('[aria-busy="true"]', { state: 'detached' });
   const paint = (await page.evaluate(readPaint)) as number;
   await page.close();
@@ -102,8 +104,9 @@ async function paintOf(context: BrowserContext, path: string): Promise<number> {
 async function answers(context: BrowserContext): Promise<Record<string, number>> {
   const page = await context.newPage();
   await page.addInitScript(watchEvents);
+  await serveRows(page, rowsAtWork);
   await page.goto('/portal/payments');
-  await page.waitForSelector('.sy-table-foot');
+  await page.waitForSelector('.sy-table-link');
   const found: Record<string, number> = {};
   const steps: [name: string, act: () => Promise<unknown>][] = [
     ['typing into the search', () => page.getByRole('searchbox').pressSequentially('till-7')],

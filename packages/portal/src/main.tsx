@@ -5,7 +5,7 @@ import { CatchBoundary, RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { queryClient } from './api/queries.ts';
-import { router } from './router.tsx';
+import { preloadFirstScreen, router } from './router.tsx';
 import { SessionProvider } from './session/session-provider.tsx';
 import { BootFault } from './shell/boot-fault.tsx';
 import './theme/first-styles.ts';
@@ -24,6 +24,8 @@ addEventListener('vite:preloadError', (event) => {
   event.preventDefault();
   location.reload();
 });
+
+preloadFirstScreen(location.pathname);
 
 const root = document.getElementById('root');
 if (root === null) throw new Error('the page has no root');

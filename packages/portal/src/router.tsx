@@ -85,6 +85,16 @@ function routeOf(screen: Screen) {
   });
 }
 
+/** The screen that was asked for comes beside the session, and not after it. */
+export function preloadFirstScreen(pathname: string): void {
+  const path = pathname.slice(entry.length + 1).replace(/(.)\/$/, '$1') || '/';
+  const asked = screens.find((screen) =>
+    new RegExp(`^${screen.path.replaceAll(/\$\w+/g, '[^/]+')}$`).test(path),
+  );
+  // What does not come now is asked for again, and told then.
+  if (asked !== undefined) fetchScreen(asked).catch(() => {});
+}
+
 /** Plain texts in the address, as people write and read them. */
 function readSearch(search: string): Record<string, string> {
   return Object.fromEntries(new URLSearchParams(search));
