@@ -160,6 +160,31 @@ test('a terminal that starts anew in the middle finds out, and the till gets the
   await terminal().stop();
 });
 
+test('while it finds out after a restart it takes nothing new, and a second restart forgets nothing', async () => {
+  const { fake, terminal: other } = stage();
+  let isSilent = true;
+  let enquiries = 0;
+  const find: typeof fake.platform.find = (id) => {
+    enquiries += 1;
+    return isSilent ? new Promise(() => {}) : fake.platform.find(id);
+  };
+  const { terminal, ask, conditionOf, statusOf } = stage({ platform: { ...fake.platform, find } });
+  const payment = pay(80.16);
+  void ask(payment);
+  while (enquiries === 0) await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(await conditionOf(pay(10)), 'Busy');
+  assert.equal(await conditionOf(requestOf('Diagnosis', address(), {})), 'Success');
+  isSilent = false;
+  await terminal().reboot();
+  const repeated = await statusOf(payment);
+  assert.ok(repeated && isMessage(repeated, 'Payment', 'Response'));
+  assert.equal(repeated.body.Response.Result, 'Success');
+  assert.equal(fake.taken(), 8016);
+  assert.equal(await conditionOf(pay(10)), 'Success');
+  await terminal().stop();
+  await other().stop();
+});
+
 test('a restart while a card is waited for: the till hears at once that nothing was taken', async () => {
   const { terminal, ask, statusOf, fake } = stage({ times: { ...quick, card: 60_000 } });
   terminal().setCard('absent');

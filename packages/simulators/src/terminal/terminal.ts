@@ -98,7 +98,7 @@ function opened(
 }
 
 function demandReady(
-  { isBusy, isInMaintenance }: Moment,
+  { isBusy, isInMaintenance }: Pick<Moment, 'isBusy' | 'isInMaintenance'>,
   { MessageClass, MessageCategory }: Header,
 ): void {
   const isAlways = ['Login', 'Logout', 'Diagnosis'].includes(MessageCategory);
@@ -121,6 +121,8 @@ export function createTerminal(options: TerminalOptions): Terminal {
   let tasks = new Map<string, Task>();
   let generation = 0;
   let isOff = false;
+  /** What was pending before the start is found out: until then there is no room for anything new. */
+  let isRecovering = true;
   let doing: Doing | undefined;
   let screen: TerminalScreen = { state: 'Idle', lines: ['Welcome'] };
   let poi = wake();
@@ -208,7 +210,8 @@ export function createTerminal(options: TerminalOptions): Terminal {
   ): Promise<AnyMessage | 'PowerLost' | undefined> {
     const { header } = message;
     try {
-      demandReady(moment, header);
+      const isBusy = moment.isBusy || isRecovering;
+      demandReady({ ...moment, isBusy }, header);
       const reply = await serviceOf(header.MessageCategory)(work as Work<never>, inside);
       return header.MessageType === 'Notification'
         ? undefined
@@ -259,7 +262,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
       poi.finish(answer);
       keeper.keep({
         dialogue: poi.memory(),
-        ...(isMain ? { pending: undefined, operation: undefined } : {}),
+        ...(isMain && !isRecovering ? { pending: undefined, operation: undefined } : {}),
       });
       await deliver(answer, channel, fault);
     }
@@ -304,11 +307,13 @@ export function createTerminal(options: TerminalOptions): Terminal {
     const left = abandoned(inside, dialogue?.services ?? [], pending ?? operation);
     for (const answer of left) poi.finish(answer);
     if (left.length > 0) keeper.keep({ dialogue: poi.memory() });
-    if (pending === undefined && operation === undefined) return;
-    const answer = await answerAfterRestart(inside);
-    if (mine !== generation) return;
-    if (answer !== undefined) poi.finish(answer);
-    keeper.keep({ dialogue: poi.memory(), pending: undefined, operation: undefined });
+    if (pending !== undefined || operation !== undefined) {
+      const answer = await answerAfterRestart(inside);
+      if (mine !== generation) return;
+      if (answer !== undefined) poi.finish(answer);
+      keeper.keep({ dialogue: poi.memory(), pending: undefined, operation: undefined });
+    }
+    isRecovering = false;
   }
 
   async function reboot(): Promise<void> {
@@ -328,6 +333,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
     await inside.sleep(inside.times.reboot);
     if (mine !== generation) return;
     poi = wake();
+    isRecovering = true;
     isOff = false;
     showIdle();
     notify('Initialised');
