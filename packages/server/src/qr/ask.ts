@@ -111,6 +111,12 @@ function refuseStep(
   return { at, type: 'qr.cancel_failed', changes: { ending: null }, data: failure, operations };
 }
 
+/** A second call behind a cancel: nobody else is to begin with it meanwhile. */
+async function statusBehind(deps: QrDeps, loaded: LoadedQr) {
+  await deps.store.postpone(loaded.row, deps.clock.now() + leaseMs, loaded.row.looks);
+  return deps.providers.status(refOf(loaded));
+}
+
 /** What a cancel was answered: how the payment stands then. */
 async function cancelled(
   deps: QrDeps,
@@ -118,7 +124,15 @@ async function cancelled(
   { status, failure, providerTransactionId }: CancelAnswered,
 ): Promise<LoadedQr> {
   if (!isEnd(status)) return unanswered(deps, loaded);
-  return settleReport(deps, loaded, { said: status, failure, providerTransactionId });
+  const standing = (await deps.store.find(loaded.row)) ?? loaded;
+  const isPaid = status === 'Completed' || status === 'PartiallyRefunded';
+  if (!isPaid || standing.row.position.paid > 0) {
+    return settleReport(deps, standing, { said: status, failure, providerTransactionId });
+  }
+  // How much was paid is not said here, and nobody takes it for what was asked.
+  const state = await statusBehind(deps, standing);
+  const isSaid = state.outcome === 'Answered' && isEnd(state.status);
+  return isSaid ? settleReport(deps, standing, toldBy(state)) : unanswered(deps, standing);
 }
 
 function reasonOf(loaded: LoadedQr): CancelReason {
@@ -144,9 +158,7 @@ export async function askCancel(deps: QrDeps, loaded: LoadedQr): Promise<LoadedQ
         ...(code === undefined ? {} : { code }),
         ...(text === undefined ? {} : { text }),
       };
-      // A second call: nobody else is to begin with it meanwhile.
-      await deps.store.postpone(loaded.row, deps.clock.now() + leaseMs, loaded.row.looks);
-      const state = await deps.providers.status(refOf(loaded));
+      const state = await statusBehind(deps, loaded);
       if (state.outcome === 'NotFound') return settleReport(deps, loaded, { said: 'Cancelled' });
       if (state.outcome !== 'Answered') return unanswered(deps, loaded);
       if (isEnd(state.status)) return settleReport(deps, loaded, toldBy(state));

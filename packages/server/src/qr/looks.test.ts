@@ -111,7 +111,10 @@ test('a payment whose provider is gone ends a minute behind its expiry, and its 
 
 test('a payment that was paid unseen is found out at its expiry, and one behind the end is given back', async () => {
   const answer = { outcome: 'Answered', providerTransactionId: 'P', status: 'Completed' };
-  const seen = world({ cancel: answer }, { dueAt: Date.parse('2026-03-01T12:03:00.000Z') });
+  const seen = world(
+    { cancel: answer, status: answer },
+    { dueAt: Date.parse('2026-03-01T12:03:00.000Z') },
+  );
   await seen.goOn(payWithinMs);
   assert.deepEqual(seen.types, ['qr.cancel_pending', 'qr.completed']);
   assert.equal(seen.payment().operations[0]?.status, 'Declined');
@@ -121,6 +124,7 @@ test('a payment that was paid unseen is found out at its expiry, and one behind 
     {
       cancel: (count: number) =>
         count < 12 ? silent : { outcome: 'Answered', status: 'Completed' },
+      status: answer,
       refund: { outcome: 'Answered', status: 'Completed' },
     },
     { dueAt: Date.parse('2026-03-01T12:03:00.000Z') },
@@ -131,6 +135,39 @@ test('a payment that was paid unseen is found out at its expiry, and one behind 
   ]);
   const { position } = late.payment().row;
   assert.deepEqual([position.phase, position.paid, position.refunded], ['Expired', 500, 500]);
+});
+
+test('what a cancel finds paid is as much as the provider says, and nothing before it has said it', async () => {
+  const completed = { outcome: 'Answered', providerTransactionId: 'P', status: 'Completed' };
+  const part = { ...completed, amount: 250, currency: 'EUR' };
+  const over = { dueAt: Date.parse('2026-03-01T12:03:00.000Z') };
+  const held = world({ cancel: completed, status: part }, over);
+  await held.goOn(payWithinMs);
+  assert.deepEqual(held.types, ['qr.cancel_pending', 'qr.held']);
+  const { position } = held.payment().row;
+  assert.deepEqual([position.paid, position.hold], [250, 'AmountDiffers']);
+  assert.deepEqual(held.alarms, ['amount_differs']);
+
+  // Whoever has cancelled gives no goods: what was paid goes back, and no more than that.
+  const template = world({}).payment();
+  const cancel = newOperation(template, 'Cancel', {
+    ...{ at: Date.parse(template.row.createdAt), newId: systemIds.uuid },
+    ...{ amount: 0, cause: 'Merchant' as const },
+  });
+  const refund = { outcome: 'Answered', status: 'Completed' };
+  const back = world(
+    { cancel: completed, status: part, refund },
+    { operationCount: 1, position: { ...template.row.position, ending: 'Merchant' } },
+    { operations: [cancel] },
+  );
+  await back.goOn(60_000);
+  const { phase, paid, refunded } = back.payment().row.position;
+  assert.deepEqual([phase, paid, refunded], ['Cancelled', 250, 250]);
+
+  const unsure = world({ cancel: completed }, over);
+  await unsure.goOn(payWithinMs + 1000);
+  assert.deepEqual(unsure.types, ['qr.cancel_pending']);
+  assert.equal(unsure.payment().row.position.paid, 0);
 });
 
 test('a create that nobody answers is asked for with growing pauses, and ends with its time', async () => {
@@ -156,7 +193,11 @@ test('a create that the provider never heard of is cancelled there first, and en
   assert.deepEqual(gone.types, ['qr.cancel_pending', 'qr.failed']);
   // It came late: the cancel found it, and whoever has paid has paid.
   const late = world(
-    { status: notFound, cancel: { outcome: 'Answered', status: 'Completed' } },
+    {
+      status: (count: number) =>
+        count < 2 ? notFound : { outcome: 'Answered', status: 'Completed' },
+      cancel: { outcome: 'Answered', status: 'Completed' },
+    },
     { dueAt: start },
   );
   await late.goOn(1000);

@@ -185,6 +185,21 @@ test('a completion after an end is taken back once, and an end after a completio
   }
 });
 
+test('a second completion of an ended payment is its first one, or contradicts it', () => {
+  const late = { said: 'Completed', sequence: 4, amount: 500, currency: 'EUR' } as const;
+  const fall: Position = { ...fresh, phase: 'Expired', sequence: 3 };
+  const after = apply(fall, judgeReport(fall, late).changes);
+  assert.deepEqual([after.paid, after.refundReserved], [500, 500]);
+  const why = (told: Partial<Report>) => {
+    const verdict = judgeReport(after, { ...late, sequence: 5, ...told });
+    assert.deepEqual([verdict.kind, verdict.changes], ['Nothing', { sequence: 5 }]);
+    return 'why' in verdict && verdict.why;
+  };
+  assert.equal(why({}), 'AfterEnd');
+  assert.equal(why({ amount: 1000 }), 'Contradicts');
+  assert.equal(why({ currency: 'USD' }), 'Contradicts');
+});
+
 test('the name of a paid one is told by what was given back', () => {
   const paid: Position = { ...fresh, phase: 'Completed', paid: 1000 };
   assert.equal(statusOf(paid), 'Completed');

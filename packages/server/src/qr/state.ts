@@ -177,13 +177,16 @@ function paidBy(position: Position, { amount, currency }: Report): Paid {
 
 /** Paid already, and now of another amount. */
 function isOtherSum(position: Position, { amount, currency }: Report): boolean {
-  if (position.phase !== 'Completed' || amount === undefined) return false;
+  if (position.paid === 0 || amount === undefined) return false;
   return amount !== position.paid || (currency ?? position.currency) !== position.currency;
 }
 
 function takenBack(position: Position, report: Report, changes: Changes): Verdict {
-  // Told twice, in events of their own: it is on its way back already.
-  if (position.paid > 0) return { kind: 'Nothing', why: 'AfterEnd', changes };
+  // Told twice, in events of their own: it is on its way back already, if it is the same money.
+  if (position.paid > 0) {
+    const why = isOtherSum(position, report) ? 'Contradicts' : 'AfterEnd';
+    return { kind: 'Nothing', why, changes };
+  }
   const { paid, reason } = paidBy(position, report);
   const changed: Changes = { ...changes, paid, ending: null };
   if (reason === 'CurrencyDiffers') return { kind: 'Hold', changes: { ...changed, hold: reason } };
