@@ -22,6 +22,7 @@ import type { FromRelayBare, ToRelayBare } from './relay-bare.ts';
 import type { FromRelayClients, Platform, ToRelayClients } from './relay-messages.ts';
 import { makeFolder, profileOf, startDatabase } from './scene.ts';
 import { freePort, type Ports, type ServerProcess, startServer } from './server-process.ts';
+import { statementCostSettings } from './statement-costs.ts';
 
 const { serverFlags } = createRequire(import.meta.url)('../run.cjs') as { serverFlags: string[] };
 const bareScript = fileURLToPath(new URL('./relay-bare.ts', import.meta.url));
@@ -216,7 +217,10 @@ export async function openRelayScene(
   options: { terminals: number; profile: boolean; keep: boolean },
 ): Promise<RelayScene> {
   const folder = makeFolder(closers, options.keep);
-  const { postgres, database } = await startDatabase(closers, folder, databaseSettings);
+  const { postgres, database } = await startDatabase(closers, folder, {
+    ...databaseSettings,
+    ...(options.profile ? statementCostSettings : {}),
+  });
   const dataDir = join(folder, 'platform');
   mkdirSync(dataDir);
   const log = createLog({ logLevel: 'error', instanceName: 'bench' }, process.stderr);

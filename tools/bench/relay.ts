@@ -4,8 +4,9 @@ import type { Say } from './knee-run.ts';
 import type { BenchOptions } from './options.ts';
 import { readCpu, readResident } from './process-times.ts';
 import { type Profile, runProfiled } from './profile-run.ts';
-import type { ClaimResult, RunResult, Server } from './relay-messages.ts';
+import type { ClaimResult, Platform, RunResult, Server } from './relay-messages.ts';
 import { type Clients, openRelayScene, type RelayScene } from './relay-scene.ts';
+import type { ServerProcess } from './server-process.ts';
 import { mebibytes, milliseconds, perSecond } from './table.ts';
 
 export const relayTargets = {
@@ -108,10 +109,11 @@ type Rig = { scene: RelayScene; options: BenchOptions; say: Say; closers: Closer
 
 /** Both servers hold all pairs all the time, and only one of them is asked at a time. */
 async function compare(
-  { scene, options, say }: Rig,
+  rig: Rig,
   tls: boolean,
   started: Awaited<ReturnType<RelayScene['startServer']>>,
-): Promise<RelayCase[]> {
+): Promise<{ cases: RelayCase[]; profile?: Profile }> {
+  const { scene, options, say } = rig;
   const { server, platform } = started;
   const bare = await scene.startBare(tls);
   const { ca, authority } = platform.target;
@@ -143,9 +145,26 @@ async function compare(
       say(`${tls ? 'TLS' : 'plain'}, ${pairs} × ${bytes} B: bare ${told[0]}, platform ${told[1]}`);
     }
   }
+  const profile = options.profile ? await profileRun(rig, clients, server) : undefined;
   await clients.stop();
   await bare.stop();
-  return cases;
+  return profile === undefined ? { cases } : { cases, profile };
+}
+
+/** Of the platform, with the most pairs and the longest messages, after what counts. */
+async function profileRun(
+  { scene, options }: Rig,
+  clients: Clients,
+  server: ServerProcess,
+): Promise<Profile> {
+  const { folder, database, tsns } = scene;
+  const pairs = Math.max(...pairCounts.filter((count) => count <= tsns.length));
+  const seconds = options.seconds * 3;
+  const of = { name: 'platform', pid: server.pid, pairs, bytes: Math.max(...sizes), seconds };
+  return runProfiled({ server, folder, database }, async () => {
+    const { roundTripsPerSecond } = await measure(clients, of);
+    return { answered: Math.round(roundTripsPerSecond * seconds) };
+  });
 }
 
 /** Halves of the pairs in a process each: a process has so many files, and memory for so many ends. */
@@ -223,30 +242,17 @@ async function comeBack(rig: Rig) {
     sinceStopSeconds: (lastAt - stoppedAt) / 1000,
   };
   say(`${open} are back after ${back.seconds.toFixed(1)} s`);
-  const { claims, profile } = await claim(rig, clients, second);
+  const claims = await claim(rig, clients, second.platform);
   say(`${options.rate} claims a second: p99 ${milliseconds(claims.p99Us)}`);
   await clients.stop();
   await second.server.stop();
-  return { back, claims, profile };
+  return { back, claims };
 }
 
-async function claim(
-  { scene, options }: Rig,
-  clients: Clients,
-  { server, platform }: Awaited<ReturnType<RelayScene['startServer']>>,
-): Promise<{ claims: ClaimResult; profile: Profile | undefined }> {
+async function claim({ options }: Rig, clients: Clients, server: Platform): Promise<ClaimResult> {
   const { rate: ratePerSecond, seed } = options;
-  const ask = async (seconds: number) => {
-    const message = { type: 'claim', server: platform, ratePerSecond, seconds, seed } as const;
-    return (await demand(clients, message, 'claimed')).result;
-  };
-  const claims = await ask(claimSeconds);
-  if (!options.profile) return { claims, profile: undefined };
-  const { folder, database } = scene;
-  const profile = await runProfiled({ server, folder, database }, async () => ({
-    answered: (await ask(claimSeconds)).claims,
-  }));
-  return { claims, profile };
+  const of = { ratePerSecond, seconds: claimSeconds, seed };
+  return (await demand(clients, { type: 'claim', server, ...of }, 'claimed')).result;
 }
 
 export async function benchRelay(
@@ -260,9 +266,9 @@ export async function benchRelay(
   const look = () =>
     readCpu({ server: 0, postgres: scene.postgresPid, simulator: 0, load: process.pid });
   const idle = await holdIdle(rig);
-  const { back, claims, profile } = await comeBack(rig);
+  const { back, claims } = await comeBack(rig);
   const encrypted = await scene.startServer(true);
-  const cases = await compare(rig, true, encrypted);
+  const { cases, profile } = await compare(rig, true, encrypted);
   const floods = [await floodOne(rig, encrypted, 'device'), await floodOne(rig, encrypted, 'pos')];
   await encrypted.server.stop();
   const quietFrom = look();
@@ -271,7 +277,9 @@ export async function benchRelay(
   const othersShare =
     (quietTo.others - quietFrom.others) / Math.max(1, quietTo.totalMs - quietFrom.totalMs);
   const plain = await scene.startServer(false);
-  cases.push(...(await compare(rig, false, plain)));
+  cases.push(
+    ...(await compare({ ...rig, options: { ...options, profile: false } }, false, plain)).cases,
+  );
   await plain.server.stop();
   const figures = { cases, idle, floods, back, claims, othersShare };
   return profile === undefined ? figures : { ...figures, profile };

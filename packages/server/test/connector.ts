@@ -63,7 +63,10 @@ export type ConnectorScene = DeviceScene & {
   tokenOf(client: Client, userDomainId?: string): Promise<string>;
   /** Registers and connects. */
   connect(place: { tsn: string }, client: Client, shown?: Shown): Promise<Line>;
-  register(message: Json | string, options?: ClientOptions): Promise<{ line: Line; answer: Json }>;
+  register(
+    message: Json | string,
+    options?: ClientOptions & { port?: number },
+  ): Promise<{ line: Line; answer: Json }>;
   /** A control connection of a point of sale. */
   pos(token: string): Promise<Line>;
   ask(pos: Line, message: Json): Promise<Json>;
