@@ -59,6 +59,8 @@ export default function Palette({
       query={query}
       onQueryChange={setQuery}
       shortcut={null}
+      overlayProps={{ backgroundOpacity: 0.45, blur: 2 }}
+      attributes={{ content: { 'aria-label': t('search') } }}
       nothingFound={t('palette.nothing')}
       highlightQuery
       scrollable

@@ -12,10 +12,16 @@ export default function RailDrawer({
 }) {
   const t = useWords('shell');
   return (
-    <Drawer.Root opened={isOpen} onClose={onClose} size="17rem" padding={0}>
-      <Drawer.Overlay />
-      <Drawer.Content className="sy-drawer" aria-label={t('navigation')}>
-        <Drawer.Body className="sy-drawer-body">
+    <Drawer.Root
+      opened={isOpen}
+      onClose={onClose}
+      size="17rem"
+      padding={0}
+      classNames={{ content: 'sy-drawer', body: 'sy-drawer-body' }}
+    >
+      <Drawer.Overlay backgroundOpacity={0.45} />
+      <Drawer.Content aria-label={t('navigation')}>
+        <Drawer.Body>
           <Rail />
         </Drawer.Body>
       </Drawer.Content>

@@ -29,9 +29,7 @@ async function signOut(): Promise<void> {
 
 export default function UserMenu() {
   const t = useWords('shell');
-  const { user, groups } = useSession();
-  const language = useLanguage();
-  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  const { user, groups, accountUrl } = useSession();
   const [isBusy, setBusy] = useState(false);
   const name = user.name === '' ? user.username : user.name;
   const leave = () => {
@@ -42,7 +40,7 @@ export default function UserMenu() {
     });
   };
   return (
-    <Menu width={260}>
+    <Menu width={260} withinPortal={false}>
       <Menu.Target>
         <UnstyledButton className="sy-user" title={t('account', { name })}>
           <span className="sy-avatar" aria-hidden="true">
@@ -62,30 +60,11 @@ export default function UserMenu() {
             <span key={group}>{t(`groups.${group.replace(/^.*?_/, '')}`)}</span>
           ))}
         </div>
+        <Menu.Item component="a" href={accountUrl} leftSection={<Icon name="account" size={16} />}>
+          {t('ownAccount')}
+        </Menu.Item>
         <Menu.Divider />
-        <Menu.Label>{t('language')}</Menu.Label>
-        {(Object.keys(languages) as Language[]).map((each) => (
-          <Menu.Item
-            key={each}
-            lang={each}
-            leftSection={<Icon name={each === language ? 'check' : 'language'} size={16} />}
-            aria-current={each === language}
-            onClick={() => void setLanguage(each, true)}
-          >
-            {languages[each]}
-          </Menu.Item>
-        ))}
-        <Menu.Label>{t('scheme.title')}</Menu.Label>
-        {schemes.map(([scheme, icon]) => (
-          <Menu.Item
-            key={scheme}
-            leftSection={<Icon name={scheme === colorScheme ? 'check' : icon} size={16} />}
-            aria-current={scheme === colorScheme}
-            onClick={() => setColorScheme(scheme)}
-          >
-            {t(`scheme.${scheme}`)}
-          </Menu.Item>
-        ))}
+        <Choices />
         <Menu.Divider />
         <Menu.Item
           leftSection={<Icon name="signOut" size={16} />}
@@ -97,5 +76,39 @@ export default function UserMenu() {
         </Menu.Item>
       </Menu.Dropdown>
     </Menu>
+  );
+}
+
+/** Kept in this browser. */
+function Choices() {
+  const t = useWords('shell');
+  const language = useLanguage();
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  return (
+    <>
+      <Menu.Label>{t('language')}</Menu.Label>
+      {(Object.keys(languages) as Language[]).map((each) => (
+        <Menu.Item
+          key={each}
+          lang={each}
+          leftSection={<Icon name={each === language ? 'check' : 'language'} size={16} />}
+          aria-current={each === language}
+          onClick={() => void setLanguage(each, true)}
+        >
+          {languages[each]}
+        </Menu.Item>
+      ))}
+      <Menu.Label>{t('scheme.title')}</Menu.Label>
+      {schemes.map(([scheme, icon]) => (
+        <Menu.Item
+          key={scheme}
+          leftSection={<Icon name={scheme === colorScheme ? 'check' : icon} size={16} />}
+          aria-current={scheme === colorScheme}
+          onClick={() => setColorScheme(scheme)}
+        >
+          {t(`scheme.${scheme}`)}
+        </Menu.Item>
+      ))}
+    </>
   );
 }
