@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { hash, X509Certificate } from 'node:crypto';
 import { Agent, get } from 'node:https';
 import { text as readAll } from 'node:stream/consumers';
-import { describe, it } from 'node:test';
+import { describe, test } from 'node:test';
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { type MadeCertificate, makeCertificate } from './certificate.fixture.ts';
@@ -109,7 +109,7 @@ async function withAgent<Result>(
 }
 
 describe('client certificates', () => {
-  it('are read from the connection when their authority is known, and only then', async () => {
+  test('are read from the connection when their authority is known, and only then', async () => {
     const [server, known, unknown] = await Promise.all(
       ['server', 'known', 'unknown'].map(makeCertificate),
     );
@@ -134,7 +134,7 @@ describe('client certificates', () => {
     }
   });
 
-  it('are judged once per connection, again after a change, and now and then', async () => {
+  test('are judged once per connection, again after a change, and now and then', async () => {
     const [server, known] = await Promise.all(['server', 'known'].map(makeCertificate));
     assert.ok(server && known);
     let now = 0;
@@ -169,7 +169,7 @@ describe('client certificates', () => {
     }
   });
 
-  it('a look that failed is not remembered', async () => {
+  test('a look that failed is not remembered', async () => {
     const [server, known] = await Promise.all(['server', 'known'].map(makeCertificate));
     assert.ok(server && known);
     const { sample, judge } = await createMirror({
@@ -191,7 +191,7 @@ describe('client certificates', () => {
     }
   });
 
-  it('are read from the header of the trusted proxy, and stripped from anybody else', async () => {
+  test('are read from the header of the trusted proxy, and stripped from anybody else', async () => {
     const certificate = await makeCertificate('device');
     const trustedProxy = ['10.0.0.0/8', '::1'];
     const { sample, seen, judge } = await createMirror(
@@ -232,7 +232,7 @@ describe('client certificates', () => {
 });
 
 describe('the second listener', () => {
-  it('serves its own part alone, and what belongs to it is served nowhere else', async () => {
+  test('serves its own part alone, and what belongs to it is served nowhere else', async () => {
     const [server, known] = await Promise.all(['server', 'known'].map(makeCertificate));
     assert.ok(server && known);
     const tls = { ...server, clientAuthorities: [known.cert] };

@@ -55,6 +55,7 @@ export {
   type ReadinessCheck,
 } from './monitoring.ts';
 export { nearestName } from './nearest-name.ts';
+export { checkOpenFiles } from './open-files.ts';
 export {
   type AfterCommit,
   createOutbox,
@@ -71,7 +72,6 @@ export {
   type OutgoingCalls,
 } from './outgoing-calls.ts';
 export { createPoller, type Poller } from './poller.ts';
-export { checkOpenFiles } from './open-files.ts';
 export { explainPortInUse } from './port-in-use.ts';
 export { isAlive } from './postgres-home.ts';
 export { safeInteger } from './postgres-types.ts';
