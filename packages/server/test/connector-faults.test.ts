@@ -396,6 +396,20 @@ describe('what the connector refuses', () => {
       assert.equal((await line.closed()).code, closeCodes.unauthorized);
     });
 
+    it('unauthorized: a device goes with the application that it registered by, and no other does', async () => {
+      const place = await on.terminal();
+      const staying = await on.connect(await on.terminal(), till);
+      const client = await on.application();
+      const device = await on.connect(place, client);
+      const { answer } = await on.register({ tsn: place.tsn, ...credentials(client) });
+      await on.identity.disableApplication(on.organizationId, client.clientId);
+      assert.equal((await device.closed()).code, closeCodes.unauthorized);
+      const path = new URL(answer['connectionUrl']).pathname;
+      const late = await refusal(on.open(path, { token: answer['token'] }));
+      assert.deepEqual([late.status, late.body['code']], [401, 'token_invalid']);
+      assert.equal(staying.socket.readyState, staying.socket.OPEN);
+    });
+
     it('rate_limited: one that asks without end', async () => {
       const { tsn } = await on.terminal();
       const pos = await on.pos(await on.tokenOf(till));

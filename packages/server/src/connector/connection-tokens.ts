@@ -16,6 +16,8 @@ export type ConnectionFacts = {
   readonly connectionId: string;
   /** The certificate that the device registered with, where it showed one. */
   readonly thumbprint?: string;
+  /** The application that it registered by, where it showed none. */
+  readonly clientId?: string;
 };
 
 type Deps = {
@@ -32,11 +34,12 @@ export function createConnectionTokens({ masterKey, clock, issuer, node, lifeMs 
   return {
     sign(facts: ConnectionFacts): Promise<string> {
       const { organizationId, physicalDeviceId, logicalDeviceId, tsn } = facts;
-      const { connectionId, thumbprint } = facts;
+      const { connectionId, thumbprint, clientId } = facts;
       const now = Math.floor(clock.now() / 1000);
       const bound = thumbprint === undefined ? {} : { cnf: { 'x5t#S256': thumbprint } };
-      const own = { organizationId, physicalDeviceId, tsn, cid: connectionId, node, ...bound };
-      return new SignJWT(own)
+      const by = clientId === undefined ? {} : { clientId };
+      const own = { organizationId, physicalDeviceId, tsn, cid: connectionId, node };
+      return new SignJWT({ ...own, ...bound, ...by })
         .setProtectedHeader({ alg: algorithm, typ: 'JWT' })
         .setIssuer(issuer)
         .setAudience(audience)
@@ -56,7 +59,7 @@ export function createConnectionTokens({ masterKey, clock, issuer, node, lifeMs 
         clockTolerance: skewSeconds,
         currentDate: new Date(clock.now()),
       });
-      const { cnf, organizationId, physicalDeviceId, tsn, jti, sub } = payload;
+      const { cnf, organizationId, physicalDeviceId, tsn, jti, sub, clientId } = payload;
       const thumbprint = (cnf as Record<string, unknown> | undefined)?.['x5t#S256'];
       return {
         organizationId: String(organizationId),
@@ -65,6 +68,7 @@ export function createConnectionTokens({ masterKey, clock, issuer, node, lifeMs 
         tsn: String(tsn),
         connectionId: String(jti),
         ...(thumbprint === undefined ? {} : { thumbprint: String(thumbprint) }),
+        ...(clientId === undefined ? {} : { clientId: String(clientId) }),
       };
     },
   };

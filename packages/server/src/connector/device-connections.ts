@@ -2,6 +2,7 @@
 import { connectorLimits, connectorPaths, refuse } from '@switchyard/contract';
 import { errors } from 'jose';
 import type { Handshake, UpgradeRoute } from '../http/index.ts';
+import type { Clients } from '../identity/index.ts';
 import type { ConnectionFacts } from './connection-tokens.ts';
 import type { Devices, PlacedTerminal } from './devices.ts';
 import { Fault } from './faults.ts';
@@ -12,6 +13,7 @@ import type { PresenceStore } from './presence.ts';
 type Deps = {
   readonly verify: (token: string) => Promise<ConnectionFacts>;
   readonly devices: Devices;
+  readonly clients: Pick<Clients, 'stands'>;
   readonly presence: PresenceStore;
   readonly peers: Peers;
   readonly hub: Hub;
@@ -20,7 +22,7 @@ type Deps = {
 
 /** @example http.upgrades.add(createDeviceConnections(deps)); */
 export function createDeviceConnections(deps: Deps): UpgradeRoute {
-  const { devices, presence, peers, hub } = deps;
+  const { devices, clients, presence, peers, hub } = deps;
 
   async function factsOf({ token, key, presented }: Handshake): Promise<ConnectionFacts> {
     let facts: ConnectionFacts;
@@ -31,10 +33,13 @@ export function createDeviceConnections(deps: Deps): UpgradeRoute {
       if (error instanceof errors.JOSEError) refuse('token_invalid', 'The token is not valid.');
       throw error;
     }
-    const { connectionId, thumbprint } = facts;
+    const { connectionId, thumbprint, clientId, organizationId } = facts;
     if (connectionId !== key) refuse('token_invalid', 'The token is for another connection.');
     if (thumbprint !== undefined && thumbprint !== (await presented.certificateThumbprint())) {
       refuse('token_invalid', 'The token is bound to another certificate.');
+    }
+    if (clientId !== undefined && !(await clients.stands(organizationId, clientId))) {
+      refuse('token_invalid', 'The application that the device registered by is disabled.');
     }
     return facts;
   }
@@ -59,14 +64,14 @@ export function createDeviceConnections(deps: Deps): UpgradeRoute {
     async admit(handshake) {
       const facts = await factsOf(handshake);
       const device = await deviceOf(facts);
-      const { connectionId, thumbprint } = facts;
+      const { connectionId } = facts;
       if (!(await presence.connect(device, connectionId))) {
         refuse('session_gone', 'The connection was used, or a newer one of the device stands.');
       }
       const { id } = handshake;
       return {
         welcome(socket) {
-          hub.attach(device, connectionId, peers.take(socket, 'device', id), thumbprint);
+          hub.attach(device, connectionId, peers.take(socket, 'device', id), facts);
         },
         abandon() {
           presence.disconnect(device, connectionId).catch(deps.onAbandoned);

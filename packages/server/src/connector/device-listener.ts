@@ -41,17 +41,16 @@ export function createDeviceListener(deps: Deps) {
   async function answer(handshake: Handshake, text: string): Promise<RegisteredMessage> {
     const said = readRegistration(text);
     const good = await certificateOf(deps.certificates, { raw: handshake.request });
-    const { device, thumbprint } = await deps.register(said, good);
+    const { device, ...by } = await deps.register(said, good);
     const connectionId = deps.ids.uuid();
     const { organizationId, physicalDeviceId, logicalDeviceId, tsn } = device;
     const facts = { organizationId, physicalDeviceId, logicalDeviceId, tsn, connectionId };
-    const bound = thumbprint === undefined ? {} : { thumbprint };
     const base = handshake.isDeviceListener ? settings.deviceAuthUrl : settings.connectorNodeUrl;
     return {
       type: 'registered',
       tsn,
       connectionUrl: `${webSocketUrl(base)}${connectorPaths.deviceConnections}/${connectionId}`,
-      token: await deps.sign({ ...facts, ...bound }),
+      token: await deps.sign({ ...facts, ...by }),
       tokenType: 'Bearer',
       expiresIn: Math.ceil(times.connectionTokenMs / 1000),
       heartbeatSeconds: Math.ceil(times.heartbeatMs / 1000),

@@ -3,6 +3,7 @@ import { closeCodes } from '@switchyard/contract';
 import type { Author } from '../audit/index.ts';
 import { createAddresses } from './addresses.ts';
 import type { Backplane, Message } from './backplane.ts';
+import type { ConnectionFacts } from './connection-tokens.ts';
 import { createDepartures } from './departures.ts';
 import type { ConnectorDeps, ConnectorTimes } from './deps.ts';
 import { deviceKeyOf, type PlacedTerminal } from './devices.ts';
@@ -44,8 +45,9 @@ type Entry = {
   connectionId: string;
   session: Session | undefined;
   lastSeenAt: number;
-  /** Of the certificate that it showed; asked about again and again. */
+  /** Of the certificate that it showed, or the application by which it registered; asked about again and again. */
   thumbprint: string | undefined;
+  clientId: string | undefined;
   disown: () => void;
 };
 
@@ -63,10 +65,11 @@ type Deps = Pick<ConnectorDeps, 'clock' | 'ids' | 'log' | 'audit' | 'database'> 
 };
 
 const offlineRetryMs = 5000;
+const isConnected = ({ peer }: Entry): boolean => peer !== undefined;
 const superseded = { code: closeCodes.superseded, word: 'superseded' } as const;
 const released = { code: closeCodes.released, word: 'released' } as const;
 
-/** @example const hub = createHub(deps); hub.attach(device, connectionId, peer); */
+/** @example const hub = createHub(deps); hub.attach(device, connectionId, peer, facts); */
 export function createHub(deps: Deps) {
   const { clock, times, backplane, presence, metrics, log } = deps;
   const entries = new Map<string, Entry>();
@@ -154,11 +157,12 @@ export function createHub(deps: Deps) {
     const hasToken = session?.hasToken(asked.resumeToken) ?? false;
     const decided = decideClaim(session?.standing(), { ...asked, hasToken }, clock.now(), times);
     if (decided.kind === 'Refused') return decided;
-    if (entry.peer === undefined) return { code: 'device_offline', retryAfterMs: offlineRetryMs };
+    if (!isConnected(entry)) return { code: 'device_offline', retryAfterMs: offlineRetryMs };
     if (decided.kind === 'TakenOver' && decided.isForced) {
       await auditForce(entry, asked);
       // Whoever came meanwhile keeps what it got: the audit tells of the wish alone.
       if (entry.session !== session) return { code: 'device_claimed', retryAfterMs: 0 };
+      if (!isConnected(entry)) return { code: 'device_offline', retryAfterMs: offlineRetryMs };
     }
     const { owner, organizationId, clientId } = asked;
     const made = createNext(entry, { owner, organizationId, clientId }, decided.kind === 'Resumed');
@@ -232,8 +236,9 @@ export function createHub(deps: Deps) {
     const known = entries.get(key);
     if (known !== undefined) return known;
     const at = { lastSeenAt: clock.now(), connectionId: '', disown: () => {} };
-    const none = { peer: undefined, session: undefined, thumbprint: undefined };
-    const made: Entry = { key, device, ...none, ...at };
+    const none = { peer: undefined, session: undefined };
+    const by = { thumbprint: undefined, clientId: undefined };
+    const made: Entry = { key, device, ...none, ...by, ...at };
     entries.set(key, made);
     return made;
   }
@@ -244,13 +249,19 @@ export function createHub(deps: Deps) {
       device: PlacedTerminal,
       connectionId: string,
       peer: Peer,
-      thumbprint: string | undefined,
+      { thumbprint, clientId }: Pick<ConnectionFacts, 'thumbprint' | 'clientId'>,
     ): void {
       const entry = entryFor(device);
       const former = entry.peer;
+      // Of two that were let in at the same time the elder may come last.
+      if (former !== undefined && connectionId < entry.connectionId) {
+        peer.close(superseded.code, superseded.word);
+        return;
+      }
       entry.disown();
       entry.session?.deviceLost();
-      Object.assign(entry, { device, connectionId, peer, thumbprint, lastSeenAt: clock.now() });
+      Object.assign(entry, { device, connectionId, peer, thumbprint, clientId });
+      entry.lastSeenAt = clock.now();
       entry.disown = listen(entry);
       former?.close(superseded.code, superseded.word);
       peer.onMessage((data, isBinary) => {
@@ -315,5 +326,5 @@ export function createHub(deps: Deps) {
   };
 }
 
-export type Connected = Pick<Entry, 'device' | 'thumbprint' | 'connectionId'>;
+export type Connected = Pick<Entry, 'device' | 'thumbprint' | 'clientId' | 'connectionId'>;
 type ReleaseAsked = { readonly sessionId: string; readonly owner: string };

@@ -124,7 +124,7 @@ export function createConnector(deps: ConnectorDeps) {
       upgrades.add(createSessions({ settings, peers, hub, far }));
       upgrades.add(
         createDeviceConnections({
-          ...{ verify: tokens.verify, devices, presence, peers, hub },
+          ...{ verify: tokens.verify, devices, clients, presence, peers, hub },
           onAbandoned: onError('that a device went away could not be noted'),
         }),
       );

@@ -34,15 +34,31 @@ export function createRecheck({
   roundMs,
   signal,
 }: Deps): () => Promise<void> {
+  /** The applications among them that are disabled, by which devices have registered. */
+  async function fallenOf(some: readonly Connected[]): Promise<ReadonlySet<string>> {
+    const named = some.flatMap(({ device: { organizationId }, clientId }) =>
+      clientId === undefined ? [] : [[`${organizationId}/${clientId}`, organizationId, clientId]],
+    );
+    const fallen = new Set<string>();
+    const each = new Map(named.map((one) => [one[0], one] as const));
+    await inTurns([...each.values()], async ([name = '', organizationId = '', clientId = '']) => {
+      if (!(await clients.stands(organizationId, clientId))) fallen.add(name);
+    });
+    return fallen;
+  }
+
   /** A few questions for all of them, however many there are. */
   async function lookAt(some: readonly Connected[]): Promise<void> {
     const bound = some.flatMap(({ device: { organizationId }, thumbprint }) =>
       thumbprint === undefined ? [] : { organizationId, thumbprint },
     );
     const good = await clients.standBound(bound);
+    const fallen = await fallenOf(some);
     const faults = await devices.faultsOf(some.map(({ device }) => device));
-    for (const { device, connectionId, thumbprint } of some) {
-      const isProven = thumbprint === undefined || good.has(thumbprint);
+    for (const { device, connectionId, thumbprint, clientId } of some) {
+      const isProven =
+        (thumbprint === undefined || good.has(thumbprint)) &&
+        !fallen.has(`${device.organizationId}/${clientId}`);
       const word = isProven ? faults.get(device) : 'unauthorized';
       if (word === undefined) continue;
       hub.cutDevice(device, connectionId, { code: closeCodeOf(word), word });

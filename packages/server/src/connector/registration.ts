@@ -11,7 +11,12 @@ import { readJson } from './read-json.ts';
 type Credentials = { readonly clientId: string; readonly secret: string };
 export type Registration = { readonly tsn: string; readonly credentials?: Credentials };
 export type Good = GoodCertificate<CertificateHolder>;
-export type Registered = { readonly device: PlacedTerminal; readonly thumbprint?: string };
+export type Registered = {
+  readonly device: PlacedTerminal;
+  /** What it was let in by, which has to stay good: its certificate, or an application. */
+  readonly thumbprint?: string;
+  readonly clientId?: string;
+};
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -111,7 +116,7 @@ export function createRegister({ devices, clients }: Deps): Register {
     if (others.length > 0) fail('tsn_ambiguous');
     const { client, terminal } = found ?? fail('device_unknown');
     checkRole(client);
-    return { device: await devices.demand(terminal) };
+    return { device: await devices.demand(terminal), clientId: client.clientId };
   }
 
   return async (said, good) => {
