@@ -9,6 +9,7 @@ const kib = 1024;
 function sample() {
   let buffered = 0;
   let isPaused = false;
+  let time = 7;
   const sent: (() => void)[] = [];
   const lane = createLane({
     from: {
@@ -29,11 +30,14 @@ function sample() {
       },
       buffered: () => buffered,
     },
-    now: () => 7,
+    now: () => time,
     passed: () => {},
   });
   const pass = (bytes: number) => lane.pass(Buffer.alloc(bytes), true);
-  return { lane, pass, isPaused: () => isPaused, drain: () => sent.shift()?.() };
+  const at = (now: number) => {
+    time = now;
+  };
+  return { lane, pass, isPaused: () => isPaused, drain: () => sent.shift()?.(), at };
 }
 
 describe('a lane between two ends', () => {
@@ -42,11 +46,40 @@ describe('a lane between two ends', () => {
     for (let n = 0; n < 4; n += 1) pass(64 * kib);
     assert.equal(isPaused(), false);
     pass(64 * kib);
-    assert.deepEqual([isPaused(), lane.fullSince()], [true, 7]);
+    assert.deepEqual([isPaused(), lane.slowSince()], [true, 7]);
     for (let n = 0; n < 3; n += 1) drain();
     assert.equal(isPaused(), true);
     drain();
-    assert.deepEqual([isPaused(), lane.fullSince()], [false, undefined]);
+    assert.deepEqual([isPaused(), lane.slowSince()], [false, undefined]);
+  });
+
+  it('gives a reader time that reads slowly, and none that reads nothing', () => {
+    const { lane, pass, isPaused, drain, at } = sample();
+    for (let n = 0; n < 5; n += 1) pass(64 * kib);
+    at(9_000);
+    drain();
+    assert.deepEqual([isPaused(), lane.slowSince()], [true, 9_000]);
+    pass(64 * kib);
+    at(18_000);
+    drain();
+    assert.deepEqual([isPaused(), lane.slowSince()], [true, 18_000]);
+    at(60_000);
+    assert.equal(lane.slowSince(), 18_000);
+  });
+
+  it('counts from when more than 1 MiB waits, whatever of it is read', () => {
+    const { lane, pass, drain, at } = sample();
+    for (let n = 0; n < 18; n += 1) pass(64 * kib);
+    at(5_000);
+    drain();
+    assert.equal(lane.slowSince(), 7);
+    drain();
+    assert.equal(lane.slowSince(), 5_000);
+    at(6_000);
+    pass(64 * kib);
+    at(9_000);
+    drain();
+    assert.equal(lane.slowSince(), 9_000);
   });
 
   it('lets the sender go on when it ends', () => {
@@ -80,11 +113,11 @@ describe('a lane of many short messages', () => {
     for (let n = 0; n < 1024; n += 1) lane.pass(Buffer.of(), false);
     assert.equal(isPaused, false);
     lane.pass(Buffer.of(), false);
-    assert.deepEqual([isPaused, lane.fullSince()], [true, 7]);
+    assert.deepEqual([isPaused, lane.slowSince()], [true, 7]);
     for (const sent of waiting.splice(0, 1025 - 257)) sent();
     assert.equal(isPaused, true);
     for (const sent of waiting.splice(0, 1)) sent();
-    assert.deepEqual([isPaused, lane.fullSince()], [false, undefined]);
+    assert.deepEqual([isPaused, lane.slowSince()], [false, undefined]);
   });
 });
 

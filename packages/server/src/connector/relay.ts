@@ -4,6 +4,8 @@ import type { Peer } from './peers.ts';
 /** Where the sender is held, and where it goes on. */
 const highWaterBytes = 256 * 1024;
 const lowWaterBytes = 64 * 1024;
+/** Whoever has so much before it for long is given up, though it reads. */
+const slowBytes = 1024 * 1024;
 /** The same in messages: each costs memory of its own, however short it is. */
 const highWaterMessages = 1024;
 const lowWaterMessages = 256;
@@ -13,8 +15,8 @@ export type End = Pick<Peer, 'send' | 'buffered' | 'pause' | 'resume' | 'close'>
 
 export type Lane = {
   pass(data: Buffer, isBinary: boolean): void;
-  /** Since when the reader has not kept up; undefined while it does. */
-  fullSince(): number | undefined;
+  /** Since when the reader has taken nothing, or had too much before it; undefined while it keeps up. */
+  slowSince(): number | undefined;
   /** Lets the sender go on, whoever reads. */
   end(): void;
 };
@@ -31,14 +33,22 @@ export function createLane({
   now: () => number;
   passed: (bytes: number) => void;
 }): Lane {
-  let full: number | undefined;
+  let isFull = false;
+  let movedAt = 0;
+  let over: number | undefined;
   let underWay = 0;
+
+  function weigh(): void {
+    over = to.buffered() > slowBytes ? (over ?? now()) : undefined;
+  }
 
   function sent(): void {
     underWay -= 1;
-    if (full === undefined || underWay > lowWaterMessages) return;
-    if (to.buffered() > lowWaterBytes) return;
-    full = undefined;
+    if (!isFull) return;
+    movedAt = now();
+    weigh();
+    if (underWay > lowWaterMessages || to.buffered() > lowWaterBytes) return;
+    isFull = false;
     from.resume();
   }
 
@@ -47,15 +57,20 @@ export function createLane({
       passed(data.length);
       underWay += 1;
       to.send(data, isBinary, sent);
-      if (full !== undefined) return;
+      if (isFull) {
+        weigh();
+        return;
+      }
       if (underWay <= highWaterMessages && to.buffered() <= highWaterBytes) return;
-      full = now();
+      isFull = true;
+      movedAt = now();
+      weigh();
       from.pause();
     },
-    fullSince: () => full,
+    slowSince: () => (isFull ? Math.min(movedAt, over ?? movedAt) : undefined),
     end() {
-      if (full === undefined) return;
-      full = undefined;
+      if (!isFull) return;
+      isFull = false;
       from.resume();
     },
   };

@@ -153,7 +153,7 @@ export function createSession(deps: Deps, claimant: Claimant, isResumed: boolean
     due(now) {
       if (phase !== 'Open') return now >= endsAt ? ended : undefined;
       if (now - dataAt >= times.idleMs || now - openedAt >= times.absoluteMs) return ended;
-      const slowFor = (lane: Lane | undefined) => now - (lane?.fullSince() ?? now) >= times.slowMs;
+      const slowFor = (lane: Lane | undefined) => now - (lane?.slowSince() ?? now) >= times.slowMs;
       if (slowFor(relay?.toPos)) {
         return { ending: { code: closeCodes.slowConsumer, word: 'slow_consumer' } };
       }
