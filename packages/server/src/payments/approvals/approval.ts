@@ -83,13 +83,17 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
 
   return {
     async approving({ verb, approval }, reserve) {
-      let used: { organizationId: string; id: string } | undefined;
+      let used: { organizationId: string; id: string; amount: number } | undefined;
       const approve: Approve = async (loaded, amount) => {
-        if (used !== undefined || approval === undefined) return used?.id;
+        if (approval === undefined) return undefined;
+        if (used !== undefined && amount <= used.amount) return used.id;
         const { organizationId } = loaded.row;
+        // Somebody was faster, and it is about more money now: that is asked for anew.
+        if (used !== undefined) await store.giveBack(organizationId, used.id);
+        used = undefined;
         const { code, by } = approval;
         if (code !== undefined) {
-          used = { organizationId, id: await use(loaded, { code, by }, amount) };
+          used = { organizationId, id: await use(loaded, { code, by }, amount), amount };
           return used.id;
         }
         if (await isRequired(organizationId, verb)) {
