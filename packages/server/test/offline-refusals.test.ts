@@ -58,6 +58,31 @@ describe('what of offline sales is refused', { concurrency: 4 }, () => {
     assertRefused(none, { code: 'offline_limit_exceeded', pointer });
   });
 
+  test('the count binds in every span of 24 hours, in whatever order uploads come', async () => {
+    const offlineLimits = { maxAgeHours: 72, maxCount: 2 };
+    for (const hours of [
+      [3, 2, 1],
+      [1, 2, 3],
+      [1, 3, 2],
+      [1, 20, 10],
+    ]) {
+      const on = await scene({ offlineLimits });
+      const sold = (hoursAgo: number | undefined, terminalSequence: number) =>
+        upload(on, { authorizedAt: ago((hoursAgo ?? 0) * hourMs), terminalSequence });
+      assert.equal((await sold(hours[0], 1)).body.state, 'Stored');
+      assert.equal((await sold(hours[1], 2)).body.state, 'Stored');
+      const third = await sold(hours[2], 3);
+      assert.equal(third.body.code, 'offline_limit_exceeded', JSON.stringify(hours));
+      assert.equal((await sold(30, 3)).body.state, 'Stored', JSON.stringify(hours));
+    }
+    const on = await scene({ offlineLimits });
+    for (const [at, hoursAgo] of [1, 30, 31, 60].entries()) {
+      const authorizedAt = ago(hoursAgo * hourMs);
+      const { body, text } = await upload(on, { authorizedAt, terminalSequence: at + 1 });
+      assert.equal(body.state, 'Stored', text);
+    }
+  });
+
   test('members that are missing, wrong, or ask for what cannot be any more', async () => {
     const on = await scene();
     const before = await rowsOf(on.organizationId);

@@ -67,8 +67,16 @@ const elsewhereText = `SELECT u.transaction_id FROM offline_uploads u JOIN trans
   WHERE u.organization_id = $1 AND u.terminal_sequence = $2 AND u.authorized_at = $3
     AND t.merchant_id = $4 LIMIT $5`;
 
-const countText = `SELECT count(*)::int AS count FROM offline_uploads
-  WHERE organization_id = $1 AND holder_id = $2 AND authorized_at > $3 AND authorized_at <= $4`;
+/** The most sales in 24 hours that the new one lies in; uploads come in any order. */
+const countText = `SELECT max(count)::int AS count FROM (
+    SELECT at, count(*) OVER (ORDER BY at
+      RANGE BETWEEN interval '23:59:59.999999' PRECEDING AND CURRENT ROW) AS count
+    FROM (SELECT authorized_at AS at FROM offline_uploads
+        WHERE organization_id = $1 AND holder_id = $2
+          AND authorized_at > $3::timestamptz - interval '24 hours'
+          AND authorized_at < $3::timestamptz + interval '24 hours'
+      UNION ALL SELECT $3::timestamptz) AS near) AS spans
+  WHERE at >= $3::timestamptz`;
 
 const insertText = `INSERT INTO offline_uploads (organization_id, holder_id, counter,
     terminal_sequence, transaction_id, authorized_at, chip_data)
@@ -94,7 +102,6 @@ const closeText = 'DELETE FROM offline_gaps WHERE organization_id = $1 AND gap_i
 const gapColumns = `gap_id, holder_id, counter, first_missing, last_missing, transaction_id,
   merchant_id, store_id, detected_at`;
 
-const dayMs = 86_400_000;
 /** Terminals of one merchant that sell under the same number in the same millisecond. */
 const elsewhereMax = 20;
 
@@ -171,14 +178,14 @@ async function storeIn(
   const place = [organizationId, holderId, counter, sequence];
   const [twin] = await rowsIn<{ transaction_id: string }>(trx, twinText, place);
   if (twin !== undefined) return { result: 'Twin', transactionId: twin.transaction_id };
-  const [since, until] = [upload.authorizedAt - dayMs, upload.authorizedAt].map(isoTime);
-  const [recent] = await rowsIn<{ count: number }>(trx, countText, [
-    ...[organizationId, holderId, since, until],
+  const authorizedAt = isoTime(upload.authorizedAt);
+  const [most] = await rowsIn<{ count: number }>(trx, countText, [
+    ...[organizationId, holderId, authorizedAt],
   ]);
-  if ((recent?.count ?? 0) >= upload.maxCount) throw new NotStored('CountExceeded');
+  if ((most?.count ?? 1) > upload.maxCount) throw new NotStored('CountExceeded');
   const begun = await rowsIn(trx, begin.text, [JSON.stringify([beginRow(row, event)])]);
   if (begun.length === 0) throw new NotStored('ClientIdTaken');
-  await rowsIn(trx, insertText, [...place, transactionId, until, upload.chipData ?? null]);
+  await rowsIn(trx, insertText, [...place, transactionId, authorizedAt, upload.chipData ?? null]);
   await rowsIn(trx, outboxText, [
     ...[organizationId, upload.outboxId, event.type, transactionId, event.sequence, event.at],
   ]);
