@@ -1,5 +1,6 @@
 // Receivers that fail in every way there is: each event arrives at last, with one identifier and the same bytes, and nobody else waits.
 import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
 import { createServer, type Server, type Socket } from 'node:net';
 import { afterEach, describe, test } from 'node:test';
 import type { WebhookReplay } from '@switchyard/contract';
@@ -454,5 +455,23 @@ describe('many receivers, each with faults that come and go', () => {
     for (const to of good) {
       await assertNoMoreThanLogged(first, ids.get(to) ?? '', to);
     }
+  });
+
+  test('since its old address said 410 goes on at the new one', async () => {
+    const on = await room({ times: { ...quickTimes, timeoutMs: 5_000 } });
+    const { promise: asked, resolve: ask } = Promise.withResolvers<ServerResponse>();
+    const [old, young] = [await open((_received, reply) => ask(reply)), await open()];
+    const { endpointId } = await on.endpoint(old.url, ['transaction.*']);
+    await on.happen(1);
+    const reply = await asked;
+    await on.endpoints.replace(on.by, endpointId, {
+      ...{ url: young.url, eventTypes: ['transaction.*'] },
+    });
+    reply.writeHead(410).end();
+    await eventually('it comes to the new address', () => young.received.length === 1);
+    const { view } = await on.endpoints.get(on.organizationId, endpointId);
+    assert.deepEqual([view.status, view.url], ['Enabled', young.url]);
+    await on.happen(2);
+    await eventually('and so does what follows', () => assertSameBytes(young).size === 3);
   });
 });

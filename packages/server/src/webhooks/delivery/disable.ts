@@ -27,13 +27,18 @@ export type DisableDeps = {
   readonly audit: Recorder;
 };
 
-/** @example const disable = createDisable(deps); await disable(key, 'Gone'); */
+/**
+ * Tells whether it was switched off: one that has another address by now is not.
+ *
+ * @example const disable = createDisable(deps); await disable({ ...key, url }, 'Gone');
+ */
 export function createDisable({ database, clock, ids, audit }: DisableDeps) {
-  return async ({ organizationId, endpointId }: LaneKey, cause: DisabledCause): Promise<void> => {
-    await database.transaction(async (trx) => {
+  return ({ organizationId, endpointId, url }: LaneKey & { url: string }, cause: DisabledCause) =>
+    database.transaction(async (trx): Promise<boolean> => {
       const now = isoTime(clock.now());
-      const row = await disableEndpoint(runIn(trx), organizationId, endpointId, cause, now);
-      if (row === undefined) return;
+      const key = { organizationId, endpointId, url };
+      const row = await disableEndpoint(runIn(trx), key, cause, now);
+      if (row === undefined) return false;
       const values = [organizationId, ids.uuid(), endpointId, row.version, now];
       await trx.executeQuery(CompiledQuery.raw(announceText, values));
       await audit.record(trx, {
@@ -41,8 +46,8 @@ export function createDisable({ database, clock, ids, audit }: DisableDeps) {
         entity: { type: 'endpoint', id: endpointId },
         after: auditedEndpoint(row),
       });
+      return true;
     });
-  };
 }
 
 /** What is told of an endpoint that was switched off. */

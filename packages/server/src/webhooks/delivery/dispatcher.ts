@@ -75,7 +75,8 @@ export type DispatcherDeps = AttemptDeps & {
   readonly failPoints: FailPoints;
   readonly times?: Partial<DispatcherTimes>;
   /** The endpoint takes no more: switched off, and told. */
-  disable(key: LaneKey, cause: DisabledCause): Promise<void>;
+  /** Tells whether it was switched off: not where it has another address by now. */
+  disable(key: LaneKey & { readonly url: string }, cause: DisabledCause): Promise<boolean>;
 };
 
 export type Dispatcher = {
@@ -226,6 +227,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
       isCounted = false;
     };
     try {
+      const { url } = lane;
       const made = await attempt(deps, lane, delivery);
       // Too late to write it down: another process sends it again.
       if (isStopped) return;
@@ -237,7 +239,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
       await marks.submit(mark);
       if (tried === undefined) return;
       note(tried, delivery);
-      await endIfGone(lane, tried);
+      await endIfGone(lane, tried, url);
     } catch (error) {
       // It stays due: sent again, with the same identifier and bytes.
       log.warn({ err: error, deliveryId: delivery.deliveryId }, 'a delivery was not written down');
@@ -259,15 +261,16 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     }
   }
 
-  async function endIfGone(lane: Lane, tried: Tried): Promise<void> {
+  /** Whoever has moved meanwhile is not where it failed: what the old address said is not its word. */
+  async function endIfGone(lane: Lane, tried: Tried, url: string): Promise<void> {
     const isGone = verdictOf(tried) === 'Gone';
     const { failingSince = Number.POSITIVE_INFINITY, failures } = lane;
     // A failure long ago and one now are no five days of failures.
     const isLong = clock.now() - failingSince >= disabledAfterMs && failures > retryDelaysMs.length;
-    if (lane.isLost || !(isGone || isLong)) return;
+    if (lane.isLost || lane.url !== url || !(isGone || isLong)) return;
     drop(lane);
     const cause = isGone ? 'Gone' : 'Unreachable';
-    await deps.disable(lane.key, cause);
+    if (!(await deps.disable({ ...lane.key, url }, cause))) return;
     measured.disabled.inc({ reason: cause });
     log.warn({ ...lane.key, cause }, 'an endpoint was disabled');
   }

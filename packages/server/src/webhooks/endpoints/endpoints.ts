@@ -209,7 +209,8 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
         demandUnchanged(input, endpointView(row, clock.now()));
         await changeEndpoint(run, row, change, now);
         if (input.status === 'Disabled') {
-          await disableEndpoint(run, organizationId, row.endpoint_id, 'Requested', now);
+          const key = { organizationId, endpointId: row.endpoint_id };
+          await disableEndpoint(run, key, 'Requested', now);
         } else if (row.status === 'Disabled') {
           if (row.disabled_reason === 'Unverified') {
             refuse('endpoint_state', 'The endpoint has to answer its challenge first: …/verify.');

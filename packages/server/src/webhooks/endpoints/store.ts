@@ -176,19 +176,19 @@ export async function enableEndpoint(
   );
 }
 
-/** Nothing where it is disabled already. */
+/** Nothing where it is disabled already, or has another address than the one that is meant. */
 export async function disableEndpoint(
   run: Run,
-  organizationId: string,
-  endpointId: string,
+  { organizationId, endpointId, url }: { organizationId: string; endpointId: string; url?: string },
   reason: string,
   now: string,
 ): Promise<EndpointRow | undefined> {
   const [row] = await run(
     `UPDATE webhook_endpoints AS e SET ${disableText}, version = e.version + 1, updated_at = $4
      WHERE e.organization_id = $1 AND e.endpoint_id = $2 AND e.status = 'Enabled'
+       AND e.url = coalesce($5, e.url)
      RETURNING ${columns}`,
-    [organizationId, endpointId, reason, now],
+    [organizationId, endpointId, reason, now, url ?? null],
   );
   return row as EndpointRow | undefined;
 }
