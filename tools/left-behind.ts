@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { createByteSearch } from '../packages/server/test/byte-search.ts';
-import { filesBelow, neverStored } from '../packages/server/test/leak-scan.ts';
+import { filesBelow, findInFile, neverStored } from '../packages/server/test/leak-scan.ts';
 import type { Fault } from './test-run.ts';
 
 /** But for what runs of tests tell each other in: there the secrets are named. */
@@ -33,7 +33,7 @@ export function leftBehind({ secretsFile, since, folder, but }: Place): Fault[] 
     .filter((name) => ours.test(name) && join(folder, name) !== but)
     .flatMap((name) => filesSince(join(folder, name), since))
     .flatMap((path) => {
-      const found = search.find(bytesOf(path));
+      const found = findInFile(search, path);
       if (found === undefined) return [];
       return [{ where: path, text: `card data was left behind: ${found}` }];
     });
@@ -44,14 +44,4 @@ function filesSince(path: string, since: number): string[] {
   const place = statSync(path, { throwIfNoEntry: false });
   if (place === undefined || place.mtimeMs < since) return [];
   return place.isDirectory() ? filesBelow(path) : [path];
-}
-
-function bytesOf(path: string): Buffer {
-  try {
-    return readFileSync(path);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENXIO') return Buffer.alloc(0);
-    throw error;
-  }
 }

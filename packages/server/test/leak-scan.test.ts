@@ -2,8 +2,12 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { createByteSearch } from './byte-search.ts';
+import { findInFile } from './leak-scan.ts';
 import { newPan } from './secret-forms.ts';
 
 const pan = newPan('4');
@@ -54,6 +58,24 @@ test('what is none of it is not found', () => {
   assert.equal(search.find(none), undefined);
   assert.equal(search.find(Buffer.alloc(0)), undefined);
   assert.equal(search.find(Buffer.alloc(7)), undefined);
+});
+
+test('is found in files of every length, at the seam of two pieces too', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'scanned-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, 'file');
+  const sizes = { piece: 1000, overlap: 200 };
+  for (let before = 900; before < 1100; before += 1) {
+    writeFileSync(path, Buffer.concat([Buffer.alloc(before, '.'), Buffer.from(pan)]));
+    assert.ok(findInFile(search, path, sizes), `behind ${before} bytes`);
+  }
+  writeFileSync(path, Buffer.alloc(5000, '.'));
+  assert.equal(findInFile(search, path, sizes), undefined);
+  // A file with a hole, longer than what is read at once many times over.
+  truncateSync(path, 80 * 1024 * 1024);
+  writeFileSync(path, pan, { flag: 'a' });
+  assert.ok(findInFile(search, path));
+  assert.equal(findInFile(search, join(folder, 'gone')), undefined);
 });
 
 test('a process that leaves a card number in a table fails, although its tests passed', () => {

@@ -1,5 +1,5 @@
 // Searches what a test process leaves for the card data that it sent: tables, files, logs. A find fails the run.
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readdirSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Database } from '../src/platform/index.ts';
 import { type ByteSearch, createByteSearch } from './byte-search.ts';
@@ -8,7 +8,9 @@ import { sentSecrets } from './sent-secrets.ts';
 /** Members of requests that are never stored or logged, whatever their values are. */
 export const neverStored = ['"securityCode":', '"pinblock":', '"track2":', '"emvData":'];
 const rowsAtOnce = 2000;
-const fileBytesMax = 64 * 1024 * 1024;
+const pieceBytes = 16 * 1024 * 1024;
+/** No sequence is longer: what stands across two pieces stands whole in one of them. */
+const overlapBytes = 64 * 1024;
 
 let last: { search: ByteSearch; of: number } | undefined;
 
@@ -56,8 +58,42 @@ export function scanFolder(folder: string): void {
   const search = currentSearch();
   if (search === undefined) return;
   for (const path of filesBelow(folder)) {
-    const found = search.find(readFileSync(path));
+    const found = findInFile(search, path);
     if (found !== undefined) report(path, found);
+  }
+}
+
+/** In pieces that overlap, however long it is; nothing where it has gone while we look. */
+export function findInFile(
+  search: Pick<ByteSearch, 'find'>,
+  path: string,
+  { piece = pieceBytes, overlap = overlapBytes } = {},
+): string | undefined {
+  const file = opened(path);
+  if (file === undefined) return undefined;
+  try {
+    const length = Math.min(piece, fstatSync(file).size + overlap + 1);
+    const bytes = Buffer.allocUnsafeSlow(length);
+    for (let kept = 0; ; ) {
+      const read = readSync(file, bytes, kept, length - kept, null);
+      const found = search.find(bytes.subarray(0, kept + read));
+      if (found !== undefined || read === 0) return found;
+      const end = kept + read;
+      kept = Math.min(overlap, end);
+      bytes.copyWithin(0, end - kept, end);
+    }
+  } finally {
+    closeSync(file);
+  }
+}
+
+function opened(path: string): number | undefined {
+  try {
+    return openSync(path, 'r');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENXIO') return undefined;
+    throw error;
   }
 }
 
@@ -66,11 +102,7 @@ export function filesBelow(folder: string): string[] {
   try {
     return readdirSync(folder, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
-      .map((entry) => join(entry.parentPath, entry.name))
-      .filter((path) => {
-        const size = statSync(path, { throwIfNoEntry: false })?.size;
-        return size !== undefined && size <= fileBytesMax;
-      });
+      .map((entry) => join(entry.parentPath, entry.name));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw error;
