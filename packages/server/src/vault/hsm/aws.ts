@@ -1,4 +1,5 @@
 // The module as a service: AWS Payment Cryptography, its data plane for PINs, its control plane for keys.
+import { LRUCache } from 'lru-cache';
 import type { AwsClient, AwsResult, Log } from '../../platform/index.ts';
 import { awsDerivationOf, awsFactsOf } from './aws-words.ts';
 import { type KeyEntry, type KeyTable, mayUseKey } from './key-table.ts';
@@ -38,6 +39,8 @@ type Answer = Readonly<Record<string, unknown>>;
 const macLengths = { AesCmac: 16, Iso9797Alg3: 8 } as const;
 const macNames = { AesCmac: 'CMAC', Iso9797Alg3: 'ISO9797_ALGORITHM3' } as const;
 const macAlgorithmOf = { AesCmac: 'Aes', Iso9797Alg3: 'Tdes' } as const;
+/** Keys of links; one that has fallen out is asked for again. */
+const importedMax = 1000;
 const desBlock = 8;
 /** A key block of TR-31: its version, then its length in decimals. */
 const tr31Form = /^[A-D]\d{4}[0-9A-Z]{8,4000}$/;
@@ -119,7 +122,7 @@ export function createAwsHsm(deps: AwsHsmDeps): OpenableHsm {
   const ask = (entry: KeyEntry): Promise<KeyFacts> => askFacts(entry.reference);
   const keys = createVerifiedKeys({ table, log: deps.log, ask });
   /** Of keys that were imported: they stand in no table, and never change. */
-  const imported = new Map<string, KeyFacts>();
+  const imported = new LRUCache<string, KeyFacts>({ max: importedMax });
 
   /** The name of a key of the table, or the ARN that an import answered. */
   async function resolve(ref: string, usage: KeyUsage) {
