@@ -123,6 +123,23 @@ describe('the payments of the portal', { skip: withoutChromium }, () => {
     }
   }
 
+  /** What lies behind it cannot be reached, and is dimmed. Expects axe in the page. */
+  async function assertDialogAccessible(page: Page, name: string): Promise<void> {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      const { violations, passes } = (await page.evaluate(`axe.run('[role="dialog"]')`)) as {
+        violations: { id: string }[];
+        passes: unknown[];
+      };
+      assert.ok(passes.length > 5, `${name}: axe saw it`);
+      assert.deepEqual(
+        violations.map(({ id }) => id),
+        [],
+        `${name} in ${colorScheme}`,
+      );
+    }
+  }
+
   test('every screen can be used by everybody, wide and narrow, light and dark', async () => {
     const id = await sell(1050, { captureMode: 'Deferred' });
     await sell(9_051);
@@ -155,6 +172,24 @@ describe('the payments of the portal', { skip: withoutChromium }, () => {
         await assertAccessible(page, path);
       });
     }
+  });
+
+  test('what opens over a screen can be used by everybody, too', async () => {
+    const id = await sell(2_000);
+    await look(`/portal/payments/${id}`, async (page) => {
+      await page.locator('.sy-user').click();
+      await page.getByRole('menuitem', { name: 'Sign out' }).waitFor();
+      await assertAccessible(page, 'the menu of the user');
+      await page.keyboard.press('Escape');
+      await page.getByRole('button', { name: 'Refund', exact: true }).click();
+      await page.getByRole('dialog').getByRole('textbox', { name: 'Amount' }).waitFor();
+      await assertDialogAccessible(page, 'the dialogue of a refund');
+      await page.keyboard.press('Escape');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      await page.keyboard.press('Control+k');
+      await page.getByPlaceholder(/^Screen/).waitFor();
+      await assertDialogAccessible(page, 'the palette');
+    });
   });
 
   test('a refund that is pressed twice is made once', async () => {
