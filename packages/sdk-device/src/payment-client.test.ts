@@ -67,6 +67,26 @@ describe('payments of a terminal', () => {
     await assert.rejects(client({ saleTries: 2 }).sell(sale), { kind: 'Unknown' });
   });
 
+  test('after a lost answer only a refusal that speaks of the sale ends it', async () => {
+    for (const [status, code] of [
+      [401, 'token_invalid'],
+      [403, 'permission_missing'],
+      [404, 'not_found'],
+      [408, 'timeout'],
+      [429, 'rate_limited'],
+      [503, 'overloaded'],
+    ] as const) {
+      script(cut, problem(status, code));
+      await assert.rejects(client().sell(sale), { kind: 'Unknown', code: 'no_answer' }, code);
+    }
+    script(cut, { status: 403 });
+    await assert.rejects(client().sell(sale), { kind: 'Unknown' }, 'of a proxy');
+    script(cut, problem(422, 'amount_zero'));
+    await assert.rejects(client().sell(sale), { kind: 'Refused', code: 'amount_zero' });
+    script(cut, problem(401, 'token_invalid'), { status: 200, body: transaction });
+    assert.equal((await client().sell(sale)).transactionId, 't');
+  });
+
   test('a refusal is thrown at once with its code; an unreachable platform has heard nothing', async () => {
     script(problem(422, 'amount_zero'));
     await assert.rejects(client().sell(sale), {

@@ -62,6 +62,15 @@ const defaultTries = 3;
 const retryMs = 1_000;
 const probeMs = 5_000;
 const extraWaitMs = 10_000;
+/** They speak of the caller, of the address or of the moment, and say nothing of what came before. */
+const statusesOfTheCall: readonly number[] = [401, 403, 404, 408, 429];
+const statusFirstOfServer = 500;
+
+/** A refusal of this very sale: what was sent before under its identifier was none either. */
+function isOfTheSale({ kind, retryable, problem, status = 0 }: DeviceError): boolean {
+  if (kind !== 'Refused' || retryable || problem === undefined) return false;
+  return status < statusFirstOfServer && !statusesOfTheCall.includes(status);
+}
 
 /**
  * Makes a client of the card payments.
@@ -98,7 +107,7 @@ export function createPaymentClient(options: PaymentClientOptions): PaymentClien
         if (error.kind === 'Unknown') unknown = error;
         const mayPass = error.kind === 'Unknown' || (unknown !== undefined && error.retryable);
         if (!mayPass || tried >= saleTries || signal?.aborted === true) {
-          throw error.kind === 'Refused' && !error.retryable ? error : (unknown ?? error);
+          throw unknown === undefined || isOfTheSale(error) ? error : unknown;
         }
         await clock.wait(error.retryAfterMs ?? retryMs * tried, signal);
       }
