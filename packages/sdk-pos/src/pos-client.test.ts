@@ -224,6 +224,35 @@ test('a claim that nobody waits for any more is given back when it is granted', 
   assert.equal(connector.said[1]?.['sessionId'], 'session-9');
 });
 
+test('a session that is released while it is got back is held by nobody', async (t) => {
+  for (const moment of ['claim', 'connection'] as const) {
+    const { connector, claim, breaks } = await scene(t);
+    const session = await claim();
+    connector.sessions.at(-1)?.terminate();
+    await eventually(() => !session.isOpen(), 'the break');
+    const releasing: Promise<void>[] = [];
+    if (moment === 'claim') {
+      connector.answer = ({ type }) => {
+        if (type === 'claim') releasing.push(session.release());
+        return undefined;
+      };
+    } else {
+      connector.refuse = () => {
+        releasing.push(session.release());
+        return undefined;
+      };
+    }
+    await assert.rejects(session.resume(), isFault('Invalid', 'closed'));
+    await Promise.all(releasing);
+    assert.equal(releasing.length, 1, moment);
+    const released = connector.said.filter(({ type }) => type === 'release');
+    assert.ok(released.some(({ sessionId }) => sessionId === 'session-2'));
+    assert.equal(session.isOpen(), false);
+    await eventually(() => connector.sessions.every((each) => each.readyState === 3), 'the ends');
+    assert.equal(breaks.length, 1);
+  }
+});
+
 test('an answer that does not come ends in time', async (t) => {
   const { connector, client, clock } = await scene(t);
   connector.answer = () => 'silence';

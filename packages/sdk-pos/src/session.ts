@@ -124,6 +124,10 @@ export async function claimSession(
         closed: (end) => made !== undefined && ended(made, end),
       },
     );
+    if (isReleased) {
+      opened.close(orderly);
+      throw closed();
+    }
     made = opened;
     socket = opened;
     for (const message of early) events.message(message);
@@ -144,9 +148,11 @@ export async function claimSession(
         signal,
       ),
     );
-    claimed = answer;
-    resumeToken = answer.resumeToken;
     try {
+      // Whoever has released it meanwhile did not know of this one.
+      if (isReleased) throw closed();
+      claimed = answer;
+      resumeToken = answer.resumeToken;
       await connect(answer, signal);
     } catch (error) {
       // An address that nobody uses would keep the terminal for a minute.
