@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto';
 import { Refusal } from '@switchyard/contract';
 import type { Terminal } from '../../provisioning/index.ts';
+import { BackplaneFault } from '../backplane.ts';
 import { type Asking, ownerOf, type Wanted } from '../claims.ts';
 import { deviceKeyOf } from '../devices.ts';
 import type { RetailDeps } from './deps.ts';
@@ -92,8 +93,14 @@ export function createLines({ relay }: Pick<RetailDeps, 'relay'>) {
     async sendElsewhere(asking: Asking, terminal: Terminal, wanted: Wanted, text: string) {
       const key = await keyFor(asking, terminal, wanted);
       if (entries.has(key)) return false;
-      const told = await relay.backplane.request(topicOf(key), { text });
-      return told?.['isSent'] === true;
+      try {
+        const told = await relay.backplane.request(topicOf(key), { text });
+        return told?.['isSent'] === true;
+      } catch (error) {
+        // The claim that follows says what there is to say of a node that cannot be asked.
+        if (error instanceof BackplaneFault) return false;
+        throw error;
+      }
     },
 
     /** Ends them all: whoever waits is told that the outcome is not known. */
