@@ -12,6 +12,7 @@ import {
   type Reading,
   readMessage,
   requestOf,
+  resultOf,
   type SaleDeps,
   type SaleDialogue,
   type SaleOutcome,
@@ -37,6 +38,9 @@ export type ExchangeDeps = Pick<TerminalSettings, 'devices' | 'onEvent' | 'onLat
   readonly answerMs: number;
 };
 
+/** What one way still carries reaches the terminal by then, or never: three heartbeats of a connection. */
+const underWayMs = 75_000;
+
 export type Exchange = ReturnType<typeof createExchange>;
 
 export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents) => Link) {
@@ -51,6 +55,7 @@ export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents
   };
   let lanes: readonly Lane[] = [main];
   let isClosed = false;
+  let sent: { readonly serviceId: string; readonly way: string | undefined } | undefined;
   const link = makeLink({ message: hear, lost });
 
   const fault = (error: PosError) => deps.onFault?.(error);
@@ -94,6 +99,9 @@ export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents
   async function transmit(lane: Lane, message: AnyMessage): Promise<void> {
     try {
       await link.open();
+      const { ServiceID: serviceId = '' } = message.header;
+      const isService = lane.dialogue.journal()?.header.ServiceID === serviceId;
+      if (isService) sent = { serviceId, way: link.way?.() };
       await link.send(write(message));
     } catch (error) {
       notDelivered(lane, message.header, asPosError(error));
@@ -145,6 +153,9 @@ export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents
     }
     if (reading.kind === 'Message' && answersDevice(reading.message)) return;
     let reason = '';
+    if (reading.kind === 'Message' && lanes.some((lane) => isTooEarly(lane, reading.message))) {
+      return;
+    }
     for (const lane of lanes) {
       const step = lane.dialogue.receive(reading);
       if (step.do !== 'Ignore') {
@@ -154,6 +165,19 @@ export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents
       reason = step.reason;
     }
     ignored('ignored', reason);
+  }
+
+  /** Not found, by another way than the request took: it may still come by that one. */
+  function isTooEarly({ dialogue }: Lane, message: AnyMessage): boolean {
+    const way = link.way?.();
+    const journal = dialogue.journal();
+    if (way === undefined || journal === undefined) return false;
+    // What somebody has asked besides is answered.
+    if (waiting.has(message.header.ServiceID ?? '')) return false;
+    if (!isMessage(message, 'TransactionStatus', 'Response')) return false;
+    if (resultOf(message)?.ErrorCondition !== 'NotFound') return false;
+    const isSameWay = sent?.serviceId === journal.header.ServiceID && sent?.way === way;
+    return !isSameWay && clock.now() - journal.at < underWayMs;
   }
 
   function answersDevice(message: AnyMessage): boolean {

@@ -18,6 +18,8 @@ export type Link = {
   open(signal?: AbortSignal): Promise<void>;
   /** @throws PosError, whose outcome says whether the message may have arrived */
   send(text: string): Promise<void>;
+  /** Which way it sends now, where there are several. */
+  way?(): 'cloud' | 'local';
   close(): Promise<void>;
 };
 
@@ -143,6 +145,7 @@ export function autoLink(cloud: Link, local: Link): Link {
       }
     },
     send: (text) => current.send(text),
+    way: () => (current === cloud ? 'cloud' : 'local'),
     async close() {
       await local.close();
       await cloud.close();

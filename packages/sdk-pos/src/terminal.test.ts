@@ -462,3 +462,42 @@ test('a terminal that another till uses is not asked over the local network', as
   await assert.rejects(terminal.sale(order), isFault('Relay', 'device_claimed', 'NotProcessed'));
   assert.deepEqual(poi.heard, []);
 });
+
+test('what the cloud may still deliver is not given up because the local network has not seen it', async (t) => {
+  for (const isDelivered of [true, false]) {
+    const { till, poi, connector, client, clock } = await scene(t);
+    const local = await localPoi(t, poi);
+    let late = '';
+    connector.terminal = (text) => {
+      late = text;
+    };
+    const terminal = till({ transport: { kind: 'auto', cloud: { client, tsn: poiId }, local } });
+    await terminal.open();
+    let isOver = false;
+    const asked = terminal.sale(order).finally(() => {
+      isOver = true;
+    });
+    asked.catch(() => isOver);
+    await eventually(() => late !== '', 'the sale');
+    connector.isOnline = false;
+    connector.sessions[0]?.close(closeCodes.deviceDisconnected, 'device_disconnected');
+    let enquiries = 0;
+    const askAgain = async () => {
+      enquiries += 1;
+      await eventually(() => isOver || poi.heard.length >= enquiries, 'a question');
+      clock.advance(5000);
+    };
+    while (enquiries < 10) await askAgain();
+    assert.equal(isOver, false);
+    if (isDelivered) {
+      enquiries += 1;
+      poi.hear(late, () => {});
+      await askAgain();
+      assert.equal((await asked).result, 'Success');
+    } else {
+      while (!isOver) await askAgain();
+      assert.ok(enquiries >= 15 && enquiries < 20, String(enquiries));
+      await assert.rejects(asked, { outcome: 'NotProcessed' });
+    }
+  }
+});
