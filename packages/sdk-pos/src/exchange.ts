@@ -15,6 +15,7 @@ import {
   resultOf,
   type SaleDeps,
   type SaleDialogue,
+  type SaleJournal,
   type SaleOutcome,
   type SaleStep,
   writeMessage,
@@ -29,6 +30,7 @@ import type { TerminalSettings } from './terminal-types.ts';
 export type Ended = SaleOutcome & { readonly fault?: PosError };
 
 type Lane = { readonly dialogue: SaleDialogue; wake: AbortController };
+type Sent = { readonly serviceId: string; readonly way: string | undefined };
 type Settle = { resolve(ended: Ended): void; reject(error: PosError): void };
 
 export type ExchangeDeps = Pick<TerminalSettings, 'devices' | 'onEvent' | 'onLate' | 'onFault'> & {
@@ -55,7 +57,7 @@ export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents
   };
   let lanes: readonly Lane[] = [main];
   let isClosed = false;
-  let sent: { readonly serviceId: string; readonly way: string | undefined } | undefined;
+  let sent: Sent | undefined;
   const link = makeLink({ message: hear, lost });
 
   const fault = (error: PosError) => deps.onFault?.(error);
@@ -153,8 +155,12 @@ export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents
     }
     if (reading.kind === 'Message' && answersDevice(reading.message)) return;
     let reason = '';
-    if (reading.kind === 'Message' && lanes.some((lane) => isTooEarly(lane, reading.message))) {
-      return;
+    if (reading.kind === 'Message' && isNotFound(reading.message)) {
+      const isAskedBesides = waiting.has(reading.message.header.ServiceID ?? '');
+      const way = link.way?.();
+      const isTooEarly = ({ dialogue }: Lane) =>
+        mayStillCome(dialogue.journal(), { sent, way, now: clock.now() });
+      if (!isAskedBesides && lanes.some(isTooEarly)) return;
     }
     for (const lane of lanes) {
       const step = lane.dialogue.receive(reading);
@@ -165,19 +171,6 @@ export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents
       reason = step.reason;
     }
     ignored('ignored', reason);
-  }
-
-  /** Not found, by another way than the request took: it may still come by that one. */
-  function isTooEarly({ dialogue }: Lane, message: AnyMessage): boolean {
-    const way = link.way?.();
-    const journal = dialogue.journal();
-    if (way === undefined || journal === undefined) return false;
-    // What somebody has asked besides is answered.
-    if (waiting.has(message.header.ServiceID ?? '')) return false;
-    if (!isMessage(message, 'TransactionStatus', 'Response')) return false;
-    if (resultOf(message)?.ErrorCondition !== 'NotFound') return false;
-    const isSameWay = sent?.serviceId === journal.header.ServiceID && sent?.way === way;
-    return !isSameWay && clock.now() - journal.at < underWayMs;
   }
 
   function answersDevice(message: AnyMessage): boolean {
@@ -335,6 +328,21 @@ export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents
       await link.close();
     },
   };
+}
+
+function isNotFound(message: AnyMessage): boolean {
+  const isStatus = isMessage(message, 'TransactionStatus', 'Response');
+  return isStatus && resultOf(message)?.ErrorCondition === 'NotFound';
+}
+
+/** The question went another way than the request, which may still come by its own. */
+function mayStillCome(
+  journal: SaleJournal | undefined,
+  { sent, way, now }: { sent: Sent | undefined; way: string | undefined; now: number },
+): boolean {
+  if (way === undefined || journal === undefined) return false;
+  const isSameWay = sent?.serviceId === journal.header.ServiceID && sent?.way === way;
+  return !isSameWay && now - journal.at < underWayMs;
 }
 
 const timeOf = (clock: Clock): string => new Date(clock.now()).toISOString();

@@ -61,6 +61,7 @@ function startMoment(): Moment {
     hasPaper: true,
     isInMaintenance: false,
     isBusy: false,
+    isRecovering: true,
     isReachable: true,
     fault: undefined,
     cardName: 'mastercard',
@@ -98,11 +99,12 @@ function opened(
 }
 
 function demandReady(
-  { isBusy, isInMaintenance }: Pick<Moment, 'isBusy' | 'isInMaintenance'>,
+  { isBusy, isRecovering, isInMaintenance }: Moment,
   { MessageClass, MessageCategory }: Header,
 ): void {
   const isAlways = ['Login', 'Logout', 'Diagnosis'].includes(MessageCategory);
-  if (MessageClass !== 'Service' || isAlways || !(isBusy || isInMaintenance)) return;
+  if (MessageClass !== 'Service' || isAlways) return;
+  if (!(isBusy || isRecovering || isInMaintenance)) return;
   throw new ServiceFault('Busy', isInMaintenance ? 'maintenance' : 'in use');
 }
 
@@ -121,8 +123,6 @@ export function createTerminal(options: TerminalOptions): Terminal {
   let tasks = new Map<string, Task>();
   let generation = 0;
   let isOff = false;
-  /** What was pending before the start is found out: until then there is no room for anything new. */
-  let isRecovering = true;
   let doing: Doing | undefined;
   let screen: TerminalScreen = { state: 'Idle', lines: ['Welcome'] };
   let poi = wake();
@@ -210,8 +210,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
   ): Promise<AnyMessage | 'PowerLost' | undefined> {
     const { header } = message;
     try {
-      const isBusy = moment.isBusy || isRecovering;
-      demandReady({ ...moment, isBusy }, header);
+      demandReady(moment, header);
       const reply = await serviceOf(header.MessageCategory)(work as Work<never>, inside);
       return header.MessageType === 'Notification'
         ? undefined
@@ -262,7 +261,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
       poi.finish(answer);
       keeper.keep({
         dialogue: poi.memory(),
-        ...(isMain && !isRecovering ? { pending: undefined, operation: undefined } : {}),
+        ...(isMain && !moment.isRecovering ? { pending: undefined, operation: undefined } : {}),
       });
       await deliver(answer, channel, fault);
     }
@@ -313,7 +312,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
       if (answer !== undefined) poi.finish(answer);
       keeper.keep({ dialogue: poi.memory(), pending: undefined, operation: undefined });
     }
-    isRecovering = false;
+    moment.isRecovering = false;
   }
 
   async function reboot(): Promise<void> {
@@ -333,7 +332,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
     await inside.sleep(inside.times.reboot);
     if (mine !== generation) return;
     poi = wake();
-    isRecovering = true;
+    moment.isRecovering = true;
     isOff = false;
     showIdle();
     notify('Initialised');

@@ -83,6 +83,8 @@ export type Moment = {
   hasPaper: boolean;
   isInMaintenance: boolean;
   isBusy: boolean;
+  /** What was pending at the start is not found out yet: there is no room for anything new. */
+  isRecovering: boolean;
   isReachable: boolean;
   fault: TerminalFault | undefined;
   /** Shown to the next payment. */
