@@ -207,7 +207,7 @@ describe('several nodes of the connector', () => {
       assert.equal((await before.closed()).code, 1012);
       assert.ok([1012, 4003].includes((await session.closed()).code));
       const device = await scene.device(other, tsn);
-      const got = await claimed(pos, tsn);
+      const got = await claimedSoon(pos, tsn);
       assert.equal(nodeOf(got), other);
       await talk(device, await other.open(pathOf(got)), 'meanwhile');
       assert.equal(await stopped, 0);

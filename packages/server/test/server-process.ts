@@ -43,7 +43,10 @@ export type ServerProcess = {
 
 /** Below those that systems give to connections going out: nobody takes one between two moments. */
 const portsFrom = 12_000;
-const portsTo = 32_000;
+const portsOfProcess = 400;
+const shares = 50;
+/** Of test files that run side by side each has ports of its own: one that is free a moment ago stays so. */
+const firstPort = portsFrom + (process.pid % shares) * portsOfProcess;
 
 /** Listens at a port that nobody has. */
 async function heldPort(): Promise<Server> {
@@ -51,7 +54,7 @@ async function heldPort(): Promise<Server> {
     const server = createServer();
     const isFree = await new Promise<boolean>((resolve) => {
       server.once('error', () => resolve(false));
-      server.listen(randomInt(portsFrom, portsTo), '127.0.0.1', () => resolve(true));
+      server.listen(firstPort + randomInt(portsOfProcess), '127.0.0.1', () => resolve(true));
     });
     if (isFree) return server;
   }
