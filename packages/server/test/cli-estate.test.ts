@@ -286,7 +286,7 @@ acquirerLinks:
     port: 443
     institutionId: "100001"
     status: Disabled
-    httpJson: { path: /switchyard, acquirerKeys: [${'B'.repeat(43)}] }
+    httpJson: { path: /switchyard, acquirerKeys: [${'Q'.repeat(43)}] }
 `,
       );
       const first = await links.run(['estate', 'import', file, '--json']);
