@@ -95,8 +95,15 @@ export async function assertVerbs(on: Scene, token: string, id: string): Promise
       all.map(({ operation }) => operation),
       ['Capture', 'Refund', 'Cancel', 'Reversal'],
     );
-    for (const told of all) await refusedAsTold(told, before.state, all);
-    await byWebAsTold(allowed, before.state);
+    try {
+      for (const told of all) await refusedAsTold(told, before.state, all);
+      await byWebAsTold(allowed, before.state);
+    } catch (error) {
+      // The host's late approval has moved it meanwhile: then all that was told is old.
+      const { body: moved } = await call('GET', '');
+      if (moved.state === before.state) throw error;
+      continue;
+    }
     const { body: now } = await call('GET', '');
     assert.deepEqual(unmoved(now), unmoved(before), 'a refusal left a trace');
     const next = all.find((each) => each.allowed && each.operation !== 'Reversal');
