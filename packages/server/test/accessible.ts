@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
+import { eventually } from './eventually.ts';
 
 const axe = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 
@@ -25,6 +26,11 @@ const wide = { width: 1280, height: 900 };
 /** WCAG 2.2, 1.4.10: nothing has to be scrolled sideways at this width. */
 const narrow = { width: 320, height: 640 };
 
+/** Colours on their way from light to dark are nobody's; what moves for ever does not end. */
+const settled = `Promise.allSettled(document.getAnimations()
+  .filter(({ effect }) => Number.isFinite(effect?.getComputedTiming().endTime))
+  .map(({ finished }) => finished))`;
+
 /** @param name tells a page apart from the others in what fails */
 export async function assertAccessible(page: Page, name: string): Promise<void> {
   await page.setViewportSize(narrow);
@@ -37,6 +43,16 @@ export async function assertAccessible(page: Page, name: string): Promise<void> 
   await page.evaluate(axe);
   for (const [colorScheme, options] of runs) {
     await page.emulateMedia({ colorScheme });
+    // The portal's page hears of it in a drawing of its own, and begins to fade then.
+    const wears = `[null, '${colorScheme}'].includes(document.documentElement.getAttribute('data-mantine-color-scheme'))`;
+    await eventually(
+      `${name} in ${colorScheme}`,
+      async () => (await page.evaluate(wears)) === true,
+    );
+    await page.evaluate(
+      'new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))',
+    );
+    await page.evaluate(settled);
     const { violations, passes } = (await page.evaluate(`axe.run(${options})`)) as {
       violations: Violation[];
       passes: unknown[];
