@@ -3,30 +3,21 @@ import { Button } from '@mantine/core';
 import type { AuditRecord } from '@switchyard/contract';
 import { useState } from 'react';
 import { api, callRaw, type Query } from '../../api/client.ts';
+import { saveFile } from '../../api/save-file.ts';
 import { FilterBar } from '../../filters/filter-bar.tsx';
-import { type FilterValues, useFilters } from '../../filters/use-filters.ts';
+import { withInstants } from '../../filters/instants.ts';
+import { useFilters } from '../../filters/use-filters.ts';
 import { Icon } from '../../parts/icons.tsx';
 import { notify } from '../../parts/notify.ts';
 import { EmptyState, Page } from '../../parts/page.tsx';
 import { Name, ShortId, Time } from '../../parts/values.tsx';
-import { dayBefore, type Formats } from '../../session/formats.ts';
 import { useFormats } from '../../session/use-session.ts';
 import { type Column, DataTable } from '../../table/data-table.tsx';
 import type { Page as RowsPage } from '../../table/row-store.ts';
 import { useWords, type Words } from '../../words/index.ts';
-import { saveFile } from '../payments/save-file.ts';
 
 const filterNames = ['action', 'entityId', 'from', 'to'] as const;
-type Values = FilterValues<(typeof filterNames)[number]>;
 const exportLimitMs = 15 * 60_000;
-
-function queryOf({ from, to, ...rest }: Values, formats: Formats): Query {
-  return {
-    ...rest,
-    from: from === undefined ? undefined : formats.dayStart(from),
-    to: to === undefined ? undefined : formats.dayStart(dayBefore(to, -1)),
-  };
-}
 
 function columnsOf(t: Words): Column<AuditRecord>[] {
   return [
@@ -71,7 +62,7 @@ export default function Audit() {
   const t = useWords('audit');
   const formats = useFormats();
   const [values, change] = useFilters(filterNames);
-  const query = queryOf(values, formats);
+  const query = withInstants(values, formats);
   return (
     <Page title={t('title')} lead={t('lead')} actions={<ExportAll query={query} />} fill>
       <FilterBar

@@ -4,6 +4,7 @@ import type { Export } from '@switchyard/contract';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, callRaw } from '../../api/client.ts';
+import { saveFile } from '../../api/save-file.ts';
 import { ConfirmAction } from '../../parts/confirm-action.tsx';
 import { Icon, type IconName } from '../../parts/icons.tsx';
 import { notify } from '../../parts/notify.ts';
@@ -13,7 +14,6 @@ import { StateBadge } from '../../parts/state-badge.tsx';
 import { Time } from '../../parts/values.tsx';
 import { useFormats } from '../../session/use-session.ts';
 import { useWords, type Words } from '../../words/index.ts';
-import { saveFile } from '../payments/save-file.ts';
 import './exports.css';
 
 const base = '/reporting/v1/exports';

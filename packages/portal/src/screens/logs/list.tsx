@@ -1,30 +1,22 @@
 /** What the applications of the organisation asked, and what they were told. */
 import type { LoggedRequest } from '@switchyard/contract';
-import { api, type Query } from '../../api/client.ts';
+import { api } from '../../api/client.ts';
 import { FilterBar } from '../../filters/filter-bar.tsx';
-import { type FilterValues, useFilters } from '../../filters/use-filters.ts';
+import { withInstants } from '../../filters/instants.ts';
+import { useFilters } from '../../filters/use-filters.ts';
 import { EmptyState, Page } from '../../parts/page.tsx';
 import { StateBadge, type Tone } from '../../parts/state-badge.tsx';
 import { Name, Time } from '../../parts/values.tsx';
-import { dayBefore, type Formats } from '../../session/formats.ts';
+import type { Formats } from '../../session/formats.ts';
 import { useFormats } from '../../session/use-session.ts';
 import { type Column, DataTable } from '../../table/data-table.tsx';
 import type { Page as RowsPage } from '../../table/row-store.ts';
 import { useWords, type Words } from '../../words/index.ts';
 
 const filterNames = ['requestId', 'status', 'method', 'clientId', 'code', 'from', 'to'] as const;
-type Values = FilterValues<(typeof filterNames)[number]>;
 const statuses = ['2xx', '4xx', '5xx'];
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 const plain = (words: readonly string[]) => words.map((word) => ({ value: word, label: word }));
-
-function queryOf({ from, to, ...rest }: Values, formats: Formats): Query {
-  return {
-    ...rest,
-    from: from === undefined ? undefined : formats.dayStart(from),
-    to: to === undefined ? undefined : formats.dayStart(dayBefore(to, -1)),
-  };
-}
 
 function toneOf(status: number): Tone {
   if (status >= 500) return 'bad';
@@ -86,7 +78,7 @@ export default function Logs() {
   const t = useWords('logs');
   const formats = useFormats();
   const [values, change] = useFilters(filterNames);
-  const query = queryOf(values, formats);
+  const query = withInstants(values, formats);
   return (
     <Page title={t('title')} lead={t('lead')} fill>
       <FilterBar

@@ -5,12 +5,12 @@ import type { Export } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { api, callRaw, type Query } from '../../api/client.ts';
+import { saveFile } from '../../api/save-file.ts';
 import { ConfirmAction } from '../../parts/confirm-action.tsx';
 import { Icon } from '../../parts/icons.tsx';
 import { notify } from '../../parts/notify.ts';
 import { useCan } from '../../session/use-session.ts';
 import { useWords } from '../../words/index.ts';
-import { saveFile } from './save-file.ts';
 
 type Format = Export['format'];
 

@@ -1,6 +1,7 @@
 /** The filters of the list of payments: as the address has them, and as the search takes them. */
 import type { Query } from '../../api/client.ts';
-import { dayBefore, type Formats } from '../../session/formats.ts';
+import { withInstants } from '../../filters/instants.ts';
+import type { Formats } from '../../session/formats.ts';
 
 export const filterNames = [
   ...['text', 'from', 'to', 'state', 'kind', 'scheme', 'currency', 'merchantId', 'storeId'],
@@ -17,13 +18,7 @@ function reference(text: string | undefined): string | undefined {
   return bare === undefined || bare === '' ? undefined : bare;
 }
 
-/** Days of the user become instants; the last day is meant whole. */
-export function searchQuery(values: PaymentFilters, formats: Formats): Query {
-  const { from, to, text, ...rest } = values;
-  return {
-    ...rest,
-    text: reference(text),
-    from: from === undefined ? undefined : formats.dayStart(from),
-    to: to === undefined ? undefined : formats.dayStart(dayBefore(to, -1)),
-  };
+/** As the search takes them. */
+export function searchQuery({ text, ...rest }: PaymentFilters, formats: Formats): Query {
+  return { ...withInstants(rest, formats), text: reference(text) };
 }
