@@ -58,7 +58,8 @@ another amount is refused with 409.
 **Unknown.** The platform waits ${providerAnswerMs / 1000} seconds, then asks how the payment stands,
 and cancels it at the latest when it expires. A cancel is always taken: one of a payment that never
 came is answered \`Cancelled\` and kept, and a request that comes after it is \`Cancelled\` from the
-start. A payment that was paid before its cancel stays paid, and the platform refunds it.
+start. A payment that was paid before its cancel stays paid: one that the merchant has cancelled is
+refunded, and one that the platform meant to end because it knew nothing is completed.
 
 **Members.** Whatever a side does not know in what the other says, it ignores. An answer has at most
 ${providerAnswerMaxBytes} bytes; redirects are not followed.`;

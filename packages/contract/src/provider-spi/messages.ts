@@ -175,8 +175,9 @@ export type CancelQrPayment = Static<typeof CancelQrPayment>;
 
 /**
  * The answer to a cancel. `Cancelled` is final, also for a payment that never came: it is kept, so
- * that a request that comes late makes nothing to pay. `Completed` says that it was too late, and
- * the platform refunds.
+ * that a request that comes late makes nothing to pay. `Completed` says that it was too late: the
+ * platform asks for the status, refunds what the merchant has cancelled, and completes what it only
+ * meant to end because it knew nothing.
  *
  * @example
  * const answer: CancelAnswer = { status: 'Cancelled' };
