@@ -93,13 +93,19 @@ describe('database', () => {
       [randomUUID(), [left, right]],
     );
     let runs = 0;
+    let held = 0;
+    // Each holds its first row before either asks for its second: the deadlock is certain.
+    const bothHold = Promise.withResolvers<void>();
     const bump = (first: string, second: string) =>
       database.transaction(async (trx) => {
         runs += 1;
-        for (const id of [first, second]) {
-          await sql`UPDATE jobs SET attempts = attempts + 1 WHERE job_id = ${id}`.execute(trx);
-          await sql`SELECT pg_sleep(0.05)`.execute(trx);
+        await sql`UPDATE jobs SET attempts = attempts + 1 WHERE job_id = ${first}`.execute(trx);
+        held += 1;
+        if (held === 2) {
+          bothHold.resolve();
         }
+        await bothHold.promise;
+        await sql`UPDATE jobs SET attempts = attempts + 1 WHERE job_id = ${second}`.execute(trx);
       });
     await Promise.all([bump(left, right), bump(right, left)]);
     assert.ok(runs > 2, 'one of them was tried again');
