@@ -1,18 +1,19 @@
 // How the follower of the feed gives way to payments.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { mustWait, restAfter } from './follower.ts';
+import { gatherAfter, mustWait, restAfter } from './follower.ts';
 
 describe('the follower of the feed', () => {
   test('works a quarter of the time while reports are young, and half of it where they are late', () => {
-    assert.equal(restAfter(20, 1, 0), 60);
-    assert.equal(restAfter(20, 1, 10_000), 20);
-    assert.equal(restAfter(60_000, 1, 0), 5_000);
+    assert.equal(restAfter(20, 0), 60);
+    assert.equal(restAfter(20, 10_000), 20);
+    assert.equal(restAfter(60_000, 0), 1_000);
   });
 
   test('waits for more where much happens, since sums are then written once for many', () => {
-    assert.equal(restAfter(20, 100, 0), 3_000);
-    assert.equal(restAfter(20, 100, 10_000), 20);
+    assert.equal(gatherAfter(99, 0), 0);
+    assert.equal(gatherAfter(100, 0), 3_000);
+    assert.equal(gatherAfter(100, 10_000), 0);
   });
 
   test('waits while there is much else to do, and for two minutes at most', () => {

@@ -24,7 +24,7 @@ const tooLateMs = 120_000;
 const pressureLimit = 0.4;
 /** The share of its time that the process may be at work with other things. */
 const busyLimit = 0.6;
-const longestRestMs = 5_000;
+const longestRestMs = 1_000;
 /** Where much happens, more of it is waited for: the more there is at once, the less each event costs. */
 const manyEvents = 100;
 const gatheringMs = 3_000;
@@ -61,12 +61,15 @@ function createBusy(): () => number {
   };
 }
 
-/** How long to leave the machine to others after so much work. */
-export function restAfter(workedMs: number, events: number, lagMs: number): number {
+/** How long to leave the machine to others after so much work: many short rests, which no sale feels. */
+export function restAfter(workedMs: number, lagMs: number): number {
   const duty = lagMs >= lateMs ? dutyWhileLate : dutyWhileFresh;
-  const rest = Math.min(longestRestMs, (workedMs * (1 - duty)) / duty);
-  return events >= manyEvents && lagMs < lateMs ? Math.max(rest, gatheringMs) : rest;
+  return Math.min(longestRestMs, (workedMs * (1 - duty)) / duty);
 }
+
+/** How long more is waited for behind a turn that brought in so many events. */
+export const gatherAfter = (events: number, lagMs: number): number =>
+  events >= manyEvents && lagMs < lateMs ? gatheringMs : 0;
 
 /** Whether the reports wait for a quieter moment. */
 export const mustWait = (pressure: number, busy: number, lagMs: number): boolean =>
@@ -93,12 +96,13 @@ export function createFollower(deps: FollowerDeps): Follower {
 
   /** True where more waits. */
   async function serve(behind: Behind): Promise<boolean> {
-    const began = performance.now();
     const { organizationId } = behind;
+    const lagMs = lagOf(behind);
+    const rest = (workedMs: number) => pause(restAfter(workedMs, lagMs), stopped.signal);
     let events = 0;
     try {
       if (behind.isNew) await begin(deps, organizationId);
-      const turned = await turn(deps, organizationId);
+      const turned = await turn({ ...deps, rest }, organizationId);
       events = turned.events;
       turns.inc({ outcome: turned.isHeld ? 'held' : 'done' });
       return turned.isFull;
@@ -108,8 +112,7 @@ export function createFollower(deps: FollowerDeps): Follower {
       log.error({ err: error, organizationId }, 'reports could not be brought up to date');
       return false;
     } finally {
-      const workedMs = performance.now() - began;
-      await pause(restAfter(workedMs, events, lagOf(behind)), stopped.signal);
+      await pause(gatherAfter(events, lagMs), stopped.signal);
     }
   }
 

@@ -109,7 +109,7 @@ function addSettlements(all: Settlements, moved: readonly Moved[]): void {
 }
 
 /** Cells that are read, added to and written at once; what is between lets others have their turn. */
-const cellsAtOnce = 250;
+const cellsAtOnce = 60;
 
 async function storeCells(run: RunQuery, organizationId: string, cells: Cells): Promise<void> {
   // In the order of the key, so that pages of the index are filled one after the other.
@@ -169,7 +169,7 @@ async function projectSome(
 }
 
 /** Payments of one statement: sales of the same process have their turn between. */
-const paymentsAtOnce = 200;
+const paymentsAtOnce = 50;
 
 function* partsOf({ cards, qr }: Subjects): Generator<Subjects> {
   for (let from = 0; from < cards.length; from += paymentsAtOnce) {

@@ -119,7 +119,24 @@ export type Turned = {
   readonly isHeld: boolean;
 };
 
-export type TurnDeps = { database: Database; clock: Clock; dictionaries: Dictionaries };
+export type TurnDeps = {
+  database: Database;
+  clock: Clock;
+  dictionaries: Dictionaries;
+  /** Leaves the machine to others, after so much work. */
+  rest(workedMs: number): Promise<void>;
+};
+
+/** Rests after each statement: a turn at once would hold up all sales beside it for half a second. */
+function withRests(run: RunQuery, rest: TurnDeps['rest']): RunQuery {
+  let fromMs = performance.now();
+  return async (text, values) => {
+    const rows = await run<never>(text, values);
+    await rest(performance.now() - fromMs);
+    fromMs = performance.now();
+    return rows;
+  };
+}
 
 /** @example const { isFull } = await turn(deps, organizationId); */
 export async function turn(deps: TurnDeps, organizationId: string): Promise<Turned> {
@@ -127,7 +144,7 @@ export async function turn(deps: TurnDeps, organizationId: string): Promise<Turn
   const numbering = dictionaries.of(organizationId);
   const now = clock.now();
   const turned = await database.transaction(async (trx): Promise<Turned> => {
-    const run = runIn(trx);
+    const run = withRests(runIn(trx), deps.rest);
     const held: Held = { run, organizationId, numbering, at: isoTime(now) };
     const [found] = await run<Position>(holdText, [organizationId]);
     if (found === undefined) return { events: 0, isFull: false, isHeld: true };
