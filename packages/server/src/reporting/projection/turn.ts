@@ -165,7 +165,10 @@ export async function turn(deps: TurnDeps, organizationId: string): Promise<Turn
 }
 
 /** Makes the row that says how far the reports of an organisation are. */
-export async function begin({ database, clock }: TurnDeps, organizationId: string): Promise<void> {
+export async function begin(
+  { database, clock }: Pick<TurnDeps, 'database' | 'clock'>,
+  organizationId: string,
+): Promise<void> {
   await database.query(beginText, [organizationId, isoTime(clock.now())]);
 }
 
