@@ -1,6 +1,7 @@
 // Bulk imports: what lines make, replace and delete, in their order, and what each one is told.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import type { BulkImport } from '@switchyard/contract';
 import {
   type BulkScene,
   hardwareLine,
@@ -10,7 +11,7 @@ import {
   placeLine,
   storeLine,
 } from './bulk.ts';
-import { deviceBody } from './provisioning.ts';
+import { assertRefused, deviceBody } from './provisioning.ts';
 
 const statuses = ({ results }: Imported) => results.map(({ status }) => status);
 
@@ -306,6 +307,37 @@ describe('a bulk import', () => {
     ] as const) {
       assert.equal((await scene.lines([merchantLine('x')], { token: caller })).status, code);
     }
+  });
+
+  test('imports are listed, the newest first, without trials and without those of others', async () => {
+    await scene.lines([merchantLine('l-M')], { key: 'l-0' });
+    const { token } = await scene.shop('l-shop');
+    const line = (externalId: string) => ({ type: 'store', data: { externalId, name: 'Own' } });
+    for (const key of ['l-1', 'l-2', 'l-3']) {
+      await scene.lines([line(key), line('')], { token, key });
+      await scene.lines([line(key)], { token, query: 'dryRun=true' });
+    }
+    const names: string[] = [];
+    let cursor: string | null = '';
+    do {
+      const query: string = cursor === '' ? '' : `&cursor=${cursor}`;
+      const { status, body } = await scene.call(token, 'GET', `/bulk?limit=1${query}`);
+      assert.equal(status, 200, JSON.stringify(body));
+      const page = body as { items: BulkImport[]; nextCursor: string | null };
+      for (const one of page.items) {
+        names.push(one.bulkId);
+        assert.deepEqual(one, await scene.state(one.bulkId, token));
+      }
+      cursor = page.nextCursor;
+    } while (cursor !== null);
+    assert.deepEqual(names, ['l-3', 'l-2', 'l-1']);
+    const ofAll = (await scene.call('org', 'GET', '/bulk?limit=200')).body['items'] as BulkImport[];
+    assert.ok(ofAll.some(({ bulkId }) => bulkId === 'l-0'));
+    assert.ok(!ofAll.some(({ bulkId }) => bulkId === 'l-1'), 'the names of a merchant are its own');
+    const ofOthers = (await scene.call('other', 'GET', '/bulk')).body['items'] as BulkImport[];
+    assert.ok(!ofOthers.some(({ bulkId }) => bulkId.startsWith('l-')));
+    assertRefused(await scene.call('nobody', 'GET', '/bulk'), 403, 'permission_denied');
+    assertRefused(await scene.call('org', 'GET', '/bulk?cursor=x'), 422, 'cursor_invalid');
   });
 
   test('a dry run checks everything, also against its own lines, and leaves nothing', async () => {

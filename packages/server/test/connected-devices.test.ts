@@ -89,6 +89,80 @@ describe('devices that come and go', () => {
       await gone(device, here);
     });
 
+    it('are found by what needs a look, by their names, and by what has changed since', async () => {
+      const all = await fleet();
+      const database = await testDatabase();
+      const [till1, till2] = [await on.terminal(), await on.terminal()];
+      const { merchantId } = till1;
+      const ids = async (filter: object, of: Place = till1) => {
+        const found = await all.list(
+          scope(),
+          { merchantId: of.merchantId, ...filter },
+          { limit: 9 },
+        );
+        return found.items.map(({ physicalDeviceId }) => physicalDeviceId);
+      };
+      const counted = async () => {
+        const { at: _at, ...counts } = await all.count(scope(), { merchantId });
+        return counts;
+      };
+      const none = { online: 0, neverConnected: 0, disabled: 0, inStock: 0, certificateEnding: 0 };
+      assert.deepEqual(await counted(), { ...none, devices: 1, neverConnected: 1 });
+      assert.deepEqual(await ids({ attention: 'NeverConnected' }), [till1.physicalDeviceId]);
+      assert.deepEqual(await ids({ q: till1.tsn.toLowerCase() }), [till1.physicalDeviceId]);
+      assert.deepEqual(await ids({ q: till1.serialNumber.slice(0, -1) }), [till1.physicalDeviceId]);
+      assert.deepEqual(await ids({ q: `${till1.serialNumber}0` }), []);
+      const { name } = (await all.find(scope(), till1.physicalDeviceId)) ?? {};
+      assert.ok(name);
+      assert.deepEqual(await ids({ q: name.slice(0, 3).toUpperCase() }), [till1.physicalDeviceId]);
+      assert.deepEqual(await ids({ q: '%' }), [], 'no sign stands for others');
+
+      const before = new Date(on.clock.now() - second).toISOString();
+      const line = await on.connect(till1, till);
+      assert.deepEqual(await ids({ changedSince: before }), [till1.physicalDeviceId]);
+      assert.deepEqual(await ids({ changedSince: before }, till2), []);
+      const came = new Date(on.clock.now()).toISOString();
+      assert.deepEqual(await ids({ changedSince: came }), []);
+      on.clock.advance(151 * second);
+      assert.deepEqual(
+        await ids({ changedSince: came }),
+        [till1.physicalDeviceId],
+        'a lapsed lease',
+      );
+      line.close();
+
+      const certificate = (ends: number) =>
+        database.query(
+          `INSERT INTO device_certificates (organization_id, thumbprint, physical_device_id,
+             serial_number, certificate_serial, certificate, not_before, not_after, created_at)
+           VALUES ($1, $2, $3, $4, '01', '', now(), to_timestamp($5 / 1000.0), now())`,
+          [on.organizationId, `${ends}`, till1.physicalDeviceId, till1.serialNumber, ends],
+        );
+      const day = 86_400 * second;
+      const soon = on.clock.now() + 20 * day;
+      await certificate(soon);
+      const near = await all.find(scope(), till1.physicalDeviceId);
+      assert.equal(Date.parse(near?.certificateExpiresAt ?? ''), soon);
+      assert.deepEqual(await ids({ attention: 'CertificateEnding' }), [till1.physicalDeviceId]);
+      assert.equal((await counted()).certificateEnding, 1);
+      await certificate(on.clock.now() + 300 * day);
+      assert.deepEqual(await ids({ attention: 'CertificateEnding' }), [], 'there is a newer one');
+
+      assert.equal(near?.enabled, true);
+      const { view: store } = await on.provisioning.stores.get(scope(), till1.storeId);
+      await on.provisioning.stores.replace(scope(), till1.storeId, {
+        ...store,
+        status: 'Disabled',
+      });
+      assert.deepEqual(await ids({ attention: 'Disabled' }), [till1.physicalDeviceId]);
+      await on.provisioning.logicalDevices.link(scope(), till1.logicalDeviceId, []);
+      assert.deepEqual(await ids({ attention: 'Disabled' }), [], 'in stock no store holds it up');
+      assert.deepEqual(await ids({ attention: 'InStock' }), [till1.physicalDeviceId]);
+      assert.deepEqual(await counted(), { ...none, devices: 1, inStock: 1 });
+      const all2 = await all.count(scope(), { merchantId: till2.merchantId });
+      assert.deepEqual([all2.devices, all2.inStock], [1, 0]);
+    });
+
     it('are offline where the lease of a dead node has run out', async () => {
       const place = await on.terminal();
       const device = await on.connect(place, till);
@@ -221,6 +295,9 @@ describe('devices that come and go, as people and their systems see it', () => {
     const wrong = await get(`${base}?status=Elsewhere`);
     assert.equal(wrong.status, 422);
     assert.equal((await get(base, at.token)).status, 403, 'a till looks after no fleet');
+    const counts = await get(`/cloud-connector/v1/device-counts?storeId=${device.storeId}`);
+    assert.deepEqual([counts.status, counts.body.devices, counts.body.online], [200, 1, 1]);
+    assert.equal((await get('/cloud-connector/v1/device-counts', at.token)).status, 403);
     // As if it had stood so for a while already.
     const database = await testDatabase();
     await database.query(

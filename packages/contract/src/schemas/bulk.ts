@@ -254,3 +254,11 @@ export type BulkImport = Static<typeof BulkImport>;
  * const { items, nextCursor } = (await response.json()) as Static<typeof BulkResultPage>;
  */
 export const BulkResultPage = pageOf(BulkResult);
+
+/**
+ * One page of the imports that were begun within 30 days, the newest first.
+ *
+ * @example
+ * const { items } = (await response.json()) as Static<typeof BulkImportPage>;
+ */
+export const BulkImportPage = pageOf(BulkImport);

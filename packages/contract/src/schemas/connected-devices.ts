@@ -1,5 +1,6 @@
 /** Devices as the Cloud Connector sees them: which are connected, since when, and where. */
 import { type Static, Type } from 'typebox';
+import { closed } from './provisioned.ts';
 import { pageOf, Timestamp, Uuid, wordOf } from './values.ts';
 
 /**
@@ -56,6 +57,13 @@ export const ConnectedDevice = Type.Object(
     deviceId: Type.Optional(Uuid),
     storeId: Type.Optional(Uuid),
     merchantId: Type.Optional(Uuid),
+    enabled: Type.Boolean({
+      description: 'Neither the hardware nor its place, its store or its merchant is disabled.',
+    }),
+    certificateExpiresAt: Type.Optional({
+      ...Timestamp,
+      description: 'Until when its certificates open a connection; left out where it has none.',
+    }),
     connection: DeviceConnection,
   },
   { title: 'ConnectedDevice' },
@@ -65,3 +73,71 @@ export type ConnectedDevice = Static<typeof ConnectedDevice>;
 
 /** A page of {@link ConnectedDevice}. */
 export const ConnectedDevicePage = pageOf(ConnectedDevice);
+
+/**
+ * What somebody should look at in a fleet. A certificate is ending within 30 days, or has ended.
+ *
+ * @example
+ * const path = `/cloud-connector/v1/devices?attention=${deviceAttentions[0]}`;
+ */
+export const deviceAttentions = [
+  'NeverConnected',
+  'Disabled',
+  'InStock',
+  'CertificateEnding',
+] as const;
+/** One of {@link deviceAttentions}. */
+export type DeviceAttention = (typeof deviceAttentions)[number];
+
+const uuid = (description: string) => Type.Optional({ ...Uuid, description });
+
+/**
+ * What the list of devices can be narrowed by, beside `limit` and `cursor`.
+ *
+ * @example
+ * Type.Object({ ...pageQuery, ...connectedDeviceFilters });
+ */
+export const connectedDeviceFilters = {
+  status: Type.Optional(wordOf(connectionStatuses, { description: 'Those alone.' })),
+  merchantId: uuid('Of this merchant.'),
+  storeId: uuid('In this store.'),
+  attention: Type.Optional(
+    wordOf(deviceAttentions, { description: 'Those that somebody should look at for this.' }),
+  ),
+  q: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 100,
+      pattern: '^[^\\u0000]*$',
+      description:
+        'What the name of the place or the serial number begins with, small and capital letters alike; or the whole terminal serial number.',
+      examples: ['Counter'],
+    }),
+  ),
+  changedSince: Type.Optional({
+    ...Timestamp,
+    description: 'Those that have come or gone after this instant.',
+  }),
+};
+
+const count = (description: string) => Type.Integer({ minimum: 0, description });
+
+/**
+ * How the devices of an organisation stand, counted.
+ *
+ * @example
+ * const { devices, online } = (await response.json()) as DeviceCounts;
+ */
+export const DeviceCounts = closed(
+  {
+    at: { ...Timestamp, description: 'When they were counted.' },
+    devices: count('All of them.'),
+    online: count('Connected to the Cloud Connector.'),
+    neverConnected: count('Never seen there.'),
+    disabled: count('Disabled, or in a place, a store or of a merchant that is.'),
+    inStock: count('In no place of a store.'),
+    certificateEnding: count('With a certificate that ends within 30 days, or has ended.'),
+  },
+  'How the devices stand, counted.',
+);
+export type DeviceCounts = Static<typeof DeviceCounts>;

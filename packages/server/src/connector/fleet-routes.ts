@@ -2,9 +2,9 @@
 import {
   ConnectedDevice,
   ConnectedDevicePage,
-  connectionStatuses,
+  connectedDeviceFilters,
+  DeviceCounts,
   refuse,
-  wordOf,
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
@@ -14,7 +14,8 @@ import type { Fleet, FleetScope } from './fleet.ts';
 const base = '/cloud-connector/v1/devices';
 const tags = ['Cloud Connector'] as const;
 const listName = 'listConnectedDevices';
-const uuid = Type.String({ format: 'uuid' });
+const readers = ['dev.read', 'prov.read'] as const;
+const { merchantId, storeId } = connectedDeviceFilters;
 
 /** Tokens of an application that is bound to a merchant or store see what is there. */
 const scopeOf = ({
@@ -40,14 +41,9 @@ export function registerFleet(app: FastifyInstance, fleet: Fleet): void {
       'All devices of the organisation, by their identifiers: which are connected to the Cloud Connector, since when, and to which process.',
     tags,
     priority: 'list',
-    permission: 'dev.read',
+    permission: readers,
     query: Type.Object(
-      {
-        status: Type.Optional(wordOf(connectionStatuses, { description: 'Those alone.' })),
-        merchantId: Type.Optional({ ...uuid, description: 'Of this merchant.' }),
-        storeId: Type.Optional({ ...uuid, description: 'In this store.' }),
-        ...pageQuery,
-      },
+      { ...connectedDeviceFilters, ...pageQuery },
       { additionalProperties: false },
     ),
     response: { 200: ConnectedDevicePage },
@@ -63,7 +59,7 @@ export function registerFleet(app: FastifyInstance, fleet: Fleet): void {
     operationId: 'getConnectedDevice',
     summary: 'Read: device with its connection',
     tags,
-    permission: 'dev.read',
+    permission: readers,
     params: Type.Object({
       physicalDeviceId: Type.String({ maxLength: 64, description: 'The physical device.' }),
     }),
@@ -72,5 +68,19 @@ export function registerFleet(app: FastifyInstance, fleet: Fleet): void {
     handler: async ({ caller, params }) =>
       (await fleet.find(scopeOf(caller), params.physicalDeviceId)) ??
       refuse('device_not_found', 'No device in your scope has this identifier.'),
+  });
+  route(app, {
+    method: 'GET',
+    url: '/cloud-connector/v1/device-counts',
+    operationId: 'countConnectedDevices',
+    summary: 'Count: devices by how they stand',
+    description: 'All devices of the organisation, of a merchant or of a store, counted at once.',
+    tags,
+    priority: 'list',
+    permission: readers,
+    query: Type.Object({ merchantId, storeId }, { additionalProperties: false }),
+    response: { 200: DeviceCounts },
+    errors: ['database_unavailable'],
+    handler: ({ caller, query }) => fleet.count(scopeOf(caller), query),
   });
 }

@@ -1,5 +1,11 @@
 // The devices of an organisation with how each stands at the connector, page by page.
-import type { ConnectedDevice, ConnectionStatus, DeviceConnection } from '@switchyard/contract';
+import type {
+  ConnectedDevice,
+  ConnectionStatus,
+  DeviceAttention,
+  DeviceConnection,
+  DeviceCounts,
+} from '@switchyard/contract';
 import type { FoundPage, PageRequest } from '../http/index.ts';
 import { type Clock, createPreparedRun, type Database, isoTime } from '../platform/index.ts';
 import { tsnOf } from '../provisioning/index.ts';
@@ -17,6 +23,9 @@ export type FleetFilter = {
   readonly status?: ConnectionStatus | undefined;
   readonly storeId?: string | undefined;
   readonly merchantId?: string | undefined;
+  readonly attention?: DeviceAttention | undefined;
+  readonly q?: string | undefined;
+  readonly changedSince?: string | undefined;
 };
 
 export type Fleet = {
@@ -26,6 +35,10 @@ export type Fleet = {
     page: PageRequest,
   ): Promise<FoundPage<ConnectedDevice>>;
   find(scope: FleetScope, physicalDeviceId: string): Promise<ConnectedDevice | undefined>;
+  count(
+    scope: FleetScope,
+    filter: Pick<FleetFilter, 'merchantId' | 'storeId'>,
+  ): Promise<DeviceCounts>;
 };
 
 type Row = {
@@ -42,30 +55,66 @@ type Row = {
   readonly since: Date | null;
   readonly last_seen_at: Date | null;
   readonly node: string | null;
+  readonly enabled: boolean;
+  readonly certificate_until: Date | null;
 };
 
+/** What is in no place, or in stock, is held up by none. */
+const isEnabled = `(h.status = 'Enabled' AND coalesce(d.status, 'Enabled') = 'Enabled'
+    AND coalesce(s.status, 'Enabled') = 'Enabled' AND coalesce(m.status, 'Enabled') = 'Enabled')`;
+const certificateUntil = `(SELECT max(c.not_after) FROM device_certificates c
+    WHERE c.organization_id = h.organization_id AND c.physical_device_id = h.physical_device_id
+      AND c.revoked_at IS NULL)`;
+
 /** $1 is the organisation, $2 and $3 merchant and store of the caller; what has no place is the merchant's. */
-const selectOf = (presence: 'JOIN' | 'LEFT JOIN') => `SELECT h.physical_device_id, h.make, h.model,
-    h.serial_number, h.family, d.name, d.logical_device_id, d.store_id,
-    coalesce(d.merchant_id, h.merchant_id) AS merchant_id,
-    p.online_until, p.since, p.last_seen_at, p.node
-  FROM physical_devices h
+const fromOf = (presence: 'JOIN' | 'LEFT JOIN') => `FROM physical_devices h
   LEFT JOIN logical_devices d ON d.organization_id = h.organization_id
     AND d.logical_device_id = h.logical_device_id AND d.removed_at IS NULL
+  LEFT JOIN stores s ON s.organization_id = d.organization_id AND s.store_id = d.store_id
+  LEFT JOIN merchants m ON m.organization_id = h.organization_id
+    AND m.merchant_id = coalesce(d.merchant_id, h.merchant_id)
   ${presence} device_presence p ON p.organization_id = h.organization_id
     AND p.physical_device_id = h.physical_device_id
   WHERE h.organization_id = $1 AND h.removed_at IS NULL
     AND ($2::uuid IS NULL OR coalesce(d.merchant_id, h.merchant_id) = $2)
     AND ($3::uuid IS NULL OR d.store_id IS NULL OR d.store_id = $3)`;
 
+const selectOf = (presence: 'JOIN' | 'LEFT JOIN') => `SELECT h.physical_device_id, h.make, h.model,
+    h.serial_number, h.family, d.name, d.logical_device_id, d.store_id,
+    coalesce(d.merchant_id, h.merchant_id) AS merchant_id,
+    p.online_until, p.since, p.last_seen_at, p.node, ${isEnabled} AS enabled,
+    ${certificateUntil} AS certificate_until
+  ${fromOf(presence)}`;
+
 const findText = `${selectOf('LEFT JOIN')} AND h.physical_device_id = $4`;
 
+const placed = `AND ($4::uuid IS NULL OR coalesce(d.merchant_id, h.merchant_id) = $4)
+    AND ($5::uuid IS NULL OR d.store_id = $5)`;
+
+/** $9 is what to look at, $10 a text, $11 since when, $12 when a certificate is near its end. */
 const listOf = (select: string, status: string) => `${select}
-    AND ($4::uuid IS NULL OR coalesce(d.merchant_id, h.merchant_id) = $4)
-    AND ($5::uuid IS NULL OR d.store_id = $5)
+    ${placed}
     AND ${status}
     AND h.physical_device_id > $7
+    AND ($9::text IS NULL OR CASE $9
+      WHEN 'NeverConnected' THEN p.physical_device_id IS NULL
+      WHEN 'Disabled' THEN NOT ${isEnabled}
+      WHEN 'InStock' THEN d.logical_device_id IS NULL
+      ELSE ${certificateUntil} < $12::timestamptz END)
+    AND ($10::text IS NULL OR starts_with(lower(d.name), lower($10))
+      OR starts_with(lower(h.serial_number), lower($10))
+      OR lower(h.make || '_' || h.model || '-' || h.serial_number) = lower($10))
+    AND ($11::timestamptz IS NULL OR p.since > $11
+      OR (p.online_until > $11 AND p.online_until <= $6))
   ORDER BY h.physical_device_id LIMIT $8`;
+
+const countText = `SELECT count(*) AS devices,
+    count(*) FILTER (WHERE p.online_until > $6::timestamptz) AS online,
+    count(*) FILTER (WHERE p.physical_device_id IS NULL) AS never_connected,
+    count(*) FILTER (WHERE NOT ${isEnabled}) AS disabled,
+    count(*) FILTER (WHERE d.logical_device_id IS NULL) AS in_stock,
+    count(*) FILTER (WHERE ${certificateUntil} < $7::timestamptz) AS certificate_ending
+  ${fromOf('LEFT JOIN')} ${placed}`;
 
 /** $6 is now. Those that are there are looked for among those that ever were, and not among all. */
 const listTexts = {
@@ -78,6 +127,8 @@ const listTexts = {
 } as const;
 
 const beginning = '00000000-0000-0000-0000-000000000000';
+/** So long before its end a certificate is to be renewed. */
+const certificateEndingMs = 30 * 86_400_000;
 const uuidForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 const timeIf = (name: string, at: Date | number | null) =>
@@ -138,6 +189,8 @@ export function createFleet({ database, clock, backplane }: Deps): Fleet {
       ...(row.logical_device_id === null ? {} : { deviceId: row.logical_device_id }),
       ...(row.store_id === null ? {} : { storeId: row.store_id }),
       ...(row.merchant_id === null ? {} : { merchantId: row.merchant_id }),
+      enabled: row.enabled,
+      ...timeIf('certificateExpiresAt', row.certificate_until),
       connection: { ...connection, ...session },
     };
   }
@@ -148,11 +201,15 @@ export function createFleet({ database, clock, backplane }: Deps): Fleet {
     storeId ?? null,
   ];
 
+  const endingBefore = () => isoTime(clock.now() + certificateEndingMs);
+
   return {
-    async list(scope, { status, storeId, merchantId }, { limit, after = beginning }) {
+    async list(scope, filter, { limit, after = beginning }) {
+      const { status, storeId, merchantId, attention, q, changedSince } = filter;
       const found = (await run(listTexts[status ?? 'Any'], [
         ...scopeValues(scope),
         ...[merchantId ?? null, storeId ?? null, isoTime(clock.now()), after, limit + 1],
+        ...[attention ?? null, q ?? null, changedSince ?? null, endingBefore()],
       ])) as unknown as Row[];
       const shown = found.slice(0, limit);
       const items = await Promise.all(shown.map((row) => viewOf(scope.organizationId, row)));
@@ -162,6 +219,22 @@ export function createFleet({ database, clock, backplane }: Deps): Fleet {
       if (!uuidForm.test(physicalDeviceId)) return undefined;
       const [row] = await run(findText, [...scopeValues(scope), physicalDeviceId]);
       return row === undefined ? undefined : viewOf(scope.organizationId, row as unknown as Row);
+    },
+    async count(scope, { merchantId, storeId }) {
+      const at = isoTime(clock.now());
+      const [row] = await run(countText, [
+        ...scopeValues(scope),
+        ...[merchantId ?? null, storeId ?? null, at, endingBefore()],
+      ]);
+      return {
+        at,
+        devices: Number(row?.['devices']),
+        online: Number(row?.['online']),
+        neverConnected: Number(row?.['never_connected']),
+        disabled: Number(row?.['disabled']),
+        inStock: Number(row?.['in_stock']),
+        certificateEnding: Number(row?.['certificate_ending']),
+      };
     },
   };
 }

@@ -1,6 +1,7 @@
 // How far an import is: a row of its own, changed in one commit with what its lines changed.
 import type { BulkImport, BulkResult } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
+import type { FoundPage, PageRequest } from '../../http/index.ts';
 import { type Clock, type Database, isoTime } from '../../platform/index.ts';
 import { type Row, runIn, runOn } from '../store.ts';
 
@@ -79,6 +80,30 @@ const progressOf = (row: Row): Progress => ({
 
 const timeOf = (value: unknown) => isoTime((value as Date).getTime());
 
+const listText = `SELECT ${columns} FROM bulk_imports
+  WHERE organization_id = $1 AND owner_id = $2
+    AND ($4::timestamptz IS NULL OR (created_at, bulk_id) < ($4, $5))
+  ORDER BY created_at DESC, bulk_id DESC LIMIT $3`;
+
+/** As a cursor carries it: when an import was begun, and its name. */
+export const importKeyForm = /^(?<at>\d{1,13})\.(?<bulkId>[A-Za-z0-9._:-]{1,64})$/;
+
+function viewOf(row: Row, now: number): BulkImport {
+  const { lines, bytes, counts } = progressOf(row);
+  const isHeld = (row['leased_until'] as Date).getTime() > now;
+  const completedAt = row['completed_at'];
+  return {
+    bulkId: String(row['bulk_id']),
+    state: completedAt !== null ? 'Completed' : isHeld ? 'Running' : 'Interrupted',
+    format: row['format'] as Format,
+    ...{ lines, bytes, ...counts },
+    ...(row['error'] === null ? {} : { error: row['error'] as ImportError }),
+    createdAt: timeOf(row['created_at']),
+    updatedAt: timeOf(row['updated_at']),
+    ...(completedAt === null ? {} : { completedAt: timeOf(completedAt) }),
+  };
+}
+
 type Beginning = {
   readonly format: Format;
   readonly leaseId: string;
@@ -148,19 +173,25 @@ export function createProgress({ database, clock }: { database: Database; clock:
         `SELECT ${columns} FROM bulk_imports WHERE ${named}`,
         valuesOf(name),
       );
-      if (row === undefined) return undefined;
-      const { lines, bytes, counts } = progressOf(row);
-      const isHeld = (row['leased_until'] as Date).getTime() > clock.now();
-      const completedAt = row['completed_at'];
+      return row === undefined ? undefined : viewOf(row, clock.now());
+    },
+
+    /** The newest first; those of 30 days, since the others are forgotten. */
+    async list(
+      { organizationId, ownerId }: Omit<ImportName, 'bulkId'>,
+      { limit, after }: PageRequest,
+    ): Promise<FoundPage<BulkImport>> {
+      const { at, bulkId } = importKeyForm.exec(after ?? '')?.groups ?? {};
+      const rows = await runOn(database)(listText, [
+        ...[organizationId, ownerId, limit + 1],
+        ...[at === undefined ? null : isoTime(Number(at)), bulkId ?? null],
+      ]);
+      const items = rows.slice(0, limit).map((row) => viewOf(row, clock.now()));
+      const last = items.at(-1);
+      const isMore = rows.length > limit && last !== undefined;
       return {
-        bulkId: name.bulkId,
-        state: completedAt !== null ? 'Completed' : isHeld ? 'Running' : 'Interrupted',
-        format: row['format'] as Format,
-        ...{ lines, bytes, ...counts },
-        ...(row['error'] === null ? {} : { error: row['error'] as ImportError }),
-        createdAt: timeOf(row['created_at']),
-        updatedAt: timeOf(row['updated_at']),
-        ...(completedAt === null ? {} : { completedAt: timeOf(completedAt) }),
+        items,
+        next: isMore ? `${Date.parse(last.createdAt)}.${last.bulkId}` : undefined,
       };
     },
 

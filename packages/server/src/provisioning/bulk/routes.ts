@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import {
   BulkAnswer,
   BulkImport,
+  BulkImportPage,
   type BulkResult,
   BulkResultPage,
   bulkLimits,
@@ -15,7 +16,7 @@ import { idempotencyKeyHeader, openPage, pageQuery, route, sealPage } from '../.
 import type { Ids } from '../../platform/index.ts';
 import { refuseUnknown } from '../errors.ts';
 import { type Scope, scopeOf } from '../scope.ts';
-import type { Format, ImportName } from './progress.ts';
+import { type Format, type ImportName, importKeyForm } from './progress.ts';
 import { readAhead } from './read-ahead.ts';
 import type { Bulk } from './run.ts';
 
@@ -138,6 +139,28 @@ function registerImport(app: FastifyInstance, bulk: Bulk, ids: Pick<Ids, 'uuid'>
   });
 }
 
+function registerList(app: FastifyInstance, bulk: Bulk): void {
+  const list = 'listBulks';
+  route(app, {
+    method: 'GET',
+    url,
+    operationId: list,
+    summary: 'List: import',
+    description: 'The newest first, of the last 30 days, without those that tried alone.',
+    tags,
+    permission: 'prov.read',
+    query: Type.Object(pageQuery, closed),
+    response: { 200: BulkImportPage },
+    errors: ['cursor_invalid'],
+    priority: 'list',
+    async handler({ caller, query, id }) {
+      const page = openPage(query, list, importKeyForm);
+      const owner = importName(scopeOf(caller, id), '');
+      return sealPage(await bulk.list(owner, page), query, list);
+    },
+  });
+}
+
 function registerReads(app: FastifyInstance, bulk: Bulk): void {
   route(app, {
     method: 'GET',
@@ -194,5 +217,6 @@ export function registerBulkRoutes(
   { bulk, ids }: { bulk: Bulk; ids: Pick<Ids, 'uuid'> },
 ): void {
   registerImport(app, bulk, ids);
+  registerList(app, bulk);
   registerReads(app, bulk);
 }

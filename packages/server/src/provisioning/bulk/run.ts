@@ -204,6 +204,7 @@ export function createBulk(deps: BulkDeps) {
     /** Says what `run` would do, and does nothing. */
     try: (asked: Asked) => places.open(asked.scope, tried(asked)),
     find: progress.find,
+    list: progress.list,
     answersAfter: progress.answersAfter,
   };
 }
