@@ -46,7 +46,10 @@ export function createQueries(database: Pick<Database, 'transaction'>): Queries 
       try {
         return await database.transaction(async (trx) => {
           await trx.executeQuery(
-            CompiledQuery.raw(`SET LOCAL statement_timeout = ${statementTimeoutMs}`),
+            CompiledQuery.raw(
+              `SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY;
+              SET LOCAL statement_timeout = ${statementTimeoutMs}`,
+            ),
           );
           return work(runIn(trx));
         });

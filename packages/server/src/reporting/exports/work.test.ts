@@ -6,7 +6,7 @@ import { gunzipSync } from 'node:zlib';
 import { testDatabase } from '../../../test/database.ts';
 import { systemClock } from '../../platform/index.ts';
 import type { ExportSource } from './source.ts';
-import { createExportStore, nobody } from './store.ts';
+import { createExportStore, type ExportStore, nobody } from './store.ts';
 import { createExportWork } from './work.ts';
 
 type Line = Parameters<ExportSource<{ id: number }>['columns'][number]['of']>[0];
@@ -20,7 +20,7 @@ const at = '2026-03-01T12:00:00.000Z';
 
 async function scene(limits = { rows: 1_000_000 }) {
   const database = await testDatabase();
-  const store = createExportStore(database);
+  const store: ExportStore = createExportStore(database);
   const of = { organizationId: randomUUID(), exportId: randomUUID() };
   const made = {
     ...{ ...of, merchantId: nobody, storeId: nobody, clientOperationId: of.exportId },
@@ -45,8 +45,16 @@ async function scene(limits = { rows: 1_000_000 }) {
     },
   };
   const logged: string[] = [];
+  let endFails = false;
   const work = createExportWork({
-    ...{ database, clock: systemClock, store, limits },
+    ...{ database, clock: systemClock, limits },
+    store: {
+      ...store,
+      async end(...call) {
+        if (endFails) throw new Error('the power is cut');
+        return store.end(...call);
+      },
+    },
     log: { error: (_facts: object, text: string) => void logged.push(text) } as never,
     sources: { transactions: source, settlements: source } as never,
   });
@@ -64,6 +72,9 @@ async function scene(limits = { rows: 1_000_000 }) {
     failAt: (read: number | undefined) => {
       failsAt = read;
       reads = 0;
+    },
+    failEnd(fails: boolean) {
+      endFails = fails;
     },
     async text() {
       const parts = await store.partsFrom(await row(), { after: -1, firstByte: 0 }, 1000);
@@ -96,6 +107,19 @@ describe('the writing of exports', () => {
     }
     on.failAt(undefined);
     while ((await on.work()) !== undefined);
+    assert.equal(await on.text(), expected);
+  });
+
+  test('a crash between the last part and the word that it is whole writes nothing twice', async () => {
+    const on = await scene();
+    on.failEnd(true);
+    await assert.rejects(async () => {
+      while ((await on.work()) !== undefined);
+    }, /power/);
+    assert.equal((await on.row()).state, 'Running');
+    on.failEnd(false);
+    assert.equal(await on.work(), undefined);
+    assert.equal((await on.row()).state, 'Completed');
     assert.equal(await on.text(), expected);
   });
 

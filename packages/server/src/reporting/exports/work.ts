@@ -79,36 +79,66 @@ export function createExportWork(deps: ExportWorkDeps) {
       }),
     );
 
-  /** @returns the row behind it, or nothing where it has ended or another process is ahead */
-  async function write(row: ExportRow): Promise<ExportRow | undefined> {
-    const part =
-      row.report === 'transactions'
-        ? nextPart(sources.transactions, row)
-        : nextPart(sources.settlements, row);
-    const { text, lines, place } = await part;
+  const partOf = (row: ExportRow): Promise<Written> =>
+    row.report === 'transactions'
+      ? nextPart(sources.transactions, row)
+      : nextPart(sources.settlements, row);
+
+  const isLast = (row: ExportRow) => row.place === null || row.rows >= limits.rows;
+
+  /** @returns false where the export has ended, or another process is ahead */
+  async function keep(row: ExportRow, { text, lines, place }: Written): Promise<boolean> {
     const content = Buffer.from(text, 'utf8');
-    const added = await store.add(row, {
+    return store.add(row, {
       ...{ lines, bytes: content.length, place, at: isoTime(clock.now()) },
       content: await compress(content, { level }),
     });
-    if (!added) return undefined;
-    const behind = { ...row, rows: row.rows + lines, parts: row.parts + 1, place };
-    if (place !== null && behind.rows < limits.rows) return behind;
-    await (place === null ? end(row, 'Completed') : end(row, 'Failed', 'too_many_rows'));
-    return undefined;
+  }
+
+  const finish = (row: ExportRow) =>
+    row.place === null ? end(row, 'Completed') : end(row, 'Failed', 'too_many_rows');
+
+  /**
+   * While one part is compressed and kept the one behind it is read.
+   *
+   * @returns whether more is left for another turn
+   */
+  async function writeParts(first: ExportRow, isTimeOver: () => boolean): Promise<boolean> {
+    let row = first;
+    let reading: Promise<Written> | undefined = partOf(row);
+    while (reading !== undefined) {
+      const part: Written = await reading;
+      const behind: ExportRow = {
+        ...row,
+        ...{ rows: row.rows + part.lines, parts: row.parts + 1, place: part.place },
+      };
+      reading = isLast(behind) || isTimeOver() ? undefined : partOf(behind);
+      // Where this part cannot be kept its fault is told, and the one behind it is not asked for.
+      reading?.catch(() => {});
+      if (!(await keep(row, part))) return false;
+      row = behind;
+    }
+    if (!isLast(row)) return true;
+    await finish(row);
+    return false;
   }
 
   return async ({ organizationId, payload, attempts }: Job): Promise<Later | undefined> => {
     const owner = { organizationId, merchantId: undefined, storeId: undefined };
-    let row = await store.find(owner, String(payload['exportId']));
+    const row = await store.find(owner, String(payload['exportId']));
     if (row === undefined || (row.state !== 'Pending' && row.state !== 'Running')) return undefined;
     if (attempts >= attemptsMax) {
       log.error({ exportId: row.exportId, attempts }, 'an export was given up');
       await end(row, 'Failed', 'report_unreadable');
       return undefined;
     }
+    // The last part was kept, and whoever did it was stopped before it could say so.
+    if (row.parts > 0 && isLast(row)) {
+      await finish(row);
+      return undefined;
+    }
     const until = performance.now() + turnMs;
-    while (row !== undefined && performance.now() < until) row = await write(row);
-    return row === undefined ? undefined : { retryAt: clock.now(), untried: true };
+    const isMore = await writeParts(row, () => performance.now() >= until);
+    return isMore ? { retryAt: clock.now(), untried: true } : undefined;
   };
 }

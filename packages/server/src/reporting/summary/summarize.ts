@@ -1,12 +1,13 @@
 // Makes a summary: which lines, their figures, and all of them together.
 import type { Summary, SummaryLine } from '@switchyard/contract';
 import { isoTime } from '../../platform/index.ts';
-import { type KnownGroup, readGroups } from '../projection/dictionary.ts';
+import type { KnownGroup } from '../projection/dictionary.ts';
 import { addLatency, type Latency } from '../projection/latency.ts';
 import type { RunQuery } from '../run.ts';
 import { nil } from '../run.ts';
 import { hasWords, type Words } from '../search/filters.ts';
 import { figuresOf, type Parts, regrouped } from './figures.ts';
+import type { Groups } from './groups.ts';
 import { levelOf, type SummaryRequest } from './request.ts';
 import {
   asOfText,
@@ -42,7 +43,7 @@ type LatencyRow = { key: string; bucket: number; count: number };
 export type SummaryPage = { readonly limit: number; readonly after: LineKey | undefined };
 export type Summarized = Omit<Summary, 'nextCursor'> & { readonly next: LineKey | undefined };
 
-type Groups = ReadonlyMap<number, KnownGroup>;
+type KnownGroups = ReadonlyMap<number, KnownGroup>;
 
 const rowsOf = <Of extends object>(run: RunQuery, { text, values }: Statement) =>
   run<Of>(text, values);
@@ -57,7 +58,7 @@ const matches = (words: Words, of: KnownGroup): boolean =>
   isIn(words.responseCategory, of.category) &&
   isIn(words.entryMode, of.entryMode);
 
-function partsOf(groups: Groups, rows: readonly SumsRow[]): Map<string, Parts> {
+function partsOf(groups: KnownGroups, rows: readonly SumsRow[]): Map<string, Parts> {
   const parts = new Map<string, Parts>();
   for (const row of rows) {
     const of = groups.get(row.groupId);
@@ -118,7 +119,7 @@ async function placeLines(
   of: {
     filter: CellFilter;
     groupBy: keyof typeof columns;
-    groups: Groups;
+    groups: KnownGroups;
     order: 'Key' | 'Count';
   },
   { limit, after }: SummaryPage,
@@ -205,23 +206,25 @@ async function asOf(run: RunQuery, organizationId: string, now: number): Promise
   return isoTime(row === undefined || row.isNow ? now : row.asOf.getTime());
 }
 
+const idsOf = (groups: KnownGroups, words: Words): number[] =>
+  [...groups.values()].filter((each) => matches(words, each)).map(({ groupId }) => groupId);
+
 /** What is left out of the hours and days of a place is told by the cells of its level. */
 async function filterOf(
   run: RunQuery,
   request: SummaryRequest,
-  all: readonly KnownGroup[],
+  groups: KnownGroups,
 ): Promise<CellFilter> {
   const { organizationId, days, words, storeId, deviceId } = request;
   const merchantId = await merchantOf(run, request);
-  const wanted = all.filter((each) => matches(words, each));
   return {
     ...{ organizationId, days, merchantId, storeId, deviceId },
     level: levelOf({ merchantId, storeId, deviceId }),
-    groupIds: hasWords(words) ? wanted.map(({ groupId }) => groupId) : undefined,
+    groupIds: hasWords(words) ? idsOf(groups, words) : undefined,
   };
 }
 
-type Task = { run: RunQuery; request: SummaryRequest; filter: CellFilter; groups: Groups };
+type Task = { run: RunQuery; request: SummaryRequest; filter: CellFilter; groups: KnownGroups };
 
 /** Lines that are few, and everything together, which is made of them where it can be. */
 async function allLines({
@@ -254,18 +257,17 @@ async function allLines({
   return [regrouped(whole, byGroup, nameOf), whole];
 }
 
-/** @example const summary = await summarize(run, requestOf(scope, query), { limit: 50, after: undefined }, now); */
+/** @example const summary = await summarize({ run, groups }, requestOf(scope, query), { limit: 50, after: undefined }, now); */
 export async function summarize(
-  run: RunQuery,
+  { run, groups: remembered }: { run: RunQuery; groups: Groups },
   request: SummaryRequest,
   page: SummaryPage,
   now: number,
 ): Promise<Summarized> {
   const { organizationId, days, groupBy, order } = request;
   const at = await asOf(run, organizationId, now);
-  const all = await readGroups(run, organizationId);
-  const groups: Groups = new Map(all.map((each) => [each.groupId, each]));
-  const filter = await filterOf(run, request, all);
+  const groups = await remembered.of(run, organizationId);
+  const filter = await filterOf(run, request, groups);
   const [few, total] = await allLines({ run, request, filter, groups });
   const linesOf = async (): Promise<Lines> => {
     if (groupBy === 'merchant' || groupBy === 'store' || groupBy === 'device') {
