@@ -1,13 +1,10 @@
 /** A list of any length: rows of one height, of which only those in sight exist, read by cursors. */
 import { Button } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
-import { useVirtualizer } from '@tanstack/react-virtual';
 import {
   type KeyboardEvent,
   type ReactNode,
   type RefObject,
-  useEffect,
-  useLayoutEffect,
   useMemo,
   useRef,
   useSyncExternalStore,
@@ -16,7 +13,7 @@ import { Problem } from '../parts/problem.tsx';
 import { useWords } from '../words/index.ts';
 import { storeFor } from './kept-stores.ts';
 import type { ReadPage, RowStore, RowsView } from './row-store.ts';
-import { useIsNarrow } from './use-is-narrow.ts';
+import { useRowsInSight } from './use-rows-in-sight.ts';
 import './data-table.css';
 
 export type Column<Row> = {
@@ -43,11 +40,6 @@ export type DataTableProps<Row> = {
   readonly empty: ReactNode;
 };
 
-const rowHeight = 33;
-const cardHeight = 65;
-/** Chromium cuts boxes off above this height. */
-const tallest = 33_000_000;
-
 export function useRowStore<Row>(key: readonly unknown[], read: ReadPage<Row>): RowStore<Row> {
   const name = JSON.stringify(key);
   // The function is another one each time; what it reads hangs on the key alone.
@@ -64,7 +56,9 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   const store = useRowStore(listKey, read);
   const view = useSyncExternalStore(store.subscribe, store.view);
   const box = useRef<HTMLDivElement>(null);
-  const { items, before, after, onKeyDown } = useRowsInSight(store, view, box);
+  const sight = useRowsInSight(store, view, box);
+  const { first, last, before, after } = sight;
+  const onKeyDown = useRowKeys(box, sight.scrollBy);
   if (view.count === 0 && view.fault !== undefined) {
     return (
       <div className="sy-table-state">
@@ -82,9 +76,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
         // Rows that lead nowhere hold nothing that can be reached: the box is scrolled itself then.
         tabIndex={rowTo === undefined ? 0 : undefined}
         onKeyDown={onKeyDown}
-        onScroll={({ currentTarget }) => {
-          store.scrollTop = currentTarget.scrollTop;
-        }}
+        onScroll={sight.onScroll}
       >
         <table
           className="sy-table"
@@ -95,7 +87,8 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
           <Head columns={columns} />
           <tbody>
             {before > 0 && <Spacer height={before} columns={columns.length} />}
-            {items.map(({ index }) => {
+            {Array.from({ length: last - first + 1 }, (_none, at) => {
+              const index = first + at;
               const row = store.rowAt(index);
               if (row === undefined) return <WaitingRow key={`at ${index}`} columns={columns} />;
               const facts = { row, index, columns, to: rowTo?.(row) };
@@ -108,40 +101,6 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
       <Foot store={store} view={view} />
     </div>
   );
-}
-
-/** Which rows there are to draw, and the space before and after them; fetches what is lacking. */
-function useRowsInSight<Row>(
-  store: RowStore<Row>,
-  view: RowsView,
-  box: RefObject<HTMLDivElement | null>,
-) {
-  const height = useIsNarrow() ? cardHeight : rowHeight;
-  const waiting = view.count === 0 ? 12 : 3;
-  const count = view.count + (view.hasMore && view.fault === undefined ? waiting : 0);
-  const virtual = useVirtualizer({
-    count: Math.min(count, Math.floor(tallest / height)),
-    getScrollElement: () => box.current,
-    estimateSize: () => height,
-    overscan: 12,
-    initialOffset: store.scrollTop,
-  });
-  const items = virtual.getVirtualItems();
-  const first = items.at(0)?.index ?? 0;
-  const last = items.at(-1)?.index ?? 0;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what is held changes with the version
-  useEffect(() => store.ensure(first, last), [store, first, last, view.version]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: all rows have the other height then
-  useEffect(() => virtual.measure(), [height]);
-  useLayoutEffect(() => {
-    if (box.current !== null) box.current.scrollTop = store.scrollTop;
-  }, [store, box]);
-  return {
-    items,
-    before: items.at(0)?.start ?? 0,
-    after: virtual.getTotalSize() - (items.at(-1)?.end ?? 0),
-    onKeyDown: useRowKeys(box, (by) => virtual.scrollBy(by * height)),
-  };
 }
 
 function Foot<Row>({ store, view }: { readonly store: RowStore<Row>; readonly view: RowsView }) {
