@@ -5,6 +5,7 @@ import { before, describe, test } from 'node:test';
 import { groupPermissions } from '@switchyard/contract';
 import type { Answer, Call } from './client.ts';
 import { testDatabase } from './database.ts';
+import { eventually } from './eventually.ts';
 import { assertRefused } from './refused.ts';
 import { type Scene, scene } from './scene.ts';
 import { forgedToken } from './tokens.ts';
@@ -107,6 +108,30 @@ describe('applications', () => {
     }
     assert.equal(await tokenStatus(body.clientId, body.clientSecret), 401, 'it is disabled');
     assertRefused(await call('POST', '', { body: members }), { code: 'already_exists' });
+  });
+
+  test('tells when it last got a token or came with one, and takes that back unchanged', async () => {
+    const { body } = await register({ roles: ['MerchantReadOnly'] });
+    const { clientId, clientSecret } = body;
+    const used = async () => (await call('GET', `/${clientId}`)).body.lastUsedAt;
+    assert.equal(await used(), undefined);
+    const begun = Date.now();
+    const token = await on.client.token(on.realm, clientId, clientSecret);
+    const first = await used();
+    assert.ok(Date.parse(first) >= begun, 'a token is a use');
+    await eventually('the clock goes on', async () => Date.now() > Date.parse(first));
+    assert.equal(await isGood(token), true);
+    const second = await used();
+    assert.ok(Date.parse(second) > Date.parse(first), 'so is what is done with it');
+    const listed = await call('GET', `?name=Till 7&limit=200`);
+    const items = listed.body.items as { clientId: string; lastUsedAt?: string }[];
+    assert.equal(items.find((item) => item.clientId === clientId)?.lastUsedAt, second);
+    const { body: standing } = await call('GET', `/${clientId}`);
+    const old = { ...standing, lastUsedAt: first, description: 'Seen before.' };
+    const replaced = await call('PUT', `/${clientId}`, { body: old });
+    assert.equal(replaced.status, 200, replaced.text);
+    assert.equal(replaced.body.lastUsedAt, second, 'nobody sets it');
+    await call('DELETE', `/${clientId}`);
   });
 
   test('a public one has no secret, and none can be made for it', async () => {

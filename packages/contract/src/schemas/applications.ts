@@ -115,6 +115,12 @@ const status = wordOf(['Enabled', 'Disabled'], {
   description: 'A disabled one gets no token, and those it has are refused within a minute.',
 });
 
+const lastUsedAt = {
+  ...Timestamp,
+  description:
+    'When it last got a token or came with one, about to the minute; left out where it never did.',
+};
+
 const changeable = {
   name: shortText(100, 'The name that people know it by.'),
   description: Type.Optional(shortText(500, 'What it is for.')),
@@ -155,7 +161,10 @@ export type ApplicationInput = Static<typeof ApplicationInput>;
  */
 export const ApplicationReplacement = replacement(
   changeable,
-  { clientId, userDomainId, clientType, entityId, storeId, secretChangedAt: Timestamp },
+  {
+    ...{ clientId, userDomainId, clientType, entityId, storeId },
+    ...{ secretChangedAt: Timestamp, lastUsedAt },
+  },
   'An application as it is replaced.',
 );
 
@@ -178,6 +187,7 @@ const facts = {
   accessTokenSeconds: changeable.accessTokenSeconds,
   status,
   secretChangedAt: Type.Optional(Timestamp),
+  lastUsedAt: Type.Optional(lastUsedAt),
   createdAt: Timestamp,
   updatedAt: Timestamp,
 };

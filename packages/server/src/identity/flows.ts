@@ -46,6 +46,7 @@ export type FlowsDeps = {
   findUser(organizationId: string, userId: string): Promise<User | undefined>;
   readonly authenticate: Accounts['authenticate'];
   readonly checkDeviceSecret: DeviceSecrets['check'];
+  noteUse(organizationId: string, clientId: string): void;
 };
 
 export type Flows = ReturnType<typeof createFlows>;

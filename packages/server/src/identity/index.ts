@@ -9,6 +9,7 @@ import type { PasswordStrength } from './accounts/password-strength.ts';
 import { createApplicationManagement, type Places } from './application-management/operations.ts';
 import { registerApplicationRoutes } from './application-management/routes.ts';
 import { createApplicationStore } from './application-store.ts';
+import { createApplicationUses } from './application-uses.ts';
 import {
   createApplications,
   type NewApplication,
@@ -208,7 +209,11 @@ export function createIdentity(deps: IdentityDeps): Identity {
     endSessions: (...which) => flows.sessions.endAll(...which),
   });
   const findUser = accounts.find;
-  const verifyToken = createVerifyToken({ realms, applications, findUser, clock, revision });
+  const uses = createApplicationUses({ database, clock, log });
+  const noteUse = uses.note;
+  const verifyToken = createVerifyToken({
+    ...{ realms, applications, findUser, clock, revision, noteUse },
+  });
   const limits = createRateLimits(deps.tokenLimits ?? defaultTokenLimits, ids.secret());
   const origins = createOrigins({ database, clock });
   const frame = createPageFrame(settings);
@@ -216,7 +221,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
   const devices = createDevices({ ...deps, applications });
   const flows = createFlows({
     ...{ database, entities, realms, applications, limits, origins, shown, masterKey },
-    ...{ clock, ids, log, verifyToken, findUser, authenticate: accounts.authenticate },
+    ...{ clock, ids, log, verifyToken, findUser, authenticate: accounts.authenticate, noteUse },
     deviceAuthUrl: settings.deviceAuthUrl,
     checkDeviceSecret: devices.checkSecret,
   });
@@ -261,7 +266,8 @@ export function createIdentity(deps: IdentityDeps): Identity {
       devices.register(app, { findRealm: realms.find, listenerOf: flows.listenerOf, limits }),
     registerManagement(app, places) {
       const allowsLoopback = environment !== 'production';
-      const made = { ...told, store: applicationStore, applications, places, allowsLoopback };
+      const kept = { store: applicationStore, applications, uses };
+      const made = { ...told, ...kept, places, allowsLoopback };
       registerApplicationRoutes(app, createApplicationManagement(made));
     },
     ...{ createRealm: userDomains.create, createUserDomain: userDomains.create, userDomains },
@@ -289,5 +295,6 @@ export function createIdentity(deps: IdentityDeps): Identity {
       await sweep.stop();
       await accounts.close();
     },
+      await uses.close();
   };
 }

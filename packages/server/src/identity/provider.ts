@@ -39,6 +39,8 @@ export type ProviderDeps = {
   findUser(organizationId: string, userId: string): Promise<User | undefined>;
   authenticate: GrantDeps['authenticate'];
   checkDeviceSecret: DeviceSecrets['check'];
+  /** An application got a token. */
+  noteUse(organizationId: string, clientId: string): void;
 };
 
 export type RealmProvider = {
@@ -144,5 +146,8 @@ export function createRealmProvider(deps: ProviderDeps, realm: Realm): RealmProv
   provider.onerror = fault;
   provider.on('server_error', (ctx, error) => answerFault(ctx, error, fault));
   provider.on('grant.error', refused);
+  provider.on('grant.success', ({ oidc: { client } }) => {
+    if (client !== undefined) deps.noteUse(realm.organizationId, client.clientId);
+  });
   return { realm, provider, cookies };
 }

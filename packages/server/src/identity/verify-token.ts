@@ -30,6 +30,8 @@ type Deps = {
   findUser(organizationId: string, userId: string): Promise<User | undefined>;
   clock: Clock;
   revision: Revision;
+  /** An application came with a good token: told when the token is looked at, and not with each call. */
+  noteUse(organizationId: string, clientId: string): void;
 };
 type Verdict = {
   readonly realm: string;
@@ -46,7 +48,8 @@ const invalid = (logDetail: string) =>
   new Refusal('token_invalid', 'The access token is not valid.', { logDetail });
 const expired = () => new Refusal('token_expired', 'The access token has expired.');
 
-export function createVerifyToken({ realms, applications, findUser, clock, revision }: Deps) {
+export function createVerifyToken(deps: Deps) {
+  const { realms, applications, findUser, clock, revision, noteUse } = deps;
   const cache = new LRUCache<string, Verdict>({ max: cachedTokensMax });
   /** No longer than the requests under way. */
   const judging = new Map<string, Promise<Verdict>>();
@@ -100,9 +103,13 @@ export function createVerifyToken({ realms, applications, findUser, clock, revis
     if (token.sessionId !== undefined && revoked.has(token.sessionId)) throw invalid('signed out');
     const application = await applications.find(organizationId, token.clientId);
     if (application?.status !== 'Enabled') throw invalid('application disabled');
-    if (application.serviceAccountId === token.subject) return callers.ofMachine(token, realm);
+    if (application.serviceAccountId === token.subject) {
+      noteUse(organizationId, token.clientId);
+      return callers.ofMachine(token, realm);
+    }
     const user = await findUser(organizationId, token.subject);
     if (!isStanding(user, token.issuedAt)) throw invalid('the user is not in');
+    noteUse(organizationId, token.clientId);
     return callers.ofUser(token, realm, user);
   }
 

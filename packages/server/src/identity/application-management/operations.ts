@@ -10,6 +10,7 @@ import {
 import { type Caller, demandVersion, type FoundPage, type PageRequest } from '../../http/index.ts';
 import type { Clock, Ids } from '../../platform/index.ts';
 import type { ApplicationFilters, ApplicationStore } from '../application-store.ts';
+import type { ApplicationUses } from '../application-uses.ts';
 import type { Applications } from '../applications.ts';
 import { type Asked, type RecordChange, telling } from '../changes.ts';
 import { isDeviceClientId } from '../devices/device-application.ts';
@@ -27,6 +28,7 @@ export type Places = {
 export type ManagementDeps = {
   readonly store: ApplicationStore;
   readonly applications: Applications;
+  readonly uses: Pick<ApplicationUses, 'of'>;
   readonly places: Places;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -34,6 +36,9 @@ export type ManagementDeps = {
   readonly allowsLoopback: boolean;
   readonly recordChange: RecordChange;
 };
+
+/** With when it last got a token or came with one, about to the minute. */
+export type UsedApplication = ApplicationRecord & { readonly lastUsedAt?: number | undefined };
 
 export type ApplicationManagement = ReturnType<typeof createApplicationManagement>;
 type ListFilters = Omit<ApplicationFilters, 'storeId'>;
@@ -110,13 +115,23 @@ function rolesOf({ roles }: Draft): RoleName[] {
 }
 
 export function createApplicationManagement(deps: ManagementDeps) {
-  const { store, applications, places, clock, ids, allowsLoopback, recordChange } = deps;
+  const { store, applications, uses, places, clock, ids, allowsLoopback, recordChange } = deps;
 
   function checked(caller: Caller, input: ApplicationInput, isPublic: boolean): Draft {
     const draft = draftOf(input, isPublic);
     refuseFaults(draftFaults(draft, allowsLoopback));
     demandRoles(caller, rolesOf(draft));
     return draft;
+  }
+
+  async function withUses(
+    { organizationId }: Caller,
+    records: readonly ApplicationRecord[],
+  ): Promise<UsedApplication[]> {
+    if (records.length === 0) return [];
+    const clientIds = records.map(({ clientId }) => clientId);
+    const used = await uses.of(organizationId, clientIds);
+    return records.map((record) => ({ ...record, lastUsedAt: used.get(record.clientId) }));
   }
 
   /** Left out, the entity is the caller's; a store belongs to the merchant that is named. */
@@ -196,7 +211,7 @@ export function createApplicationManagement(deps: ManagementDeps) {
       caller: Caller,
       filters: ListFilters,
       page: PageRequest,
-    ): Promise<FoundPage<ApplicationRecord>> {
+    ): Promise<FoundPage<UsedApplication>> {
       const isMerchant = caller.entityType === 'merchant';
       const elsewhere = filters.entityId !== undefined && filters.entityId !== caller.entityId;
       if (isMerchant && elsewhere) return { items: [] };
@@ -206,27 +221,32 @@ export function createApplicationManagement(deps: ManagementDeps) {
         { ...filters, ...within },
         { ...page, limit: page.limit + 1 },
       );
-      const items = rows.slice(0, page.limit);
+      const items = await withUses(caller, rows.slice(0, page.limit));
       return { items, next: rows.length > page.limit ? items.at(-1)?.clientId : undefined };
     },
 
-    async get(caller: Caller, clientId: string): Promise<ApplicationRecord> {
+    async get(caller: Caller, clientId: string): Promise<UsedApplication> {
       const record = await store.find(caller.organizationId, clientId);
-      return record !== undefined && sees(caller, record) ? record : refuseUnknown();
+      if (record === undefined || !sees(caller, record)) return refuseUnknown();
+      const [used = record] = await withUses(caller, [record]);
+      return used;
     },
 
-    replace: (
+    async replace(
       asked: Asked,
       clientId: string,
       input: ApplicationInput,
       echo: (record: ApplicationRecord) => Echo,
       ifMatch: string | undefined,
-    ): Promise<ApplicationRecord> =>
-      change(asked, clientId, ifMatch, (standing) => {
+    ): Promise<UsedApplication> {
+      const replaced = await change(asked, clientId, ifMatch, (standing) => {
         refuseChanged(input, echo(standing));
         const draft = checked(asked.caller, input, standing.secretHash === undefined);
         return { ...standing, ...draft, roles: rolesOf(draft) };
-      }),
+      });
+      const [used = replaced] = await withUses(asked.caller, [replaced]);
+      return used;
+    },
 
     /** The old secret is dead from here on; tokens that were issued live on. */
     async renewSecret(asked: Asked, clientId: string): Promise<string> {

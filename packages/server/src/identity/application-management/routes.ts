@@ -21,7 +21,7 @@ import {
   sealPage,
 } from '../../http/index.ts';
 import type { ApplicationRecord } from '../types.ts';
-import type { ApplicationManagement } from './operations.ts';
+import type { ApplicationManagement, UsedApplication } from './operations.ts';
 import { viewOf } from './view.ts';
 
 const collection = '/application-management/v1/user-domains/:userDomainId/applications';
@@ -45,7 +45,7 @@ function demandDomain(caller: Caller, { userDomainId: named }: { userDomainId: s
   refuse('resource_not_found', 'No user domain in your scope has this name.');
 }
 
-function send(reply: FastifyReply, record: ApplicationRecord, domain: string): Application {
+function send(reply: FastifyReply, record: UsedApplication, domain: string): Application {
   reply.header('etag', entityTag(record.version));
   return viewOf(record, domain);
 }

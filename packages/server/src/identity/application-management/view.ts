@@ -1,10 +1,10 @@
 // Shows an application in the words of the contract; the hash of its secret stays inside.
 import type { Application as ApplicationView } from '@switchyard/contract';
 import { isoTime } from '../../platform/index.ts';
-import type { ApplicationRecord } from '../types.ts';
+import type { UsedApplication } from './operations.ts';
 
-export function viewOf(record: ApplicationRecord, userDomainId: string): ApplicationView {
-  const { description, storeId, accessTokenSeconds, secretChangedAt } = record;
+export function viewOf(record: UsedApplication, userDomainId: string): ApplicationView {
+  const { description, storeId, accessTokenSeconds, secretChangedAt, lastUsedAt } = record;
   return {
     clientId: record.clientId,
     userDomainId,
@@ -24,6 +24,7 @@ export function viewOf(record: ApplicationRecord, userDomainId: string): Applica
     ...(accessTokenSeconds === undefined ? {} : { accessTokenSeconds }),
     status: record.status,
     ...(secretChangedAt === undefined ? {} : { secretChangedAt: isoTime(secretChangedAt) }),
+    ...(lastUsedAt === undefined ? {} : { lastUsedAt: isoTime(lastUsedAt) }),
     createdAt: isoTime(record.createdAt),
     updatedAt: isoTime(record.updatedAt),
   };
