@@ -59,11 +59,20 @@ export const EventPage = Type.Object(
     items: Type.Array(FeedItem),
     nextAfter: Type.Integer({
       minimum: 0,
-      description: 'Ask with `after` of this next time: also where nothing was found.',
+      description:
+        'Ask with `after` of this next time: also where nothing was found. Of a page that looks back: ' +
+        'the end of the feed.',
     }),
+    nextBefore: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        description:
+          'Of a page that looks back, where there is more: ask with `before` of this next.',
+      }),
+    ),
     hasMore: Type.Boolean({ description: 'Whether more can be read at once.' }),
   },
-  { description: 'A part of the feed, the oldest first.' },
+  { description: 'A part of the feed, the oldest first unless it looks back.' },
 );
 /** What the schema {@link EventPage} describes. */
 export type EventPage = Static<typeof EventPage>;

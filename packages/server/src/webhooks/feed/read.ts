@@ -19,6 +19,7 @@ type Wanted = {
 
 /** `end` is how far the feed goes. */
 export type FeedPart = StreamPage & { readonly end: number };
+export type FeedPartBack = Pick<FeedPart, 'events' | 'end'> & { readonly next: number | undefined };
 
 export type FeedReader = ReturnType<typeof createFeedReader>;
 
@@ -50,6 +51,12 @@ function merchantOf(caller: Caller, asked: string | undefined): { merchantId?: s
   const merchantId = own ?? wanted;
   return merchantId === undefined ? {} : { merchantId };
 }
+
+const streamed = (event: FoundEvent) => ({
+  id: event.position,
+  type: event.type,
+  data: itemText(event),
+});
 
 /** The same as the stored body, with what the feed knows of it in front: nothing is read to be written. */
 const itemText = ({ eventId, position, body }: FoundEvent) =>
@@ -93,12 +100,22 @@ export function createFeedReader(database: Database) {
       const isFull = events.length === limit;
       const last = isFull ? events.at(-1)?.position : found.scanned;
       return {
-        events: events.map((event) => ({
-          id: event.position,
-          type: event.type,
-          data: itemText(event),
-        })),
+        events: events.map(streamed),
         next: last ?? after,
+        end: found.position,
+      };
+    },
+
+    /** The other way round, 0 from the newest: `next` is undefined where nothing lies before. */
+    async readBack(wanted: Wanted, before: number, limit: number): Promise<FeedPartBack> {
+      const from = before === 0 ? Number.MAX_SAFE_INTEGER : before;
+      const found = await findEvents(database, { ...wanted, before: from, limit, scannedMax });
+      const { events, scanned } = found;
+      const last = events.length === limit ? events.at(-1)?.position : scanned;
+      const hasMore = last !== undefined && last > found.swept + 1;
+      return {
+        events: events.map(streamed),
+        next: hasMore ? last : undefined,
         end: found.position,
       };
     },

@@ -5,9 +5,10 @@ import {
   eventDefinitions,
   type FeedItem,
   publicSchema,
+  refuse,
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import {
   cursorOf,
   eventStreamType,
@@ -15,7 +16,7 @@ import {
   type Streams,
   wantsEventStream,
 } from '../../http/index.ts';
-import type { FeedReader } from './read.ts';
+import type { FeedPart, FeedPartBack, FeedReader } from './read.ts';
 
 export const feedTopic = 'feed';
 
@@ -38,6 +39,15 @@ const query = Type.Object(
         description:
           'What lies behind this position: the `nextAfter` of the page before. Left out, or 0: from ' +
           'the oldest there is; a stream without it tells what is new.',
+      }),
+    ),
+    before: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: positionMax,
+        description:
+          'In place of `after`, to look back: what lies before this position, the newest first; 0: ' +
+          'from the newest there is. Go on with `nextBefore`.',
       }),
     ),
     types: Type.Optional(
@@ -74,7 +84,7 @@ const description =
   'What has happened in the organisation, the oldest first. Keep `nextAfter` with what you have ' +
   'worked off, and ask with it as `after`: nothing is missed, however long you were away within the ' +
   'time that events are kept. A page may hold nothing although `hasMore` says there is more: what ' +
-  'lies between is not of the types or the merchant that you asked for. With `Accept: ' +
+  'lies between is not of the types or the merchant that you asked for. `before` looks back instead, the newest first. With `Accept: ' +
   'text/event-stream` the same comes as Server-Sent Events: `id` is the position, `event` the type, ' +
   '`data` one item; a client that comes back says `Last-Event-ID`.';
 
@@ -84,6 +94,25 @@ const types = {
     schema: publicSchema(data),
   })),
 };
+
+const itemsOf = ({ events }: Pick<FeedPart, 'events'>) =>
+  events.map(({ data }) => JSON.parse(data) as FeedItem);
+
+/** Whoever waits, or follows a stream, waits for what is new. */
+function demandAlone({ after, wait }: Static<typeof query>, isStream: boolean): void {
+  if (after === undefined && wait === undefined && !isStream) return;
+  const detail = 'Goes with neither after nor wait, and not with a stream.';
+  refuse('field_invalid', `before: ${detail}`, {
+    errors: [{ pointer: '?before', code: 'field_invalid', detail }],
+  });
+}
+
+/** Whoever has looked back can follow what comes from here on. */
+function pageBack(part: FeedPartBack): EventPage {
+  const { next, end } = part;
+  const more = next === undefined ? {} : { nextBefore: next };
+  return { items: itemsOf(part), nextAfter: end, hasMore: next !== undefined, ...more };
+}
 
 export function registerFeed(app: FastifyInstance, reader: FeedReader, streams: Streams): void {
   route(app, {
@@ -104,6 +133,10 @@ export function registerFeed(app: FastifyInstance, reader: FeedReader, streams: 
       const { caller, query: asked } = request;
       const { limit = limitDefault, wait = 0 } = asked;
       const wanted = reader.wanted(caller, asked);
+      if (asked.before !== undefined) {
+        demandAlone(asked, wantsEventStream(request));
+        return pageBack(await reader.readBack(wanted, asked.before, limit));
+      }
       const topic = { kind: feedTopic, key: caller.organizationId };
       if (wantsEventStream(request)) {
         const named = cursorOf(request, asked.after ?? -1);
@@ -121,7 +154,7 @@ export function registerFeed(app: FastifyInstance, reader: FeedReader, streams: 
         },
       });
       return {
-        items: page.events.map(({ data }) => JSON.parse(data) as FeedItem),
+        items: itemsOf(page),
         nextAfter: page.next,
         hasMore: page.next < end,
       };
