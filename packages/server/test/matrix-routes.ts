@@ -7,7 +7,7 @@ import { keyedSale } from './scene.ts';
 export const openRoutes: ReadonlySet<string> = new Set([
   ...['getOpenApi', 'getAsyncApi', 'getDocs', 'getDocsAsset', 'getErrorPage', 'listErrorPages'],
   ...['signUp', 'activateUser', 'confirmUserOtp', 'listAuditKeys', 'listConfigurationKeys'],
-  'listEventTypes',
+  ...['listEventTypes', 'listErrorCodes', 'listRoles'],
 ]);
 
 /** Hidden pages lie below these, and have tests of their own. */

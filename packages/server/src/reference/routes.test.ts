@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { type Country, Refusal } from '@switchyard/contract';
+import { after, before, describe, test } from 'node:test';
+import {
+  type Country,
+  type ErrorCodeList,
+  errorCodes,
+  groupPermissions,
+  listErrorCodes,
+  Refusal,
+  type RoleList,
+  rolePermissions,
+} from '@switchyard/contract';
 import { type Caller, createHttp, type Http } from '../http/index.ts';
 import { createLog, systemIds } from '../platform/index.ts';
 import { registerReferenceRoutes } from './index.ts';
@@ -102,4 +111,36 @@ test('names follow Accept-Language, and each language has its own tag', async ()
   const french = await ask({ 'accept-language': 'fr' });
   assert.notEqual(french.headers['etag'], (await ask()).headers['etag']);
   assert.match(String(french.headers['vary']), /accept-language/i);
+});
+
+describe('what is published', () => {
+  const read = async (path: string) => {
+    const answer = await http.app.inject({ url: `/resources/v1/${path}` });
+    assert.equal(answer.statusCode, 200);
+    return answer.json();
+  };
+
+  test('every error code is listed with its facts, for whoever asks', async () => {
+    const { items }: ErrorCodeList = await read('error-codes');
+    assert.deepEqual(
+      items.map(({ code }) => code),
+      listErrorCodes(),
+    );
+    const found = items.find(({ code }) => code === 'payload_too_large');
+    assert.deepEqual(found, { code: 'payload_too_large', ...errorCodes.payload_too_large });
+  });
+
+  test('every role and group is listed with what it brings', async () => {
+    const { roles, groups }: RoleList = await read('roles');
+    const till = roles.find(({ role }) => role === 'PointOfSaleTerminal');
+    assert.deepEqual(till, {
+      role: 'PointOfSaleTerminal',
+      title: 'Point-of-sale Terminal',
+      permissions: [...rolePermissions.PointOfSaleTerminal],
+    });
+    assert.deepEqual(
+      groups.map(({ group }) => group),
+      Object.keys(groupPermissions),
+    );
+  });
 });

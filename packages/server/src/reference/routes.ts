@@ -1,6 +1,18 @@
 // Serves reference data: the same for every caller, so it is written once and kept by clients.
 import { createHash } from 'node:crypto';
-import { Countries } from '@switchyard/contract';
+import {
+  Countries,
+  ErrorCodeList,
+  errorCodes,
+  type GroupName,
+  groupPermissions,
+  groupRights,
+  listErrorCodes,
+  RoleList,
+  type RoleName,
+  rolePermissions,
+  roleTitles,
+} from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { isHeld, route } from '../http/index.ts';
 import { type Language, languages, languageWanted, listCountries } from './countries.ts';
@@ -16,7 +28,56 @@ function countryPage(language: Language): Page {
   return { body, entityTag: `"${digest}"` };
 }
 
+const codes: ErrorCodeList = {
+  items: listErrorCodes().map((code) => ({ code, ...errorCodes[code] })),
+};
+
+const roles: RoleList = {
+  roles: (Object.keys(roleTitles) as RoleName[]).map((role) => ({
+    ...{ role, title: roleTitles[role], permissions: [...rolePermissions[role]] },
+  })),
+  groups: (Object.keys(groupRights) as GroupName[]).map((group) => ({
+    ...{ group, rights: groupRights[group], permissions: [...groupPermissions[group]] },
+  })),
+};
+
 export function registerReferenceRoutes(app: FastifyInstance): void {
+  registerCountries(app);
+  registerPublished(app);
+}
+
+/** What is published is public, as the documents of the interface are. */
+function registerPublished(app: FastifyInstance): void {
+  const common = {
+    method: 'GET',
+    tags: ['Reference data'],
+    permission: 'public',
+    errors: [],
+    priority: 'list',
+  } as const;
+
+  route(app, {
+    ...common,
+    url: '/resources/v1/error-codes',
+    operationId: 'listErrorCodes',
+    summary: 'List the error codes',
+    description: 'The closed list of codes, in the order in which a request can meet them.',
+    response: { 200: ErrorCodeList },
+    handler: async () => codes,
+  });
+
+  route(app, {
+    ...common,
+    url: '/resources/v1/roles',
+    operationId: 'listRoles',
+    summary: 'List the roles and groups',
+    description: 'The roles of applications and the groups of people, with what each may do.',
+    response: { 200: RoleList },
+    handler: async () => roles,
+  });
+}
+
+function registerCountries(app: FastifyInstance): void {
   const pages = new Map(languages.map((language) => [language, countryPage(language)] as const));
   route(app, {
     method: 'GET',
