@@ -52,6 +52,7 @@ export * from './schemas/reporting-settlements.ts';
 export * from './schemas/reporting-summary.ts';
 export * from './schemas/request-log.ts';
 export * from './schemas/retail.ts';
+export * from './schemas/service-uses.ts';
 export * from './schemas/services.ts';
 export * from './schemas/subscriptions.ts';
 export * from './schemas/user-sessions.ts';

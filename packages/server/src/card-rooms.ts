@@ -79,7 +79,7 @@ function vaultOf({ settings, jobs, audit, ...deps }: Deps): Vault {
 
 function qrOf({ settings, ...deps }: Deps): Qr {
   const { platformKey: masterKey, baseUrl } = settings;
-  const providers = createProviders({ ...deps, baseUrl });
+  const providers = createProviders({ ...deps, baseUrl, onCall: deps.catalog.callBook.note });
   const failPoints = createFailPoints(settings.failPoint);
   const payWithinMs = settings.qrPaySeconds * 1000;
   return createQr({ ...deps, providers, masterKey, failPoints, payWithinMs });

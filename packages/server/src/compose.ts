@@ -356,6 +356,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
       await cards?.start();
       rooms.allJobs.start();
       rooms.live.start();
+      catalog.callBook.start();
       connector?.start();
       retail?.start();
       if (doesJobs) {
@@ -381,6 +382,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
       await webhooks.stop();
       await reporting.stop();
       rooms.calls.close();
+      await catalog.callBook.stop();
       await logs.stop();
       await portal.stop();
       await identity.close();

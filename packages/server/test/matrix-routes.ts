@@ -40,6 +40,7 @@ export const organizationOnly: ReadonlySet<string> = new Set([
   ...['createAcquirerContract', 'replaceAcquirerContract', 'deleteAcquirerContract'],
   ...['declareService', 'replaceService', 'publishService', 'retireService', 'deleteService'],
   ...['renewSigningSecret', 'answerActivation', 'tellQrEvent'],
+  ...['listServiceUses', 'getServiceCalls', 'listProviderQrPayments'],
   ...['createServicePackage', 'replaceServicePackage', 'deleteServicePackage'],
   ...['createSubscription', 'deleteSubscription'],
   ...['listClearingFiles', 'makeClearingFile', 'getClearingFile', 'listClearingFileLines'],
@@ -63,6 +64,7 @@ const configurations = [
 /** A device's caller is refused with 403. */
 export const notOfDevices: ReadonlySet<string> = new Set([
   ...['listActivations', 'getActivation', 'getDeviceDelivery', 'listDeliveries'],
+  'listServicePlaces',
   ...configurations,
 ]);
 
@@ -89,7 +91,7 @@ export const familiesFromAbove: ReadonlySet<string> = new Set([
 
 /** What is published is there for everybody who may read at all, whosever it is. */
 export const publishedToAll: ReadonlySet<string> = new Set([
-  ...['getService', 'listServiceReleases', 'createServicePackage'],
+  ...['getService', 'listServiceReleases', 'createServicePackage', 'listServicePlaces'],
 ]);
 
 /** Read by the merchants of the organisation too. */

@@ -133,6 +133,8 @@ const unpublishedChanges = Type.Boolean({
   description: 'Whether publishing would change what others see; for the provider alone.',
 });
 
+const providerName = shortText(100, 'The name of the provider.');
+
 /**
  * A service as it is replaced: what is left out takes its default.
  *
@@ -141,13 +143,14 @@ const unpublishedChanges = Type.Boolean({
  */
 export const ServiceReplacement = replacement(
   declaration,
-  { serviceId, status: serviceStatus, release, unpublishedChanges },
+  { serviceId, status: serviceStatus, release, unpublishedChanges, providerName },
   'A service as it is replaced; others see the change once it is published.',
 );
 
 const facts = {
   serviceId,
   organizationId: identifier('The organisation of the provider.'),
+  providerName: Type.Optional(providerName),
   ...declaration,
   methods,
   paymentTypes,

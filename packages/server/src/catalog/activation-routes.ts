@@ -139,10 +139,10 @@ function registerAnswer(app: FastifyInstance, activations: Activations): void {
     operationId: 'answerActivation',
     summary: 'Answer: activation, by the provider',
     description:
-      'For a provider that took a request with 202. The same answer again changes nothing; another ' +
-      'one is refused.',
+      'For a provider that took a request with 202: its server, or a person of it. The same answer ' +
+      'again changes nothing; another one is refused.',
     tags,
-    permission: 'spi.events',
+    permission: ['spi.events', 'svc.write'],
     params: Type.Object({
       organizationId: identifier('The organisation that asked.'),
       activationId: identifier('The activation.'),

@@ -9,6 +9,7 @@ import {
   writeActivation,
 } from './activation-store.ts';
 import { auditedActivation } from './activation-view.ts';
+import type { NotedCall } from './call-book.ts';
 import { withSecrets } from './configuration/merge.ts';
 import type { CatalogDeps } from './deps.ts';
 import { type ProviderAnswer, readAnswer } from './handshake-answer.ts';
@@ -90,6 +91,13 @@ function createPlaces() {
   };
 }
 
+/** As the provider's portal names what was asked. */
+const callOf = {
+  'service.activation_requested': 'activation',
+  'service.deactivated': 'deactivation',
+} as const;
+type MessageType = keyof typeof callOf;
+
 /** The same bytes at each try: nothing in it changes until the provider has answered. */
 function messageOf(row: ActivationRow, parameters: Values, type: string, baseUrl: string): string {
   const { organization_id: organizationId, activation_id: activationId } = row;
@@ -119,15 +127,20 @@ type Parts = {
   readonly secrets: SigningSecrets;
   readonly box: SecretBox;
   onChange(organizationId: string): void;
+  /** Hears of each call to a provider. */
+  onCall(call: NotedCall): void;
 };
 
-/** @example const handshake = createHandshake(deps, { secrets, box, onChange }); */
-export function createHandshake(deps: CatalogDeps, { secrets, box, onChange }: Parts): Handshake {
+/** @example const handshake = createHandshake(deps, { secrets, box, onChange, onCall }); */
+export function createHandshake(
+  deps: CatalogDeps,
+  { secrets, box, onChange, onCall }: Parts,
+): Handshake {
   const { database, clock, jobs, log, audit, calls, baseUrl } = deps;
   const delays = deps.retryDelaysMs ?? defaultRetryDelaysMs;
   const places = createPlaces();
 
-  async function send(row: ActivationRow, type: string, id: string): Promise<ProviderAnswer> {
+  async function send(row: ActivationRow, type: MessageType, id: string): Promise<ProviderAnswer> {
     const run = runOn(database);
     const service = await findService(run, row.organization_id, row.service_id);
     const secret = await readSecret(run, row.service_id);
@@ -138,7 +151,12 @@ export function createHandshake(deps: CatalogDeps, { secrets, box, onChange }: P
     const body = messageOf(row, parameters, type, baseUrl);
     const signers = secrets.signers(secrets.open(row.service_id, secret));
     const headers = webhookHeaders({ id, at: clock.now(), body, ...signers });
-    return readAnswer(await calls.post(url, { headers, body }));
+    const result = await calls.post(url, { headers, body });
+    const answer = readAnswer(result);
+    const fault = answer.step === 'repeat' ? { fault: answer.fault } : {};
+    const isAnswered = answer.step !== 'repeat';
+    onCall({ serviceId: row.service_id, call: callOf[type], isAnswered, ms: result.ms, ...fault });
+    return answer;
   }
 
   const settle: Handshake['settle'] = async (trx, row, { step, parameters, reason }, author) => {

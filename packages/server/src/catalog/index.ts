@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { platformAuthor } from '../audit/index.ts';
 import { registerActivations } from './activation-routes.ts';
 import { type Activations, createActivations } from './activations.ts';
+import { type CallBook, createCallBook } from './call-book.ts';
 import { type CallableServices, createCallableServices } from './callable.ts';
 import { createDefaultsCheck } from './configuration/defaults.ts';
 import { type Configuration, createConfiguration } from './configuration/index.ts';
@@ -19,7 +20,11 @@ import { registerServices } from './service-routes.ts';
 import { createServices, type Services } from './services.ts';
 import { createSigningSecrets } from './signing-secrets.ts';
 import { createStanding, type Standing } from './standing.ts';
+import { createStandingBelow } from './standing-below.ts';
+import { createWatch } from './watch.ts';
+import { registerWatch } from './watch-routes.ts';
 
+export type { NotedCall } from './call-book.ts';
 export type { CallableService } from './callable.ts';
 export type { By, CatalogDeps } from './deps.ts';
 export { emvValueRules } from './emv-parameters.ts';
@@ -29,6 +34,8 @@ export type Catalog = Pick<Standing, 'isActive' | 'activeServices' | 'activeAt' 
   register(app: FastifyInstance): void;
   /** A published service with its address and keys, for who calls its provider. */
   readonly callable: CallableServices['find'];
+  /** Counts calls to providers, for them to see. */
+  readonly callBook: CallBook;
   readonly services: Services;
   readonly offers: Offers;
   readonly activations: Activations;
@@ -63,7 +70,8 @@ export function createCatalog(deps: CatalogDeps): Catalog {
   });
   const offers = createOffers(deps);
   const box = createSecretBox(deps.masterKey, 'activation');
-  const handshake = createHandshake(deps, { secrets, box, onChange });
+  const callBook = createCallBook(deps);
+  const handshake = createHandshake(deps, { secrets, box, onChange, onCall: callBook.note });
   const parts = { services, parameters, handshake, box, onChange };
   const activations = createActivations(deps, parts);
   return {
@@ -76,12 +84,14 @@ export function createCatalog(deps: CatalogDeps): Catalog {
     activeAt: standing.activeAt,
     explain: standing.explain,
     callable: callable.find,
+    callBook,
     register(app) {
       registerServices(app, services);
       registerOffers(app, offers);
       registerActivations(app, activations, standing);
       registerConfiguration(app, configuration);
       registerDelivery(app, delivery);
+      registerWatch(app, createWatch(deps), createStandingBelow(deps));
     },
   };
 }

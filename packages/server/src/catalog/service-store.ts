@@ -21,6 +21,8 @@ export type ServiceRow = {
   version: number;
   created_at: Date;
   updated_at: Date;
+  /** Of the organisation that provides it. */
+  provider_name: string | null;
 };
 
 export type SecretRow = RetiredKeys & { secret_sealed: Buffer };
@@ -28,7 +30,8 @@ export type SecretRow = RetiredKeys & { secret_sealed: Buffer };
 export type ReleaseRow = { release: number; declaration: Declaration; published_at: Date };
 
 const columns = `service_id, organization_id, name, domain, status, release, draft, published,
-  version, created_at, updated_at`;
+  version, created_at, updated_at, (SELECT o.name FROM organizations o
+    WHERE o.organization_id = catalogue_services.organization_id) AS provider_name`;
 
 export async function insertService(
   run: Run,

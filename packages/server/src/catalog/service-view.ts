@@ -42,6 +42,7 @@ export function serviceView(row: ServiceRow, organizationId: string): Service {
   return {
     serviceId: row.service_id,
     organizationId: row.organization_id,
+    ...(row.provider_name === null ? {} : { providerName: row.provider_name }),
     ...({ methods: [], paymentTypes: [], events: [] } satisfies Partial<Service>),
     ...shownTo(isOwn, declaration),
     status: row.status,

@@ -162,9 +162,9 @@ export function createServices(
           row,
           by.organizationId,
         );
-        const { organizationId, createdAt, updatedAt } = view;
+        const { organizationId, providerName, createdAt, updatedAt } = view;
         refuseChanges(input, {
-          ...{ serviceId, organizationId, createdAt, updatedAt },
+          ...{ serviceId, organizationId, providerName, createdAt, updatedAt },
           ...{ status, release, unpublishedChanges },
         });
         if (row.status === 'Retired') refuse('service_state', 'A retired service stays as it is.');

@@ -15,6 +15,7 @@ import {
 import { createAlarms } from './alarms.ts';
 import type { QrDeps } from './deps.ts';
 import { createLooks } from './looks.ts';
+import { registerProviderList } from './provider-list.ts';
 import type { Providers } from './providers/index.ts';
 import { registerQrRoutes } from './routes.ts';
 import { createRunning } from './running.ts';
@@ -76,7 +77,10 @@ export function createQr({ database, providers, masterKey, metrics, ...rest }: Q
   const looks = createLooks(deps);
   watch(rest.live, store);
   return {
-    register: (app, streams) => registerQrRoutes(app, deps, streams),
+    register(app, streams) {
+      registerQrRoutes(app, deps, streams);
+      registerProviderList(app, database);
+    },
     start: looks.start,
     pressure: store.pressure,
     async stop() {

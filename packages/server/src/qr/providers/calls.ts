@@ -1,6 +1,6 @@
 // Sends one signed call to the provider of a service, unless its circuit is open or it is busy enough.
 import { providerAnswerMaxBytes, providerAnswerMs, providerCallText } from '@switchyard/contract';
-import type { CallableService } from '../../catalog/index.ts';
+import type { CallableService, NotedCall } from '../../catalog/index.ts';
 import {
   type CallResult,
   type Clock,
@@ -22,6 +22,8 @@ export type CallsDeps = {
   readonly ids: Pick<Ids, 'uuid'>;
   readonly log: Pick<Log, 'warn'>;
   readonly metrics: Metrics;
+  /** Hears of each call that was made, for the provider to see. */
+  readonly onCall?: (call: NotedCall) => void;
 };
 
 export type CallName = 'create' | 'status' | 'cancel' | 'refund' | 'refund_status' | 'health';
@@ -54,6 +56,14 @@ function isGood({ outcome, ...rest }: { outcome: string; status?: unknown; reaso
   if (outcome === 'Unknown' || rest.status === 'Down') return false;
   if (outcome === 'NotSent') return rest.reason === 'too_many_requests';
   return true;
+}
+
+/** In words of ours: what the provider said itself is not repeated. */
+function faultNameOf(outcome: object): string {
+  const { reason, fault, status } = outcome as Record<string, unknown>;
+  if (typeof reason === 'string') return reason;
+  if (typeof fault === 'string') return fault;
+  return status === undefined ? 'unknown' : `status ${String(status)}`;
 }
 
 /** @example const send = createSignedCalls({ calls, find, circuits, clock, ids, log, metrics }); */
@@ -117,9 +127,13 @@ export function createSignedCalls(deps: CallsDeps) {
     }
     underWay.set(serviceId, busy + 1);
     let good = false;
+    const since = clock.now();
     try {
       const outcome = await exchange(service, url, call);
       good = isGood(outcome);
+      const fault = good ? {} : { fault: faultNameOf(outcome) };
+      const ms = clock.now() - since;
+      deps.onCall?.({ serviceId, call: call.name, isAnswered: good, ms, ...fault });
       return outcome;
     } finally {
       entry.end(good);

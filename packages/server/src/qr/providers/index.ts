@@ -5,7 +5,7 @@ import {
   providerPaths,
   type RefundQrPayment,
 } from '@switchyard/contract';
-import type { Catalog } from '../../catalog/index.ts';
+import type { Catalog, NotedCall } from '../../catalog/index.ts';
 import {
   type Clock,
   type Ids,
@@ -35,6 +35,8 @@ export type ProvidersDeps = {
   /** Where providers send their events. */
   readonly baseUrl: string;
   readonly circuitLimits?: CircuitLimits;
+  /** Hears of each call that was made, for the provider to see. */
+  readonly onCall?: (call: NotedCall) => void;
 };
 
 const healthTimeoutMs = 5_000;

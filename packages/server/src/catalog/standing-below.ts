@@ -1,0 +1,119 @@
+// How a service stands at the merchants of an organisation, the stores of a merchant, the devices of a store.
+import { refuse, type ServicePlace, type ServicePlaces } from '@switchyard/contract';
+import type { FoundPage, PageRequest } from '../http/index.ts';
+import { type CatalogDeps, isUuid, refuseDevices, type Scope } from './deps.ts';
+import {
+  type DecidedRow,
+  decidedAt,
+  listPlaces,
+  type PlaceLevel,
+  type PlaceRow,
+} from './place-store.ts';
+import { findService } from './service-store.ts';
+import { type Run, runOn } from './sql.ts';
+import { type LevelFacts, standingOf } from './state.ts';
+
+export type PlacesBelow = {
+  readonly above: ServicePlaces['above'];
+  readonly found: FoundPage<ServicePlace>;
+};
+
+/** What is listed stands right below it. */
+type Under = { readonly merchantId?: string; readonly storeId?: string };
+
+export type StandingBelow = (
+  scope: Scope,
+  serviceId: string,
+  under: Under,
+  page: PageRequest,
+) => Promise<PlacesBelow>;
+
+type Named = LevelFacts & { readonly name?: string };
+type Decided = Omit<DecidedRow, 'entity_id'>;
+
+function ownOf(row: Decided | undefined): Pick<LevelFacts, 'own'> {
+  if (row === undefined || row.activation_id === null) return {};
+  const { activation_id: activationId, status, decided_at, covers_at } = row;
+  return {
+    own: {
+      activationId,
+      status: status as NonNullable<LevelFacts['own']>['status'],
+      ...(decided_at === null ? {} : { decidedAt: decided_at.getTime() }),
+      ...(covers_at === null ? {} : { coversAt: covers_at.getTime() }),
+    },
+  };
+}
+
+function shown({ level, entityId, name, own }: Named, active: boolean): ServicePlaces['above'][0] {
+  const decided = own && { activationId: own.activationId, status: own.status };
+  return { level, entityId, ...(name === undefined ? {} : { name }), active, ...decided };
+}
+
+/** The levels above what is listed, each in the scope of the caller. */
+async function chainOf(
+  provisioning: CatalogDeps['provisioning'],
+  scope: Scope,
+  { merchantId, storeId }: Under,
+): Promise<Named[]> {
+  const { organizationId } = scope;
+  const top: Named = { level: 'Organization', entityId: organizationId, madeAt: 0 };
+  const store =
+    storeId === undefined ? undefined : (await provisioning.stores.get(scope, storeId)).view;
+  const wanted = store?.merchantId ?? merchantId;
+  if (wanted === undefined) return [top];
+  const { view } = await provisioning.merchants.get(scope, wanted);
+  const madeAt = Date.parse(view.createdAt);
+  const { merchantId: entityId, name } = view;
+  const chain: Named[] = [top, { level: 'Merchant', entityId, name, madeAt }];
+  if (store === undefined) return chain;
+  const last = { entityId: store.storeId, name: store.name, madeAt: Date.parse(store.createdAt) };
+  return [...chain, { level: 'Store', ...last }];
+}
+
+const levels = ['Merchant', 'Store', 'LogicalDevice'] as const satisfies PlaceLevel[];
+
+function itemOf(chain: readonly Named[], level: PlaceLevel, row: PlaceRow): ServicePlace {
+  const { id: entityId, name } = row;
+  const last = { level, entityId, name, madeAt: row.made_at.getTime(), ...ownOf(row) };
+  const all = standingOf([...chain, last]);
+  const isActive = all.at(-1)?.active === true;
+  return { ...shown(last, isActive), name, usable: all.every(({ active }) => active) };
+}
+
+/** @example const below = createStandingBelow(deps); await below(scope, serviceId, { merchantId }, page); */
+export function createStandingBelow({
+  database,
+  provisioning,
+}: Pick<CatalogDeps, 'database' | 'provisioning'>): StandingBelow {
+  async function demandService(run: Run, scope: Scope, serviceId: string): Promise<string> {
+    const row = isUuid(serviceId)
+      ? await findService(run, scope.organizationId, serviceId)
+      : undefined;
+    if (row !== undefined) return row.service_id;
+    return refuse('service_not_found', 'The catalogue shows you no service of this identifier.');
+  }
+
+  return async (scope, asked, under, page) => {
+    refuseDevices(scope);
+    const { organizationId, merchantId: onlyId } = scope;
+    const run = runOn(database);
+    const serviceId = await demandService(run, scope, asked);
+    const bare = await chainOf(provisioning, scope, under);
+    const ids = bare.map(({ entityId }) => entityId);
+    const rows = await decidedAt(run, organizationId, serviceId, ids);
+    const decided = new Map(rows.map((row) => [row.entity_id, row]));
+    const chain = bare.map((each) => ({ ...each, ...ownOf(decided.get(each.entityId)) }));
+    const level = levels[chain.length - 1] ?? 'LogicalDevice';
+    const underId = ids.at(-1) ?? organizationId;
+    const query = { organizationId, serviceId, level, underId };
+    const places = await listPlaces(run, level === 'Merchant' ? { ...query, onlyId } : query, {
+      ...page,
+      limit: page.limit + 1,
+    });
+    const items = places.slice(0, page.limit).map((row) => itemOf(chain, level, row));
+    const standing = standingOf(chain);
+    const above = chain.map((each, at) => shown(each, standing[at]?.active === true));
+    const next = places.length > page.limit ? items.at(-1)?.entityId : undefined;
+    return { above, found: { items, next } };
+  };
+}
