@@ -82,7 +82,8 @@ function qrOf({ settings, ...deps }: Deps): Qr {
   const providers = createProviders({ ...deps, baseUrl, onCall: deps.catalog.callBook.note });
   const failPoints = createFailPoints(settings.failPoint);
   const payWithinMs = settings.qrPaySeconds * 1000;
-  return createQr({ ...deps, providers, masterKey, failPoints, payWithinMs });
+  const tell = deps.audit.recordChange;
+  return createQr({ ...deps, providers, masterKey, failPoints, tell, payWithinMs });
 }
 
 /** Acquiring and payments call each other. */

@@ -18,6 +18,8 @@ const meanings = {
   'qr.refund_pending': 'A refund is on its way and its amount is reserved.',
   'qr.refunded': 'The provider has paid back.',
   'qr.refund_failed': 'The provider refused the refund; its amount is free again.',
+  'qr.refund_unanswered':
+    'A refund has had no answer for long and is asked for no more: a person has to look at it.',
   'qr.late_completion': 'Paid after it was cancelled or had expired: it is paid back by itself.',
   'qr.held': 'What the provider says does not fit the payment: a person has to look at it.',
   'qr.resolved': 'A payment that was held was decided.',

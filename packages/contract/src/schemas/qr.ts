@@ -64,6 +64,7 @@ export const qrEventTypes = [
   'qr.refund_pending',
   'qr.refunded',
   'qr.refund_failed',
+  'qr.refund_unanswered',
   'qr.late_completion',
   'qr.held',
   'qr.resolved',
@@ -130,6 +131,8 @@ export const QrRequest = Type.Object(
 /** What the schema {@link QrRequest} describes. */
 export type QrRequest = Static<typeof QrRequest>;
 
+const qrOperationStatuses = ['Pending', 'Unanswered', 'Succeeded', 'Declined', 'Failed'] as const;
+
 /**
  * A cancel or a refund of a QR payment, or what the platform does by itself at its expiry and with
  * money that comes too late.
@@ -141,8 +144,9 @@ export const QrOperation = Type.Object({
   operationId: Uuid,
   number: Type.Integer({ minimum: 1, description: 'Counts the operations of a payment.' }),
   kind: wordOf(['Cancel', 'Refund']),
-  status: wordOf(['Pending', 'Succeeded', 'Declined', 'Failed'], {
-    description: 'All but `Pending` are final.',
+  status: wordOf(qrOperationStatuses, {
+    description:
+      '`Pending` is asked for, `Unanswered` no more: nobody knows whether it was made, and its payment is held. The others are final.',
   }),
   amount: AnswerAmount,
   currency: Currency,
@@ -162,9 +166,9 @@ const status = wordOf(qrStatuses, { description: 'How the payment stands.' });
 
 const QrHold = Type.Object(
   {
-    reason: wordOf(['AmountDiffers', 'CurrencyDiffers', 'RefundDeclined'], {
+    reason: wordOf(['AmountDiffers', 'CurrencyDiffers', 'RefundDeclined', 'RefundUnanswered'], {
       description:
-        '`AmountDiffers`: paid, and not what was asked for. `CurrencyDiffers`: paid in another currency. `RefundDeclined`: late money that the provider does not give back.',
+        '`AmountDiffers`: paid, and not what was asked for. `CurrencyDiffers`: paid in another currency. `RefundDeclined`: late money that the provider does not give back. `RefundUnanswered`: a refund that nobody has answered for long.',
     }),
     amount: Type.Optional(AnswerAmount),
     currency: Type.Optional(Currency),
@@ -196,7 +200,7 @@ const transactionMembers = {
     Type.Integer({
       minimum: 1,
       description:
-        'Paid for a payment that has ended, and settled outside of the platform: the event of its resolution says how.',
+        'Settled outside of the platform, in place of a refund: the event of its resolution says how.',
     }),
   ),
   display: Type.Optional(QrDisplay),
@@ -253,7 +257,7 @@ export const QrEvent = Type.Object(
         operationId: Uuid,
         number: Type.Integer({ minimum: 1 }),
         kind: wordOf(['Cancel', 'Refund']),
-        status: wordOf(['Pending', 'Succeeded', 'Declined', 'Failed']),
+        status: wordOf(qrOperationStatuses),
         amount: AnswerAmount,
       }),
     ),
@@ -347,9 +351,9 @@ export type QrRefundRequest = Static<typeof QrRefundRequest>;
  */
 export const QrResolveRequest = Type.Object(
   {
-    resolution: wordOf(['Accept', 'Refund', 'Settle'], {
+    resolution: wordOf(['Accept', 'Refund', 'Settle', 'Ask', 'Retry'], {
       description:
-        '`Accept`: what was paid is taken as it is, while the terminal waits. `Refund`: it is given back. `Settle`: the matter was ended outside of the platform, and the note says how.',
+        '`Accept`: what was paid is taken as it is, while the terminal waits. `Refund`: it is given back. `Settle`: the matter was ended outside of the platform, and the note says how. `Ask`: the provider is asked how the refund without an answer stands, and nothing else. `Retry`: that refund is asked for again, under the name that it has.',
       ...fieldCodes({ enum: 'field_invalid' }),
     }),
     note: Type.Optional(

@@ -26,6 +26,7 @@ const tones: Readonly<Record<string, Tone>> = {
   Running: 'busy',
   Queued: 'busy',
   Pending: 'warn',
+  Unanswered: 'warn',
   Reversing: 'warn',
   PartiallyRefunded: 'warn',
   Held: 'warn',

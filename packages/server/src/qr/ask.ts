@@ -4,6 +4,7 @@ import { cancelForMs, endGraceMs, type QrDeps } from './deps.ts';
 import type { LoadedQr, StoredOperation } from './model.ts';
 import type { CancelAnswered, PaymentAnswer, ProviderPaymentRef } from './providers/index.ts';
 import { settleRefund } from './refund-end.ts';
+import { isStale, unansweredStep } from './refund-unanswered.ts';
 import { isEnd, newOperation, type Told } from './report.ts';
 import { settle, settleReport } from './settle.ts';
 import { endAlone, isLive } from './state.ts';
@@ -171,6 +172,21 @@ export async function askCancel(deps: QrDeps, loaded: LoadedQr): Promise<LoadedQ
   }
 }
 
+/** Nobody has said what becomes of a refund: it is asked for again, and one day by nobody any more. */
+async function refundUnanswered(
+  deps: QrDeps,
+  loaded: LoadedQr,
+  operation: StoredOperation,
+): Promise<LoadedQr> {
+  const now = deps.clock.now();
+  if (!isStale(operation, now)) return unanswered(deps, loaded);
+  const standing = await settle(deps, loaded, (each) =>
+    unansweredStep(each, operation.operationId, now),
+  );
+  if (standing !== loaded) deps.alarms.raise('refund_unanswered', loaded.row);
+  return standing;
+}
+
 /** Asks for one open refund, or how it stands where the provider works on it. */
 export async function askRefund(
   deps: QrDeps,
@@ -193,18 +209,23 @@ export async function askRefund(
       const told = answer.amount;
       if (told !== undefined && (told.amount !== amount || told.currency !== currency)) {
         deps.alarms.raise('amount_differs', loaded.row);
-        return unanswered(deps, loaded);
+        return refundUnanswered(deps, loaded, operation);
       }
-      if (status === 'Pending' && details.acknowledged === true) return unanswered(deps, loaded);
+      const isKnown = status === 'Pending' && details.acknowledged === true;
+      if (isKnown) return refundUnanswered(deps, loaded, operation);
       return settleRefund(deps, loaded, operationId, { said: status, failure, providerRefundId });
     }
     case 'Refused': {
-      if (answer.reason === 'signature') return unanswered(deps, loaded);
+      if (answer.reason === 'signature') return refundUnanswered(deps, loaded, operation);
       const failure = { code: answer.code ?? 'refused', ...(answer.text && { text: answer.text }) };
       return settleRefund(deps, loaded, operationId, { said: 'Declined', failure });
     }
     case 'NotFound':
       if (details.acknowledged === true) {
+        const { acknowledged: _was, ...rest } = details;
+        const forgotten = { ...operation, details: rest };
+        // One that is taken in and forgotten again and again would be asked for without end.
+        if (isStale(forgotten, deps.clock.now())) return refundUnanswered(deps, loaded, forgotten);
         return settleRefund(deps, loaded, operationId, { said: 'Forgotten' });
       }
       return settleRefund(deps, loaded, operationId, {
@@ -212,7 +233,7 @@ export async function askRefund(
         failure: { code: 'payment_not_found' },
       });
     default:
-      return unanswered(deps, loaded);
+      return refundUnanswered(deps, loaded, operation);
   }
 }
 

@@ -1,9 +1,27 @@
 // What the QR room is built from; each operation takes these as its first argument.
+import type { Kysely } from 'kysely';
+import type { Caller } from '../http/index.ts';
 import type { Clock, FailPoints, Ids, Live, Log } from '../platform/index.ts';
 import type { Alarms } from './alarms.ts';
 import type { Providers } from './providers/index.ts';
 import type { Running } from './running.ts';
 import type { QrStore } from './store.ts';
+
+/** Who asks, and by which request. */
+export type Asked = { readonly caller: Caller; readonly id: string };
+
+/** What the audit hears of decisions. */
+export type Tell = (
+  trx: Kysely<unknown>,
+  change: {
+    asked: Asked;
+    organizationId: string;
+    action: string;
+    entity: { type: string; id: string; merchantId: string };
+    before: object;
+    after: object;
+  },
+) => Promise<void>;
 
 export type QrDeps = {
   store: QrStore;
@@ -11,6 +29,7 @@ export type QrDeps = {
   providers: Providers;
   live: Pick<Live, 'publish' | 'subscribe'>;
   alarms: Alarms;
+  tell: Tell;
   /** Something is due now: do not wait for the next look. */
   poke: () => void;
   /** A keyed mark of what must not be kept in clear. */
@@ -33,6 +52,10 @@ export const duplicateWaitMs = 2000;
 export const endGraceMs = 60_000;
 /** How long a provider is told that a payment which has ended is not to be made, ms. */
 export const cancelForMs = 86_400_000;
+/** How long a refund is asked for that nobody answers, before somebody has to look at it, ms. */
+export const refundForMs = 86_400_000;
+/** The same of one that the provider says it works on: some pay back with the next files of their banks, ms. */
+export const refundWorkForMs = 14 * 86_400_000;
 /** Events of a provider that are kept of one payment. */
 export const providerEventsMax = 200;
 /**

@@ -7,6 +7,7 @@ import { systemIds } from '../platform/index.ts';
 import { type Resolution, resolutionsOf, resolutionTable } from './hold.ts';
 import type { EventData, LoadedQr, QrRow } from './model.ts';
 import { refundStep } from './refund-end.ts';
+import { unansweredStep, unansweredSum } from './refund-unanswered.ts';
 import { newOperation, reportStep } from './report.ts';
 import { resolveStep } from './resolve.ts';
 import {
@@ -64,8 +65,13 @@ type Act =
   | { act: 'Answer'; said: Said; amount?: number }
   | { act: 'Cancel' | 'Expiry' }
   | { act: 'Refund'; amount: number }
-  | { act: 'RefundEnds'; pick: number; isDone: boolean }
-  | { act: 'Resolve'; resolution: Resolution };
+  | { act: 'RefundEnds'; pick: number; said: 'Completed' | 'Declined' | 'Pending' | 'Forgotten' }
+  | { act: 'Unanswered'; pick: number }
+  | { act: 'Resolve'; resolution: Decided };
+
+type Decided = Exclude<Resolution, 'Ask'>;
+const decided: readonly Decided[] = ['Accept', 'Refund', 'Settle', 'Settle', 'Retry'];
+const saidOfRefunds = ['Completed', 'Completed', 'Declined', 'Pending', 'Forgotten'] as const;
 
 const words: readonly Said[] = [
   ...(['Pending', 'Scanned', 'Authorized', 'Completed', 'Completed', 'Completed'] as const),
@@ -91,11 +97,13 @@ const acts: fc.Arbitrary<Act[]> = fc.array(
     fc.constantFrom<Act>({ act: 'Cancel' }, { act: 'Expiry' }),
     fc.record({ act: fc.constant('Refund' as const), amount: fc.integer({ min: 1, max: 2000 }) }),
     fc.record({
-      ...{ act: fc.constant('RefundEnds' as const), pick: fc.nat(9), isDone: fc.boolean() },
+      ...{ act: fc.constant('RefundEnds' as const), pick: fc.nat(9) },
+      said: fc.constantFrom(...saidOfRefunds),
     }),
+    fc.record({ act: fc.constant('Unanswered' as const), pick: fc.nat(9) }),
     fc.record({
       act: fc.constant('Resolve' as const),
-      resolution: fc.constantFrom<Resolution>('Accept', 'Refund', 'Settle'),
+      resolution: fc.constantFrom(...decided),
     }),
   ),
   { maxLength: 30 },
@@ -152,8 +160,14 @@ function play(played: Played, one: Act): Played {
       const refunds = loaded.operations.filter(({ kind }) => kind === 'Refund');
       const refund = refunds[one.pick % Math.max(1, refunds.length)];
       if (refund === undefined) return played;
-      const said = one.isDone ? 'Completed' : 'Declined';
+      const { said } = one;
       return taken(played, refundStep(loaded, refund.operationId, { said }, { at }));
+    }
+    case 'Unanswered': {
+      const open = loaded.operations.filter((each) => each.kind === 'Refund' && isOpen(each));
+      const refund = open[one.pick % Math.max(1, open.length)];
+      if (refund === undefined) return played;
+      return taken(played, unansweredStep(loaded, refund.operationId, at));
     }
     default: {
       if (!resolutionsOf(position).includes(one.resolution)) {
@@ -174,11 +188,16 @@ function check({ loaded: { row, operations }, accepted }: Played): void {
   const refunds = operations.filter(({ kind }) => kind === 'Refund');
   const sumOf = (status: string) =>
     refunds.reduce((sum, each) => sum + (each.status === status ? each.amount : 0), 0);
-  assert.deepEqual([sumOf('Pending'), sumOf('Succeeded')], [refundReserved, refunded]);
+  const undecided = sumOf('Pending') + sumOf('Unanswered');
+  assert.deepEqual([undecided, sumOf('Succeeded')], [refundReserved, refunded]);
+  const isUnanswered = hold === 'RefundUnanswered';
+  assert.equal(unansweredSum({ operations }) > 0, isUnanswered, 'whatever nobody answers is held');
   assert.ok(settled >= 0 && leftOf(position) >= 0, 'no more goes back than was paid');
   if (hold !== null) {
     assert.ok(resolutionsOf(position).includes('Settle'), 'whoever looks at it can end it');
-    assert.ok(paid > 0 && !operations.some(isOpen), 'nothing else is under way');
+    assert.ok(paid > 0);
+    if (isUnanswered) return;
+    assert.ok(!operations.some(isOpen), 'nothing else is under way');
     assert.notEqual(phase, 'Completed');
     return;
   }
@@ -213,7 +232,7 @@ test('whatever crosses a hold, no money for an ended payment is kept without a w
 });
 
 const ends: readonly Phase[] = ['Declined', 'Cancelled', 'Expired', 'Failed'];
-const reasons: readonly HoldReason[] = ['AmountDiffers', 'CurrencyDiffers', 'RefundDeclined'];
+const reasons = Object.keys(heldTable) as HoldReason[];
 
 test('a provider that takes its completion back ends a payment that is held', () => {
   for (const said of ends) {

@@ -3,9 +3,12 @@ import { type Changes, type HoldReason, isLive, leftOf, type Position } from './
 
 /**
  * `Accept` takes what was paid as it is, `Refund` gives it back, `Settle` says that the matter was
- * ended outside of the platform.
+ * ended outside of the platform. Of a refund without an answer: `Ask` has the provider asked how it
+ * stands, and `Retry` asks for it again.
  */
-export type Resolution = 'Accept' | 'Refund' | 'Settle';
+export type Resolution = 'Accept' | 'Refund' | 'Settle' | 'Ask' | 'Retry';
+
+const ofRefund: readonly Resolution[] = ['Ask', 'Retry', 'Settle'];
 
 /**
  * What may be decided. Only a payment whose terminal still waits is accepted: behind its end nobody
@@ -17,6 +20,7 @@ export const resolutionTable: Readonly<
   AmountDiffers: { Live: ['Accept', 'Refund', 'Settle'], Ended: ['Refund', 'Settle'] },
   CurrencyDiffers: { Live: ['Refund', 'Settle'], Ended: ['Refund', 'Settle'] },
   RefundDeclined: { Live: ['Refund', 'Settle'], Ended: ['Refund', 'Settle'] },
+  RefundUnanswered: { Live: ofRefund, Ended: ofRefund },
 };
 
 /** @returns nothing where nothing waits for a decision */
@@ -31,7 +35,7 @@ export function resolutionsOf(position: Position): readonly Resolution[] {
  */
 export function resolved(
   position: Position,
-  resolution: Resolution,
+  resolution: Exclude<Resolution, 'Ask' | 'Retry'>,
 ): { changes: Changes; refund: number } {
   const live = isLive(position);
   if (resolution === 'Accept') return { changes: { phase: 'Completed', hold: null }, refund: 0 };

@@ -13,7 +13,7 @@ import {
   type Metrics,
 } from '../platform/index.ts';
 import { createAlarms } from './alarms.ts';
-import type { QrDeps } from './deps.ts';
+import type { QrDeps, Tell } from './deps.ts';
 import { createLooks } from './looks.ts';
 import { registerProviderList } from './provider-list.ts';
 import type { Providers } from './providers/index.ts';
@@ -45,6 +45,7 @@ export type QrRoomDeps = {
   log: Log;
   metrics: Metrics;
   failPoints: FailPoints;
+  tell: Tell;
   payWithinMs: number;
 };
 
@@ -62,7 +63,7 @@ function watch(live: Live, store: QrStore): void {
   });
 }
 
-/** @example const qr = createQr({ database, providers, live, masterKey, clock, ids, log, metrics, failPoints, payWithinMs }); */
+/** @example const qr = createQr({ database, providers, live, masterKey, clock, ids, log, metrics, failPoints, tell, payWithinMs }); */
 export function createQr({ database, providers, masterKey, metrics, ...rest }: QrRoomDeps): Qr {
   const store = createQrStore({ database, ids: rest.ids });
   const markKey = deriveKey(masterKey, 'qr scanned identifiers');

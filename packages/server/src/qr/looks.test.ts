@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createFailPoints, createLog, isoTime, systemIds } from '../platform/index.ts';
-import { cancelForMs, endGraceMs, type QrDeps } from './deps.ts';
+import { cancelForMs, endGraceMs, type QrDeps, refundForMs, refundWorkForMs } from './deps.ts';
 import { lookAt } from './looks.ts';
 import type { Change, LoadedQr, QrRow } from './model.ts';
 import { newOperation } from './report.ts';
@@ -235,6 +235,66 @@ test('a refund without an answer is asked for until there is one, and somebody i
   assert.ok(one.alarms.includes('refund_unanswered'));
   assert.equal(one.payment().row.position.refunded, 200);
   assert.equal(one.payment().row.dueAt, undefined);
+});
+
+/** A paid payment with a refund that was asked for a moment ago. */
+function refunding(answers: Answers, cause: 'Merchant' | 'LateCompletion' = 'Merchant') {
+  const template = world({});
+  const { row } = template.payment();
+  const isLate = cause === 'LateCompletion';
+  const phase = isLate ? ('Cancelled' as const) : ('Completed' as const);
+  const position = { ...row.position, phase, paid: 500, refundReserved: 200 };
+  const of = { at: template.now(), newId: systemIds.uuid, amount: isLate ? 500 : 200, cause };
+  const refund = newOperation({ row, operations: [] }, 'Refund', of);
+  position.refundReserved = refund.amount;
+  return world(answers, { status: phase, operationCount: 1, position }, { operations: [refund] });
+}
+
+const dayMs = 86_400_000;
+
+test('a refund that nobody answers for a day is asked for no more, and held with what it takes', async () => {
+  const one = refunding({});
+  await one.goOn(refundForMs - 1);
+  assert.deepEqual(one.types, []);
+  const asked = one.asked.length;
+  assert.ok(asked > 90 && asked < 120, `${asked} questions in a day`);
+  await one.goOn(900_000);
+  assert.deepEqual(one.types, ['qr.refund_unanswered']);
+  const { row, operations } = one.payment();
+  assert.deepEqual([row.dueAt, row.position.hold], [undefined, 'RefundUnanswered']);
+  assert.equal(row.position.refundReserved, 200, 'it may have been paid back');
+  assert.equal(operations[0]?.status, 'Unanswered');
+  assert.equal(one.alarms.at(-1), 'refund_unanswered');
+  await one.goOn(30 * dayMs);
+  assert.ok(one.asked.length <= asked + 1, 'nobody is asked any more');
+});
+
+test('one that its provider works on is waited for longer, and not for ever', async () => {
+  const working = { outcome: 'Answered', status: 'Pending' };
+  const one = refunding({ refund: working, refundStatus: working });
+  await one.goOn(refundWorkForMs - 1);
+  assert.deepEqual(one.types, ['qr.noted']);
+  assert.equal(one.payment().row.position.hold, null);
+  await one.goOn(900_000);
+  assert.deepEqual(one.types, ['qr.noted', 'qr.refund_unanswered']);
+});
+
+test('one that is forgotten again and again ends like one without an answer', async () => {
+  const one = refunding({
+    refund: { outcome: 'Answered', status: 'Pending' },
+    refundStatus: { outcome: 'NotFound' },
+  });
+  for (let day = 0; day < 20 && one.payment().row.dueAt !== undefined; day += 1) {
+    await one.goOn(dayMs);
+  }
+  assert.equal(one.payment().row.position.hold, 'RefundUnanswered');
+});
+
+test('late money whose refund nobody answers is held too, and not lost', async () => {
+  const one = refunding({}, 'LateCompletion');
+  await one.goOn(refundForMs + 900_000);
+  const { position } = one.payment().row;
+  assert.deepEqual([position.hold, position.refundReserved], ['RefundUnanswered', 500]);
 });
 
 test('pauses grow and stay', () => {

@@ -87,8 +87,11 @@ export type StoredEvent = { sequence: number; type: QrEventType; at: string; dat
 
 export type OperationKind = 'Cancel' | 'Refund';
 
-/** `Pending` may have been asked for or not: it is asked for again, with the same name. */
-export type OperationStatus = 'Pending' | 'Succeeded' | 'Declined' | 'Failed';
+/**
+ * `Pending` may have been asked for or not: it is asked for again, with the same name. `Unanswered` is
+ * a refund that nobody is asked for any more, and whose outcome is not known.
+ */
+export type OperationStatus = 'Pending' | 'Unanswered' | 'Succeeded' | 'Declined' | 'Failed';
 
 /** Who wanted it: somebody, the clock, a provider that never heard of the payment, or the rule that late money goes back. */
 export type OperationCause = 'Merchant' | 'Expiry' | 'Unknown' | 'LateCompletion' | 'Resolution';
@@ -102,6 +105,8 @@ export type OperationDetails = {
   providerRefundId?: string;
   /** The provider works on it: it is asked how it stands, and not for it again. */
   acknowledged?: true;
+  /** Of a refund that somebody had asked for again: since when, RFC 3339. */
+  askedSince?: string;
 };
 
 export type StoredOperation = {

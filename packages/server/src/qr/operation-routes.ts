@@ -11,6 +11,7 @@ import { type Caller, route } from '../http/index.ts';
 import type { QrDeps } from './deps.ts';
 import { findPayment } from './find.ts';
 import { type OperationCall, operate } from './operation.ts';
+import { isUndecided } from './refund-unanswered.ts';
 import { resolveHold } from './resolve.ts';
 import {
   agreedId,
@@ -47,7 +48,7 @@ async function run(deps: QrDeps, asked: Asked, reply: FastifyReply, verb: Verb) 
     clientOperationId,
   });
   markReplay(reply, replayed);
-  if (operation?.status === 'Pending') pointAt(reply, loaded);
+  if (operation !== undefined && isUndecided(operation)) pointAt(reply, loaded);
   const { currency } = loaded.row.position;
   return {
     ...viewPayment(loaded, await deps.store.shownEvents(loaded.row)),
@@ -116,7 +117,7 @@ function registerResolve(app: FastifyInstance, deps: QrDeps): void {
     operationId: 'resolveQrPayment',
     summary: 'End the hold of a QR payment',
     description:
-      'Of a payment with `hold`: Accept takes what was paid as it is, where its terminal still waits; Refund gives it back; Settle says, with a note, that the matter was ended outside of the platform. Who decided stands in its events.',
+      'Of a payment with `hold`: Accept takes what was paid as it is, where its terminal still waits; Refund gives it back; Settle says, with a note, that the matter was ended outside of the platform. Of a refund that nobody has answered, Ask has the provider asked how it stands, which may end the hold, and Retry asks for it again under its own name. Who decided stands in its events and in the audit.',
     tags,
     rateLimit,
     permission: 'pay.refundbyweb',
@@ -128,11 +129,11 @@ function registerResolve(app: FastifyInstance, deps: QrDeps): void {
     errors: [
       ...ofTransaction,
       ...(['payment_not_held', 'resolution_not_possible'] as const),
-      ...(['event_limit_reached', 'concurrent_modification'] as const),
+      ...(['event_limit_reached', 'concurrent_modification', 'provider_timeout'] as const),
     ],
-    handler: async ({ caller, params, query, body }) => {
+    handler: async ({ caller, id, params, query, body }) => {
       const found = await findPayment(deps, caller, params.qrTransactionId, query.merchantId);
-      const loaded = await resolveHold(deps, caller, found, body);
+      const loaded = await resolveHold(deps, { caller, id }, found, body);
       return viewPayment(loaded, await deps.store.shownEvents(loaded.row));
     },
   });

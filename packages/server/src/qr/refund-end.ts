@@ -1,6 +1,8 @@
 // Makes what a provider says about a refund durable: by answer or by event, once.
+import { isoTime } from '../platform/index.ts';
 import type { QrDeps } from './deps.ts';
 import type { EventData, Failure, LoadedQr, StoredOperation } from './model.ts';
+import { isUndecided, releasedBy } from './refund-unanswered.ts';
 import { settle } from './settle.ts';
 import { type Changes, leftOf } from './state.ts';
 import { ended, isOpen, type Step } from './step.ts';
@@ -12,7 +14,13 @@ export type RefundSaid = {
   providerRefundId?: string | undefined;
 };
 
-type Context = { at: number; sequence?: number; provider?: NonNullable<EventData['provider']> };
+type Context = {
+  at: number;
+  sequence?: number;
+  provider?: NonNullable<EventData['provider']>;
+  /** Who had the provider asked, where it was a person. */
+  actor?: string;
+};
 
 /** Late money has to go back: one that does not is for people to settle. */
 const isOwed = ({ details }: StoredOperation): boolean => details.cause !== 'Merchant';
@@ -28,9 +36,9 @@ const ends: Readonly<Record<string, StoredOperation['status']>> = {
 };
 
 /** Whether a refund that has ended is told to have ended in another way. Pure. */
-export function isContradicted({ status }: StoredOperation, said: RefundSaid['said']): boolean {
+export function isContradicted(operation: StoredOperation, said: RefundSaid['said']): boolean {
   const told = ends[said];
-  return status !== 'Pending' && told !== undefined && told !== status;
+  return !isUndecided(operation) && told !== undefined && told !== operation.status;
 }
 
 /**
@@ -59,6 +67,43 @@ function afterEnd(
   };
 }
 
+type Undecided = {
+  operation: StoredOperation;
+  /** What stands in the operation from now on, and in the event. */
+  details: Partial<StoredOperation['details']>;
+  data: NonNullable<Step['data']>;
+  numbered: Changes;
+};
+
+/** The provider works on it, or has never heard of it: it goes on, also where nobody asked any more. */
+function goesOn(
+  standing: LoadedQr,
+  { operation, details, data, numbered }: Undecided,
+  said: 'Pending' | 'Forgotten',
+  { at, provider }: Context,
+): Step | undefined {
+  const { acknowledged, ...rest } = { ...operation.details, ...details };
+  const isBack = said === 'Pending' && !isOpen(operation);
+  const reason = said === 'Pending' ? 'RefundPending' : 'RefundForgotten';
+  if (said === 'Forgotten' && !isOpen(operation) && acknowledged !== true) {
+    return provider === undefined
+      ? undefined
+      : { at, type: 'qr.noted', changes: numbered, data: { ...data, reason } };
+  }
+  const status = isBack ? 'Pending' : operation.status;
+  const since = isBack ? { askedSince: isoTime(at) } : {};
+  const next: StoredOperation = {
+    ...ended(operation, status, at),
+    details: said === 'Pending' ? { ...rest, ...since, acknowledged: true } : rest,
+  };
+  const released = isBack ? releasedBy(standing, operation) : {};
+  const type = released.hold === null ? 'qr.resolved' : 'qr.noted';
+  return {
+    ...{ at, type, changes: { ...numbered, ...released }, operations: [next] },
+    ...{ data: { ...data, reason }, unanswered: true },
+  };
+}
+
 /** The step that it is; nothing where an answer says what is known. Pure. */
 export function refundStep(
   standing: LoadedQr,
@@ -66,42 +111,35 @@ export function refundStep(
   { said, failure, providerRefundId }: RefundSaid,
   context: Context,
 ): Step | undefined {
-  const { at, sequence = 0, provider } = context;
+  const { at, sequence = 0, provider, actor } = context;
   const { position } = standing.row;
   const numbered: Changes = sequence > position.sequence ? { sequence } : {};
   const operation = standing.operations.find(
     (each) => each.kind === 'Refund' && each.operationId === operationId,
   );
   if (operation === undefined) return noted(context, numbered, 'UnknownRefund');
-  if (!isOpen(operation)) return afterEnd(standing, operation, said, context);
-  const data: Step['data'] = {
+  if (!isUndecided(operation)) return afterEnd(standing, operation, said, context);
+  const { amount } = operation;
+  const data = {
     ...(failure === undefined ? {} : { failure }),
     ...(provider === undefined ? {} : { provider }),
-    amount: operation.amount,
+    ...(actor === undefined ? {} : { actor }),
+    amount,
   };
   const details = {
     ...(failure === undefined ? {} : { failure }),
     ...(providerRefundId === undefined ? {} : { providerRefundId }),
   };
   if (said === 'Pending' || said === 'Forgotten') {
-    const { acknowledged: _was, ...rest } = { ...operation.details, ...details };
-    const next: StoredOperation = {
-      ...ended(operation, 'Pending', at),
-      details: said === 'Pending' ? { ...rest, acknowledged: true } : rest,
-    };
-    const reason = said === 'Pending' ? 'RefundPending' : 'RefundForgotten';
-    return {
-      ...{ at, type: 'qr.noted', changes: numbered, operations: [next] },
-      ...{ data: { ...data, reason }, unanswered: true },
-    };
+    return goesOn(standing, { operation, details, data, numbered }, said, context);
   }
-  const { amount } = operation;
+  const released = releasedBy(standing, operation);
   if (said === 'Completed') {
-    const changes = { ...numbered, refunded: amount, refundReserved: -amount };
+    const changes = { ...numbered, ...released, refunded: amount, refundReserved: -amount };
     const operations = [ended(operation, 'Succeeded', at, details)];
     return { at, type: 'qr.refunded', changes, data, operations };
   }
-  const hold: Changes = isOwed(operation) ? { hold: 'RefundDeclined' } : {};
+  const hold: Changes = isOwed(operation) ? { hold: 'RefundDeclined' } : released;
   const changes = { ...numbered, ...hold, refundReserved: -amount };
   const operations = [ended(operation, 'Declined', at, details)];
   return { at, type: 'qr.refund_failed', changes, data, operations };
@@ -112,13 +150,13 @@ export async function settleRefund(
   loaded: LoadedQr,
   operationId: string,
   said: RefundSaid,
-  of: Pick<Context, 'sequence' | 'provider'> = {},
+  of: Pick<Context, 'sequence' | 'provider' | 'actor'> = {},
 ): Promise<LoadedQr> {
   const settled = await settle(deps, loaded, (standing) =>
     refundStep(standing, operationId, said, { at: deps.clock.now(), ...of }),
   );
-  const isNewHold =
-    settled.row.position.hold === 'RefundDeclined' && loaded.row.position.hold === null;
+  const { hold } = settled.row.position;
+  const isNewHold = hold === 'RefundDeclined' && loaded.row.position.hold !== hold;
   if (isNewHold) deps.alarms.raise('refund_declined', loaded.row);
   return settled;
 }

@@ -1,16 +1,20 @@
 // Ends a hold: somebody has looked at what was paid, and decides what becomes of it.
 import { refuse } from '@switchyard/contract';
 import { holdsCardNumber } from '@switchyard/emv';
-import type { Caller } from '../http/index.ts';
-import { operationsMax, type QrDeps } from './deps.ts';
+import { askHeldRefunds } from './ask-held.ts';
+import { type Asked, operationsMax, type QrDeps } from './deps.ts';
 import { type Resolution, resolutionsOf, resolved } from './hold.ts';
-import type { LoadedQr } from './model.ts';
+import type { Change, LoadedQr, QrRow, StoredOperation } from './model.ts';
 import { transactionOf } from './operation.ts';
+import { retried, settledElsewhere } from './refund-unanswered.ts';
 import { newOperation } from './report.ts';
 import { settle } from './settle.ts';
+import type { Changes } from './state.ts';
 import type { Step } from './step.ts';
 
 export type Decision = { resolution: Resolution; note?: string | undefined };
+
+type Of = { at: number; newId: () => string; actor: string };
 
 /** What was settled elsewhere stands nowhere but in the note. @throws Refusal of the fields */
 function checkNote({ resolution, note }: Decision): void {
@@ -26,46 +30,92 @@ function checkNote({ resolution, note }: Decision): void {
   });
 }
 
-/** @throws Refusal payment_not_held, resolution_not_possible, event_limit_reached */
-export function resolveStep(
-  standing: LoadedQr,
-  { resolution, note }: Decision,
-  { at, newId, actor }: { at: number; newId: () => string; actor: string },
-): Step {
-  const { position, operationCount } = standing.row;
+/** @throws Refusal payment_not_held, resolution_not_possible */
+function demandPossible(standing: LoadedQr, resolution: Resolution): void {
   const transaction = transactionOf(standing);
-  const possible = resolutionsOf(position);
+  const possible = resolutionsOf(standing.row.position);
   if (possible.length === 0) {
     refuse('payment_not_held', 'Nothing waits for a decision.', { extensions: { transaction } });
   }
-  if (!possible.includes(resolution)) {
-    refuse('resolution_not_possible', `Possible are ${possible.join(' and ')}.`, {
-      extensions: { transaction, allowedResolutions: possible },
-    });
-  }
+  if (possible.includes(resolution)) return;
+  refuse('resolution_not_possible', `Possible are ${possible.join(', ')}.`, {
+    extensions: { transaction, allowedResolutions: possible },
+  });
+}
+
+type Outcome = { changes: Changes; operations: StoredOperation[] };
+
+/** What becomes of the money that was paid. @throws Refusal event_limit_reached */
+function outcomeOf(
+  standing: LoadedQr,
+  resolution: Exclude<Resolution, 'Ask' | 'Retry'>,
+  { at, newId, actor }: Of,
+): Outcome {
+  const { position, operationCount } = standing.row;
+  if (position.hold === 'RefundUnanswered') return settledElsewhere(standing, at);
   const { changes, refund: amount } = resolved(position, resolution);
-  if (amount > 0 && operationCount >= operationsMax) {
+  if (amount === 0) return { changes, operations: [] };
+  if (operationCount >= operationsMax) {
     refuse('event_limit_reached', `More than ${operationsMax} operations are not taken: Settle.`);
   }
   const cause = 'Resolution' as const;
-  const operations =
-    amount === 0 ? [] : [newOperation(standing, 'Refund', { at, newId, amount, actor, cause })];
+  const refund = newOperation(standing, 'Refund', { at, newId, amount, actor, cause });
+  return { changes, operations: [refund] };
+}
+
+/** @throws Refusal payment_not_held, resolution_not_possible, event_limit_reached */
+export function resolveStep(
+  standing: LoadedQr,
+  { resolution, note }: Decision & { resolution: Exclude<Resolution, 'Ask'> },
+  of: Of,
+): Step {
+  const { at, actor } = of;
+  demandPossible(standing, resolution);
+  const { changes, operations }: Outcome =
+    resolution === 'Retry'
+      ? { changes: { hold: null }, operations: retried(standing, at) }
+      : outcomeOf(standing, resolution, of);
   return {
     ...{ at, type: 'qr.resolved', changes, operations, askAt: at },
     data: { reason: resolution, actor, ...(note === undefined ? {} : { note }) },
   };
 }
 
-/** @throws Refusal of the fields, payment_not_held, resolution_not_possible */
+/** For the audit: how it stood, what was decided, and how it stands. */
+function shown({ status, position }: QrRow) {
+  const { hold, refunded, refundReserved, settled } = position;
+  return { status, hold, refunded, refundReserved, settled };
+}
+
+/**
+ * Ends a hold, with a record of who did so; or asks the provider first, which may end it by its answer.
+ *
+ * @throws Refusal of the fields, payment_not_held, resolution_not_possible, provider_timeout
+ */
 export function resolveHold(
   deps: QrDeps,
-  caller: Caller,
+  asked: Asked,
   found: LoadedQr,
   decision: Decision,
 ): Promise<LoadedQr> {
   checkNote(decision);
-  const of = { newId: deps.ids.uuid, actor: caller.subject };
-  return settle(deps, found, (standing) =>
-    resolveStep(standing, decision, { at: deps.clock.now(), ...of }),
+  const { resolution, note } = decision;
+  const { subject: actor } = asked.caller;
+  if (resolution === 'Ask') {
+    demandPossible(found, resolution);
+    return askHeldRefunds(deps, found, actor);
+  }
+  const of = { newId: deps.ids.uuid, actor };
+  const make = (standing: LoadedQr) =>
+    resolveStep(standing, { ...decision, resolution }, { at: deps.clock.now(), ...of });
+  return settle(deps, found, make, (trx, { before, after }: Change) =>
+    deps.tell(trx, {
+      asked,
+      organizationId: after.organizationId,
+      action: 'qrPayment.resolved',
+      entity: { type: 'qrPayment', id: after.transactionId, merchantId: after.merchantId },
+      before: shown(before),
+      after: { ...shown(after), resolution, ...(note === undefined ? {} : { note }) },
+    }),
   );
 }

@@ -28,7 +28,7 @@ type Act =
   | { act: 'Cancel' | 'Expiry' | 'NotFound' | 'EndAlone' }
   | { act: 'Refund'; share: number }
   | { act: 'RefundEnds'; isDone: boolean }
-  | { act: 'Resolve'; resolution: Resolution };
+  | { act: 'Resolve'; resolution: Exclude<Resolution, 'Ask' | 'Retry'> };
 
 const said = fc.constantFrom<Said>(...(qrStatuses as readonly Said[]));
 const report: fc.Arbitrary<Report> = fc.record(

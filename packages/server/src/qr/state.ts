@@ -25,7 +25,11 @@ const endNames: Readonly<Record<EndCause, Phase>> = {
 };
 
 /** Why somebody has to look at a payment before it goes on. */
-export type HoldReason = 'AmountDiffers' | 'CurrencyDiffers' | 'RefundDeclined';
+export type HoldReason =
+  | 'AmountDiffers'
+  | 'CurrencyDiffers'
+  | 'RefundDeclined'
+  | 'RefundUnanswered';
 
 export type Position = {
   phase: Phase;
@@ -35,9 +39,9 @@ export type Position = {
   /** What the consumer has paid, as far as is known. */
   paid: number;
   refunded: number;
-  /** Of refunds that await an answer. */
+  /** Of refunds that await an answer, also in vain: nobody knows whether they were made. */
   refundReserved: number;
-  /** Of money for an ended payment: what became of it outside of the platform, as somebody says. */
+  /** Of money that was to go back: what became of it outside of the platform, as somebody says. */
   settled: number;
   /** A cancel that is durable and not answered yet. */
   ending: EndCause | null;
@@ -222,14 +226,17 @@ const differs: Readonly<Record<Phase, HeldMove>> = {
   ...{ Declined: 'Retract', Cancelled: 'Retract', Expired: 'Retract', Failed: 'Retract' },
 };
 
+const paidFor: Readonly<Record<Phase, HeldMove>> = {
+  ...{ ...keeps, Completed: 'Keep' },
+  ...{ Declined: 'Contradict', Cancelled: 'Contradict' },
+  ...{ Expired: 'Contradict', Failed: 'Contradict' },
+};
+
 export const heldTable: Readonly<Record<HoldReason, Readonly<Record<Phase, HeldMove>>>> = {
   AmountDiffers: differs,
   CurrencyDiffers: differs,
-  RefundDeclined: {
-    ...{ ...keeps, Completed: 'Keep' },
-    ...{ Declined: 'Contradict', Cancelled: 'Contradict' },
-    ...{ Expired: 'Contradict', Failed: 'Contradict' },
-  },
+  RefundDeclined: paidFor,
+  RefundUnanswered: paidFor,
 };
 
 /** While somebody decides, the provider's events still count; an answer may be older than they are. */
@@ -245,7 +252,7 @@ function judgeHeld(
   const isOther = report.amount !== undefined && (told.paid !== paid || told.reason !== hold);
   const isNumbered = report.sequence !== undefined;
   const contradicts = {
-    Keep: hold === 'RefundDeclined' && meant === 'Completed' && told.paid !== paid,
+    Keep: meant === 'Completed' && isOtherSum(position, report),
     Sum: isOther && !isNumbered,
     Retract: !isNumbered,
     Contradict: true,

@@ -1,4 +1,5 @@
 // The SQL of the QR room: each write is one guarded statement, batched with its neighbours.
+import { CompiledQuery, type Kysely } from 'kysely';
 import { createGroupCommit, type Database, type Ids, isoTime } from '../platform/index.ts';
 import { isPublished } from './event-source.ts';
 import type { Change, LoadedQr, QrKey, QrRow, StoredEvent } from './model.ts';
@@ -12,6 +13,8 @@ export type QrStore = {
   begin(row: QrRow, event: StoredEvent): Promise<boolean>;
   /** Makes one change durable. False where somebody was faster. @throws OperationIdTaken */
   commit(change: Change): Promise<boolean>;
+  /** The same in a transaction of its own, with what has to be durable beside it. */
+  commitBeside(change: Change, beside: (trx: Kysely<unknown>) => Promise<void>): Promise<boolean>;
   find(key: QrKey): Promise<LoadedQr | undefined>;
   /** At most a few: one client identifier may stand once for each merchant. */
   findByClientId(
@@ -96,15 +99,17 @@ export function createQrStore({ database, ids }: { database: Database; ids: Ids 
     },
   });
 
+  function rowOf(change: Change, i: number): Record<string, unknown> {
+    const outboxId = isPublished(change.event.type) ? ids.uuid() : undefined;
+    return statements.commitRow(change, i, outboxId);
+  }
+
   const commits = createGroupCommit<Change, boolean>({
     name: 'qr-commit',
     queueLimit: queueMax,
     key: ({ after }) => sortKey(after),
     run: async (changes) => {
-      const batch = changes.map((change, i) => {
-        const outboxId = isPublished(change.event.type) ? ids.uuid() : undefined;
-        return statements.commitRow(change, i, outboxId);
-      });
+      const batch = changes.map(rowOf);
       const made = await database.hot<{ i: number }>(statements.commit, [JSON.stringify(batch)]);
       const done = new Set(made.map(({ i }) => i));
       return changes.map((_, i) => done.has(i));
@@ -139,6 +144,14 @@ export function createQrStore({ database, ids }: { database: Database; ids: Ids 
         throw error;
       }
     },
+    commitBeside: (change, beside) =>
+      database.transaction(async (trx) => {
+        const values = [JSON.stringify([rowOf(change, 0)])];
+        const done = await trx.executeQuery(CompiledQuery.raw(statements.commit.text, values));
+        if (done.rows.length === 0) return false;
+        await beside(trx);
+        return true;
+      }),
     find: ({ organizationId, transactionId }) =>
       reads.submit({ organizationId, transactionId, clientTransactionId: null, merchantId: null }),
     async findByClientId(organizationId, clientTransactionId, merchantId) {

@@ -7,6 +7,7 @@ import type {
 } from '@switchyard/contract';
 import { isoTime } from '../platform/index.ts';
 import type { LoadedQr, StoredEvent, StoredOperation } from './model.ts';
+import { unansweredSum } from './refund-unanswered.ts';
 import { isLive, leftOf, type Status } from './state.ts';
 
 const last = <Name extends keyof StoredEvent['data']>(
@@ -32,12 +33,14 @@ export function viewOperation(operation: StoredOperation, currency: string): QrO
   };
 }
 
-function holdOf({ row }: LoadedQr, events: readonly StoredEvent[]) {
+function holdOf({ row, operations }: LoadedQr, events: readonly StoredEvent[]) {
   const { hold, paid, currency } = row.position;
   if (hold === null) return {};
   const data = events.findLast(({ type }) => type === 'qr.held')?.data;
   if (hold === 'RefundDeclined')
     return { hold: { reason: hold, amount: leftOf(row.position), currency } };
+  if (hold === 'RefundUnanswered')
+    return { hold: { reason: hold, amount: unansweredSum({ operations }), currency } };
   return {
     hold: { reason: hold, amount: data?.amount ?? paid, currency: data?.currency ?? currency },
   };

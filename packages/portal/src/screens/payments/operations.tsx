@@ -8,8 +8,8 @@ import { useWords } from '../../words/index.ts';
 
 type Shown = Pick<
   Operation,
-  'operationId' | 'number' | 'kind' | 'status' | 'amount' | 'currency' | 'createdAt'
-> & { readonly note: string | undefined };
+  'operationId' | 'number' | 'kind' | 'amount' | 'currency' | 'createdAt'
+> & { readonly status: (Operation | QrOperation)['status']; readonly note: string | undefined };
 
 function noteOf(operation: Operation | QrOperation): string | undefined {
   if ('response' in operation && operation.response !== undefined) {

@@ -1,16 +1,9 @@
 /** What may be done with a QR payment now: cancel it, give money back, or decide what is held. */
 
-import { Button } from '@mantine/core';
-import type {
-  QrOperationAnswer,
-  QrResolveRequest,
-  QrTransactionWithEvents,
-} from '@switchyard/contract';
+import type { QrOperationAnswer, QrTransactionWithEvents } from '@switchyard/contract';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
-import { ConfirmAction } from '../../parts/confirm-action.tsx';
-import { Icon } from '../../parts/icons.tsx';
 import { notify } from '../../parts/notify.ts';
 import { Panel } from '../../parts/page.tsx';
 import { useCan } from '../../session/use-session.ts';
@@ -18,17 +11,16 @@ import { forgetLists } from '../../table/kept-stores.ts';
 import { useWords } from '../../words/index.ts';
 import { AmountAction, type AmountChange } from './amount-action.tsx';
 import { OfferLine } from './card-actions.tsx';
+import { QrResolve } from './qr-resolve.tsx';
 import { paymentKey } from './read-payment.ts';
-
-type Resolution = QrResolveRequest['resolution'];
 
 const openStates = ['Created', 'Pending', 'Scanned', 'Authorized'];
 
 /** The part of the platform's own rules that a page can know; the platform decides. */
 export function qrOffers(payment: QrTransactionWithEvents) {
-  const { status, paidAmount, refundedAmount, operations, paymentAmount } = payment;
+  const { status, paidAmount, refundedAmount, settledAmount, operations, paymentAmount } = payment;
   const isBusy = operations.some((each) => each.status === 'Pending');
-  const left = paidAmount - refundedAmount;
+  const left = paidAmount - refundedAmount - (settledAmount ?? 0);
   const isOpen = openStates.includes(status);
   const refund = left > 0 && !isOpen && payment.hold === undefined;
   return {
@@ -73,7 +65,7 @@ export function QrActions({ payment }: { readonly payment: QrTransactionWithEven
 
   function done({ operation }: QrOperationAnswer): void {
     const status = operation?.status ?? 'Succeeded';
-    const isBad = status === 'Declined' || status === 'Failed';
+    const isBad = status === 'Declined' || status === 'Failed' || status === 'Unanswered';
     notify(t(`actions.ended.${status}`, { reason: '' }), isBad ? 'bad' : 'good');
     reread();
   }
@@ -93,7 +85,7 @@ export function QrActions({ payment }: { readonly payment: QrTransactionWithEven
             onOpen={() => setOpen('refund')}
           />
         )}
-        {mayResolve && <Resolve transactionId={transactionId} onDone={reread} />}
+        {mayResolve && <QrResolve payment={payment} onDone={reread} />}
       </ul>
       {open !== undefined && (
         <AmountAction
@@ -111,50 +103,5 @@ export function QrActions({ payment }: { readonly payment: QrTransactionWithEven
         />
       )}
     </Panel>
-  );
-}
-
-function Resolve({
-  transactionId,
-  onDone,
-}: {
-  readonly transactionId: string;
-  readonly onDone: () => void;
-}) {
-  const t = useWords('payments');
-  const [resolution, setResolution] = useState<Resolution | undefined>(undefined);
-  const verb = resolution ?? 'Accept';
-  return (
-    <li data-allowed="true">
-      <Icon name="alert" size={20} />
-      <div className="sy-action-text">
-        <strong>{t('resolve.name')}</strong>
-        <span>{t('resolve.text')}</span>
-      </div>
-      <Button variant="light" onClick={() => setResolution('Accept')}>
-        {t('resolve.Accept.do')}
-      </Button>
-      <Button variant="light" onClick={() => setResolution('Refund')}>
-        {t('resolve.Refund.do')}
-      </Button>
-      <ConfirmAction
-        isOpen={resolution !== undefined}
-        onClose={() => setResolution(undefined)}
-        title={t('resolve.name')}
-        confirm={t(`resolve.${verb}.do`)}
-        isDangerous={verb === 'Refund'}
-        run={() =>
-          api.post(`/qrcode-payment/v1/transactions/${transactionId}/resolve`, {
-            body: { resolution },
-          })
-        }
-        onDone={() => {
-          setResolution(undefined);
-          onDone();
-        }}
-      >
-        <p className="sy-dialogue-text">{t(`resolve.${verb}.text`)}</p>
-      </ConfirmAction>
-    </li>
   );
 }

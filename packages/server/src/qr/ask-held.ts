@@ -1,0 +1,56 @@
+// Has a provider asked how the refunds stand that it has never answered: its word counts, as any other.
+import { refuse } from '@switchyard/contract';
+import { refOf } from './ask.ts';
+import type { QrDeps } from './deps.ts';
+import type { LoadedQr, StoredOperation } from './model.ts';
+import { settleRefund } from './refund-end.ts';
+import { unansweredRefunds } from './refund-unanswered.ts';
+
+/** Calls at once; whoever has more of them asks again. */
+const askedMax = 8;
+
+/** @returns whether the provider has said anything about it */
+async function askOne(
+  deps: QrDeps,
+  found: LoadedQr,
+  { operationId, amount }: StoredOperation,
+  actor: string,
+): Promise<boolean> {
+  const answer = await deps.providers.refundStatus(refOf(found), operationId);
+  if (answer.outcome === 'NotFound') {
+    await settleRefund(deps, found, operationId, { said: 'Forgotten' }, { actor });
+    return true;
+  }
+  if (answer.outcome !== 'Answered') return false;
+  const { status, failure, providerRefundId, amount: told } = answer;
+  const { currency } = found.row.position;
+  if (told !== undefined && (told.amount !== amount || told.currency !== currency)) {
+    deps.alarms.raise('amount_differs', found.row);
+    return false;
+  }
+  await settleRefund(
+    ...([deps, found, operationId, { said: status, failure, providerRefundId }] as const),
+    { actor },
+  );
+  return true;
+}
+
+/**
+ * The payment as it stands then: held as before where the provider says that it knows of none.
+ *
+ * @throws Refusal provider_timeout where it says nothing at all
+ */
+export async function askHeldRefunds(
+  deps: QrDeps,
+  found: LoadedQr,
+  actor: string,
+): Promise<LoadedQr> {
+  const asked = unansweredRefunds(found).slice(0, askedMax);
+  const heard = await Promise.all(asked.map((each) => askOne(deps, found, each, actor)));
+  if (!heard.includes(true)) {
+    refuse('provider_timeout', 'The provider does not say how the refund stands; it stays held.');
+  }
+  const standing = await deps.store.find(found.row);
+  if (standing === undefined) throw new Error('a QR payment has vanished');
+  return standing;
+}
