@@ -2,7 +2,7 @@
 import { errorCodes, Refusal } from '@switchyard/contract';
 import { jittered, type Log, type Subscription } from '../platform/index.ts';
 import type { Line } from './event-stream-line.ts';
-import { endText, eventText, heartbeatText, type StreamEvent } from './event-stream-text.ts';
+import { endText, eventText, type StreamEvent } from './event-stream-text.ts';
 
 /** What a reader of a list finds behind a cursor. */
 export type StreamPage = {
@@ -19,7 +19,7 @@ export type ReadPage = (after: number) => Promise<StreamPage>;
 export type StreamTimes = {
   /** How often open streams are looked after. */
   readonly tickMs: number;
-  /** At the most; at the least half of it. */
+  /** After the one before; behind an event it comes sooner by chance, so that those of many lie apart. */
   readonly heartbeatMs: number;
   /** A token that was revoked is noticed within this and what the check itself may remember. */
   readonly recheckMs: number;
@@ -33,8 +33,8 @@ export type StreamTimes = {
 
 export const defaultStreamTimes: StreamTimes = {
   tickMs: 500,
-  // Proxies give up after 60 s of silence.
-  heartbeatMs: 20_000,
+  // Proxies give up after 60 s of silence, clients after 45; with a tick it stays within 30.
+  heartbeatMs: 29_000,
   recheckMs: 10_000,
   slowReaderMs: 10_000,
   retryMs: 1000,
@@ -104,10 +104,14 @@ export function createOpenStream(deps: StreamDeps): OpenStream {
   let fullSinceMs: number | undefined;
   let drained: (() => void) | undefined;
 
-  function write(text: string): void {
-    if (line?.write(text) === false) fullSinceMs ??= nowMs();
-    beatAtMs = nowMs() + jittered(times.heartbeatMs);
+  function wrote(isTaken: boolean | undefined, nextBeatMs: number): void {
+    const now = nowMs();
+    if (isTaken === false) fullSinceMs ??= now;
+    beatAtMs = now + nextBeatMs;
   }
+
+  const write = (text: string): void => wrote(line?.write(text), jittered(times.heartbeatMs));
+  const beat = (): void => wrote(line?.beat(), times.heartbeatMs);
 
   function onDrain(): void {
     fullSinceMs = undefined;
@@ -233,7 +237,7 @@ export function createOpenStream(deps: StreamDeps): OpenStream {
       } else {
         if (now >= checkAtMs) void check();
         if (failures > 0 && now >= retryAtMs) void pump();
-        if (now >= beatAtMs && fullSinceMs === undefined) write(heartbeatText);
+        if (now >= beatAtMs && fullSinceMs === undefined) beat();
       }
     },
   };

@@ -1,10 +1,13 @@
 // What an open stream writes to: a connection that was taken over from HTTP, so that waiting holds no parser, request or reply.
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { heartbeatText } from './event-stream-text.ts';
 
 export type Line = {
   /** False where the reader has not taken what was written before. */
   write(text: string): boolean;
+  /** Writes that it lives: of thousands in silence nothing else is written, so its bytes are made once. */
+  beat(): boolean;
   /** Writes the last, and closes once it is taken. */
   end(text: string): void;
   destroy(): void;
@@ -57,10 +60,12 @@ function letGoOfParser(socket: Served): void {
 
 const chunk = (text: string): string => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
 const lastChunk = '0\r\n\r\n';
+const beatChunk = Buffer.from(chunk(heartbeatText));
 
 function lineOn(socket: Socket): Line {
   return {
     write: (text) => socket.write(chunk(text)),
+    beat: () => socket.write(beatChunk),
     end: (text) => void socket.end(chunk(text) + lastChunk),
     destroy: () => void socket.destroy(),
     isGone: () => socket.destroyed,
@@ -75,6 +80,7 @@ function lineOn(socket: Socket): Line {
 function lineOf(raw: ServerResponse): Line {
   return {
     write: (text) => raw.write(text),
+    beat: () => raw.write(heartbeatText),
     end: (text) => void raw.end(text),
     destroy: () => void raw.destroy(),
     isGone: () => raw.destroyed,

@@ -15,7 +15,8 @@ export type Topic = { readonly kind: string; readonly key: string };
 
 /**
  * How far the things of these keys have come. One that is not there is left out, and so may be one
- * that is no further than what everybody who waits for it has seen, which stands at the same place.
+ * that is no further than what everybody who waits for it has seen, which stands at the same place. Of
+ * questions in a row that ask the same the arrays are the same ones: what is made of them may be kept.
  */
 export type VersionSource = (
   keys: readonly string[],
@@ -48,13 +49,68 @@ export type LiveDeps = { log: Log; metrics?: Metrics; lookEveryMs?: number };
 
 /** `told` is what it was woken for last: a look does not wake it for the same again. */
 type Listener = { seen: number; told: number; wake(version: number): void };
-type Topics = Map<string, Set<Listener>>;
+
+/**
+ * What one question asks about. Its text is made once for as long as nobody comes, goes or hears anything:
+ * of thousands who wait, most wait in silence.
+ */
+type Group = {
+  readonly topics: Map<string, Set<Listener>>;
+  keys: readonly string[] | undefined;
+  seen: readonly number[] | undefined;
+};
+type Kind = { readonly places: Map<string, Group>; readonly groups: Set<Group> };
 
 /** What everybody of them has seen or was told of. */
 function leastSeen(listeners: Iterable<Listener> = []): number {
   let least = Number.MAX_SAFE_INTEGER;
   for (const { seen, told } of listeners) least = Math.min(least, Math.max(seen, told));
   return least === Number.MAX_SAFE_INTEGER ? 0 : least;
+}
+
+function groupWithRoom({ groups }: Kind): Group {
+  for (const group of groups) if (group.topics.size < keysPerLook) return group;
+  const made: Group = { topics: new Map(), keys: undefined, seen: undefined };
+  groups.add(made);
+  return made;
+}
+
+function groupOf(kind: Kind, key: string): Group {
+  const known = kind.places.get(key);
+  if (known !== undefined) return known;
+  const group = groupWithRoom(kind);
+  kind.places.set(key, group);
+  group.topics.set(key, new Set());
+  group.keys = undefined;
+  return group;
+}
+
+function leave(kind: Kind, key: string, group: Group): void {
+  group.topics.delete(key);
+  kind.places.delete(key);
+  group.keys = undefined;
+  if (group.topics.size === 0) kind.groups.delete(group);
+}
+
+function tell(group: Group, listeners: Iterable<Listener>, version: number): void {
+  for (const listener of listeners) {
+    if (version <= listener.seen || version <= listener.told) continue;
+    listener.told = version;
+    group.seen = undefined;
+    listener.wake(version);
+  }
+}
+
+async function lookAt({ groups }: Kind, look: VersionSource): Promise<boolean> {
+  for (const group of [...groups]) {
+    if (group.topics.size === 0) continue;
+    if (group.keys === undefined) group.seen = undefined;
+    group.keys ??= [...group.topics.keys()];
+    group.seen ??= group.keys.map((key) => leastSeen(group.topics.get(key)));
+    const versions = await look(group.keys, group.seen);
+    for (const [key, version] of versions) tell(group, [...(group.topics.get(key) ?? [])], version);
+  }
+  return false;
 }
 
 /**
@@ -64,36 +120,17 @@ function leastSeen(listeners: Iterable<Listener> = []): number {
  * @example const live = createLive({ log }); const { end } = live.subscribe(topic, 0, wake);
  */
 export function createLive({ log, metrics, lookEveryMs = defaultLookEveryMs }: LiveDeps): Live {
-  const kinds = new Map<string, Topics>();
+  const kinds = new Map<string, Kind>();
   /** Each source has its own, so that one that fails holds up no other. */
   const pollers: Poller[] = [];
   let listening = 0;
 
-  function topicsOf(kind: string): Topics {
-    const known = kinds.get(kind);
+  function kindOf(name: string): Kind {
+    const known = kinds.get(name);
     if (known !== undefined) return known;
-    const made: Topics = new Map();
-    kinds.set(kind, made);
+    const made: Kind = { places: new Map(), groups: new Set() };
+    kinds.set(name, made);
     return made;
-  }
-
-  function tell(listeners: Iterable<Listener>, version: number): void {
-    for (const listener of listeners) {
-      if (version <= listener.seen || version <= listener.told) continue;
-      listener.told = version;
-      listener.wake(version);
-    }
-  }
-
-  async function lookAt(topics: Topics, look: VersionSource): Promise<boolean> {
-    const keys = [...topics.keys()];
-    for (let from = 0; from < keys.length; from += keysPerLook) {
-      const asked = keys.slice(from, from + keysPerLook);
-      const seen = asked.map((key) => leastSeen(topics.get(key)));
-      const versions = await look(asked, seen);
-      for (const [key, version] of versions) tell([...(topics.get(key) ?? [])], version);
-    }
-    return false;
   }
 
   metrics?.gauge({
@@ -105,34 +142,36 @@ export function createLive({ log, metrics, lookEveryMs = defaultLookEveryMs }: L
   });
 
   return {
-    source(kind, look) {
-      const topics = topicsOf(kind);
+    source(name, look) {
+      const kind = kindOf(name);
       const onError = (error: unknown) =>
-        log.error({ err: error, kind }, 'what is new could not be looked at');
-      pollers.push(
-        createPoller({ pollMs: lookEveryMs, turn: () => lookAt(topics, look), onError }),
-      );
+        log.error({ err: error, kind: name }, 'what is new could not be looked at');
+      pollers.push(createPoller({ pollMs: lookEveryMs, turn: () => lookAt(kind, look), onError }));
     },
     publish({ kind, key }, version) {
-      const listeners = kinds.get(kind)?.get(key);
-      if (listeners !== undefined) tell([...listeners], version);
+      const group = kinds.get(kind)?.places.get(key);
+      if (group !== undefined) tell(group, [...(group.topics.get(key) ?? [])], version);
     },
-    subscribe({ kind, key }, seen, wake) {
+    subscribe({ kind: name, key }, seen, wake) {
       if (listening >= listenersMax) return undefined;
-      const topics = topicsOf(kind);
-      const listeners = topics.get(key) ?? new Set<Listener>();
-      topics.set(key, listeners);
+      const kind = kindOf(name);
+      const group = groupOf(kind, key);
+      const listeners = group.topics.get(key) ?? new Set<Listener>();
       const listener: Listener = { seen, told: seen, wake };
       listeners.add(listener);
+      group.seen = undefined;
       listening += 1;
       return {
         seen(version) {
-          listener.seen = Math.max(listener.seen, version);
+          if (version <= listener.seen) return;
+          listener.seen = version;
+          group.seen = undefined;
         },
         end() {
           if (!listeners.delete(listener)) return;
           listening -= 1;
-          if (listeners.size === 0 && topics.get(key) === listeners) topics.delete(key);
+          group.seen = undefined;
+          if (listeners.size === 0) leave(kind, key, group);
         },
       };
     },

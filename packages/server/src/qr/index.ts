@@ -11,6 +11,7 @@ import {
   type Live,
   type Log,
   type Metrics,
+  plainArray,
 } from '../platform/index.ts';
 import { createAlarms } from './alarms.ts';
 import type { QrDeps, Tell } from './deps.ts';
@@ -19,7 +20,7 @@ import { registerProviderList } from './provider-list.ts';
 import type { Providers } from './providers/index.ts';
 import { registerQrRoutes } from './routes.ts';
 import { createRunning } from './running.ts';
-import { createQrStore, type QrStore } from './store.ts';
+import { createQrStore, type QrStore, type VersionsAsked } from './store.ts';
 
 export { qrEventSource as qrEvents } from './event-source.ts';
 export { createProviders, type Providers } from './providers/index.ts';
@@ -49,14 +50,34 @@ export type QrRoomDeps = {
   payWithinMs: number;
 };
 
+/** Of thousands of payments that nothing happens to the question is written once, and asked again and again. */
+function questions() {
+  const namedBy = new WeakMap<
+    readonly string[],
+    Pick<VersionsAsked, 'organizations' | 'payments'>
+  >();
+  const seenBy = new WeakMap<readonly number[], string>();
+  return (keys: readonly string[], seen: readonly number[]): VersionsAsked => {
+    let named = namedBy.get(keys);
+    if (named === undefined) {
+      const parts = keys.map((key) => key.split('/'));
+      named = {
+        organizations: plainArray(parts.map(([organizationId = '']) => organizationId)),
+        payments: plainArray(parts.map(([, transactionId = '']) => transactionId)),
+      };
+      namedBy.set(keys, named);
+    }
+    const versions = seenBy.get(seen) ?? plainArray(seen);
+    seenBy.set(seen, versions);
+    return { ...named, versions };
+  };
+}
+
 /** What other processes have changed is known by a look at versions. */
 function watch(live: Live, store: QrStore): void {
+  const askedFor = questions();
   live.source('qr', async (keys, seen) => {
-    const named = keys.map((key, at) => {
-      const [organizationId = '', transactionId = ''] = key.split('/');
-      return { organizationId, transactionId, version: seen[at] ?? 0 };
-    });
-    const found = await store.versions(named);
+    const found = await store.versions(askedFor(keys, seen));
     return new Map(
       found.map((each) => [`${each.organizationId}/${each.transactionId}`, each.version]),
     );

@@ -44,9 +44,7 @@ export type QrStore = {
     transactionIds: readonly string[],
   ): Promise<ReadonlyMap<string, StoredEvent[]>>;
   /** Of those that have gone beyond the version that is named. */
-  versions(
-    keys: readonly (QrKey & { version: number })[],
-  ): Promise<(QrKey & { version: number })[]>;
+  versions(asked: VersionsAsked): Promise<(QrKey & { version: number })[]>;
   /** Takes what is due until `until`; `busy` are providers that are left out. */
   claim(now: number, until: number, limit: number, busy: readonly string[]): Promise<DueKey[]>;
   /** Sets the next look at an unchanged payment. */
@@ -55,6 +53,9 @@ export type QrStore = {
   pressure(): number;
   drain(): Promise<void>;
 };
+
+/** Arrays as the database reads them, of one length: what is asked about, and what is known of it. */
+export type VersionsAsked = { organizations: string; payments: string; versions: string };
 
 export type ListQuery = {
   organizationId: string;
@@ -201,13 +202,10 @@ export function createQrStore({ database, ids }: { database: Database; ids: Ids 
       }
       return found;
     },
-    async versions(keys) {
+    async versions({ organizations, payments, versions }) {
       type Found = { organization_id: string; transaction_id: string; version: number };
-      const rows = await database.hot<Found>(statements.versions, [
-        keys.map(({ organizationId }) => organizationId),
-        keys.map(({ transactionId }) => transactionId),
-        keys.map(({ version }) => version),
-      ]);
+      const values = [organizations, payments, versions];
+      const rows = await database.hot<Found>(statements.versions, values);
       return rows.map((row) => ({
         organizationId: row.organization_id,
         transactionId: row.transaction_id,
