@@ -173,7 +173,10 @@ describe('webhooks trigger in the demo', () => {
     const { items } = (await line.run(['--json', 'webhooks', 'events'], { env: unset })).json() as {
       items: { type: string; inDemo: string }[];
     };
-    const types = items.filter(({ inDemo }) => inDemo !== '').map(({ type }) => type);
+    // Those of QR payments need a provider: they have a test of their own.
+    const types = items
+      .filter(({ type, inDemo }) => inDemo !== '' && !type.startsWith('qr.'))
+      .map(({ type }) => type);
     assert.ok(types.length >= 20, types.join(' '));
     const began = performance.now();
     for (const type of types) {

@@ -1,6 +1,7 @@
 // The seven steps of the specification's Events chapter, between processes: terminal, platform, provider.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { type CommandLine, openCommandLine } from './command-line.ts';
 import { eventually } from './eventually.ts';
 import { type Json, openRig, qrBase, type Rig } from './qr-end-to-end.ts';
 
@@ -153,5 +154,44 @@ describe('a QR payment between processes', () => {
       (await rig.payments()).every(({ status }) => ['Completed', 'Cancelled'].includes(status)),
     );
     assert.deepEqual(await rig.differences(), []);
+  });
+
+  /** The command line in a folder with what this demo tells of itself. */
+  async function signedIn(members: Json): Promise<CommandLine> {
+    const line = openCommandLine();
+    line.file('demo.json', JSON.stringify({ ...(await rig.platform.facts()), ...members }));
+    const ended = await line.run(['login', '--demo', line.folder]);
+    assert.equal(ended.code, 0, ended.stderr);
+    return line;
+  }
+
+  // Behind the books: some of these stories are lies, which both sides keep as they heard them.
+  test('the command line makes every event happen that the provider tells by an amount', async () => {
+    const { paymentType } = rig;
+    const line = await signedIn({ qr: { paymentType } });
+    const listed = await line.run(['--json', 'webhooks', 'events', 'qr.*']);
+    const items = listed.json().items as { type: string; inDemo: string }[];
+    const without = items.filter(({ inDemo }) => inDemo === '').map(({ type }) => type);
+    // A consumer has three minutes, a refund a day; what a provider refuses to cancel is paid here.
+    assert.deepEqual(without.sort(), ['qr.cancel_failed', 'qr.expired', 'qr.refund_unanswered']);
+    for (const { type, inDemo } of items) {
+      if (inDemo === '') continue;
+      const ended = await line.run(['--json', 'webhooks', 'trigger', type]);
+      assert.equal(ended.code, 0, `${type}: ${ended.stderr}`);
+      const told = ended.json();
+      assert.deepEqual(
+        [told.happened, told.type, told.data.paymentType],
+        [true, type, paymentType],
+      );
+    }
+    line.remove();
+  });
+
+  test('without a device of the merchant the command line says so, and waits for nothing', async () => {
+    const line = await signedIn({ devices: [] });
+    const ended = await line.run(['webhooks', 'trigger', 'qr.completed']);
+    line.remove();
+    assert.equal(ended.code, 2, ended.stderr);
+    assert.match(ended.stderr, /knows no device of its merchant/);
   });
 });

@@ -7,8 +7,10 @@ import { fail } from '../faults.ts';
 import { follow } from '../http/follow.ts';
 import type { Kit, Runner } from '../kit.ts';
 import { demoProfile } from '../session/profiles.ts';
+import { demoTerminal } from '../webhooks/demo-terminal.ts';
 import type { FeedEvent } from '../webhooks/forward.ts';
-import { type Recipe, recipes } from '../webhooks/recipes.ts';
+import type { Recipe } from '../webhooks/recipe.ts';
+import { recipes } from '../webhooks/recipes.ts';
 import { endpointsPath, outcomeOf, settled, tellDeliveries } from './webhook-deliveries.ts';
 
 type TriggerOptions = { readonly test?: boolean; readonly endpoint?: string };
@@ -17,7 +19,11 @@ type TriggerOptions = { readonly test?: boolean; readonly endpoint?: string };
 async function happened(kit: Kit, type: string, recipe: Recipe, file: string): Promise<FeedEvent> {
   const api = (application: string) =>
     kit.sessionOf(`demo-${application}`, demoProfile(file, application)).api;
-  const actors = { merchant: api('merchant'), acquirer: api('acquirer'), clock: kit.world.clock };
+  const terminal = demoTerminal(kit, file);
+  const actors = {
+    ...{ merchant: api('merchant'), acquirer: api('acquirer') },
+    ...{ terminal: terminal.open, clock: kit.world.clock },
+  };
   const { timeout } = kit.globals;
   const failed = new AbortController();
   const ends = [kit.world.stopping, failed.signal, AbortSignal.timeout(timeout * 1000)];
@@ -29,11 +35,15 @@ async function happened(kit: Kit, type: string, recipe: Recipe, file: string): P
     subject.catch(() => failed.abort());
   };
   const options = { query: { types: type }, onOpen };
-  for await (const { data } of follow({ ...kit, world }, '/events/v1', options)) {
-    const id = await subject;
-    if (id !== undefined && data.includes(id)) return JSON.parse(data) as FeedEvent;
+  try {
+    for await (const { data } of follow({ ...kit, world }, '/events/v1', options)) {
+      const id = await subject;
+      if (id !== undefined && data.includes(id)) return JSON.parse(data) as FeedEvent;
+    }
+    await subject;
+  } finally {
+    terminal.close();
   }
-  await subject;
   if (kit.world.stopping.aborted) return fail('interrupted', 'Interrupted.');
   return fail('unreachable', `${type} did not come within ${timeout} s.`);
 }

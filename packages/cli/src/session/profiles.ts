@@ -111,7 +111,8 @@ export function demoProfile(file: string, application: string): Profile {
   };
 }
 
-function demoFacts(file: string): Readonly<Record<string, unknown>> {
+/** What the demo tells of itself. */
+export function demoFacts(file: string): Readonly<Record<string, unknown>> {
   try {
     return membersOf(JSON.parse(readNamed(file)));
   } catch (error) {

@@ -1,19 +1,8 @@
 /** What makes an event really happen in the demo environment: a few requests of the applications that it has. */
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../clock.ts';
-import { fail } from '../faults.ts';
-import type { Api } from '../http/api.ts';
 import { membersOf } from '../http/problem.ts';
-
-/** The applications of the demo that do it: one sells, the other arranges the house. */
-export type Actors = { readonly merchant: Api; readonly acquirer: Api; readonly clock: Clock };
-
-export type Recipe = {
-  /** For the help. */
-  readonly does: string;
-  /** Whatever names the thing that it happened to. */
-  run(actors: Actors): Promise<string>;
-};
+import { qrRecipes } from './qr-recipes.ts';
+import { type Actors, made, type Recipe } from './recipe.ts';
 
 const payments = '/payment/v1/transactions';
 const provisioning = '/provisioning/v2';
@@ -25,12 +14,6 @@ const declined = 19_051;
 const unanswered = 19_091;
 const answeredLate = 19_092;
 const large = 30_000;
-
-async function made(api: Api, path: string, body: unknown, name: string): Promise<string> {
-  const answer = await api.call('POST', path, { body });
-  const id = membersOf(answer.body)[name];
-  return typeof id === 'string' ? id : fail('fault', `${path} did not answer with a ${name}.`);
-}
 
 type Sale = { amount?: number; captureMode?: 'Immediate' | 'Deferred' };
 
@@ -153,4 +136,5 @@ export const recipes: Readonly<Record<string, Recipe>> = {
   ...estate('merchant', 'merchant', merchant),
   ...estate('store', 'store', store),
   ...estate('logical_device', 'device', device),
+  ...qrRecipes,
 };
