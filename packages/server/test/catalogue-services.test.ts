@@ -50,7 +50,7 @@ test('a draft is its provider’s alone; published, every organisation sees it, 
     const { createdAt, updatedAt, ...facts } = seen;
     assert.ok(createdAt <= updatedAt);
     const expected = { serviceId, organizationId: scene.providerId, status: 'Published' };
-    assert.deepEqual(facts, { ...shown, ...expected, release: 1 });
+    assert.deepEqual(facts, { ...shown, ...expected, providerName: 'Acquirer', release: 1 });
   }
   const list = await scene.done('other', 'GET', `/services?providerId=${scene.providerId}`);
   const listed = list['items'].find((item: { serviceId: string }) => item.serviceId === serviceId);

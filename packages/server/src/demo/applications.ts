@@ -4,10 +4,12 @@ import type { Identity } from '../identity/index.ts';
 import type { Ids } from '../platform/index.ts';
 import type { PointsOfSale } from '../provisioning/index.ts';
 import {
+  acquirerHome,
   type DemoApplication,
   demoApplications,
-  demoUserDomainId,
+  demoServiceProvider,
   organizationId,
+  providerServer,
 } from './catalogue.ts';
 
 /** By client identifier. */
@@ -28,11 +30,13 @@ type Deps = {
   readonly baseUrl: string;
 };
 
-/** Makes the user domain and what is missing in it; the known secrets stay as they are. */
+/** Makes the user domains and what is missing in them; the known secrets stay as they are. */
 export async function seedApplications(deps: Deps, known: Secrets): Promise<Secrets> {
-  await deps.identity.createUserDomain({ userDomainId: demoUserDomainId, organizationId });
+  await deps.identity.createUserDomain(acquirerHome);
+  const { userDomainId, organizationId: providerId } = demoServiceProvider;
+  await deps.identity.createUserDomain({ userDomainId, organizationId: providerId });
   const secrets = new Map<string, string>();
-  for (const application of demoApplications) {
+  for (const application of [...demoApplications, providerServer]) {
     const { clientId } = application;
     const secret = await seedApplication(deps, application, known.get(clientId));
     if (secret !== undefined) secrets.set(clientId, secret);
@@ -41,15 +45,15 @@ export async function seedApplications(deps: Deps, known: Secrets): Promise<Secr
 }
 
 function newApplicationOf(application: DemoApplication, baseUrl: string) {
-  const { clientId, name, merchantId, storeId, role } = application;
+  const { clientId, name, merchantId, storeId, role, home = acquirerHome } = application;
   const redirectUri = redirectUriOf(application, baseUrl);
   return {
-    organizationId,
-    userDomainId: demoUserDomainId,
+    organizationId: home.organizationId,
+    userDomainId: home.userDomainId,
     clientId,
     name,
     entityType: merchantId === undefined ? ('tenant' as const) : ('merchant' as const),
-    entityId: merchantId ?? organizationId,
+    entityId: merchantId ?? home.organizationId,
     merchantId,
     storeId,
     roles: role === undefined ? [] : [role],
@@ -101,8 +105,9 @@ async function seedApplication(
     if (!(error instanceof Refusal) || error.code !== 'already_exists') throw error;
   }
   // The port is a setting, and the address follows it, unless somebody gave it another one.
-  for (const uri of wanted.redirectUris) await identity.moveCallback(organizationId, clientId, uri);
+  const { organizationId: owner } = wanted;
+  for (const uri of wanted.redirectUris) await identity.moveCallback(owner, clientId, uri);
   if (isPublic) return undefined;
   // Its secret is kept as a hash: where demo.json was lost, only a new one can be told.
-  return known ?? (await identity.renewSecret(organizationId, clientId)).clientSecret;
+  return known ?? (await identity.renewSecret(owner, clientId)).clientSecret;
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { renderBanner } from './banner.ts';
-import { demoApplications } from './catalogue.ts';
+import { demoApplications, providerServer } from './catalogue.ts';
 import { factsOf } from './demo-json.ts';
-import { demoPeople } from './people.ts';
+import { demoPeople, providerPeople } from './people.ts';
 
 const addresses = {
   environment: 'demo',
@@ -16,12 +16,12 @@ const addresses = {
 } as const;
 const secrets = {
   applications: new Map(
-    demoApplications
+    [...demoApplications, providerServer]
       .filter(({ isPublic }) => !isPublic)
       .map(({ clientId }, index) => [clientId, String(index).repeat(43).slice(0, 43)]),
   ),
   users: new Map(
-    demoPeople.map(({ username, hasOneTimePassword }) => [
+    [...demoPeople, ...providerPeople].map(({ username, hasOneTimePassword }) => [
       username,
       {
         password: username.padEnd(23, 'x'),
@@ -41,6 +41,13 @@ const places = {
 // The first moment of RFC 6238's table: the code of its secret is 287082 in six digits.
 const plain = { colour: false, at: 59_000 };
 
+const providerFacts = ({ serviceProvider }: ReturnType<typeof factsOf>): string[] => {
+  const { name, organizationId, userDomainId, application, users } = serviceProvider;
+  const { clientId, clientSecret = '' } = application;
+  const people = users.flatMap(({ username, password }) => [username, password]);
+  return [name, organizationId, userDomainId, clientId, clientSecret, ...people];
+};
+
 test('the table names every address, application, store and device, in 100 columns', () => {
   const facts = factsOf(addresses, caFile, secrets);
   const text = renderBanner(facts, places, plain);
@@ -56,6 +63,7 @@ test('the table names every address, application, store and device, in 100 colum
     places.qrProvider.dir,
     ...Object.values(facts.applications).flatMap((one) => [one.clientId, one.clientSecret ?? '']),
     ...facts.users.flatMap(({ username, password }) => [username, password]),
+    ...providerFacts(facts),
     ...facts.merchants.flatMap(({ name, merchantId, stores }) => [
       name,
       merchantId,

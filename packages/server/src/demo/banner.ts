@@ -2,7 +2,7 @@
 import { dirname } from 'node:path';
 import { demoApplications, demoMerchants } from './catalogue.ts';
 import type { DemoFacts } from './demo-json.ts';
-import { demoPeople } from './people.ts';
+import { demoPeople, providerPeople } from './people.ts';
 import { oneTimePasswordAt } from './users.ts';
 
 export type BannerPlaces = {
@@ -73,9 +73,21 @@ function applicationLines(facts: DemoFacts): Line[] {
   ]);
 }
 
-function userLines(facts: DemoFacts, at: number): Line[] {
-  return facts.users.map(({ username, password, otpSecret }) => {
-    const person = demoPeople.find((one) => one.username === username);
+/** An organisation of its own: its people sign in to a domain of their own. */
+function providerLines({ serviceProvider }: DemoFacts, at: number): Line[] {
+  const { organizationId, userDomainId, application, users } = serviceProvider;
+  return [
+    ['Organisation', organizationId],
+    ['User domain', userDomainId],
+    ...userLines(users, at).map(([name = '', ...rest]) => [`User ${name}`, rest.join(gap)]),
+    [`Application ${application.clientId}`, application.clientSecret ?? ''],
+  ];
+}
+
+function userLines(users: DemoFacts['users'], at: number): Line[] {
+  return users.map(({ username, password, otpSecret }) => {
+    const people = [...demoPeople, ...providerPeople];
+    const person = people.find((one) => one.username === username);
     return [
       username,
       password,
@@ -149,11 +161,15 @@ export function renderBanner(facts: DemoFacts, places: BannerPlaces, style: Bann
     ),
     ...section(
       `Users of the domain ${facts.userDomainId} (password, one-time password of now, group)`,
-      columns(userLines(facts, style.at)),
+      columns(userLines(facts.users, style.at)),
     ),
     `${indent}One-time passwords change every 30 seconds. For the next ones put the person's otpSecret of`,
     `${indent}demo.json into an authenticator app. The user demo needs none. At the portal people are`,
     `${indent}name@${facts.userDomainId} first, such as demo@${facts.userDomainId}.`,
+    ...section(
+      `${facts.serviceProvider.name}, a service provider (its portal: ${facts.providerPortalUrl})`,
+      columns(providerLines(facts, style.at)),
+    ),
     ...section('Merchants and their stores', columns(merchantLines())),
     ...section('Devices (terminal serial number, deviceId)', columns(deviceLines(facts))),
     '',

@@ -10,6 +10,18 @@ export const demoUserDomainId = 'demo';
 const idOf = (number: number) => `01990000-0000-7000-8000-${String(number).padStart(12, '0')}`;
 
 export const organizationId = idOf(1);
+
+/** An organisation with the user domain in which its people and applications are. */
+export type DemoHome = { readonly organizationId: string; readonly userDomainId: string };
+
+export const acquirerHome: DemoHome = { organizationId, userDomainId: demoUserDomainId };
+
+/** A service provider that is an organisation of its own: nobody of the acquirer sees into it. */
+export const demoServiceProvider = {
+  organizationId: idOf(70),
+  userDomainId: 'lumen',
+  name: 'Lumen Pay',
+} as const;
 export const acquirerLinkId = idOf(2);
 
 /** Served by the reference provider; its address is declared once that listens. */
@@ -43,6 +55,75 @@ export const terminalParameterService = {
   subscriptionId: idOf(56),
   name: 'EMV terminal parameters',
   description: 'Applications, limits and CA keys for terminals; with the keys of the test sets.',
+} as const;
+
+const loyaltySchema = {
+  type: 'object',
+  properties: {
+    pointsPerUnit: {
+      type: 'integer',
+      title: 'Points for each whole unit of money',
+      minimum: 0,
+      maximum: 100,
+    },
+    receiptLine: {
+      type: 'string',
+      title: 'Line on the receipt',
+      maxLength: 40,
+    },
+  },
+  additionalProperties: false,
+} as const;
+
+/** What the provider declares: one in use, one that waits to be subscribed, one that nobody else sees. */
+export const providerServices = {
+  pay: {
+    serviceId: idOf(71),
+    packageId: idOf(74),
+    subscriptionId: idOf(75),
+    name: 'Lumen QR',
+    description: 'Payments from the wallet of Lumen, by a code that the consumer scans or shows.',
+    domain: 'QR payments',
+    methods: ['consumerscan', 'merchantscan'],
+    paymentTypes: ['lumenpay'],
+    events: Object.keys(providerEventStatuses),
+  },
+  points: {
+    serviceId: idOf(72),
+    name: 'Lumen Points',
+    description: 'Points for each purchase, redeemed at the next one.',
+    domain: 'Loyalty',
+    activationParameters: {
+      type: 'object',
+      properties: {
+        programme: {
+          type: 'string',
+          title: 'Name of the programme',
+          minLength: 1,
+          maxLength: 40,
+          examples: ['Morning coffee'],
+        },
+        apiKey: {
+          type: 'string',
+          title: 'Key of your account with Lumen',
+          description: 'Sealed, sent to Lumen, and shown to nobody.',
+          minLength: 8,
+          maxLength: 64,
+          writeOnly: true,
+        },
+      },
+      required: ['programme'],
+      additionalProperties: false,
+    },
+    parameterSchema: loyaltySchema,
+    defaults: { pointsPerUnit: 1, receiptLine: 'Thank you for your loyalty' },
+  },
+  later: {
+    serviceId: idOf(73),
+    name: 'Lumen Later',
+    description: 'Pay in three parts. Still being written.',
+    domain: 'Instalments',
+  },
 } as const;
 
 export type DemoDevice = {
@@ -199,6 +280,18 @@ export type DemoApplication = {
   readonly storeId?: string;
   /** For whom, in the printed table. */
   readonly actsFor: string;
+  /** Left out: it is of the acquirer. */
+  readonly home?: DemoHome;
+};
+
+/** The server of the provider that is an organisation of its own. */
+export const providerServer: DemoApplication = {
+  key: 'provider',
+  clientId: 'lumen-server',
+  name: 'Server of Lumen Pay',
+  role: 'ServiceProvider',
+  actsFor: 'the provider',
+  home: demoServiceProvider,
 };
 
 /** The application of the reference provider. */

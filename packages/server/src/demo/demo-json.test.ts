@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { groupLevels } from '@switchyard/contract';
-import { demoApplications } from './catalogue.ts';
+import { demoApplications, providerServer } from './catalogue.ts';
 import { demoFileIn, factsOf, readSecrets, writeFacts } from './demo-json.ts';
-import { demoPeople } from './people.ts';
+import { demoPeople, providerPeople } from './people.ts';
 
 const addresses = {
   environment: 'demo',
@@ -19,12 +19,12 @@ const addresses = {
 } as const;
 const secrets = {
   applications: new Map(
-    demoApplications
+    [...demoApplications, providerServer]
       .filter(({ isPublic }) => !isPublic)
       .map(({ clientId }) => [clientId, `secret of ${clientId}`]),
   ),
   users: new Map(
-    demoPeople.map(({ username, hasOneTimePassword }) => [
+    [...demoPeople, ...providerPeople].map(({ username, hasOneTimePassword }) => [
       username,
       {
         password: `password of ${username}`,

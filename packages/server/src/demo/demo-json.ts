@@ -10,11 +10,14 @@ import {
   demoApplications,
   demoMerchants,
   demoQrService,
+  demoServiceProvider,
   demoUserDomainId,
   organizationId,
+  providerServer,
+  providerServices,
 } from './catalogue.ts';
 import { type DeviceFiles, deviceFilesIn } from './devices.ts';
-import { type DemoPerson, demoPeople, entityOf, groupOf } from './people.ts';
+import { type DemoPerson, demoPeople, entityOf, groupOf, providerPeople } from './people.ts';
 import type { KnownUsers, UserSecrets } from './users.ts';
 
 export type DemoCredentials = {
@@ -72,6 +75,16 @@ export type DemoFacts = {
   })[];
   /** A payment type that the reference provider serves. */
   readonly qr: { readonly paymentType: string };
+  /** An organisation of its own, with its own user domain: for the portal of providers. */
+  readonly serviceProvider: {
+    readonly name: string;
+    readonly organizationId: string;
+    readonly userDomainId: string;
+    readonly users: readonly DemoUser[];
+    readonly application: DemoCredentials;
+    readonly services: readonly { readonly serviceId: string; readonly name: string }[];
+    readonly paymentType: string;
+  };
 };
 
 export type DemoAddresses = Pick<
@@ -108,15 +121,18 @@ function readMembers(dataDir: string): Members {
 /** The secrets of an earlier start; none where the file is missing or no longer what we wrote. */
 export function readSecrets(dataDir: string): DemoSecrets {
   const facts = readMembers(dataDir);
+  const provider = membersOf(facts['serviceProvider']);
   const applications = new Map<string, string>();
-  for (const credentials of Object.values(membersOf(facts['applications']))) {
+  const kept = Object.values(membersOf(facts['applications']));
+  for (const credentials of [...kept, provider['application']]) {
     const { clientId, clientSecret } = membersOf(credentials);
     if (typeof clientId === 'string' && typeof clientSecret === 'string') {
       applications.set(clientId, clientSecret);
     }
   }
   const users = new Map<string, UserSecrets>();
-  for (const user of Object.values(membersOf(facts['users']))) {
+  const people = [facts['users'], provider['users']].map((list) => Object.values(membersOf(list)));
+  for (const user of people.flat()) {
     const { username, password, otpSecret } = membersOf(user);
     if (typeof username !== 'string' || typeof password !== 'string') continue;
     users.set(username, typeof otpSecret === 'string' ? { password, otpSecret } : { password });
@@ -189,6 +205,17 @@ function encryptionOf(device: DemoDevice, keysOf: DeviceKeys | undefined) {
   return { baseDerivationKey, ksn };
 }
 
+function providerFacts(baseUrl: string, secrets: DemoSecrets): DemoFacts['serviceProvider'] {
+  const services = Object.values(providerServices);
+  return {
+    ...demoServiceProvider,
+    users: providerPeople.map((person) => userOf(person, secrets.users)),
+    application: credentialsOf(providerServer, secrets.applications, baseUrl),
+    services: services.map(({ serviceId, name }) => ({ serviceId, name })),
+    paymentType: providerServices.pay.paymentTypes[0],
+  };
+}
+
 /** The same for every start on the same settings and secrets. */
 export function factsOf(
   addresses: DemoAddresses,
@@ -236,5 +263,6 @@ export function factsOf(
       ),
     ),
     qr: { paymentType: demoQrService.paymentTypes[0] },
+    serviceProvider: providerFacts(baseUrl, secrets),
   };
 }

@@ -26,8 +26,10 @@ import {
   demoApplications,
   demoMerchants,
   demoQrService,
+  demoServiceProvider,
   demoServices,
   organizationId,
+  providerServices,
 } from './catalogue.ts';
 import type { DemoCredentials, DemoFacts, DemoUser } from './demo-json.ts';
 import { startDemo } from './index.ts';
@@ -126,23 +128,22 @@ describe('the demo environment', () => {
     return JSON.parse(await readFile(join(dataDir, 'demo.json'), 'utf8'));
   }
 
-  async function post(form: Record<string, string>) {
+  async function post(form: Record<string, string>, domain = 'demo') {
     const answer = await app.inject({
       method: 'POST',
-      url: '/oauth2/v1/demo/token',
+      url: `/oauth2/v1/${domain}/token`,
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
       payload: new URLSearchParams(form).toString(),
     });
     return { status: answer.statusCode, body: answer.json<Record<string, string>>() };
   }
 
-  async function tokenStatus({ clientId, clientSecret = '' }: DemoCredentials): Promise<number> {
-    const { status } = await post({
-      grant_type: 'client_credentials',
-      client_id: clientId,
-      client_secret: clientSecret,
-    });
-    return status;
+  async function tokenStatus(
+    { clientId, clientSecret = '' }: DemoCredentials,
+    domain?: string,
+  ): Promise<number> {
+    const form = { client_id: clientId, client_secret: clientSecret };
+    return (await post({ grant_type: 'client_credentials', ...form }, domain)).status;
   }
 
   /** The answer to the password grant at the device application. */
@@ -167,6 +168,7 @@ describe('the demo environment', () => {
         ['Cloud Connector', 'Retail API', []],
         ['QR', 'QR payments', ['demopay']],
         ['EMV terminal parameters', 'emvTerminalParameters', []],
+        ['Lumen QR', 'QR payments', ['lumenpay']],
       ]);
     }
   });
@@ -210,6 +212,10 @@ describe('the demo environment', () => {
       const { view } = await catalog.services.get(scope, demoQrService.serviceId);
       assert.match(view.spiUrl ?? '', /^http:\/\/127\.0\.0\.1:\d+\/switchyard$/);
       assert.equal(view.unpublishedChanges, false);
+      const [lumen] = facts.accounts;
+      assert.equal(lumen.tokenUrl, `${authUrl}/oauth2/v1/lumen/token`);
+      assert.equal(lumen.serviceId, providerServices.pay.serviceId);
+      assert.equal(await tokenStatus(lumen, 'lumen'), 200);
       const [secret = ''] = facts.signingSecrets;
       secrets.push(secret);
       const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
@@ -241,6 +247,43 @@ describe('the demo environment', () => {
     assert.ok(release > 1 && status === 'Published' && createdAt <= updatedAt);
     assert.equal(unpublishedChanges, false);
     await catalog.services.replace(byPlatform(organizationId), serviceId, declaration);
+  });
+
+  test('a service provider is an organisation of its own, with a user, an application and services', async () => {
+    const { serviceProvider, users, organizationId: acquirer } = await startOnce();
+    const { application, organizationId: own, userDomainId, services } = serviceProvider;
+    assert.notEqual(own, acquirer);
+    assert.equal(await tokenStatus(application, userDomainId), 200);
+    assert.equal(await tokenStatus(application), 401, 'nobody of the acquirer');
+    const [user] = serviceProvider.users;
+    assert.deepEqual(user?.groups, [`${own}_org_admin`]);
+    assert.ok(users.every(({ username }) => username !== user?.username));
+    const person = await identity.accounts.findByName(own, user?.username ?? '');
+    assert.equal(person?.organizationId, own);
+    const { view } = await provisioning.organizations.get({ organizationId: own }, own);
+    assert.equal(view.labels?.['persona'], 'ServiceProvider');
+    const asProvider = { organizationId: own };
+    const seen = await catalog.services.list(asProvider, { providerId: own }, { limit: 9 });
+    assert.deepEqual(
+      seen.items.map(({ name, status }) => [name, status]),
+      [
+        ['Lumen QR', 'Published'],
+        ['Lumen Points', 'Published'],
+        ['Lumen Later', 'Draft'],
+      ],
+    );
+    assert.deepEqual(
+      services.map(({ name }) => name),
+      seen.items.map(({ name }) => name),
+    );
+    const shown = await catalog.services.list(scope, { providerId: own }, { limit: 9 });
+    assert.equal(shown.items.length, 2, 'a draft is its provider’s alone');
+    const [, , draft] = services;
+    await catalog.services.remove(byPlatform(own), draft?.serviceId ?? '');
+    await startOnce();
+    const after = await catalog.services.list(asProvider, { providerId: own }, { limit: 9 });
+    assert.equal(after.items.length, 2, 'what somebody deleted stays deleted');
+    assert.equal(own, demoServiceProvider.organizationId);
   });
 
   test('a port that is taken is no reason not to start the provider', async () => {
@@ -360,7 +403,7 @@ describe('the demo environment', () => {
     const [newKey, ...otherKeys] = await keysOf();
     assert.notEqual(newKey, keys[0]);
     assert.deepEqual(otherKeys, keys.slice(1));
-    const lost = { applications: {}, users: [] };
+    const lost = { applications: {}, users: [], serviceProvider: {} };
     assert.deepEqual({ ...again, ...lost }, { ...facts, ...lost });
     for (const { key, securityFlow } of demoApplications) {
       const credentials = again.applications[key];

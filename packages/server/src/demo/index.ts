@@ -14,7 +14,14 @@ import type { Provisioning } from '../provisioning/index.ts';
 import { demoKeys } from '../vault/index.ts';
 import { seedApplications } from './applications.ts';
 import { renderBanner } from './banner.ts';
-import { demoProvider } from './catalogue.ts';
+import {
+  acquirerHome,
+  demoProvider,
+  demoQrService,
+  demoServiceProvider,
+  providerServer,
+  providerServices,
+} from './catalogue.ts';
 import {
   type DemoAddresses,
   type DemoSecrets,
@@ -26,7 +33,7 @@ import {
   writeFacts,
 } from './demo-json.ts';
 import { seedDeviceCertificates } from './devices.ts';
-import { type QrProvider, startQrProvider } from './qr-provider.ts';
+import { type ProviderAccount, type QrProvider, startQrProvider } from './qr-provider.ts';
 import { seedProvisioning } from './seed.ts';
 import { seedServices } from './services.ts';
 import { startSimulator } from './simulator.ts';
@@ -126,6 +133,22 @@ async function stopAll({ simulator, qrProvider }: Neighbours): Promise<void> {
   await Promise.all([simulator.stop(), qrProvider?.stop()]);
 }
 
+/** What the reference provider serves: a service of the acquirer's own, and one of another organisation. */
+function accountsOf({ applications }: DemoSecrets): ProviderAccount[] {
+  const secretOf = ({ clientId }: { clientId: string }) => {
+    const clientSecret = applications.get(clientId) ?? '';
+    return { clientId, clientSecret };
+  };
+  return [
+    { serviceId: demoQrService.serviceId, home: acquirerHome, ...secretOf(demoProvider) },
+    {
+      serviceId: providerServices.pay.serviceId,
+      home: demoServiceProvider,
+      ...secretOf(providerServer),
+    },
+  ];
+}
+
 /** Comes after the migrations and before the house is opened, which then finds its acquirer there. */
 export async function startDemo(deps: DemoDeps): Promise<Demo> {
   const { settings, caFile } = deps;
@@ -140,11 +163,7 @@ export async function startDemo(deps: DemoDeps): Promise<Demo> {
     const deviceKeys: DeviceKeys = ({ serialNumber, family }) =>
       keys.deviceKey(serialNumber, family === 'axium' ? 'DukptTdes' : 'DukptAes');
     writeFacts(dataDir, factsOf(settings, caFile, secrets, deviceKeys));
-    const clientId = demoProvider.clientId;
-    const clientSecret = secrets.applications.get(clientId) ?? '';
-    const introduce = async (addresses: DemoAddresses) =>
-      qrProvider?.introduce(addresses, { clientId, clientSecret, caFile });
-    await introduce(settings);
+    await qrProvider?.introduce(settings, accountsOf(secrets), caFile);
     return {
       acquirerPort: simulator.port,
       announce(addresses = settings) {

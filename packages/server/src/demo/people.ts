@@ -1,6 +1,6 @@
 // The people of the demo environment: one of each group, and one merchant manager with a password alone.
 import type { GroupName } from '@switchyard/contract';
-import { demoMerchants, organizationId } from './catalogue.ts';
+import { acquirerHome, type DemoHome, demoMerchants, demoServiceProvider } from './catalogue.ts';
 
 export type DemoPerson = {
   readonly username: string;
@@ -15,6 +15,8 @@ export type DemoPerson = {
   readonly locale: string;
   readonly zoneinfo: string;
   readonly phoneNumber?: string;
+  /** Left out: of the acquirer or of one of its merchants. */
+  readonly home?: DemoHome;
 };
 
 const [cafe, outfitter] = demoMerchants;
@@ -109,6 +111,24 @@ export const demoPeople: readonly DemoPerson[] = [
   },
 ];
 
-export const entityOf = ({ merchantId }: DemoPerson): string => merchantId ?? organizationId;
+/** Whoever is to see the provider's portal signs in with a password alone. */
+export const providerPeople: readonly DemoPerson[] = [
+  {
+    username: 'provider',
+    givenName: 'Priya',
+    familyName: 'Nair',
+    group: 'org_admin',
+    hasOneTimePassword: false,
+    worksFor: demoServiceProvider.name,
+    locale: 'en-GB',
+    zoneinfo: 'Europe/London',
+    home: demoServiceProvider,
+  },
+];
+
+export const homeOf = ({ home = acquirerHome }: Pick<DemoPerson, 'home'>): DemoHome => home;
+
+export const entityOf = (person: DemoPerson): string =>
+  person.merchantId ?? homeOf(person).organizationId;
 
 export const groupOf = (person: DemoPerson): string => `${entityOf(person)}_${person.group}`;

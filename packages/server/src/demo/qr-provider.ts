@@ -1,10 +1,10 @@
-// The reference provider of QR payments beside the demo: its process, its address, its secrets.
+// The reference provider of QR payments beside the demo: its process, its address, its secrets. It serves two services, of the acquirer's own and of another organisation.
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Service, ServiceInput } from '@switchyard/contract';
 import { byPlatform, type Catalog } from '../catalog/index.ts';
 import type { Clock, Log, Settings } from '../platform/index.ts';
-import { demoQrService, demoUserDomainId, organizationId } from './catalogue.ts';
+import { type DemoHome, demoQrService } from './catalogue.ts';
 import { programOf, startSupervised } from './supervised.ts';
 
 type Addresses = Pick<Settings, 'baseUrl' | 'authUrl'>;
@@ -15,14 +15,20 @@ export type QrProvider = {
   /** Where it keeps its payments. */
   readonly dir: string;
   /** Tells it where the platform is, and by which secrets both know each other. */
-  introduce(addresses: Addresses, secrets: ProviderSecrets): Promise<void>;
+  introduce(
+    addresses: Addresses,
+    accounts: readonly ProviderAccount[],
+    caFile?: string | undefined,
+  ): Promise<void>;
   stop(): Promise<void>;
 };
 
-export type ProviderSecrets = {
+/** A service, and by which application its provider speaks to the platform. */
+export type ProviderAccount = {
+  readonly serviceId: string;
+  readonly home: DemoHome;
   readonly clientId: string;
   readonly clientSecret: string;
-  readonly caFile?: string | undefined;
 };
 
 type Deps = {
@@ -39,14 +45,21 @@ const path = '/switchyard';
 const ours = /^http:\/\/127\.0\.0\.1:\d{1,5}\/switchyard$/;
 const ownerOnly = 0o600;
 const ownerOnlyDirectory = 0o700;
-const by = byPlatform(organizationId);
+type Secrets = readonly string[];
 
-function secretsIn(file: string): readonly string[] | undefined {
+/** By service; the first one stands in the file itself. */
+function secretsIn(file: string): ReadonlyMap<string, Secrets> {
+  const found = new Map<string, Secrets>();
   try {
-    const { signingSecrets } = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
-    return Array.isArray(signingSecrets) ? signingSecrets.map(String) : undefined;
+    const facts = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
+    const others: unknown[] = Array.isArray(facts['accounts']) ? facts['accounts'] : [];
+    for (const account of [{ serviceId: demoQrService.serviceId, ...facts }, ...others]) {
+      const { serviceId, signingSecrets } = Object(account) as Record<string, unknown>;
+      if (Array.isArray(signingSecrets)) found.set(String(serviceId), signingSecrets.map(String));
+    }
+    return found;
   } catch {
-    return undefined;
+    return new Map();
   }
 }
 
@@ -87,26 +100,37 @@ export async function startQrProvider(deps: Deps): Promise<QrProvider> {
   const url = `http://127.0.0.1:${process.port}${path}`;
 
   /** The service follows the process, unless somebody gave it an address of his own. */
-  async function declare(): Promise<void> {
-    const { view } = await services.get(by, demoQrService.serviceId);
+  async function declare({ serviceId, home }: ProviderAccount): Promise<void> {
+    const by = byPlatform(home.organizationId);
+    const { view } = await services.get(by, serviceId);
     const { spiUrl } = view;
     if (spiUrl === url || view.status !== 'Published') return;
     if (spiUrl !== undefined && !ours.test(spiUrl)) return;
-    await services.replace(by, demoQrService.serviceId, { ...declarationOf(view), spiUrl: url });
-    await services.publish(by, demoQrService.serviceId);
+    await services.replace(by, serviceId, { ...declarationOf(view), spiUrl: url });
+    await services.publish(by, serviceId);
+  }
+
+  /** Shown once: where the file was lost, there is a new one. */
+  async function renewed({ serviceId, home }: ProviderAccount): Promise<Secrets> {
+    const by = byPlatform(home.organizationId);
+    return [(await services.renewSecret(by, serviceId)).signingSecret];
   }
 
   return {
     ...{ url, dir, stop: process.stop },
-    async introduce({ baseUrl, authUrl }, { clientId, clientSecret, caFile }) {
+    async introduce({ baseUrl, authUrl }, accounts, caFile) {
       const known = secretsIn(file);
-      // Shown once: where the file was lost, there is a new one.
-      const renew = () => services.renewSecret(by, demoQrService.serviceId);
-      const signingSecrets = known ?? [(await renew()).signingSecret];
-      const tokenUrl = `${authUrl}/oauth2/v1/${demoUserDomainId}/token`;
-      const facts = { ...{ signingSecrets, baseUrl, tokenUrl, clientId, clientSecret }, caFile };
-      write(file, facts);
-      await declare();
+      const facts = await Promise.all(
+        accounts.map(async (account) => {
+          const { serviceId, home, clientId, clientSecret } = account;
+          const signingSecrets = known.get(serviceId) ?? (await renewed(account));
+          const tokenUrl = `${authUrl}/oauth2/v1/${home.userDomainId}/token`;
+          return { serviceId, signingSecrets, tokenUrl, clientId, clientSecret };
+        }),
+      );
+      const [first, ...others] = facts;
+      write(file, { ...first, baseUrl, caFile, accounts: others });
+      for (const account of accounts) await declare(account);
     },
   };
 }

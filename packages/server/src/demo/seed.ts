@@ -5,6 +5,7 @@ import {
   type DemoMerchant,
   type DemoStore,
   demoMerchants,
+  demoServiceProvider,
   organizationId,
 } from './catalogue.ts';
 
@@ -23,8 +24,16 @@ export async function seedProvisioning(
 ): Promise<void> {
   const organization = { name: 'Northgate Acquiring', externalId: 'demo' };
   await provisioning.organizations.createOnce(scope, organization, organizationId);
+  await seedServiceProvider(provisioning);
   await seedLink(provisioning, acquirerPort);
   for (const merchant of demoMerchants) await seedMerchant(provisioning, merchant);
+}
+
+/** As an approved sign-up makes one. */
+async function seedServiceProvider({ organizations }: Provisioning): Promise<void> {
+  const { organizationId: providerId, name } = demoServiceProvider;
+  const organization = { name, labels: { persona: 'ServiceProvider' } };
+  await organizations.createOnce({ organizationId: providerId }, organization, providerId);
 }
 
 /** The simulator's port is a setting: the link follows it, unless somebody deleted the link. */

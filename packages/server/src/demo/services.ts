@@ -1,10 +1,18 @@
 // Seeds the services of the demo: declared, subscribed, and active for every device that stands there.
 import { Refusal, type ServiceInput } from '@switchyard/contract';
-import { byPlatform, type Catalog } from '../catalog/index.ts';
-import { demoPackageId, demoServices, demoSubscriptionId, organizationId } from './catalogue.ts';
+import { type By, byPlatform, type Catalog } from '../catalog/index.ts';
+import {
+  demoPackageId,
+  demoServiceProvider,
+  demoServices,
+  demoSubscriptionId,
+  organizationId,
+  providerServices,
+} from './catalogue.ts';
 import { seedTerminalParameters, terminalParameters } from './terminal-parameters.ts';
 
 const by = byPlatform(organizationId);
+const byProvider = byPlatform(demoServiceProvider.organizationId);
 const level = 'Organization' as const;
 
 /** A start that was killed in the middle left some of it behind. */
@@ -21,6 +29,8 @@ type Offer = {
   readonly subscriptionId: string;
   readonly name: string;
   readonly services: readonly { readonly serviceId: string; readonly input: ServiceInput }[];
+  /** Who provides them; left out, the acquirer itself. */
+  readonly provider?: By;
   /** Comes before the activation: what is active was configured. */
   configure?(configuration: Catalog['configuration']): Promise<void>;
 };
@@ -53,8 +63,9 @@ async function seedOffer(catalog: Seeded, offer: Offer): Promise<void> {
   if (standing.every((isMade) => isMade)) return;
   const { services, offers, activations } = catalog;
   for (const { serviceId, input } of offer.services) {
-    await once(() => services.declare(by, input, serviceId));
-    await services.publish(by, serviceId);
+    const { provider = by } = offer;
+    await once(() => services.declare(provider, input, serviceId));
+    await services.publish(provider, serviceId);
   }
   const { name, packageId, subscriptionId } = offer;
   await once(() => offers.createPackage(by, { name, serviceIds }, packageId));
@@ -66,8 +77,38 @@ async function seedOffer(catalog: Seeded, offer: Offer): Promise<void> {
   }
 }
 
+const { packageId, subscriptionId, serviceId: payId, ...pay } = providerServices.pay;
+
+/** Comes from another organisation, as most services do. */
+const fromProvider: Offer = {
+  ...{ packageId, subscriptionId, name: 'Lumen', provider: byProvider },
+  services: [
+    {
+      serviceId: payId,
+      // The catalogue is constant, and an input is not.
+      input: structuredClone(pay) as unknown as ServiceInput,
+    },
+  ],
+};
+
+/** A draft that its provider has deleted stays deleted: it is made with the others, at the first start alone. */
+async function seedProviderServices({ services }: Seeded): Promise<void> {
+  const { serviceId: pointsId, ...points } = providerServices.points;
+  const { serviceId: laterId, ...later } = providerServices.later;
+  const own = { providerId: demoServiceProvider.organizationId };
+  const { items } = await services.list(byProvider, own, { limit: 3 });
+  if (items.some(({ serviceId }) => serviceId === pointsId)) return;
+  await once(() => services.declare(byProvider, later, laterId));
+  await once(() =>
+    services.declare(byProvider, structuredClone(points) as unknown as ServiceInput, pointsId),
+  );
+  await services.publish(byProvider, pointsId);
+}
+
 export async function seedServices(catalog: Seeded): Promise<void> {
   await seedOffer(catalog, inTheStore);
+  await seedOffer(catalog, fromProvider);
+  await seedProviderServices(catalog);
   await seedOffer(catalog, {
     ...{ ...terminalParameters, services: [terminalParameters] },
     configure: seedTerminalParameters,

@@ -3,8 +3,15 @@ import { Refusal } from '@switchyard/contract';
 import { Secret, TOTP } from 'otpauth';
 import type { Identity } from '../identity/index.ts';
 import type { Clock, Ids } from '../platform/index.ts';
-import { demoMerchants, demoUserDomainId, organizationId } from './catalogue.ts';
-import { type DemoPerson, demoPeople, entityOf, groupOf } from './people.ts';
+import { demoMerchants } from './catalogue.ts';
+import {
+  type DemoPerson,
+  demoPeople,
+  entityOf,
+  groupOf,
+  homeOf,
+  providerPeople,
+} from './people.ts';
 
 /** What somebody needs to sign in. */
 export type UserSecrets = {
@@ -64,13 +71,14 @@ function addressOf({ merchantId }: DemoPerson) {
 function newUserOf(person: DemoPerson, secrets: UserSecrets) {
   const { username, givenName, familyName, merchantId } = person;
   const { locale, zoneinfo, phoneNumber, hasOneTimePassword } = person;
+  const { organizationId, userDomainId } = homeOf(person);
   return {
     organizationId,
-    userDomainId: demoUserDomainId,
+    userDomainId,
     username,
     entityType: merchantId === undefined ? ('tenant' as const) : ('merchant' as const),
     entityId: entityOf(person),
-    email: `${username}@demo.example`,
+    email: `${username}@${userDomainId}.example`,
     emailVerified: true,
     givenName,
     familyName,
@@ -82,6 +90,7 @@ function newUserOf(person: DemoPerson, secrets: UserSecrets) {
     groups: [groupOf(person)],
     secondFactor: hasOneTimePassword ? ('On' as const) : ('Off' as const),
     password: secrets.password,
+    passwordIsRandom: true,
     otpSecret: secrets.otpSecret,
   };
 }
@@ -89,7 +98,7 @@ function newUserOf(person: DemoPerson, secrets: UserSecrets) {
 /** Makes who is missing; the known secrets stay as they are. */
 export async function seedUsers(deps: Deps, known: KnownUsers): Promise<KnownUsers> {
   const users = new Map<string, UserSecrets>();
-  for (const person of demoPeople) {
+  for (const person of [...demoPeople, ...providerPeople]) {
     users.set(person.username, await seedUser(deps, person, known.get(person.username)));
   }
   return users;
@@ -118,8 +127,9 @@ async function seedUser(
   return known ?? renewSecrets(deps, person, secrets.password);
 }
 
-async function isThere({ identity }: Deps, { username }: DemoPerson): Promise<boolean> {
-  return (await identity.accounts.findByName(organizationId, username)) !== undefined;
+async function isThere({ identity }: Deps, person: DemoPerson): Promise<boolean> {
+  const { organizationId } = homeOf(person);
+  return (await identity.accounts.findByName(organizationId, person.username)) !== undefined;
 }
 
 async function renewSecrets(
@@ -127,6 +137,7 @@ async function renewSecrets(
   person: DemoPerson,
   password: string,
 ): Promise<UserSecrets> {
+  const { organizationId } = homeOf(person);
   const user = await accounts.findByName(organizationId, person.username);
   if (user === undefined) throw new Error(`${person.username} exists and cannot be found`);
   await accounts.setPassword(organizationId, user.userId, password);

@@ -141,11 +141,11 @@ function createPayments(deps: Deps): (message: CreateQrPayment) => Promise<QrPay
 
   function begun(message: CreateQrPayment, fingerprint: string): Payment {
     const { platformTransactionId, clientTransactionId, paymentScenario, amount } = message;
-    const { scannedPaymentId, eventsUrl, expiresAt, merchant } = message;
+    const { scannedPaymentId, eventsUrl, expiresAt, merchant, serviceId } = message;
     const script = scriptOf(amount.amount);
     const isScanned = scannedPaymentId !== undefined || paymentScenario === 'merchantscan';
     const payment: Payment = {
-      ...{ platformTransactionId, clientTransactionId, eventsUrl, fingerprint },
+      ...{ platformTransactionId, clientTransactionId, eventsUrl, fingerprint, serviceId },
       providerTransactionId: newId('QR'),
       merchantId: merchant.merchantId,
       scenario: isScanned ? 'merchantscan' : 'consumerscan',

@@ -36,6 +36,8 @@ export type Payment = {
   readonly platformTransactionId: string;
   readonly providerTransactionId: string;
   readonly clientTransactionId: string;
+  /** Which of its services the platform asked; absent in files of before there were several. */
+  readonly serviceId?: string;
   readonly merchantId: string;
   readonly scenario: 'consumerscan' | 'merchantscan';
   readonly amount: number;

@@ -4,22 +4,29 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { createEventsClient, type EventsClient } from '@switchyard/sdk-provider';
 
-/** What a provider is told when it joins a platform; in a file for its owner alone. */
-export type QrPlatformFacts = {
+/** An application of the provider, in the user domain that the address of tokens names. */
+type Account = {
   /** `whsec_…` of its service; while it is renewed, both. */
   readonly signingSecrets: readonly string[];
-  readonly baseUrl: string;
   readonly tokenUrl: string;
   readonly clientId: string;
   readonly clientSecret: string;
+};
+
+/** What a provider is told when it joins a platform; in a file for its owner alone. */
+export type QrPlatformFacts = Account & {
+  readonly baseUrl: string;
   /** A file of certificate authorities, in PEM. */
   readonly caFile?: string;
+  /** Services that it provides as somebody else, each with an account of its own. */
+  readonly accounts?: readonly (Account & { readonly serviceId: string })[];
 };
 
 export type Platform = {
   /** None as long as the file is not there. */
   secrets(): readonly string[];
-  client(): EventsClient | undefined;
+  /** Of the account that this service belongs to; where none does, of the first one. */
+  client(serviceId?: string): EventsClient | undefined;
   close(): void;
 };
 
@@ -28,59 +35,91 @@ const secretFile = 'signing-secret';
 const secretBytes = 32;
 const checkToken = 'check';
 
-function clientOf(facts: QrPlatformFacts): EventsClient {
-  const { baseUrl, tokenUrl, clientId, clientSecret, caFile } = facts;
+type Clients = {
+  of(serviceId: string | undefined): EventsClient;
+  close(): void;
+};
+
+function clientsOf(facts: QrPlatformFacts): Clients {
+  const { baseUrl, caFile, accounts = [] } = facts;
   const ca = caFile === undefined ? {} : { ca: readFileSync(caFile) };
-  return createEventsClient({ ...{ baseUrl, tokenUrl, clientId, clientSecret }, ...ca });
+  const made = ({ tokenUrl, clientId, clientSecret }: Account) =>
+    createEventsClient({ ...{ baseUrl, tokenUrl, clientId, clientSecret }, ...ca });
+  const first = made(facts);
+  const others = new Map(accounts.map((account) => [account.serviceId, made(account)]));
+  return {
+    of: (serviceId = '') => others.get(serviceId) ?? first,
+    close() {
+      for (const client of [first, ...others.values()]) client.close();
+    },
+  };
 }
 
+const secretsOf = ({ signingSecrets, accounts = [] }: QrPlatformFacts): readonly string[] => [
+  ...signingSecrets,
+  ...accounts.flatMap((account) => account.signingSecrets),
+];
+
 export function knownPlatform(facts: QrPlatformFacts): Platform {
-  const client = clientOf(facts);
-  return { secrets: () => facts.signingSecrets, client: () => client, close: client.close };
+  const clients = clientsOf(facts);
+  return { secrets: () => secretsOf(facts), client: clients.of, close: clients.close };
 }
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
 
+type Members = Readonly<Record<string, unknown>>;
+
 /** @throws Error that names what is missing, and no value */
+function readAccount(file: string, given: Members): Account {
+  const { signingSecrets, tokenUrl, clientId, clientSecret } = given;
+  if (!Array.isArray(signingSecrets) || !signingSecrets.every(isText)) {
+    throw new Error(`${file} has no signingSecrets`);
+  }
+  const texts = { tokenUrl, clientId, clientSecret };
+  for (const [name, value] of Object.entries(texts)) {
+    if (!isText(value)) throw new Error(`${file} has no ${name}`);
+  }
+  return { signingSecrets, ...(texts as Omit<Account, 'signingSecrets'>) };
+}
+
 function readFacts(file: string): QrPlatformFacts {
-  let facts: Partial<Record<keyof QrPlatformFacts, unknown>>;
+  let facts: Members;
   try {
     facts = Object(JSON.parse(readFileSync(file, 'utf8')));
   } catch {
     throw new Error(`${file} cannot be read as JSON`);
   }
-  const { signingSecrets, baseUrl, tokenUrl, clientId, clientSecret, caFile } = facts;
-  if (!Array.isArray(signingSecrets) || !signingSecrets.every(isText)) {
-    throw new Error(`${file} has no signingSecrets`);
-  }
-  for (const [name, value] of Object.entries({ baseUrl, tokenUrl, clientId, clientSecret })) {
-    if (!isText(value)) throw new Error(`${file} has no ${name}`);
-  }
-  const texts = { baseUrl, tokenUrl, clientId, clientSecret } as Omit<
-    QrPlatformFacts,
-    'signingSecrets'
-  >;
-  return { signingSecrets, ...texts, ...(isText(caFile) ? { caFile } : {}) };
+  const { baseUrl, caFile, accounts = [] } = facts;
+  if (!isText(baseUrl)) throw new Error(`${file} has no baseUrl`);
+  if (!Array.isArray(accounts)) throw new Error(`${file} has accounts that are no list`);
+  const others = accounts.map((account: unknown) => {
+    const given: Members = Object(account);
+    const { serviceId } = given;
+    if (!isText(serviceId)) throw new Error(`${file} has an account without a serviceId`);
+    return { serviceId, ...readAccount(file, given) };
+  });
+  const own = { ...readAccount(file, facts), baseUrl, accounts: others };
+  return { ...own, ...(isText(caFile) ? { caFile } : {}) };
 }
 
 /** The file is read anew whenever it has changed: secrets are renewed while the provider runs. */
 export function platformInFile(file: string, onFault: (error: unknown) => void): Platform {
   let seen = '';
   let facts: QrPlatformFacts | undefined;
-  let client: EventsClient | undefined;
+  let clients: Clients | undefined;
 
   function look(): void {
     const found = statSync(file, { throwIfNoEntry: false });
     const mark = found === undefined ? '' : `${found.mtimeMs} ${found.size} ${found.ino}`;
     if (mark === seen) return;
     seen = mark;
-    client?.close();
+    clients?.close();
     facts = undefined;
-    client = undefined;
+    clients = undefined;
     if (found === undefined) return;
     try {
       const read = readFacts(file);
-      client = clientOf(read);
+      clients = clientsOf(read);
       facts = read;
     } catch (error) {
       onFault(error);
@@ -90,13 +129,13 @@ export function platformInFile(file: string, onFault: (error: unknown) => void):
   return {
     secrets() {
       look();
-      return facts?.signingSecrets ?? [];
+      return facts === undefined ? [] : secretsOf(facts);
     },
-    client() {
+    client(serviceId) {
       look();
-      return client;
+      return clients?.of(serviceId);
     },
-    close: () => client?.close(),
+    close: () => clients?.close(),
   };
 }
 

@@ -115,7 +115,7 @@ export function createSender(deps: Deps): Sender {
     ...(deps.retryMs === undefined ? {} : { delaysMs: deps.retryMs }),
     client: {
       async send(url, event) {
-        const client = platform.client();
+        const client = platform.client(owners.get(event.eventId)?.serviceId);
         if (client === undefined) return { outcome: 'Unsent', fault: 'no platform yet' };
         return send(client, url, event);
       },
