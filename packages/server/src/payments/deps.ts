@@ -4,6 +4,7 @@ import type { Clock, FailPoints, Ids, Jobs, Log, Metrics } from '../platform/ind
 import type { Provisioning } from '../provisioning/index.ts';
 import type { Hsm, Vault } from '../vault/index.ts';
 import type { Approvals } from './approvals/index.ts';
+import type { DataUses } from './data-uses.ts';
 import type { OfflineStore } from './offline/index.ts';
 import type { PinCounters } from './pin-counters.ts';
 import type { Reroutes } from './reroutes.ts';
@@ -25,6 +26,7 @@ export type PaymentsDeps = {
   vault: Vault;
   hsm: Hsm;
   pinCounters: PinCounters;
+  dataUses: DataUses;
   stepUps: StepUps;
   offline: OfflineStore;
   terminalClock: TerminalClock;

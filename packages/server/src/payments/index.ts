@@ -22,6 +22,7 @@ import {
   registerClearing,
 } from './clearing/index.ts';
 import { confirmJob, createConfirmDeadlines } from './confirm.ts';
+import { createDataUseSweep, createDataUses } from './data-uses.ts';
 import type { PaymentsDeps } from './deps.ts';
 import { recordLateAnswer } from './late-answer.ts';
 import { createLanes, measureLanes } from './link-queue.ts';
@@ -75,7 +76,7 @@ export type Payments = {
   stop(): Promise<void>;
 };
 
-type Counts = 'pinCounters' | 'stepUps' | 'terminalClock' | 'offline';
+type Counts = 'dataUses' | 'pinCounters' | 'stepUps' | 'terminalClock' | 'offline';
 /** What the room makes itself, and what it is given in another shape. */
 type Own = 'store' | 'reroutes' | 'running' | 'jobs' | 'approvals' | 'provisioning' | Counts;
 
@@ -105,6 +106,7 @@ export function createPayments({ database, jobs, audit, ...rest }: Deps): Paymen
     reroutes: createReroutes({ database, ids: rest.ids }),
     running: createRunning(),
     pinCounters: createPinCounters({ database, clock: rest.clock }),
+    dataUses: createDataUses({ database, clock: rest.clock }),
     stepUps: createStepUps({ database, clock: rest.clock }),
     terminalClock: createTerminalClock(rest),
     offline: createOfflineStore({ database, jobs }),
@@ -126,7 +128,10 @@ export function createPayments({ database, jobs, audit, ...rest }: Deps): Paymen
   jobs.handle(clearingJob, createClearingWork(deps));
   const files = createClearingFiles(deps);
   measureFiles(deps);
-  const sweeps = [recovery, createExpiry(deps), createClearingSweep(files, deps)];
+  const sweeps = [
+    ...[recovery, createExpiry(deps), createClearingSweep(files, deps)],
+    createDataUseSweep(deps),
+  ];
   return {
     register(app) {
       registerPaymentRoutes(app, deps);

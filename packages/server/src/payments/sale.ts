@@ -5,6 +5,7 @@ import { isoTime } from '../platform/index.ts';
 import type { Names, Resolved } from '../provisioning/index.ts';
 import { checkConfirmation } from './confirm.ts';
 import { graceMs, type PaymentsDeps } from './deps.ts';
+import { useEncrypted } from './encrypted-use.ts';
 import { maybeServerId } from './find.ts';
 import { type PresentedCard, presentedCard } from './instrument.ts';
 import type { LoadedTransaction, SaleFacts, StoredEvent, TransactionRow } from './model.ts';
@@ -114,10 +115,13 @@ async function offlineIntent(
 }
 
 /** Members that few sales have, and that cost a look beyond the sale itself. */
-const hasMore = ({ pinblock, stepUpOf }: ProcessRequest): boolean =>
-  pinblock !== undefined || stepUpOf !== undefined;
+const hasMore = ({ pinblock, stepUpOf, instrument }: ProcessRequest): boolean =>
+  pinblock !== undefined || stepUpOf !== undefined || instrument.encrypted !== undefined;
 
-/** Takes the declined sale that this one repeats, and its PIN under the key of the acquirer. */
+/**
+ * Takes the declined sale that this one repeats, the serial number of its encrypted card, and its PIN under
+ * the key of the acquirer.
+ */
 async function takeMore(
   deps: PaymentsDeps,
   caller: Caller,
@@ -126,16 +130,21 @@ async function takeMore(
   const { request, resolved, card, mark } = of;
   const { merchantId } = resolved.merchant;
   const deviceId = resolved.device?.deviceId;
-  const stepUpOf = await steppedUp(deps, caller, request, { merchantId, deviceId });
+  const { organizationId } = caller;
+  const declined = await steppedUp(deps, caller, request, { merchantId, deviceId });
+  const stepUpOf = declined?.clientTransactionId;
+  await useEncrypted(deps, request, {
+    ...{ organizationId, merchantId, mark, at: deps.clock.now(), stepUpOf },
+  });
   const pin = await zonePinOf(deps, request, {
-    organizationId: caller.organizationId,
+    organizationId,
     merchantId,
     linkId: resolved.contract.acquirerLink,
     pan: card.pan,
     mark,
   });
   if (pin !== undefined) card.sensitive = { ...card.sensitive, pin };
-  return stepUpOf;
+  return declined?.transactionId;
 }
 
 async function begin(deps: PaymentsDeps, key: SaleKey, intent: Intent): Promise<SaleAnswer> {

@@ -61,10 +61,12 @@ function faultOf(
     : 'The step-up has a PIN, or reads the chip by contact.';
 }
 
+export type SteppedUp = { transactionId: string; clientTransactionId: string };
+
 /**
  * The declined sale that a sale steps up.
  *
- * @returns its identifier, or undefined for a sale that names none
+ * @returns its identifiers, or undefined for a sale that names none
  * @throws Refusal step_up_invalid; transaction_not_found for what the caller cannot see
  */
 export async function steppedUp(
@@ -72,15 +74,15 @@ export async function steppedUp(
   caller: Caller,
   request: ProcessRequest,
   place: Place,
-): Promise<string | undefined> {
+): Promise<SteppedUp | undefined> {
   if (request.stepUpOf === undefined) return undefined;
   const declined = await findTransaction(deps, caller, request.stepUpOf, place.merchantId);
   const fault = faultOf(declined, request, place);
   if (fault !== undefined) refuseStepUp(fault);
-  const { organizationId, transactionId: declinedId } = declined.row;
+  const { organizationId, transactionId: declinedId, clientTransactionId } = declined.row;
   const takenBy = `${place.merchantId}|${request.clientTransactionId}`;
   if (!(await deps.stepUps.take({ organizationId, declinedId, takenBy }))) {
     refuseStepUp('The declined sale has another step-up.');
   }
-  return declinedId;
+  return { transactionId: declinedId, clientTransactionId };
 }

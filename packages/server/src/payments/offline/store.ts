@@ -1,6 +1,7 @@
 // The SQL of offline sales: one number of a terminal is one sale, stored with its gaps in one transaction.
 import { CompiledQuery, type Kysely } from 'kysely';
 import { type Database, isoTime, type Jobs, type NewJob } from '../../platform/index.ts';
+import { type DataUse, useIn } from '../data-uses.ts';
 import type { StoredEvent, TransactionRow } from '../model.ts';
 import { begin, beginRow } from '../statements.ts';
 import type { Counter } from './rules.ts';
@@ -14,6 +15,8 @@ export type NewUpload = Counter & {
   /** Sealed. */
   chipData: Buffer | undefined;
   maxCount: number;
+  /** Of the card data, where the device has encrypted it. */
+  use: DataUse | undefined;
   outboxId: string;
   /** That sends it. */
   job: NewJob;
@@ -24,7 +27,7 @@ export type NewUpload = Counter & {
 
 /** `Twin`: the number stands for that transaction already. */
 export type Stored =
-  | { result: 'Stored' | 'ClientIdTaken' | 'CountExceeded' }
+  | { result: 'Stored' | 'ClientIdTaken' | 'CountExceeded' | 'SerialReused' }
   | { result: 'Twin'; transactionId: string };
 
 export type Gap = {
@@ -48,8 +51,14 @@ export type WantedGaps = {
   limit: number;
 };
 
-/** Whoever counts waits for his own uploads: the row is held until the transaction ends. */
-const lockText = `INSERT INTO offline_terminals
+/**
+ * Whoever sells waits for his own uploads, also for those that another counter of his has numbered: the
+ * row is held until the transaction ends.
+ */
+const holderText = `INSERT INTO offline_holders AS h (organization_id, holder_id) VALUES ($1, $2)
+  ON CONFLICT (organization_id, holder_id) DO UPDATE SET holder_id = h.holder_id`;
+
+const spanOfText = `INSERT INTO offline_terminals
     (organization_id, holder_id, counter, first_sequence, last_sequence)
   VALUES ($1, $2, $3, $4, $4)
   ON CONFLICT (organization_id, holder_id, counter)
@@ -67,20 +76,23 @@ const elsewhereText = `SELECT u.transaction_id FROM offline_uploads u JOIN trans
   WHERE u.organization_id = $1 AND u.terminal_sequence = $2 AND u.authorized_at = $3
     AND t.merchant_id = $4 LIMIT $5`;
 
-/** The most sales in 24 hours that the new one lies in; uploads come in any order. */
-const countText = `SELECT max(count)::int AS count FROM (
-    SELECT at, count(*) OVER (ORDER BY at
-      RANGE BETWEEN interval '23:59:59.999999' PRECEDING AND CURRENT ROW) AS count
-    FROM (SELECT authorized_at AS at FROM offline_uploads
-        WHERE organization_id = $1 AND holder_id = $2
-          AND authorized_at > $3::timestamptz - interval '24 hours'
-          AND authorized_at < $3::timestamptz + interval '24 hours'
-      UNION ALL SELECT $3::timestamptz) AS near) AS spans
-  WHERE at >= $3::timestamptz`;
-
+/**
+ * The upload is there unless there are too many: the most sales in 24 hours that the new one lies in,
+ * itself among them, of whichever counter; uploads come in any order.
+ */
 const insertText = `INSERT INTO offline_uploads (organization_id, holder_id, counter,
     terminal_sequence, transaction_id, authorized_at, chip_data)
-  VALUES ($1, $2, $3, $4, $5, $6, $7)`;
+  SELECT $1::uuid, $2::uuid, $3::text, $4::integer, $5::uuid, $6::timestamptz, $7::bytea
+  WHERE (SELECT max(count) FROM (
+      SELECT at, count(*) OVER (ORDER BY at
+        RANGE BETWEEN interval '23:59:59.999999' PRECEDING AND CURRENT ROW) AS count
+      FROM (SELECT authorized_at AS at FROM offline_uploads
+          WHERE organization_id = $1 AND holder_id = $2
+            AND authorized_at > $6::timestamptz - interval '24 hours'
+            AND authorized_at < $6::timestamptz + interval '24 hours'
+        UNION ALL SELECT $6::timestamptz) AS near) AS spans
+    WHERE at >= $6::timestamptz) <= $8::integer
+  RETURNING transaction_id`;
 
 const outboxText = `INSERT INTO outbox
     (organization_id, outbox_id, kind, subject_id, sequence, created_at)
@@ -171,26 +183,25 @@ async function storeIn(
 ): Promise<Stored> {
   const { row, event, holderId, counter, counts, sequence } = upload;
   const { organizationId, transactionId } = row;
-  // Sales without a device share one row: their number is not theirs alone.
-  const terminal = [organizationId, holderId, counts ? counter : ''];
-  const [span] = await rowsIn<Span>(trx, lockText, [...terminal, sequence]);
-  if (span === undefined) throw new Error('a terminal has no row');
+  await rowsIn(trx, holderText, [organizationId, holderId]);
   const place = [organizationId, holderId, counter, sequence];
   const [twin] = await rowsIn<{ transaction_id: string }>(trx, twinText, place);
   if (twin !== undefined) return { result: 'Twin', transactionId: twin.transaction_id };
-  const authorizedAt = isoTime(upload.authorizedAt);
-  const [most] = await rowsIn<{ count: number }>(trx, countText, [
-    ...[organizationId, holderId, authorizedAt],
-  ]);
-  if ((most?.count ?? 1) > upload.maxCount) throw new NotStored('CountExceeded');
   const begun = await rowsIn(trx, begin.text, [JSON.stringify([beginRow(row, event)])]);
   if (begun.length === 0) throw new NotStored('ClientIdTaken');
-  await rowsIn(trx, insertText, [...place, transactionId, authorizedAt, upload.chipData ?? null]);
+  const sale = [transactionId, isoTime(upload.authorizedAt), upload.chipData ?? null];
+  const counted = await rowsIn(trx, insertText, [...place, ...sale, upload.maxCount]);
+  if (counted.length === 0) throw new NotStored('CountExceeded');
+  const { use } = upload;
+  if (use !== undefined && !(await useIn(trx, use))) throw new NotStored('SerialReused');
   await rowsIn(trx, outboxText, [
     ...[organizationId, upload.outboxId, event.type, transactionId, event.sequence, event.at],
   ]);
   await jobs.enqueue(upload.job, trx);
-  if (counts) await noteNumber(trx, jobs, upload, span);
+  if (!counts) return { result: 'Stored' };
+  const [span] = await rowsIn<Span>(trx, spanOfText, place);
+  if (span === undefined) throw new Error('a terminal has no row');
+  await noteNumber(trx, jobs, upload, span);
   return { result: 'Stored' };
 }
 

@@ -1,6 +1,7 @@
 // Takes an offline sale in: once for each number of the terminal, durable before the terminal is told (ADR 0038).
 import { refuse } from '@switchyard/contract';
 import type { Resolved } from '../../provisioning/index.ts';
+import { dataUseOf, refuseReusedData } from '../data-uses.ts';
 import type { PaymentsDeps } from '../deps.ts';
 import type { PresentedCard } from '../instrument.ts';
 import { factsOf, type LoadedTransaction } from '../model.ts';
@@ -29,6 +30,8 @@ export type Upload = {
   request: OfflineRequest;
   resolved: Resolved;
   card: PresentedCard;
+  /** The keyed hash of the card. */
+  mark: string;
   fingerprint: Record<string, unknown>;
   key: SaleKey;
   /** The sale as it will be stored; called once nothing is left that could refuse it. */
@@ -96,6 +99,7 @@ async function otherwise(
   if (stored.result === 'CountExceeded') {
     return refuseCount(upload.resolved.contract.offlineLimits.maxCount);
   }
+  if (stored.result === 'SerialReused') return refuseReusedData();
   const { key, fingerprint } = upload;
   const known = await replaySale(deps, key, fingerprint, { ignoreRunning: true });
   return known ?? refuse('concurrent_modification', 'The identifier was in use a moment ago.');
@@ -159,7 +163,7 @@ function storedOf(intent: Intent): Intent {
 
 async function newUpload(
   deps: PaymentsDeps,
-  { organizationId, request, resolved, card }: Upload,
+  { organizationId, request, resolved, card, mark }: Upload,
   counter: Counter,
   { loaded, facts }: Intent,
 ): Promise<NewUpload> {
@@ -180,6 +184,7 @@ async function newUpload(
         ? undefined
         : await deps.vault.seal(organizationId, row.transactionId, Buffer.from(chipData)),
     maxCount: resolved.contract.offlineLimits.maxCount,
+    use: dataUseOf(request, { organizationId, merchantId: row.merchantId, mark, at: now }),
     outboxId: deps.ids.uuid(),
     job: { organizationId, kind: offlineJob, payload, dueAt: now, lane: facts.linkId },
     gapId: deps.ids.uuid(),
