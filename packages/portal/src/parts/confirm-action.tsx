@@ -12,6 +12,8 @@ export type ConfirmActionProps<Result> = {
   /** Of the button: what it does, never `OK`. */
   readonly confirm: string;
   readonly isDangerous?: boolean;
+  /** Of a form with many fields: wider. */
+  readonly size?: 'lg' | undefined;
   readonly isDisabled?: boolean;
   /** Sends the change; the key stays the same until the dialogue is opened anew. */
   readonly run: (idempotencyKey: string) => Promise<Result>;
@@ -23,7 +25,7 @@ export type ConfirmActionProps<Result> = {
 };
 
 export function ConfirmAction<Result>(props: ConfirmActionProps<Result>) {
-  const { isOpen, onClose, title } = props;
+  const { isOpen, onClose, title, size } = props;
   const t = useWords('parts');
   const isRunning = useRef(false);
   /** While it runs nobody knows how it ends: the dialogue stays. */
@@ -35,6 +37,7 @@ export function ConfirmAction<Result>(props: ConfirmActionProps<Result>) {
       opened={isOpen}
       onClose={close}
       title={title}
+      {...(size === undefined ? {} : { size })}
       closeButtonProps={{ 'aria-label': t('close') }}
     >
       <ConfirmForm {...props} close={close} isRunning={isRunning} />
@@ -43,7 +46,7 @@ export function ConfirmAction<Result>(props: ConfirmActionProps<Result>) {
 }
 
 /** Lives as long as the dialogue is open, and the key with it. */
-function ConfirmForm<Result>({
+export function ConfirmForm<Result>({
   confirm,
   isDangerous = false,
   isDisabled = false,
@@ -54,7 +57,7 @@ function ConfirmForm<Result>({
   children,
   close,
   isRunning,
-}: ConfirmActionProps<Result> & {
+}: Omit<ConfirmActionProps<Result>, 'isOpen' | 'title' | 'size'> & {
   readonly close: () => void;
   readonly isRunning: { current: boolean };
 }) {
