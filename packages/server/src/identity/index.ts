@@ -293,8 +293,8 @@ export function createIdentity(deps: IdentityDeps): Identity {
     sweep: sweep.run,
     async close() {
       await sweep.stop();
+      await uses.close();
       await accounts.close();
     },
-      await uses.close();
   };
 }
