@@ -17,7 +17,7 @@ export function discoveryFacts(
     end_session_endpoint: issuer + logoutPath,
     response_modes_supported: ['query', 'fragment'],
     prompt_values_supported: ['none', 'login'],
-    ui_locales_supported: ['en', 'fr'],
+    ui_locales_supported: ['en', 'fr', 'de'],
     introspection_endpoint_auth_methods_supported: secretMethods,
     revocation_endpoint_auth_methods_supported: [...secretMethods, 'none'],
     tls_client_certificate_bound_access_tokens: true,

@@ -1,8 +1,8 @@
-// The notes to whoever signs up, as text and as HTML, in English and French.
+// The notes to whoever signs up, as text and as HTML, in English, French and German.
 import { languageNamed, type NoteKind } from './words.ts';
 
 export type Note = {
-  readonly language: 'en' | 'fr';
+  readonly language: 'en' | 'fr' | 'de';
   readonly subject: string;
   readonly text: string;
   readonly html: string;

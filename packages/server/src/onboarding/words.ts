@@ -44,10 +44,29 @@ const languages = {
       ],
     },
   },
+  de: {
+    received: {
+      subject: 'Ihre Anmeldung ist da',
+      lines: (name, organization) => [
+        `Guten Tag ${name},`,
+        `vielen Dank, dass Sie ${organization} angemeldet haben. Wir sehen uns die Anfrage an und antworten an diese Adresse.`,
+        'Waren Sie es nicht, so lassen Sie diese E-Mail liegen: Vor unserer Antwort wird nichts eingerichtet.',
+      ],
+    },
+    rejected: {
+      subject: 'Ihre Anmeldung',
+      lines: (name, organization) => [
+        `Guten Tag ${name},`,
+        `vielen Dank für Ihr Interesse. Wir können für ${organization} zurzeit kein Konto eröffnen.`,
+        'Meinen Sie, dass uns etwas entgangen ist, so schreiben Sie uns, und wir sehen noch einmal hin.',
+      ],
+    },
+  },
 } satisfies Record<string, Readonly<Record<NoteKind, Words>>>;
 
 /** English for whoever has no language that we speak. */
 export function languageNamed(language: string | undefined) {
-  const name = language?.startsWith('fr') === true ? ('fr' as const) : ('en' as const);
+  const named = language?.slice(0, 2);
+  const name: keyof typeof languages = named === 'fr' || named === 'de' ? named : 'en';
   return { language: name, notes: languages[name] };
 }

@@ -21,21 +21,23 @@ const letter: Letter = {
 };
 
 describe('letters', () => {
-  test('are in French for those who speak it, else in English', () => {
-    const languages = ['fr', 'fr-CA', 'FR-fr', 'en', 'de-DE', undefined].map(
+  test('are in French or German for those who speak it, else in English', () => {
+    const languages = ['fr', 'fr-CA', 'FR-fr', 'en', 'de-DE', 'it', undefined].map(
       (locale) => writeLetter({ ...letter, locale }).language,
     );
-    assert.deepEqual(languages, ['fr', 'fr', 'fr', 'en', 'en', 'en']);
+    assert.deepEqual(languages, ['fr', 'fr', 'fr', 'en', 'de', 'en', 'en']);
     const french = writeLetter({ ...letter, locale: 'fr', zoneinfo: 'Europe/Paris' });
     assert.match(french.subject, /^Choisissez un nouveau mot de passe/);
     assert.match(french.text, /jusqu’au 15 janvier 2027.*18:30/);
     assert.match(french.html, /<html lang="fr">/);
+    const german = writeLetter({ ...letter, locale: 'de-AT', zoneinfo: 'Europe/Berlin' });
+    assert.match(german.text, /bis 15\. Januar 2027.*18:30/);
     assert.match(writeLetter(letter).text, /until 15 January 2027.*17:30.*UTC/);
   });
 
-  test('of every kind have the same lines in both forms and both languages', () => {
+  test('of every kind have the same lines in both forms and every language', () => {
     for (const kind of kinds) {
-      for (const locale of ['en', 'fr']) {
+      for (const locale of ['en', 'fr', 'de']) {
         const { subject, text, html } = writeLetter({ ...letter, kind, locale, givenName: 'Ann' });
         assert.ok(subject.length > 10 && subject.length < 78, subject);
         assert.ok(text.includes('Ann,') && text.includes('demo'));

@@ -1,4 +1,4 @@
-// The words of our mail, in English and French, as text and as HTML.
+// The words of our mail, in English, French and German, as text and as HTML.
 
 /** With a link: the first three. The others tell what was done, so that a stranger's doing is noticed. */
 export type LetterKind =
@@ -115,7 +115,55 @@ const languages = {
       },
     },
   },
+  de: {
+    greeting: (name) => (name === undefined ? 'Guten Tag,' : `Guten Tag ${name},`),
+    account: (username, domain) => `Benutzername: ${username}\nBenutzerdomäne: ${domain}`,
+    expiry: (until) => `Der Link gilt einmal, bis ${until}.`,
+    letters: {
+      activate: {
+        subject: 'Richten Sie Ihr Konto ein',
+        body: 'Für Sie wurde ein Konto angelegt. Wählen Sie hier Ihr Passwort:',
+        after:
+          'Haben Sie diese E-Mail nicht erwartet, so lassen Sie sie liegen: Ohne den Link geschieht nichts.',
+      },
+      reset: {
+        subject: 'Wählen Sie ein neues Passwort',
+        body: 'Für Ihr Konto wurde um ein neues Passwort gebeten. Wählen Sie es hier:',
+        after:
+          'Waren Sie es nicht, so lassen Sie diese E-Mail liegen: Ihr Passwort bleibt, wie es ist.',
+      },
+      email: {
+        subject: 'Bestätigen Sie Ihre E-Mail-Adresse',
+        body: 'Diese Adresse wurde für Ihr Konto angegeben. Bestätigen Sie, dass sie Ihnen gehört:',
+        after:
+          'Waren Sie es nicht, so lassen Sie diese E-Mail liegen: Das Konto behält seine alte Adresse.',
+      },
+      'email-changed': {
+        subject: 'Ihre E-Mail-Adresse wurde geändert',
+        body: 'Ihr Konto hat von jetzt an eine andere Adresse. Hierher kommt keine E-Mail mehr.',
+        after: 'Waren Sie es nicht, so sagen Sie es sofort Ihrer Verwaltung.',
+      },
+      'password-changed': {
+        subject: 'Ihr Passwort wurde geändert',
+        body: 'Ihr Konto hat von jetzt an ein neues Passwort. Sie sind überall abgemeldet.',
+        after: 'Waren Sie es nicht, so sagen Sie es sofort Ihrer Verwaltung.',
+      },
+      'second-factor-set': {
+        subject: 'Ein zweiter Nachweis wurde eingerichtet',
+        body: 'Von jetzt an verlangt Ihr Konto einen zweiten Nachweis, der soeben eingerichtet wurde.',
+        after: 'Waren Sie es nicht, so sagen Sie es sofort Ihrer Verwaltung.',
+      },
+      'second-factor-reset': {
+        subject: 'Ihr zweiter Nachweis wurde entfernt',
+        body: 'Ihre Verwaltung hat den zweiten Nachweis Ihres Kontos entfernt. Sie sind überall abgemeldet und richten bei der nächsten Anmeldung einen neuen ein.',
+        after: 'Haben Sie nicht darum gebeten, so sagen Sie es sofort Ihrer Verwaltung.',
+      },
+    },
+  },
 } satisfies Record<string, Language>;
+
+/** Dates as the country writes them that most who speak the language live in. */
+const dateLocales = { en: 'en-GB', fr: 'fr-FR', de: 'de-DE' } as const;
 
 type LanguageName = keyof typeof languages;
 
@@ -128,7 +176,8 @@ export type Written = {
 
 /** English for whoever has no language that we speak. */
 function languageOf(locale: string | undefined): LanguageName {
-  return locale?.toLowerCase().split('-')[0] === 'fr' ? 'fr' : 'en';
+  const named = locale?.toLowerCase().split('-')[0];
+  return named === 'fr' || named === 'de' ? named : 'en';
 }
 
 export function writeLetter(letter: Letter): Written {
@@ -155,7 +204,7 @@ export function writeLetter(letter: Letter): Written {
 }
 
 function timeText(at: number, language: LanguageName, zone = 'UTC'): string {
-  return new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : 'fr-FR', {
+  return new Intl.DateTimeFormat(dateLocales[language], {
     day: 'numeric',
     month: 'long',
     year: 'numeric',

@@ -1,6 +1,7 @@
 // The door of the pages: what people see when they sign in, and what they may do about it afterwards.
 import type { FastifyInstance } from 'fastify';
 import { deriveKey } from '../../platform/index.ts';
+import { createPortalPlaces, portalPath } from '../portal-places.ts';
 import type { Shown } from '../shown.ts';
 import { createAccount } from './account.ts';
 import { createAccountChanges } from './account-changes.ts';
@@ -53,14 +54,21 @@ export function createPages(deps: PagesDeps & { readonly frame: PageFrame }): Pa
   const parts = { ...deps, visits, answers, steps, rp, origin };
   const enrolment = createEnrolment(parts);
   const account = createAccount(parts);
+  const places = createPortalPlaces({ baseUrl, portalDomain: settings.portalDomain });
+  /** Where it asks nobody for the user domain again. */
+  const portalOf = (userDomainId: string): string => {
+    const signIn = `${places.originsOf(userDomainId).at(-1)}${portalPath}/sign-in`;
+    return `${signIn}?${new URLSearchParams({ domain: userDomainId, to: portalPath })}`;
+  };
   const routes = pageTable({
     enrolment,
     account,
     entry: createEntry({ ...parts, portalDomain: settings.portalDomain, portalOrigin }),
     signIn: createSignIn(parts),
-    links: createLinks(parts),
+    links: createLinks({ ...parts, portalOf }),
     changes: createAccountChanges({ ...parts, account, enrolment }),
   });
+  const portalAt = portalOrigin === origin ? portalPath : portalOrigin + portalPath;
   const shown = { visits, answers, assets: frame.assets };
   return {
     register(app) {
@@ -68,7 +76,7 @@ export function createPages(deps: PagesDeps & { readonly frame: PageFrame }): Pa
       registerAssets(app, shown);
     },
     registerFront(app, take) {
-      registerPageRoutes(app, frontPages(createFront({ visits, answers, take })), shown);
+      registerPageRoutes(app, frontPages(createFront({ visits, answers, take, portalAt })), shown);
     },
   };
 }

@@ -183,6 +183,9 @@ describe('links by mail', () => {
     const password = newWords();
     const done = await submit(browser, asked, { password, repeated: password });
     assert.match(done.text, /Your account is ready/);
+    const realm = pages.base.slice('/auth/realms/'.length);
+    const way = `/portal/sign-in?domain=${realm}&amp;to=%2Fportal`;
+    assert.ok(done.text.includes(way), 'to the portal, which knows the user domain');
     assert.equal(await canSignIn(person, password), true);
   });
 

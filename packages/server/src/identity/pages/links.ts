@@ -18,6 +18,8 @@ type Deps = Pick<PagesDeps, 'accounts' | 'clock'> & {
   readonly visits: Visits;
   readonly answers: Answers;
   readonly steps: Steps;
+  /** The way into the portal of a user domain. */
+  readonly portalOf: (userDomainId: string) => string;
 };
 
 type Opened = NonNullable<Awaited<ReturnType<PagesDeps['accounts']['links']['open']>>>;
@@ -26,7 +28,7 @@ type LinkVisit = RealmVisit & Opened & { readonly link: string; readonly place: 
 /** As the authorization server makes them. */
 const flowPattern = /^[\w-]{1,64}$/;
 
-export function createLinks({ accounts, clock, visits, answers, steps }: Deps) {
+export function createLinks({ accounts, clock, visits, answers, steps, portalOf }: Deps) {
   function wayBack({ realm, words }: RealmVisit, flow: string | undefined) {
     const uid = flow !== undefined && flowPattern.test(flow) ? flow : accountFlow;
     return { address: signInPath(realm.userDomainId, uid), text: words.forgotten.toSignIn };
@@ -78,6 +80,14 @@ export function createLinks({ accounts, clock, visits, answers, steps }: Deps) {
     return answers.page(visit, { ...doneView(title, [text], way), path: undefined });
   }
 
+  /** Whoever comes for the first time wants to see the portal, and nobody's account page. */
+  function activated(visit: RealmVisit): FastifyReply {
+    const { link } = visit.words;
+    const way = { address: portalOf(visit.realm.userDomainId), text: link.toPortal };
+    const view = doneView(link.activatedTitle, [link.activated], way);
+    return answers.page(visit, { ...view, path: undefined });
+  }
+
   const activationPlace = (visit: RealmVisit): { place: string; at: StepPlace } => {
     const { organizationId, userDomainId } = visit.realm;
     const place = `activation ${userDomainId}`;
@@ -88,7 +98,7 @@ export function createLinks({ accounts, clock, visits, answers, steps }: Deps) {
   async function goOn(visit: LinkVisit, user: User): Promise<FastifyReply> {
     const { link } = visit.words;
     if (visit.purpose === 'reset') return done(visit, link.doneTitle, link.done);
-    if (user.secondFactor !== 'Required') return done(visit, link.activatedTitle, link.activated);
+    if (user.secondFactor !== 'Required') return activated(visit);
     const since = Math.max(clock.now(), user.tokensNotBefore ?? 0);
     const { at } = activationPlace(visit);
     await steps.put(at, { name: 'enrol', userId: user.userId, methods: ['pwd'], since });
@@ -145,13 +155,12 @@ export function createLinks({ accounts, clock, visits, answers, steps }: Deps) {
 
     async openEnrolment(request: FastifyRequest, reply: FastifyReply): Promise<EnrolmentFlow> {
       const visit = await visits.openIn(request, reply);
-      const { link } = visit.words;
       return {
         visit,
         ...activationPlace(visit),
         base: activationPath(visit.realm.userDomainId),
         isRequired: true,
-        done: async () => done(visit, link.activatedTitle, link.activated),
+        done: async () => activated(visit),
       };
     },
   };

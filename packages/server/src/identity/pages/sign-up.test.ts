@@ -1,4 +1,4 @@
-// The form of the sign-up and the first page: without script, in both languages, light and dark.
+// The form of the sign-up and the first page: without script, in every language, light and dark.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { assertAccessible } from '../../../test/accessible.ts';
@@ -127,11 +127,11 @@ describe('the form of the sign-up', () => {
 });
 
 describe('the sign-up in a real browser', { skip: withoutChromium }, () => {
-  test('is accessible in both languages, and works without script', async () => {
+  test('is accessible in every language, and works without script', async () => {
     const pages = await openSignInPages({ listens: true, clock: movableClock(Date.now()) });
     const chromium = await openChromium({ certificate: pages.certificate });
     try {
-      for (const locale of ['en-GB', 'fr-FR']) {
+      for (const locale of ['en-GB', 'fr-FR', 'de-DE']) {
         const context = await chromium.newContext({ baseURL: pages.authUrl, locale });
         const page = await context.newPage();
         await page.goto('/');

@@ -7,13 +7,20 @@ import type { Faults } from './fields.ts';
 import { entryPath, signedUpPath, signUpPath } from './paths.ts';
 import { doneView } from './views/notice.ts';
 import { homeView, type SignUpFields, signUpView } from './views/sign-up.ts';
+import { trail } from './views/trail.ts';
 import type { Visit, Visits } from './visits.ts';
 import type { Words } from './words/index.ts';
 
 /** Onboarding's: takes the form as the API takes its body, and tells nothing. */
 export type TakeSignUp = (input: SignUpInput) => Promise<void>;
 
-type Deps = { readonly visits: Visits; readonly answers: Answers; readonly take: TakeSignUp };
+type Deps = {
+  readonly visits: Visits;
+  readonly answers: Answers;
+  readonly take: TakeSignUp;
+  /** The address of the portal's first page. */
+  readonly portalAt: string;
+};
 
 export type Front = ReturnType<typeof createFront>;
 
@@ -60,7 +67,7 @@ function faultsOf(words: Words, fields: SignUpFields): Faults {
   return Object.fromEntries(found.filter(([, fault]) => fault !== undefined)) as Faults;
 }
 
-export function createFront({ visits, answers, take }: Deps) {
+export function createFront({ visits, answers, take, portalAt }: Deps) {
   function show(visit: Visit, fields: SignUpFields, faults: Faults): FastifyReply {
     const token = visits.tokenOf(visit, signUpPath);
     const view = signUpView(visit.words, { token, language: visit.language, fields, faults });
@@ -73,7 +80,7 @@ export function createFront({ visits, answers, take }: Deps) {
       const isRead = (request.headers.accept ?? '').includes('text/html');
       if (!isRead) return reply.header('cache-control', 'no-store').send(signposts);
       const visit = visits.open(request, reply);
-      return answers.page(visit, homeView(visit.words));
+      return answers.page(visit, homeView(visit.words, portalAt));
     },
 
     async getSignUp(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
@@ -95,7 +102,9 @@ export function createFront({ visits, answers, take }: Deps) {
     async getSignedUp(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
       const visit = visits.open(request, reply);
       const { doneTitle, done, doneHint, doneSpam } = visit.words.signUp;
-      return answers.page(visit, doneView(doneTitle, [done, doneHint, doneSpam]));
+      const above = trail(visit.words, 'answer');
+      const view = doneView(doneTitle, [done, doneHint, doneSpam], undefined, above);
+      return answers.page(visit, view);
     },
   };
 }

@@ -10,19 +10,28 @@ function textsIn(value: unknown, path = ''): [string, string][] {
   return Object.entries(value as object).flatMap(([key, part]) => textsIn(part, `${path}.${key}`));
 }
 
-/** The same word in both languages, or none at all. */
-const alike = new Set(['.fields.code', '.account.kinds.CustomToken']);
+/** The same word as in English. */
+const alike = {
+  fr: new Set(['.fields.code', '.account.kinds.CustomToken']),
+  de: new Set([
+    ...['.passkeys.title', '.passkeys.name', '.passkeys.defaultName', '.account.passkeys'],
+    ...['.account.kinds.Browser', '.signUp.organizationName', '.colon'],
+  ]),
+} as const;
 
 describe('the words of the pages', () => {
   test('are there in each language, and nowhere left in English', () => {
     const english = new Map(textsIn(languages.en));
-    const french = textsIn(languages.fr);
     assert.ok(english.size > 150);
-    for (const [path, text] of french) {
-      assert.notEqual(text.trim(), '', path);
-      if (!alike.has(path)) assert.notEqual(text, english.get(path), path);
+    for (const language of ['fr', 'de'] as const) {
+      const texts = textsIn(languages[language]);
+      const same: ReadonlySet<string> = alike[language];
+      for (const [path, text] of texts) {
+        assert.notEqual(text.trim(), '', path);
+        if (!same.has(path)) assert.notEqual(text, english.get(path), `${language} ${path}`);
+      }
+      assert.deepEqual(texts.map(([path]) => path).sort(), [...english.keys()].sort());
     }
-    assert.deepEqual(french.map(([path]) => path).sort(), [...english.keys()].sort());
   });
 
   test('French sets a no-break space before its double signs', () => {
@@ -34,12 +43,13 @@ describe('the words of the pages', () => {
   test('the language is the chosen one, the asked one, the kept one, the accepted one', () => {
     const all = { chosen: 'fr', asked: ['en'], kept: 'en', accept: 'en' };
     assert.equal(chooseLanguage(all), 'fr');
-    assert.equal(chooseLanguage({ ...all, chosen: 'xx', asked: ['de', 'FR-ca'] }), 'fr');
-    assert.equal(chooseLanguage({ asked: ['de'], kept: 'fr', accept: 'en' }), 'fr');
+    assert.equal(chooseLanguage({ ...all, chosen: 'xx', asked: ['it', 'FR-ca'] }), 'fr');
+    assert.equal(chooseLanguage({ asked: ['it'], kept: 'fr', accept: 'en' }), 'fr');
     for (const [accept, language] of [
       ['fr', 'fr'],
       ['fr-CH, en;q=0.9', 'fr'],
-      ['de, en;q=0.4, fr;q=0.8', 'fr'],
+      ['it, en;q=0.4, fr;q=0.8', 'fr'],
+      ['de-AT, en;q=0.4', 'de'],
       ['fr;q=0, en', 'en'],
       ['*', 'en'],
       ['', 'en'],

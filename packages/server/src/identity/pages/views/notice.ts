@@ -34,11 +34,17 @@ ${wayOn(way)}
   };
 }
 
-export function doneView(title: string, texts: readonly string[], way?: Way): Answer {
+/** `above`: where on a longer way this is. */
+export function doneView(
+  title: string,
+  texts: readonly string[],
+  way?: Way,
+  above: Html = nothing,
+): Answer {
   const [lead = '', ...others] = texts;
   return {
     title,
-    body: html`<h1>${title}</h1>
+    body: html`${above}<h1>${title}</h1>
 <p class="lead">${lead}</p>
 ${others.map((text) => html`<p>${text}</p>`)}
 ${wayOn(way)}`,

@@ -1,4 +1,5 @@
 // The views of the front: the first page, and the form of the sign-up.
+import german from 'i18n-iso-countries/langs/de.json' with { type: 'json' };
 import english from 'i18n-iso-countries/langs/en.json' with { type: 'json' };
 import french from 'i18n-iso-countries/langs/fr.json' with { type: 'json' };
 import { type Html, html } from '../../../http/index.ts';
@@ -6,8 +7,10 @@ import type { Answer } from '../answers.ts';
 import { choice, type Faults, faultSummary, field, form, submit } from '../fields.ts';
 import { entryPath, signUpPath } from '../paths.ts';
 import type { Language, Words } from '../words/index.ts';
+import { trail } from './trail.ts';
 
-export function homeView({ home }: Words): Answer {
+/** `portalAt`: the portal may stand at another address than its sign-in. */
+export function homeView({ home }: Words, portalAt: string): Answer {
   const row = (address: string, name: string, text: string): Html =>
     html`<li><div class="what"><strong><a href="${address}">${name}</a></strong><p>${text}</p></div></li>
 `;
@@ -17,6 +20,7 @@ export function homeView({ home }: Words): Answer {
 <p class="lead">${home.lead}</p>
 <ul class="rows">
 ${[
+  row(portalAt, home.portal, home.portalText),
   row(signUpPath, home.signUp, home.signUpText),
   row(entryPath, home.account, home.accountText),
   row('/docs', home.documentation, home.documentationText),
@@ -44,6 +48,7 @@ function countriesOf(names: Names, language: Language): Options {
 const countries: Readonly<Record<Language, Options>> = {
   en: countriesOf(english.countries, 'en'),
   fr: countriesOf(french.countries, 'fr'),
+  de: countriesOf(german.countries, 'de'),
 };
 
 const nameLimit = 100;
@@ -97,7 +102,7 @@ export function signUpView(words: Words, facts: SignUpFacts): Answer {
   return {
     title: signUp.title,
     isFaulty: Object.keys(faults).length > 0,
-    body: html`${faultSummary(faults, words)}<h1>${signUp.title}</h1>
+    body: html`${faultSummary(faults, words)}${trail(words, 'request')}<h1>${signUp.title}</h1>
 <p class="lead">${signUp.lead}</p>
 ${form({ action: signUpPath, token, parts: parts(words, facts) })}
 <div class="more"><a href="${entryPath}">${entry.title}</a></div>`,

@@ -43,8 +43,18 @@ export const english = {
     signUpText: 'Ask for an organisation of your own on this platform.',
     account: 'Your account',
     accountText: 'Sign in to see your sessions and to change how you sign in.',
+    portal: 'Portal',
+    portalText: 'Payments, merchants, terminals and services.',
     documentation: 'API reference',
     documentationText: 'Every operation, with examples and the codes of its errors.',
+  },
+
+  trail: {
+    label: 'Your way onto the platform',
+    request: 'Request',
+    answer: 'Our answer',
+    password: 'Password and code',
+    portal: 'Portal',
   },
 
   signUp: {
@@ -154,6 +164,7 @@ export const english = {
     done: 'You can sign in with it now. Everywhere else you have been signed out.',
     activatedTitle: 'Your account is ready',
     activated: 'You can sign in now.',
+    toPortal: 'To the portal',
     emailDoneTitle: 'Your address is confirmed',
     emailDone: 'Messages go to the new address from now on.',
   },

@@ -44,8 +44,18 @@ export const french: Words = {
     signUpText: 'Demandez une organisation à vous sur cette plateforme.',
     account: 'Votre compte',
     accountText: 'Connectez-vous pour voir vos sessions et changer votre façon de vous connecter.',
+    portal: 'Portail',
+    portalText: 'Paiements, commerçants, terminaux et services.',
     documentation: 'Référence de l’API',
     documentationText: 'Chaque opération, avec des exemples et les codes de ses erreurs.',
+  },
+
+  trail: {
+    label: 'Votre chemin vers la plateforme',
+    request: 'Demande',
+    answer: 'Notre réponse',
+    password: 'Mot de passe et code à usage unique',
+    portal: 'Le portail',
   },
 
   signUp: {
@@ -156,6 +166,7 @@ export const french: Words = {
     done: 'Vous pouvez maintenant vous connecter avec. Partout ailleurs vous avez été déconnecté.',
     activatedTitle: 'Votre compte est prêt',
     activated: 'Vous pouvez maintenant vous connecter.',
+    toPortal: 'Vers le portail',
     emailDoneTitle: 'Votre adresse est confirmée',
     emailDone: 'Les messages vont désormais à la nouvelle adresse.',
   },

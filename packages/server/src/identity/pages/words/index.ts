@@ -1,10 +1,14 @@
 // The languages of the pages, and which of them a browser gets.
 import { english, type Words } from './english.ts';
 import { french } from './french.ts';
+import { german } from './german.ts';
 
 export type { Words };
 
-export const languages = { en: english, fr: french } as const satisfies Record<string, Words>;
+export const languages = { en: english, fr: french, de: german } as const satisfies Record<
+  string,
+  Words
+>;
 export type Language = keyof typeof languages;
 
 /** Where nothing else is asked for. */
