@@ -100,6 +100,43 @@ export const navigation: readonly NavigationSection[] = [
     word: 'developers',
     items: [
       {
+        to: '/applications',
+        word: 'applications',
+        icon: 'applications',
+        needs: ['app.read'],
+        entries: both,
+      },
+      {
+        to: '/webhooks',
+        word: 'webhooks',
+        icon: 'webhooks',
+        needs: ['hook.read'],
+        entries: both,
+        isOfOrganization: true,
+      },
+      {
+        to: '/events',
+        word: 'events',
+        icon: 'events',
+        needs: ['hook.read'],
+        entries: both,
+      },
+      {
+        to: '/console',
+        word: 'console',
+        icon: 'book',
+        needs: ['app.read', 'hook.read', 'svc.read'],
+        entries: both,
+      },
+      {
+        to: '/test-cards',
+        word: 'testCards',
+        icon: 'payments',
+        needs: [],
+        entries: both,
+        environments: ['demo'],
+      },
+      {
         to: '/logs',
         word: 'logs',
         icon: 'logs',

@@ -34,10 +34,20 @@ describe('the navigation', () => {
     assert.ok(addressesOf('org_admin').includes('/audit'));
     assert.ok(!addressesOf('merchant_manager').includes('/audit'));
     assert.ok(addressesOf('org_dev').includes('/logs'));
+    for (const address of ['/applications', '/webhooks', '/events', '/console']) {
+      assert.ok(addressesOf('org_dev').includes(address), address);
+      assert.ok(addressesOf('org_admin').includes(address), address);
+      assert.ok(!addressesOf('merchant_manager').includes(address), address);
+    }
     assert.ok(!addressesOf('org_custcare').includes('/users'));
     for (const group of Object.keys(groupPermissions) as GroupName[]) {
       assert.ok(addressesOf(group).includes('/'), group);
     }
+  });
+
+  test('test cards are of the demo alone, and there for everybody', () => {
+    assert.ok(addressesOf('org_operator', 'demo').includes('/test-cards'));
+    assert.ok(!addressesOf('org_admin').includes('/test-cards'));
   });
 
   test('the virtual terminal is of the demo alone', () => {

@@ -18,6 +18,8 @@ export type CallOptions = {
   readonly isBackground?: boolean | undefined;
   /** How long the whole answer may take. */
   readonly limitMs?: number | undefined;
+  /** A refusal is an answer like another: for whoever wants to see it as it came. */
+  readonly takesRefusals?: boolean | undefined;
 };
 
 export type Answered<Body> = {
@@ -97,7 +99,7 @@ export async function callRaw(
   }
   if (!isBackground) watcher.onUsed();
   if (response.status === 403) watcher.onForbidden();
-  if (!response.ok) {
+  if (!response.ok && options.takesRefusals !== true) {
     const requestId = response.headers.get('x-request-id') ?? '';
     throw new ProblemError(problemFrom(response.status, await readBody(response), requestId));
   }

@@ -1,0 +1,130 @@
+/** What may be done with an application: change it, give it a new secret, stop it, let it go. */
+import { Button, Menu } from '@mantine/core';
+import type { Application, RenewedSecret } from '@switchyard/contract';
+import { useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { api } from '../../api/client.ts';
+import { ConfirmAction } from '../../parts/confirm-action.tsx';
+import { Icon } from '../../parts/icons.tsx';
+import { notify } from '../../parts/notify.ts';
+import { SecretOnce } from '../../parts/secret-once.tsx';
+import { forgetLists } from '../../table/kept-stores.ts';
+import { useWords } from '../../words/index.ts';
+import { changesOf, draftOf } from './draft.ts';
+import { ownerOf } from './kinds.ts';
+import type { FoundApplication } from './use-application.ts';
+
+type Verb = 'secret' | 'disable' | 'enable' | 'delete';
+
+/** Devices share an application that proves itself by certificates, and that they cannot be without. */
+function verbsOf(application: Application): readonly Verb[] {
+  const { clientType, status } = application;
+  const isOfDevices = ownerOf(application) === 'devices';
+  return [
+    ...(clientType === 'Confidential' && !isOfDevices ? (['secret'] as const) : []),
+    status === 'Enabled' ? 'disable' : 'enable',
+    ...(isOfDevices ? [] : (['delete'] as const)),
+  ];
+}
+
+const isRenewed = (result: unknown): result is RenewedSecret =>
+  typeof result === 'object' && result !== null && 'clientSecret' in result;
+
+export function ApplicationActions({ found }: { readonly found: FoundApplication }) {
+  const t = useWords('applications');
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const { application, address, etag } = found;
+  const { clientId, name, type } = application;
+  const [verb, setVerb] = useState<Verb | undefined>(undefined);
+  const [renewed, setRenewed] = useState<RenewedSecret | undefined>(undefined);
+  const headers = { 'if-match': etag };
+  const setStatus = (next: 'Enabled' | 'Disabled') =>
+    api.put(address, {
+      body: { ...changesOf(draftOf(application)), type, status: next },
+      headers,
+    });
+  const changes: Readonly<Record<Verb, () => Promise<unknown>>> = {
+    secret: () => api.post<RenewedSecret>(`${address}/secret`, { body: {} }),
+    disable: () => setStatus('Disabled'),
+    enable: () => setStatus('Enabled'),
+    delete: () => api.delete(address, { headers }),
+  };
+  function done(what: Verb, result: unknown): void {
+    setVerb(undefined);
+    forgetLists('["applications"');
+    if (what === 'delete') {
+      notify(t('delete.done'));
+      void navigate({ to: '/applications' });
+      return;
+    }
+    void client.invalidateQueries({ queryKey: ['application', clientId] });
+    if (isRenewed(result)) setRenewed(result);
+    else notify(t(`${what}.done`));
+  }
+  return (
+    <>
+      <Button
+        component={Link}
+        to={`/applications/${clientId}/edit`}
+        variant="default"
+        leftSection={<Icon name="edit" size={15} />}
+      >
+        {t('edit.title')}
+      </Button>
+      <VerbMenu verbs={verbsOf(application)} onChoose={setVerb} />
+      {verb !== undefined && (
+        <ConfirmAction
+          isOpen
+          isDangerous={verb !== 'enable'}
+          onClose={() => setVerb(undefined)}
+          title={t(`${verb}.title`)}
+          confirm={t(`${verb}.do`)}
+          run={changes[verb]}
+          onDone={(result) => done(verb, result)}
+        >
+          <p className="sy-dialogue-text">{t(`${verb}.text`, { name })}</p>
+        </ConfirmAction>
+      )}
+      {renewed !== undefined && (
+        <SecretOnce
+          title={t('secret.renewed', { name })}
+          facts={[
+            [t('clientId'), renewed.clientId],
+            [t('clientSecret'), renewed.clientSecret],
+          ]}
+          onClose={() => setRenewed(undefined)}
+        >
+          {t('secret.after')}
+        </SecretOnce>
+      )}
+    </>
+  );
+}
+
+function VerbMenu({
+  verbs,
+  onChoose,
+}: {
+  readonly verbs: readonly Verb[];
+  readonly onChoose: (verb: Verb) => void;
+}) {
+  const t = useWords('applications');
+  return (
+    <Menu position="bottom-end">
+      <Menu.Target>
+        <Button variant="default" rightSection={<Icon name="chevronDown" size={14} />}>
+          {t('actions')}
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {verbs.map((each) => (
+          <Menu.Item key={each} onClick={() => onChoose(each)}>
+            {t(`${each}.do`)}
+          </Menu.Item>
+        ))}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

@@ -1,0 +1,140 @@
+/** The applications of the user domain: what each is for, what it may do, and when it was last used. */
+import { Button } from '@mantine/core';
+import type { Application } from '@switchyard/contract';
+import { Link } from '@tanstack/react-router';
+import { api } from '../../api/client.ts';
+import { FilterBar, type FilterField } from '../../filters/filter-bar.tsx';
+import { useFilters } from '../../filters/use-filters.ts';
+import { EntityName, useNames } from '../../parts/entity-name.tsx';
+import { Icon } from '../../parts/icons.tsx';
+import { EmptyState, Page } from '../../parts/page.tsx';
+import { StateBadge } from '../../parts/state-badge.tsx';
+import { Name, Time } from '../../parts/values.tsx';
+import { useCan, useSession } from '../../session/use-session.ts';
+import { type Column, DataTable } from '../../table/data-table.tsx';
+import type { Page as RowsPage } from '../../table/row-store.ts';
+import { useWords, type Words } from '../../words/index.ts';
+import { useApplicationsAddress, useRoles } from './address.ts';
+import { kindOf } from './kinds.ts';
+
+const filterNames = ['name', 'type', 'status', 'entityId'] as const;
+
+function columnsOf(
+  t: Words,
+  titles: ReadonlyMap<string, string>,
+  organizationId: string,
+): Column<Application>[] {
+  return [
+    {
+      id: 'name',
+      header: t('name'),
+      narrow: 'lead',
+      cell: ({ name }) => <Name>{name}</Name>,
+    },
+    {
+      id: 'clientId',
+      header: t('clientId'),
+      narrow: 'sub',
+      cell: ({ clientId }) => <Name>{clientId}</Name>,
+    },
+    { id: 'kind', header: t('kind'), width: '11rem', cell: (each) => t(`kinds.${kindOf(each)}`) },
+    {
+      id: 'roles',
+      header: t('roles'),
+      cell: ({ roles }) => <Name>{roles.map((role) => titles.get(role) ?? role).join(', ')}</Name>,
+    },
+    {
+      id: 'entity',
+      header: t('entity'),
+      width: '11rem',
+      cell: ({ entityId }) =>
+        entityId === organizationId ? (
+          t('organization')
+        ) : (
+          <EntityName kind="merchants" id={entityId} />
+        ),
+    },
+    {
+      id: 'lastUsed',
+      header: t('lastUsed'),
+      width: '10.5rem',
+      narrow: 'subtrail',
+      cell: ({ lastUsedAt }) => (lastUsedAt === undefined ? t('never') : <Time at={lastUsedAt} />),
+    },
+    {
+      id: 'status',
+      header: t('status'),
+      width: '7.5rem',
+      narrow: 'trail',
+      cell: ({ status }) => <StateBadge state={status}>{t(`statusNames.${status}`)}</StateBadge>,
+    },
+  ];
+}
+
+function useFields(t: Words): FilterField<(typeof filterNames)[number]>[] {
+  const { organizationId, merchantId } = useSession();
+  const merchants = useNames('merchants', merchantId === undefined).data;
+  const choices = (name: 'type' | 'status', values: readonly string[]) =>
+    ({
+      kind: 'choice',
+      name,
+      label: t(name),
+      options: values.map((value) => ({ value, label: t(`${name}Names.${value}`) })),
+    }) as const;
+  return [
+    { kind: 'search', name: 'name', label: t('search') },
+    choices('type', ['Application', 'CloudApiApplication']),
+    choices('status', ['Enabled', 'Disabled']),
+    ...(merchants === undefined
+      ? []
+      : [
+          {
+            kind: 'choice',
+            name: 'entityId',
+            label: t('entity'),
+            options: [
+              { value: organizationId, label: t('organization') },
+              ...[...merchants].map(([value, label]) => ({ value, label })),
+            ],
+          } as const,
+        ]),
+  ];
+}
+
+export default function Applications() {
+  const t = useWords('applications');
+  const address = useApplicationsAddress();
+  const mayWrite = useCan('app.write');
+  const { organizationId } = useSession();
+  const { data: roles } = useRoles();
+  const titles = new Map(roles?.roles.map(({ role, title }) => [role as string, title]));
+  const [values, change] = useFilters(filterNames);
+  const create = (
+    <Button component={Link} to="/applications/new" leftSection={<Icon name="plus" size={16} />}>
+      {t('create.title')}
+    </Button>
+  );
+  return (
+    <Page title={t('title')} lead={t('lead')} {...(mayWrite ? { actions: create } : {})} fill>
+      <FilterBar fields={useFields(t)} values={values} onChange={change} />
+      <DataTable
+        label={t('title')}
+        listKey={['applications', values]}
+        read={(cursor, signal) =>
+          api.get<RowsPage<Application>>(address, {
+            query: { ...values, cursor, limit: 200 },
+            signal,
+          })
+        }
+        columns={columnsOf(t, titles, organizationId)}
+        rowKey={({ clientId }) => clientId}
+        rowTo={({ clientId }) => `/applications/${clientId}`}
+        empty={
+          <EmptyState icon="applications" title={t('empty.title')}>
+            {t('empty.text')}
+          </EmptyState>
+        }
+      />
+    </Page>
+  );
+}

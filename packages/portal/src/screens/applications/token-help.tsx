@@ -1,0 +1,61 @@
+/** The addresses of the user domain, and the call by which this application gets a token. */
+import type { Application } from '@switchyard/contract';
+import { useQuery } from '@tanstack/react-query';
+import { api } from '../../api/client.ts';
+import { CodeBlock } from '../../parts/code-block.tsx';
+import { CopyText } from '../../parts/copy-text.tsx';
+import { Facts, Panel } from '../../parts/page.tsx';
+import { Problem } from '../../parts/problem.tsx';
+import { useSession } from '../../session/use-session.ts';
+import { useWords } from '../../words/index.ts';
+import { ownerOf } from './kinds.ts';
+import { type Addresses, tokenCalls } from './token-calls.ts';
+
+export function TokenHelp({ application }: { readonly application: Application }) {
+  const t = useWords('applications');
+  const { userDomainId } = useSession();
+  const { data, error, refetch } = useQuery({
+    queryKey: ['realm', userDomainId],
+    queryFn: ({ signal }) =>
+      api.get<Addresses>(`/auth/realms/${userDomainId}/.well-known/openid-configuration`, {
+        signal,
+      }),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  if (error !== null) return <Problem fault={error} onRetry={() => void refetch()} />;
+  if (data === undefined) return null;
+  const calls = tokenCalls(application, data, ownerOf(application) === 'devices');
+  return (
+    <Panel title={t('panels.token')}>
+      <div className="sy-app-token">
+        <Facts
+          items={[
+            [t('issuer'), <CopyText key="i" text={data.issuer} label={t('issuer')} />],
+            [
+              t('tokenAddress'),
+              <CopyText key="t" text={data.token_endpoint} label={t('tokenAddress')} />,
+            ],
+            ...(application.securityFlows.includes('AuthorizationCode')
+              ? [
+                  [
+                    t('signInAddress'),
+                    <CopyText
+                      key="a"
+                      text={data.authorization_endpoint}
+                      label={t('signInAddress')}
+                    />,
+                  ] as const,
+                ]
+              : []),
+          ]}
+        />
+        {calls.map(({ name, text }) => (
+          <div key={name} className="sy-app-call">
+            <h3>{t(`calls.${name}`)}</h3>
+            <CodeBlock text={text} label={t(`calls.${name}`)} />
+          </div>
+        ))}
+      </div>
+    </Panel>
+  );
+}

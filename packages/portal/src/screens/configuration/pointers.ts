@@ -1,0 +1,63 @@
+/** JSON Pointers (RFC 6901) as people read them, and what stands where they point. */
+
+const stepsOf = (pointer: string): string[] =>
+  pointer === ''
+    ? []
+    : pointer
+        .slice(1)
+        .split('/')
+        .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+
+/** `/terminal/countryCode` is `terminal › countryCode`. */
+export const readPointer = (pointer: string): string => stepsOf(pointer).join(' › ');
+
+export function valueAt(values: unknown, pointer: string): unknown {
+  let found = values;
+  for (const step of stepsOf(pointer)) {
+    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, step))
+      return undefined;
+    found = (found as Readonly<Record<string, unknown>>)[step];
+  }
+  return found;
+}
+
+const longest = 200;
+
+/** A value in one line. */
+export function shortValue(value: unknown): string {
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+  return text.length > longest ? `${text.slice(0, longest)}…` : text;
+}
+
+type Part = Readonly<Record<string, unknown>>;
+
+const isPart = (value: unknown): value is Part =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/**
+ * The schema as a level below fills it in: nothing has to be set, and what is inherited stands where
+ * something can be.
+ */
+export function inheriting(
+  schema: Part,
+  inherited: unknown,
+  tell: (value: string) => string,
+): Part {
+  const { required: _required, ...rest } = schema;
+  const properties = isPart(rest['properties']) ? rest['properties'] : undefined;
+  if (properties !== undefined) {
+    const members = Object.entries(properties).map(([name, part]) => [
+      name,
+      isPart(part) ? inheriting(part, isPart(inherited) ? inherited[name] : undefined, tell) : part,
+    ]);
+    return { ...rest, properties: Object.fromEntries(members) };
+  }
+  if (inherited === undefined || isPart(inherited) || Array.isArray(inherited)) return rest;
+  const { description } = rest;
+  const told = tell(shortValue(inherited));
+  return {
+    ...rest,
+    description: typeof description === 'string' ? `${description} ${told}` : told,
+    examples: [inherited],
+  };
+}

@@ -1,0 +1,224 @@
+/** What the console reads of the platform's own OpenAPI document: operations, and what each of them takes. */
+
+export type Schema = {
+  readonly $ref?: string;
+  readonly type?: string | readonly string[];
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly items?: Schema;
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly default?: unknown;
+  readonly examples?: readonly unknown[];
+  readonly format?: string;
+  readonly pattern?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
+  readonly allOf?: readonly Schema[];
+  readonly additionalProperties?: boolean | Schema;
+};
+
+type Media = {
+  readonly schema?: Schema;
+  readonly example?: unknown;
+  readonly examples?: Readonly<Record<string, { readonly value: unknown }>>;
+};
+
+type Reference = { readonly $ref: string };
+
+type RawParameter = {
+  readonly name: string;
+  readonly in: string;
+  readonly required?: boolean;
+  readonly description?: string;
+  readonly schema?: Schema;
+};
+
+type RawAnswer = {
+  readonly description?: string;
+  readonly content?: Readonly<Record<string, Media>>;
+};
+
+type RawOperation = {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly tags?: readonly string[];
+  readonly 'x-permission'?: string | readonly string[];
+  readonly parameters?: readonly (RawParameter | Reference)[];
+  readonly requestBody?: {
+    readonly required?: boolean;
+    readonly content: Readonly<Record<string, Media>>;
+  };
+  readonly responses?: Readonly<Record<string, RawAnswer | Reference>>;
+};
+
+export type OpenApi = {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, RawOperation>>>>;
+  readonly components?: {
+    readonly schemas?: Readonly<Record<string, Schema>>;
+    readonly parameters?: Readonly<Record<string, RawParameter>>;
+    readonly responses?: Readonly<Record<string, RawAnswer>>;
+  };
+};
+
+export type Parameter = {
+  readonly name: string;
+  readonly place: 'path' | 'query' | 'header';
+  readonly isRequired: boolean;
+  readonly description: string | undefined;
+  readonly schema: Schema;
+};
+
+export type Body = {
+  readonly type: string;
+  readonly schema: Schema | undefined;
+  readonly examples: readonly { readonly name: string; readonly value: unknown }[];
+};
+
+export type Answer = {
+  readonly status: string;
+  readonly description: string;
+  readonly types: readonly string[];
+  readonly schema: Schema | undefined;
+};
+
+export type Operation = {
+  readonly operationId: string;
+  readonly method: string;
+  readonly path: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly tag: string;
+  /** One of them is enough; nobody needs any for what is public or takes any token. */
+  readonly permissions: readonly string[];
+  readonly access: 'public' | 'certificate' | 'token' | 'permission';
+  readonly parameters: readonly Parameter[];
+  readonly bodies: readonly Body[];
+  readonly isBodyRequired: boolean;
+  readonly answers: readonly Answer[];
+};
+
+export type ApiReference = {
+  readonly operations: readonly Operation[];
+  readonly document: OpenApi;
+};
+
+const places = ['path', 'query', 'header'] as const;
+const formType = 'application/x-www-form-urlencoded';
+
+/** `#/components/schemas/Amount` is what stands there. */
+function follow(document: OpenApi, reference: string): unknown {
+  const steps = reference.replace(/^#\//, '').split('/');
+  let found: unknown = document;
+  for (const step of steps) {
+    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, step))
+      return undefined;
+    found = (found as Readonly<Record<string, unknown>>)[step];
+  }
+  return found;
+}
+
+const isReference = (value: object): value is Reference => '$ref' in value;
+
+export function schemaOf(document: OpenApi, schema: Schema | undefined): Schema {
+  if (schema?.$ref === undefined) return schema ?? {};
+  const found = follow(document, schema.$ref) as Schema | undefined;
+  return {
+    ...found,
+    ...(schema.description === undefined ? {} : { description: schema.description }),
+  };
+}
+
+/** Of a schema that is named: the last part of its address. */
+export const nameOfSchema = (schema: Schema | undefined): string | undefined =>
+  schema?.$ref?.split('/').at(-1);
+
+function parameterOf(document: OpenApi, given: RawParameter | Reference): Parameter | undefined {
+  const raw = isReference(given)
+    ? (follow(document, given.$ref) as RawParameter | undefined)
+    : given;
+  const place = places.find((each) => each === raw?.in);
+  if (raw === undefined || place === undefined) return undefined;
+  return {
+    ...{ name: raw.name, place, isRequired: raw.required === true },
+    description: raw.description,
+    schema: schemaOf(document, raw.schema),
+  };
+}
+
+function bodyOf([type, media]: [string, Media]): Body {
+  const named = Object.entries(media.examples ?? {}).map(([name, { value }]) => ({ name, value }));
+  const only = media.example === undefined ? [] : [{ name: '', value: media.example }];
+  return { type, schema: media.schema, examples: [...named, ...only] };
+}
+
+function answerOf(document: OpenApi, [status, given]: [string, RawAnswer | Reference]): Answer {
+  const raw = isReference(given) ? (follow(document, given.$ref) as RawAnswer | undefined) : given;
+  const content = raw?.content ?? {};
+  const types = Object.keys(content);
+  return {
+    ...{ status, description: raw?.description ?? '', types },
+    schema: types[0] === undefined ? undefined : content[types[0]]?.schema,
+  };
+}
+
+/** What it needs is told apart, with whether it is there: the sentence about it need not be. */
+const withoutRights = ({ description = '' }: RawOperation): string =>
+  description.replace(/(?:^|\n\n)Needs [^\n]*$/, '');
+
+const accessOf = (permission: RawOperation['x-permission']): Operation['access'] =>
+  permission === 'public' || permission === 'certificate' || permission === 'token'
+    ? permission
+    : 'permission';
+
+function operationOf(
+  document: OpenApi,
+  path: string,
+  method: string,
+  raw: RawOperation,
+): Operation {
+  const permission = raw['x-permission'];
+  const access = accessOf(permission);
+  return {
+    ...{ operationId: raw.operationId, method: method.toUpperCase(), path, access },
+    ...{ summary: raw.summary, description: withoutRights(raw), tag: raw.tags?.[0] ?? '' },
+    permissions: access === 'permission' ? [permission ?? []].flat() : [],
+    parameters: (raw.parameters ?? [])
+      .map((each) => parameterOf(document, each))
+      .filter((each) => each !== undefined),
+    bodies: Object.entries(raw.requestBody?.content ?? {}).map(bodyOf),
+    isBodyRequired: raw.requestBody?.required === true,
+    answers: Object.entries(raw.responses ?? {}).map((each) => answerOf(document, each)),
+  };
+}
+
+export function operationsOf(document: OpenApi): Operation[] {
+  return Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, raw]) => operationOf(document, path, method, raw)),
+  );
+}
+
+/** Whether all the words that are typed stand somewhere in it. */
+export function isFound(operation: Operation, text: string): boolean {
+  const { operationId, method, path, summary, description, tag } = operation;
+  const whole = `${operationId} ${method} ${path} ${summary} ${description} ${tag}`.toLowerCase();
+  return text
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => whole.includes(word));
+}
+
+/** A page has no certificate, and clients that prove themselves by a form have a secret that it must not see. */
+export const isCallable = ({ access, bodies }: Operation): boolean =>
+  access !== 'certificate' && !bodies.some(({ type }) => type === formType);
+
+export const isHeld = ({ access, permissions }: Operation, held: readonly string[]): boolean =>
+  access !== 'permission' || permissions.some((each) => held.includes(each));
+
+export { formType };

@@ -1,0 +1,149 @@
+/** One event: all that it says, what it is about, and to which endpoints it went. */
+import { Button } from '@mantine/core';
+import type { FeedItem, WebhookDelivery } from '@switchyard/contract';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { api } from '../../api/client.ts';
+import { useParam } from '../../app/use-param.ts';
+import { CodeBlock } from '../../parts/code-block.tsx';
+import { CopyText } from '../../parts/copy-text.tsx';
+import { EntityName } from '../../parts/entity-name.tsx';
+import { Icon } from '../../parts/icons.tsx';
+import { EmptyState, Facts, Loading, Page, Panel } from '../../parts/page.tsx';
+import { Problem } from '../../parts/problem.tsx';
+import { Time } from '../../parts/values.tsx';
+import { useCan } from '../../session/use-session.ts';
+import { useWords } from '../../words/index.ts';
+import { deliveriesAddress, useEventTypes } from '../webhooks/address.ts';
+import { DeliveryTable } from '../webhooks/recent-deliveries.tsx';
+import { readEvent, subjectOf } from './read-events.ts';
+import '../webhooks/webhooks.css';
+
+const deliveriesMost = 50;
+
+export default function EventDetail() {
+  const t = useWords('events');
+  const position = Number(useParam('position'));
+  const { data, error, isSuccess, refetch } = useQuery({
+    queryKey: ['event', position],
+    queryFn: async ({ signal }) => (await readEvent(position, signal)) ?? null,
+    enabled: Number.isSafeInteger(position) && position > 0,
+  });
+  const back = { to: '/events', label: t('title') };
+  if (data === undefined || data === null) {
+    const isThere = Number.isSafeInteger(position) && position > 0 && !isSuccess;
+    return (
+      <Page title={t('event')} back={back}>
+        {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
+        {error === null && isThere && <Loading lines={8} />}
+        {error === null && !isThere && (
+          <EmptyState icon="events" title={t('gone.title')}>
+            {t('gone.text')}
+          </EmptyState>
+        )}
+      </Page>
+    );
+  }
+  return (
+    <Page title={data.type} lead={<Meaning of={data} />} back={back} actions={<Ways of={data} />}>
+      <div className="sy-hook-columns">
+        <About item={data} />
+        <Deliveries eventId={data.eventId} />
+      </div>
+      <Panel title={t('says')}>
+        <CodeBlock
+          text={JSON.stringify(
+            { type: data.type, timestamp: data.timestamp, data: data.data },
+            undefined,
+            2,
+          )}
+          label={t('says')}
+          isTall
+        />
+      </Panel>
+    </Page>
+  );
+}
+
+function Meaning({ of: { type } }: { readonly of: FeedItem }) {
+  const types = useEventTypes().data?.items;
+  return types?.find((each) => each.type === type)?.description ?? '';
+}
+
+function Ways({ of }: { readonly of: FeedItem }) {
+  const t = useWords('events');
+  const subject = subjectOf(of);
+  const maySee = useCan('rep.read', 'pay.read', 'dev.read', 'prov.read');
+  return (
+    <>
+      <Button
+        component={Link}
+        to={`/events/${of.position - 1}`}
+        variant="default"
+        aria-label={t('before')}
+        disabled={of.position <= 1}
+      >
+        <Icon name="chevronLeft" size={16} />
+      </Button>
+      <Button
+        component={Link}
+        to={`/events/${of.position + 1}`}
+        variant="default"
+        aria-label={t('after')}
+      >
+        <Icon name="chevronRight" size={16} />
+      </Button>
+      {subject !== undefined && maySee && (
+        <Button component={Link} to={subject}>
+          {t('subject')}
+        </Button>
+      )}
+    </>
+  );
+}
+
+function About({ item }: { readonly item: FeedItem }) {
+  const t = useWords('events');
+  const { merchantId, sequence } = item.data;
+  return (
+    <Panel title={t('about')}>
+      <Facts
+        items={[
+          [t('at'), <Time key="at" at={item.timestamp} exact />],
+          [t('position'), String(item.position)],
+          [t('sequence'), typeof sequence === 'number' ? String(sequence) : undefined],
+          [
+            t('merchant'),
+            typeof merchantId === 'string' ? (
+              <EntityName key="merchant" kind="merchants" id={merchantId} />
+            ) : undefined,
+          ],
+          [t('identifier'), <CopyText key="id" text={item.eventId} label={t('identifier')} />],
+        ]}
+      />
+    </Panel>
+  );
+}
+
+function Deliveries({ eventId }: { readonly eventId: string }) {
+  const t = useWords('events');
+  const { data, error, refetch } = useQuery({
+    queryKey: ['event-deliveries', eventId],
+    queryFn: ({ signal }) =>
+      api.get<{ items: WebhookDelivery[] }>(deliveriesAddress, {
+        query: { eventId, limit: deliveriesMost },
+        signal,
+      }),
+  });
+  const items = data?.items ?? [];
+  return (
+    <Panel title={t('deliveries')} flush>
+      {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
+      {data === undefined && error === null && <Loading lines={3} />}
+      {data !== undefined && items.length === 0 && (
+        <EmptyState icon="webhooks" title={t('noDeliveries')} />
+      )}
+      {items.length > 0 && <DeliveryTable of={items} />}
+    </Panel>
+  );
+}

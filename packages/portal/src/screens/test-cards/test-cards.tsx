@@ -1,0 +1,144 @@
+/** What can be played in the demo: cards, amounts, addresses and the PIN, and what comes of each. */
+import { Button, Table } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import { CopyText } from '../../parts/copy-text.tsx';
+import { Icon } from '../../parts/icons.tsx';
+import { Note } from '../../parts/note.tsx';
+import { EmptyState, Page, Panel } from '../../parts/page.tsx';
+import { Money } from '../../parts/values.tsx';
+import { useCan, useSession } from '../../session/use-session.ts';
+import { useWords } from '../../words/index.ts';
+import {
+  type AmountGroup,
+  addresses,
+  amountGroups,
+  amounts,
+  cards,
+  rightPin,
+  shownCurrency,
+  spaced,
+} from './rules.ts';
+import './test-cards.css';
+
+export default function TestCards() {
+  const t = useWords('test-cards');
+  const { environment } = useSession();
+  const mayPay = useCan('pay.sale');
+  if (environment !== 'demo') {
+    return (
+      <Page title={t('title')}>
+        <EmptyState icon="payments" title={t('elsewhere.title')}>
+          {t('elsewhere.text')}
+        </EmptyState>
+      </Page>
+    );
+  }
+  const terminal = (
+    <Button
+      component={Link}
+      to="/virtual-terminal"
+      leftSection={<Icon name="terminal" size={16} />}
+    >
+      {t('terminal')}
+    </Button>
+  );
+  return (
+    <Page title={t('title')} lead={t('lead')} {...(mayPay ? { actions: terminal } : {})}>
+      <Cards />
+      <div className="sy-test-columns">
+        {amountGroups.map((group) => (
+          <Amounts key={group} group={group} />
+        ))}
+        <Addresses />
+      </div>
+    </Page>
+  );
+}
+
+function Cards() {
+  const t = useWords('test-cards');
+  return (
+    <Panel title={t('cards.title')}>
+      <ul className="sy-test-cards">
+        {cards.map(({ name, number }) => (
+          <li key={name}>
+            <strong>{t(`cards.${name}`)}</strong>
+            <CopyText text={spaced(number)} label={t(`cards.${name}`)} />
+            <span>{t(`cards.${name}Text`)}</span>
+          </li>
+        ))}
+        <li>
+          <strong>{t('pin.title')}</strong>
+          <CopyText text={rightPin} label={t('pin.title')} />
+          <span>{t('pin.text')}</span>
+        </li>
+      </ul>
+      <p className="sy-test-hint">{t('cards.hint')}</p>
+    </Panel>
+  );
+}
+
+function Amounts({ group }: { readonly group: AmountGroup }) {
+  const t = useWords('test-cards');
+  return (
+    <Panel title={t(`amounts.${group}`)} flush>
+      <Table>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>{t('amount')}</Table.Th>
+            <Table.Th>{t('ending')}</Table.Th>
+            <Table.Th>{t('happens')}</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {amounts[group].map((amount) => (
+            <Table.Tr key={amount}>
+              <Table.Td>
+                <Money amount={amount} currency={shownCurrency} />
+              </Table.Td>
+              <Table.Td>
+                <code>…{amount}</code>
+              </Table.Td>
+              <Table.Td>{t(`outcomes.${amount}`)}</Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+      {group === 'approved' && (
+        <div className="sy-test-note">
+          <Note>{t('amounts.hint')}</Note>
+        </div>
+      )}
+    </Panel>
+  );
+}
+
+function Addresses() {
+  const t = useWords('test-cards');
+  return (
+    <Panel title={t('addresses.title')} flush>
+      <Table>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>{t('addresses.zip')}</Table.Th>
+            <Table.Th>{t('addresses.house')}</Table.Th>
+            <Table.Th>{t('addresses.letter')}</Table.Th>
+            <Table.Th>{t('happens')}</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {addresses.map(({ name, zipCode, houseNumber, letter }) => (
+            <Table.Tr key={name}>
+              <Table.Td>{zipCode}</Table.Td>
+              <Table.Td>{houseNumber}</Table.Td>
+              <Table.Td>
+                <code>{letter}</code>
+              </Table.Td>
+              <Table.Td>{t(`addresses.${name}`)}</Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Panel>
+  );
+}

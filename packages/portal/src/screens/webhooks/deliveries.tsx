@@ -1,0 +1,121 @@
+/** What was sent, and what became of it: the newest first, by endpoint, state and event. */
+import type { WebhookDelivery } from '@switchyard/contract';
+import { api } from '../../api/client.ts';
+import { FilterBar } from '../../filters/filter-bar.tsx';
+import { useFilters } from '../../filters/use-filters.ts';
+import { EmptyState, Page } from '../../parts/page.tsx';
+import { Name, Time } from '../../parts/values.tsx';
+import { useFormats } from '../../session/use-session.ts';
+import { type Column, DataTable } from '../../table/data-table.tsx';
+import type { Page as RowsPage } from '../../table/row-store.ts';
+import { useWords, type Words } from '../../words/index.ts';
+import { deliveriesAddress, useEndpoints } from './address.ts';
+import { AttemptText, DeliveryBadge } from './delivery-parts.tsx';
+import './webhooks.css';
+
+const filterNames = ['eventId', 'endpointId', 'status'] as const;
+const statuses = ['Pending', 'Delivered', 'Failed'];
+
+function columnsOf(
+  t: Words,
+  urls: ReadonlyMap<string, string>,
+  count: (value: number) => string,
+): Column<WebhookDelivery>[] {
+  return [
+    { id: 'type', header: t('type'), narrow: 'lead', cell: ({ type }) => <Name>{type}</Name> },
+    {
+      id: 'endpoint',
+      header: t('endpoint'),
+      cell: ({ endpointId }) => <Name>{urls.get(endpointId) ?? endpointId}</Name>,
+    },
+    {
+      id: 'status',
+      header: t('status'),
+      width: '9rem',
+      narrow: 'trail',
+      cell: ({ status }) => <DeliveryBadge status={status} />,
+    },
+    {
+      id: 'answer',
+      header: t('lastAnswer'),
+      width: '14rem',
+      narrow: 'subtrail',
+      cell: ({ lastAttempt }) => <AttemptText attempt={lastAttempt} />,
+    },
+    {
+      id: 'attempts',
+      header: t('attempts'),
+      width: '6rem',
+      align: 'end',
+      cell: ({ attempts }) => count(attempts),
+    },
+    {
+      id: 'next',
+      header: t('next'),
+      width: '10.5rem',
+      cell: ({ nextAttemptAt }) => <Time at={nextAttemptAt} />,
+    },
+    {
+      id: 'created',
+      header: t('created'),
+      width: '10.5rem',
+      narrow: 'sub',
+      cell: ({ createdAt }) => <Time at={createdAt} />,
+    },
+  ];
+}
+
+export default function Deliveries() {
+  const t = useWords('webhooks');
+  const formats = useFormats();
+  const [values, change] = useFilters(filterNames);
+  const endpoints = useEndpoints().data?.items ?? [];
+  const urls = new Map(endpoints.map(({ endpointId, url }) => [endpointId, url]));
+  return (
+    <Page
+      title={t('deliveries.title')}
+      lead={t('deliveries.lead')}
+      back={{ to: '/webhooks', label: t('title') }}
+      fill
+    >
+      <FilterBar
+        fields={[
+          { kind: 'search', name: 'eventId', label: t('event') },
+          {
+            kind: 'choice',
+            name: 'endpointId',
+            label: t('endpoint'),
+            options: endpoints.map(({ endpointId, url }) => ({ value: endpointId, label: url })),
+          },
+          {
+            kind: 'choice',
+            name: 'status',
+            label: t('status'),
+            options: statuses.map((value) => ({ value, label: t(`deliveryStatuses.${value}`) })),
+          },
+        ]}
+        values={values}
+        onChange={change}
+        views="deliveries"
+      />
+      <DataTable
+        label={t('deliveries.title')}
+        listKey={['deliveries', values]}
+        read={(cursor, signal) =>
+          api.get<RowsPage<WebhookDelivery>>(deliveriesAddress, {
+            query: { ...values, cursor, limit: 200 },
+            signal,
+          })
+        }
+        columns={columnsOf(t, urls, formats.number)}
+        rowKey={({ deliveryId }) => deliveryId}
+        rowTo={({ deliveryId }) => `/webhooks/deliveries/${deliveryId}`}
+        empty={
+          <EmptyState icon="webhooks" title={t('deliveries.empty')}>
+            {t('deliveries.emptyText')}
+          </EmptyState>
+        }
+      />
+    </Page>
+  );
+}

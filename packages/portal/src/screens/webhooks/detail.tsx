@@ -1,0 +1,134 @@
+/** One endpoint: what it is told of, how it fares, its keys, and the last that was sent to it. */
+import type { WebhookEndpoint } from '@switchyard/contract';
+import { useParam } from '../../app/use-param.ts';
+import { CopyText } from '../../parts/copy-text.tsx';
+import { EntityName } from '../../parts/entity-name.tsx';
+import { Note } from '../../parts/note.tsx';
+import { Facts, Loading, Page, Panel } from '../../parts/page.tsx';
+import { Problem } from '../../parts/problem.tsx';
+import { Time } from '../../parts/values.tsx';
+import { useCan, useFormats } from '../../session/use-session.ts';
+import { useWords } from '../../words/index.ts';
+import { useEndpoint } from './address.ts';
+import { EndpointActions } from './endpoint-actions.tsx';
+import { eventsText } from './list.tsx';
+import { RecentDeliveries } from './recent-deliveries.tsx';
+import { standingOf } from './standing.ts';
+import { EndpointBadge } from './status.tsx';
+import './webhooks.css';
+
+export default function EndpointDetail() {
+  const t = useWords('webhooks');
+  const endpointId = useParam('endpointId');
+  const mayWrite = useCan('hook.write');
+  const { data, error, refetch } = useEndpoint(endpointId);
+  const back = { to: '/webhooks', label: t('title') };
+  if (data === undefined) {
+    return (
+      <Page title={t('endpoint')} back={back}>
+        {error === null ? (
+          <Loading lines={8} />
+        ) : (
+          <Problem fault={error} onRetry={() => void refetch()} />
+        )}
+      </Page>
+    );
+  }
+  const { endpoint } = data;
+  return (
+    <Page
+      title={endpoint.url}
+      aside={<EndpointBadge endpoint={endpoint} />}
+      lead={endpoint.description}
+      back={back}
+      {...(mayWrite ? { actions: <EndpointActions found={data} /> } : {})}
+    >
+      {error !== null && <Problem fault={error} />}
+      <Standing endpoint={endpoint} />
+      <div className="sy-hook-columns">
+        <About endpoint={endpoint} />
+        <Keys endpoint={endpoint} />
+      </div>
+      <RecentDeliveries endpointId={endpointId} />
+    </Page>
+  );
+}
+
+/** Why nothing is sent, and what helps. */
+function Standing({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
+  const t = useWords('webhooks');
+  const values = useValues(endpoint);
+  const standing = standingOf(endpoint);
+  if (standing === 'Working') return null;
+  return (
+    <Note icon="alert" tone="warn">
+      {t(`standingTexts.${standing}`, values)}
+    </Note>
+  );
+}
+
+function useValues({ health, disabledAt }: WebhookEndpoint) {
+  const formats = useFormats();
+  const time = (at: string | undefined) => (at === undefined ? '–' : formats.time(at));
+  return {
+    since: time(disabledAt ?? health?.failingSince),
+    until: time(health?.restingUntil),
+    failures: formats.number(health?.failures ?? 0),
+  };
+}
+
+function About({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
+  const t = useWords('webhooks');
+  const formats = useFormats();
+  const { endpointId, eventTypes, merchantId, health, createdAt } = endpoint;
+  return (
+    <Panel title={t('panels.about')}>
+      <Facts
+        items={[
+          [t('events'), eventsText(eventTypes, t)],
+          [
+            t('merchant'),
+            merchantId === undefined ? (
+              t('allMerchants')
+            ) : (
+              <EntityName key="merchant" kind="merchants" id={merchantId} />
+            ),
+          ],
+          [t('succeeded'), <Time key="succeeded" at={health?.succeededAt} />],
+          [t('failures'), formats.number(health?.failures ?? 0)],
+          [t('created'), <Time key="created" at={createdAt} />],
+          [t('identifier'), <CopyText key="id" text={endpointId} label={t('identifier')} />],
+        ]}
+      />
+    </Panel>
+  );
+}
+
+function Keys({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
+  const t = useWords('webhooks');
+  const { publicKey, previousPublicKey, previousUntil, verifiedAt } = endpoint;
+  return (
+    <Panel title={t('panels.keys')}>
+      <Facts
+        items={[
+          [t('publicKey'), <CopyText key="key" text={publicKey} label={t('publicKey')} />],
+          [
+            t('previousKey'),
+            previousPublicKey === undefined ? undefined : (
+              <CopyText key="previous" text={previousPublicKey} label={t('previousKey')} />
+            ),
+          ],
+          [
+            t('previousUntil'),
+            previousUntil === undefined ? undefined : <Time key="until" at={previousUntil} />,
+          ],
+          [
+            t('verified'),
+            verifiedAt === undefined ? undefined : <Time key="verified" at={verifiedAt} />,
+          ],
+        ]}
+      />
+      <p className="sy-hook-hint">{t('keysHint')}</p>
+    </Panel>
+  );
+}

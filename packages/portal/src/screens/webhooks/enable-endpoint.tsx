@@ -1,0 +1,66 @@
+/** Sends events to an endpoint again, and what it has missed meanwhile if that is wanted. */
+import { Checkbox } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api } from '../../api/client.ts';
+import { ConfirmAction } from '../../parts/confirm-action.tsx';
+import { notify } from '../../parts/notify.ts';
+import { forgetLists } from '../../table/kept-stores.ts';
+import { useWords } from '../../words/index.ts';
+import { endpointsAddress, type FoundEndpoint } from './address.ts';
+
+export function EnableEndpoint({
+  found: { endpoint, etag },
+  onClose,
+}: {
+  readonly found: FoundEndpoint;
+  readonly onClose: () => void;
+}) {
+  const t = useWords('webhooks');
+  const client = useQueryClient();
+  const [catchesUp, setCatchesUp] = useState(endpoint.missedEvents === true);
+  const { endpointId, url, eventTypes, merchantId, description } = endpoint;
+  const address = `${endpointsAddress}/${endpointId}`;
+  const [isEnabled, setEnabled] = useState(false);
+  async function enable(): Promise<void> {
+    // Where only the replay was refused, it alone is tried again.
+    if (!isEnabled) {
+      await api.put(address, {
+        body: {
+          ...{ url, eventTypes, status: 'Enabled' },
+          ...(merchantId === undefined ? {} : { merchantId }),
+          ...(description === undefined ? {} : { description }),
+        },
+        headers: { 'if-match': etag },
+      });
+      setEnabled(true);
+    }
+    if (catchesUp) await api.post(`${address}/replay`, { body: {} });
+  }
+  return (
+    <ConfirmAction
+      isOpen
+      onClose={onClose}
+      title={t('enable.title')}
+      confirm={t('enable.do')}
+      run={enable}
+      onDone={() => {
+        forgetLists('["endpoints"');
+        forgetLists('["deliveries"');
+        void client.invalidateQueries({ queryKey: ['endpoints'] });
+        void client.invalidateQueries({ queryKey: ['endpoint', endpointId] });
+        void client.invalidateQueries({ queryKey: ['recent-deliveries', endpointId] });
+        notify(t('enable.done'));
+        onClose();
+      }}
+    >
+      <p className="sy-dialogue-text">{t('enable.text')}</p>
+      <Checkbox
+        label={t('enable.replay')}
+        description={t('enable.replayHint')}
+        checked={catchesUp}
+        onChange={({ currentTarget: { checked } }) => setCatchesUp(checked)}
+      />
+    </ConfirmAction>
+  );
+}

@@ -1,0 +1,148 @@
+/** What may be done with an endpoint: try it, change it, give it new keys, stop it, let it catch up. */
+import { Button, Menu } from '@mantine/core';
+import type { WebhookSecret } from '@switchyard/contract';
+import { useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { api } from '../../api/client.ts';
+import { ConfirmAction } from '../../parts/confirm-action.tsx';
+import { Icon } from '../../parts/icons.tsx';
+import { notify } from '../../parts/notify.ts';
+import { SecretOnce } from '../../parts/secret-once.tsx';
+import { useFormats } from '../../session/use-session.ts';
+import { forgetLists } from '../../table/kept-stores.ts';
+import { useWords } from '../../words/index.ts';
+import { endpointsAddress, type FoundEndpoint } from './address.ts';
+import { EnableEndpoint } from './enable-endpoint.tsx';
+import { EndpointForm } from './endpoint-form.tsx';
+import { Replay } from './replay.tsx';
+import { TestEvent } from './test-event.tsx';
+
+/** Those that need no more than a yes. */
+type Plain = 'renew' | 'disable' | 'verify' | 'delete';
+type Verb = Plain | 'edit' | 'test' | 'enable' | 'replay';
+
+function verbsOf({ endpoint: { status, disabledReason } }: FoundEndpoint): readonly Verb[] {
+  if (status === 'Enabled') return ['edit', 'replay', 'renew', 'disable', 'delete'];
+  return ['edit', disabledReason === 'Unverified' ? 'verify' : 'enable', 'renew', 'delete'];
+}
+
+export function EndpointActions({ found }: { readonly found: FoundEndpoint }) {
+  const t = useWords('webhooks');
+  const [verb, setVerb] = useState<Verb | undefined>(undefined);
+  const close = () => setVerb(undefined);
+  const { endpointId, status } = found.endpoint;
+  return (
+    <>
+      {status === 'Enabled' && (
+        <Button
+          variant="default"
+          leftSection={<Icon name="play" size={15} />}
+          onClick={() => setVerb('test')}
+        >
+          {t('test.title')}
+        </Button>
+      )}
+      <Menu position="bottom-end">
+        <Menu.Target>
+          <Button variant="default" rightSection={<Icon name="chevronDown" size={14} />}>
+            {t('actions')}
+          </Button>
+        </Menu.Target>
+        <Menu.Dropdown>
+          {verbsOf(found).map((each) => (
+            <Menu.Item key={each} onClick={() => setVerb(each)}>
+              {t(`${each}.menu`)}
+            </Menu.Item>
+          ))}
+        </Menu.Dropdown>
+      </Menu>
+      {verb === 'edit' && <EndpointForm found={found} onClose={close} />}
+      {verb === 'test' && <TestEvent endpointId={endpointId} onClose={close} />}
+      {verb === 'enable' && <EnableEndpoint found={found} onClose={close} />}
+      {verb === 'replay' && <Replay endpointId={endpointId} onClose={close} />}
+      <PlainAction
+        found={found}
+        verb={
+          verb === 'renew' || verb === 'disable' || verb === 'verify' || verb === 'delete'
+            ? verb
+            : undefined
+        }
+        onClose={close}
+      />
+    </>
+  );
+}
+
+/** Stays while a new secret is shown. */
+function PlainAction({
+  found: { endpoint, etag },
+  verb,
+  onClose,
+}: {
+  readonly found: FoundEndpoint;
+  readonly verb: Plain | undefined;
+  readonly onClose: () => void;
+}) {
+  const t = useWords('webhooks');
+  const formats = useFormats();
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const [renewed, setRenewed] = useState<WebhookSecret | undefined>(undefined);
+  const address = `${endpointsAddress}/${endpoint.endpointId}`;
+  const headers = { 'if-match': etag };
+  const { url, eventTypes, merchantId, description } = endpoint;
+  const kept = {
+    ...{ url, eventTypes },
+    ...(merchantId === undefined ? {} : { merchantId }),
+    ...(description === undefined ? {} : { description }),
+  };
+  const changes: Readonly<Record<Plain, () => Promise<unknown>>> = {
+    renew: () => api.post<WebhookSecret>(`${address}/secret`, { body: {} }),
+    verify: () => api.post(`${address}/verify`, { body: {} }),
+    disable: () => api.put(address, { body: { ...kept, status: 'Disabled' }, headers }),
+    delete: () => api.delete(address, { headers }),
+  };
+  function done(what: Plain, result: unknown): void {
+    onClose();
+    forgetLists('["endpoints"');
+    void client.invalidateQueries({ queryKey: ['endpoints'] });
+    if (what === 'delete') {
+      notify(t('delete.done'));
+      void navigate({ to: '/webhooks' });
+      return;
+    }
+    void client.invalidateQueries({ queryKey: ['endpoint', endpoint.endpointId] });
+    if (what === 'renew') setRenewed(result as WebhookSecret);
+    else notify(t(`${what}.done`));
+  }
+  return (
+    <>
+      {verb !== undefined && (
+        <ConfirmAction
+          isOpen
+          isDangerous={verb === 'disable' || verb === 'delete'}
+          onClose={onClose}
+          title={t(`${verb}.title`)}
+          confirm={t(`${verb}.do`)}
+          run={changes[verb]}
+          onDone={(result) => done(verb, result)}
+        >
+          <p className="sy-dialogue-text">{t(`${verb}.text`)}</p>
+        </ConfirmAction>
+      )}
+      {renewed !== undefined && (
+        <SecretOnce
+          title={t('secret.renewed')}
+          facts={[
+            [t('secret.name'), renewed.secret],
+            [t('publicKey'), renewed.publicKey],
+          ]}
+          onClose={() => setRenewed(undefined)}
+        >
+          {t('secret.overlap', { until: formats.time(renewed.previousUntil) })}
+        </SecretOnce>
+      )}
+    </>
+  );
+}

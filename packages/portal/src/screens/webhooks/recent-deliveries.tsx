@@ -1,0 +1,90 @@
+/** The last deliveries of an endpoint; looked at again while one of them is on its way. */
+import { Button, Table } from '@mantine/core';
+import type { WebhookDelivery } from '@switchyard/contract';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { api } from '../../api/client.ts';
+import { EmptyState, Loading, Panel } from '../../parts/page.tsx';
+import { Problem } from '../../parts/problem.tsx';
+import { Time } from '../../parts/values.tsx';
+import { useWords } from '../../words/index.ts';
+import { deliveriesAddress } from './address.ts';
+import { AttemptText, DeliveryBadge } from './delivery-parts.tsx';
+
+const shownMost = 10;
+const askAgainMs = 3_000;
+
+export function RecentDeliveries({ endpointId }: { readonly endpointId: string }) {
+  const t = useWords('webhooks');
+  const { data, error, refetch } = useQuery({
+    queryKey: ['recent-deliveries', endpointId],
+    queryFn: ({ signal }) =>
+      api.get<{ items: WebhookDelivery[] }>(deliveriesAddress, {
+        query: { endpointId, limit: shownMost },
+        signal,
+        isBackground: true,
+      }),
+    refetchInterval: ({ state }) =>
+      state.data?.items.some(({ status }) => status === 'Pending') ? askAgainMs : false,
+  });
+  const all = (
+    <Button
+      component={Link}
+      to="/webhooks/deliveries"
+      search={{ endpointId } as never}
+      variant="default"
+      size="compact-sm"
+    >
+      {t('deliveries.all')}
+    </Button>
+  );
+  const items = data?.items ?? [];
+  return (
+    <Panel title={t('deliveries.recent')} flush actions={all}>
+      {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
+      {data === undefined && error === null && <Loading lines={4} />}
+      {data !== undefined && items.length === 0 && (
+        <EmptyState icon="webhooks" title={t('deliveries.none')}>
+          {t('deliveries.noneText')}
+        </EmptyState>
+      )}
+      {items.length > 0 && <DeliveryTable of={items} />}
+    </Panel>
+  );
+}
+
+export function DeliveryTable({ of }: { readonly of: readonly WebhookDelivery[] }) {
+  const t = useWords('webhooks');
+  return (
+    <div className="sy-hook-scroll">
+      <Table>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>{t('type')}</Table.Th>
+            <Table.Th>{t('status')}</Table.Th>
+            <Table.Th>{t('lastAnswer')}</Table.Th>
+            <Table.Th>{t('created')}</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {of.map(({ deliveryId, type, status, lastAttempt, createdAt }) => (
+            <Table.Tr key={deliveryId}>
+              <Table.Td>
+                <Link to={`/webhooks/deliveries/${deliveryId}`}>{type}</Link>
+              </Table.Td>
+              <Table.Td>
+                <DeliveryBadge status={status} />
+              </Table.Td>
+              <Table.Td>
+                <AttemptText attempt={lastAttempt} />
+              </Table.Td>
+              <Table.Td>
+                <Time at={createdAt} />
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </div>
+  );
+}

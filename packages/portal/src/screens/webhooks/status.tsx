@@ -1,0 +1,20 @@
+/** The standing of an endpoint as a word with a tone. */
+import type { WebhookEndpoint } from '@switchyard/contract';
+import { StateBadge, type Tone } from '../../parts/state-badge.tsx';
+import { useWords } from '../../words/index.ts';
+import { type Standing, standingOf } from './standing.ts';
+
+const tones: Readonly<Record<Standing, Tone>> = {
+  ...{ Working: 'good', Failing: 'warn', Resting: 'warn', Off: 'plain' },
+  ...{ Unverified: 'busy', Gone: 'bad', Given: 'bad' },
+};
+
+export function EndpointBadge({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
+  const t = useWords('webhooks');
+  const standing = standingOf(endpoint);
+  return (
+    <StateBadge state={standing} tone={tones[standing]}>
+      {t(`standings.${standing}`)}
+    </StateBadge>
+  );
+}

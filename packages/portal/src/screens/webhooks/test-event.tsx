@@ -1,0 +1,60 @@
+/** Sends an event that has not happened, marked as a test, and leads to what became of it. */
+import { Select } from '@mantine/core';
+import type { WebhookDelivery } from '@switchyard/contract';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { api } from '../../api/client.ts';
+import { CodeBlock } from '../../parts/code-block.tsx';
+import { ConfirmAction } from '../../parts/confirm-action.tsx';
+import { notify } from '../../parts/notify.ts';
+import { forgetLists } from '../../table/kept-stores.ts';
+import { useWords } from '../../words/index.ts';
+import { endpointsAddress, useEventTypes } from './address.ts';
+
+const plainTest = 'endpoint.test';
+
+export function TestEvent({
+  endpointId,
+  onClose,
+}: {
+  readonly endpointId: string;
+  readonly onClose: () => void;
+}) {
+  const t = useWords('webhooks');
+  const navigate = useNavigate();
+  const types = useEventTypes().data?.items ?? [];
+  const [type, setType] = useState(plainTest);
+  const example = types.find((each) => each.type === type)?.example;
+  return (
+    <ConfirmAction
+      isOpen
+      size="lg"
+      onClose={onClose}
+      title={t('test.title')}
+      confirm={t('test.do')}
+      run={() =>
+        api.post<WebhookDelivery>(`${endpointsAddress}/${endpointId}/test`, { body: { type } })
+      }
+      onDone={({ deliveryId }) => {
+        forgetLists('["deliveries"');
+        notify(t('test.done'));
+        onClose();
+        void navigate({ to: `/webhooks/deliveries/${deliveryId}` });
+      }}
+    >
+      <p className="sy-dialogue-text">{t('test.text')}</p>
+      <Select
+        label={t('type')}
+        searchable
+        allowDeselect={false}
+        maxDropdownHeight={260}
+        data={[...new Set([plainTest, ...types.map((each) => each.type)])]}
+        value={type}
+        onChange={(value) => setType(value ?? plainTest)}
+      />
+      {example !== undefined && (
+        <CodeBlock text={JSON.stringify(example, undefined, 2)} label={t('test.example')} />
+      )}
+    </ConfirmAction>
+  );
+}

@@ -1,0 +1,347 @@
+// The small rules of the developers' screens: applications, webhooks, the console, events, configuration.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import type { Application, FeedItem } from '@switchyard/contract';
+import {
+  changesOf,
+  draftOf,
+  emptyDraft,
+  faultOfList,
+  inputOf,
+  linesOf,
+} from '../src/screens/applications/draft.ts';
+import { kindOf, kinds, ownerOf } from '../src/screens/applications/kinds.ts';
+import { tokenCalls } from '../src/screens/applications/token-calls.ts';
+import { levelOf } from '../src/screens/configuration/places.ts';
+import {
+  inheriting,
+  readPointer,
+  shortValue,
+  valueAt,
+} from '../src/screens/configuration/pointers.ts';
+import { adviceOf, isListed } from '../src/screens/console/advice.ts';
+import {
+  isCallable,
+  isFound,
+  isHeld,
+  type OpenApi,
+  type Operation,
+  operationsOf,
+} from '../src/screens/console/openapi.ts';
+import {
+  curlOf,
+  firstFilled,
+  headersOf,
+  lackingOf,
+  requestOf,
+} from '../src/screens/console/request.ts';
+import { gistOf, subjectOf } from '../src/screens/events/read-events.ts';
+import { patternGroups, withoutCovered } from '../src/screens/webhooks/patterns.ts';
+import { standingOf } from '../src/screens/webhooks/standing.ts';
+
+const organizationId = '019823f0-5d2c-7a31-9a53-0c6f1f2e9b11';
+
+const application = (facts: Partial<Application> = {}): Application => ({
+  ...{ clientId: 'till-7', userDomainId: 'demo', organizationId, name: 'Till 7' },
+  ...{ type: 'Application', clientType: 'Confidential', securityFlows: ['ClientCredentials'] },
+  ...{ redirectUris: [], webOrigins: [], services: [], roles: [], entityId: organizationId },
+  ...{ callbackError: 'Rfc6749', status: 'Enabled' },
+  ...{ createdAt: '2026-01-01T00:00:00.000Z', updatedAt: '2026-01-01T00:00:00.000Z' },
+  ...facts,
+});
+
+describe('an application', () => {
+  test('of each kind is sent so that it is found again as that kind', () => {
+    for (const kind of kinds) {
+      const input = inputOf(kind, { ...emptyDraft(kind, organizationId), name: ' Till 7 ' });
+      assert.equal(input.name, 'Till 7');
+      assert.equal(kindOf(application(input as Partial<Application>)), kind, kind);
+    }
+  });
+
+  test('keeps all that can be changed where nothing was typed', () => {
+    const standing = application({
+      description: 'Counter',
+      redirectUris: ['https://a.example/cb', 'https://b.example/cb'],
+      webOrigins: ['https://a.example'],
+      services: ['Loyalty'],
+      roles: ['Merchant'],
+      callbackError: 'HttpCode',
+      accessTokenSeconds: 900,
+    });
+    const { name, description, securityFlows, redirectUris, webOrigins } = standing;
+    const { services, roles, callbackError, accessTokenSeconds } = standing;
+    assert.deepEqual(changesOf(draftOf(standing)), {
+      ...{ name, description, securityFlows, redirectUris, webOrigins },
+      ...{ services, roles, callbackError, accessTokenSeconds },
+    });
+  });
+
+  test('is sent what was typed, each line once, and what is no number for the platform to refuse', () => {
+    const typed = { ...emptyDraft('site', organizationId), accessTokenSeconds: '5 minutes' };
+    assert.equal(changesOf(typed).accessTokenSeconds, '5 minutes');
+    assert.deepEqual(linesOf(' https://a.example \n\nhttps://a.example\nhttps://b.example'), [
+      'https://a.example',
+      'https://b.example',
+    ]);
+  });
+
+  test('shows a refused line by its number', () => {
+    const faults = { 'redirectUris.1': 'is not https', name: 'x' };
+    assert.equal(faultOfList(faults, 'redirectUris'), '2: is not https');
+    assert.equal(faultOfList(faults, 'webOrigins'), undefined);
+  });
+
+  test('that the platform made is told by its name', () => {
+    const id = '019823f0-5d2c-7b42-8c11-3f0a9d6e4c22';
+    assert.equal(ownerOf({ clientId: `device-${id}` }), 'devices');
+    assert.equal(ownerOf({ clientId: `pos-${id}` }), 'till');
+    assert.equal(ownerOf({ clientId: 'device-of-mine' }), 'nobody');
+  });
+
+  test('gets a token by a command without a secret in it, and nothing breaks out of its quotes', () => {
+    const addresses = {
+      issuer: 'https://x/auth/realms/demo',
+      token_endpoint: 'https://x/token',
+      authorization_endpoint: 'https://x/auth',
+      mtls_endpoint_aliases: { token_endpoint: 'https://x:9021/token' },
+    };
+    const redirectUris = ["https://a.example/'cb"];
+    const securityFlows = ['ClientCredentials', 'AuthorizationCode', 'Password'] as const;
+    const all = application({ securityFlows: [...securityFlows], redirectUris });
+    const calls = tokenCalls(all, addresses, false);
+    assert.deepEqual(
+      calls.map(({ name }) => name),
+      ['itself', 'code', 'password', 'device'],
+    );
+    assert.match(String(calls[0]?.text), /client_secret=<CLIENT_SECRET>/);
+    assert.match(String(calls[1]?.text), /'redirect_uri=https:\/\/a\.example\/'\\''cb'/);
+    const page = application({ clientType: 'Public', securityFlows: ['AuthorizationCode'] });
+    const [code] = tokenCalls(page, addresses, false);
+    assert.ok(code?.text.includes('code_challenge_method=S256'));
+    assert.ok(!code?.text.includes('client_secret'));
+    const [byCertificate] = tokenCalls(application(), addresses, true);
+    assert.match(String(byCertificate?.text), /^curl 'https:\/\/x:9021\/token' .*--cert/s);
+  });
+});
+
+describe('webhooks', () => {
+  test('a family stands for its members', () => {
+    const types = ['transaction.captured', 'transaction.refunded', 'qr.completed'];
+    assert.deepEqual(patternGroups(types), [
+      { group: 'transaction', items: ['transaction.*', ...types.slice(0, 2)] },
+      { group: 'qr', items: ['qr.*', 'qr.completed'] },
+    ]);
+    assert.deepEqual(withoutCovered(['transaction.captured', 'qr.completed', 'transaction.*']), [
+      'qr.completed',
+      'transaction.*',
+    ]);
+  });
+
+  test('an endpoint stands as what it suffers from most', () => {
+    const health = { failures: 3 };
+    assert.equal(standingOf({ status: 'Enabled' }), 'Working');
+    assert.equal(standingOf({ status: 'Enabled', health }), 'Failing');
+    const restingUntil = '2026-01-01T00:00:00.000Z';
+    assert.equal(standingOf({ status: 'Enabled', health: { ...health, restingUntil } }), 'Resting');
+    for (const [disabledReason, standing] of [
+      ['Requested', 'Off'],
+      ['Unverified', 'Unverified'],
+      ['Gone', 'Gone'],
+      ['Unreachable', 'Given'],
+    ] as const) {
+      assert.equal(standingOf({ status: 'Disabled', disabledReason, health }), standing);
+    }
+  });
+});
+
+describe('the console', () => {
+  const file = join(import.meta.dirname, '../../../docs/reference/openapi.json');
+  const document = JSON.parse(readFileSync(file, 'utf8')) as OpenApi;
+  const operations = operationsOf(document);
+  const operation = (id: string): Operation => {
+    const found = operations.find(({ operationId }) => operationId === id);
+    assert.ok(found !== undefined, id);
+    return found;
+  };
+
+  test('knows every operation of the document, with all that has to be filled in', () => {
+    const declared = Object.values(document.paths).flatMap((methods) => Object.keys(methods));
+    assert.equal(operations.length, declared.length);
+    assert.equal(new Set(operations.map(({ operationId }) => operationId)).size, declared.length);
+    for (const each of operations) {
+      const inPath = [...each.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+      const named = each.parameters.filter(({ place }) => place === 'path').map(({ name }) => name);
+      assert.deepEqual(named.toSorted(), inPath.toSorted(), each.operationId);
+      assert.ok(each.summary !== '' && each.tag !== '', each.operationId);
+      assert.ok(each.answers.length > 1, each.operationId);
+    }
+  });
+
+  test('fills in examples that are JSON, and new identifiers of the client each time', () => {
+    for (const each of operations) {
+      const { body, bodyType } = firstFilled(each, {}, {});
+      if (bodyType === 'application/json' && body !== '') JSON.parse(body);
+    }
+    const sale = operation('processTransaction');
+    const idOf = () => JSON.parse(firstFilled(sale, {}, {}).body).clientTransactionId;
+    assert.notEqual(idOf(), idOf());
+  });
+
+  test('searches by words in any order, and knows what somebody may call', () => {
+    const capture = operation('captureTransaction');
+    assert.ok(isFound(capture, 'capture POST'));
+    assert.ok(isFound(capture, 'transactionid capture'));
+    assert.ok(!isFound(capture, 'capture webhook'));
+    assert.ok(isHeld(capture, ['pay.capture']));
+    assert.ok(!isHeld(capture, ['pay.read']));
+    assert.ok(isHeld(operation('getOpenApi'), []));
+    assert.ok(!isCallable(operation('getToken')), 'it wants a secret');
+    assert.ok(!isCallable(operation('listMerchantsCredentials')), 'it wants a certificate');
+  });
+
+  test('leads nowhere but to the operation, whatever is typed', () => {
+    const capture = operation('captureTransaction');
+    const first = firstFilled(capture, {}, {});
+    assert.deepEqual(lackingOf(capture, first), ['transactionId']);
+    const typed = (value: string) => ({ ...first, parameters: { 'path.transactionId': value } });
+    for (const value of ['.', '..', '  ']) {
+      assert.deepEqual(lackingOf(capture, typed(value)), ['transactionId'], value);
+    }
+    const { address } = requestOf(capture, typed('../../logs?x#y'));
+    assert.equal(
+      address,
+      '/payment/v1/transactions/..%2F..%2Flogs%3Fx%23y/capture',
+      'a value is one step of the address',
+    );
+    const asked = requestOf(capture, {
+      ...first,
+      parameters: { 'path.transactionId': 'a', 'query.merchantId': 'm 1' },
+    });
+    assert.equal(asked.address, '/payment/v1/transactions/a/capture?merchantId=m+1');
+  });
+
+  test('sends further headers, and neither a token nor what the page says of itself', () => {
+    assert.deepEqual(headersOf('If-Match: "3"\n\nX-Switchyard-Device:abc'), [
+      ['if-match', '"3"'],
+      ['x-switchyard-device', 'abc'],
+    ]);
+    for (const line of ['Authorization: Bearer x', 'cookie: a=b', 'X-Switchyard-Portal: 1', 'x']) {
+      assert.equal(headersOf(line), undefined, line);
+    }
+    assert.equal(headersOf('a: b\r\nc: d')?.length, 2);
+    assert.equal(headersOf('a: ä'), undefined, 'a header holds no such letter');
+  });
+
+  test('shows the same as a command, with a place for the token', () => {
+    const capture = operation('captureTransaction');
+    const filled = {
+      ...firstFilled(capture, {}, { transactionId: 'a' }),
+      body: `{"clientOperationId":"it's"}`,
+    };
+    assert.equal(
+      curlOf(capture, filled, 'https://x'),
+      [
+        `curl -X POST 'https://x/payment/v1/transactions/a/capture'`,
+        `-H 'Authorization: Bearer <ACCESS_TOKEN>'`,
+        `-H 'Content-Type: application/json'`,
+        `--data-raw '{"clientOperationId":"it'\\''s"}'`,
+      ].join(' \\\n  '),
+    );
+    const token = operation('getToken');
+    const form = curlOf(token, firstFilled(token, { realm: 'demo' }, {}), 'https://x');
+    assert.match(form, /^curl -X POST 'https:\/\/x\/oauth2\/v1\/demo\/token'/);
+    assert.match(form, /--data-urlencode 'grant_type=/);
+    assert.ok(!form.includes('Authorization'));
+    const certificate = operation('listMerchantsCredentials');
+    assert.match(curlOf(certificate, firstFilled(certificate, {}, {}), 'https://x'), /--cert/);
+  });
+
+  test('an unknown outcome is read before anything else is done', () => {
+    const facts = { status: 409, retryable: false, outcome: 'NotProcessed' } as const;
+    assert.equal(adviceOf({ ...facts, outcome: 'Unknown', retryable: true }), 'readFirst');
+    assert.equal(adviceOf({ ...facts, retryable: true }), 'later');
+    assert.equal(adviceOf({ ...facts, status: 401 }), 'token');
+    assert.equal(adviceOf({ ...facts, status: 403 }), 'right');
+    assert.equal(adviceOf(facts), 'mend');
+    const code = { ...facts, code: 'already_exists', title: 'It is there', help: 'Twice.' };
+    assert.ok(isListed(code, { text: 'exists twice', status: '409' }));
+    assert.ok(!isListed(code, { text: 'exists', outcome: 'Unknown' }));
+  });
+});
+
+describe('events', () => {
+  const item = (type: string, data: Record<string, unknown>): FeedItem => ({
+    ...{ eventId: organizationId, position: 1, timestamp: '2026-01-01T00:00:00.000Z' },
+    ...{ type, data },
+  });
+
+  test('lead to what they are about, where a screen shows it', () => {
+    const payment = item('transaction.captured', { transactionId: 'p', state: 'Captured' });
+    assert.equal(subjectOf(payment), '/payments/p');
+    assert.equal(subjectOf(item('device.online', { physicalDeviceId: 'd' })), '/devices/d');
+    assert.equal(subjectOf(item('merchant.created', { merchantId: 'm' })), undefined);
+  });
+
+  test('say in short what tells them apart', () => {
+    const money = (amount: number, currency: string) => `${currency} ${amount}`;
+    const data = { clientTransactionId: 'till-1', state: 'Captured', currency: 'EUR', sequence: 3 };
+    const captured = item('transaction.captured', { ...data, amount: 1_050, saleAmount: 2_000 });
+    assert.equal(gistOf(captured, money), 'till-1 · Captured · EUR 1050');
+    const declined = item('transaction.declined', {
+      ...data,
+      state: 'Declined',
+      saleAmount: 9_051,
+    });
+    assert.equal(gistOf(declined, money), 'till-1 · Declined · EUR 9051');
+    assert.equal(gistOf(item('device.online', { tsn: 'X-1', amount: 'much' }), money), 'X-1');
+  });
+});
+
+describe('configuration', () => {
+  test('pointers are followed and read as people read them', () => {
+    const values = { terminal: { 'a/b': { '~': [10, { x: 'y' }] } } };
+    assert.equal(valueAt(values, '/terminal/a~1b/~0/1/x'), 'y');
+    assert.equal(valueAt(values, '/terminal/toString'), undefined);
+    assert.equal(valueAt(values, ''), values);
+    assert.equal(readPointer('/terminal/a~1b/~0'), 'terminal › a/b › ~');
+    assert.equal(shortValue({ a: 1 }), '{"a":1}');
+    assert.ok(shortValue('x'.repeat(1_000)).length < 300);
+  });
+
+  test('below the top nothing has to be set, and what is inherited is told', () => {
+    const schema = {
+      type: 'object',
+      required: ['currency', 'terminal'],
+      properties: {
+        currency: { type: 'string', description: 'ISO 4217.' },
+        terminal: {
+          type: 'object',
+          required: ['kind'],
+          properties: { kind: { type: 'string' }, list: { type: 'array' } },
+        },
+      },
+    };
+    const inherited = { currency: 'EUR', terminal: { list: ['x'] } };
+    assert.deepEqual(
+      inheriting(schema, inherited, (value) => `Now: ${value}.`),
+      {
+        type: 'object',
+        properties: {
+          currency: { type: 'string', description: 'ISO 4217. Now: EUR.', examples: ['EUR'] },
+          terminal: {
+            type: 'object',
+            properties: { kind: { type: 'string' }, list: { type: 'array' } },
+          },
+        },
+      },
+    );
+  });
+
+  test('the defaults of a provider have no address', () => {
+    assert.equal(levelOf('Service'), undefined);
+    assert.equal(levelOf('LogicalDevice'), 'logical-devices');
+  });
+});
