@@ -23,7 +23,7 @@ test('what starts processes comes first, a few files at a time; every file is th
   const batches = planBatches(files);
   assert.deepEqual(
     batches.map((batch) => batch.length),
-    [3, 3, 1, 30],
+    [5, 2, 30],
   );
   assert.deepEqual(batches.flat(), [...starters, ...others]);
 });
@@ -48,6 +48,6 @@ test('large files make more batches, and small neighbours stay together', () => 
   assert.deepEqual(batches.flat(), files);
   assert.deepEqual(
     batches.map((batch) => batch.length),
-    [3, 3, 3, 3, 3, 3, 2],
+    [7, 7, 6],
   );
 });

@@ -5,8 +5,8 @@ export type TestFile = { path: string; text: string };
 /** Such a test starts servers or a browser and waits for them, while another can use the processor. */
 const startsProcesses =
   /node:child_process|(?:server-process|fault-platform|empty-platform|chromium)\.ts/;
-/** Files that start processes share nothing, so that few of them are better than many. */
-const startersInBatch = 3;
+/** Files that start processes share little but what they load; they wait, and many would end late. */
+const startersInBatch = 5;
 /**
  * Each takes from half a minute to some minutes, most of it waiting, and is a batch alone: begun late,
  * or one behind the other, they would be what a run waits for in the end. The longest first; a file
@@ -23,8 +23,8 @@ export const longFiles = [
   'platform/embedded-postgres',
   'test/bulk-crash',
 ].map((name) => `${name}.test.ts`);
-/** The others share a database and a running platform, which each batch has to start once. */
-const charactersInBatch = 280_000;
+/** The others share what they load, a database and a running platform, for which each batch pays once. */
+const charactersInBatch = 700_000;
 /** So few are run by one process: more would only start more databases. */
 const filesInOneProcess = 12;
 

@@ -31,13 +31,16 @@ describe('the README at a started platform', { concurrency: false, timeout: 240_
     readme = await readFile(join(root, 'README.md'), 'utf8');
     const dataDir = join(directory, 'data');
     const [port, devicePort, metricsPort, acquirerPort] = (await freePorts(4)).map(String);
-    server = serverProcess({
-      SWITCHYARD_DATA_DIR: dataDir,
-      SWITCHYARD_PORT: port ?? '',
-      SWITCHYARD_DEVICE_PORT: devicePort ?? '',
-      SWITCHYARD_METRICS_PORT: metricsPort ?? '',
-      SWITCHYARD_ACQUIRER_PORT: acquirerPort ?? '',
-    });
+    server = serverProcess(
+      {
+        SWITCHYARD_DATA_DIR: dataDir,
+        SWITCHYARD_PORT: port ?? '',
+        SWITCHYARD_DEVICE_PORT: devicePort ?? '',
+        SWITCHYARD_METRICS_PORT: metricsPort ?? '',
+        SWITCHYARD_ACQUIRER_PORT: acquirerPort ?? '',
+      },
+      { isFromSource: true },
+    );
     env = {
       HOME: directory,
       PATH: `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`,

@@ -10,6 +10,8 @@ import { leftBehind } from './left-behind.ts';
 import { type Fault, runBatches, type TestRun } from './test-run.ts';
 
 const gatesAtOnce = 2;
+/** Below the repository, where the packages are found from it; of this run alone. */
+const bundleFolder = join(root, '.cache', `server-bundle-${process.pid}`);
 const testFilesLeast = 300;
 const testsLeast = 1650;
 const runLimitMs = Number(process.env['TEST_LIMIT_SECONDS'] ?? 1200) * 1000;
@@ -54,13 +56,25 @@ async function staticPart(): Promise<Fault[]> {
     .map(({ name }) => ({ where: name, text: 'see its output above' }));
 }
 
-/** For many processes, each of which would make and migrate a database of its own. */
-async function databaseTemplate(folder: string): Promise<Record<string, string>> {
-  const { makeTemplate, templateVariable } = await import(
-    '../packages/server/test/database-template.ts'
-  );
-  await makeTemplate(folder);
-  return { [templateVariable]: folder };
+/** For many processes, each of which would make and migrate a database, make keys and load the platform's files. */
+async function madeOnce(folder: string): Promise<Record<string, string>> {
+  const [databases, realmKeys, servers, bundles] = await Promise.all([
+    import('../packages/server/test/database-template.ts'),
+    import('../packages/server/test/realm-key-pool.ts'),
+    import('../packages/server/test/server-process.ts'),
+    import('../packages/server/test/server-bundle.ts'),
+  ]);
+  const [template, keys] = [join(folder, 'template'), join(folder, 'realm-keys.json')];
+  const [bundle] = await Promise.all([
+    bundles.bundleServer(bundleFolder),
+    databases.makeTemplate(template),
+    realmKeys.writeRealmKeys(keys),
+  ]);
+  return {
+    [databases.templateVariable]: template,
+    [realmKeys.realmKeysVariable]: keys,
+    [servers.bundleVariable]: bundle,
+  };
 }
 
 async function testPart(patterns: string[], options: string[]): Promise<TestRun> {
@@ -74,14 +88,15 @@ async function testPart(patterns: string[], options: string[]): Promise<TestRun>
   const began = Date.now();
   try {
     const batches = planBatches(texts);
-    const template = batches.length > 1 ? await databaseTemplate(join(folder, 'template')) : {};
-    const env = { TEST_SECRETS_FILE: secretsFile, ...template };
+    const made = batches.length > 1 ? await madeOnce(folder) : {};
+    const env = { TEST_SECRETS_FILE: secretsFile, ...made };
     const run = await runBatches(batches, options, runLimitMs, env);
     const few = tooFew('tests', run.tests, whole && options.length === 0 ? testsLeast : 1);
     const left = leftBehind({ secretsFile, since: began, folder: tmpdir(), but: folder });
     return { ...run, faults: [...faults, ...run.faults, ...few, ...left] };
   } finally {
     rmSync(folder, { recursive: true, force: true });
+    rmSync(bundleFolder, { recursive: true, force: true });
   }
 }
 

@@ -16,7 +16,7 @@ import {
   systemIds,
 } from '../packages/server/src/platform/index.ts';
 import { createLocalProvider } from '../packages/server/src/vault/key-providers/index.ts';
-import { migrations, testSchemaUrl } from '../packages/server/test/database.ts';
+import { migrations, testCopyUrl } from '../packages/server/test/database.ts';
 import { type VaultRoom, vaultRoom } from '../packages/server/test/vault-room.ts';
 
 const script = fileURLToPath(new URL('vault.ts', import.meta.url));
@@ -47,7 +47,7 @@ describe('the command on the vault', { concurrency: 2 }, () => {
 
   before(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'switchyard-vault-'));
-    const url = await testSchemaUrl();
+    const url = await testCopyUrl();
     const log = createLog({ logLevel: 'silent', instanceName: 'test' });
     database = openDatabase({ url, log, connections: 2 });
     await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });

@@ -82,6 +82,8 @@ export type HouseDeps = {
   processMetrics?: boolean;
   clock?: Clock;
   ids?: Ids;
+  /** Makes the private keys of realms: for tests. */
+  makeRealmKey?: IdentityDeps['makeKey'];
   /** Calls to servers of others, and how patiently events are sent: for tests. */
   calls?: OutgoingCalls;
   webhookTimes?: DeliveryTimes;
@@ -234,6 +236,7 @@ function createRooms(deps: HouseDeps) {
     ...{ database, settings, clock, ids, log, masterKey, jobs, mail },
     ...deviceLookups(provisioning),
     recordChange: audit.recordChange,
+    ...(deps.makeRealmKey === undefined ? {} : { makeKey: deps.makeRealmKey }),
   });
   const calls =
     deps.calls ?? createOutgoingCalls({ allowsLoopback: settings.environment === 'demo' });

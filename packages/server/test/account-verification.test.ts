@@ -3,8 +3,10 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Answer } from './client.ts';
 import { assertAgreement } from './invariants.ts';
-import { keyedSale, type Scene, scene, until } from './scene.ts';
+import { keyedSale } from './keyed-sale.ts';
+import { type Scene, scene } from './scene.ts';
 import { answerTo, frameOf, type ScriptedHost, startScriptedHost } from './scripted-host.ts';
+import { until } from './until.ts';
 
 const base = '/payment/v1/transactions';
 const verification = (members: Record<string, unknown> = {}) =>

@@ -12,8 +12,10 @@ import { type DemandingServer, demandingServer } from './demanding-server.ts';
 import { testHouse, testTimeoutMs } from './house.ts';
 import { termsOn, untilAvailable } from './http-acquirer.ts';
 import { assertAgreement } from './invariants.ts';
+import { keyedSale } from './keyed-sale.ts';
 import { assertRefused } from './refused.ts';
-import { keyedSale, type Scene, type Shop, scene, until } from './scene.ts';
+import { type Scene, type Shop, scene } from './scene.ts';
+import { until } from './until.ts';
 
 type Link = { name: string; available: boolean; [member: string]: unknown };
 

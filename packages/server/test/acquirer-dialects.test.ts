@@ -13,7 +13,9 @@ import { testDatabase } from './database.ts';
 import { encryptingDevice } from './encrypting-device.ts';
 import { testHouse, testTimeoutMs } from './house.ts';
 import { assertAgreement } from './invariants.ts';
-import { keyedSale, type Scene, scene, until } from './scene.ts';
+import { keyedSale } from './keyed-sale.ts';
+import { type Scene, scene } from './scene.ts';
+import { until } from './until.ts';
 
 const base = '/payment/v1/transactions';
 

@@ -8,8 +8,10 @@ import type { Answer } from './client.ts';
 import { testDatabase } from './database.ts';
 import { testHouse, testTimeoutMs } from './house.ts';
 import { assertAgreement } from './invariants.ts';
+import { keyedSale } from './keyed-sale.ts';
 import { assertRefused, rowsOf } from './refused.ts';
-import { keyedSale, type Scene, scene, until } from './scene.ts';
+import { type Scene, scene } from './scene.ts';
+import { until } from './until.ts';
 
 const base = '/payment/v1/transactions';
 /** Its reversals are not answered twice. */

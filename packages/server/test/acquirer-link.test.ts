@@ -19,8 +19,9 @@ import { testDatabase } from './database.ts';
 import { eventually } from './eventually.ts';
 import { testHouse } from './house.ts';
 import { assertAgreement } from './invariants.ts';
+import { keyedSale } from './keyed-sale.ts';
 import { assertRefused } from './refused.ts';
-import { keyedSale, type Scene, scene, until } from './scene.ts';
+import { type Scene, scene } from './scene.ts';
 import {
   type Asked,
   answerTo,
@@ -29,6 +30,7 @@ import {
   networkOnly,
   startScriptedHost,
 } from './scripted-host.ts';
+import { until } from './until.ts';
 
 const base = '/payment/v1/transactions';
 /** Its reversals are not answered twice. */

@@ -4,10 +4,11 @@ import { randomUUID } from 'node:crypto';
 import { before, describe, test } from 'node:test';
 import type { AuditRecord } from '@switchyard/contract';
 import type { Answer, Call } from './client.ts';
+import { keyedSale } from './keyed-sale.ts';
 import { createPerson } from './people.ts';
 import { contractBody, merchantBody } from './provisioning.ts';
 import { assertRefused } from './refused.ts';
-import { keyedSale, type Scene, scene } from './scene.ts';
+import { type Scene, scene } from './scene.ts';
 
 const organizations = '/provisioning/v2/organizations';
 type Below = { organizationId: string; userDomainId: string; at: string };

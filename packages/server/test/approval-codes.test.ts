@@ -3,9 +3,10 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { triesMax } from '../src/payments/approvals/approval.ts';
+import { bookkeeping } from './bookkeeping.ts';
 import { testDatabase } from './database.ts';
-import { bookkeeping } from './invariants.ts';
-import { keyedSale, type Scene, type Shop } from './scene.ts';
+import { keyedSale } from './keyed-sale.ts';
+import type { Scene, Shop } from './scene.ts';
 
 const { scene, agree } = bookkeeping();
 const sales = '/payment/v1/transactions';

@@ -16,14 +16,14 @@ import {
 } from '../src/platform/index.ts';
 import { createPublisher } from '../src/webhooks/feed/index.ts';
 import { testAudit } from './audit.ts';
-import { migrations, testSchemaUrl } from './database.ts';
+import { migrations, testCopyUrl } from './database.ts';
 import { eventually } from './eventually.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 const named = 'Nobody else’s name';
 
 async function setUp() {
-  const database = openDatabase({ url: await testSchemaUrl(), log });
+  const database = openDatabase({ url: await testCopyUrl(), log });
   await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
   const outbox = createOutbox({ database, log, metrics: createMetrics(), pollMs: 10 });
   outbox.subscribe(

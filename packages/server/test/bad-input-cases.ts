@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ErrorCode } from '@switchyard/contract';
 import { chipData, tlv } from './chip-data.ts';
-import { keyedSale } from './scene.ts';
+import { keyedSale } from './keyed-sale.ts';
 
 export type Case = {
   name: string;

@@ -17,8 +17,9 @@ import {
 import type { Answer, Call } from './client.ts';
 import { type Documented, documented } from './documented.ts';
 import { testHouse } from './house.ts';
+import { keyedSale } from './keyed-sale.ts';
 import { assertRefused, rowsOf } from './refused.ts';
-import { keyedSale, type Scene, scene } from './scene.ts';
+import { type Scene, scene } from './scene.ts';
 import { forgedToken } from './tokens.ts';
 
 const base = '/payment/v1/transactions';

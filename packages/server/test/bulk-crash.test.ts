@@ -15,8 +15,8 @@ import {
 } from './bulk.ts';
 import type { Client } from './client.ts';
 import { random } from './load.ts';
-import { until } from './scene.ts';
 import { freePorts, type ServerProcess, serverProcess } from './server-process.ts';
+import { until } from './until.ts';
 
 const kills = 2;
 const pairs = 1400;

@@ -10,7 +10,8 @@ import {
   merchantLine,
   storeLine,
 } from './bulk.ts';
-import { keyedSale, type Scene, scene } from './scene.ts';
+import { keyedSale } from './keyed-sale.ts';
+import { type Scene, scene } from './scene.ts';
 
 describe('a bulk import in the house', () => {
   let on: Scene;

@@ -4,7 +4,9 @@ import { test } from 'node:test';
 import { acquirerTap } from './acquirer-tap.ts';
 import { testHouse } from './house.ts';
 import { assertAgreement } from './invariants.ts';
-import { keyedSale, type Scene, scene, until } from './scene.ts';
+import { keyedSale } from './keyed-sale.ts';
+import { type Scene, scene } from './scene.ts';
+import { until } from './until.ts';
 
 const base = '/payment/v1/transactions';
 const each = 40;

@@ -8,7 +8,8 @@ import { chipData, tlv } from './chip-data.ts';
 import type { Answer } from './client.ts';
 import { testDatabase } from './database.ts';
 import { assertAgreement, settled } from './invariants.ts';
-import { keyedSale, type Scene, scene } from './scene.ts';
+import { keyedSale } from './keyed-sale.ts';
+import { type Scene, scene } from './scene.ts';
 import { createSearch, newPan } from './secret-forms.ts';
 
 const base = '/payment/v1/transactions';

@@ -1,8 +1,9 @@
 // Chapter "Card payments": capture, refund, cancel, allowed operations, refund or cancel by web.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bookkeeping } from './invariants.ts';
-import { keyedSale, type Scene } from './scene.ts';
+import { bookkeeping } from './bookkeeping.ts';
+import { keyedSale } from './keyed-sale.ts';
+import type { Scene } from './scene.ts';
 
 const { scene, agree } = bookkeeping();
 

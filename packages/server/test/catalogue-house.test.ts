@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { answering, openProvider, type Provider } from './catalogue.ts';
-import { type Scene, scene, until } from './scene.ts';
+import { type Scene, scene } from './scene.ts';
+import { until } from './until.ts';
 
 let on: Scene;
 let provider: Provider;

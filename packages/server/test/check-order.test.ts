@@ -4,8 +4,10 @@ import { describe, test } from 'node:test';
 import type { ErrorCode } from '@switchyard/contract';
 import { acquirerTap } from './acquirer-tap.ts';
 import type { Answer, Call } from './client.ts';
+import { keyedSale } from './keyed-sale.ts';
 import { assertRefused } from './refused.ts';
-import { keyedSale, type Scene as OnScene, scene, until } from './scene.ts';
+import { type Scene as OnScene, scene } from './scene.ts';
+import { until } from './until.ts';
 
 const base = '/payment/v1/transactions';
 

@@ -4,8 +4,10 @@ import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { testDatabase } from './database.ts';
 import { assertAgreement } from './invariants.ts';
+import { keyedSale } from './keyed-sale.ts';
 import { assertRefused } from './refused.ts';
-import { keyedSale, type Scene, scene, until } from './scene.ts';
+import { type Scene, scene } from './scene.ts';
+import { until } from './until.ts';
 
 const base = '/payment/v1/transactions';
 const files = '/payment/v1/clearing-files';

@@ -6,7 +6,8 @@ import { after, before, describe, test } from 'node:test';
 import { commandLineOf, type Ended, type RunOptions } from './command-line.ts';
 import { cutWire } from './cut-wire.ts';
 import { eventually } from './eventually.ts';
-import { keyedSale, type Scene, scene } from './scene.ts';
+import { keyedSale } from './keyed-sale.ts';
+import { type Scene, scene } from './scene.ts';
 import { answerWith, assertGenuine, isGenuineByKey, receiver } from './webhook-receiver.ts';
 
 type Line = Awaited<ReturnType<typeof commandLineOf>>;

@@ -4,7 +4,9 @@ import { after, before, describe, test } from 'node:test';
 import { commandLineOf, type Ended, type RunOptions } from './command-line.ts';
 import { cutWire } from './cut-wire.ts';
 import { eventually } from './eventually.ts';
-import { keyedSale, type Scene, scene, until } from './scene.ts';
+import { keyedSale } from './keyed-sale.ts';
+import { type Scene, scene } from './scene.ts';
+import { until } from './until.ts';
 
 type Line = Awaited<ReturnType<typeof commandLineOf>>;
 

@@ -1,11 +1,13 @@
 // A sale that the till has to confirm: what it hears of stands, what it never heard of is reversed in time.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { bookkeeping } from './bookkeeping.ts';
 import type { Answer } from './client.ts';
 import { testDatabase } from './database.ts';
-import { bookkeeping } from './invariants.ts';
+import { keyedSale } from './keyed-sale.ts';
 import { assertRefused } from './refused.ts';
-import { keyedSale, type Scene, until } from './scene.ts';
+import type { Scene } from './scene.ts';
+import { until } from './until.ts';
 
 const { scene, agree } = bookkeeping();
 const base = '/payment/v1/transactions';

@@ -10,7 +10,7 @@ import { testDatabase } from './database.ts';
 import type { Place } from './devices.ts';
 import { eventually } from './eventually.ts';
 import { type RetailScene, retailScene } from './retail.ts';
-import { until } from './scene.ts';
+import { until } from './until.ts';
 
 const second = 1000;
 

@@ -6,8 +6,9 @@ import { decodeJwt, decodeProtectedHeader } from 'jose';
 import type { Answer } from './client.ts';
 import { testDatabase } from './database.ts';
 import { movableClock, openTestRealm } from './identity.ts';
+import { keyedSale } from './keyed-sale.ts';
 import { createPerson, type Person, passwordForm } from './people.ts';
-import { keyedSale, type Scene, type Shop, scene } from './scene.ts';
+import { type Scene, type Shop, scene } from './scene.ts';
 
 const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const asForm = { 'content-type': 'application/x-www-form-urlencoded' };

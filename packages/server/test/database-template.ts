@@ -22,19 +22,52 @@ export const migrations = fileURLToPath(new URL('../migrations', import.meta.url
 export const testSettings = {
   ...{ shared_buffers: '64MB', max_wal_size: '512MB', max_connections: '100' },
   ...{ fsync: 'off', full_page_writes: 'off' },
+  // Each database has a round of its own, and there are dozens of copies.
+  autovacuum_naptime: '60s',
 };
 
 /** Names the directory to the test processes; a run of one file by node itself has none. */
 export const templateVariable = 'TEST_DATABASE_TEMPLATE';
 
+/** A database within the cluster that nobody uses: others are made as its copies. */
+export const migratedName = 'switchyard_migrated';
+
+const log = createLog({ logLevel: 'warn', instanceName: 'test-database' });
+
+/** The same server, another database. */
+export function urlOf(url: string, database: string): string {
+  return url.replace(/^(postgresql:\/\/[^/]*\/)\w+/, `$1${database}`);
+}
+
+async function migrated(url: string): Promise<void> {
+  const database = openDatabase({ url, log });
+  await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
+  await database.close();
+}
+
+/** Makes the database to be copied, where the cluster has none. */
+export async function ensureMigrated(url: string): Promise<void> {
+  const database = openDatabase({ url: urlOf(url, 'template1'), log, connections: 1 });
+  try {
+    const found = await database.query('SELECT 1 FROM pg_database WHERE datname = $1', [
+      migratedName,
+    ]);
+    if (found.length > 0) return;
+    await database.query(`CREATE DATABASE ${migratedName} TEMPLATE template0`);
+    await migrated(urlOf(url, migratedName));
+    // Who is connected to it would hold up those who copy it.
+    await database.query(`ALTER DATABASE ${migratedName} ALLOW_CONNECTIONS false`);
+  } finally {
+    await database.close();
+  }
+}
+
 /** Makes a cluster with all migrations, and leaves it stopped. */
 export async function makeTemplate(dataDir: string): Promise<void> {
-  const log = createLog({ logLevel: 'warn', instanceName: 'test-database' });
   const server = await startEmbeddedPostgres({ dataDir, log, settings: testSettings });
   try {
-    const database = openDatabase({ url: server.url, log });
-    await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
-    await database.close();
+    await migrated(server.url);
+    await ensureMigrated(server.url);
   } finally {
     await server.stop();
   }

@@ -13,7 +13,14 @@ import {
   systemClock,
   systemIds,
 } from '../src/platform/index.ts';
-import { copyTemplate, migrations, testSettings } from './database-template.ts';
+import {
+  copyTemplate,
+  ensureMigrated,
+  migratedName,
+  migrations,
+  testSettings,
+  urlOf,
+} from './database-template.ts';
 import { scanFolder, scanTables } from './leak-scan.ts';
 
 export { migrations } from './database-template.ts';
@@ -37,11 +44,27 @@ export async function testDatabaseUrl(): Promise<string> {
   return (await running).server.url;
 }
 
-/** The address of an empty schema on the same server, for tests that a running house would disturb. */
+/** The address of an empty schema on the same server, for tests of what makes the tables. */
 export async function testSchemaUrl(): Promise<string> {
   const schema = `test_${randomUUID().replaceAll('-', '')}`;
   await (await testDatabase()).query(`CREATE SCHEMA ${schema}`);
   return `${await testDatabaseUrl()}&options=-c%20search_path%3D${schema}`;
+}
+
+let template: Promise<void> | undefined;
+const copies: string[] = [];
+
+/** The address of a database of its own on the same server, with all tables, for tests that a running house would disturb. */
+export async function testCopyUrl(): Promise<string> {
+  const url = await testDatabaseUrl();
+  template ??= ensureMigrated(url);
+  await template;
+  const name = `test_${randomUUID().replaceAll('-', '')}`;
+  // As files: through the log each copy would stand in it, too.
+  const made = `CREATE DATABASE ${name} TEMPLATE ${migratedName} STRATEGY file_copy`;
+  await (await testDatabase()).query(made);
+  copies.push(urlOf(url, name));
+  return urlOf(url, name);
 }
 
 /**
@@ -81,6 +104,12 @@ async function finish(): Promise<void> {
   const { database, server, dataDir } = await running;
   await scanTables(database);
   await database.close();
+  const log = createLog({ logLevel: 'warn', instanceName: 'test-database' });
+  for (const url of copies) {
+    const copy = openDatabase({ url, log, connections: 1 });
+    await scanTables(copy);
+    await copy.close();
+  }
   await server.stop();
   scanFolder(dataDir);
   await rm(dataDir, { recursive: true, force: true });

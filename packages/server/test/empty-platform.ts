@@ -11,8 +11,8 @@ import { ensureCertificates, systemClock } from '../src/platform/index.ts';
 import { type Client, createClient } from './client.ts';
 import { testSchemaUrl } from './database.ts';
 import { type MailServer, openMailServer } from './mail-server.ts';
-import { until } from './scene.ts';
 import { freePorts } from './server-process.ts';
+import { until } from './until.ts';
 
 const script = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const main = script('../src/main.ts');

@@ -1,11 +1,12 @@
 // Card data that the device encrypted, and contracts that take no other.
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
+import { bookkeeping } from './bookkeeping.ts';
 import { chipData } from './chip-data.ts';
 import type { Answer } from './client.ts';
 import { type EncryptingDevice, encryptingDevice } from './encrypting-device.ts';
-import { bookkeeping } from './invariants.ts';
-import { keyedSale, type Scene } from './scene.ts';
+import { keyedSale } from './keyed-sale.ts';
+import type { Scene } from './scene.ts';
 
 const { scene, agree } = bookkeeping();
 const path = '/payment/v1/transactions/process';

@@ -6,8 +6,9 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type CommandLine, openCommandLine } from './command-line.ts';
 import { type EmptyPlatform, openEmptyPlatform } from './empty-platform.ts';
+import { keyedSale } from './keyed-sale.ts';
 import { codeAt } from './people.ts';
-import { keyedSale, until } from './scene.ts';
+import { until } from './until.ts';
 
 const password = 'nine tills under one long roof';
 const email = 'bea@banque.example';

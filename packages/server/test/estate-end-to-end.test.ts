@@ -5,8 +5,9 @@ import { after, before, describe, test } from 'node:test';
 import type { Answer, Call } from './client.ts';
 import { makeRequest } from './devices.ts';
 import { type EmptyPlatform, openEmptyPlatform } from './empty-platform.ts';
+import { keyedSale } from './keyed-sale.ts';
 import { codeAt } from './people.ts';
-import { keyedSale, until } from './scene.ts';
+import { until } from './until.ts';
 
 const password = 'nine tills under one long roof';
 const email = 'ann@banque.example';

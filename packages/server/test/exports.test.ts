@@ -4,8 +4,10 @@ import { randomUUID } from 'node:crypto';
 import { before, describe, test } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import type { Answer } from './client.ts';
+import { keyedSale } from './keyed-sale.ts';
 import { assertRefused } from './refused.ts';
-import { keyedSale, type Scene, scene, until } from './scene.ts';
+import { type Scene, scene } from './scene.ts';
+import { until } from './until.ts';
 
 const base = '/reporting/v1/exports';
 const salesCount = 25;

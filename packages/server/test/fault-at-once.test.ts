@@ -5,8 +5,9 @@ import { describe, test } from 'node:test';
 import type { Answer } from './client.ts';
 import { faultSize, seed, tell } from './fault-size.ts';
 import { assertAgreement } from './invariants.ts';
+import { keyedSale } from './keyed-sale.ts';
 import { random } from './load.ts';
-import { keyedSale, type Scene, scene } from './scene.ts';
+import { type Scene, scene } from './scene.ts';
 
 const base = '/payment/v1/transactions';
 const twins = 50;

@@ -6,7 +6,7 @@ import pg from 'pg';
 import { type FaultPlatform, faultPlatform } from './fault-platform.ts';
 import { faultSize, seed, tell } from './fault-size.ts';
 import { assertNothingLost, random, type Sale, till } from './load.ts';
-import { until } from './scene.ts';
+import { until } from './until.ts';
 
 const deaths = faultSize({ small: 3, full: 15 });
 const standstillMs = faultSize({ small: 2500, full: 20_000 });

@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { type FaultPlatform, faultPlatform } from './fault-platform.ts';
 import { faultSize, seed, tell } from './fault-size.ts';
 import { assertNothingLost, random, type Sale, till } from './load.ts';
-import { until } from './scene.ts';
+import { until } from './until.ts';
 
 const rounds = faultSize({ small: 1, full: 6 });
 const tills = 8;

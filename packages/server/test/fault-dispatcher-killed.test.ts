@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { FeedItem } from '@switchyard/contract';
 import type { Client } from './client.ts';
-import { testSchemaUrl } from './database.ts';
+import { testCopyUrl } from './database.ts';
 import { eventually } from './eventually.ts';
 import { type FaultPlatform, faultPlatform } from './fault-platform.ts';
 import { faultSize, seed, tell } from './fault-size.ts';
+import { keyedSale } from './keyed-sale.ts';
 import { base, random } from './load.ts';
-import { keyedSale } from './scene.ts';
 import { accept, assertGenuine, type Receiver, receiver } from './webhook-receiver.ts';
 
 const size = faultSize({ small: { points: 2, kills: 2 }, full: { points: 8, kills: 25 } });
@@ -25,7 +25,7 @@ describe('a dispatcher that is killed', { concurrency: false }, () => {
 
   before(async () => {
     [first, second] = [await receiver(), await receiver()];
-    platform = await faultPlatform({ databaseUrl: await testSchemaUrl() });
+    platform = await faultPlatform({ databaseUrl: await testCopyUrl() });
     await platform.server.start();
     const client = await platform.server.client();
     const token = await ours(client);

@@ -60,7 +60,7 @@ export async function faultPlatform(options: FaultPlatformOptions = {}): Promise
       ...(own ? {} : { SWITCHYARD_DATABASE_URL: options.databaseUrl }),
       ...options.settings,
     },
-    options.through?.(dataDir),
+    { through: options.through?.(dataDir) ?? [] },
   );
 
   /** Lines of postmaster.pid: id, data, start, port, socket directory; as the server sees its files. */

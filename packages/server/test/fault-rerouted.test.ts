@@ -6,11 +6,12 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type HttpAcquirer, startHttpAcquirer } from '@switchyard/simulators';
 import type { Answer, Client } from './client.ts';
-import { testSchemaUrl } from './database.ts';
+import { testCopyUrl } from './database.ts';
 import { type FaultPlatform, faultPlatform, faultTimeoutMs } from './fault-platform.ts';
 import { faultSize } from './fault-size.ts';
+import { keyedSale } from './keyed-sale.ts';
 import { base, settled } from './load.ts';
-import { keyedSale, until } from './scene.ts';
+import { until } from './until.ts';
 
 const rounds = faultSize({ small: 1, full: 5 });
 const limitMs = faultSize({ small: 240_000, full: 1_200_000 });
@@ -46,7 +47,7 @@ describe('a server that is killed while a sale goes another way', { concurrency:
 
   /** A bank in front of the host: its contract has a rule that fits every sale. */
   before(async () => {
-    platform = await faultPlatform({ databaseUrl: await testSchemaUrl() });
+    platform = await faultPlatform({ databaseUrl: await testCopyUrl() });
     await platform.server.start();
     ledgerDir = await mkdtemp(join(tmpdir(), 'switchyard-rerouted-'));
     const { client } = await platform.entrance();

@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Answer } from './client.ts';
-import { testSchemaUrl } from './database.ts';
+import { testCopyUrl } from './database.ts';
 import { type FaultPlatform, faultPlatform } from './fault-platform.ts';
 import { faultSize, seed, tell } from './fault-size.ts';
+import { keyedSale } from './keyed-sale.ts';
 import { assertNothingLost, base, random, type Sale, settled, till } from './load.ts';
-import { keyedSale, until } from './scene.ts';
+import { until } from './until.ts';
 
 const kills = faultSize({ small: 20, full: 90 });
 /** Each ends a server, too. */
@@ -25,7 +26,7 @@ describe('a server that is killed', { concurrency: false }, () => {
   let unlikeOthers = 50_000_000;
 
   before(async () => {
-    platform = await faultPlatform({ databaseUrl: await testSchemaUrl() });
+    platform = await faultPlatform({ databaseUrl: await testCopyUrl() });
     await platform.server.start();
   });
 

@@ -3,11 +3,12 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import type { Answer, Client } from './client.ts';
-import { testSchemaUrl } from './database.ts';
+import { testCopyUrl } from './database.ts';
 import { type FaultPlatform, faultPlatform } from './fault-platform.ts';
 import { faultSize, seed, tell } from './fault-size.ts';
+import { keyedSale } from './keyed-sale.ts';
 import { base, random } from './load.ts';
-import { keyedSale, until } from './scene.ts';
+import { until } from './until.ts';
 
 const kills = faultSize({ small: 2, full: 30 });
 const perRound = faultSize({ small: 12, full: 40 });
@@ -34,7 +35,7 @@ describe('terminals whose server is killed', { concurrency: false }, () => {
   let platform: FaultPlatform;
 
   before(async () => {
-    platform = await faultPlatform({ databaseUrl: await testSchemaUrl() });
+    platform = await faultPlatform({ databaseUrl: await testCopyUrl() });
     await platform.server.start();
   });
 

@@ -13,8 +13,9 @@ import fc from 'fast-check';
 import type { Answer, Call } from './client.ts';
 import { type Documented, documented } from './documented.ts';
 import { garbled, spoilt, valid } from './generated.ts';
+import { keyedSale } from './keyed-sale.ts';
 import { assertAnyRefusal } from './refused.ts';
-import { keyedSale, type Scene, scene } from './scene.ts';
+import { type Scene, scene } from './scene.ts';
 
 const base = '/payment/v1/transactions';
 const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000);

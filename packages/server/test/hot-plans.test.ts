@@ -10,8 +10,10 @@ import {
   systemIds,
 } from '../src/platform/index.ts';
 import { migrations, testDatabase, testSchemaUrl } from './database.ts';
-import { keyedSale, type Scene, scene, until } from './scene.ts';
+import { keyedSale } from './keyed-sale.ts';
+import { type Scene, scene } from './scene.ts';
 import { forgedToken } from './tokens.ts';
+import { until } from './until.ts';
 
 const base = '/payment/v1/transactions';
 /** Sales; with their events, operations and cards a quarter of a million rows. */

@@ -16,6 +16,7 @@ import {
 import { type Client, createClient } from './client.ts';
 import { testDatabase } from './database.ts';
 import { scanFolder, scanText } from './leak-scan.ts';
+import { makeRealmKey } from './realm-key-pool.ts';
 
 export type TestHouse = {
   house: House;
@@ -69,6 +70,7 @@ async function open(): Promise<TestHouse> {
     log,
     tls,
     checksAnswers: true,
+    makeRealmKey,
     // Tests share a machine: a busy moment of it is no answer of ours.
     loadLimits: { loopDelayMs: 60_000, running: 10_000 },
   });

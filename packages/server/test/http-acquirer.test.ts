@@ -7,8 +7,10 @@ import {
   termsOn,
   untilAvailable,
 } from './http-acquirer.ts';
+import { keyedSale } from './keyed-sale.ts';
 import { assertRefused } from './refused.ts';
-import { keyedSale, type Scene, type Shop, scene, until } from './scene.ts';
+import { type Scene, type Shop, scene } from './scene.ts';
+import { until } from './until.ts';
 
 const base = '/payment/v1/transactions';
 

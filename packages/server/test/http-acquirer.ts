@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { after } from 'node:test';
 import { type HttpAcquirer, startHttpAcquirer } from '@switchyard/simulators';
 import { testTimeoutMs } from './house.ts';
-import { type Scene, until } from './scene.ts';
+import type { Scene } from './scene.ts';
+import { until } from './until.ts';
 
 export type AttachedAcquirer = {
   server: HttpAcquirer;

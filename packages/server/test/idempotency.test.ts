@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import { bookkeeping } from './invariants.ts';
-import { keyedSale, type Scene, until } from './scene.ts';
+import { bookkeeping } from './bookkeeping.ts';
+import { keyedSale } from './keyed-sale.ts';
+import type { Scene } from './scene.ts';
+import { until } from './until.ts';
 
 const { scene, agree } = bookkeeping();
 

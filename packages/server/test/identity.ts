@@ -11,6 +11,7 @@ import {
   type TokenLimits,
 } from '../src/identity/index.ts';
 import { type Clock, createLog, type Database, systemIds } from '../src/platform/index.ts';
+import { makeRealmKey } from './realm-key-pool.ts';
 
 export { type MovableClock, movableClock } from './movable-clock.ts';
 
@@ -83,6 +84,7 @@ export async function openTestRealm(deps: TestRealmDeps): Promise<TestRealm> {
     ids: systemIds,
     log,
     masterKey,
+    makeKey: makeRealmKey,
     findDevice: deps.findDevice ?? (async () => undefined),
     passwordStrength: sharedStrength,
     ...(tokenLimits === undefined ? {} : { tokenLimits }),

@@ -14,7 +14,8 @@ import {
 } from '../src/payments/state.ts';
 import type { Database } from '../src/platform/index.ts';
 import { testDatabase } from './database.ts';
-import { type Scene, scene, until } from './scene.ts';
+import type { Scene } from './scene.ts';
+import { until } from './until.ts';
 
 type Event = { sequence: number; type: string; data: EventData };
 type Operation = {
@@ -314,21 +315,4 @@ export async function assertAgreement(on: Keeper & Pick<Scene, 'host'>): Promise
   await assertOutbox(on);
   await assertHost(on, books);
   return books;
-}
-
-/** A maker of scenes that remembers them, so that a file can end with all of them in agreement. */
-export function bookkeeping() {
-  const made: Scene[] = [];
-  return {
-    scene: async (...of: Parameters<typeof scene>): Promise<Scene> => {
-      const on = await scene(...of);
-      made.push(on);
-      return on;
-    },
-    /** As the last test of a file: hooks come when the house is closed already. */
-    agree: async (): Promise<void> => {
-      assert.ok(made.length > 0);
-      await Promise.all(made.map((on) => assertAgreement(on)));
-    },
-  };
 }

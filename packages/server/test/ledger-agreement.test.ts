@@ -6,8 +6,9 @@ import fc from 'fast-check';
 import { assertVerbs } from './allowed-verbs.ts';
 import type { Answer } from './client.ts';
 import { assertAgreement, settled } from './invariants.ts';
+import { keyedSale } from './keyed-sale.ts';
 import { assertAnyRefusal } from './refused.ts';
-import { keyedSale, type Scene, scene } from './scene.ts';
+import { type Scene, scene } from './scene.ts';
 
 const base = '/payment/v1/transactions';
 const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000);

@@ -5,8 +5,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { AcquirerHost } from '@switchyard/simulators';
 import type { Answer, Client } from './client.ts';
 import { faultSize } from './fault-size.ts';
-import { keyedSale, until } from './scene.ts';
+import { keyedSale } from './keyed-sale.ts';
 import type { ServerProcess } from './server-process.ts';
+import { until } from './until.ts';
 
 export const base = '/payment/v1/transactions';
 

@@ -1,7 +1,7 @@
 // A mail server of one test: takes whatever is sent, and tells what came for whom.
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import { until } from './scene.ts';
+import { until } from './until.ts';
 
 export type MailServer = {
   /** For the setting SMTP_URL. */

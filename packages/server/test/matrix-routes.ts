@@ -1,7 +1,7 @@
 // What an address alone does not tell of a route: who needs no token, what is the organisation's alone, and its body.
 import { randomUUID } from 'node:crypto';
+import { keyedSale } from './keyed-sale.ts';
 import type { Things } from './matrix-world.ts';
-import { keyedSale } from './scene.ts';
 
 /** Open to anybody, by intent: a route that is public and not here fails the matrix. */
 export const openRoutes: ReadonlySet<string> = new Set([

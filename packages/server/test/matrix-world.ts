@@ -5,8 +5,9 @@ import { systemIds } from '../src/platform/index.ts';
 import { settlementId } from '../src/reporting/settlements/settlement-id.ts';
 import { testDatabase } from './database.ts';
 import { makeRequest } from './devices.ts';
+import { keyedSale } from './keyed-sale.ts';
 import { createPerson } from './people.ts';
-import { keyedSale, type Scene, type Shop, scene } from './scene.ts';
+import { type Scene, type Shop, scene } from './scene.ts';
 
 /** Identifiers, by the name of the path parameter or body member that takes them. */
 export type Things = Readonly<Record<string, string>>;

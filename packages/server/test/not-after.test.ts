@@ -1,10 +1,12 @@
 // A sale that says until when it may be processed: what arrives later leaves nothing, what was processed is told again.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { bookkeeping } from './bookkeeping.ts';
 import type { Answer } from './client.ts';
-import { bookkeeping } from './invariants.ts';
+import { keyedSale } from './keyed-sale.ts';
 import { assertRefused, rowsOf } from './refused.ts';
-import { keyedSale, type Scene, until } from './scene.ts';
+import type { Scene } from './scene.ts';
+import { until } from './until.ts';
 
 const { scene, agree } = bookkeeping();
 

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
+import { bookkeeping } from './bookkeeping.ts';
 import { testDatabase } from './database.ts';
-import { bookkeeping } from './invariants.ts';
+import { keyedSale } from './keyed-sale.ts';
 import {
   ago,
   base,
@@ -21,7 +22,7 @@ import {
   upload,
 } from './offline.ts';
 import { assertRefused, rowsOf } from './refused.ts';
-import { keyedSale, until } from './scene.ts';
+import { until } from './until.ts';
 
 const { scene, agree } = bookkeeping();
 

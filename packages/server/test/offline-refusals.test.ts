@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
+import { bookkeeping } from './bookkeeping.ts';
 import { chipData } from './chip-data.ts';
-import { bookkeeping } from './invariants.ts';
 import {
   ago,
   call,

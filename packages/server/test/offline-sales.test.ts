@@ -1,9 +1,9 @@
 // Sales that a terminal approved alone: told to the acquirer until it answers, or taken back.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { bookkeeping } from './bookkeeping.ts';
 import { chipData } from './chip-data.ts';
 import { testDatabase } from './database.ts';
-import { bookkeeping } from './invariants.ts';
 import {
   call,
   inState,
@@ -16,7 +16,7 @@ import {
   typesOf,
 } from './offline.ts';
 import { assertRefused } from './refused.ts';
-import { until } from './scene.ts';
+import { until } from './until.ts';
 
 const { scene, agree } = bookkeeping();
 

@@ -4,7 +4,9 @@ import type { TestContext } from 'node:test';
 import { type AcquirerTap, acquirerTap } from './acquirer-tap.ts';
 import type { Answer } from './client.ts';
 import { testHouse } from './house.ts';
-import { keyedSale, type Scene, until } from './scene.ts';
+import { keyedSale } from './keyed-sale.ts';
+import type { Scene } from './scene.ts';
+import { until } from './until.ts';
 
 export const base = '/payment/v1/transactions';
 export const hourMs = 3_600_000;

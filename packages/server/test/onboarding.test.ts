@@ -8,7 +8,8 @@ import type { Answer, Call } from './client.ts';
 import { testDatabase } from './database.ts';
 import { codeAt, createPerson } from './people.ts';
 import { assertRefused } from './refused.ts';
-import { type Scene, scene, until } from './scene.ts';
+import { type Scene, scene } from './scene.ts';
+import { until } from './until.ts';
 
 const base = '/onboarding/v1';
 const password = 'nine tills under one long roof';

@@ -14,7 +14,7 @@ import {
   systemClock,
   systemIds,
 } from '../src/platform/index.ts';
-import { migrations, testSchemaUrl } from './database.ts';
+import { migrations, testCopyUrl } from './database.ts';
 
 const at = Date.parse('2026-03-01T12:00:00.000Z');
 const iso = new Date(at).toISOString();
@@ -98,7 +98,7 @@ describe('one commit', () => {
 
   before(async () => {
     const log = createLog({ logLevel: 'warn', instanceName: 'one-commit' });
-    database = openDatabase({ url: await testSchemaUrl(), log });
+    database = openDatabase({ url: await testCopyUrl(), log });
     await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
     store = createStore({ database, ids: systemIds, clock: systemClock });
   });

@@ -11,7 +11,8 @@ import type { Answer } from './client.ts';
 import { testDatabase } from './database.ts';
 import { type EncryptingDevice, encryptingDevice } from './encrypting-device.ts';
 import { testHouse, testTimeoutMs } from './house.ts';
-import { keyedSale, type Scene, scene, until } from './scene.ts';
+import { keyedSale } from './keyed-sale.ts';
+import { type Scene, scene } from './scene.ts';
 import {
   type Asked,
   answerTo,
@@ -19,6 +20,7 @@ import {
   type ScriptedHost,
   startScriptedHost,
 } from './scripted-host.ts';
+import { until } from './until.ts';
 
 const path = '/payment/v1/transactions/process';
 const pan = '5413330089010012';

@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import type { Answer } from './client.ts';
 import { faultSize, seed } from './fault-size.ts';
 import { assertAgreement } from './invariants.ts';
+import { keyedSale } from './keyed-sale.ts';
 import {
   allowedOf,
   byWebOf,
@@ -21,7 +22,7 @@ import {
   operated,
   sold,
 } from './payment-model.ts';
-import { keyedSale, type Scene, type Shop, scene } from './scene.ts';
+import { type Scene, type Shop, scene } from './scene.ts';
 
 const base = '/payment/v1/transactions';
 const walks = faultSize({ small: 150, full: 1500 });

@@ -52,6 +52,7 @@ export async function createPerson(where: Where, facts: PersonFacts = {}): Promi
     groups: [`${entityId}_${name}`],
     secondFactor: hasOneTimePassword ? 'On' : 'Off',
     password,
+    passwordIsRandom: members.password === undefined,
     otpSecret,
     ...members,
   });

@@ -13,7 +13,7 @@ import {
 } from './matrix-routes.ts';
 import { expectedOf, type Trial, trialsOf } from './matrix-trials.ts';
 import { type Tenant, type Things, tenant } from './matrix-world.ts';
-import { until } from './scene.ts';
+import { until } from './until.ts';
 
 type Told = { readonly status: number; readonly code: string | undefined; readonly text: string };
 

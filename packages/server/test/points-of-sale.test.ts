@@ -6,7 +6,8 @@ import { createProvisioning } from '../src/provisioning/index.ts';
 import { testAudit } from './audit.ts';
 import type { Answer, Call } from './client.ts';
 import { testDatabase } from './database.ts';
-import { keyedSale, type Scene, type Shop, scene } from './scene.ts';
+import { keyedSale } from './keyed-sale.ts';
+import { type Scene, type Shop, scene } from './scene.ts';
 
 const base = '/provisioning/v2/points-of-sale';
 const sales = '/payment/v1/transactions/process';

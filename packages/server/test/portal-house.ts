@@ -20,6 +20,7 @@ import {
 import type { Transport } from './browser.ts';
 import { testDatabase } from './database.ts';
 import { type MovableClock, movableClock } from './movable-clock.ts';
+import { makeRealmKey } from './realm-key-pool.ts';
 
 export type PortalHouse = {
   readonly house: House;
@@ -120,7 +121,7 @@ export async function openPortalHouse(facts: PortalHouseFacts = {}): Promise<Por
   const portalFolder = facts.isBuilt === true ? await builtPortal() : join(dataDir, 'built');
   await mkdir(portalFolder, { recursive: true });
   const house = await composeHouse({
-    ...{ settings, database: await testDatabase(), clock, tls, portalFolder },
+    ...{ settings, database: await testDatabase(), clock, tls, portalFolder, makeRealmKey },
     log: createLog(settings),
     loadLimits: { loopDelayMs: 60_000, running: 10_000 },
   });

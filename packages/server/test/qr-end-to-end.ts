@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { differencesOf, readQrLedger } from '@switchyard/simulators';
 import { type Answer, createClient } from './client.ts';
-import { testSchemaUrl } from './database.ts';
+import { testCopyUrl } from './database.ts';
 import { type HeardStream, listenTo } from './event-stream.ts';
 import { eventually } from './eventually.ts';
 import { scanFolder, scanText } from './leak-scan.ts';
@@ -108,7 +108,7 @@ async function joinProvider(
 export async function openRig(stepMs = 0): Promise<Rig> {
   const folder = await mkdtemp(join(tmpdir(), 'switchyard-qr-'));
   const dataDir = join(folder, 'platform');
-  const databaseUrl = await testSchemaUrl();
+  const databaseUrl = await testCopyUrl();
   const [port, devicePort, metricsPort, acquirerPort, providerPort] = await freePorts(5);
   const shared = {
     SWITCHYARD_DATA_DIR: dataDir,

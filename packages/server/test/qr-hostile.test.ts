@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { testDatabase } from './database.ts';
-import { deviceTokenOf, type Json, nameOf, openQr, type QrScene, qrBase } from './qr.ts';
-import { until } from './scene.ts';
+import { deviceTokenOf, openQr, type QrScene } from './qr.ts';
+import { type Json, nameOf, qrBase } from './qr-provider.ts';
+import { until } from './until.ts';
 
 const pan = `4${'1'.repeat(15)}`;
 

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import type { Answer } from './client.ts';
-import { testSchemaUrl } from './database.ts';
+import { testCopyUrl } from './database.ts';
 import { type FaultPlatform, faultPlatform } from './fault-platform.ts';
 import { faultSize, seed, tell } from './fault-size.ts';
 import { random } from './load.ts';
-import { type Json, nameOf, openQrProvider, type QrProvider, qrBase } from './qr.ts';
-import { until } from './scene.ts';
+import { type Json, nameOf, openQrProvider, type QrProvider, qrBase } from './qr-provider.ts';
+import { until } from './until.ts';
 
 const kills = faultSize({ small: 2, full: 40 });
 /** Where a refund dies. */
@@ -83,7 +83,7 @@ describe('a platform that is killed with QR payments under way', { concurrency: 
       }
       return undefined;
     };
-    platform = await faultPlatform({ databaseUrl: await testSchemaUrl() });
+    platform = await faultPlatform({ databaseUrl: await testCopyUrl() });
     await platform.server.start();
     const acquirer = await machine('acquirer');
     const owner = await machine('provider');

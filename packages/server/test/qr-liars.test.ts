@@ -4,7 +4,8 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { testDatabase } from './database.ts';
 import { eventually } from './eventually.ts';
-import { type Json, nameOf, openQr, type QrScene, qrBase, type Reply, sampleCode } from './qr.ts';
+import { openQr, type QrScene } from './qr.ts';
+import { type Json, nameOf, qrBase, type Reply, sampleCode } from './qr-provider.ts';
 
 const payWithinMs = 180_000;
 

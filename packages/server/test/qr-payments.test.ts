@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { testDatabase } from './database.ts';
-import { type Json, nameOf, openQr, type QrScene, qrBase, sampleCode } from './qr.ts';
+import { openQr, type QrScene } from './qr.ts';
+import { type Json, nameOf, qrBase, sampleCode } from './qr-provider.ts';
 
 describe('a QR payment', () => {
   let qr: QrScene;

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { type Json, nameOf, openQr, type QrScene, qrBase, type Reply, sampleCode } from './qr.ts';
+import { openQr, type QrScene } from './qr.ts';
+import { type Json, nameOf, qrBase, type Reply, sampleCode } from './qr-provider.ts';
 
 const types = (payment: Json): string[] => payment['events'].map(({ type }: Json) => type);
 const completed = (amount = 1050, currency = 'EUR') => ({

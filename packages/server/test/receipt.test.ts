@@ -1,9 +1,10 @@
 // Receipts: what the two copies of a sale print, and what they never do.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { bookkeeping } from './bookkeeping.ts';
 import { chipData } from './chip-data.ts';
-import { bookkeeping } from './invariants.ts';
-import { keyedSale, until } from './scene.ts';
+import { keyedSale } from './keyed-sale.ts';
+import { until } from './until.ts';
 
 const { scene, agree } = bookkeeping();
 const path = '/payment/v1/transactions';

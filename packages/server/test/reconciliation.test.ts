@@ -3,8 +3,10 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import type { Answer } from './client.ts';
 import { testDatabase } from './database.ts';
+import { keyedSale } from './keyed-sale.ts';
 import { assertRefused } from './refused.ts';
-import { keyedSale, type Scene, scene, until } from './scene.ts';
+import { type Scene, scene } from './scene.ts';
+import { until } from './until.ts';
 
 const base = '/reporting/v1/reconciliations';
 const head = 'type,acquirerMerchantId,retrievalReferenceNumber,amount,currency,settlementDate,fee';

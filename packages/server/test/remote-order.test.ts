@@ -1,8 +1,8 @@
 // Mail and telephone orders, with address verification and without, as a desk sends them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bookkeeping } from './invariants.ts';
-import { keyedSale } from './scene.ts';
+import { bookkeeping } from './bookkeeping.ts';
+import { keyedSale } from './keyed-sale.ts';
 
 const { scene, agree } = bookkeeping();
 const path = '/payment/v1/transactions';

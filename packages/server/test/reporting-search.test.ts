@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, test } from 'node:test';
 import { testDatabase } from './database.ts';
+import { keyedSale } from './keyed-sale.ts';
 import { allOf, report, reported } from './reports.ts';
-import { keyedSale, type Scene, scene } from './scene.ts';
+import { type Scene, scene } from './scene.ts';
 import { forgedToken } from './tokens.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: answers are looked into by the tests

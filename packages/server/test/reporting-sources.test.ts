@@ -5,9 +5,11 @@ import { describe, test } from 'node:test';
 import { CompiledQuery } from 'kysely';
 import { compareReports } from '../src/reporting/index.ts';
 import { testDatabase } from './database.ts';
+import { keyedSale } from './keyed-sale.ts';
 import { openQr } from './qr.ts';
 import { allOf, dayIn, report, reported } from './reports.ts';
-import { keyedSale, scene, until } from './scene.ts';
+import { scene } from './scene.ts';
+import { until } from './until.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: answers are looked into by the tests
 type Json = any;

@@ -6,8 +6,9 @@ import { compareReports } from '../src/reporting/index.ts';
 import { testDatabase } from './database.ts';
 import { seed } from './fault-size.ts';
 import { booksOf, settled } from './invariants.ts';
+import { keyedSale } from './keyed-sale.ts';
 import { allOf, dayIn, report, reported } from './reports.ts';
-import { keyedSale, type Scene, type Shop, scene } from './scene.ts';
+import { type Scene, type Shop, scene } from './scene.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: answers are looked into by the tests
 type Json = any;

@@ -5,8 +5,10 @@ import { before, describe, test } from 'node:test';
 import type { LoggedRequest } from '@switchyard/contract';
 import type { Answer } from './client.ts';
 import { type HeardStream, type ListenOptions, listenTo } from './event-stream.ts';
+import { keyedSale } from './keyed-sale.ts';
 import { assertRefused } from './refused.ts';
-import { keyedSale, type Scene, scene, until } from './scene.ts';
+import { type Scene, scene } from './scene.ts';
+import { until } from './until.ts';
 
 const path = '/logs/v1/requests';
 const transactions = '/payment/v1/transactions';

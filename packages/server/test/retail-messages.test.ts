@@ -18,7 +18,7 @@ import {
   systemClock,
   systemIds,
 } from '../src/platform/index.ts';
-import { migrations, testSchemaUrl } from './database.ts';
+import { migrations, testCopyUrl } from './database.ts';
 import { eventually } from './eventually.ts';
 import { headerOf, paymentOf, requestOf } from './retail.ts';
 
@@ -47,7 +47,7 @@ describe('messages to terminals', () => {
 
   before(async () => {
     // Its own: the clock of these tests would take away the messages of others.
-    database = openDatabase({ url: await testSchemaUrl(), log });
+    database = openDatabase({ url: await testCopyUrl(), log });
     await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
     store = createMessageStore({ database, clock, ids: systemIds, masterKey });
   });

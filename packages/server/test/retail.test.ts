@@ -16,7 +16,8 @@ import {
   requestOf,
   retailScene,
 } from './retail.ts';
-import { scene, until } from './scene.ts';
+import { scene } from './scene.ts';
+import { until } from './until.ts';
 
 describe('the Retail API', () => {
   let on: RetailScene;

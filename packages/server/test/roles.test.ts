@@ -11,11 +11,12 @@ import { createLog, deriveKey, openDatabase, readSettings } from '../src/platfor
 import { createLocalProvider } from '../src/vault/key-providers/index.ts';
 import { createKeyStore, platformId } from '../src/vault/key-store.ts';
 import { createClient } from './client.ts';
-import { testDatabase, testSchemaUrl } from './database.ts';
+import { testCopyUrl, testDatabase } from './database.ts';
+import { keyedSale } from './keyed-sale.ts';
 import { linkIsUp, tokenOf } from './load.ts';
 import { findInEnvironment, findInMemory, formsOfKey, type Needle } from './process-memory.ts';
-import { keyedSale, until } from './scene.ts';
 import { freePorts, fromOutside, serverProcess } from './server-process.ts';
+import { until } from './until.ts';
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 const startLimitMs = 60_000;
@@ -91,7 +92,7 @@ describe('a process without the role cards', { skip: canLook ? false : 'needs /p
 
   before(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'switchyard-memory-'));
-    databaseUrl = await testSchemaUrl();
+    databaseUrl = await testCopyUrl();
     shared = {
       SWITCHYARD_DATA_DIR: dataDir,
       SWITCHYARD_DATABASE_URL: databaseUrl,

@@ -3,8 +3,10 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { attachHttpAcquirer, termsOn, untilAvailable } from './http-acquirer.ts';
 import { booksOf } from './invariants.ts';
+import { keyedSale } from './keyed-sale.ts';
 import { assertRefused } from './refused.ts';
-import { keyedSale, type Scene, type Shop, scene, until } from './scene.ts';
+import { type Scene, type Shop, scene } from './scene.ts';
+import { until } from './until.ts';
 
 const base = '/payment/v1/transactions';
 const amexCard = { card: { number: '371449635398431', expiryMonth: 12, expiryYear: 2030 } };

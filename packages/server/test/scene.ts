@@ -1,6 +1,7 @@
 // An organisation of a test's own, with all that a sale needs and tokens to try it.
 import { randomUUID } from 'node:crypto';
 import { type TestHouse, testHouse } from './house.ts';
+import { until } from './until.ts';
 
 export type Shop = {
   merchantId: string;
@@ -149,31 +150,4 @@ export async function scene(
     newShop,
     tokenFor,
   };
-}
-
-/** A keyed sale that the host approves; members can be changed. */
-export function keyedSale(members: Record<string, unknown> = {}): Record<string, unknown> {
-  return {
-    clientTransactionId: randomUUID(),
-    amount: 1234,
-    currency: 'EUR',
-    entryMode: 'Keyed',
-    instrument: { card: { number: '4111111111111111', expiryMonth: 12, expiryYear: 2030 } },
-    ...members,
-  };
-}
-
-/** Waits for a condition, looking often, with a limit. */
-export async function until<T>(
-  look: () => Promise<T | undefined> | T | undefined,
-  what: string,
-  limitMs = 15_000,
-): Promise<T> {
-  const end = Date.now() + limitMs;
-  for (;;) {
-    const found = await look();
-    if (found !== undefined && found !== false) return found;
-    if (Date.now() > end) throw new Error(`waited too long for ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
 }

@@ -10,6 +10,8 @@ import { copyTemplate } from './database-template.ts';
 import { scanText } from './leak-scan.ts';
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+/** Names the bundle of a whole run to its test processes; a run of one file by node itself has none. */
+export const bundleVariable = 'TEST_SERVER_BUNDLE';
 /** As `tools/run.cjs` chooses it: without it each start compiles the whole platform. */
 const compileCache = fileURLToPath(
   new URL('../../../node_modules/.cache/node-compile', import.meta.url),
@@ -84,14 +86,19 @@ export function fromOutside(): Record<string, string> {
   return { PATH, NODE_COMPILE_CACHE: cache };
 }
 
-/**
- * @param env settings of the process; the ports and the data directory among them
- * @param through a command that becomes the process: its words stand before node's
- */
+export type ProcessOptions = {
+  /** A command that becomes the process: its words stand before node's. */
+  readonly through?: readonly string[];
+  /** From its sources, as users start it: for tests of the start itself. */
+  readonly isFromSource?: boolean;
+};
+
+/** @param env settings of the process; the ports and the data directory among them */
 export function serverProcess(
   env: Record<string, string>,
-  through: readonly string[] = [],
+  { through = [], isFromSource = false }: ProcessOptions = {},
 ): ServerProcess {
+  const program = isFromSource ? main : (process.env[bundleVariable] ?? main);
   let child: ChildProcess | undefined;
   let output = '';
   let client: Client | undefined;
@@ -120,7 +127,7 @@ export function serverProcess(
   return {
     async start(extra = {}) {
       if (hasOwnDatabase) await copyTemplate(join(dataDir, 'postgres'));
-      const [command = process.execPath, ...args] = [...through, process.execPath, main];
+      const [command = process.execPath, ...args] = [...through, process.execPath, program];
       const started = spawn(command, args, {
         env: { ...fromOutside(), SWITCHYARD_QR_PROVIDER_PORT: '0', ...env, ...extra },
         stdio: ['ignore', 'pipe', 'pipe'],

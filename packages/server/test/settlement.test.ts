@@ -3,8 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { settlementDayAt } from '../src/payments/settlement/index.ts';
 import { testDatabase } from './database.ts';
+import { keyedSale } from './keyed-sale.ts';
 import { assertRefused } from './refused.ts';
-import { keyedSale, type Scene, scene, until } from './scene.ts';
+import { type Scene, scene } from './scene.ts';
+import { until } from './until.ts';
 
 const base = '/payment/v1/transactions';
 const zone = 'Europe/Paris';

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { readLedger, type StartedTerminal, startTerminal } from '@switchyard/simulators';
 import { WebSocket } from 'ws';
-import { testSchemaUrl } from './database.ts';
+import { testCopyUrl } from './database.ts';
 import { eventually } from './eventually.ts';
 import { scanFolder } from './leak-scan.ts';
 import { freePorts, type ServerProcess, serverProcess } from './server-process.ts';
@@ -33,7 +33,7 @@ describe('the simulated terminal', () => {
     const [port, devicePort, metricsPort, acquirerPort] = await freePorts(4);
     platform = serverProcess({
       SWITCHYARD_DATA_DIR: join(folder, 'platform'),
-      SWITCHYARD_DATABASE_URL: await testSchemaUrl(),
+      SWITCHYARD_DATABASE_URL: await testCopyUrl(),
       SWITCHYARD_LOG_LEVEL: 'warn',
       SWITCHYARD_ACQUIRER_PORT: String(acquirerPort),
       SWITCHYARD_PORT: String(port),

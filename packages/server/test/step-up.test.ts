@@ -5,7 +5,8 @@ import { chipData, tlv } from './chip-data.ts';
 import type { Answer } from './client.ts';
 import { testDatabase } from './database.ts';
 import { assertAgreement } from './invariants.ts';
-import { keyedSale, type Scene, type Shop, scene } from './scene.ts';
+import { keyedSale } from './keyed-sale.ts';
+import { type Scene, type Shop, scene } from './scene.ts';
 import { answerTo, frameOf, startScriptedHost } from './scripted-host.ts';
 
 const base = '/payment/v1/transactions';

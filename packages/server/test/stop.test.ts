@@ -6,9 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { createClient } from './client.ts';
+import { keyedSale } from './keyed-sale.ts';
 import { base, linkIsUp, tokenOf } from './load.ts';
-import { keyedSale, until } from './scene.ts';
 import { freePorts, serverProcess } from './server-process.ts';
+import { until } from './until.ts';
 
 const acquirerTimeoutMs = 5000;
 /** The demo's acquirer takes four fifths of the time for this amount. */
@@ -20,15 +21,18 @@ test('a process that is told to stop ends what runs and answers who waits', {
 }, async () => {
   const directory = await mkdtemp(join(tmpdir(), 'switchyard-stop-'));
   const [port, devicePort, metricsPort, acquirerPort] = (await freePorts(4)).map(String);
-  const server = serverProcess({
-    SWITCHYARD_DATA_DIR: directory,
-    SWITCHYARD_PORT: port ?? '',
-    SWITCHYARD_DEVICE_PORT: devicePort ?? '',
-    SWITCHYARD_METRICS_PORT: metricsPort ?? '',
-    SWITCHYARD_ACQUIRER_PORT: acquirerPort ?? '',
-    SWITCHYARD_ACQUIRER_TIMEOUT_MS: String(acquirerTimeoutMs),
-    SWITCHYARD_LOG_LEVEL: 'info',
-  });
+  const server = serverProcess(
+    {
+      SWITCHYARD_DATA_DIR: directory,
+      SWITCHYARD_PORT: port ?? '',
+      SWITCHYARD_DEVICE_PORT: devicePort ?? '',
+      SWITCHYARD_METRICS_PORT: metricsPort ?? '',
+      SWITCHYARD_ACQUIRER_PORT: acquirerPort ?? '',
+      SWITCHYARD_ACQUIRER_TIMEOUT_MS: String(acquirerTimeoutMs),
+      SWITCHYARD_LOG_LEVEL: 'info',
+    },
+    { isFromSource: true },
+  );
   try {
     await server.start();
     const { baseUrl, caFile, devices } = await server.facts();

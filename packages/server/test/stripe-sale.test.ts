@@ -1,9 +1,9 @@
 // Sales by the magnetic stripe: swiped, contactless, and after a chip that could not be read.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { bookkeeping } from './bookkeeping.ts';
 import { chipData } from './chip-data.ts';
-import { bookkeeping } from './invariants.ts';
-import { keyedSale } from './scene.ts';
+import { keyedSale } from './keyed-sale.ts';
 
 const { scene, agree } = bookkeeping();
 const path = '/payment/v1/transactions';

@@ -3,8 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { acquirerTap } from './acquirer-tap.ts';
 import { testHouse } from './house.ts';
+import { keyedSale } from './keyed-sale.ts';
 import { assertRefused } from './refused.ts';
-import { keyedSale, type Scene, scene, until } from './scene.ts';
+import { type Scene, scene } from './scene.ts';
+import { until } from './until.ts';
 
 /** Its reversals are not answered twice. */
 const silentCard = { card: { number: '4000000000004202', expiryMonth: 12, expiryYear: 2030 } };

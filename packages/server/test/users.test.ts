@@ -9,7 +9,8 @@ import type { Answer, Call } from './client.ts';
 import { testDatabase } from './database.ts';
 import { createPerson, newOtpSecret } from './people.ts';
 import { assertRefused } from './refused.ts';
-import { type Scene, scene, until } from './scene.ts';
+import { type Scene, scene } from './scene.ts';
+import { until } from './until.ts';
 
 const base = '/user-management/v2/user-domains';
 const password = 'nine tills under one long roof';

@@ -1,4 +1,4 @@
-// A vault over a schema of its own, with keys, clock and jobs in the hands of the test.
+// A vault over a database of its own, with keys, clock and jobs in the hands of the test.
 import { randomBytes } from 'node:crypto';
 import {
   createLog,
@@ -15,7 +15,7 @@ import { createVault, type KeyProvider, type Vault } from '../src/vault/index.ts
 import { roundKind } from '../src/vault/jobs.ts';
 import { createLocalProvider } from '../src/vault/key-providers/index.ts';
 import type { VaultDeps } from '../src/vault/vault.ts';
-import { migrations, testSchemaUrl } from './database.ts';
+import { migrations, testCopyUrl } from './database.ts';
 import { type MovableClock, movableClock } from './movable-clock.ts';
 
 export type Told = Parameters<VaultDeps['tell']>[1];
@@ -33,7 +33,7 @@ export type VaultRoom = {
 export const log = createLog({ logLevel: 'silent', instanceName: 'vault-test' });
 
 export async function vaultDatabase(): Promise<Database> {
-  const database = openDatabase({ url: await testSchemaUrl(), log, connections: 4 });
+  const database = openDatabase({ url: await testCopyUrl(), log, connections: 4 });
   await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
   return database;
 }

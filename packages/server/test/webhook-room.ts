@@ -19,7 +19,7 @@ import {
 } from '../src/platform/index.ts';
 import { createPublisher } from '../src/webhooks/feed/index.ts';
 import { createDeliveries, type DeliveryTimes } from '../src/webhooks/index.ts';
-import { migrations, testSchemaUrl } from './database.ts';
+import { migrations, testCopyUrl } from './database.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 const masterKey = Buffer.alloc(32, 9);
@@ -60,7 +60,7 @@ export async function webhookRoom(
   const { clock = systemClock, allowsLoopback = true } = options;
   // Connections to the test database do not keep a process alive, and a room may have nothing else yet.
   const awake = setInterval(() => {}, 1_000);
-  const url = options.on ?? (await testSchemaUrl());
+  const url = options.on ?? (await testCopyUrl());
   const database: Database = openDatabase({ url, log });
   await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
   const metrics = createMetrics();

@@ -4,8 +4,9 @@ import { after, before, describe, test } from 'node:test';
 import type { CreatedWebhookEndpoint } from '@switchyard/contract';
 import { testDatabase } from './database.ts';
 import { eventually } from './eventually.ts';
+import { keyedSale } from './keyed-sale.ts';
 import { assertRefused } from './refused.ts';
-import { keyedSale, type Scene, scene } from './scene.ts';
+import { type Scene, scene } from './scene.ts';
 import {
   accept,
   answerWith,

@@ -1,6 +1,8 @@
 // Runs a simulator as a child process: starts it, starts it again, stops it with us.
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { getCompileCacheDir } from 'node:module';
+import { dirname } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { type Clock, type Log, pause } from '../platform/index.ts';
@@ -50,12 +52,18 @@ export const programOf = (path: string): string =>
 
 const preload = new URL('stop-with-parent.ts', import.meta.url).href;
 
+/** It needs nothing of our environment, where secrets may be, but where compiled code is kept. */
+function environment(): Record<string, string> {
+  // Node keeps it in a folder of its version, below the one that the variable names.
+  const folder = getCompileCacheDir();
+  return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) };
+}
+
 function launch({ main, args: argsOf }: SupervisedOptions, port: number): Child {
   const args = ['--import', preload, main, ...argsOf(port)];
   const child = spawn(process.execPath, args, {
     stdio: ['pipe', 'pipe', 'pipe'],
-    // It needs nothing of our environment, where secrets may be.
-    env: {},
+    env: environment(),
     // Ctrl-C reaches our whole process group; the host outlives the sales that are under way.
     detached: true,
   });

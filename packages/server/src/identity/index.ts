@@ -36,7 +36,7 @@ import { createPortalApplication } from './portal-application.ts';
 import { createPortalPlaces, type PortalPlaces } from './portal-places.ts';
 import { createPortalIdentity, type PortalIdentity } from './portal-sign-in.ts';
 import { createRateLimits, defaultTokenLimits, type TokenLimits } from './rate-limits.ts';
-import { createKeyRing } from './realm-keys.ts';
+import { createKeyRing, type MakeKey } from './realm-keys.ts';
 import { createRealms } from './realms.ts';
 import { createRevision } from './revision.ts';
 import type { Sessions } from './sessions.ts';
@@ -90,6 +90,8 @@ export type IdentityDeps = {
   readonly log: Log;
   /** 32 bytes; the realms' private keys are sealed under a key derived from it. */
   readonly masterKey: Buffer;
+  /** Makes the realms' private keys; left out, each is a new one. */
+  readonly makeKey?: MakeKey;
   readonly tokenLimits?: TokenLimits;
   readonly attemptLimits?: AttemptLimits;
   /** Left out: word lists of its own, which several in one process may share. */
@@ -192,7 +194,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
   const revision = createRevision();
   const store = createIdentityStore(database);
   const entities = createEntityStore(database);
-  const keyRing = createKeyRing(masterKey);
+  const keyRing = createKeyRing(masterKey, deps.makeKey);
   const { authUrl, environment = 'production' } = settings;
   const realms = createRealms({ store, entities, keyRing, clock, log, revision, authUrl });
   const rotation = createKeyRotation({

@@ -4,7 +4,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { decodeProtectedHeader } from 'jose';
-import { testDatabase, testSchemaUrl } from '../../test/database.ts';
+import { testCopyUrl, testDatabase } from '../../test/database.ts';
 import {
   type MovableClock,
   movableClock,
@@ -171,8 +171,8 @@ describe('the job that rotates keys', () => {
 
 test('the job waits in the table from the making of the realm on, and is done when its day comes', async () => {
   const log = createLog({ logLevel: 'silent', instanceName: 'test' });
-  // A schema of its own: this clock would call every realm's keys old.
-  const database = openDatabase({ url: await testSchemaUrl(), log });
+  // A database of its own: this clock would call every realm's keys old.
+  const database = openDatabase({ url: await testCopyUrl(), log });
   const migrations = fileURLToPath(new URL('../../migrations', import.meta.url));
   await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
   const clock = movableClock(Date.now());

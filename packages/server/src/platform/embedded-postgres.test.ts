@@ -16,6 +16,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { copyTemplate } from '../../test/database-template.ts';
 import { eventually } from '../../test/eventually.ts';
 import { pause } from './clock.ts';
 import { type Database, openDatabase } from './database.ts';
@@ -103,6 +104,7 @@ describe('embedded PostgreSQL', () => {
 
   test('a server whose starter was killed is adopted, then stopped with us', async () => {
     const dataDir = join(base, 'b');
+    await copyTemplate(dataDir);
     const elsewhere = await startElsewhere(dataDir);
     await elsewhere.kill();
     assert.ok(isAlive(elsewhere.pid), 'the server outlives its starter');
@@ -115,6 +117,7 @@ describe('embedded PostgreSQL', () => {
 
   test('a guest uses the server of a living process and leaves it running', async () => {
     const dataDir = join(base, 'c');
+    await copyTemplate(dataDir);
     const host = await startElsewhere(dataDir);
     try {
       await withServer(dataDir, async (database, server) => {
@@ -130,7 +133,9 @@ describe('embedded PostgreSQL', () => {
   });
 
   test('killed under load it comes back alone, and no acknowledged row is missing', async () => {
-    await withServer(join(base, 'd'), async (database, server) => {
+    const dataDir = join(base, 'd');
+    await copyTemplate(dataDir);
+    await withServer(dataDir, async (database, server) => {
       await database.query('CREATE TABLE acknowledged (n bigint PRIMARY KEY)');
       const acknowledged: number[] = [];
       let next = 0;
@@ -171,6 +176,7 @@ describe('embedded PostgreSQL', () => {
 
   test('a path too long for a socket gets a short one', async () => {
     const dataDir = join(base, 'long '.repeat(12), 'é%2F'.repeat(10), 'x'.repeat(40));
+    await copyTemplate(dataDir);
     await withServer(dataDir, async (database, server) => {
       assert.ok(await database.healthy());
       assert.ok(!server.url.includes('long'));
@@ -187,6 +193,7 @@ describe('embedded PostgreSQL', () => {
 
   test('a stale pid file with the id of another process is no server', async () => {
     const dataDir = join(base, 'f');
+    await copyTemplate(dataDir);
     await withServer(dataDir, async () => {});
     const stale = [process.pid, 'x', 1, 5432, join(dataDir, 'socket'), '', '', 'ready'].join('\n');
     await writeFile(join(dataDir, 'data', 'postmaster.pid'), stale, { mode: 0o600 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { migrations, testDatabase, testSchemaUrl } from '../../test/database.ts';
+import { migrations, testCopyUrl, testDatabase } from '../../test/database.ts';
 import { eventually } from '../../test/eventually.ts';
 import { type Clock, pause, systemClock } from './clock.ts';
 import { type Database, openDatabase } from './database.ts';
@@ -251,7 +251,7 @@ describe('jobs', () => {
   });
 
   test('once the queue is long, every statement finds its rows by an index', async () => {
-    const database = openDatabase({ url: await testSchemaUrl(), log, connections: 1 });
+    const database = openDatabase({ url: await testCopyUrl(), log, connections: 1 });
     try {
       await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
       const texts = [claimText(2), finishText, postponeText, renewText];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { migrations, testSchemaUrl } from '../../test/database.ts';
+import { migrations, testCopyUrl } from '../../test/database.ts';
 import { eventually } from '../../test/eventually.ts';
 import { systemClock } from './clock.ts';
 import { openDatabase } from './database.ts';
@@ -13,9 +13,9 @@ import { createOutbox, type OutboxRow } from './outbox.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 
-/** A schema of its own: whatever else runs on the shared database would hand on these rows as well. */
+/** A database of its own: whatever else runs on the shared database would hand on these rows as well. */
 async function setUp() {
-  const database = openDatabase({ url: await testSchemaUrl(), log });
+  const database = openDatabase({ url: await testCopyUrl(), log });
   await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
   return {
     database,

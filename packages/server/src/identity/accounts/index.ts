@@ -94,9 +94,10 @@ export function createAccounts(deps: AccountsDeps): Accounts {
   const domainOf = async (organizationId: string): Promise<string> =>
     (await users.domainOf(organizationId)) ?? '';
 
-  async function newHash(password: string, user: User): Promise<string> {
+  async function newHash(password: string, user: User, isRandom = false): Promise<string> {
     const hasSecondFactor = secondFactorNow(environment, user) !== 'Off';
-    await policy.check(password, user, await domainOf(user.organizationId), hasSecondFactor);
+    const domain = await domainOf(user.organizationId);
+    await policy.check(password, user, domain, hasSecondFactor, isRandom);
     return passwords.hash(password);
   }
 
@@ -166,7 +167,7 @@ type MakingDeps = {
   readonly ids: Ids;
   readonly users: UserStore;
   readonly oneTimePasswords: OneTimePasswords;
-  newHash(password: string, user: User): Promise<string>;
+  newHash(password: string, user: User, isRandom?: boolean): Promise<string>;
   changed(organizationId: string, userId: string): void;
 };
 
@@ -177,12 +178,13 @@ function createMaking(deps: MakingDeps): Accounts['create'] {
     if ((await users.domainOf(user.organizationId)) !== wanted.userDomainId) {
       refuse('organization_not_found', 'The organization has no such user domain.');
     }
-    const { password, otpSecret } = wanted;
+    const { password, passwordIsRandom, otpSecret } = wanted;
     const secret = otpSecret === undefined ? undefined : otpSecretFrom(otpSecret);
+    const hash = async (text: string) => newHash(text, user, passwordIsRandom);
     const row = {
       user,
       usernameKey: key,
-      passwordHash: password === undefined ? undefined : await newHash(password, user),
+      passwordHash: password === undefined ? undefined : await hash(password),
       otpSealed: secret === undefined ? undefined : oneTimePasswords.seal(secret, user),
     };
     const isMade = await users.insert(row, async (trx) => within?.(trx, { after: user }));

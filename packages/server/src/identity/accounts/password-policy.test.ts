@@ -92,6 +92,12 @@ describe('the password policy', () => {
     await accounts.setPassword(organizationId, user.userId, 'seven tills under one roof');
   });
 
+  test('asks no list about what a machine made, but still whether it is long enough', async () => {
+    const made = (password: string) => scene.createUser({ password, passwordIsRandom: true });
+    await made('passwordpassword');
+    await assert.rejects(made('k2!8xQz0pLmn'), /needs 15 characters/);
+  });
+
   test('works again after its thread was let go', async () => {
     await strength.close();
     assert.equal(await faultOf('passwordpassword'), 'too_common');

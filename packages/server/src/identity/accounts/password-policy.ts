@@ -19,18 +19,20 @@ const sentences: Readonly<Record<PasswordFault, string>> = {
 };
 
 export function createPasswordPolicy(strength: PasswordStrength) {
-  /** Undefined: it may be used. */
+  /** Undefined: it may be used. What a machine made at random was nobody's choice, and is in no list. */
   async function fault(
     password: string,
     user: Named,
     userDomainId: string,
     hasSecondFactor: boolean,
+    isRandom = false,
   ): Promise<PasswordFault | undefined> {
     const length = passwordLengthFault(password, hasSecondFactor);
     if (length !== undefined) return length;
     const words = wordsOf(user, userDomainId);
     const text = preparedPassword(password);
     if (ownChars(text, words) < leastOwnChars) return 'too_common';
+    if (isRandom) return undefined;
     return (await strength.isCommon(text, words)) ? 'too_common' : undefined;
   }
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import PostalMime from 'postal-mime';
 import { openTestAccounts, password } from '../../../test/accounts.ts';
-import { migrations, testDatabase, testSchemaUrl } from '../../../test/database.ts';
+import { migrations, testCopyUrl, testDatabase } from '../../../test/database.ts';
 import { eventually } from '../../../test/eventually.ts';
 import { openPostOffice } from '../../../test/post-office.ts';
 import {
@@ -25,8 +25,8 @@ const newer = 'eight tills under one roof';
 
 test('a link reaches its reader over a mail server that fails, and lies in the clear nowhere', async () => {
   const log = createLog({ logLevel: 'silent', instanceName: 'test' });
-  // A schema of its own: houses of other tests would take these jobs for theirs.
-  const database = openDatabase({ url: await testSchemaUrl(), log });
+  // A database of its own: houses of other tests would take these jobs for theirs.
+  const database = openDatabase({ url: await testCopyUrl(), log });
   const house = { log, clock: systemClock, ids: systemIds };
   await migrate(database, migrations, house);
   const dataDir = await mkdtemp(join(tmpdir(), 'switchyard-post-'));

@@ -8,7 +8,7 @@ import {
   origin,
   type TestAccounts,
 } from '../../../test/accounts.ts';
-import { migrations, testDatabase, testSchemaUrl } from '../../../test/database.ts';
+import { migrations, testCopyUrl, testDatabase } from '../../../test/database.ts';
 import { createLog, migrate, openDatabase, systemClock, systemIds } from '../../platform/index.ts';
 import { recordsKeptMs } from './expired.ts';
 
@@ -85,8 +85,8 @@ describe('records of sign-ins', () => {
 
 test('records go after a year and a month; dead links and challenges before', async () => {
   const log = createLog({ logLevel: 'silent', instanceName: 'test' });
-  // A schema of its own: this sweep comes from the future, and spares nobody.
-  const database = openDatabase({ url: await testSchemaUrl(), log });
+  // A database of its own: this sweep comes from the future, and spares nobody.
+  const database = openDatabase({ url: await testCopyUrl(), log });
   await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
   const scene = await openTestAccounts(database);
   const user = await scene.createUser({ password: undefined });

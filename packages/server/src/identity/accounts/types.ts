@@ -97,6 +97,8 @@ export type NewUser = {
   readonly secondFactor: SecondFactor;
   /** Seeded users have one from the start; others set it by the mailed link. */
   readonly password?: string | undefined;
+  /** Made by a machine: no word list has to be asked. */
+  readonly passwordIsRandom?: boolean | undefined;
   readonly userId?: string | undefined;
   /** Base32 of 20 bytes; the user is then enrolled. */
   readonly otpSecret?: string | undefined;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { sql } from 'kysely';
-import { migrations, testSchemaUrl } from '../../../test/database.ts';
+import { migrations, testCopyUrl } from '../../../test/database.ts';
 import { eventually } from '../../../test/eventually.ts';
 import {
   createLog,
@@ -21,9 +21,9 @@ import type { FeedEvent } from './types.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 
-/** A schema of its own: other outboxes would hand on these rows as well. */
+/** A database of its own: other outboxes would hand on these rows as well. */
 async function setUp(source: Partial<EventSource> = {}) {
-  const database = openDatabase({ url: await testSchemaUrl(), log });
+  const database = openDatabase({ url: await testCopyUrl(), log });
   await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
   const planned: FeedEvent[] = [];
   const told: string[] = [];

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { migrations, testSchemaUrl } from '../../../test/database.ts';
+import { migrations, testCopyUrl } from '../../../test/database.ts';
 import type { Caller } from '../../http/index.ts';
 import {
   createLog,
@@ -26,7 +26,7 @@ const source: EventSource = {
 };
 
 async function setUp() {
-  const database = openDatabase({ url: await testSchemaUrl(), log });
+  const database = openDatabase({ url: await testCopyUrl(), log });
   await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
   const organizationId = randomUUID();
   return {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { migrations, testSchemaUrl } from '../../../test/database.ts';
+import { migrations, testCopyUrl } from '../../../test/database.ts';
 import { eventually } from '../../../test/eventually.ts';
 import {
   createLog,
@@ -21,7 +21,7 @@ const now = Date.parse('2026-06-30T00:00:00.000Z');
 const dayMs = 86_400_000;
 
 async function setUp() {
-  const database = openDatabase({ url: await testSchemaUrl(), log });
+  const database = openDatabase({ url: await testCopyUrl(), log });
   await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
   return database;
 }

@@ -1,0 +1,16 @@
+// Waits for an answer in tests, with a limit.
+
+/** Waits for a condition, looking often, with a limit. */
+export async function until<T>(
+  look: () => Promise<T | undefined> | T | undefined,
+  what: string,
+  limitMs = 15_000,
+): Promise<T> {
+  const end = Date.now() + limitMs;
+  for (;;) {
+    const found = await look();
+    if (found !== undefined && found !== false) return found;
+    if (Date.now() > end) throw new Error(`waited too long for ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
