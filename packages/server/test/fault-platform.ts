@@ -72,7 +72,10 @@ export async function faultPlatform(options: FaultPlatformOptions = {}): Promise
   async function databaseUrl(): Promise<string> {
     if (options.databaseUrl !== undefined) return options.databaseUrl;
     const [, , , port = '', socketDir = ''] = await pidFile();
-    const query = new URLSearchParams({ host: socketDir, port, user: 'switchyard' });
+    // What lies on a file system of the server alone is reached through its process.
+    const from = options.through === undefined ? '' : `/proc/${server.pid()}/root`;
+    const host = `${from}${socketDir}`;
+    const query = new URLSearchParams({ host, port, user: 'switchyard' });
     return `postgresql:///postgres?${query}&sslmode=disable`;
   }
 
