@@ -5,6 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import { connect, type TLSSocket } from 'node:tls';
 import type { Problem } from '@switchyard/contract';
 import { Type } from 'typebox';
+import { createArrivals } from './arrivals.ts';
 import { type MadeCertificate, makeCertificate } from './certificate.fixture.ts';
 import { connectionLimit, createListener, headerLimitBytes } from './listener.ts';
 import { route } from './routes.ts';
@@ -17,10 +18,11 @@ type Answer = { status: number; headers: Record<string, unknown>; body: string }
 
 describe('the connections of a listener', () => {
   it('are bounded, and WebSockets have room of their own', () => {
-    const none = () => false;
-    assert.equal(createListener(() => {}, undefined).maxConnections, connectionLimit);
-    const withSockets = createListener(() => {}, undefined, none, 9000);
-    assert.equal(withSockets.maxConnections, connectionLimit + 9000);
+    const options = { tls: undefined, arrivals: createArrivals({}), isUpgrade: () => false };
+    for (const webSockets of [0, 9000]) {
+      const { maxConnections } = createListener(() => {}, { ...options, webSockets });
+      assert.equal(maxConnections, connectionLimit + webSockets);
+    }
   });
 });
 

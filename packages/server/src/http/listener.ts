@@ -8,6 +8,7 @@ import {
 } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { TlsOptions } from 'node:tls';
+import type { Arrivals } from './arrivals.ts';
 
 export type ListenerTls = {
   readonly cert: string | Buffer;
@@ -16,9 +17,6 @@ export type ListenerTls = {
   readonly clientAuthorities?: readonly string[];
 };
 
-/** A body of 1 MiB from a slow terminal arrives within this. */
-export const requestTimeoutMs = 30_000;
-export const headersTimeoutMs = 10_000;
 /** Longer than the usual 60 s of proxies, so that they close first and lose no request. */
 export const keepAliveTimeoutMs = 72_000;
 export const headerLimitBytes = 16_384;
@@ -26,8 +24,6 @@ export const headerCountLimit = 100;
 export const connectionLimit = 10_000;
 
 const limits: ServerOptions = {
-  requestTimeout: requestTimeoutMs,
-  headersTimeout: headersTimeoutMs,
   keepAliveTimeout: keepAliveTimeoutMs,
   maxHeaderSize: headerLimitBytes,
   noDelay: true,
@@ -35,17 +31,29 @@ const limits: ServerOptions = {
   joinDuplicateHeaders: true,
 };
 
-/**
- * @param isUpgrade whether a request becomes a WebSocket; every other one is plain HTTP
- * @param webSockets how many of them there may be beside the connections of HTTP
- */
+type ListenerOptions = {
+  readonly tls: ListenerTls | undefined;
+  readonly arrivals: Arrivals;
+  /** Whether a request becomes a WebSocket; every other one is plain HTTP. */
+  isUpgrade(request: IncomingMessage): boolean;
+  /** How many WebSockets there may be beside the connections of HTTP. */
+  readonly webSockets: number;
+};
+
+/** Of the connections of a listener so many may be such that have asked for nothing yet. */
+const silentShare = 0.5;
+
+/** @example const server = createListener(handle, { tls, arrivals, isUpgrade: () => false, webSockets: 0 }); */
 export function createListener(
   handler: RequestListener,
-  tls: ListenerTls | undefined,
-  isUpgrade: (request: IncomingMessage) => boolean = () => false,
-  webSockets = 0,
+  { tls, arrivals, isUpgrade, webSockets }: ListenerOptions,
 ): Server {
-  const options = { ...limits, shouldUpgradeCallback: isUpgrade };
+  const { handshakeMs, headMs, requestMs, lookEveryMs } = arrivals.patience;
+  const options = {
+    ...{ ...limits, shouldUpgradeCallback: isUpgrade },
+    ...{ headersTimeout: headMs, requestTimeout: requestMs },
+    connectionsCheckingInterval: lookEveryMs,
+  };
   const server =
     tls === undefined
       ? createServer(options, handler)
@@ -57,13 +65,15 @@ export function createListener(
             minVersion: 'TLSv1.2',
             maxVersion: 'TLSv1.3',
             ALPNProtocols: ['http/1.1'],
-            handshakeTimeout: headersTimeoutMs,
+            handshakeTimeout: handshakeMs,
             ...clientCertificateOptions(tls.clientAuthorities),
           },
           handler,
         );
   server.maxHeadersCount = headerCountLimit;
-  server.maxConnections = connectionLimit + webSockets;
+  const most = connectionLimit + webSockets;
+  server.maxConnections = most;
+  arrivals.watch(server, tls !== undefined, Math.ceil(most * silentShare));
   return server;
 }
 

@@ -5,6 +5,7 @@ import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { refuse } from '@switchyard/contract';
 import type { FastifyRequest } from 'fastify';
+import type { Arrivals } from './arrivals.ts';
 import { createListener, type ListenerTls } from './listener.ts';
 import type { Upgrades } from './upgrades.ts';
 
@@ -24,6 +25,7 @@ type Deps = {
   readonly handle: RequestListener;
   readonly onClientError: (error: Error, socket: Socket) => void;
   readonly upgrades: Pick<Upgrades, 'attach' | 'isWanted'>;
+  readonly arrivals: Arrivals;
   /** How many there may be beside the connections of HTTP. */
   readonly webSockets: number;
 };
@@ -48,7 +50,13 @@ export function createSecondListener(deps: Deps): SecondListener {
       handle(request, response);
     };
     const { tls } = options;
-    const server = createListener(take, tls, upgrades.isWanted, deps.webSockets);
+    const { arrivals, webSockets } = deps;
+    const server = createListener(take, {
+      tls,
+      arrivals,
+      webSockets,
+      isUpgrade: upgrades.isWanted,
+    });
     server.on('clientError', onClientError);
     upgrades.attach(server, true);
     server.listen({ host: address, port: onPort });

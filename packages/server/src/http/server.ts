@@ -16,6 +16,7 @@ import { logAccess } from './access-log.ts';
 import { createActing, type FindOrganization } from './acting.ts';
 import { createAnswerCheck } from './answer-check.ts';
 import { type OnAnswered, tellAnswered } from './answered.ts';
+import { type Arrivals, createArrivals, type Patience } from './arrivals.ts';
 import { createAuthenticate, type SessionCallerOf } from './authenticate.ts';
 import type { VerifyToken } from './caller.ts';
 import { type CertificateReader, createCertificateReader } from './client-certificates.ts';
@@ -78,6 +79,8 @@ export type HttpDeps = {
   /** Besides, or in place of, the default policies. */
   readonly rateLimits?: RatePolicies;
   readonly loadLimits?: LoadLimits;
+  /** How long clients may take; left out in part: as usual. */
+  readonly patience?: Partial<Patience> | undefined;
   /** What the tags of the routes are about, for the OpenAPI document. */
   readonly tagDescriptions?: Readonly<Record<string, string>>;
   /** The user domain that the reference page signs in to; left out, readers put theirs in. */
@@ -137,11 +140,13 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   const upgrades = createUpgrades({
     ...{ ids: deps.ids, log, baseUrl: settings.baseUrl, verifyToken, certificates },
   });
-  const app = createApp(deps, drain, upgrades);
+  const arrivals = createArrivals({ metrics: deps.metrics, patience: deps.patience });
+  const entrance = { drain, upgrades, arrivals };
+  const app = createApp(deps, entrance);
   const routes = createRouteMap();
   const operations: RouteFacts[] = [];
   const registered = noteRoutes(app);
-  const second = openingSecond(deps, app, { drain, upgrades });
+  const second = openingSecond(deps, app, entrance);
   obeyHouseRules(app, { drain, certificates, routes, second, baseUrl: settings.baseUrl });
   const access = {
     authenticate: createAuthenticate(verifyToken, certificates.presentedBy, deps.sessionCallerOf),
@@ -214,22 +219,25 @@ function addUpgrade(app: FastifyInstance, upgrades: Upgrades, added: UpgradeRout
   });
 }
 
+type Entrance = {
+  readonly drain: Drain;
+  readonly upgrades: Upgrades;
+  readonly arrivals: Arrivals;
+};
+
 function createApp(
   { settings, tls, log, ids }: HttpDeps,
-  drain: Drain,
-  upgrades: Upgrades,
+  { drain, upgrades, arrivals }: Entrance,
 ): FastifyInstance {
   const loggerInstance: FastifyBaseLogger = log;
   const sendProblem = createProblemSender(settings.baseUrl);
   const handleError = createErrorHandler(sendProblem);
   const app = Fastify({
     serverFactory: (listener) =>
-      createListener(
-        drain.counting(listener),
-        tls,
-        upgrades.isWanted,
-        settings.connectorConnections,
-      ),
+      createListener(drain.counting(listener), {
+        ...{ tls, arrivals, isUpgrade: upgrades.isWanted },
+        webSockets: settings.connectorConnections ?? 0,
+      }),
     loggerInstance,
     logController: new LogController({ disableRequestLogging: true }),
     childLoggerFactory: (_parent, { reqId }, options, raw) =>
@@ -254,7 +262,7 @@ function createApp(
 function openingSecond(
   { settings, secondListener: options, ids }: HttpDeps,
   app: FastifyInstance,
-  { drain, upgrades }: { drain: Drain; upgrades: Upgrades },
+  { drain, upgrades, arrivals }: Entrance,
 ): SecondListener | undefined {
   if (options === undefined) return undefined;
   return createSecondListener({
@@ -262,7 +270,7 @@ function openingSecond(
     options,
     handle: drain.counting((request, response) => app.routing(request, response)),
     onClientError: createClientErrorHandler(settings.baseUrl, ids.uuid),
-    upgrades,
+    ...{ upgrades, arrivals },
     webSockets: settings.connectorConnections ?? 0,
   });
 }
