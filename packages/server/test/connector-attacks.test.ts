@@ -1,6 +1,7 @@
 // Peers that mean no good, or know no better: floods, frames by the thousand, words of other places and times.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { after, before, describe, it } from 'node:test';
 import { closeCodes, connectorPaths } from '@switchyard/contract';
 import {
@@ -126,6 +127,21 @@ describe('peers of the connector that mean no good', () => {
       raw.write(frame(0x80, Buffer.from('x')));
       assert.equal((await line.closed()).code, 1007);
       assert.equal(device.socket.readyState, device.socket.OPEN);
+    });
+
+    it('a registration that comes a byte at a time is not waited for', async () => {
+      const unknown = await on.open(connectorPaths.deviceListener);
+      const raw = rawOf(unknown);
+      const whole = frame(0x81, Buffer.from('{"tsn":"AXIUM_DX8000-10000001"}'));
+      for (const byte of whole.subarray(0, 8)) raw.write(Buffer.of(byte));
+      // Pings come between the fragments of a message, and keep nobody waiting either.
+      const fragments = await on.open(connectorPaths.deviceListener);
+      rawOf(fragments).write(Buffer.concat([frame(0x01, Buffer.from('{')), frame(0x89)]));
+      await once(fragments.socket, 'pong');
+      on.clock.advance(10_000);
+      for (const slow of [unknown, fragments]) {
+        assert.equal((await slow.closed()).code, closeCodes.timeout);
+      }
     });
 
     it('random bytes end a connection and nothing else', async () => {

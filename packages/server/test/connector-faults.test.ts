@@ -410,6 +410,33 @@ describe('what the connector refuses', () => {
       assert.equal(staying.socket.readyState, staying.socket.OPEN);
     });
 
+    it('role_missing: with its role an application loses its devices, sessions and connections', async () => {
+      const [own, later, theirs] = [await on.terminal(), await on.terminal(), await on.terminal()];
+      const staying = await on.connect(theirs, till);
+      const client = await on.application();
+      const device = await on.connect(own, client);
+      const posToken = await on.tokenOf(client);
+      const pos = await on.pos(posToken);
+      const { line } = await on.session(pos, { tsn: theirs.tsn, posId: 'p1' });
+      const { answer } = await on.register({ tsn: later.tsn, ...credentials(client) });
+      // As another process does it: this one sees it once its memory of the application is old.
+      await on.database.query(
+        `UPDATE applications SET roles = '["Merchant"]'::jsonb
+         WHERE organization_id = $1 AND client_id = $2`,
+        [on.organizationId, client.clientId],
+      );
+      on.clock.advance(6_000);
+      for (const one of [device, pos, line]) {
+        assert.equal((await one.closed()).code, closeCodes.roleMissing);
+      }
+      const path = new URL(answer['connectionUrl']).pathname;
+      for (const opening of [on.open(path, { token: answer['token'] }), on.pos(posToken)]) {
+        const { status, body } = await refusal(opening);
+        assert.deepEqual([status, body['code']], [403, 'role_missing']);
+      }
+      assert.equal(staying.socket.readyState, staying.socket.OPEN);
+    });
+
     it('rate_limited: one that asks without end', async () => {
       const { tsn } = await on.terminal();
       const pos = await on.pos(await on.tokenOf(till));

@@ -31,7 +31,7 @@ describe('the connector', () => {
     });
     assert.match(
       connectionUrl,
-      /^wss:\/\/localhost:8443\/cloud-connector\/v1\/device-connections\/[0-9a-f-]{36}$/,
+      /^wss:\/\/localhost:8443\/cloud-connector\/v1\/device-connections\/[A-Za-z0-9_-]{43}$/,
     );
     const { aud, sub, tsn, cid, jti, iat = 0, exp = 0 } = decodeJwt(jwt);
     assert.deepEqual(

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { connectorPaths } from '@switchyard/contract';
 import { type ClientOptions, type RawData, WebSocket } from 'ws';
-import { byPlatform, createCatalog } from '../src/catalog/index.ts';
+import { byPlatform, type Catalog, createCatalog } from '../src/catalog/index.ts';
 import {
   type Connector,
   type ConnectorSettings,
@@ -51,6 +51,7 @@ export class Refused extends Error {
 export type Client = { readonly clientId: string; readonly clientSecret: string };
 export type ConnectorScene = DeviceScene & {
   readonly connector: Connector;
+  readonly catalog: Catalog;
   readonly metrics: Metrics;
   readonly logged: string[];
   /** From here on handshakes are told to come back. */
@@ -140,9 +141,7 @@ export async function openConnector(
     { write: (line: string) => void logged.push(line) },
   );
   const metrics = createMetrics();
-  let built:
-    | { catalog: ReturnType<typeof createCatalog>; connector: Connector; drain: () => void }
-    | undefined;
+  let built: { catalog: Catalog; connector: Connector; drain: () => void } | undefined;
   const scene = await openDevices({
     register(_app, { database, clock, provisioning, masterKey, identity, upgrades }) {
       const audit = testAudit(database, clock);
@@ -181,7 +180,7 @@ export async function openConnector(
   const active = new Set<string>();
 
   const opened: ConnectorScene = {
-    ...{ ...scene, connector, drain, metrics, logged, serviceId },
+    ...{ ...scene, connector, drain, metrics, logged, serviceId, catalog: built.catalog },
     async open(path, { token, port = scene.apiPort, ...options } = {}) {
       const bearer = token === undefined ? {} : { authorization: `Bearer ${token}` };
       const headers = { ...bearer, ...options.headers };

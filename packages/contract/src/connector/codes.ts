@@ -2,7 +2,8 @@
 
 /**
  * Codes of WebSocket closings that the connector sends. Those below 4000 are of RFC 6455, 7.4.1; the
- * others are its own.
+ * others are its own. A device hears nothing of a point of sale that went away: its connection outlives
+ * sessions, and says that it is there.
  *
  * @example
  * if (event.code === closeCodes.deviceDisconnected) await recoverByTransactionStatus();
@@ -20,7 +21,6 @@ export const closeCodes = {
   superseded: 4001,
   sessionExpired: 4002,
   deviceDisconnected: 4003,
-  posDisconnected: 4004,
   badMessage: 4400,
   unauthorized: 4401,
   roleMissing: 4403,

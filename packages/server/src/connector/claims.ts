@@ -2,6 +2,7 @@
 import type { ConnectorFaultCode } from '@switchyard/contract';
 import type { Author } from '../audit/index.ts';
 import type { Caller } from '../http/index.ts';
+import type { Clients } from '../identity/index.ts';
 import type { Clock } from '../platform/index.ts';
 import { type Backplane, BackplaneFault, type Message } from './backplane.ts';
 import { type Devices, deviceKeyOf, type PlacedTerminal } from './devices.ts';
@@ -37,6 +38,7 @@ type Deps = {
   readonly clock: Clock;
   readonly backplane: Backplane;
   readonly devices: Devices;
+  readonly clients: Pick<Clients, 'permissionsOf'>;
   readonly presence: PresenceStore;
 };
 
@@ -57,13 +59,26 @@ export function ownerOf({ clientId, entityType }: Caller, posId: string | undefi
   return `${clientId}/${posId ?? ''}`;
 }
 
+/** A person that claims has its own rights, which the token's check knows. */
+const isApplication = ({ userId }: Caller): boolean => userId === undefined;
+
 const refusedBy = (message: Message): ClaimRefused | undefined =>
   'code' in message ? (message as unknown as ClaimRefused) : undefined;
 
 /** @example const got = await claims.claim(asking, { tsn }, signal); */
-export function createClaims({ clock, backplane, devices, presence }: Deps) {
+export function createClaims({ clock, backplane, devices, clients, presence }: Deps) {
+  /** A token outlives the role that it was given for; undefined where the application has it. */
+  async function roleFault(caller: Caller): Promise<'unauthorized' | 'role_missing' | undefined> {
+    if (!isApplication(caller)) return undefined;
+    const permissions = await clients.permissionsOf(caller.organizationId, caller.clientId);
+    if (permissions === undefined) return 'unauthorized';
+    return permissions.includes('cc.pos') ? undefined : 'role_missing';
+  }
+
   /** Of another tenant, of another merchant, or not there: all the same. */
   async function deviceOf({ caller }: Asking, tsn: string): Promise<PlacedTerminal> {
+    const fault = await roleFault(caller);
+    if (fault !== undefined) fail(fault);
     const found = await devices.find(caller.organizationId, tsn);
     const isIn = caller.merchantId === undefined || caller.merchantId === found?.merchantId;
     if (found === undefined || !isIn) return fail('device_unknown');
@@ -141,13 +156,15 @@ export function createClaims({ clock, backplane, devices, presence }: Deps) {
   }
 
   return {
+    roleFault,
+
     async claim(asking: Asking, wanted: Wanted, signal: AbortSignal): Promise<Got> {
       const { caller, author } = asking;
       const owner = ownerOf(caller, wanted.posId);
       const device = await deviceOf(asking, wanted.tsn);
       const { organizationId, clientId } = caller;
       const asked: ClaimAsked = {
-        ...{ owner, organizationId, clientId, author },
+        ...{ owner, organizationId, clientId, author, byRole: isApplication(caller) },
         takeOver: wanted.takeOver ?? false,
         force: wanted.force ?? false,
         ...(wanted.resumeToken === undefined ? {} : { resumeToken: wanted.resumeToken }),

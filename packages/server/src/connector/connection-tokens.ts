@@ -1,10 +1,11 @@
 // The tokens with which registered devices connect: JWTs for one connection each, good on every node.
-import { jwtVerify, SignJWT } from 'jose';
+import { errors, jwtVerify, SignJWT } from 'jose';
 import { type Clock, deriveKey } from '../platform/index.ts';
 
 const audience = 'cloud-connector/device';
 const algorithm = 'HS256';
-const skewSeconds = 5;
+/** Between the clocks of nodes; an expired token has no such grace. */
+const skewSeconds = 30;
 
 /** Whom a token lets in, and as which connection. */
 export type ConnectionFacts = {
@@ -12,8 +13,10 @@ export type ConnectionFacts = {
   readonly physicalDeviceId: string;
   readonly logicalDeviceId: string;
   readonly tsn: string;
-  /** Of version 7; also the end of the address, and `jti`. */
+  /** A secret: the end of the address, and `jti`. */
   readonly connectionId: string;
+  /** The number of the registration among those of the device. */
+  readonly order: number;
   /** The certificate that the device registered with, where it showed one. */
   readonly thumbprint?: string;
   /** The application that it registered by, where it showed none. */
@@ -34,11 +37,11 @@ export function createConnectionTokens({ masterKey, clock, issuer, node, lifeMs 
   return {
     sign(facts: ConnectionFacts): Promise<string> {
       const { organizationId, physicalDeviceId, logicalDeviceId, tsn } = facts;
-      const { connectionId, thumbprint, clientId } = facts;
+      const { connectionId, order, thumbprint, clientId } = facts;
       const now = Math.floor(clock.now() / 1000);
       const bound = thumbprint === undefined ? {} : { cnf: { 'x5t#S256': thumbprint } };
       const by = clientId === undefined ? {} : { clientId };
-      const own = { organizationId, physicalDeviceId, tsn, cid: connectionId, node };
+      const own = { organizationId, physicalDeviceId, tsn, cid: connectionId, order, node };
       return new SignJWT({ ...own, ...bound, ...by })
         .setProtectedHeader({ alg: algorithm, typ: 'JWT' })
         .setIssuer(issuer)
@@ -52,14 +55,16 @@ export function createConnectionTokens({ masterKey, clock, issuer, node, lifeMs 
     },
     /** Rejects what is not ours, not for this, or out of date. */
     async verify(token: string): Promise<ConnectionFacts> {
+      const now = clock.now();
       const { payload } = await jwtVerify(token, key, {
         algorithms: [algorithm],
         ...{ audience, issuer, typ: 'JWT' },
         requiredClaims: ['exp', 'nbf', 'iat', 'jti', 'sub'],
         clockTolerance: skewSeconds,
-        currentDate: new Date(clock.now()),
+        currentDate: new Date(now),
       });
-      const { cnf, organizationId, physicalDeviceId, tsn, jti, sub, clientId } = payload;
+      if (Number(payload.exp) * 1000 <= now) throw new errors.JWTExpired('expired', payload);
+      const { cnf, organizationId, physicalDeviceId, tsn, jti, sub, order, clientId } = payload;
       const thumbprint = (cnf as Record<string, unknown> | undefined)?.['x5t#S256'];
       return {
         organizationId: String(organizationId),
@@ -67,6 +72,7 @@ export function createConnectionTokens({ masterKey, clock, issuer, node, lifeMs 
         logicalDeviceId: String(sub),
         tsn: String(tsn),
         connectionId: String(jti),
+        order: Number(order),
         ...(thumbprint === undefined ? {} : { thumbprint: String(thumbprint) }),
         ...(clientId === undefined ? {} : { clientId: String(clientId) }),
       };

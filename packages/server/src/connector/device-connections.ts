@@ -9,11 +9,12 @@ import { Fault } from './faults.ts';
 import type { Hub } from './hub.ts';
 import type { Peers } from './peers.ts';
 import type { PresenceStore } from './presence.ts';
+import { mayRegister } from './registration.ts';
 
 type Deps = {
   readonly verify: (token: string) => Promise<ConnectionFacts>;
   readonly devices: Devices;
-  readonly clients: Pick<Clients, 'stands'>;
+  readonly clients: Pick<Clients, 'permissionsOf'>;
   readonly presence: PresenceStore;
   readonly peers: Peers;
   readonly hub: Hub;
@@ -23,6 +24,15 @@ type Deps = {
 /** @example http.upgrades.add(createDeviceConnections(deps)); */
 export function createDeviceConnections(deps: Deps): UpgradeRoute {
   const { devices, clients, presence, peers, hub } = deps;
+
+  async function checkApplication(organizationId: string, clientId: string): Promise<void> {
+    const permissions = await clients.permissionsOf(organizationId, clientId);
+    if (permissions === undefined) {
+      refuse('token_invalid', 'The application that the device registered by is disabled.');
+    } else if (!mayRegister(permissions)) {
+      refuse('role_missing', 'The application that the device registered by has lost its role.');
+    }
+  }
 
   async function factsOf({ token, key, presented }: Handshake): Promise<ConnectionFacts> {
     let facts: ConnectionFacts;
@@ -38,9 +48,7 @@ export function createDeviceConnections(deps: Deps): UpgradeRoute {
     if (thumbprint !== undefined && thumbprint !== (await presented.certificateThumbprint())) {
       refuse('token_invalid', 'The token is bound to another certificate.');
     }
-    if (clientId !== undefined && !(await clients.stands(organizationId, clientId))) {
-      refuse('token_invalid', 'The application that the device registered by is disabled.');
-    }
+    if (clientId !== undefined) await checkApplication(organizationId, clientId);
     return facts;
   }
 
@@ -64,14 +72,14 @@ export function createDeviceConnections(deps: Deps): UpgradeRoute {
     async admit(handshake) {
       const facts = await factsOf(handshake);
       const device = await deviceOf(facts);
-      const { connectionId } = facts;
-      if (!(await presence.connect(device, connectionId))) {
+      const { connectionId, order } = facts;
+      if (!(await presence.connect(device, { connectionId, order }))) {
         refuse('session_gone', 'The connection was used, or a newer one of the device stands.');
       }
       const { id } = handshake;
       return {
         welcome(socket) {
-          hub.attach(device, connectionId, peers.take(socket, 'device', id), facts);
+          hub.attach(device, peers.take(socket, 'device', id), facts);
         },
         abandon() {
           presence.disconnect(device, connectionId).catch(deps.onAbandoned);

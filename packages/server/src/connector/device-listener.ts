@@ -12,6 +12,7 @@ import type { ConnectorDeps, ConnectorTimes } from './deps.ts';
 import { closeCodeOf, errorText, Fault } from './faults.ts';
 import type { ConnectorMetrics } from './metrics.ts';
 import type { Peer, Peers } from './peers.ts';
+import type { PresenceStore } from './presence.ts';
 import { createRate } from './rates.ts';
 import { certificateOf, type Register, readRegistration } from './registration.ts';
 
@@ -19,6 +20,7 @@ type Deps = Pick<ConnectorDeps, 'settings' | 'certificates' | 'ids' | 'clock' | 
   readonly peers: Peers;
   readonly times: ConnectorTimes;
   readonly metrics: ConnectorMetrics;
+  readonly presence: Pick<PresenceStore, 'register'>;
   readonly sign: (facts: ConnectionFacts) => Promise<string>;
   readonly register: Register;
 };
@@ -42,9 +44,10 @@ export function createDeviceListener(deps: Deps) {
     const said = readRegistration(text);
     const good = await certificateOf(deps.certificates, { raw: handshake.request });
     const { device, ...by } = await deps.register(said, good);
-    const connectionId = deps.ids.uuid();
+    const connectionId = deps.ids.secret();
+    const order = await deps.presence.register(device);
     const { organizationId, physicalDeviceId, logicalDeviceId, tsn } = device;
-    const facts = { organizationId, physicalDeviceId, logicalDeviceId, tsn, connectionId };
+    const facts = { organizationId, physicalDeviceId, logicalDeviceId, tsn, connectionId, order };
     const base = handshake.isDeviceListener ? settings.deviceAuthUrl : settings.connectorNodeUrl;
     return {
       type: 'registered',

@@ -1,7 +1,9 @@
-// Keeps what a device says while its point of sale is away: little, and for this one alone.
+// Keeps what a device says while its point of sale is away: little, for this one alone, and of all not much.
 
 const messagesMax = 32;
 const bytesMax = 256 * 1024;
+/** Of all sessions of the process. */
+const roomBytes = 64 * 1024 * 1024;
 
 export type HeldMessage = { readonly data: Buffer; readonly isBinary: boolean };
 export type Held = {
@@ -11,18 +13,28 @@ export type Held = {
   take(): readonly HeldMessage[];
 };
 
-export function createHeld(): Held {
+/** What all sessions together keep. */
+export type HeldRoom = { free: number };
+
+export const createHeldRoom = (bytes = roomBytes): HeldRoom => ({ free: bytes });
+
+/** @example const held = createHeld(createHeldRoom()); */
+export function createHeld(room: HeldRoom): Held {
   let messages: HeldMessage[] = [];
   let bytes = 0;
   return {
     keep(message) {
-      if (messages.length >= messagesMax || bytes + message.data.length > bytesMax) return false;
+      const { length } = message.data;
+      if (messages.length >= messagesMax || bytes + length > bytesMax) return false;
+      if (length > room.free) return false;
       messages.push(message);
-      bytes += message.data.length;
+      bytes += length;
+      room.free -= length;
       return true;
     },
     take() {
       const taken = messages;
+      room.free += bytes;
       messages = [];
       bytes = 0;
       return taken;

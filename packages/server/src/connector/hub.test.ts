@@ -55,21 +55,21 @@ describe('a node and its devices', () => {
   it('keeps the younger of two connections, in whichever order they come', async () => {
     const { hub, claim } = sample();
     const [younger, elder] = [peerOf(), peerOf()];
-    hub.attach(device, 'b', younger.peer, {});
-    hub.attach(device, 'a', elder.peer, {});
+    hub.attach(device, younger.peer, { connectionId: 'b', order: 10 });
+    hub.attach(device, elder.peer, { connectionId: 'z', order: 9 });
     assert.deepEqual([younger.closings, elder.closings], [[], [closeCodes.superseded]]);
     assert.equal(hub.connected()[0]?.connectionId, 'b');
     elder.end();
     assert.ok((await claim())?.['sessionId']);
     const next = peerOf();
-    hub.attach(device, 'c', next.peer, {});
+    hub.attach(device, next.peer, { connectionId: 'a', order: 11 });
     assert.deepEqual(younger.closings, [closeCodes.superseded]);
   });
 
   it('gives no session with a device that has gone while a takeover was written down', async () => {
     const one = peerOf();
     const { hub, claim } = sample(one.end);
-    hub.attach(device, 'a', one.peer, {});
+    hub.attach(device, one.peer, { connectionId: 'a', order: 1 });
     const { sessionId } = (await claim()) ?? {};
     hub.useAddress(String(sessionId));
     hub.join(String(sessionId), one.peer);

@@ -7,6 +7,7 @@ import type { ConnectionFacts } from './connection-tokens.ts';
 import { createDepartures } from './departures.ts';
 import type { ConnectorDeps, ConnectorTimes } from './deps.ts';
 import { deviceKeyOf, type PlacedTerminal } from './devices.ts';
+import { createHeldRoom } from './held.ts';
 import type { ConnectorMetrics } from './metrics.ts';
 import type { FarSessions } from './nodes/index.ts';
 import type { Peer } from './peers.ts';
@@ -43,6 +44,8 @@ type Entry = {
   device: PlacedTerminal;
   peer: Peer | undefined;
   connectionId: string;
+  /** Of the registration behind the connection: a higher one is younger. */
+  order: number;
   session: Session | undefined;
   lastSeenAt: number;
   /** Of the certificate that it showed, or the application by which it registered; asked about again and again. */
@@ -69,12 +72,13 @@ const isConnected = ({ peer }: Entry): boolean => peer !== undefined;
 const superseded = { code: closeCodes.superseded, word: 'superseded' } as const;
 const released = { code: closeCodes.released, word: 'released' } as const;
 
-/** @example const hub = createHub(deps); hub.attach(device, connectionId, peer, facts); */
+/** @example const hub = createHub(deps); hub.attach(device, peer, facts); */
 export function createHub(deps: Deps) {
   const { clock, times, backplane, presence, metrics, log } = deps;
   const entries = new Map<string, Entry>();
   /** By their identifiers, which are the secrets in their addresses. */
   const sessions = new Map<string, Entry>();
+  const heldRoom = createHeldRoom();
   const departures = createDepartures({ presence, log });
   const addresses = createAddresses({ sessions, endSession, released, far: deps.far });
   metrics.sessions(() => sessions.size);
@@ -83,9 +87,12 @@ export function createHub(deps: Deps) {
     kind: 'status',
     online: peer !== undefined,
     claimed: session !== undefined,
-    lastSeenAt,
+    // Whoever is there is heard of with every heartbeat.
+    lastSeenAt: peer === undefined ? lastSeenAt : clock.now(),
   });
   const tell = (entry: Entry) => backplane.publish(deviceTopic(entry.key), stateOf(entry));
+  const announce = ({ key, connectionId, order }: Entry) =>
+    backplane.publish(deviceTopic(key), { kind: 'attached', connectionId, order });
 
   function forget(entry: Entry): void {
     if (entry.peer !== undefined || entry.session !== undefined) return;
@@ -111,7 +118,11 @@ export function createHub(deps: Deps) {
   function startSession(entry: Entry, claimant: Claimant, isResumed: boolean): Session {
     const { ids } = deps;
     const device = () => entry.peer;
-    const made = createSession({ clock, ids, times, metrics, device }, claimant, isResumed);
+    const made = createSession(
+      { clock, ids, times, metrics, heldRoom, device },
+      claimant,
+      isResumed,
+    );
     entry.session = made;
     sessions.set(made.id, entry);
     addresses.offer(made.id);
@@ -132,24 +143,24 @@ export function createHub(deps: Deps) {
     );
   }
 
-  /** While NATS was away the device may have gone to another node without a word of it here. */
-  async function hasMoved({ device, connectionId }: Entry): Promise<boolean> {
-    if (deps.far === undefined) return false;
-    return (await presence.superseded([{ device, connectionId }])).has(connectionId);
-  }
-
   function cutMoved(entry: Entry): void {
     endSession(entry, { code: closeCodes.deviceDisconnected, word: 'device_disconnected' });
     entry.peer?.close(superseded.code, superseded.word);
     entry.disown();
   }
 
+  /** The device may have gone to another node without a word of it here: the database knows. */
+  async function cutIfMoved(entry: Entry): Promise<boolean> {
+    const { device, connectionId } = entry;
+    if (deps.far === undefined) return false;
+    const moved = await presence.superseded([{ device, connectionId }]);
+    if (!moved.has(connectionId) || entry.connectionId !== connectionId) return false;
+    cutMoved(entry);
+    return true;
+  }
+
   async function claim(entry: Entry, asked: ClaimAsked): Promise<Claimed | ClaimRefused | Moved> {
-    const { connectionId } = entry;
-    if ((await hasMoved(entry)) && entry.connectionId === connectionId) {
-      cutMoved(entry);
-      return { moved: true };
-    }
+    if (await cutIfMoved(entry)) return { moved: true };
     // One that has run out is none, whether or not its end was noticed yet.
     const due = entry.session?.due(clock.now());
     if (due !== undefined) endSession(entry, due.ending);
@@ -164,8 +175,9 @@ export function createHub(deps: Deps) {
       if (entry.session !== session) return { code: 'device_claimed', retryAfterMs: 0 };
       if (!isConnected(entry)) return { code: 'device_offline', retryAfterMs: offlineRetryMs };
     }
-    const { owner, organizationId, clientId } = asked;
-    const made = createNext(entry, { owner, organizationId, clientId }, decided.kind === 'Resumed');
+    const { owner, organizationId, clientId, byRole = false } = asked;
+    const claimant = { owner, organizationId, clientId, byRole };
+    const made = createNext(entry, claimant, decided.kind === 'Resumed');
     return {
       sessionId: made.id,
       resumeToken: made.resumeToken,
@@ -215,10 +227,13 @@ export function createHub(deps: Deps) {
     forget(entry);
   }
 
-  /** Of two connections of a device the younger one wins, whichever node they came to. */
-  function heedNews(entry: Entry, { kind, connectionId }: Message): void {
-    if (kind !== 'attached' || String(connectionId) <= entry.connectionId) return;
-    cutMoved(entry);
+  /**
+   * Of two connections of a device the younger one wins, whichever node they came to. The database has
+   * numbered them: clocks of nodes differ.
+   */
+  function heedNews(entry: Entry, { kind, connectionId, order }: Message): void {
+    if (kind !== 'attached' || connectionId === entry.connectionId) return;
+    if (Number(order) >= entry.order) cutMoved(entry);
   }
 
   function listen(entry: Entry): () => void {
@@ -235,7 +250,7 @@ export function createHub(deps: Deps) {
     const key = deviceKeyOf(device);
     const known = entries.get(key);
     if (known !== undefined) return known;
-    const at = { lastSeenAt: clock.now(), connectionId: '', disown: () => {} };
+    const at = { lastSeenAt: clock.now(), connectionId: '', order: 0, disown: () => {} };
     const none = { peer: undefined, session: undefined };
     const by = { thumbprint: undefined, clientId: undefined };
     const made: Entry = { key, device, ...none, ...by, ...at };
@@ -247,20 +262,19 @@ export function createHub(deps: Deps) {
     /** A device has connected: a former connection of it is closed. */
     attach(
       device: PlacedTerminal,
-      connectionId: string,
       peer: Peer,
-      { thumbprint, clientId }: Pick<ConnectionFacts, 'thumbprint' | 'clientId'>,
+      { connectionId, order, thumbprint, clientId }: Connection,
     ): void {
       const entry = entryFor(device);
       const former = entry.peer;
       // Of two that were let in at the same time the elder may come last.
-      if (former !== undefined && connectionId < entry.connectionId) {
+      if (former !== undefined && order < entry.order) {
         peer.close(superseded.code, superseded.word);
         return;
       }
       entry.disown();
       entry.session?.deviceLost();
-      Object.assign(entry, { device, connectionId, peer, thumbprint, clientId });
+      Object.assign(entry, { device, connectionId, order, peer, thumbprint, clientId });
       entry.lastSeenAt = clock.now();
       entry.disown = listen(entry);
       former?.close(superseded.code, superseded.word);
@@ -270,8 +284,12 @@ export function createHub(deps: Deps) {
         else entry.session.fromDevice(data, isBinary);
       });
       peer.onClose(() => detach(entry, connectionId));
-      backplane.publish(deviceTopic(entry.key), { kind: 'attached', connectionId });
+      announce(entry);
       tell(entry);
+      // A younger one that came elsewhere in the same moment has told nobody here.
+      cutIfMoved(entry).catch((error: unknown) => {
+        log.error({ err: error }, 'a device could not be compared with other nodes');
+      });
     },
 
     useAddress: addresses.useAddress,
@@ -281,9 +299,7 @@ export function createHub(deps: Deps) {
     /** Tells the other nodes again which devices are here, and cuts off those that have gone there. */
     async compare(): Promise<void> {
       const here = [...entries.values()].filter(({ peer }) => peer !== undefined);
-      for (const { key, connectionId } of here) {
-        backplane.publish(deviceTopic(key), { kind: 'attached', connectionId });
-      }
+      for (const entry of here) announce(entry);
       const moved = await presence.superseded(here);
       for (const entry of here) if (moved.has(entry.connectionId)) cutMoved(entry);
     },
@@ -326,5 +342,6 @@ export function createHub(deps: Deps) {
   };
 }
 
+type Connection = Pick<ConnectionFacts, 'connectionId' | 'order' | 'thumbprint' | 'clientId'>;
 export type Connected = Pick<Entry, 'device' | 'thumbprint' | 'clientId' | 'connectionId'>;
 type ReleaseAsked = { readonly sessionId: string; readonly owner: string };

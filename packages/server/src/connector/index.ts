@@ -15,6 +15,7 @@ import { createFleet } from './fleet.ts';
 import { registerFleet } from './fleet-routes.ts';
 import { createHub } from './hub.ts';
 import { createConnectorMetrics } from './metrics.ts';
+import { createPageTerminals } from './page-terminals.ts';
 import { createPeers } from './peers.ts';
 import { createPosListener } from './pos-listener.ts';
 import { createPresenceStore, renewEveryMs } from './presence.ts';
@@ -28,6 +29,7 @@ export type { Backplane, Message } from './backplane.ts';
 export type { Asking, DeviceState, Wanted } from './claims.ts';
 export type { ConnectorDeps, ConnectorSettings, ConnectorTimes } from './deps.ts';
 export { openNodes } from './nodes/index.ts';
+export type { PageTerminals } from './page-terminals.ts';
 export type { Presence } from './presence.ts';
 export { presenceEvents } from './presence-events.ts';
 export type { End } from './relay.ts';
@@ -56,10 +58,13 @@ export function createConnector(deps: ConnectorDeps) {
     issuer: settings.baseUrl,
     lifeMs: times.connectionTokenMs,
   });
-  const claims = createClaims({ clock, backplane, devices, presence });
+  const claims = createClaims({ clock, backplane, devices, clients, presence });
   const parts = { ...deps, peers, times, metrics };
   const register = createRegister({ devices, clients });
-  const deviceListener = createDeviceListener({ ...parts, sign: tokens.sign, register });
+  const deviceListener = createDeviceListener({
+    ...{ ...parts, presence, register },
+    sign: tokens.sign,
+  });
   const posListener = createPosListener({ ...parts, claims });
   const stopping = new AbortController();
   const recheck = createRecheck({
@@ -67,6 +72,7 @@ export function createConnector(deps: ConnectorDeps) {
     roundMs: times.recheckMs,
   });
   const onError = (what: string) => (error: unknown) => log.error({ err: error }, what);
+  const onAbandoned = onError('that a device went away could not be noted');
   const never = async (work: Promise<void>) => {
     await work;
     return false;
@@ -103,6 +109,11 @@ export function createConnector(deps: ConnectorDeps) {
     claims,
     presence,
     backplane,
+    /** For pages of our own that are terminals. */
+    pageTerminals: createPageTerminals({
+      ...{ devices, presence, peers, hub, connectionsMost: settings.connectorConnections },
+      onAbandoned,
+    }),
     /** Connects a POS of this process to a session, whichever node has the device; undefined where it cannot. */
     async join(sessionId: string, end: End): Promise<JoinedEnd | undefined> {
       if (hub.useAddress(sessionId)) return hub.join(sessionId, end);
@@ -125,7 +136,7 @@ export function createConnector(deps: ConnectorDeps) {
       upgrades.add(
         createDeviceConnections({
           ...{ verify: tokens.verify, devices, clients, presence, peers, hub },
-          onAbandoned: onError('that a device went away could not be noted'),
+          onAbandoned,
         }),
       );
     },

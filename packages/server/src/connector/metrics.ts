@@ -12,6 +12,7 @@ export type ConnectorMetrics = RelayMetrics & {
   fault(code: ConnectorFaultCode): void;
   /** Asked at each look at the metrics. */
   sessions(count: () => number): void;
+  claims(count: () => number): void;
 };
 
 type Tally = { pos: number; device: number };
@@ -31,6 +32,17 @@ function createTally(metrics: Metrics, { name, help }: { name: string; help: str
   });
   return tally;
 }
+
+const showing =
+  (metrics: Metrics, named: { name: string; help: string }) =>
+  (count: () => number): void => {
+    metrics.gauge({
+      ...named,
+      collect() {
+        this.set(count());
+      },
+    });
+  };
 
 /** @example const counted = createConnectorMetrics(metrics); counted.fault('device_offline'); */
 export function createConnectorMetrics(metrics: Metrics): ConnectorMetrics {
@@ -64,14 +76,13 @@ export function createConnectorMetrics(metrics: Metrics): ConnectorMetrics {
       if (count > 0) dropped.inc(count);
     },
     fault: (code) => faults.inc({ code }),
-    sessions(count) {
-      metrics.gauge({
-        name: 'switchyard_connector_sessions',
-        help: 'Sessions of devices of this node, also those that are reserved or kept',
-        collect() {
-          this.set(count());
-        },
-      });
-    },
+    sessions: showing(metrics, {
+      name: 'switchyard_connector_sessions',
+      help: 'Sessions of devices of this node, also those that are reserved or kept',
+    }),
+    claims: showing(metrics, {
+      name: 'switchyard_connector_claims',
+      help: 'Claims of points of sale at this node: asked for, or remembered for their connections',
+    }),
   };
 }

@@ -18,6 +18,7 @@ export type Peer = {
   pause(): void;
   resume(): void;
   close(code: number, word: string): void;
+  /** One listener: a later one takes the place of a former one. */
   onMessage(heard: (data: Buffer, isBinary: boolean) => void): void;
   /** Once, with the code that the peer or this side closed with. */
   onClose(closed: (code: number) => void): void;
@@ -29,6 +30,7 @@ type Beating = {
   unanswered: number;
   /** Pings and pongs of the peer since the last ping to it. */
   beats: number;
+  heard: ((data: Buffer, isBinary: boolean) => void) | undefined;
 };
 
 export type Peers = ReturnType<typeof createPeers>;
@@ -39,6 +41,9 @@ type Deps = {
   readonly metrics: Metrics;
   readonly times: Pick<ConnectorTimes, 'heartbeatMs'>;
 };
+
+const asText = { binary: false } as const;
+const asBinary = { binary: true } as const;
 
 /** A peer that does not answer a closing is cut off by then. */
 const stopMs = 2000;
@@ -76,12 +81,13 @@ export function createPeers({ clock, log, metrics, times }: Deps) {
   const count = (kind: PeerKind, by: number) => counts.set(kind, (counts.get(kind) ?? 0) + by);
   const closed = measure(metrics, (kind) => counts.get(kind) ?? 0);
 
-  function peerOf(socket: WebSocket, kind: PeerKind, correlationId: string): Peer {
+  function peerOf(beating: Beating, kind: PeerKind, correlationId: string): Peer {
+    const { socket } = beating;
     return {
       correlationId,
       kind,
       send(data, isBinary = false, sent) {
-        socket.send(data, { binary: isBinary }, sent);
+        socket.send(data, isBinary ? asBinary : asText, sent);
       },
       buffered: () => socket.bufferedAmount,
       pause() {
@@ -97,7 +103,7 @@ export function createPeers({ clock, log, metrics, times }: Deps) {
         else socket.close(code, reasonOf(word, correlationId));
       },
       onMessage(heard) {
-        socket.on('message', (data, isBinary) => heard(bytesOf(data), isBinary));
+        beating.heard = heard;
       },
       onClose(told) {
         socket.on('close', told);
@@ -109,11 +115,12 @@ export function createPeers({ clock, log, metrics, times }: Deps) {
   function beat(beating: Beating, now: number): void {
     if (now < beating.pingAt) return;
     const { socket } = beating;
-    if (beating.unanswered >= missedMax) {
+    // Who is held back is not read, and its pongs are not either.
+    if (socket.isPaused) beating.unanswered = 0;
+    else if (beating.unanswered >= missedMax) {
       socket.terminate();
       return;
-    }
-    beating.unanswered += 1;
+    } else beating.unanswered += 1;
     beating.beats = 0;
     beating.pingAt = now + times.heartbeatMs;
     if (socket.readyState === socket.OPEN) socket.ping();
@@ -124,22 +131,24 @@ export function createPeers({ clock, log, metrics, times }: Deps) {
     countOf: (kind: PeerKind) => counts.get(kind) ?? 0,
 
     take(socket: WebSocket, kind: PeerKind, correlationId: string): Peer {
-      const peer = peerOf(socket, kind, correlationId);
       const pingAt = clock.now() + times.heartbeatMs;
-      const beating: Beating = { socket, pingAt, unanswered: 0, beats: 0 };
+      const beating: Beating = { socket, pingAt, unanswered: 0, beats: 0, heard: undefined };
+      const peer = peerOf(beating, kind, correlationId);
       open.set(socket, { peer, beating });
       count(kind, 1);
-      const alive = () => {
-        beating.unanswered = 0;
-      };
       const beaten = () => {
-        alive();
+        beating.unanswered = 0;
         beating.beats += 1;
         if (beating.beats === beatsMax) peer.close(closeCodes.rateLimited, 'rate_limited');
         if (beating.beats >= 2 * beatsMax) socket.terminate();
         return beating.beats < beatsMax;
       };
-      socket.on('message', alive).on('pong', beaten);
+      // Of each message that passes: one listener, and nothing that it does not need.
+      socket.on('message', (data, isBinary) => {
+        beating.unanswered = 0;
+        beating.heard?.(bytesOf(data), isBinary);
+      });
+      socket.on('pong', beaten);
       socket.on('ping', (data) => {
         if (beaten() && socket.bufferedAmount <= pongRoomBytes) socket.pong(data);
       });

@@ -16,6 +16,7 @@ import type { Message } from './backplane.ts';
 import type { Asking, Claims, DeviceState, Got } from './claims.ts';
 import { closeCodeOf, errorText, Fault, fail } from './faults.ts';
 import type { Peer } from './peers.ts';
+import type { Places } from './places.ts';
 import { readJson } from './read-json.ts';
 
 const schemas = {
@@ -32,11 +33,18 @@ export type PosConnection = {
   close(): void;
 };
 
-type Held = { readonly got: Got; readonly end: () => void; isLive: boolean };
+type Held = {
+  readonly got: Got;
+  /** Listens no more, and gives its place back. */
+  readonly end: () => void;
+  isLive: boolean;
+};
 
 type Deps = {
   readonly peer: Peer;
   readonly claims: Claims;
+  /** For claims, of all connections: those that are asked for and those that are remembered. */
+  readonly places: Places;
   readonly caller: Caller;
   readonly token: string;
   readonly presented: Presented;
@@ -50,6 +58,9 @@ type Deps = {
   readonly told: (fault: Fault) => void;
   readonly broken: (error: unknown) => void;
 };
+
+/** Too many claim at this moment: they take no longer than that. */
+const busySeconds = 1;
 
 /** @throws bad_message */
 function readMessage(text: string): PosMessage {
@@ -107,28 +118,56 @@ export function openPosConnection(deps: Deps): PosConnection {
   }
 
   /** A claim of the same device takes the place of a former one; the oldest that ended make room. */
-  function remember(got: Got): void {
+  function remember(got: Got, leave: () => void): void {
     const { sessionId, device } = got;
-    for (const [id, { got: former, isLive, end: unwatch }] of held) {
+    for (const [id, { got: former, isLive }] of held) {
       const isSame = former.device.physicalDeviceId === device.physicalDeviceId;
       const isRoomNeeded = !isLive && held.size >= connectorLimits.claimsPerConnection;
-      if (!isSame && !isRoomNeeded) continue;
-      unwatch();
-      held.delete(id);
+      if (isSame || isRoomNeeded) forget(id);
     }
     const unwatch = claims.watch(device, (news) => hearNews(sessionId, news));
-    held.set(sessionId, { got, end: unwatch, isLive: true });
+    const endBoth = () => {
+      unwatch();
+      leave();
+    };
+    held.set(sessionId, { got, end: endBoth, isLive: true });
+  }
+
+  function forget(sessionId: string): void {
+    held.get(sessionId)?.end();
+    held.delete(sessionId);
+  }
+
+  /** Where there is none, one of an ended session of its own makes room. @throws rate_limited */
+  function takePlace(): () => void {
+    const { places } = deps;
+    const whose = `${caller.organizationId}/${caller.clientId}`;
+    const first = places.take(whose);
+    if (typeof first === 'function') return first;
+    const ended = [...held].find(([, { isLive }]) => !isLive);
+    if (ended !== undefined) forget(ended[0]);
+    const second = places.take(whose);
+    return typeof second === 'function'
+      ? second
+      : fail('rate_limited', { retryAfterSeconds: busySeconds });
+  }
+
+  async function claimed(wanted: ClaimMessage): Promise<Got> {
+    const got = await claims.claim(deps.askingOf(caller), wanted, leaving.signal);
+    if (!isClosed) return got;
+    await claims.release(got, got.sessionId);
+    return fail('restarting');
   }
 
   async function claim(wanted: ClaimMessage): Promise<PosAnswer> {
     isAsked = true;
     if (liveCount() + running > connectorLimits.claimsPerConnection) fail('too_many_claims');
-    const got = await claims.claim(deps.askingOf(caller), wanted, leaving.signal);
-    if (isClosed) {
-      await claims.release(got, got.sessionId);
-      return fail('restarting');
-    }
-    remember(got);
+    const leave = takePlace();
+    const got = await claimed(wanted).catch((error: unknown) => {
+      leave();
+      throw error;
+    });
+    remember(got, leave);
     return {
       type: 'claimed',
       requestId: wanted.requestId,
@@ -142,10 +181,9 @@ export function openPosConnection(deps: Deps): PosConnection {
   }
 
   async function release({ requestId, sessionId }: ReleaseMessage): Promise<PosAnswer> {
-    const claimed = held.get(sessionId) ?? fail('session_unknown');
-    claimed.end();
-    held.delete(sessionId);
-    if (!(await claims.release(claimed.got, sessionId))) fail('session_unknown');
+    const { got } = held.get(sessionId) ?? fail('session_unknown');
+    forget(sessionId);
+    if (!(await claims.release(got, sessionId))) fail('session_unknown');
     return { type: 'released', requestId, sessionId };
   }
 
@@ -159,6 +197,8 @@ export function openPosConnection(deps: Deps): PosConnection {
       renewed.clientId === caller.clientId && renewed.organizationId === caller.organizationId;
     if (!isSame) fail('unauthorized');
     if (!renewed.permissions.has('cc.pos')) fail('role_missing');
+    const fault = await claims.roleFault(renewed);
+    if (fault !== undefined) fail(fault);
     caller = renewed;
     token = message.token;
     const expiresIn = Math.max(0, Math.floor((caller.expiresAt - deps.now()) / 1000));
@@ -203,8 +243,7 @@ export function openPosConnection(deps: Deps): PosConnection {
   function close(): void {
     isClosed = true;
     leaving.abort();
-    for (const { end: unwatch } of held.values()) unwatch();
-    held.clear();
+    for (const sessionId of [...held.keys()]) forget(sessionId);
   }
 
   peer.onMessage((data, isBinary) => {
@@ -226,6 +265,8 @@ export function openPosConnection(deps: Deps): PosConnection {
       if (isClosed) return;
       try {
         await deps.verify(token, deps.presented);
+        const fault = await claims.roleFault(caller);
+        if (fault !== undefined) end(new Fault(fault));
       } catch (error) {
         const code = refusalOf(error)?.code;
         // A fault of ours is no reason to send anybody away.

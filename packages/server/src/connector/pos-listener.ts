@@ -6,6 +6,7 @@ import type { Claims } from './claims.ts';
 import type { ConnectorDeps, ConnectorTimes } from './deps.ts';
 import type { ConnectorMetrics } from './metrics.ts';
 import type { Peers } from './peers.ts';
+import { createPlaces } from './places.ts';
 import { openPosConnection, type PosConnection } from './pos-connection.ts';
 import { createRate } from './rates.ts';
 
@@ -18,6 +19,8 @@ type Deps = Pick<ConnectorDeps, 'settings' | 'verifyToken' | 'clock' | 'log'> & 
 
 /** Of a client: a shop that comes back after a power cut stays far below it. */
 const connectsOf = { burst: 2000, perSecond: 100 };
+/** Claims that are asked for or remembered: of one client as many as connections, and of all twice as many. */
+const claimsForEach = 2;
 /** Of a connection. */
 const messagesOf = { burst: 200, perSecond: 50 };
 
@@ -26,6 +29,9 @@ export function createPosListener(deps: Deps) {
   const { peers, claims, times, metrics, clock, log, settings } = deps;
   const connections = new Set<PosConnection>();
   const connects = createRate(connectsOf);
+  const most = settings.connectorConnections;
+  const places = createPlaces({ each: most, inAll: claimsForEach * most });
+  metrics.claims(places.size);
 
   const route: UpgradeRoute = {
     path: connectorPaths.posListener,
@@ -36,7 +42,7 @@ export function createPosListener(deps: Deps) {
       if (caller === undefined || token === undefined) {
         return refuse('token_missing', 'A point of sale shows its access token.');
       }
-      if (!caller.permissions.has('cc.pos')) {
+      if (!caller.permissions.has('cc.pos') || (await claims.roleFault(caller)) !== undefined) {
         refuse('role_missing', 'The application has not the role Point-of-sale Terminal.');
       }
       const isRoom = peers.size() < settings.connectorConnections;
@@ -48,7 +54,7 @@ export function createPosListener(deps: Deps) {
           const peer = peers.take(socket, 'pos', id);
           const messages = createRate(messagesOf);
           const connection = openPosConnection({
-            ...{ peer, claims, caller, token, presented },
+            ...{ peer, claims, places, caller, token, presented },
             verify: deps.verifyToken,
             askingOf: (asking) => ({ caller: asking, author: actorOf(asking, id) }),
             claimBy: clock.now() + times.claimWithinMs,

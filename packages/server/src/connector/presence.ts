@@ -13,6 +13,9 @@ export type Presence = {
 
 type Device = { readonly organizationId: string; readonly physicalDeviceId: string };
 
+/** A connection among those of its device: a higher `order` is a younger one. */
+type Place = { readonly connectionId: string; readonly order: number };
+
 type Connected = { readonly device: Device; readonly connectionId: string };
 
 /** So many in a statement. */
@@ -33,32 +36,41 @@ export type PresenceStore = ReturnType<typeof createPresenceStore>;
 
 type Deps = { readonly database: Database; readonly clock: Clock; readonly node: string };
 
-/** @example if (!(await presence.connect(device, connectionId))) refuse('session_gone', …); */
+/** @example if (!(await presence.connect(device, { connectionId, order }))) refuse('session_gone', …); */
 export function createPresenceStore({ database, clock, node }: Deps) {
   const lease = () => isoTime(clock.now() + leaseMs);
   const now = () => isoTime(clock.now());
   return {
-    /** False where the connection was used before, or a younger one of the device stands. */
+    /** Numbers the registrations of a device, in the order in which they come to the database. */
+    async register({ organizationId, physicalDeviceId }: Device): Promise<number> {
+      const [row] = await database.query<{ registrations: number }>(
+        `INSERT INTO device_presence AS p
+           (organization_id, physical_device_id, node, last_seen_at, since, registrations)
+         VALUES ($1, $2, $3, $4, $4, 1)
+         ON CONFLICT (organization_id, physical_device_id) DO UPDATE
+           SET registrations = greatest(p.registrations, p.connection_order) + 1
+         RETURNING registrations`,
+        [organizationId, physicalDeviceId, node, now()],
+      );
+      if (row === undefined) throw new Error('a registration got no number');
+      return row.registrations;
+    },
+    /** False where the registration was used before, or the device is connected by a younger one. */
     async connect(
       { organizationId, physicalDeviceId }: Device,
-      connectionId: string,
+      { connectionId, order }: Place,
     ): Promise<boolean> {
       const rows = await database.query(
-        `INSERT INTO device_presence AS p
-           (organization_id, physical_device_id, connection_id, node, online_until, last_seen_at,
-             since)
-         VALUES ($1, $2, $3, $4, $5, $6, $6)
-         ON CONFLICT (organization_id, physical_device_id) DO UPDATE
-           SET connection_id = EXCLUDED.connection_id, node = EXCLUDED.node,
-             online_until = EXCLUDED.online_until, last_seen_at = EXCLUDED.last_seen_at,
-             since = CASE WHEN p.online_until > $6 THEN p.since ELSE EXCLUDED.since END
-           WHERE p.connection_id < EXCLUDED.connection_id
-         RETURNING connection_id`,
-        [organizationId, physicalDeviceId, connectionId, node, lease(), now()],
+        `UPDATE device_presence AS p
+         SET connection_id = $3, connection_order = $4, node = $5, online_until = $6,
+           last_seen_at = $7, since = CASE WHEN p.online_until > $7 THEN p.since ELSE $7 END
+         WHERE p.organization_id = $1 AND p.physical_device_id = $2 AND p.connection_order < $4
+         RETURNING p.connection_id`,
+        [organizationId, physicalDeviceId, connectionId, order, node, lease(), now()],
       );
       return rows.length > 0;
     },
-    /** Says nothing where a younger connection stands. */
+    /** Says nothing where another connection has taken its place. */
     async disconnect(
       { organizationId, physicalDeviceId }: Device,
       connectionId: string,
@@ -75,23 +87,23 @@ export function createPresenceStore({ database, clock, node }: Deps) {
         await database.query(
           `UPDATE device_presence p SET online_until = $4, last_seen_at = $5,
              since = CASE WHEN p.online_until > $5 THEN p.since ELSE $5 END
-           FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) AS here (organization, device, connection)
+           FROM unnest($1::uuid[], $2::uuid[], $3::text[]) AS here (organization, device, connection)
            WHERE p.organization_id = here.organization AND p.physical_device_id = here.device
              AND p.connection_id = here.connection AND p.online_until IS NOT NULL`,
           [...columnsOf(some), lease(), now()],
         );
       }
     },
-    /** The connections among them after which a younger one of the device has come, anywhere. */
+    /** The connections among them that are none of their device any more: it is connected by another. */
     async superseded(connected: readonly Connected[]): Promise<ReadonlySet<string>> {
       const found = new Set<string>();
       for (const some of portionsOf(connected)) {
         const rows = await database.query<{ connection: string }>(
           `SELECT here.connection
-           FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) AS here (organization, device, connection)
+           FROM unnest($1::uuid[], $2::uuid[], $3::text[]) AS here (organization, device, connection)
            JOIN device_presence p
              ON p.organization_id = here.organization AND p.physical_device_id = here.device
-           WHERE p.connection_id > here.connection`,
+           WHERE p.connection_id IS DISTINCT FROM here.connection`,
           columnsOf(some),
         );
         for (const { connection } of rows) found.add(connection);

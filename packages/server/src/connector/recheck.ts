@@ -1,19 +1,21 @@
 // Asks again whether those who are connected still may: what was disabled or taken back is cut off.
-import { closeCodes } from '@switchyard/contract';
 import type { Clients } from '../identity/index.ts';
 import { pause } from '../platform/index.ts';
 import type { Devices } from './devices.ts';
 import { closeCodeOf } from './faults.ts';
 import type { Connected, Hub } from './hub.ts';
+import { mayRegister } from './registration.ts';
 
 type Deps = {
   readonly devices: Pick<Devices, 'faultsOf'>;
-  readonly clients: Pick<Clients, 'stands' | 'standBound'>;
+  readonly clients: Pick<Clients, 'permissionsOf' | 'standBound'>;
   readonly hub: Pick<Hub, 'connected' | 'cutDevice' | 'claimants' | 'cutClient'>;
   /** A round is spread over such a time, and ends early with the process. */
   readonly roundMs: number;
   readonly signal: AbortSignal;
 };
+
+type Fallen = 'unauthorized' | 'role_missing';
 
 /** So many devices in a question to the database. */
 const portion = 500;
@@ -34,15 +36,17 @@ export function createRecheck({
   roundMs,
   signal,
 }: Deps): () => Promise<void> {
-  /** The applications among them that are disabled, by which devices have registered. */
-  async function fallenOf(some: readonly Connected[]): Promise<ReadonlySet<string>> {
+  /** The applications among them that are disabled or have lost their role, by which devices have registered. */
+  async function fallenOf(some: readonly Connected[]): Promise<ReadonlyMap<string, Fallen>> {
     const named = some.flatMap(({ device: { organizationId }, clientId }) =>
       clientId === undefined ? [] : [[`${organizationId}/${clientId}`, organizationId, clientId]],
     );
-    const fallen = new Set<string>();
+    const fallen = new Map<string, Fallen>();
     const each = new Map(named.map((one) => [one[0], one] as const));
     await inTurns([...each.values()], async ([name = '', organizationId = '', clientId = '']) => {
-      if (!(await clients.stands(organizationId, clientId))) fallen.add(name);
+      const permissions = await clients.permissionsOf(organizationId, clientId);
+      if (permissions === undefined) fallen.set(name, 'unauthorized');
+      else if (!mayRegister(permissions)) fallen.set(name, 'role_missing');
     });
     return fallen;
   }
@@ -56,10 +60,10 @@ export function createRecheck({
     const fallen = await fallenOf(some);
     const faults = await devices.faultsOf(some.map(({ device }) => device));
     for (const { device, connectionId, thumbprint, clientId } of some) {
-      const isProven =
-        (thumbprint === undefined || good.has(thumbprint)) &&
-        !fallen.has(`${device.organizationId}/${clientId}`);
-      const word = isProven ? faults.get(device) : 'unauthorized';
+      const isProven = thumbprint === undefined || good.has(thumbprint);
+      const word = isProven
+        ? (fallen.get(`${device.organizationId}/${clientId}`) ?? faults.get(device))
+        : 'unauthorized';
       if (word === undefined) continue;
       hub.cutDevice(device, connectionId, { code: closeCodeOf(word), word });
     }
@@ -71,12 +75,12 @@ export function createRecheck({
         .claimants()
         .map((claimant) => [`${claimant.organizationId}/${claimant.clientId}`, claimant]),
     );
-    await inTurns([...claimants.values()], async ({ organizationId, clientId }) => {
-      if (await clients.stands(organizationId, clientId)) return;
-      hub.cutClient(organizationId, clientId, {
-        code: closeCodes.unauthorized,
-        word: 'unauthorized',
-      });
+    await inTurns([...claimants.values()], async ({ organizationId, clientId, byRole }) => {
+      const permissions = await clients.permissionsOf(organizationId, clientId);
+      const isLost = byRole === true && permissions?.includes('cc.pos') === false;
+      if (permissions !== undefined && !isLost) return;
+      const word: Fallen = isLost ? 'role_missing' : 'unauthorized';
+      hub.cutClient(organizationId, clientId, { code: closeCodeOf(word), word });
     });
   }
 

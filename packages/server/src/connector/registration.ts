@@ -1,5 +1,5 @@
 // Reads what a device registers with, and finds out which device it is and whether it may connect.
-import { RegisterMessage } from '@switchyard/contract';
+import { type Permission, RegisterMessage } from '@switchyard/contract';
 import { Check } from 'typebox/schema';
 import { type CertificateReader, type GoodCertificate, refusalOf } from '../http/index.ts';
 import type { CertificateHolder, Clients, ProvenClient } from '../identity/index.ts';
@@ -64,8 +64,11 @@ export async function certificateOf(
 type Deps = { readonly devices: Devices; readonly clients: Clients };
 
 /** Devices register as a point of sale's application, or as one of devices. */
+export const mayRegister = (permissions: readonly Permission[]): boolean =>
+  permissions.includes('cc.pos') || permissions.includes('dev.read');
+
 function checkRole({ permissions }: ProvenClient): void {
-  if (!permissions.includes('cc.pos') && !permissions.includes('dev.read')) fail('role_missing');
+  if (!mayRegister(permissions)) fail('role_missing');
 }
 
 /** An identifier is no name of a terminal. */

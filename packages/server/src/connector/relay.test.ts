@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createHeld } from './held.ts';
 import { createRate } from './rates.ts';
 import { createLane } from './relay.ts';
 
@@ -82,6 +81,46 @@ describe('a lane between two ends', () => {
     assert.equal(lane.slowSince(), 9_000);
   });
 
+  it('asks for no word of a message while the reader keeps up, and for one of each once it lags', () => {
+    const asked: boolean[] = [];
+    const waiting: (() => void)[] = [];
+    let buffered = 0;
+    const none = () => {};
+    const lane = createLane({
+      from: { pause: none, resume: none },
+      to: {
+        send(data, _isBinary, sent) {
+          asked.push(sent !== undefined);
+          buffered += data.length;
+          waiting.push(() => {
+            buffered -= data.length;
+            sent?.();
+          });
+        },
+        buffered: () => buffered,
+      },
+      now: () => 7,
+      passed: none,
+    });
+    const pass = (count: number) => {
+      for (let n = 0; n < count; n += 1) lane.pass(Buffer.alloc(kib), true);
+      return asked.splice(0).filter((isAsked) => isAsked).length;
+    };
+    const drain = () => {
+      for (const taken of waiting.splice(0)) taken();
+    };
+    for (let n = 0; n < 1000; n += 1) {
+      assert.equal(pass(1), 0);
+      drain();
+    }
+    assert.equal(pass(64), 0, 'so much may lie before it');
+    assert.equal(pass(10), 10);
+    for (const taken of waiting.splice(0, 70)) taken();
+    assert.equal(pass(1), 1, 'until all is taken');
+    drain();
+    assert.equal(pass(1), 0);
+  });
+
   it('lets the sender go on when it ends', () => {
     const { lane, pass, isPaused } = sample();
     pass(300 * kib);
@@ -118,20 +157,6 @@ describe('a lane of many short messages', () => {
     assert.equal(isPaused, true);
     for (const sent of waiting.splice(0, 1)) sent();
     assert.deepEqual([isPaused, lane.slowSince()], [false, undefined]);
-  });
-});
-
-describe('what is kept for a while', () => {
-  it('is bounded by messages and by bytes, and given once', () => {
-    const held = createHeld();
-    const message = (bytes: number) => ({ data: Buffer.alloc(bytes), isBinary: true });
-    assert.ok(held.keep(message(200 * kib)));
-    assert.ok(!held.keep(message(57 * kib)));
-    assert.ok(held.keep(message(56 * kib)));
-    assert.equal(held.take().length, 2);
-    assert.equal(held.take().length, 0);
-    for (let n = 0; n < 32; n += 1) assert.ok(held.keep(message(1)));
-    assert.ok(!held.keep(message(1)));
   });
 });
 

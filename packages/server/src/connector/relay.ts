@@ -21,7 +21,13 @@ export type Lane = {
   end(): void;
 };
 
-/** @example const lane = createLane({ from: device, to: pos, now: clock.now, passed: count }); */
+/**
+ * A callback for each message costs as much as all the rest that is done here: as long as the reader keeps up
+ * there is none, and what is on its way is known to be little. Once it lags each message tells when it was
+ * taken, until all were.
+ *
+ * @example const lane = createLane({ from: device, to: pos, now: clock.now, passed: count });
+ */
 export function createLane({
   from,
   to,
@@ -36,38 +42,62 @@ export function createLane({
   let isFull = false;
   let movedAt = 0;
   let over: number | undefined;
-  let underWay = 0;
+  /** Sent without a callback since nothing was before the reader. */
+  let loose = 0;
+  /** Sent with one that has not come. */
+  let told = 0;
+  /** What was before the reader when it was last looked: what goes without a callback moves, too. */
+  let seen = 0;
 
   function weigh(): void {
     over = to.buffered() > slowBytes ? (over ?? now()) : undefined;
   }
 
   function sent(): void {
-    underWay -= 1;
+    // Whatever went without a callback went before it.
+    loose = 0;
+    told -= 1;
     if (!isFull) return;
     movedAt = now();
     weigh();
-    if (underWay > lowWaterMessages || to.buffered() > lowWaterBytes) return;
+    if (told > lowWaterMessages || to.buffered() > lowWaterBytes) return;
     isFull = false;
     from.resume();
+  }
+
+  function fill(): void {
+    isFull = true;
+    movedAt = now();
+    seen = to.buffered();
+    weigh();
+    from.pause();
   }
 
   return {
     pass(data, isBinary) {
       passed(data.length);
-      underWay += 1;
-      to.send(data, isBinary, sent);
-      if (isFull) {
-        weigh();
+      const before = to.buffered();
+      if (before === 0) loose = 0;
+      const isQuick =
+        told === 0 && loose < lowWaterMessages && before + data.length <= lowWaterBytes;
+      if (isQuick) {
+        loose += 1;
+        to.send(data, isBinary);
         return;
       }
-      if (underWay <= highWaterMessages && to.buffered() <= highWaterBytes) return;
-      isFull = true;
-      movedAt = now();
-      weigh();
-      from.pause();
+      told += 1;
+      to.send(data, isBinary, sent);
+      if (isFull) weigh();
+      else if (loose + told > highWaterMessages || to.buffered() > highWaterBytes) fill();
     },
-    slowSince: () => (isFull ? Math.min(movedAt, over ?? movedAt) : undefined),
+    slowSince() {
+      if (!isFull) return undefined;
+      weigh();
+      const left = to.buffered();
+      if (left < seen) movedAt = now();
+      seen = left;
+      return Math.min(movedAt, over ?? movedAt);
+    },
     end() {
       if (!isFull) return;
       isFull = false;

@@ -3,7 +3,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import { closeCodes } from '@switchyard/contract';
 import type { Clock, Ids } from '../platform/index.ts';
 import type { ConnectorTimes } from './deps.ts';
-import { createHeld, type HeldMessage } from './held.ts';
+import { createHeld, type HeldMessage, type HeldRoom } from './held.ts';
 import type { RelayMetrics } from './metrics.ts';
 import type { Peer } from './peers.ts';
 import { createLane, type End, type Lane } from './relay.ts';
@@ -14,6 +14,8 @@ export type Claimant = {
   readonly owner: string;
   readonly organizationId: string;
   readonly clientId: string;
+  /** It claims as an application, whose role has to stay; a person has rights of its own. */
+  readonly byRole?: boolean;
 };
 
 export type Ending = { readonly code: number; readonly word: string };
@@ -48,6 +50,7 @@ type Deps = {
   readonly ids: Ids;
   readonly times: ConnectorTimes;
   readonly metrics: RelayMetrics;
+  readonly heldRoom: HeldRoom;
   /** The connection of the device at this moment. */
   readonly device: () => Peer | undefined;
 };
@@ -63,7 +66,7 @@ export function createSession(deps: Deps, claimant: Claimant, isResumed: boolean
   const { clock, ids, times, metrics } = deps;
   const resumeToken = ids.secret();
   const tokenHash = digest(resumeToken);
-  const held = createHeld();
+  const held = createHeld(deps.heldRoom);
   let phase: Phase = 'Reserved';
   let isAddressUsed = false;
   let endsAt = clock.now() + times.sessionUrlMs;

@@ -33,8 +33,14 @@ export type Clients = {
   standBound(
     holders: readonly { readonly organizationId: string; readonly thumbprint: string }[],
   ): Promise<ReadonlySet<string>>;
-  /** Whether an application is there and enabled: what another process changed shows within seconds. */
-  stands(organizationId: string, clientId: string): Promise<boolean>;
+  /**
+   * What an application may do by now, whatever a token of it says; undefined where it is not there, or
+   * disabled. What another process changed shows within seconds.
+   */
+  permissionsOf(
+    organizationId: string,
+    clientId: string,
+  ): Promise<readonly Permission[] | undefined>;
 };
 
 type Deps = {
@@ -75,8 +81,9 @@ export function createClients({ applications, applicationStore, devices }: Deps)
       return application?.status === 'Enabled' && devices.checkSecret(bound, clientId, secret);
     },
     standBound: (holders) => devices.standing(holders),
-    async stands(organizationId, clientId) {
-      return (await applications.find(organizationId, clientId))?.status === 'Enabled';
+    async permissionsOf(organizationId, clientId) {
+      const application = await applications.find(organizationId, clientId);
+      return application?.status === 'Enabled' ? application.permissions : undefined;
     },
   };
 }

@@ -4,6 +4,7 @@ import { errorConditions, type Reading } from '@switchyard/nexo';
 import { isoTime } from '../../platform/index.ts';
 import type { Asking } from '../claims.ts';
 import type { PlacedTerminal } from '../devices.ts';
+import { createPlaces, type Places } from '../places.ts';
 import { type RetailDeps, usualTimes } from './deps.ts';
 import type { Answer } from './line.ts';
 import type { Lease, Lines } from './lines.ts';
@@ -22,7 +23,7 @@ export type Call = {
 };
 
 /** Of one process; each holds a connection or a timer. */
-const limits = { perClient: 1000, inAll: 10_000 };
+const limits = { each: 1000, inAll: 10_000 };
 const settleTries = 5;
 const settlePauseMs = 1000;
 
@@ -53,31 +54,15 @@ function wordsOf(reading: Reading): { result?: string; errorCondition?: string }
   };
 }
 
-/** Counts what is under way, by client and in all. */
-function createPlaces() {
-  const byClient = new Map<string, number>();
-  let inAll = 0;
-  return {
-    /** @throws rate_limited overloaded */
-    take(clientId: string): () => void {
-      const own = byClient.get(clientId) ?? 0;
-      const retryAfterMs = 1000;
-      if (own >= limits.perClient) {
-        refuse('rate_limited', 'Too many messages wait for their answers.', { retryAfterMs });
-      }
-      if (inAll >= limits.inAll) {
-        refuse('overloaded', 'Too many messages wait for their answers.', { retryAfterMs });
-      }
-      byClient.set(clientId, own + 1);
-      inAll += 1;
-      return () => {
-        inAll -= 1;
-        const left = (byClient.get(clientId) ?? 1) - 1;
-        if (left > 0) byClient.set(clientId, left);
-        else byClient.delete(clientId);
-      };
-    },
-  };
+/** @throws rate_limited overloaded */
+function placeFor(places: Places, clientId: string): () => void {
+  const taken = places.take(clientId);
+  if (typeof taken === 'function') return taken;
+  return refuse(
+    taken === 'OwnFull' ? 'rate_limited' : 'overloaded',
+    'Too many messages wait for their answers.',
+    { retryAfterMs: 1000 },
+  );
 }
 
 type Deps = Pick<RetailDeps, 'clock' | 'log' | 'times'> & {
@@ -93,7 +78,7 @@ export type Exchange = ReturnType<typeof createExchange>;
 /** @example const text = await exchange.sync(call); */
 export function createExchange({ lines, store, terminals, clock, log, told, ...deps }: Deps) {
   const { answerMs } = { ...usualTimes, ...deps.times };
-  const places = createPlaces();
+  const places = createPlaces(limits);
   const running = new Set<Promise<unknown>>();
 
   /** Whatever becomes of the database, the terminal's answer is not held up by it. */
@@ -184,7 +169,7 @@ export function createExchange({ lines, store, terminals, clock, log, told, ...d
     /** The answer as it came; undefined for what nobody answers. */
     async sync(call: Call): Promise<string | undefined> {
       const asked = readAsked(call.body);
-      const leave = places.take(call.asking.caller.clientId);
+      const leave = placeFor(places, call.asking.caller.clientId);
       try {
         if (!asked.isAnswered) {
           await sendAlone(call, asked);
@@ -204,7 +189,7 @@ export function createExchange({ lines, store, terminals, clock, log, told, ...d
       if (service === undefined || !asked.isAnswered) {
         return refuse('nexo_invalid', 'Requests of services alone are answered later.');
       }
-      const leave = places.take(call.asking.caller.clientId);
+      const leave = placeFor(places, call.asking.caller.clientId);
       try {
         const begun = await begin(call, asked, true);
         // Its end is noted, and told by an event.

@@ -9,6 +9,8 @@ export function refusalFrom({ code, extra }: Fault): Refusal {
   const { summary, retryable } = connectorFaults[code];
   const { retryAfterSeconds, level } = extra;
   const retryAfterMs = retryAfterSeconds === undefined ? usualRetryMs : retryAfterSeconds * 1000;
+  // A token of an application that was disabled a moment ago.
+  if (code === 'unauthorized') return new Refusal('token_invalid', summary);
   return new Refusal(isErrorCode(code) ? code : 'shutting_down', summary, {
     ...(retryable ? { retryAfterMs } : {}),
     ...(level === undefined ? {} : { extensions: { level } }),

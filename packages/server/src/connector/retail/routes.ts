@@ -76,7 +76,13 @@ const SendQuery = Type.Object(
 const ofDevice: ErrorCode[] = ['device_unknown', 'wrong_store', 'database_unavailable'];
 const ofUse: ErrorCode[] = [
   ...ofDevice,
-  ...(['device_disabled', 'not_subscribed', 'not_enabled', 'family_not_supported'] as const),
+  ...([
+    'role_missing',
+    'device_disabled',
+    'not_subscribed',
+    'not_enabled',
+    'family_not_supported',
+  ] as const),
 ];
 const ofSending: ErrorCode[] = [
   ...ofUse,
