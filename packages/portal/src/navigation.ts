@@ -69,6 +69,54 @@ export const navigation: readonly NavigationSection[] = [
     ],
   },
   {
+    word: 'estate',
+    items: [
+      {
+        to: '/merchants',
+        word: 'merchants',
+        icon: 'merchants',
+        needs: ['prov.read'],
+        entries: portal,
+      },
+      {
+        to: '/stores',
+        word: 'stores',
+        icon: 'store',
+        needs: ['prov.read'],
+        entries: portal,
+      },
+      {
+        to: '/devices',
+        word: 'devices',
+        icon: 'device',
+        needs: ['dev.read', 'prov.read'],
+        entries: portal,
+      },
+      {
+        to: '/points-of-sale',
+        word: 'pointsOfSale',
+        icon: 'till',
+        needs: ['prov.read'],
+        entries: portal,
+      },
+      {
+        to: '/acquirers',
+        word: 'acquirers',
+        icon: 'link',
+        needs: ['prov.read'],
+        entries: portal,
+        isOfOrganization: true,
+      },
+      {
+        to: '/imports',
+        word: 'imports',
+        icon: 'imports',
+        needs: ['prov.write'],
+        entries: portal,
+      },
+    ],
+  },
+  {
     word: 'reports',
     items: [
       { to: '/exports', word: 'exports', icon: 'exports', needs: ['rep.export'], entries: portal },

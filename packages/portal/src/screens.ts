@@ -2,6 +2,7 @@
 import type { Permission } from '@switchyard/contract';
 import type { ComponentType } from 'react';
 import type { Entry } from './app/entry.ts';
+import { estateScreens } from './screens/estate/estate-screens.ts';
 
 export type Screen = {
   /** After TanStack Router: `/payments/$transactionId`. */
@@ -59,6 +60,7 @@ export const screens: readonly Screen[] = [
     needs: ['pay.read'],
     entries: portal,
   },
+  ...estateScreens,
   {
     path: '/exports',
     load: () => import('./screens/exports/list.tsx'),

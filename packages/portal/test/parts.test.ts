@@ -40,6 +40,14 @@ describe('the navigation', () => {
       assert.ok(!addressesOf('merchant_manager').includes(address), address);
     }
     assert.ok(!addressesOf('org_custcare').includes('/users'));
+    for (const group of ['org_admin', 'org_custcare', 'org_dfo'] as const) {
+      assert.ok(addressesOf(group).includes('/devices'), group);
+      assert.ok(addressesOf(group).includes('/merchants'), group);
+    }
+    assert.ok(!addressesOf('org_dev').includes('/devices'));
+    assert.ok(!addressesOf('org_operator').includes('/stores'));
+    assert.ok(addressesOf('org_admin').includes('/imports'));
+    assert.ok(!addressesOf('org_dfo').includes('/imports'));
     for (const group of Object.keys(groupPermissions) as GroupName[]) {
       assert.ok(addressesOf(group).includes('/'), group);
     }

@@ -155,18 +155,22 @@ describe('a bulk import that is sent again', () => {
   test('the answers are read page by page, in order', async () => {
     const lines = [...estate('f', 700), merchantLine('f', { country: 'XX' })];
     await scene.lines(lines, { key: 'f' });
-    const seen: number[] = [];
-    for (let cursor: unknown; cursor !== null; ) {
-      const query = cursor === undefined ? '' : `&cursor=${cursor}`;
-      const { body } = await scene.call('org', 'GET', `/bulk/f/results?limit=150${query}`);
-      const items = body['items'] as { line: number; status: string }[];
-      seen.push(...items.map(({ line }) => line));
-      cursor = body['nextCursor'];
-    }
-    assert.deepEqual(
-      seen,
-      lines.map((_line, index) => index + 1),
-    );
+    const read = async (filters: string) => {
+      const seen: number[] = [];
+      for (let cursor: unknown; cursor !== null; ) {
+        const query = cursor === undefined ? '' : `&cursor=${cursor}`;
+        const { body } = await scene.call('org', 'GET', `/bulk/f/results?${filters}${query}`);
+        const items = body['items'] as { line: number; status: string }[];
+        seen.push(...items.map(({ line }) => line));
+        cursor = body['nextCursor'];
+      }
+      return seen;
+    };
+    const all = lines.map((_line, index) => index + 1);
+    assert.deepEqual(await read('limit=150'), all);
+    assert.deepEqual(await read('limit=150&status=failed'), [lines.length]);
+    assert.deepEqual(await read('limit=199&status=created'), all.slice(0, -1));
+    assert.deepEqual(await read('status=deleted'), []);
     for (const token of ['other', 'org']) {
       const answer = await scene.call(token, 'GET', '/bulk/nobody/results');
       assertRefused(answer, 404, 'batch_not_found');

@@ -157,6 +157,8 @@ const counts = {
   failed: count('Lines that changed nothing, for the reason that each one names.'),
 };
 
+const resultStatuses = ['created', 'replaced', 'unchanged', 'deleted', 'failed'] as const;
+
 /**
  * The answer to one line.
  *
@@ -166,9 +168,7 @@ const counts = {
 export const BulkResult = closed(
   {
     line: Type.Integer({ minimum: 1, description: 'The line of the body, or where it begins.' }),
-    status: wordOf(['created', 'replaced', 'unchanged', 'deleted', 'failed'], {
-      description: 'What became of it.',
-    }),
+    status: wordOf(resultStatuses, { description: 'What became of it.' }),
     type: Type.Optional(wordOf(bulkTypes)),
     id: Type.Optional(Uuid),
     externalId: Type.Optional(shortText(64, 'The identifier in the system of the organisation.')),
@@ -254,6 +254,18 @@ export type BulkImport = Static<typeof BulkImport>;
  * const { items, nextCursor } = (await response.json()) as Static<typeof BulkResultPage>;
  */
 export const BulkResultPage = pageOf(BulkResult);
+
+/**
+ * What the answers that were kept can be narrowed by, beside `limit` and `cursor`.
+ *
+ * @example
+ * Type.Object({ ...pageQuery, ...bulkResultFilters });
+ */
+export const bulkResultFilters = {
+  status: Type.Optional(
+    wordOf(resultStatuses, { description: 'Those alone; a page may then be short.' }),
+  ),
+};
 
 /**
  * One page of the imports that were begun within 30 days, the newest first.

@@ -60,6 +60,8 @@ const paths = {
   store: 'M4 20V9l8-5 8 5v11M9 20v-6h6v6',
   mail: 'M3 6h18v12H3zM3 7l9 6.5L21 7',
   columns: 'M4 5h16v14H4zM9.5 5v14M14.5 5v14',
+  imports: 'M12 15V4m-4 4 4-4 4 4M5 13v6.5h14V13',
+  till: 'M4 10.5h16v9H4zM8 10.5V4.5h8v6M8 14.5h.01M12 14.5h.01M16 14.5h.01M4 17h16',
 } as const;
 
 export type IconName = keyof typeof paths;

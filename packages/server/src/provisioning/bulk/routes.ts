@@ -7,6 +7,7 @@ import {
   type BulkResult,
   BulkResultPage,
   bulkLimits,
+  bulkResultFilters,
   ClientIdentifier,
   refuse,
 } from '@switchyard/contract';
@@ -188,7 +189,7 @@ function registerReads(app: FastifyInstance, bulk: Bulk): void {
     tags,
     permission: 'prov.read',
     params: ofImport,
-    query: Type.Object(pageQuery, closed),
+    query: Type.Object({ ...pageQuery, ...bulkResultFilters }, closed),
     response: { 200: BulkResultPage },
     errors: ['batch_not_found', 'cursor_invalid'],
     priority: 'list',
@@ -203,9 +204,12 @@ function registerReads(app: FastifyInstance, bulk: Bulk): void {
         .flatMap((text) => text.trimEnd().split('\n'))
         .map((text) => JSON.parse(text) as Static<typeof BulkResult>)
         .filter(({ line }) => line > after);
-      const items = results.slice(0, page.limit);
-      const isMore = results.length > items.length || chunks.length === chunksPerPage;
-      const last = isMore ? items.at(-1)?.line : undefined;
+      const wanted = results.filter(({ status }) => status === (query.status ?? status));
+      const items = wanted.slice(0, page.limit);
+      // A page may be short where little of what was looked through is wanted.
+      const left = wanted.length > items.length ? items : results;
+      const isMore = left === items || chunks.length === chunksPerPage;
+      const last = isMore ? left.at(-1)?.line : undefined;
       const next = last === undefined ? undefined : String(last);
       return sealPage({ items, next }, filters, listName);
     },

@@ -1,0 +1,18 @@
+/** A contract is changed; its link, number and first terminal stay, since payments refer to them. */
+import { useParam } from '../../app/use-param.ts';
+import { EditEntity } from '../estate/entity-form.tsx';
+import { addresses } from '../estate/kinds.ts';
+import { contractSections } from './sections.ts';
+
+export default function EditContract() {
+  const merchantId = useParam('merchantId');
+  const contractId = useParam('contractId');
+  return (
+    <EditEntity
+      kind="contract"
+      address={addresses.contract(merchantId, contractId)}
+      sections={contractSections}
+      back={`/merchants/${merchantId}/contracts/${contractId}`}
+    />
+  );
+}

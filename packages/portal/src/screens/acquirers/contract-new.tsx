@@ -1,0 +1,24 @@
+/** What an acquirer has agreed with a merchant is written down. */
+import type { AcquirerContract } from '@switchyard/contract';
+import { useNavigate } from '@tanstack/react-router';
+import { useParam } from '../../app/use-param.ts';
+import { useWords } from '../../words/index.ts';
+import { NewEntity } from '../estate/entity-form.tsx';
+import { addresses } from '../estate/kinds.ts';
+import { contractSections } from './sections.ts';
+
+export default function NewContract() {
+  const t = useWords('estate');
+  const navigate = useNavigate();
+  const merchantId = useParam('merchantId');
+  const back = `/merchants/${merchantId}`;
+  return (
+    <NewEntity<AcquirerContract>
+      kind="contract"
+      address={addresses.contracts(merchantId)}
+      sections={contractSections}
+      back={{ to: back, label: t('kinds.merchant.one') }}
+      onMade={({ contractId }) => void navigate({ to: `${back}/contracts/${contractId}` })}
+    />
+  );
+}

@@ -1,0 +1,146 @@
+/** One acquirer link: whether it can be reached, what waits for it, what is wrong, and how it is set up. */
+import type { AcquirerLink } from '@switchyard/contract';
+import { useNavigate } from '@tanstack/react-router';
+import { useParam } from '../../app/use-param.ts';
+import { CopyText } from '../../parts/copy-text.tsx';
+import { Facts, Page, Panel } from '../../parts/page.tsx';
+import { Time } from '../../parts/values.tsx';
+import { useCan, useFormats } from '../../session/use-session.ts';
+import { useWords } from '../../words/index.ts';
+import { EntityActions } from '../estate/entity-actions.tsx';
+import { addresses } from '../estate/kinds.ts';
+import { LabelList, PageInWait, useCommonFacts } from '../estate/page-parts.tsx';
+import { useVersioned } from '../estate/versioned.ts';
+import { LinkBadge } from './link-badge.tsx';
+import { type LinkFacts, stateOf } from './link-state.ts';
+import { useLinkStates } from './use-link-states.ts';
+import './acquirers.css';
+
+function Backlog({ of }: { readonly of: LinkFacts }) {
+  const t = useWords('acquirers');
+  const formats = useFormats();
+  const { queue, connections, clientCertificateExpiresAt: until, alarm } = of;
+  return (
+    <Panel title={t('standing')}>
+      {alarm && (
+        <p className="sy-alarm-text" role="alert">
+          {t('alarmText', { count: queue.alarms })}
+        </p>
+      )}
+      <Facts
+        items={[
+          [t('reach'), t(of.available ? 'reached' : 'notReached')],
+          [
+            t('connections'),
+            connections && t('signedOn', { on: connections.signedOn, wanted: connections.wanted }),
+          ],
+          [t('waiting'), formats.number(queue.length)],
+          [t('oldest'), queue.oldestAt && <Time key="oldest" at={queue.oldestAt} />],
+          [t('attempts'), queue.attempts === 0 ? undefined : formats.number(queue.attempts)],
+          [t('certificateUntil'), until && <Time key="until" at={until} />],
+        ]}
+      />
+    </Panel>
+  );
+}
+
+function Faults({ of: { faults = [] } }: { readonly of: LinkFacts }) {
+  const t = useWords('acquirers');
+  if (faults.length === 0) return null;
+  return (
+    <Panel title={t('faults')} flush>
+      <ul className="sy-link-faults">
+        {faults.map(({ pointer, detail }) => (
+          <li key={pointer + detail} className="sy-broken">
+            <code>{pointer}</code>
+            {detail}
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
+function Settings({ of }: { readonly of: AcquirerLink }) {
+  const t = useWords('acquirers');
+  const common = useCommonFacts(of.acquirerLinkId, of);
+  return (
+    <Panel title={t('settings')}>
+      <Facts
+        items={[
+          [t('adapter'), t(`adapters.${of.adapter}`)],
+          [t('host'), `${of.host}:${of.port}`],
+          [t('tls'), t(of.tls ? 'yes' : 'no')],
+          [t('clientCertificate'), of.clientCertificate],
+          [t('institution'), of.institutionId],
+          [t('dialect'), of.dialect],
+          [t('tpdu'), of.tpdu],
+          [t('path'), of.httpJson?.path],
+          ...common,
+        ]}
+      />
+    </Panel>
+  );
+}
+
+function Keys({ of }: { readonly of: AcquirerLink }) {
+  const t = useWords('acquirers');
+  const { zonePinKey, macKey, zoneMasterKey, signingKeys, httpJson } = of;
+  const key = (name: string, text: string | undefined) =>
+    [
+      t(`keys.${name}`),
+      text && <CopyText key={name} text={text} label={t(`keys.${name}`)} />,
+    ] as const;
+  const items = [
+    key('zonePinKey', zonePinKey?.keyRef),
+    [t('keys.format'), zonePinKey?.format] as const,
+    key('macKey', macKey?.keyRef),
+    key('zoneMasterKey', zoneMasterKey?.keyRef),
+    key('current', signingKeys?.current.x),
+    key('next', signingKeys?.next.x),
+    key('acquirer', httpJson?.acquirerKeys.join(' ')),
+  ];
+  if (items.every(([, value]) => value === undefined)) return null;
+  return (
+    <Panel title={t('keys.title')}>
+      <Facts items={items} />
+    </Panel>
+  );
+}
+
+export default function LinkPage() {
+  const t = useWords('acquirers');
+  const navigate = useNavigate();
+  const acquirerLinkId = useParam('acquirerLinkId');
+  const address = addresses.link(acquirerLinkId);
+  const query = useVersioned<AcquirerLink>(address);
+  const states = useLinkStates();
+  const mayWrite = useCan('prov.write');
+  const back = { to: '/acquirers', label: t('title') };
+  if (query.data === undefined) return <PageInWait of={query} title={t('one')} back={back} />;
+  const link = query.data.body;
+  const facts = states.data?.get(acquirerLinkId);
+  return (
+    <Page
+      title={link.name}
+      aside={<LinkBadge state={stateOf(link, facts)} />}
+      back={back}
+      actions={
+        <EntityActions
+          kind="link"
+          address={address}
+          of={query.data}
+          editTo={`/acquirers/${acquirerLinkId}/edit`}
+          mayWrite={mayWrite}
+          onDeleted={() => void navigate({ to: back.to })}
+        />
+      }
+    >
+      {facts !== undefined && <Faults of={facts} />}
+      {facts !== undefined && <Backlog of={facts} />}
+      <Settings of={link} />
+      <Keys of={link} />
+      <LabelList labels={link.labels} />
+    </Page>
+  );
+}

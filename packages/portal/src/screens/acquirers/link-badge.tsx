@@ -1,0 +1,22 @@
+/** How an acquirer link stands, in a word. */
+import { StateBadge, type Tone } from '../../parts/state-badge.tsx';
+import { useWords } from '../../words/index.ts';
+import type { LinkState } from './link-state.ts';
+
+const tones: Readonly<Record<LinkState, Tone>> = {
+  Available: 'good',
+  Alarm: 'bad',
+  Unavailable: 'bad',
+  Faulty: 'bad',
+  Disabled: 'plain',
+  Unknown: 'plain',
+};
+
+export function LinkBadge({ state }: { readonly state: LinkState }) {
+  const t = useWords('acquirers');
+  return (
+    <StateBadge state={state} tone={tones[state]}>
+      {t(`states.${state}`)}
+    </StateBadge>
+  );
+}

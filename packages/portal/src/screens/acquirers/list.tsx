@@ -1,0 +1,117 @@
+/** The acquirer links: which can be reached, what waits for each, and what is wrong with it. */
+import type { AcquirerLink } from '@switchyard/contract';
+import { Page } from '../../parts/page.tsx';
+import { Name, Time } from '../../parts/values.tsx';
+import { useCan, useFormats } from '../../session/use-session.ts';
+import type { Column } from '../../table/data-table.tsx';
+import { useWords, type Words } from '../../words/index.ts';
+import { EstateList } from '../estate/estate-list.tsx';
+import { addresses } from '../estate/kinds.ts';
+import { NewButton } from '../estate/new-button.tsx';
+import { LinkBadge } from './link-badge.tsx';
+import { type LinkFacts, stateOf, sumsOf } from './link-state.ts';
+import { useLinkStates } from './use-link-states.ts';
+import './acquirers.css';
+
+function useColumns(
+  t: Words,
+  states: ReadonlyMap<string, LinkFacts> | undefined,
+): Column<AcquirerLink>[] {
+  const formats = useFormats();
+  const factsOf = ({ acquirerLinkId }: AcquirerLink) => states?.get(acquirerLinkId);
+  return [
+    { id: 'name', header: t('name'), narrow: 'lead', cell: ({ name }) => <Name>{name}</Name> },
+    {
+      id: 'state',
+      header: t('state'),
+      width: '11rem',
+      narrow: 'subtrail',
+      cell: (link) => <LinkBadge state={stateOf(link, factsOf(link))} />,
+    },
+    {
+      id: 'connections',
+      header: t('connections'),
+      width: '8rem',
+      align: 'end',
+      cell: (link) => {
+        const connections = factsOf(link)?.connections;
+        return connections === undefined ? '–' : `${connections.signedOn} / ${connections.wanted}`;
+      },
+    },
+    {
+      id: 'queue',
+      header: t('waiting'),
+      width: '7rem',
+      align: 'end',
+      cell: (link) => {
+        const facts = factsOf(link);
+        return facts === undefined ? '–' : formats.number(facts.queue.length);
+      },
+    },
+    {
+      id: 'oldest',
+      header: t('oldest'),
+      width: '10.5rem',
+      cell: (link) => <Time at={factsOf(link)?.queue.oldestAt} />,
+    },
+    {
+      id: 'host',
+      header: t('host'),
+      narrow: 'sub',
+      cell: ({ host, port }) => <Name>{`${host}:${port}`}</Name>,
+    },
+    {
+      id: 'adapter',
+      header: t('adapter'),
+      width: '9rem',
+      cell: ({ adapter }) => t(`adapters.${adapter}`),
+    },
+  ];
+}
+
+function Sums({ of }: { readonly of: ReadonlyMap<string, LinkFacts> }) {
+  const t = useWords('acquirers');
+  const formats = useFormats();
+  const { links, available, waiting, alarms, faulty } = sumsOf([...of.values()]);
+  const tiles = [
+    ['available', `${available} / ${links}`, available === links ? 'good' : 'bad'],
+    ['waiting', formats.number(waiting), undefined],
+    ['alarms', formats.number(alarms), alarms > 0 ? 'bad' : undefined],
+    ['faulty', formats.number(faulty), faulty > 0 ? 'bad' : undefined],
+  ] as const;
+  return (
+    <ul className="sy-tiles" aria-label={t('sums.title')}>
+      {tiles.map(([word, text, tone]) => (
+        <li key={word} className="sy-tile" data-tone={tone}>
+          <span>{t(`sums.${word}`)}</span>
+          <strong>{text}</strong>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+export default function Acquirers() {
+  const t = useWords('acquirers');
+  const mayMake = useCan('prov.write');
+  const states = useLinkStates().data;
+  const columns = useColumns(t, states);
+  return (
+    <Page
+      title={t('title')}
+      lead={t('lead')}
+      {...(mayMake ? { actions: <NewButton kind="link" to="/acquirers/new" /> } : {})}
+      fill
+    >
+      {states !== undefined && states.size > 0 && <Sums of={states} />}
+      <EstateList<AcquirerLink>
+        kind="link"
+        address={addresses.links}
+        icon="link"
+        columns={columns}
+        rowKey={({ acquirerLinkId }) => acquirerLinkId}
+        rowTo={({ acquirerLinkId }) => `/acquirers/${acquirerLinkId}`}
+      />
+    </Page>
+  );
+}

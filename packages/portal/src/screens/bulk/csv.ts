@@ -1,0 +1,66 @@
+/** Tables of comma-separated values (RFC 4180): read for a preview, and written so that no sheet runs them. */
+
+export type CsvRow = { readonly line: number; readonly cells: readonly string[] };
+
+/** Sheets of countries that write decimals with a comma part their cells with semicolons. */
+export function separatorOf(text: string): ',' | ';' {
+  const end = text.search(/\r?\n/);
+  const first = end === -1 ? text : text.slice(0, end);
+  const bare = first.replaceAll(/"(?:[^"]|"")*"/g, '');
+  const count = (sign: string) => bare.split(sign).length - 1;
+  return count(';') > count(',') ? ';' : ',';
+}
+
+/** Blank lines are no rows; each row knows the line on which it begins. */
+export function* readCsv(text: string, separator: ',' | ';'): Generator<CsvRow> {
+  const source = text.startsWith('\ufeff') ? text.slice(1) : text;
+  let cells: string[] = [];
+  let cell = '';
+  let isQuoted = false;
+  let wasQuoted = false;
+  let line = 1;
+  let begun = 1;
+  function* end(): Generator<CsvRow> {
+    cells.push(cell);
+    if (cells.length > 1 || cells[0] !== '' || wasQuoted) yield { line: begun, cells };
+    cells = [];
+    cell = '';
+    wasQuoted = false;
+    begun = line;
+  }
+  for (let at = 0; at < source.length; at += 1) {
+    const sign = source[at] ?? '';
+    if (sign === '\n') line += 1;
+    if (isQuoted) {
+      if (sign !== '"') cell += sign;
+      else if (source[at + 1] === '"') {
+        cell += '"';
+        at += 1;
+      } else isQuoted = false;
+    } else if (sign === '"' && cell === '') {
+      isQuoted = true;
+      wasQuoted = true;
+    } else if (sign === separator) {
+      cells.push(cell);
+      cell = '';
+    } else if (sign === '\n') yield* end();
+    else if (sign !== '\r' || source[at + 1] !== '\n') cell += sign;
+  }
+  if (cell !== '' || cells.length > 0 || wasQuoted) yield* end();
+}
+
+const needsQuotes = /[",\r\n]/;
+/** What a sheet would take for a formula is a text to it behind an apostrophe. */
+const formula = /^[=+\-@\t\r]/;
+
+const quoted = (cell: string): string =>
+  needsQuotes.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
+
+export function writeCsv(rows: Iterable<readonly string[]>, isForSheets: boolean): string {
+  let text = '';
+  for (const cells of rows) {
+    const safe = cells.map((cell) => (isForSheets && formula.test(cell) ? `'${cell}` : cell));
+    text += `${safe.map(quoted).join(',')}\r\n`;
+  }
+  return text;
+}

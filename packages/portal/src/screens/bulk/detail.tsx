@@ -1,0 +1,137 @@
+/** One import: how far it is, what was answered to each line, and the way to go on with it. */
+import { Button } from '@mantine/core';
+import type { BulkImport, BulkResult } from '@switchyard/contract';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { api } from '../../api/client.ts';
+import { saveFile } from '../../api/save-file.ts';
+import { useParam } from '../../app/use-param.ts';
+import { FilterBar } from '../../filters/filter-bar.tsx';
+import { useFilters } from '../../filters/use-filters.ts';
+import { Icon } from '../../parts/icons.tsx';
+import { Note } from '../../parts/note.tsx';
+import { notify } from '../../parts/notify.ts';
+import { Facts, Page, Panel } from '../../parts/page.tsx';
+import { Time } from '../../parts/values.tsx';
+import { useCan, useFormats } from '../../session/use-session.ts';
+import type { Page as RowsPage } from '../../table/row-store.ts';
+import { useWords } from '../../words/index.ts';
+import { addresses } from '../estate/kinds.ts';
+import { PageInWait } from '../estate/page-parts.tsx';
+import { resultTable } from './answers.ts';
+import { ImportState } from './import-state.tsx';
+import { CountTiles, ResultTable } from './result-parts.tsx';
+import { readResults } from './run-import.ts';
+import { Progress } from './run-progress.tsx';
+
+const askAgainMs = 1_500;
+const filterNames = ['status'] as const;
+const resultStatuses = ['failed', 'created', 'replaced', 'unchanged', 'deleted'];
+
+function SaveAnswers({ bulkId }: { readonly bulkId: string }) {
+  const t = useWords('imports');
+  const [isReading, setReading] = useState(false);
+  async function save(): Promise<void> {
+    setReading(true);
+    try {
+      const results = await readResults(bulkId);
+      const file = new Blob(['\ufeff', resultTable(results)], { type: 'text/csv' });
+      await saveFile(new Response(file), `${bulkId}-answers.csv`);
+    } catch {
+      notify(t('saveFailed'), 'bad');
+    } finally {
+      setReading(false);
+    }
+  }
+  return (
+    <Button
+      variant="default"
+      loading={isReading}
+      leftSection={<Icon name="exports" size={16} />}
+      onClick={() => void save()}
+    >
+      {t('save')}
+    </Button>
+  );
+}
+
+export default function ImportPage() {
+  const t = useWords('imports');
+  const formats = useFormats();
+  const mayImport = useCan('prov.write');
+  const bulkId = useParam('bulkId');
+  const address = `${addresses.imports}/${bulkId}`;
+  const [values, change] = useFilters(filterNames);
+  const query = useQuery({
+    queryKey: ['estate', 'import', bulkId],
+    queryFn: ({ signal }) => api.get<BulkImport>(address, { signal }),
+    refetchInterval: ({ state: { data } }) => (data?.state === 'Running' ? askAgainMs : false),
+  });
+  const back = { to: '/imports', label: t('title') };
+  if (query.data === undefined) return <PageInWait of={query} title={t('one')} back={back} />;
+  const { state, format, lines, bytes, createdAt, completedAt, error } = query.data;
+  return (
+    <Page
+      title={bulkId}
+      aside={<ImportState state={state} />}
+      back={back}
+      actions={
+        <>
+          {lines > 0 && <SaveAnswers bulkId={bulkId} />}
+          {mayImport && state === 'Interrupted' && (
+            <Button component={Link} to="/imports/new" search={{ bulkId } as never}>
+              {t('goOn.do')}
+            </Button>
+          )}
+        </>
+      }
+      fill
+    >
+      {state === 'Running' && <Progress isTrial={false} lines={lines} of={0} />}
+      {state === 'Interrupted' && (
+        <Note tone="warn" icon="alert">
+          {error?.detail} {t('broken')}
+        </Note>
+      )}
+      <CountTiles of={query.data} />
+      <Panel>
+        <Facts
+          items={[
+            [t('format'), t(`formats.${format}`)],
+            [t('counts.lines'), formats.number(lines)],
+            [
+              t('size'),
+              t('kilobytes', {
+                size: formats.number(bytes / 1_024, { maximumFractionDigits: 0 }),
+              }),
+            ],
+            [t('begun'), <Time key="begun" at={createdAt} />],
+            [t('ended'), completedAt && <Time key="ended" at={completedAt} />],
+          ]}
+        />
+      </Panel>
+      <FilterBar
+        fields={[
+          {
+            kind: 'choice',
+            name: 'status',
+            label: t('state'),
+            options: resultStatuses.map((each) => ({ value: each, label: t(`results.${each}`) })),
+          },
+        ]}
+        values={values}
+        onChange={change}
+      />
+      <ResultTable
+        listKey={['estate', 'import-results', bulkId, lines, values]}
+        read={(cursor, signal) =>
+          api.get<RowsPage<BulkResult>>(`${address}/results`, {
+            query: { ...values, cursor, limit: 200 },
+            signal,
+          })
+        }
+      />
+    </Page>
+  );
+}

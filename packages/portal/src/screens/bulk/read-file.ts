@@ -1,0 +1,131 @@
+/** What a file for an import holds, before anything of it is sent. */
+import { type CsvRow, readCsv, separatorOf, writeCsv } from './csv.ts';
+
+/** As the platform has them: lines and bytes of one request. */
+export const linesMost = 10_000;
+export const bytesMost = 16_777_216;
+const previewRows = 12;
+
+export type ImportFormat = 'Csv' | 'JsonLines';
+
+export type ImportFile = {
+  readonly name: string;
+  readonly format: ImportFormat;
+  /** What is sent: as it was, or with commas between the cells. */
+  readonly content: string;
+  /** Semicolons were made commas. */
+  readonly wasConverted: boolean;
+  /** Lines that are about something. */
+  readonly lines: number;
+  readonly types: Readonly<Record<string, number>>;
+  readonly columns: readonly string[];
+  readonly preview: readonly { readonly line: number; readonly cells: readonly string[] }[];
+};
+
+export type FileFault = 'empty' | 'tooLarge' | 'tooManyLines' | 'noType' | 'notUtf8';
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function parsed(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+function countTypes(names: Iterable<string>): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
+  return counts;
+}
+
+/** Each row stays on its line, so that the platform's answers name the lines of the file. */
+function withCommas(rows: readonly CsvRow[]): string {
+  let text = '';
+  let line = 1;
+  for (const row of rows) {
+    const written = '\r\n'.repeat(Math.max(0, row.line - line)) + writeCsv([row.cells], false);
+    line += written.split('\n').length - 1;
+    text += written;
+  }
+  return text;
+}
+
+function readTable(name: string, text: string): ImportFile {
+  const separator = separatorOf(text);
+  const [head, ...rows] = [...readCsv(text, separator)];
+  const columns = head?.cells ?? [];
+  const type = columns.indexOf('type');
+  return {
+    name,
+    format: 'Csv',
+    content: separator === ',' ? text : withCommas(head === undefined ? [] : [head, ...rows]),
+    wasConverted: separator !== ',',
+    lines: rows.length,
+    types: countTypes(rows.map(({ cells }) => cells[type] ?? '')),
+    columns,
+    preview: rows.slice(0, previewRows),
+  };
+}
+
+/** Lines of what is nested are shown as they stand. */
+function readLines(name: string, text: string): ImportFile {
+  const rows = text
+    .split('\n')
+    .map((row, at) => ({ line: at + 1, text: row.trim() }))
+    .filter((row) => row.text !== '');
+  const values = rows.map((row) => parsed(row.text));
+  return {
+    name,
+    format: 'JsonLines',
+    content: text,
+    wasConverted: false,
+    lines: rows.length,
+    types: countTypes(values.map(({ type }) => (typeof type === 'string' ? type : ''))),
+    columns: ['type', 'operation', 'data'],
+    preview: rows.slice(0, previewRows).map(({ line }, at) => {
+      const { type, operation, data } = values[at] ?? {};
+      const cells = [type, operation ?? 'upsert', data === undefined ? '' : JSON.stringify(data)];
+      return { line, cells: cells.map((cell) => (typeof cell === 'string' ? cell : '')) };
+    }),
+  };
+}
+
+export function readImportFile(name: string, text: string): ImportFile {
+  const isLines = /\.(?:jsonl|ndjson)$/i.test(name) || text.trimStart().startsWith('{');
+  return isLines ? readLines(name, text) : readTable(name, text);
+}
+
+/** Undefined for what is not UTF-8: guessing would spoil names. The mark at the beginning stays. */
+export function textOf(bytes: ArrayBuffer): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What the platform would refuse as a whole; faults of single lines are told by it alone. */
+export function faultOfFile(file: ImportFile, bytes: number): FileFault | undefined {
+  if (bytes > bytesMost) return 'tooLarge';
+  if (file.lines === 0) return 'empty';
+  if (file.lines > linesMost) return 'tooManyLines';
+  if (file.format === 'Csv' && !file.columns.includes('type')) return 'noType';
+  return undefined;
+}
+
+/** A name that the platform takes, made from that of the file. */
+export function importNameOf(fileName: string, day: string): string {
+  const bare = fileName
+    .replace(/\.[A-Za-z0-9]{1,6}$/, '')
+    .normalize('NFKD')
+    .replaceAll(/[^A-Za-z0-9._:-]+/g, '-')
+    .replaceAll(/^-+|-+$/g, '')
+    .slice(0, 50);
+  return `${bare === '' ? 'import' : bare}-${day}`;
+}
+
+export const isImportName = (name: string): boolean => /^[A-Za-z0-9._:-]{1,64}$/.test(name);

@@ -1,0 +1,117 @@
+/** What may be done with a thing of the estate: change it, switch it on and off, delete it. */
+import { Button, Menu } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import { type ReactNode, useState } from 'react';
+import { api } from '../../api/client.ts';
+import { ConfirmAction } from '../../parts/confirm-action.tsx';
+import { Icon } from '../../parts/icons.tsx';
+import { notify } from '../../parts/notify.ts';
+import { useWords } from '../../words/index.ts';
+import type { EstateKind } from './kinds.ts';
+import { isOutdated, replace, useEstateChanged, type Versioned } from './versioned.ts';
+
+type Entity = { readonly name: string; readonly status: 'Enabled' | 'Disabled' };
+type Verb = 'enable' | 'disable' | 'delete';
+
+export type EntityActionsProps = {
+  readonly kind: EstateKind;
+  readonly address: string;
+  readonly of: Versioned<Entity>;
+  /** The page with its form. */
+  readonly editTo: string;
+  readonly mayWrite: boolean;
+  readonly mayDelete?: boolean;
+  readonly onDeleted: () => void;
+  /** Further items of the menu. */
+  readonly items?: ReactNode;
+  /** Further buttons before it. */
+  readonly children?: ReactNode;
+};
+
+export function EntityActions(props: EntityActionsProps) {
+  const { of, editTo, mayWrite, mayDelete = mayWrite, items, children } = props;
+  const t = useWords('estate');
+  const [verb, setVerb] = useState<Verb | undefined>(undefined);
+  if (!mayWrite) return <>{children}</>;
+  const turn: Verb = of.body.status === 'Enabled' ? 'disable' : 'enable';
+  return (
+    <>
+      {children}
+      <Button
+        variant="default"
+        component={Link}
+        to={editTo}
+        leftSection={<Icon name="edit" size={16} />}
+      >
+        {t('edit')}
+      </Button>
+      <Menu>
+        <Menu.Target>
+          <Button variant="default" rightSection={<Icon name="chevronDown" size={14} />}>
+            {t('more')}
+          </Button>
+        </Menu.Target>
+        <Menu.Dropdown>
+          {items}
+          <Menu.Item
+            leftSection={<Icon name={turn === 'disable' ? 'ban' : 'check'} size={16} />}
+            onClick={() => setVerb(turn)}
+          >
+            {t(`${turn}.do`)}
+          </Menu.Item>
+          {mayDelete && (
+            <Menu.Item
+              leftSection={<Icon name="trash" size={16} />}
+              onClick={() => setVerb('delete')}
+            >
+              {t('delete.do')}
+            </Menu.Item>
+          )}
+        </Menu.Dropdown>
+      </Menu>
+      {verb !== undefined && <Asked {...props} verb={verb} onClose={() => setVerb(undefined)} />}
+    </>
+  );
+}
+
+function Asked({
+  kind,
+  address,
+  of: { body, etag },
+  onDeleted,
+  verb,
+  onClose,
+}: EntityActionsProps & { readonly verb: Verb; readonly onClose: () => void }) {
+  const t = useWords('estate');
+  const changed = useEstateChanged();
+  const status = verb === 'enable' ? 'Enabled' : 'Disabled';
+  return (
+    <ConfirmAction
+      isOpen
+      isDangerous={verb !== 'enable'}
+      onClose={onClose}
+      title={t(`${verb}.title`)}
+      confirm={t(`${verb}.do`)}
+      run={(): Promise<unknown> =>
+        verb === 'delete'
+          ? api.delete(address, { headers: { 'if-match': etag } })
+          : replace(address, etag, { ...body, status })
+      }
+      onFault={(fault) => {
+        // The page then shows what somebody else has made of it, and the next press begins from there.
+        if (isOutdated(fault)) changed();
+      }}
+      onDone={() => {
+        onClose();
+        notify(t(`${verb}.done`, { name: body.name }));
+        // Before what is gone is asked for again.
+        if (verb === 'delete') onDeleted();
+        changed();
+      }}
+    >
+      <p className="sy-dialogue-text sy-broken">
+        {t(`kinds.${kind}.${verb}Text`, { name: body.name })}
+      </p>
+    </ConfirmAction>
+  );
+}

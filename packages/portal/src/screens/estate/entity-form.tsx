@@ -1,0 +1,219 @@
+/** A thing of the estate as a form on a page of its own: made, or changed without writing over others. */
+import { Button } from '@mantine/core';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { api } from '../../api/client.ts';
+import { faultsByField } from '../../api/problem.ts';
+import { notify } from '../../parts/notify.ts';
+import { Loading, Page, Panel } from '../../parts/page.tsx';
+import { PageForm } from '../../parts/page-form.tsx';
+import { Problem } from '../../parts/problem.tsx';
+import { useWords } from '../../words/index.ts';
+import { FieldInput } from './field-input.tsx';
+import {
+  type Body,
+  bodyOf,
+  type Draft,
+  draftOf,
+  faultOf,
+  fieldsOf,
+  isComplete,
+  type Section,
+  shownFaults,
+} from './fields.ts';
+import type { EstateKind } from './kinds.ts';
+import { isOutdated, replace, useEstateChanged, useVersioned } from './versioned.ts';
+import './estate.css';
+
+/** What is asked for may hang on what was chosen: the adapter of a link. */
+export type Sections = readonly Section[] | ((draft: Draft) => readonly Section[]);
+
+const sectionsFor = (sections: Sections, draft: Draft): readonly Section[] =>
+  typeof sections === 'function' ? sections(draft) : sections;
+
+type FormProps<Result> = {
+  readonly sections: Sections;
+  /** What is changed; nothing where something is made. */
+  readonly before?: Body | undefined;
+  /** What stands in the form of something new because it was asked for from there. */
+  readonly preset?: Draft | undefined;
+  readonly confirm: string;
+  readonly run: (body: Body, idempotencyKey: string) => Promise<Result>;
+  readonly onDone: (result: Result) => void;
+  readonly onCancel: () => void;
+  /** Reads what somebody else has made of it. */
+  readonly onReload?: (() => void) | undefined;
+};
+
+function EntityForm<Result>(props: FormProps<Result>) {
+  const { sections, before, preset, confirm, run, onDone, onCancel, onReload } = props;
+  const t = useWords('estate');
+  const isEdit = before !== undefined;
+  const [typed, setTyped] = useState<Draft>(preset ?? {});
+  const [fault, setFault] = useState<unknown>(undefined);
+  const first = draftOf(fieldsOf(sectionsFor(sections, typed)), before);
+  // The fields of another adapter come with what stands in them at first.
+  const draft = { ...first, ...typed };
+  const shown = sectionsFor(sections, draft);
+  const fields = fieldsOf(shown);
+  const faults = faultsByField(fault);
+  return (
+    <PageForm
+      onClose={onCancel}
+      confirm={confirm}
+      isDisabled={!isComplete(fields, draft)}
+      shownFields={shownFaults(faults, fields)}
+      onFault={setFault}
+      run={(key) => run(bodyOf(fields, draft, before), key)}
+      onDone={onDone}
+    >
+      {shown.map(({ word, fields: of }, section) => (
+        <Panel key={word} title={t(`sections.${word}`)}>
+          <div className={of.some(({ kind }) => kind === 'labels') ? undefined : 'sy-form-grid'}>
+            {of.map((field, at) => (
+              <FieldInput
+                key={field.name}
+                field={field}
+                value={draft[field.name] ?? ''}
+                error={faultOf(faults, field.name)}
+                isEdit={isEdit}
+                isFirst={section === 0 && at === 0}
+                onChange={(value) => setTyped((now) => ({ ...now, [field.name]: value }))}
+              />
+            ))}
+          </div>
+        </Panel>
+      ))}
+      {isOutdated(fault) && onReload !== undefined && (
+        <div className="sy-outdated">
+          <p>{t('outdated')}</p>
+          <Button variant="default" size="xs" onClick={onReload}>
+            {t('reload')}
+          </Button>
+        </div>
+      )}
+    </PageForm>
+  );
+}
+
+type Back = { readonly to: string; readonly label: string };
+
+export function NewEntity<Result>({
+  kind,
+  address,
+  sections,
+  preset,
+  back,
+  onMade,
+}: {
+  readonly kind: EstateKind;
+  readonly address: string;
+  readonly sections: Sections;
+  readonly preset?: Draft | undefined;
+  readonly back: Back;
+  readonly onMade: (made: Result) => void;
+}) {
+  const t = useWords('estate');
+  const navigate = useNavigate();
+  const changed = useEstateChanged();
+  return (
+    <Page title={t(`kinds.${kind}.new`)} lead={t(`kinds.${kind}.lead`)} back={back}>
+      <EntityForm<Result>
+        sections={sections}
+        preset={preset}
+        confirm={t('create')}
+        run={(body, idempotencyKey) => api.post<Result>(address, { body, idempotencyKey })}
+        onDone={(made) => {
+          changed();
+          notify(t(`kinds.${kind}.made`));
+          onMade(made);
+        }}
+        onCancel={() => void navigate({ to: back.to })}
+      />
+    </Page>
+  );
+}
+
+export function EditEntity({
+  kind,
+  address,
+  sections,
+  back,
+}: {
+  readonly kind: EstateKind;
+  readonly address: string;
+  readonly sections: Sections;
+  /** The page of the thing: there one goes back to, done or not. */
+  readonly back: string;
+}) {
+  const t = useWords('estate');
+  const navigate = useNavigate();
+  const changed = useEstateChanged();
+  const { data, error, refetch } = useVersioned<Body>(address);
+  const leave = () => void navigate({ to: back });
+  const name = String(data?.body['name'] ?? '');
+  return (
+    <Page
+      title={t(`kinds.${kind}.edit`)}
+      back={{ to: back, label: name === '' ? t(`kinds.${kind}.one`) : name }}
+    >
+      {data === undefined &&
+        (error === null ? (
+          <Loading lines={8} />
+        ) : (
+          <Problem fault={error} onRetry={() => void refetch()} />
+        ))}
+      {data !== undefined && (
+        <Edited
+          key={address}
+          first={data}
+          sections={sections}
+          confirm={t('save')}
+          run={(body, etag) => replace(address, etag, body)}
+          reload={async () => (await refetch()).data}
+          onDone={() => {
+            changed();
+            notify(t(`kinds.${kind}.changed`));
+            leave();
+          }}
+          onCancel={leave}
+        />
+      )}
+    </Page>
+  );
+}
+
+type Read = { readonly body: Body; readonly etag: string };
+
+/** Holds on to what the form was opened with: what is read meanwhile in the background does not move it. */
+function Edited({
+  first,
+  sections,
+  confirm,
+  run,
+  reload,
+  onDone,
+  onCancel,
+}: {
+  readonly first: Read;
+  readonly sections: Sections;
+  readonly confirm: string;
+  readonly run: (body: Body, etag: string) => Promise<unknown>;
+  readonly reload: () => Promise<Read | undefined>;
+  readonly onDone: () => void;
+  readonly onCancel: () => void;
+}) {
+  const [{ body: before, etag }, setRead] = useState(first);
+  return (
+    <EntityForm
+      key={etag}
+      sections={sections}
+      before={before}
+      confirm={confirm}
+      run={(body) => run(body, etag)}
+      onDone={onDone}
+      onCancel={onCancel}
+      onReload={() => void reload().then((read) => read !== undefined && setRead(read))}
+    />
+  );
+}

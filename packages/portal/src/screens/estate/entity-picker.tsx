@@ -1,0 +1,78 @@
+/** Chooses one of many merchants or stores by the beginning of its name. */
+import { Select } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api } from '../../api/client.ts';
+import { useEntityName } from '../../parts/entity-name.tsx';
+import { useWords } from '../../words/index.ts';
+
+type Found = { readonly name: string; readonly merchantId?: string; readonly storeId?: string };
+
+const shownMost = 50;
+const pauseMs = 250;
+
+const idOf = (kind: 'merchants' | 'stores', { merchantId, storeId }: Found): string =>
+  (kind === 'merchants' ? merchantId : storeId) ?? '';
+
+export function EntityPicker({
+  kind,
+  label,
+  description,
+  value,
+  error,
+  isRequired = false,
+  isDisabled = false,
+  merchantId,
+  onChange,
+}: {
+  readonly kind: 'merchants' | 'stores';
+  readonly label: string;
+  readonly description?: string | undefined;
+  readonly value: string;
+  readonly error?: string | undefined;
+  readonly isRequired?: boolean;
+  readonly isDisabled?: boolean;
+  /** Stores of this merchant alone. */
+  readonly merchantId?: string | undefined;
+  readonly onChange: (id: string) => void;
+}) {
+  const t = useWords('estate');
+  const chosen = useEntityName(kind, value === '' ? undefined : value);
+  const [typed, setTyped] = useState('');
+  const [settled] = useDebouncedValue(typed === chosen ? '' : typed.trim(), pauseMs);
+  const found = useQuery({
+    queryKey: ['estate', 'picker', kind, merchantId, settled],
+    queryFn: ({ signal }) =>
+      api.get<{ items: Found[] }>(`/provisioning/v2/${kind}`, {
+        query: { name: settled, merchantId, limit: shownMost },
+        signal,
+      }),
+    enabled: !isDisabled,
+  });
+  const options = (found.data?.items ?? []).map((item) => ({
+    value: idOf(kind, item),
+    label: item.name,
+  }));
+  const isShown = value === '' || options.some((option) => option.value === value);
+  return (
+    <Select
+      label={label}
+      description={description}
+      inputWrapperOrder={['label', 'input', 'description', 'error']}
+      required={isRequired}
+      disabled={isDisabled}
+      searchable
+      clearable={!isRequired}
+      data={isShown ? options : [{ value, label: chosen ?? value }, ...options]}
+      // The platform has looked already: what it found is shown whole.
+      filter={({ options: all }) => all}
+      nothingFoundMessage={found.isPending ? t('picker.looking') : t('picker.none')}
+      searchValue={typed}
+      onSearchChange={setTyped}
+      value={value === '' ? null : value}
+      error={error}
+      onChange={(next) => onChange(next ?? '')}
+    />
+  );
+}

@@ -1,0 +1,118 @@
+/** A list of provisioned things: found by name, external identifier, state and where they belong. */
+
+import { api } from '../../api/client.ts';
+import { FilterBar, type FilterField } from '../../filters/filter-bar.tsx';
+import { useFilters } from '../../filters/use-filters.ts';
+import { useNames } from '../../parts/entity-name.tsx';
+import type { IconName } from '../../parts/icons.tsx';
+import { EmptyState } from '../../parts/page.tsx';
+import { useSession } from '../../session/use-session.ts';
+import { type Column, DataTable } from '../../table/data-table.tsx';
+import type { Page as RowsPage } from '../../table/row-store.ts';
+import { useWords } from '../../words/index.ts';
+import type { EstateKind } from './kinds.ts';
+import { StatusBadge } from './page-parts.tsx';
+import { useEstateChanges } from './versioned.ts';
+
+const filterNames = ['name', 'externalId', 'status', 'merchantId', 'storeId'] as const;
+type FilterName = (typeof filterNames)[number];
+const pageRows = 200;
+
+export type EstateListProps<Row> = {
+  readonly kind: EstateKind;
+  readonly address: string;
+  readonly icon: IconName;
+  readonly columns: readonly Column<Row>[];
+  readonly rowKey: (row: Row) => string;
+  readonly rowTo: (row: Row) => string;
+  /** Where they belong, beside name, identifier and state. */
+  readonly owners?: readonly ('merchantId' | 'storeId')[];
+  /** What the list is narrowed to for good: those of a merchant. */
+  readonly within?: Readonly<Record<string, string>>;
+  /** The name under which views of it are kept. */
+  readonly views?: string;
+};
+
+function useFields(owners: readonly string[]): FilterField<FilterName>[] {
+  const t = useWords('estate');
+  const { merchantId } = useSession();
+  const ofMerchants = owners.includes('merchantId') && merchantId === undefined;
+  const merchants = useNames('merchants', ofMerchants).data;
+  const stores = useNames('stores', owners.includes('storeId')).data;
+  const named = (names: ReadonlyMap<string, string> | undefined) =>
+    [...(names ?? [])].map(([value, label]) => ({ value, label }));
+  const fields: FilterField<FilterName>[] = [
+    { kind: 'search', name: 'name', label: t('filters.name') },
+    { kind: 'text', name: 'externalId', label: t('fields.externalId') },
+    {
+      kind: 'choice',
+      name: 'status',
+      label: t('status'),
+      options: ['Enabled', 'Disabled'].map((each) => ({
+        value: each,
+        label: t(`statuses.${each}`),
+      })),
+    },
+  ];
+  if (ofMerchants) {
+    const options = named(merchants);
+    fields.push({ kind: 'choice', name: 'merchantId', label: t('fields.merchantId'), options });
+  }
+  if (owners.includes('storeId')) {
+    const options = named(stores);
+    fields.push({ kind: 'choice', name: 'storeId', label: t('fields.storeId'), options });
+  }
+  return fields;
+}
+
+export function EstateList<Row extends { readonly status: 'Enabled' | 'Disabled' }>(
+  props: EstateListProps<Row>,
+) {
+  const { kind, address, icon, columns, rowKey, rowTo, owners = [], within = {}, views } = props;
+  const t = useWords('estate');
+  const [values, change] = useFilters(filterNames);
+  const changes = useEstateChanges();
+  const fields = useFields(owners);
+  const isNarrowed = Object.keys(values).length > 0;
+  const status: Column<Row> = {
+    id: 'status',
+    header: t('status'),
+    width: '9rem',
+    narrow: 'trail',
+    cell: (row) => <StatusBadge status={row.status} />,
+  };
+  return (
+    <>
+      <FilterBar
+        fields={fields}
+        values={values}
+        onChange={change}
+        {...(views === undefined ? {} : { views })}
+      />
+      <DataTable
+        label={t(`kinds.${kind}.many`)}
+        listKey={['estate', address, within, values, changes]}
+        read={(cursor, signal) =>
+          api.get<RowsPage<Row>>(address, {
+            query: { ...values, ...within, cursor, limit: pageRows },
+            signal,
+          })
+        }
+        columns={[...columns, status]}
+        rowKey={rowKey}
+        rowTo={rowTo}
+        empty={
+          isNarrowed ? (
+            <EmptyState icon="search" title={t('none.title')}>
+              {t('none.text')}
+            </EmptyState>
+          ) : (
+            <EmptyState icon={icon} title={t(`kinds.${kind}.emptyTitle`)}>
+              {t(`kinds.${kind}.emptyText`)}
+            </EmptyState>
+          )
+        }
+      />
+    </>
+  );
+}

@@ -1,0 +1,173 @@
+/** Forms as tables: which members of a body can be typed, how each is shown, and how it is read back. */
+
+export type FieldKind =
+  | 'text'
+  | 'email'
+  | 'tel'
+  | 'number'
+  | 'switch'
+  | 'choice'
+  | 'choices'
+  | 'words'
+  | 'country'
+  | 'zone'
+  | 'labels'
+  | 'merchant'
+  | 'store'
+  | 'link';
+
+export type Field = {
+  /** The path in the body as refusals name it: `address.line1`. */
+  readonly name: string;
+  readonly kind: FieldKind;
+  readonly isRequired?: true;
+  readonly max?: number;
+  /** Of a choice: values that the API knows; their words are `options.{value}`. */
+  readonly options?: readonly string[];
+  /** What stands in it at first, where a thing is made. */
+  readonly first?: DraftValue;
+  /** Stays as it was made. */
+  readonly isFixed?: true;
+  /** A line below it says more: `hints.{name}`. */
+  readonly hasHint?: true;
+};
+
+export type Section = {
+  /** A word of `sections`. */
+  readonly word: string;
+  readonly fields: readonly Field[];
+};
+
+export type LabelPair = readonly [key: string, value: string];
+export type DraftValue = string | boolean | readonly string[] | readonly LabelPair[];
+export type Draft = Readonly<Record<string, DraftValue>>;
+export type Body = Readonly<Record<string, unknown>>;
+
+export const labelsField: Field = { name: 'labels', kind: 'labels' };
+
+export const addressSection: Section = {
+  word: 'address',
+  fields: [
+    { name: 'address.line1', kind: 'text', max: 100 },
+    { name: 'address.line2', kind: 'text', max: 100 },
+    { name: 'address.postalCode', kind: 'text', max: 16 },
+    { name: 'address.city', kind: 'text', max: 60 },
+    { name: 'address.region', kind: 'text', max: 60 },
+  ],
+};
+
+export const labelsSection: Section = { word: 'labels', fields: [labelsField] };
+
+export const fieldsOf = (sections: readonly Section[]): Field[] =>
+  sections.flatMap(({ fields }) => [...fields]);
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function valueAt(body: Body, path: string): unknown {
+  let at: unknown = body;
+  for (const name of path.split('.')) at = isObject(at) ? at[name] : undefined;
+  return at;
+}
+
+function emptyOf({ kind, first }: Field): DraftValue {
+  if (first !== undefined) return first;
+  if (kind === 'switch') return false;
+  return kind === 'labels' || kind === 'choices' || kind === 'words' ? [] : '';
+}
+
+function draftValue(field: Field, value: unknown): DraftValue {
+  switch (field.kind) {
+    case 'switch':
+      return value === true;
+    case 'labels':
+      return Object.entries(isObject(value) ? value : {}).map(
+        ([key, text]) => [key, String(text)] as const,
+      );
+    case 'choices':
+    case 'words':
+      return Array.isArray(value) ? value.map(String) : [];
+    default:
+      return value === undefined || value === null ? '' : String(value);
+  }
+}
+
+/** What stands in the form at first: of something that is there, or of something new. */
+export function draftOf(fields: readonly Field[], body: Body | undefined): Draft {
+  return Object.fromEntries(
+    fields.map((field) => [
+      field.name,
+      body === undefined ? emptyOf(field) : draftValue(field, valueAt(body, field.name)),
+    ]),
+  );
+}
+
+function isPairs(value: DraftValue): value is readonly LabelPair[] {
+  return Array.isArray(value) && value.every((each) => Array.isArray(each));
+}
+
+/** Undefined where the member is left out. What is no number stays a text, so that the platform says so. */
+function memberOf({ kind }: Field, value: DraftValue | undefined): unknown {
+  if (value === undefined) return undefined;
+  if (typeof value === 'boolean') return value;
+  if (kind === 'labels' && isPairs(value)) {
+    const given = value.filter(([key, text]) => key.trim() !== '' || text.trim() !== '');
+    return Object.fromEntries(given.map(([key, text]) => [key.trim(), text.trim()]));
+  }
+  if (typeof value !== 'string') return value.length === 0 ? undefined : [...value];
+  const text = value.trim();
+  if (text === '') return undefined;
+  return kind === 'number' && /^-?\d{1,15}$/.test(text) ? Number(text) : text;
+}
+
+function put(body: Record<string, unknown>, path: readonly string[], value: unknown): void {
+  const [first = '', ...rest] = path;
+  if (rest.length === 0) {
+    if (value === undefined) delete body[first];
+    else body[first] = value;
+    return;
+  }
+  const inner = isObject(body[first]) ? (body[first] as Record<string, unknown>) : {};
+  put(inner, rest, value);
+  if (Object.keys(inner).length === 0) delete body[first];
+  else body[first] = inner;
+}
+
+/** The body to send: what the form does not show stays as it was. */
+export function bodyOf(
+  fields: readonly Field[],
+  draft: Draft,
+  before: Body = {},
+): Record<string, unknown> {
+  const body = structuredClone(before) as Record<string, unknown>;
+  for (const field of fields) put(body, field.name.split('.'), memberOf(field, draft[field.name]));
+  return body;
+}
+
+/** The fault of a field: its own, or one of something within it. */
+export function faultOf(
+  faults: Readonly<Record<string, string>>,
+  name: string,
+): string | undefined {
+  if (faults[name] !== undefined) return faults[name];
+  const within = Object.keys(faults).find((each) => each.startsWith(`${name}.`));
+  return within === undefined ? undefined : faults[within];
+}
+
+/** Which faults some field of the form shows; the others are told below it. */
+export function shownFaults(
+  faults: Readonly<Record<string, string>>,
+  fields: readonly Field[],
+): string[] {
+  const names = fields.map(({ name }) => name);
+  return Object.keys(faults).filter((fault) =>
+    names.some((name) => fault === name || fault.startsWith(`${name}.`)),
+  );
+}
+
+/** What has to be there before it is worth sending. */
+export function isComplete(fields: readonly Field[], draft: Draft): boolean {
+  return fields.every(
+    (field) => field.isRequired === undefined || memberOf(field, draft[field.name]) !== undefined,
+  );
+}

@@ -1,0 +1,65 @@
+/** Labels: short texts under names, by which things are found and grouped. */
+import { ActionIcon, Button, Input, TextInput } from '@mantine/core';
+import { Icon } from '../../parts/icons.tsx';
+import { useWords } from '../../words/index.ts';
+import type { LabelPair } from './fields.ts';
+
+const labelsMost = 20;
+
+export function LabelsField({
+  value,
+  error,
+  onChange,
+}: {
+  readonly value: readonly LabelPair[];
+  readonly error: string | undefined;
+  readonly onChange: (value: readonly LabelPair[]) => void;
+}) {
+  const t = useWords('estate');
+  const change = (at: number, pair: LabelPair) =>
+    onChange(value.map((each, index) => (index === at ? pair : each)));
+  return (
+    <div className="sy-labels">
+      {value.map(([key, text], at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: a pair is its place; its name is being typed
+        <div key={at} className="sy-label-pair">
+          <TextInput
+            aria-label={t('labels.key', { number: at + 1 })}
+            placeholder={t('labels.keyExample')}
+            maxLength={64}
+            value={key}
+            onChange={({ currentTarget }) => change(at, [currentTarget.value, text])}
+          />
+          <TextInput
+            aria-label={t('labels.value', { number: at + 1 })}
+            placeholder={t('labels.valueExample')}
+            maxLength={128}
+            value={text}
+            onChange={({ currentTarget }) => change(at, [key, currentTarget.value])}
+          />
+          <ActionIcon
+            variant="subtle"
+            color="gray"
+            size="lg"
+            aria-label={t('labels.remove', { number: at + 1 })}
+            onClick={() => onChange(value.filter((_, index) => index !== at))}
+          >
+            <Icon name="trash" size={16} />
+          </ActionIcon>
+        </div>
+      ))}
+      {error !== undefined && <Input.Error role="alert">{error}</Input.Error>}
+      <div>
+        <Button
+          variant="default"
+          size="xs"
+          leftSection={<Icon name="plus" size={14} />}
+          disabled={value.length >= labelsMost}
+          onClick={() => onChange([...value, ['', '']])}
+        >
+          {t('labels.add')}
+        </Button>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,32 @@
+/** Leads to the form in which a thing is made. */
+import { Button } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import { Icon } from '../../parts/icons.tsx';
+import { useWords } from '../../words/index.ts';
+import type { EstateKind } from './kinds.ts';
+
+export function NewButton({
+  kind,
+  to,
+  search = {},
+  isSmall = false,
+}: {
+  readonly kind: EstateKind;
+  readonly to: string;
+  /** What the form is to begin with. */
+  readonly search?: Readonly<Record<string, string>>;
+  readonly isSmall?: boolean;
+}) {
+  const t = useWords('estate');
+  return (
+    <Button
+      component={Link}
+      to={to}
+      search={search as never}
+      size={isSmall ? 'xs' : 'sm'}
+      leftSection={<Icon name="plus" size={16} />}
+    >
+      {t(`kinds.${kind}.new`)}
+    </Button>
+  );
+}

@@ -1,0 +1,20 @@
+/** The points of sale of all stores. */
+import { Page } from '../../parts/page.tsx';
+import { useCan } from '../../session/use-session.ts';
+import { useWords } from '../../words/index.ts';
+import { NewButton } from '../estate/new-button.tsx';
+import { PointOfSaleList } from './point-of-sale-list.tsx';
+
+export default function PointsOfSale() {
+  const t = useWords('estate');
+  const mayMake = useCan('prov.write');
+  return (
+    <Page
+      title={t('kinds.pointOfSale.many')}
+      {...(mayMake ? { actions: <NewButton kind="pointOfSale" to="/points-of-sale/new" /> } : {})}
+      fill
+    >
+      <PointOfSaleList />
+    </Page>
+  );
+}

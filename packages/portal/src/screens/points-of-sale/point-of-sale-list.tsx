@@ -1,0 +1,63 @@
+/** Points of sale: of all stores, or of one. */
+import type { PointOfSale } from '@switchyard/contract';
+import { EntityName } from '../../parts/entity-name.tsx';
+import { Name, Time } from '../../parts/values.tsx';
+import { useSession } from '../../session/use-session.ts';
+import type { Column } from '../../table/data-table.tsx';
+import { useWords, type Words } from '../../words/index.ts';
+import { EstateList } from '../estate/estate-list.tsx';
+import { addresses } from '../estate/kinds.ts';
+
+function columnsOf(t: Words, showsStore: boolean, showsMerchant: boolean): Column<PointOfSale>[] {
+  const store: Column<PointOfSale> = {
+    id: 'store',
+    header: t('fields.storeId'),
+    narrow: 'sub',
+    cell: ({ storeId }) => <EntityName kind="stores" id={storeId} />,
+  };
+  const merchant: Column<PointOfSale> = {
+    id: 'merchant',
+    header: t('fields.merchantId'),
+    cell: ({ merchantId }) => <EntityName kind="merchants" id={merchantId} />,
+  };
+  return [
+    {
+      id: 'name',
+      header: t('fields.name'),
+      narrow: 'lead',
+      cell: ({ name }) => <Name>{name}</Name>,
+    },
+    ...(showsStore ? [store] : []),
+    ...(showsMerchant ? [merchant] : []),
+    {
+      id: 'externalId',
+      header: t('fields.externalId'),
+      ...(showsStore ? {} : { narrow: 'sub' as const }),
+      cell: ({ externalId }) => <Name>{externalId}</Name>,
+    },
+    {
+      id: 'created',
+      header: t('created'),
+      width: '10.5rem',
+      cell: ({ createdAt }) => <Time at={createdAt} />,
+    },
+  ];
+}
+
+export function PointOfSaleList({ storeId }: { readonly storeId?: string }) {
+  const t = useWords('estate');
+  const session = useSession();
+  const isOfAll = storeId === undefined;
+  return (
+    <EstateList<PointOfSale>
+      kind="pointOfSale"
+      address={addresses.pointsOfSale}
+      icon="till"
+      columns={columnsOf(t, isOfAll, isOfAll && session.merchantId === undefined)}
+      rowKey={({ pointOfSaleId }) => pointOfSaleId}
+      rowTo={({ pointOfSaleId }) => `/points-of-sale/${pointOfSaleId}`}
+      owners={isOfAll ? ['merchantId', 'storeId'] : []}
+      {...(isOfAll ? { views: 'points-of-sale' } : { within: { storeId } })}
+    />
+  );
+}

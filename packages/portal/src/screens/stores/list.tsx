@@ -1,0 +1,20 @@
+/** The stores of all merchants. */
+import { Page } from '../../parts/page.tsx';
+import { useCan } from '../../session/use-session.ts';
+import { useWords } from '../../words/index.ts';
+import { NewButton } from '../estate/new-button.tsx';
+import { StoreList } from './store-list.tsx';
+
+export default function Stores() {
+  const t = useWords('estate');
+  const mayMake = useCan('prov.write');
+  return (
+    <Page
+      title={t('kinds.store.many')}
+      {...(mayMake ? { actions: <NewButton kind="store" to="/stores/new" /> } : {})}
+      fill
+    >
+      <StoreList />
+    </Page>
+  );
+}

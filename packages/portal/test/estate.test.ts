@@ -1,0 +1,353 @@
+// The rules of the estate's screens: forms and bodies, live presence, moves of hardware, how a link stands.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import type { ConnectedDevice, DeviceCounts } from '@switchyard/contract';
+import { type LinkFacts, stateOf, sumsOf } from '../src/screens/acquirers/link-state.ts';
+import { contractSections, linkSections } from '../src/screens/acquirers/sections.ts';
+import {
+  bodyOf,
+  draftOf,
+  type Field,
+  faultOf,
+  fieldsOf,
+  isComplete,
+  shownFaults,
+} from '../src/screens/estate/fields.ts';
+import { type Live, type ReadLive, readLive } from '../src/screens/fleet/live.ts';
+import { type MoveApi, moveDevice } from '../src/screens/fleet/move.ts';
+import { deviceSections, placeSections } from '../src/screens/fleet/sections.ts';
+import { merchantSections } from '../src/screens/merchants/sections.ts';
+import { pointOfSaleSections } from '../src/screens/points-of-sale/sections.ts';
+import { storeSections } from '../src/screens/stores/sections.ts';
+
+type Tree = { readonly [key: string]: string | Tree };
+
+const merchantFields = fieldsOf(merchantSections);
+const allSections = {
+  merchant: merchantSections,
+  store: storeSections(true),
+  place: placeSections,
+  device: deviceSections(true),
+  pointOfSale: pointOfSaleSections,
+  isoLink: linkSections({ adapter: 'Iso8583Host' }),
+  httpLink: linkSections({ adapter: 'HttpJson' }),
+  contract: contractSections,
+};
+
+describe('a form of the estate', () => {
+  const merchant = {
+    merchantId: 'm',
+    name: 'Lumière',
+    country: 'FR',
+    mcc: '5814',
+    timeZone: 'Europe/Paris',
+    address: { line1: '12 quai de Valmy', city: 'Paris' },
+    labels: { region: 'north' },
+    status: 'Enabled',
+  };
+
+  test('gives back what it was opened with where nothing is typed', () => {
+    assert.deepEqual(bodyOf(merchantFields, draftOf(merchantFields, merchant), merchant), merchant);
+  });
+
+  test('leaves out what is empty, and what is empty then around it', () => {
+    const draft = {
+      ...draftOf(merchantFields, merchant),
+      'address.line1': ' ',
+      'address.city': '',
+      'contact.email': ' a@b.example ',
+      externalId: '',
+    };
+    const body = bodyOf(merchantFields, draft, merchant);
+    assert.equal('address' in body, false);
+    assert.equal('externalId' in body, false);
+    assert.deepEqual(body['contact'], { email: 'a@b.example' });
+    assert.deepEqual(merchant.address.city, 'Paris', 'what was read stays as it was');
+  });
+
+  test('keeps what it does not show, and what the platform gave stays', () => {
+    const contract = {
+      contractId: 'c',
+      routing: [{ schemes: ['Visa'] }],
+      offlineLimits: { maxAmounts: { EUR: 5000 }, maxAgeHours: 168, maxCount: 1000 },
+      holdDays: 30,
+    };
+    const fields = fieldsOf(contractSections);
+    const draft = { ...draftOf(fields, contract), holdDays: '7', 'offlineLimits.maxCount': '2' };
+    const body = bodyOf(fields, draft, contract);
+    assert.deepEqual(body['routing'], contract.routing);
+    assert.equal(body['holdDays'], 7);
+    assert.deepEqual(body['offlineLimits'], {
+      maxAmounts: { EUR: 5000 },
+      maxAgeHours: 168,
+      maxCount: 2,
+    });
+  });
+
+  test('sends what is no number as it was typed, so that the platform refuses the field', () => {
+    const fields: Field[] = [{ name: 'port', kind: 'number' }];
+    assert.deepEqual(bodyOf(fields, { port: '8583' }), { port: 8583 });
+    assert.deepEqual(bodyOf(fields, { port: '85 83' }), { port: '85 83' });
+    assert.deepEqual(bodyOf(fields, { port: '' }), {});
+  });
+
+  test('takes labels with empty lines between them', () => {
+    const fields: Field[] = [{ name: 'labels', kind: 'labels' }];
+    const draft = { labels: [['region', ' north '] as const, ['', ''] as const] };
+    assert.deepEqual(bodyOf(fields, draft), { labels: { region: 'north' } });
+    assert.deepEqual(bodyOf(fields, { labels: [] }, { labels: { a: 'b' } }), { labels: {} });
+  });
+
+  test('is worth sending once all that has to be there is', () => {
+    const empty = draftOf(merchantFields, undefined);
+    assert.equal(isComplete(merchantFields, empty), false);
+    const given = { ...empty, name: 'A', country: 'FR', timeZone: 'Europe/Paris', mcc: '5814' };
+    assert.equal(isComplete(merchantFields, given), true);
+    assert.equal(isComplete(merchantFields, { ...given, name: '   ' }), false);
+  });
+
+  test('shows each refusal at its field, that of a label too, and leaves the others', () => {
+    const faults = { 'address.city': 'Too long.', 'labels.region': 'Too short.', routing: 'No.' };
+    assert.equal(faultOf(faults, 'address.city'), 'Too long.');
+    assert.equal(faultOf(faults, 'labels'), 'Too short.');
+    assert.equal(faultOf(faults, 'name'), undefined);
+    assert.deepEqual(shownFaults(faults, merchantFields), ['address.city', 'labels.region']);
+  });
+
+  for (const language of ['en', 'fr', 'de']) {
+    test(`has all its words in ${language}`, () => {
+      const path = join(import.meta.dirname, `../src/words/${language}/estate.json`);
+      const words = JSON.parse(readFileSync(path, 'utf8')) as Tree;
+      const wordOf = (key: string) =>
+        key
+          .split('.')
+          .reduce<string | Tree | undefined>(
+            (at, name) => (typeof at === 'object' ? at[name] : undefined),
+            words,
+          );
+      const asked = Object.values(allSections)
+        .flat()
+        .flatMap(({ word, fields }) => [
+          `sections.${word}`,
+          ...fields.flatMap(({ name, hasHint, options = [] }) => [
+            `fields.${name}`,
+            ...(hasHint ? [`hints.${name}`] : []),
+            ...options.map((option) => `options.${option}`),
+          ]),
+        ]);
+      assert.ok(asked.length > 80);
+      for (const key of asked) assert.equal(typeof wordOf(key), 'string', key);
+    });
+  }
+
+  test('asks for another link by its protocol, and starts with what goes with it', () => {
+    const names = (adapter: string) => fieldsOf(linkSections({ adapter })).map(({ name }) => name);
+    assert.ok(names('Iso8583Host').includes('dialect'));
+    assert.ok(!names('HttpJson').includes('dialect'));
+    assert.ok(names('HttpJson').includes('httpJson.acquirerKeys'));
+    const draft = draftOf(fieldsOf(linkSections({ adapter: '' })), undefined);
+    assert.deepEqual([draft['adapter'], draft['tls']], ['Iso8583Host', true]);
+  });
+});
+
+describe('live presence', () => {
+  const counts = (at: string): DeviceCounts => ({
+    ...{ at, devices: 3, online: 1, neverConnected: 1, disabled: 0, inStock: 0 },
+    certificateEnding: 0,
+  });
+  const device = (physicalDeviceId: string, status: 'Online' | 'Offline') =>
+    ({ physicalDeviceId, connection: { status } }) as ConnectedDevice;
+  const first = '2026-03-01T12:00:00.000Z';
+  const second = '2026-03-01T12:00:10.000Z';
+
+  test('begins with figures, and asks for what changed since they were taken', async () => {
+    const asked: string[] = [];
+    const read: ReadLive = {
+      counts: async () => counts(asked.length === 0 ? first : second),
+      changes: async (since) => {
+        asked.push(since);
+        return { items: [device('a', 'Online')], nextCursor: null };
+      },
+    };
+    const start = await readLive({ ...read, counts: async () => counts(first) }, undefined);
+    assert.equal(asked.length, 0);
+    const next = await readLive(read, start);
+    assert.deepEqual(asked, ['2026-03-01T11:59:55.000Z'], 'some seconds earlier');
+    assert.equal(next.connections.get('a')?.status, 'Online');
+    assert.equal(start.connections.size, 0, 'what was shown before does not change');
+  });
+
+  test('the later word counts, and pages are read to their end', async () => {
+    const before: Live = { counts: counts(first), connections: new Map(), generation: 0 };
+    const pages = [
+      { items: [device('a', 'Online')], nextCursor: 'x' },
+      { items: [device('a', 'Offline'), device('b', 'Online')], nextCursor: null },
+    ];
+    const cursors: unknown[] = [];
+    const live = await readLive(
+      {
+        counts: async () => counts(second),
+        changes: async (_since, cursor) => {
+          cursors.push(cursor);
+          return pages.shift() ?? { items: [], nextCursor: null };
+        },
+      },
+      before,
+    );
+    assert.deepEqual(cursors, [undefined, 'x']);
+    assert.equal(live.connections.get('a')?.status, 'Offline');
+    assert.equal(live.generation, 0);
+  });
+
+  test('a whole fleet that comes at once makes the list be read anew', async () => {
+    const before: Live = { counts: counts(first), connections: new Map(), generation: 2 };
+    let page = 0;
+    const live = await readLive(
+      {
+        counts: async () => counts(second),
+        changes: async () => {
+          page += 1;
+          const items = Array.from({ length: 200 }, (_, at) => device(`${page}-${at}`, 'Online'));
+          return { items, nextCursor: String(page) };
+        },
+      },
+      before,
+    );
+    assert.equal(page, 5, 'no further');
+    assert.deepEqual([live.connections.size, live.generation], [0, 3]);
+  });
+});
+
+describe('a move of hardware', () => {
+  type Place = { merchantId: string; ids: string[] };
+
+  /** A platform with its own rules: hardware is in one place, and with the merchant of that place. */
+  function platform(places: Record<string, Place>, at: string | undefined, merchantId?: string) {
+    const device = { at, merchantId };
+    const done: string[] = [];
+    let broken = '';
+    const api: MoveApi = {
+      device: async (physicalDeviceId) => ({
+        body: {
+          physicalDeviceId,
+          ...(device.at === undefined ? {} : { logicalDeviceId: device.at }),
+          ...(device.merchantId === undefined ? {} : { merchantId: device.merchantId }),
+        } as never,
+        etag: '"d"',
+      }),
+      place: async (id) => ({
+        body: {
+          merchantId: places[id]?.merchantId,
+          physicalDeviceIds: places[id]?.ids ?? [],
+        } as never,
+        etag: '"p"',
+      }),
+      replaceDevice: async (_id, _etag, body) => {
+        assert.equal(device.at, undefined, 'only what is linked to nothing changes its merchant');
+        device.merchantId = (body as { merchantId: string }).merchantId;
+        done.push('owner');
+      },
+      fill: async (id, _etag, ids) => {
+        if (broken === id) throw new Error('no answer');
+        const place = places[id];
+        assert.ok(place !== undefined && ids.length <= 2);
+        if (ids.includes('d')) {
+          assert.ok(device.at === undefined || device.at === id, 'is linked to another place');
+          assert.ok(device.merchantId === undefined || device.merchantId === place.merchantId);
+        }
+        place.ids = [...ids];
+        if (ids.includes('d')) device.at = id;
+        else if (device.at === id) device.at = undefined;
+        done.push(`fill ${id}`);
+      },
+    };
+    const breakAt = (id: string) => {
+      broken = id;
+    };
+    return { api, places, device, done, breakAt };
+  }
+
+  const move = (placeId: string | undefined, isSwap = false) => ({
+    physicalDeviceId: 'd',
+    placeId,
+    isSwap,
+  });
+
+  test('from place to place, beside another or instead of it', async () => {
+    const places = () => ({
+      a: { merchantId: 'm', ids: ['d', 'x'] },
+      b: { merchantId: 'm', ids: ['y'] },
+    });
+    const beside = platform(places(), 'a', 'm');
+    await moveDevice(beside.api, move('b'));
+    assert.deepEqual([beside.places['a']?.ids, beside.places['b']?.ids], [['x'], ['y', 'd']]);
+    const swap = platform(places(), 'a', 'm');
+    await moveDevice(swap.api, move('b', true));
+    assert.deepEqual(swap.places['b']?.ids, ['d']);
+  });
+
+  test('to another merchant, and out into the stock', async () => {
+    const on = platform(
+      { a: { merchantId: 'm', ids: ['d'] }, b: { merchantId: 'n', ids: [] } },
+      'a',
+      'm',
+    );
+    await moveDevice(on.api, move('b'));
+    assert.deepEqual(on.done, ['fill a', 'owner', 'fill b']);
+    assert.equal(on.device.merchantId, 'n');
+    await moveDevice(on.api, move(undefined));
+    assert.equal(on.device.at, undefined);
+  });
+
+  test('that broke off is gone on with, and nothing is done twice', async () => {
+    const on = platform(
+      { a: { merchantId: 'm', ids: ['d'] }, b: { merchantId: 'n', ids: ['y'] } },
+      'a',
+      'm',
+    );
+    on.breakAt('b');
+    await assert.rejects(moveDevice(on.api, move('b')), /no answer/);
+    on.breakAt('');
+    await moveDevice(on.api, move('b'));
+    await moveDevice(on.api, move('b'));
+    assert.deepEqual(on.done, ['fill a', 'owner', 'fill b']);
+    assert.deepEqual(on.places['b']?.ids, ['y', 'd']);
+  });
+});
+
+describe('an acquirer link', () => {
+  const facts = (more: Partial<LinkFacts>): LinkFacts => ({
+    acquirerLinkId: 'l',
+    name: 'north',
+    available: true,
+    queue: { length: 0, attempts: 0, alarms: 0 },
+    alarm: false,
+    ...more,
+  });
+  const enabled = { status: 'Enabled' } as const;
+  const fault = { pointer: '/macKey/keyRef', detail: 'Is unknown.' };
+
+  test('is shown by the worst of what is known of it', () => {
+    assert.equal(stateOf(enabled, facts({})), 'Available');
+    assert.equal(stateOf(enabled, facts({ available: false })), 'Unavailable');
+    assert.equal(stateOf(enabled, facts({ available: false, alarm: true })), 'Alarm');
+    assert.equal(stateOf(enabled, facts({ alarm: true, faults: [fault] })), 'Faulty');
+    assert.equal(stateOf({ status: 'Disabled' }, facts({ alarm: true })), 'Disabled');
+    assert.equal(stateOf(enabled, undefined), 'Unknown');
+  });
+
+  test('is summed up with the others', () => {
+    const waiting = facts({
+      available: false,
+      alarm: true,
+      queue: { length: 7, attempts: 9, alarms: 2 },
+      faults: [fault],
+    });
+    assert.deepEqual(sumsOf([facts({}), waiting]), {
+      ...{ links: 2, available: 1, waiting: 7, alarms: 2, faulty: 1 },
+    });
+    assert.equal(sumsOf([]).waiting, 0);
+  });
+});

@@ -1,0 +1,150 @@
+// Files for imports in the browser: tables as sheets write them, what is sent, answers as they come.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { BulkResult } from '@switchyard/contract';
+import { readAnswers, resultTable } from '../src/screens/bulk/answers.ts';
+import { readCsv, separatorOf, writeCsv } from '../src/screens/bulk/csv.ts';
+import { exampleName, exampleTable } from '../src/screens/bulk/example.ts';
+import {
+  bytesMost,
+  faultOfFile,
+  importNameOf,
+  isImportName,
+  linesMost,
+  readImportFile,
+  textOf,
+} from '../src/screens/bulk/read-file.ts';
+
+const rowsOf = (text: string) => [...readCsv(text, separatorOf(text))];
+
+describe('a table', () => {
+  test('is read with its quotes, line breaks, blank lines and mark', () => {
+    const text = '\ufefftype,name\r\n\r\nstore,"Canal, ""left""\nbank"\nstore,plain\n';
+    assert.deepEqual(rowsOf(text), [
+      { line: 1, cells: ['type', 'name'] },
+      { line: 3, cells: ['store', 'Canal, "left"\nbank'] },
+      { line: 5, cells: ['store', 'plain'] },
+    ]);
+    assert.deepEqual(rowsOf(''), []);
+    assert.deepEqual(rowsOf('a,'), [{ line: 1, cells: ['a', ''] }]);
+    assert.deepEqual(rowsOf('""\n'), [{ line: 1, cells: [''] }]);
+  });
+
+  test('of a sheet that writes decimals with a comma has semicolons', () => {
+    assert.equal(separatorOf('type;name\nstore;a,b,c,d'), ';');
+    assert.equal(separatorOf('type,"a;b;c",name'), ',');
+  });
+
+  test('is written so that it reads back, and no sheet runs it', () => {
+    const cells = ['=1+1', '+49', '-', '@x', 'a,b', '"q"', 'two\nlines', ''];
+    const [row] = rowsOf(writeCsv([cells], false));
+    assert.deepEqual(row?.cells, cells);
+    const [safe] = rowsOf(writeCsv([cells], true));
+    assert.deepEqual(safe?.cells.slice(0, 5), ["'=1+1", "'+49", "'-", "'@x", 'a,b']);
+  });
+});
+
+describe('a file for an import', () => {
+  test('says what it holds', () => {
+    const file = readImportFile(exampleName, exampleTable);
+    assert.deepEqual([file.format, file.lines, file.wasConverted], ['Csv', 5, false]);
+    assert.equal(file.types['physicalDevice'], 1);
+    assert.equal(faultOfFile(file, 100), undefined);
+    const widths = new Set(rowsOf(exampleTable).map(({ cells }) => cells.length));
+    assert.equal(widths.size, 1, 'each row of the example has as many cells as the first');
+  });
+
+  test('of lines is known by its name or its first sign', () => {
+    const lines = '{"type":"store","data":{"name":"A"}}\n\nno json\n{"type":"store"}\n';
+    for (const name of ['a.jsonl', 'a.txt']) {
+      const file = readImportFile(name, lines);
+      assert.deepEqual([file.format, file.lines], ['JsonLines', 3]);
+      assert.deepEqual(file.types, { store: 2, '': 1 });
+      assert.deepEqual(file.preview[0], { line: 1, cells: ['store', 'upsert', '{"name":"A"}'] });
+      assert.equal(file.preview[1]?.line, 3);
+    }
+  });
+
+  test('with semicolons is sent with commas, each row on its own line', () => {
+    const text = 'type;name\n\n\nstore;"a\nb"\nstore;c,d\n';
+    const file = readImportFile('a.csv', text);
+    assert.equal(file.wasConverted, true);
+    const sent = [...readCsv(file.content, ',')];
+    assert.deepEqual(sent, rowsOf(text));
+  });
+
+  test('is refused as a whole where the platform would', () => {
+    const fault = (text: string, bytes = text.length) =>
+      faultOfFile(readImportFile('a.csv', text), bytes);
+    assert.equal(fault('type,name\n'), 'empty');
+    assert.equal(fault(''), 'empty');
+    assert.equal(fault('kind,name\nstore,a'), 'noType');
+    assert.equal(fault('type\nstore', bytesMost + 1), 'tooLarge');
+    assert.equal(fault(`type\n${'store\n'.repeat(linesMost)}`), undefined);
+    assert.equal(fault(`type\n${'store\n'.repeat(linesMost + 1)}`), 'tooManyLines');
+  });
+
+  test('that is not UTF-8 is not guessed at', () => {
+    const bytes = (...values: number[]) => new Uint8Array(values).buffer;
+    assert.equal(textOf(bytes(0x4c, 0xfc)), undefined);
+    assert.equal(textOf(bytes(0xef, 0xbb, 0xbf, 0x61)), '\ufeffa', 'the mark stays');
+  });
+
+  test('gives the import a name that the platform takes', () => {
+    for (const name of ['Filialen Süd (neu).csv', '…', `${'x'.repeat(200)}.csv`, '.csv']) {
+      const made = importNameOf(name, '2026-03-01');
+      assert.ok(isImportName(made), made);
+    }
+    assert.equal(importNameOf('Café Paris.csv', '2026-03-01'), 'Cafe-Paris-2026-03-01');
+    assert.equal(isImportName('a b'), false);
+    assert.equal(isImportName(''), false);
+  });
+});
+
+describe('the answer to an import', () => {
+  const results: BulkResult[] = Array.from({ length: 40 }, (_, at) => ({
+    line: at + 1,
+    status: at % 3 === 0 ? 'failed' : 'created',
+    externalId: `Café ${at}`,
+    ...(at % 3 === 0
+      ? {
+          error: {
+            code: 'field_invalid',
+            detail: 'name: no.',
+            errors: [{ pointer: '/name', code: 'field_invalid' as const, detail: 'No.' }],
+          },
+        }
+      : {}),
+  }));
+  const summary = {
+    ...{ dryRun: false, state: 'Completed' as const, lines: 40, created: 26, replaced: 0 },
+    ...{ unchanged: 0, deleted: 0, failed: 14 },
+  };
+  const bytes = new TextEncoder().encode(
+    [...results, { summary }].map((value) => JSON.stringify(value)).join('\n'),
+  );
+
+  test('is read however it is cut', async () => {
+    for (const size of [1, 2, 3, 7, 64, 100_000]) {
+      async function* parts() {
+        for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+      }
+      const read: BulkResult[] = [];
+      let last: unknown;
+      for await (const part of readAnswers(parts())) {
+        read.push(...part.results);
+        last = part.summary ?? last;
+      }
+      assert.deepEqual(read, results, `${size} bytes at a time`);
+      assert.deepEqual(last, summary);
+    }
+  });
+
+  test('becomes a table with each reason', () => {
+    const rows = rowsOf(resultTable(results));
+    assert.equal(rows.length, 41);
+    assert.deepEqual(rows[0]?.cells.slice(0, 3), ['line', 'status', 'type']);
+    assert.equal(rows[1]?.cells.at(-1), '/name: No.');
+    assert.ok(rows[2]?.cells.includes('Café 1'));
+  });
+});
