@@ -1,5 +1,6 @@
 /** Event notifications that a terminal sends. */
 import { type Address, requestOf } from '../messages/build.ts';
+import { base64Of } from '../messages/bytes.ts';
 import type { Message } from '../messages/message.ts';
 import type { OpenValue } from '../table/values.ts';
 
@@ -68,11 +69,11 @@ export function rejectOf(
   address: Address,
   { at, details }: EventFacts,
 ): Message<'Event', 'Notification'> {
-  const bytes = Buffer.from(rejected).subarray(0, rejectedBytesMax);
+  const bytes = typeof rejected === 'string' ? new TextEncoder().encode(rejected) : rejected;
   return requestOf('Event', address, {
     TimeStamp: at,
     EventToNotify: 'Reject',
-    RejectedMessage: bytes.toString('base64'),
+    RejectedMessage: base64Of(bytes.subarray(0, rejectedBytesMax)),
     ...(details === undefined ? {} : { EventDetails: details }),
   });
 }

@@ -1,5 +1,6 @@
 /** The sale system's side of the dialogue: one service at a time, and no outcome is guessed. */
 import { requestOf } from '../messages/build.ts';
+import { bytesOf } from '../messages/bytes.ts';
 import {
   type AnyMessage,
   type Body,
@@ -306,7 +307,7 @@ export function createSaleDialogue(deps: SaleDeps): SaleDialogue {
     if (EventToNotify !== 'Reject' || current === undefined || current.recovery !== undefined) {
       return { do: 'Event', message };
     }
-    const rejected = readMessage(Buffer.from(RejectedMessage ?? '', 'base64'));
+    const rejected = readMessage(bytesOf(RejectedMessage ?? ''));
     const header = headerOf(rejected);
     if (header === undefined || pairOf(header) !== pairOf(current.header)) {
       return { do: 'Event', message };

@@ -1,5 +1,6 @@
 /** Reads JSON within limits, and tells of what `JSON.parse` would pass over in silence. */
 import { amountDigitsMax, depthMax, messageBytesMax, valuesMax } from '../limits.ts';
+import { isLonger } from './bytes.ts';
 
 /** A JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
@@ -59,8 +60,9 @@ export function parseBounded(source: string | Uint8Array): Parsed {
 }
 
 function textOf(source: string | Uint8Array): string {
-  const bytes = typeof source === 'string' ? Buffer.byteLength(source) : source.byteLength;
-  if (bytes > messageBytesMax) throw new JsonError('', `is larger than ${messageBytesMax} bytes`);
+  if (isLonger(source, messageBytesMax)) {
+    throw new JsonError('', `is larger than ${messageBytesMax} bytes`);
+  }
   if (typeof source !== 'string') {
     try {
       return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(source);

@@ -1,6 +1,7 @@
 /** Writes messages, after the same table that reads them, and without its forgiveness. */
 import { NexoError } from '../errors.ts';
 import { messageBytesMax } from '../limits.ts';
+import { isLonger } from './bytes.ts';
 import type { Fault } from './check.ts';
 import { type AnyMessage, bodyMemberOf, envelopeOf } from './message.ts';
 import { readWith } from './read.ts';
@@ -20,7 +21,7 @@ import { readWith } from './read.ts';
  */
 export function writeMessage(message: AnyMessage): string {
   const text = JSON.stringify(wireForm(message));
-  if (Buffer.byteLength(text) > messageBytesMax) throw new NexoError('message_too_large');
+  if (isLonger(text, messageBytesMax)) throw new NexoError('message_too_large');
   const reading = readWith(text, false);
   if (reading.kind === 'Message') return text;
   const [first] = reading.kind === 'Protected' ? [] : reading.faults;
