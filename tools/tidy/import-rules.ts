@@ -16,7 +16,7 @@ export const packageTable: Record<string, string[]> = {
   'sdk-device': ['contract', 'money'],
   'sdk-pos': ['contract', 'money', 'nexo'],
   'sdk-provider': ['contract', 'money'],
-  portal: ['contract', 'money'],
+  portal: ['contract', 'money', 'nexo'],
   cli: ['contract', 'money', 'simulators', 'sdk-device', 'sdk-pos'],
   server: ['contract', 'money', 'emv', 'iso8583', 'nexo', 'pin', 'simulators'],
 };
@@ -30,7 +30,7 @@ export const roomTable: Record<string, string[]> = {
   provisioning: ['audit'],
   onboarding: ['identity', 'provisioning', 'audit'],
   users: ['identity', 'provisioning', 'audit'],
-  portal: ['identity', 'provisioning', 'audit'],
+  portal: ['identity', 'provisioning', 'audit', 'connector'],
   health: [],
   catalog: ['provisioning', 'audit'],
   vault: [],

@@ -340,7 +340,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
   }
   registerHealth(http.app, { ...rooms, checks: checksOf(rooms) });
   const opensPortal = settings.roles.has('portal');
-  if (opensPortal) portal.register(http.app);
+  if (opensPortal) portal.register(http.app, http.upgrades);
   if (cards !== undefined) {
     http.loadShedding.addPressure(cards.pressure);
     cards.register(http.app, http.streams);

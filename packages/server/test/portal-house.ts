@@ -54,6 +54,10 @@ export type PortalHouseFacts = {
   readonly isBuilt?: boolean;
   /** Another process of the same platform: its port, data and keys. */
   readonly beside?: PortalHouse;
+  /** Rooms beside those of the portal. */
+  readonly roles?: string;
+  /** Left out: the demo's. Its keys and certificates are those of a demo all the same. */
+  readonly environment?: Settings['environment'];
 };
 
 async function freePort(): Promise<number> {
@@ -107,9 +111,9 @@ export async function openPortalHouse(facts: PortalHouseFacts = {}): Promise<Por
   const { portalDomain, beside, clock = beside?.clock ?? movableClock(Date.now()) } = facts;
   const dataDir = beside?.settings.dataDir ?? (await mkdtemp(join(tmpdir(), 'switchyard-portal-')));
   const port = await freePort();
-  const settings = readSettings({
+  const demo = readSettings({
     SWITCHYARD_ENVIRONMENT: 'demo',
-    SWITCHYARD_ROLES: 'identity portal',
+    SWITCHYARD_ROLES: `identity portal ${facts.roles ?? ''}`.trim(),
     SWITCHYARD_DATA_DIR: dataDir,
     SWITCHYARD_PORT: String(port),
     SWITCHYARD_DEVICE_PORT: String(await freePort()),
@@ -117,7 +121,8 @@ export async function openPortalHouse(facts: PortalHouseFacts = {}): Promise<Por
     ...(beside === undefined ? {} : { SWITCHYARD_BASE_URL: beside.settings.baseUrl }),
     ...(portalDomain === undefined ? {} : { SWITCHYARD_PORTAL_DOMAIN: portalDomain }),
   });
-  const tls = await ensureCertificates({ settings, clock: { now: () => Date.now() } });
+  const settings = { ...demo, environment: facts.environment ?? demo.environment };
+  const tls = await ensureCertificates({ settings: demo, clock: { now: () => Date.now() } });
   const portalFolder = facts.isBuilt === true ? await builtPortal() : join(dataDir, 'built');
   await mkdir(portalFolder, { recursive: true });
   const house = await composeHouse({

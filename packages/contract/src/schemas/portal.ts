@@ -1,5 +1,6 @@
 // What the portal's server tells the portal's pages: who is signed in, and what may be shown.
 import { type Static, Type } from 'typebox';
+import { pageOf, Uuid } from './values.ts';
 
 export const PortalEntry = Type.Union([Type.Literal('portal'), Type.Literal('provider-portal')], {
   description: 'Of acquirers and merchants, and of service providers.',
@@ -57,3 +58,32 @@ export const PortalSignedOut = Type.Object(
   { title: 'PortalSignedOut' },
 );
 export type PortalSignedOut = Static<typeof PortalSignedOut>;
+
+/** A place where a page of the demo can stand in for a terminal. */
+export const PortalTerminal = Type.Object(
+  { deviceId: Uuid, storeId: Uuid, name: text },
+  { title: 'PortalTerminal' },
+);
+/** What the schema {@link PortalTerminal} describes. */
+export type PortalTerminal = Static<typeof PortalTerminal>;
+
+/** A page of {@link PortalTerminal}. */
+export const PortalTerminalPage = pageOf(PortalTerminal);
+/** What the schema {@link PortalTerminalPage} describes. */
+export type PortalTerminalPage = Static<typeof PortalTerminalPage>;
+
+/** How a page of the demo connects to the Cloud Connector as a terminal, once. */
+export const PortalTerminalConnection = Type.Object(
+  {
+    ...{ tsn: text, deviceId: Uuid, storeId: Uuid },
+    connectionUrl: Type.String({ description: 'At the address of the page itself; good once.' }),
+    protocols: Type.Array(text, {
+      description: 'The name of the protocol, and the ticket of this session behind it.',
+    }),
+    expiresIn: Type.Integer({ description: 'Seconds.' }),
+    maxMessageBytes: Type.Integer(),
+  },
+  { title: 'PortalTerminalConnection' },
+);
+/** What the schema {@link PortalTerminalConnection} describes. */
+export type PortalTerminalConnection = Static<typeof PortalTerminalConnection>;

@@ -45,8 +45,11 @@ export type Admitted = {
 export type UpgradeRoute = {
   /** Ends with `/:key` where the last part varies. */
   readonly path: string;
-  /** `required`: the token of a caller; `optional`: one that is sent is checked; `own`: the route looks at it itself. */
-  readonly bearer: 'required' | 'optional' | 'own';
+  /**
+   * `required`: the token of a caller; `optional`: one that is sent is checked; `own`: the route looks at it
+   * itself; `page`: a page of our own, which can show none, and the route looks where it comes from.
+   */
+  readonly bearer: 'required' | 'optional' | 'own' | 'page';
   readonly maxMessageBytes: number;
   /** Served to devices at their own listener too. */
   readonly isForDevices: boolean;
@@ -120,6 +123,7 @@ export function createUpgrades(deps: Deps): Upgrades {
     presented: Presented,
   ): Promise<{ caller: Caller | undefined; token: string | undefined }> {
     const { origin, authorization } = request.headers;
+    if (bearer === 'page') return { caller: undefined, token: undefined };
     if (origin !== undefined && authorization === undefined) {
       refuse('origin_not_allowed', 'A page in a browser cannot use this address.');
     }

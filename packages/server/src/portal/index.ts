@@ -2,7 +2,8 @@
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Recorder } from '../audit/index.ts';
-import type { Caller } from '../http/index.ts';
+import type { Connector } from '../connector/index.ts';
+import type { Caller, Upgrades } from '../http/index.ts';
 import type { Identity } from '../identity/index.ts';
 import type { Clock, Database, Ids, Log, Settings } from '../platform/index.ts';
 import { isBuilding } from './building.ts';
@@ -13,12 +14,16 @@ import { createSessionCaller } from './session-caller.ts';
 import { createSessions } from './sessions.ts';
 import { createSignIn } from './sign-in.ts';
 import { createSweep } from './sweep.ts';
+import { createPortalTerminals, type TerminalRouteDeps } from './terminals/index.ts';
 import { createView, type ViewDeps } from './view.ts';
 
 /** Of the package `portal`, once it is built. */
 const builtFolder = fileURLToPath(new URL('../../../portal/dist', import.meta.url));
 
-export type PortalDeps = ViewDeps & {
+export type PortalDeps = Omit<ViewDeps, 'provisioning'> & {
+  readonly provisioning: ViewDeps['provisioning'] & TerminalRouteDeps['provisioning'];
+  /** Left out: this process serves none, and no page of it can be a terminal. */
+  readonly connector?: Pick<Connector, 'pageTerminals'> | undefined;
   readonly database: Database;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -36,7 +41,7 @@ export type PortalDeps = ViewDeps & {
 export type Portal = {
   /** The caller behind a request of the portal's pages; undefined for every other request. */
   callerOf(request: FastifyRequest): Promise<Caller> | undefined;
-  register(app: FastifyInstance): void;
+  register(app: FastifyInstance, upgrades: Pick<Upgrades, 'add'>): void;
   /** Deletes sessions whose day is over, now and then. */
   start(): void;
   stop(): Promise<void>;
@@ -47,12 +52,15 @@ export function createPortal(deps: PortalDeps): Portal {
   const masterKey = settings.platformKey;
   const { portalPlaces: places, verifyToken } = identity;
   const sessions = createSessions({ ...deps, masterKey });
-  const findDevice = settings.environment === 'demo' ? provisioning.findDevice : undefined;
+  const isDemo = settings.environment === 'demo';
+  const findDevice = isDemo ? provisioning.findDevice : undefined;
   const callers = createSessionCaller({ sessions, places, verifyToken, findDevice });
+  const pages = isDemo ? deps.connector?.pageTerminals : undefined;
+  const terminals = pages && createPortalTerminals({ ...deps, callers, pages, masterKey });
   const sweep = createSweep({ ...deps, sweep: sessions.sweep });
   return {
     callerOf: callers.of,
-    register(app) {
+    register(app, upgrades) {
       const flows = createFlows({ clock, ids, masterKey });
       registerPortalRoutes(app, {
         ...{ places, callers, ids, show: createView(deps) },
@@ -61,9 +69,16 @@ export function createPortal(deps: PortalDeps): Portal {
         isStrict: settings.environment === 'production',
         isBuilding,
         isClient: identity.isUserDomain,
+        onSignedOut: () => terminals?.lookNow(),
       });
+      terminals?.register(app, upgrades);
     },
-    start: sweep.start,
-    stop: sweep.stop,
+    start() {
+      sweep.start();
+      terminals?.start();
+    },
+    async stop() {
+      await Promise.all([sweep.stop(), terminals?.stop()]);
+    },
   };
 }

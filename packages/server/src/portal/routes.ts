@@ -32,6 +32,8 @@ type Deps = {
   isBuilding(): boolean;
   /** Whether there is such a client: of hosts that name one. */
   isClient(userDomainId: string): Promise<boolean>;
+  /** A session is over. */
+  onSignedOut(): void;
 };
 
 const nonceBytes = 16;
@@ -206,7 +208,9 @@ function registerSession(app: FastifyInstance, deps: Deps): void {
     async handler(request, reply) {
       const { session } = await demandSession(deps, request);
       reply.header('cache-control', 'no-store');
-      return deps.signIn.out(request, reply, session);
+      const answer = await deps.signIn.out(request, reply, session);
+      deps.onSignedOut();
+      return answer;
     },
   });
 }

@@ -1,9 +1,11 @@
 // Who stands behind a request of the portal's pages: the cookie counts there, and nowhere else.
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { Refusal, refuse } from '@switchyard/contract';
 import type { FastifyRequest } from 'fastify';
 import type { Caller, Presented, VerifyToken } from '../http/index.ts';
 import { type FindDevice, type PortalPlaces, permissionsAt } from '../identity/index.ts';
 import { readCookie, sessionCookie } from './cookies.ts';
+import type { SessionKey } from './session-store.ts';
 import { keyOf, type Manner, type PortalSession, type Sessions } from './sessions.ts';
 
 /** Pages of other sites cannot send it without being asked first, and nobody is let in who asks. */
@@ -11,6 +13,8 @@ export const portalHeader = 'x-switchyard-portal';
 
 /** The virtual terminal of the demo: the page stands in for this device. */
 const deviceHeader = 'x-switchyard-device';
+/** The same page as the till beside this device. */
+const tillHeader = 'x-switchyard-till';
 
 const manners: ReadonlyMap<unknown, Manner> = new Map([
   ['1', 'active'],
@@ -22,7 +26,14 @@ export type SessionCaller = {
   of(request: FastifyRequest): Promise<Caller> | undefined;
   /** Of a request whose caller came so. */
   sessionOf(request: FastifyRequest): PortalSession | undefined;
+  /** Of a handshake, in which no header of a page's own can be. @throws Refusal for all pages but ours */
+  pageOf(handshake: IncomingMessage): PortalPage;
+  /** Who stands at a device in such a page, as it is at this moment. @throws Refusal where nobody does */
+  standingAt(page: PortalPage, device: string): Promise<Caller>;
 };
+
+/** A page of ours, and the session that its browser has. */
+export type PortalPage = SessionKey & { readonly origin: string };
 
 type Deps = {
   readonly sessions: Sessions;
@@ -36,7 +47,7 @@ type Deps = {
 const nothingPresented: Presented = { certificateThumbprint: () => undefined };
 
 /** Both say so where both are there; one of them has to. */
-function isFromOrigin({ headers }: FastifyRequest, origin: string): boolean {
+function isFromOrigin(headers: IncomingHttpHeaders, origin: string): boolean {
   const { 'sec-fetch-site': site, origin: named } = headers;
   if (site === undefined && named === undefined) return false;
   return (
@@ -44,9 +55,8 @@ function isFromOrigin({ headers }: FastifyRequest, origin: string): boolean {
   );
 }
 
-/** As a device's own token would have it: what devices do, and of that what is the person's to do. */
-async function atDevice(findDevice: FindDevice, caller: Caller, named: string): Promise<Caller> {
-  const { organizationId, merchantId, permissions } = caller;
+async function deviceOf(findDevice: FindDevice, caller: Caller, named: string) {
+  const { organizationId, merchantId } = caller;
   if (merchantId === undefined) {
     return refuse('permission_denied', 'Only a user of a merchant can stand at a device.');
   }
@@ -54,11 +64,25 @@ async function atDevice(findDevice: FindDevice, caller: Caller, named: string): 
   if (device === undefined) {
     return refuse('device_not_found', 'The merchant has no such device in use.');
   }
-  const { logicalDeviceId: deviceId, storeId } = device;
+  return device;
+}
+
+/** As a device's own token would have it: what devices do, and of that what is the person's to do. */
+async function atDevice(findDevice: FindDevice, caller: Caller, named: string): Promise<Caller> {
+  const { logicalDeviceId: deviceId, storeId } = await deviceOf(findDevice, caller, named);
   return {
     ...{ ...caller, deviceId, storeId },
-    permissions: new Set(permissionsAt(true, [...permissions])),
+    permissions: new Set(permissionsAt(true, [...caller.permissions])),
   };
+}
+
+/** As the till of one store: it talks to the terminals there, and whoever may sell may do that. */
+async function atTill(findDevice: FindDevice, caller: Caller, named: string): Promise<Caller> {
+  if (!caller.permissions.has('pay.sale')) {
+    return refuse('permission_denied', 'Only who may sell can stand at a till.');
+  }
+  const { storeId } = await deviceOf(findDevice, caller, named);
+  return { ...caller, storeId, permissions: new Set(['cc.pos']) };
 }
 
 export function createSessionCaller(deps: Deps): SessionCaller {
@@ -76,23 +100,33 @@ export function createSessionCaller(deps: Deps): SessionCaller {
     return made;
   }
 
+  async function sessionAt(
+    at: SessionKey | undefined,
+    origin: string,
+    manner: Manner,
+  ): Promise<PortalSession> {
+    const session = at && (await sessions.use(at, manner));
+    // A cookie of one client's host is nothing at another's.
+    if (session?.origin === origin) return session;
+    throw new Refusal('token_expired', 'The session has ended: sign in again.');
+  }
+
+  const callerIn = async ({ tokens }: PortalSession): Promise<Caller> =>
+    counted(await verifyToken(tokens.accessToken, nothingPresented));
+
   async function callerOf(
     request: FastifyRequest,
     cookie: string,
     origin: string,
     manner: Manner,
   ): Promise<Caller> {
-    const at = keyOf(cookie);
-    const session = at && (await sessions.use(at, manner));
-    // A cookie of one client's host is nothing at another's.
-    if (session?.origin !== origin) {
-      throw new Refusal('token_expired', 'The session has ended: sign in again.');
-    }
+    const session = await sessionAt(keyOf(cookie), origin, manner);
     used.set(request, session);
-    const caller = counted(await verifyToken(session.tokens.accessToken, nothingPresented));
-    const device = request.headers[deviceHeader];
-    if (findDevice === undefined || typeof device !== 'string') return caller;
-    return atDevice(findDevice, caller, device);
+    const caller = await callerIn(session);
+    const { [deviceHeader]: device, [tillHeader]: till } = request.headers;
+    if (findDevice === undefined) return caller;
+    if (typeof device === 'string') return atDevice(findDevice, caller, device);
+    return typeof till === 'string' ? atTill(findDevice, caller, till) : caller;
   }
 
   return {
@@ -104,10 +138,30 @@ export function createSessionCaller(deps: Deps): SessionCaller {
       const cookie = readCookie(request.raw, sessionCookie);
       const place = cookie === undefined ? undefined : places.at(request.host);
       if (cookie === undefined || place === undefined) return undefined;
-      return isFromOrigin(request, place.origin)
+      return isFromOrigin(request.headers, place.origin)
         ? callerOf(request, cookie, place.origin, manner)
         : undefined;
     },
     sessionOf: (request) => used.get(request),
+
+    pageOf(handshake) {
+      const { headers } = handshake;
+      const place = places.at(headers.host ?? '');
+      // A browser says where a page comes from that opens a WebSocket: there is no silence to forgive.
+      if (place === undefined || headers.origin !== place.origin) {
+        return refuse('origin_not_allowed', 'The page is none of ours.');
+      }
+      const at = keyOf(readCookie(handshake, sessionCookie) ?? '');
+      if (at === undefined || !isFromOrigin(headers, place.origin)) {
+        return refuse('origin_not_allowed', 'The page has no session.');
+      }
+      return { ...at, origin: place.origin };
+    },
+
+    async standingAt({ origin, ...at }, device) {
+      const caller = await callerIn(await sessionAt(at, origin, 'background'));
+      if (findDevice === undefined) return refuse('route_not_found', 'Nobody stands at devices.');
+      return atDevice(findDevice, caller, device);
+    },
   };
 }

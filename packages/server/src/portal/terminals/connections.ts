@@ -1,0 +1,105 @@
+// The WebSockets of terminals in pages: let in by session and ticket, and looked at again for as long as they stand.
+import { closeCodes, errorCodes, Refusal, refuse } from '@switchyard/contract';
+import type { WebSocket } from 'ws';
+import type { PageTerminals } from '../../connector/index.ts';
+import { type Handshake, refusalOf, type UpgradeRoute } from '../../http/index.ts';
+import { createPoller, type Log } from '../../platform/index.ts';
+import type { PortalPage, SessionCaller } from '../session-caller.ts';
+import type { Ticket, Tickets } from './tickets.ts';
+
+/** The page offers it and its ticket behind it; the ticket stands in no address, and hence in no log. */
+export const terminalProtocol = 'switchyard-terminal';
+
+const standingMost = 500;
+const lookAgainMs = 15_000;
+
+type Standing = { readonly page: PortalPage; readonly deviceId: string };
+
+type Deps = {
+  readonly callers: Pick<SessionCaller, 'pageOf' | 'standingAt'>;
+  readonly tickets: Pick<Tickets, 'read'>;
+  readonly pages: PageTerminals;
+  readonly log: Log;
+  /** Left out: every 15 s. */
+  readonly lookAgainMs?: number | undefined;
+};
+
+function ticketIn({ request }: Handshake): string {
+  const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',', 3);
+  const [protocol, ticket = '', ...others] = offered.map((each) => each.trim());
+  return protocol === terminalProtocol && others.length === 0 ? ticket : '';
+}
+
+/** @example const connections = createTerminalConnections(deps); upgrades.add(connections.route(path)); */
+export function createTerminalConnections(deps: Deps) {
+  const { callers, tickets, pages, log } = deps;
+  const standing = new Map<WebSocket, Standing>();
+
+  async function demand({ page, deviceId }: Standing): Promise<string> {
+    const { permissions, organizationId } = await callers.standingAt(page, deviceId);
+    if (!permissions.has('pay.sale')) refuse('permission_denied', 'A terminal sells.');
+    return organizationId;
+  }
+
+  /** What cannot be asked just now is asked again: a fault of ours sends nobody away. */
+  async function look(socket: WebSocket, stands: Standing): Promise<void> {
+    try {
+      await demand(stands);
+    } catch (error) {
+      const refusal = refusalOf(error);
+      if (refusal === undefined || errorCodes[refusal.code].status >= 500) throw error;
+      socket.close(closeCodes.unauthorized, 'unauthorized');
+    }
+  }
+
+  const poller = createPoller({
+    pollMs: deps.lookAgainMs ?? lookAgainMs,
+    async turn() {
+      for (const [socket, stands] of [...standing]) await look(socket, stands);
+      return false;
+    },
+    onError: (error) => log.error({ err: error }, 'terminals in pages could not be looked at'),
+  });
+
+  async function connect(page: PortalPage, { deviceId, ...ticket }: Ticket, id: string) {
+    const organizationId = await demand({ page, deviceId });
+    const device = await pages.demand(organizationId, ticket.physicalDeviceId);
+    // It may have been moved to another place since the ticket was given out.
+    if (device.logicalDeviceId !== deviceId) refuse('device_unknown', 'It stands elsewhere now.');
+    return pages.connect(device, ticket, id);
+  }
+
+  return {
+    route: (path: string): UpgradeRoute => ({
+      path: `${path}/:key`,
+      bearer: 'page',
+      maxMessageBytes: pages.maxMessageBytes,
+      isForDevices: false,
+      async admit(handshake) {
+        const page = callers.pageOf(handshake.request);
+        const ticket = tickets.read(page, ticketIn(handshake));
+        if (ticket === undefined || ticket.connectionId !== handshake.key) {
+          return refuse('token_invalid', 'The ticket is not good for this connection.');
+        }
+        if (standing.size >= standingMost) {
+          throw new Refusal('rate_limited', 'Too many terminals.', { retryAfterMs: 5000 });
+        }
+        const { welcome, abandon } = await connect(page, ticket, handshake.id);
+        const { deviceId } = ticket;
+        return {
+          welcome(socket) {
+            standing.set(socket, { page, deviceId });
+            socket.once('close', () => standing.delete(socket));
+            welcome(socket);
+          },
+          ...(abandon === undefined ? {} : { abandon }),
+        };
+      },
+    }),
+
+    start: poller.start,
+    /** Somebody has signed out, or lost a right: it is looked at once. */
+    lookNow: poller.poke,
+    stop: poller.stop,
+  };
+}

@@ -1,0 +1,32 @@
+// Terminals in pages, in the demo alone: elsewhere none of these addresses is there (ADR 0068).
+import type { FastifyInstance } from 'fastify';
+import type { Upgrades } from '../../http/index.ts';
+import type { Clock, Log } from '../../platform/index.ts';
+import type { SessionCaller } from '../session-caller.ts';
+import { createTerminalConnections } from './connections.ts';
+import { connectionsPath, registerTerminalRoutes, type TerminalRouteDeps } from './routes.ts';
+import { createTickets } from './tickets.ts';
+
+export type { TerminalRouteDeps } from './routes.ts';
+
+type Deps = Omit<TerminalRouteDeps, 'callers' | 'tickets'> & {
+  readonly callers: SessionCaller;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly masterKey: Buffer;
+};
+
+/** @example const terminals = createPortalTerminals(deps); terminals.register(app, upgrades); */
+export function createPortalTerminals(deps: Deps) {
+  const tickets = createTickets(deps);
+  const connections = createTerminalConnections({ ...deps, tickets });
+  return {
+    register(app: FastifyInstance, upgrades: Pick<Upgrades, 'add'>): void {
+      registerTerminalRoutes(app, { ...deps, tickets });
+      upgrades.add(connections.route(connectionsPath));
+    },
+    start: connections.start,
+    lookNow: connections.lookNow,
+    stop: connections.stop,
+  };
+}

@@ -1,0 +1,105 @@
+// The two questions of the virtual terminal, in the demo: where one may stand, and a connection there.
+import {
+  PortalTerminalConnection,
+  PortalTerminalPage,
+  Refusal,
+  refuse,
+} from '@switchyard/contract';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import type { PageTerminals } from '../../connector/index.ts';
+import { type Caller, openPage, pageQuery, route, sealPage } from '../../http/index.ts';
+import { portalPath } from '../../identity/index.ts';
+import type { Ids } from '../../platform/index.ts';
+import type { Provisioning } from '../../provisioning/index.ts';
+import type { SessionCaller } from '../session-caller.ts';
+import type { PortalSession } from '../sessions.ts';
+import { terminalProtocol } from './connections.ts';
+import type { Tickets } from './tickets.ts';
+
+export const connectionsPath = `${portalPath}/terminal-connections`;
+const listName = 'listPortalTerminals';
+
+export type TerminalRouteDeps = {
+  readonly callers: Pick<SessionCaller, 'of' | 'sessionOf'>;
+  readonly tickets: Pick<Tickets, 'issue' | 'goodSeconds'>;
+  readonly pages: PageTerminals;
+  readonly provisioning: Pick<Provisioning, 'logicalDevices' | 'terminals' | 'findDevice'>;
+  readonly ids: Pick<Ids, 'secret'>;
+};
+
+type Asked = { readonly caller: Caller; readonly session: PortalSession };
+
+/** Somebody who sells, in a page of ours. */
+async function demandSeller(
+  { callers }: TerminalRouteDeps,
+  request: FastifyRequest,
+): Promise<Asked> {
+  const caller = await callers.of(request);
+  const session = callers.sessionOf(request);
+  if (caller === undefined || session === undefined) {
+    throw new Refusal('token_missing', 'The request comes from no session of the portal.');
+  }
+  request.caller = caller;
+  if (!caller.permissions.has('pay.sale') || caller.merchantId === undefined) {
+    refuse('permission_denied', 'A terminal is for people of a merchant who may sell.');
+  }
+  return { caller, session };
+}
+
+async function connectionFor(deps: TerminalRouteDeps, { caller, session }: Asked) {
+  const { tickets, pages, provisioning, ids } = deps;
+  const { organizationId, merchantId, deviceId } = caller;
+  if (deviceId === undefined) {
+    return refuse('permission_denied', 'The request names no device.');
+  }
+  const found = await provisioning.findDevice(organizationId, merchantId, deviceId);
+  if (found?.physicalDeviceId === undefined) {
+    return refuse('device_not_active', 'The place has no hardware, and hence no terminal.');
+  }
+  const device = await pages.demand(organizationId, found.physicalDeviceId);
+  const { tsn, physicalDeviceId, storeId } = device;
+  const connectionId = ids.secret();
+  const order = await pages.register(device);
+  const ticket = tickets.issue(session, { connectionId, order, deviceId, physicalDeviceId });
+  return {
+    ...{ tsn, deviceId, storeId },
+    connectionUrl: `${session.origin.replace(/^http/, 'ws')}${connectionsPath}/${connectionId}`,
+    protocols: [terminalProtocol, ticket],
+    expiresIn: tickets.goodSeconds,
+    maxMessageBytes: pages.maxMessageBytes,
+  };
+}
+
+/** @example registerTerminalRoutes(app, deps); // in the demo alone */
+export function registerTerminalRoutes(app: FastifyInstance, deps: TerminalRouteDeps): void {
+  const common = { tags: ['Portal'], isHidden: true, permission: 'public', errors: [] } as const;
+  route(app, {
+    ...{ ...common, method: 'GET', url: `${portalPath}/terminals` },
+    ...{ operationId: listName, summary: 'Where the page can stand in for a terminal' },
+    query: Type.Object(pageQuery, { additionalProperties: false }),
+    response: { 200: PortalTerminalPage },
+    async handler(request, reply) {
+      const { caller } = await demandSeller(deps, request);
+      reply.header('cache-control', 'no-store');
+      const { organizationId, merchantId } = caller;
+      const scope = { organizationId, ...(merchantId === undefined ? {} : { merchantId }) };
+      const page = openPage(request.query, listName);
+      const found = await deps.provisioning.logicalDevices.list(scope, {}, page);
+      const items = found.items.map(({ logicalDeviceId: deviceId, storeId, name }) => ({
+        ...{ deviceId, storeId, name },
+      }));
+      return sealPage({ items, next: found.next }, request.query, listName);
+    },
+  });
+  route(app, {
+    ...{ ...common, method: 'POST', url: connectionsPath },
+    ...{ operationId: 'connectPortalTerminal', summary: 'A connection of the page as a terminal' },
+    response: { 201: PortalTerminalConnection },
+    async handler(request, reply) {
+      const asked = await demandSeller(deps, request);
+      reply.header('cache-control', 'no-store').code(201);
+      return connectionFor(deps, asked);
+    },
+  });
+}
