@@ -14,6 +14,8 @@ export type NavigationItem = {
   readonly entries: readonly Entry[];
   /** The organisation's alone: no merchant is shown it. */
   readonly isOfOrganization?: true;
+  /** Of the organisation that operates the platform alone. */
+  readonly isOfOperator?: true;
   /** Left out where it stands everywhere. */
   readonly environments?: readonly Session['environment'][];
 };
@@ -25,6 +27,7 @@ export type NavigationSection = {
 
 const both: readonly Entry[] = ['portal', 'provider-portal'];
 const portal: readonly Entry[] = ['portal'];
+const provider: readonly Entry[] = ['provider-portal'];
 
 export const navigation: readonly NavigationSection[] = [
   {
@@ -117,6 +120,32 @@ export const navigation: readonly NavigationSection[] = [
     ],
   },
   {
+    word: 'services',
+    items: [
+      {
+        to: '/services',
+        word: 'services',
+        icon: 'services',
+        needs: ['sub.read', 'conf.read'],
+        entries: portal,
+      },
+      {
+        to: '/own-services',
+        word: 'ownServices',
+        icon: 'services',
+        needs: ['svc.read'],
+        entries: provider,
+      },
+      {
+        to: '/own-payments',
+        word: 'ownPayments',
+        icon: 'payments',
+        needs: ['svc.read'],
+        entries: provider,
+      },
+    ],
+  },
+  {
     word: 'reports',
     items: [
       { to: '/exports', word: 'exports', icon: 'exports', needs: ['rep.export'], entries: portal },
@@ -134,6 +163,15 @@ export const navigation: readonly NavigationSection[] = [
     word: 'administration',
     items: [
       { to: '/users', word: 'users', icon: 'users', needs: ['um.read'], entries: both },
+      {
+        to: '/sign-ups',
+        word: 'signUps',
+        icon: 'mail',
+        needs: ['onb.approve'],
+        entries: portal,
+        isOfOrganization: true,
+        isOfOperator: true,
+      },
       {
         to: '/health',
         word: 'health',
@@ -202,16 +240,18 @@ export function navigationFor(
     permissions,
     environment,
     merchantId,
-  }: Pick<Session, 'permissions' | 'environment' | 'merchantId'>,
+    isOperator,
+  }: Pick<Session, 'permissions' | 'environment' | 'merchantId' | 'isOperator'>,
   entry: Entry,
 ): NavigationSection[] {
   return navigation
     .map(({ word, items }) => ({
       word,
       items: items.filter(
-        ({ needs, entries, environments, isOfOrganization }) =>
+        ({ needs, entries, environments, isOfOrganization, isOfOperator }) =>
           entries.includes(entry) &&
           (isOfOrganization === undefined || merchantId === undefined) &&
+          (isOfOperator === undefined || isOperator === true) &&
           (environments === undefined || environments.includes(environment)) &&
           (needs.length === 0 || needs.some((each) => permissions.includes(each))),
       ),

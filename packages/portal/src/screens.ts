@@ -15,6 +15,7 @@ export type Screen = {
 
 const both: readonly Entry[] = ['portal', 'provider-portal'];
 const portal: readonly Entry[] = ['portal'];
+const provider: readonly Entry[] = ['provider-portal'];
 
 export const screens: readonly Screen[] = [
   { path: '/', load: () => import('./screens/home/home.tsx'), needs: [], entries: both },
@@ -77,6 +78,60 @@ export const screens: readonly Screen[] = [
     path: '/reconciliations/$reconciliationId',
     load: () => import('./screens/reconciliations/detail.tsx'),
     needs: ['rep.read'],
+    entries: portal,
+  },
+  {
+    path: '/services',
+    load: () => import('./screens/services/list.tsx'),
+    needs: ['sub.read', 'conf.read'],
+    entries: portal,
+  },
+  {
+    path: '/services/$serviceId',
+    load: () => import('./screens/services/detail.tsx'),
+    needs: ['sub.read', 'conf.read'],
+    entries: portal,
+  },
+  {
+    path: '/service-packages',
+    load: () => import('./screens/services/packages.tsx'),
+    needs: ['sub.read'],
+    entries: portal,
+  },
+  {
+    path: '/own-services',
+    load: () => import('./screens/provider-services/list.tsx'),
+    needs: ['svc.read'],
+    entries: provider,
+  },
+  {
+    path: '/own-services/new',
+    load: () => import('./screens/provider-services/new.tsx'),
+    needs: ['svc.write'],
+    entries: provider,
+  },
+  {
+    path: '/own-services/$serviceId',
+    load: () => import('./screens/provider-services/detail.tsx'),
+    needs: ['svc.read'],
+    entries: provider,
+  },
+  {
+    path: '/own-services/$serviceId/edit',
+    load: () => import('./screens/provider-services/edit.tsx'),
+    needs: ['svc.write'],
+    entries: provider,
+  },
+  {
+    path: '/own-payments',
+    load: () => import('./screens/provider-services/payments.tsx'),
+    needs: ['svc.read'],
+    entries: provider,
+  },
+  {
+    path: '/sign-ups',
+    load: () => import('./screens/onboarding/sign-ups.tsx'),
+    needs: ['onb.approve'],
     entries: portal,
   },
   {

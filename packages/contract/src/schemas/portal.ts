@@ -35,6 +35,9 @@ export const PortalSession = Type.Object(
     entries: Type.Array(PortalEntry, {
       description: 'Which of the two portals is for this user, the usual one first.',
     }),
+    isOperator: Type.Optional(
+      Type.Boolean({ description: 'True where the organisation operates the platform.' }),
+    ),
     environment: Type.Union([
       Type.Literal('demo'),
       Type.Literal('test'),

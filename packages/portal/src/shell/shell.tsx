@@ -17,6 +17,7 @@ const Palette = lazy(() => import('./palette.tsx'));
 const UserMenu = lazy(() => import('./user-menu.tsx'));
 const RailDrawer = lazy(() => import('./rail-drawer.tsx'));
 const SessionDialogues = lazy(() => import('./session-dialogues.tsx'));
+const Tour = lazy(() => import('../screens/tour/tour.tsx'));
 const Notices = lazy(() => import('../parts/notices.tsx'));
 
 /** Nothing is fetched for what was never opened. */
@@ -24,7 +25,7 @@ type Opened = 'never' | 'open' | 'closed';
 
 export function Shell() {
   const t = useWords('shell');
-  const { entries } = useSession();
+  const { entries, environment } = useSession();
   const [drawer, setDrawer] = useState<Opened>('never');
   const [palette, setPalette] = useState<Opened>('never');
   const path = useRouterState({ select: ({ location }) => location.pathname });
@@ -68,6 +69,7 @@ export function Shell() {
         )}
         <SessionDialogues />
         <Notices />
+        {environment === 'demo' && <Tour />}
       </Suspense>
       {palette !== 'never' && (
         <Suspense>
@@ -101,6 +103,13 @@ function Content({ path }: { readonly path: string }) {
 function WrongEntry() {
   const t = useWords('shell');
   const other = entry === 'portal' ? 'provider-portal' : 'portal';
+  const path = useRouterState({ select: ({ location }) => location.pathname });
+  // Whoever asked for nothing in particular is led on: mails and bookmarks know one address alone.
+  const isLedOn = path.replace(/\/$/, '').replace(`/${entry}`, '') === '';
+  useEffect(() => {
+    if (isLedOn) location.replace(`/${other}/`);
+  }, [isLedOn, other]);
+  if (isLedOn) return null;
   return (
     <main id="content" className="sy-content" tabIndex={-1}>
       <Page title={t('wrongEntry.title')}>

@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { api } from '../api/client.ts';
 import { Icon } from '../parts/icons.tsx';
 import { notify } from '../parts/notify.ts';
+import { tour } from '../screens/tour/tour-state.ts';
 import { signInAddress } from '../session/session.ts';
 import { useSession } from '../session/use-session.ts';
 import { type Language, languages, setLanguage, useLanguage, useWords } from '../words/index.ts';
@@ -29,7 +30,8 @@ async function signOut(): Promise<void> {
 
 export default function UserMenu() {
   const t = useWords('shell');
-  const { user, groups, accountUrl } = useSession();
+  const { user, groups, accountUrl, environment } = useSession();
+  const words = useWords('tour');
   const [isBusy, setBusy] = useState(false);
   const name = user.name === '' ? user.username : user.name;
   const leave = () => {
@@ -63,6 +65,11 @@ export default function UserMenu() {
         <Menu.Item component="a" href={accountUrl} leftSection={<Icon name="account" size={16} />}>
           {t('ownAccount')}
         </Menu.Item>
+        {environment === 'demo' && (
+          <Menu.Item leftSection={<Icon name="play" size={16} />} onClick={tour.begin}>
+            {words('menu')}
+          </Menu.Item>
+        )}
         <Menu.Divider />
         <Choices />
         <Menu.Divider />

@@ -31,7 +31,7 @@ export type PortalDeps = Omit<ViewDeps, 'provisioning'> & {
   readonly settings: Pick<Settings, 'environment' | 'region' | 'authUrl' | 'platformKey'>;
   readonly identity: Pick<
     Identity,
-    'portal' | 'portalPlaces' | 'verifyToken' | 'accounts' | 'isUserDomain'
+    'portal' | 'portalPlaces' | 'verifyToken' | 'accounts' | 'isUserDomain' | 'isOperator'
   >;
   readonly audit: Pick<Recorder, 'record'>;
   /** Left out: that of the repository. */

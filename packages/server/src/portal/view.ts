@@ -9,7 +9,9 @@ import { idleMs, type PortalSession } from './sessions.ts';
 
 export type ViewDeps = {
   readonly settings: Pick<Settings, 'environment' | 'region' | 'authUrl'>;
-  readonly identity: { readonly accounts: Pick<Identity['accounts'], 'find'> };
+  readonly identity: Pick<Identity, 'isOperator'> & {
+    readonly accounts: Pick<Identity['accounts'], 'find'>;
+  };
   readonly provisioning: Pick<Provisioning, 'organizations' | 'merchants' | 'findDevice'>;
 };
 
@@ -54,10 +56,11 @@ export function createView({ settings, identity, provisioning }: ViewDeps): Show
 
   return async (session, caller) => {
     const { organizationId, permissions, entityType } = caller;
-    const [user, { view: organization }, merchant] = await Promise.all([
+    const [user, { view: organization }, merchant, isOperator] = await Promise.all([
       identity.accounts.find(organizationId, session.userId),
       provisioning.organizations.get({ organizationId }, organizationId),
       merchantOf(caller),
+      identity.isOperator(organizationId),
     ]);
     if (user === undefined) return refuse('token_expired', 'The session has ended: sign in again.');
     return {
@@ -70,6 +73,7 @@ export function createView({ settings, identity, provisioning }: ViewDeps): Show
       permissions: [...permissions] satisfies Permission[],
       groups: [...user.groups],
       entries: entriesOf(organization.labels?.['persona'], caller),
+      ...(isOperator && entityType === 'tenant' ? { isOperator } : {}),
       ...{ environment, region },
       accountUrl: `${authUrl}/auth/realms/${session.userDomainId}/account`,
       idleSeconds: idleMs / 1000,

@@ -8,7 +8,10 @@ import { nowMs } from '../../session/clock.ts';
 import { useCan, useFormats, useSession } from '../../session/use-session.ts';
 import { useWords } from '../../words/index.ts';
 import { amountOf, useSummary } from '../analytics/read-summary.ts';
+import { TourOffer } from '../tour/tour-offer.tsx';
 import { Checklist } from './checklist.tsx';
+import { OwnServices } from './own-services.tsx';
+import { ProviderStart } from './provider-start.tsx';
 import { Recent } from './recent.tsx';
 import { Ways } from './ways.tsx';
 import './home.css';
@@ -17,9 +20,12 @@ export default function Home() {
   const t = useWords('home');
   const { user, organizationName, merchantName } = useSession();
   const mayReport = useCan('rep.read') && entry === 'portal';
+  const provides = useCan('svc.read') && entry === 'provider-portal';
   const name = user.givenName ?? (user.name === '' ? user.username : user.name);
   return (
     <Page title={t('title', { name })} lead={merchantName ?? organizationName}>
+      <TourOffer />
+      {provides && <ProviderStart />}
       {mayReport && <Checklist />}
       {mayReport && <Today />}
       <div className="sy-home">
@@ -28,6 +34,7 @@ export default function Home() {
             <Recent />
           </Panel>
         )}
+        {provides && <OwnServices />}
         <Panel title={t('ways')}>
           <Ways />
         </Panel>

@@ -6,12 +6,16 @@ import { Icon } from '../../parts/icons.tsx';
 import { useSession } from '../../session/use-session.ts';
 import { useWords } from '../../words/index.ts';
 
+const shownMost = 8;
+
 export function Ways() {
   const names = useWords('navigation');
   const session = useSession();
   const items = navigationFor(session, entry)
     .flatMap((section) => section.items)
-    .filter(({ to }) => to !== '/');
+    .filter(({ to }) => to !== '/')
+    // The rail has them all.
+    .slice(0, shownMost);
   return (
     <ul className="sy-ways">
       {items.map(({ to, word, icon }) => (

@@ -1,0 +1,168 @@
+/** Declares a service, or changes the draft of one. */
+import { Button } from '@mantine/core';
+import type { DeclaredService, Service } from '@switchyard/contract';
+import { useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { type FormEvent, useRef, useState } from 'react';
+import { api } from '../../api/client.ts';
+import { faultsByField } from '../../api/problem.ts';
+import { useParam } from '../../app/use-param.ts';
+import { notify } from '../../parts/notify.ts';
+import { Loading, Page, Panel } from '../../parts/page.tsx';
+import { Problem } from '../../parts/problem.tsx';
+import { SchemaForm } from '../../parts/schema-form.tsx';
+import { useSession } from '../../session/use-session.ts';
+import { useWords } from '../../words/index.ts';
+import { catalogue } from '../services/read-services.ts';
+import { ServiceMark } from '../services/service-mark.tsx';
+import { brokenIn, type Draft, draftOf, inputOf, jsonFields, parsed } from './declaration.ts';
+import { JsonFields, PlainFields } from './fields.tsx';
+import { addressOf, ownKey, useOwnService, type Versioned } from './read-own.ts';
+import { type Keys, SecretDialogue } from './secret-dialogue.tsx';
+import '../services/services.css';
+import './provider-services.css';
+
+export default function EditService() {
+  const t = useWords('provider-services');
+  const serviceId = useParam('serviceId');
+  const { data, error, refetch } = useOwnService(serviceId);
+  // What is typed stays, also when the service is read again meanwhile.
+  const first = useRef(data);
+  first.current ??= data;
+  if (first.current !== undefined) return <Declaration of={first.current} />;
+  return (
+    <Page title={t('edit')} back={{ to: '/own-services', label: t('title') }}>
+      {error === null ? (
+        <Loading lines={10} />
+      ) : (
+        <Problem fault={error} onRetry={() => void refetch()} />
+      )}
+    </Page>
+  );
+}
+
+type Saved = { readonly serviceId: string; readonly keys?: Keys };
+
+async function send(draft: Draft, of: Versioned | undefined): Promise<Saved> {
+  const body = inputOf(draft);
+  if (of !== undefined) {
+    const headers = { 'if-match': of.etag };
+    return api.put<Service>(addressOf(of.service.serviceId), { body, headers });
+  }
+  const made = await api.post<DeclaredService>(`${catalogue}/services`, { body });
+  const { serviceId, signingSecret, verificationKey } = made;
+  return { serviceId, keys: { signingSecret, verificationKey } };
+}
+
+/** One press, one change: state comes too late for the second of two quick ones. */
+function useSave(of: Versioned | undefined, onSaved: (saved: Saved) => void) {
+  const client = useQueryClient();
+  const isRunning = useRef(false);
+  const [isBusy, setBusy] = useState(false);
+  const [fault, setFault] = useState<unknown>(undefined);
+  async function save(draft: Draft): Promise<void> {
+    if (isRunning.current) return;
+    isRunning.current = true;
+    setBusy(true);
+    setFault(undefined);
+    try {
+      const saved = await send(draft, of);
+      await client.invalidateQueries({ queryKey: ownKey });
+      onSaved(saved);
+    } catch (error) {
+      setFault(error);
+      isRunning.current = false;
+    } finally {
+      setBusy(false);
+    }
+  }
+  return { save, isBusy, fault };
+}
+
+export function Declaration({ of }: { readonly of: Versioned | undefined }) {
+  const t = useWords('provider-services');
+  const parts = useWords('parts');
+  const navigate = useNavigate();
+  const [draft, setDraft] = useState(() => draftOf(of?.service));
+  const [saved, setSaved] = useState<Saved | undefined>(undefined);
+  const goOn = (serviceId: string) => void navigate({ to: `/own-services/${serviceId}` });
+  const { save, isBusy, fault } = useSave(of, (done) => {
+    notify(t('saved'));
+    if (done.keys === undefined) goOn(done.serviceId);
+    else setSaved(done);
+  });
+  const back =
+    of === undefined
+      ? { to: '/own-services', label: t('title') }
+      : { to: `/own-services/${of.service.serviceId}`, label: of.service.name };
+  const isIncomplete = draft.name.trim() === '' || draft.domain.trim() === '';
+  function submit(event: FormEvent): void {
+    event.preventDefault();
+    void save(draft);
+  }
+  const faults = faultsByField(fault);
+  return (
+    <Page title={t(of === undefined ? 'declare' : 'edit')} lead={t('editLead')} back={back}>
+      <form className="sy-declaration" onSubmit={submit} noValidate>
+        <div>
+          <Panel title={t('what')}>
+            <PlainFields draft={draft} faults={faults} onChange={setDraft} />
+          </Panel>
+          <Panel title={t('parameters')}>
+            <JsonFields draft={draft} faults={faults} onChange={setDraft} />
+          </Panel>
+          {fault !== undefined && <Problem fault={fault} shownFields={shownFields} />}
+          <div className="sy-confirm-buttons">
+            <Button component={Link} to={back.to} variant="default">
+              {parts('cancel')}
+            </Button>
+            <Button
+              type="submit"
+              loading={isBusy}
+              disabled={isIncomplete || brokenIn(draft).length > 0}
+            >
+              {t('save')}
+            </Button>
+          </div>
+        </div>
+        <Preview draft={draft} />
+      </form>
+      {saved?.keys !== undefined && (
+        <SecretDialogue keys={saved.keys} onClose={() => goOn(saved.serviceId)} />
+      )}
+    </Page>
+  );
+}
+
+const shownFields = ['name', 'description', 'domain', 'spiUrl', ...jsonFields];
+
+/** The service as acquirers will see it. */
+function Preview({ draft }: { readonly draft: Draft }) {
+  const t = useWords('provider-services');
+  const { organizationName } = useSession();
+  const [values, setValues] = useState<Readonly<Record<string, unknown>>>({});
+  const schema = parsed(draft.activationParameters);
+  return (
+    <div>
+      <Panel title={t('preview')}>
+        <div className="sy-service-card sy-declaration-preview">
+          <ServiceMark
+            service={{ name: draft.name || '?', ...(draft.logo && { logo: draft.logo }) }}
+          />
+          <div className="sy-service-what">
+            <strong className="sy-broken">{draft.name || t('fields.name')}</strong>
+            <span className="sy-service-from sy-cut">
+              {[organizationName, draft.domain].filter(Boolean).join(' · ')}
+            </span>
+          </div>
+          <p className="sy-service-text sy-broken">{draft.description || t('noDescription')}</p>
+        </div>
+      </Panel>
+      {schema !== undefined && (
+        <Panel title={t('previewForm')}>
+          <SchemaForm schema={schema} values={values} onChange={setValues} path="preview" />
+        </Panel>
+      )}
+    </div>
+  );
+}

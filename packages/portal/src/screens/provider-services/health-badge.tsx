@@ -1,0 +1,20 @@
+/** How the server of a provider does, as a word. */
+import type { ServiceCalls } from '@switchyard/contract';
+import { StateBadge, type Tone } from '../../parts/state-badge.tsx';
+import { useWords } from '../../words/index.ts';
+
+const tones: Readonly<Record<ServiceCalls['status'], Tone>> = {
+  Up: 'good',
+  Degraded: 'warn',
+  Down: 'bad',
+  Quiet: 'plain',
+};
+
+export function HealthBadge({ status }: { readonly status: ServiceCalls['status'] }) {
+  const t = useWords('provider-services');
+  return (
+    <StateBadge state="" tone={tones[status]}>
+      {t(`health.states.${status}`)}
+    </StateBadge>
+  );
+}

@@ -1,0 +1,73 @@
+/** The services that one's own organisation provides. */
+import { Button } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import { Icon } from '../../parts/icons.tsx';
+import { EmptyState, Loading, Page } from '../../parts/page.tsx';
+import { Problem } from '../../parts/problem.tsx';
+import { StateBadge } from '../../parts/state-badge.tsx';
+import { useCan } from '../../session/use-session.ts';
+import { useWords } from '../../words/index.ts';
+import { ServiceMark } from '../services/service-mark.tsx';
+import { HealthBadge } from './health-badge.tsx';
+import { useHealth, useOwnServices } from './read-own.ts';
+import '../services/services.css';
+import './provider-services.css';
+
+const tones = { Draft: 'plain', Published: 'good', Retired: 'plain' } as const;
+
+export default function OwnServices() {
+  const t = useWords('provider-services');
+  const mayDeclare = useCan('svc.write');
+  const { data, error, isPending, refetch } = useOwnServices();
+  const services = data?.items ?? [];
+  const health = useHealth(services);
+  const declare = (
+    <Button component={Link} to="/own-services/new" leftSection={<Icon name="plus" size={16} />}>
+      {t('declare')}
+    </Button>
+  );
+  return (
+    <Page title={t('title')} lead={t('lead')} {...(mayDeclare ? { actions: declare } : {})}>
+      {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
+      {isPending && error === null && <Loading lines={8} />}
+      {data !== undefined && services.length === 0 && (
+        <EmptyState
+          icon="services"
+          title={t('empty.title')}
+          {...(mayDeclare ? { action: declare } : {})}
+        >
+          {t('empty.text')}
+        </EmptyState>
+      )}
+      <ul className="sy-services">
+        {services.map((service) => {
+          const { serviceId, name, domain, description, status, unpublishedChanges } = service;
+          const seen = health.get(serviceId);
+          return (
+            <li key={serviceId} className="sy-service-card">
+              <ServiceMark service={service} />
+              <div className="sy-service-what">
+                <Link className="sy-service-name sy-broken" to={`/own-services/${serviceId}`}>
+                  {name}
+                </Link>
+                <span className="sy-service-from sy-cut">{domain}</span>
+              </div>
+              <div className="sy-own-badges">
+                <StateBadge state="" tone={tones[status]}>
+                  {t(`states.${status}`)}
+                </StateBadge>
+                {status === 'Published' && unpublishedChanges === true && (
+                  <StateBadge state="" tone="warn">
+                    {t('changed')}
+                  </StateBadge>
+                )}
+                {seen !== undefined && <HealthBadge status={seen} />}
+              </div>
+              <p className="sy-service-text sy-broken">{description ?? t('noDescription')}</p>
+            </li>
+          );
+        })}
+      </ul>
+    </Page>
+  );
+}

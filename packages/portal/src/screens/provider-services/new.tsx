@@ -1,0 +1,6 @@
+/** A service that does not exist yet. */
+import { Declaration } from './edit.tsx';
+
+export default function NewService() {
+  return <Declaration of={undefined} />;
+}

@@ -1,0 +1,95 @@
+/** The QR payments that went to the services of one's own organisation, the newest first. */
+import type { ProviderQrPayment } from '@switchyard/contract';
+import { api } from '../../api/client.ts';
+import { EmptyState, Page } from '../../parts/page.tsx';
+import { StateBadge } from '../../parts/state-badge.tsx';
+import { Money, Name, Time } from '../../parts/values.tsx';
+import { type Column, DataTable } from '../../table/data-table.tsx';
+import type { Page as RowsPage } from '../../table/row-store.ts';
+import { useWords, type Words } from '../../words/index.ts';
+import { useOwnServices } from './read-own.ts';
+
+function columnsOf(
+  t: Words,
+  states: Words,
+  names: ReadonlyMap<string, string>,
+): Column<ProviderQrPayment>[] {
+  return [
+    {
+      id: 'created',
+      header: t('payments.created'),
+      width: '10.5rem',
+      narrow: 'sub',
+      cell: ({ createdAt }) => <Time at={createdAt} />,
+    },
+    {
+      id: 'provider',
+      header: t('payments.own'),
+      narrow: 'lead',
+      cell: ({ providerTransactionId, transactionId }) => (
+        <Name>{providerTransactionId ?? transactionId}</Name>
+      ),
+    },
+    {
+      id: 'platform',
+      header: t('payments.platform'),
+      cell: ({ transactionId }) => <Name>{transactionId}</Name>,
+    },
+    {
+      id: 'service',
+      header: t('service'),
+      cell: ({ serviceId, paymentType }) => <Name>{names.get(serviceId) ?? paymentType}</Name>,
+    },
+    {
+      id: 'status',
+      header: t('payments.status'),
+      width: '11rem',
+      narrow: 'subtrail',
+      cell: ({ status }) => <StateBadge state={status}>{states(`statuses.${status}`)}</StateBadge>,
+    },
+    {
+      id: 'amount',
+      header: t('payments.amount'),
+      width: '9rem',
+      align: 'end',
+      narrow: 'trail',
+      cell: ({ amount, currency }) => <Money amount={amount} currency={currency} />,
+    },
+    {
+      id: 'refunded',
+      header: t('payments.refunded'),
+      width: '9rem',
+      align: 'end',
+      cell: ({ refundedAmount, currency }) =>
+        refundedAmount === 0 ? '–' : <Money amount={refundedAmount} currency={currency} />,
+    },
+  ];
+}
+
+export default function OwnPayments() {
+  const t = useWords('provider-services');
+  const states = useWords('qr-payments');
+  const services = useOwnServices().data?.items ?? [];
+  const names = new Map(services.map(({ serviceId, name }) => [serviceId, name]));
+  return (
+    <Page title={t('payments.title')} lead={t('payments.lead')} fill>
+      <DataTable
+        label={t('payments.title')}
+        listKey={['own-payments']}
+        read={(cursor, signal) =>
+          api.get<RowsPage<ProviderQrPayment>>('/qrcode-payment/v1/provider-transactions', {
+            query: { cursor, limit: 200 },
+            signal,
+          })
+        }
+        columns={columnsOf(t, states, names)}
+        rowKey={({ transactionId }) => transactionId}
+        empty={
+          <EmptyState icon="qr" title={t('payments.empty.title')}>
+            {t('payments.empty.text')}
+          </EmptyState>
+        }
+      />
+    </Page>
+  );
+}

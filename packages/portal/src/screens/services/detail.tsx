@@ -1,0 +1,171 @@
+/** One service of the catalogue: what it is, whether it is subscribed, and where it is in use. */
+import { Button } from '@mantine/core';
+import type { Service, ServiceActivation } from '@switchyard/contract';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useParam } from '../../app/use-param.ts';
+import { CopyText } from '../../parts/copy-text.tsx';
+import { EmptyState, Facts, Loading, Page, Panel } from '../../parts/page.tsx';
+import { Problem } from '../../parts/problem.tsx';
+import { StateBadge } from '../../parts/state-badge.tsx';
+import { Time } from '../../parts/values.tsx';
+import { screens } from '../../screens.ts';
+import { useCan, useSession } from '../../session/use-session.ts';
+import { useWords } from '../../words/index.ts';
+import { Places } from './places.tsx';
+import { useOffers, useOwnActivations, useService } from './read-services.ts';
+import { ServiceMark } from './service-mark.tsx';
+import { standingOf, subscribedIn, toneOf } from './standing.ts';
+import { Subscribe } from './subscribe.tsx';
+import { WordList } from './word-list.tsx';
+import './services.css';
+
+const noOffers = { packages: [], subscriptions: [] };
+
+export default function ServiceDetail() {
+  const t = useWords('services');
+  const serviceId = useParam('serviceId');
+  const { data, error, refetch } = useService(serviceId);
+  const back = { to: '/services', label: t('title') };
+  if (data === undefined) {
+    return (
+      <Page title={t('service')} back={back}>
+        {error === null ? (
+          <Loading lines={8} />
+        ) : (
+          <Problem fault={error} onRetry={() => void refetch()} />
+        )}
+      </Page>
+    );
+  }
+  return <Detail service={data} />;
+}
+
+function Detail({ service }: { readonly service: Service }) {
+  const t = useWords('services');
+  const { entityType } = useSession();
+  const isOrganization = entityType === 'tenant';
+  const mayOffer = useCan('sub.write') && isOrganization;
+  const { data: offers = noOffers, isPending } = useOffers();
+  const activations = useOwnActivations().data?.items ?? [];
+  const [isSubscribing, setSubscribing] = useState(false);
+  const subscribed = subscribedIn(offers);
+  const standing = standingOf(service, activations, subscribed);
+  const own = activations.find((each) => each.serviceId === service.serviceId);
+  // Of a merchant's organisation nothing is known here: the platform refuses what cannot be.
+  const isSubscribed = subscribed.has(service.serviceId) || !isOrganization;
+  const maySubscribe = mayOffer && !isPending && !isSubscribed && service.status === 'Published';
+  return (
+    <Page
+      title={service.name}
+      back={{ to: '/services', label: t('title') }}
+      aside={
+        <StateBadge state="" tone={toneOf[standing]}>
+          {t(`standings.${standing}`)}
+        </StateBadge>
+      }
+      lead={[service.providerName, service.domain].filter(Boolean).join(' · ')}
+      {...(maySubscribe
+        ? { actions: <Button onClick={() => setSubscribing(true)}>{t('subscribe.do')}</Button> }
+        : {})}
+    >
+      <div className="sy-service-columns">
+        <div>
+          {isSubscribed ? (
+            <Places service={service} maySwitch={service.status === 'Published'} />
+          ) : (
+            <Panel title={t('places.title')}>
+              <EmptyState icon="services" title={t('notSubscribed.title')}>
+                {t('notSubscribed.text')}
+              </EmptyState>
+            </Panel>
+          )}
+        </div>
+        <div>
+          <About service={service} isSubscribed={isSubscribed} />
+          {own !== undefined && <Agreed activation={own} />}
+        </div>
+      </div>
+      {isSubscribing && (
+        <Subscribe service={service} offers={offers} onClose={() => setSubscribing(false)} />
+      )}
+    </Page>
+  );
+}
+
+const configuration = '/configuration';
+
+function About({
+  service,
+  isSubscribed,
+}: {
+  readonly service: Service;
+  readonly isSubscribed: boolean;
+}) {
+  const t = useWords('services');
+  const takesConfiguration = isSubscribed && service.parameterSchema !== undefined;
+  const mayConfigure = useCan('conf.read') && takesConfiguration;
+  const { entityType, organizationId, merchantId } = useSession();
+  const level = entityType === 'tenant' ? 'organizations' : 'merchants';
+  const place = { level, entityId: merchantId ?? organizationId, serviceId: service.serviceId };
+  const hasScreen = screens.some(({ path }) => path === configuration);
+  const configure = (
+    <Button
+      component={Link}
+      to={configuration}
+      search={place as never}
+      variant="default"
+      size="compact-sm"
+    >
+      {t('configure')}
+    </Button>
+  );
+  const listed = (words: readonly string[]) =>
+    words.length === 0 ? undefined : <WordList words={words} />;
+  return (
+    <Panel title={t('about')} {...(mayConfigure && hasScreen ? { actions: configure } : {})}>
+      <div className="sy-service-lead">
+        <ServiceMark service={service} size={48} />
+        <p className="sy-service-text sy-broken">{service.description ?? t('noDescription')}</p>
+      </div>
+      <Facts
+        items={[
+          [t('provider'), service.providerName],
+          [t('domain'), service.domain],
+          [t('release'), service.release],
+          [t('state'), t(`states.${service.status}`)],
+          [t('paymentTypes'), listed(service.paymentTypes)],
+          [t('methods'), listed(service.methods)],
+          [t('updated'), <Time key="updated" at={service.updatedAt} />],
+          [t('identifier'), <CopyText key="id" text={service.serviceId} label={t('identifier')} />],
+        ]}
+      />
+    </Panel>
+  );
+}
+
+/** What was asked with the activation of one's own level, and what the provider said. */
+function Agreed({ activation }: { readonly activation: ServiceActivation }) {
+  const t = useWords('services');
+  const { parameters, providerParameters = {}, secrets = [] } = activation;
+  const shown = (values: Readonly<Record<string, unknown>>) =>
+    Object.entries(values).map(([name, value]): [string, string] => [
+      name,
+      typeof value === 'string' ? value : JSON.stringify(value),
+    ]);
+  return (
+    <Panel title={t('agreed')}>
+      <Facts
+        items={[
+          [t('state'), t(`places.status.${activation.status}`)],
+          [t('reason'), activation.reason],
+          [t('asked'), <Time key="asked" at={activation.requestedAt} />],
+          [t('decided'), <Time key="decided" at={activation.decidedAt} />],
+          ...shown(parameters),
+          ...secrets.map((pointer): [string, string] => [pointer.slice(1), t('sealed')]),
+          ...shown(providerParameters),
+        ]}
+      />
+    </Panel>
+  );
+}

@@ -1,0 +1,52 @@
+/** What is done with a package in one step: subscribed, ended, enabled, disabled, deleted. */
+import type { ServicePackage, Subscription } from '@switchyard/contract';
+import { useQueryClient } from '@tanstack/react-query';
+import { api } from '../../api/client.ts';
+import { ConfirmAction } from '../../parts/confirm-action.tsx';
+import { notify } from '../../parts/notify.ts';
+import { useWords } from '../../words/index.ts';
+import { catalogue, servicesKey } from './read-services.ts';
+
+export type Verb = 'subscribe' | 'end' | 'enable' | 'disable' | 'remove';
+
+export function PackageChange({
+  verb,
+  of,
+  subscription,
+  onClose,
+}: {
+  readonly verb: Verb;
+  readonly of: ServicePackage;
+  readonly subscription?: Subscription;
+  readonly onClose: () => void;
+}) {
+  const t = useWords('services');
+  const client = useQueryClient();
+  const { packageId, name } = of;
+  const address = `${catalogue}/packages/${packageId}`;
+  const put = (status: ServicePackage['status']) => api.put(address, { body: { ...of, status } });
+  const changes: Readonly<Record<Verb, () => Promise<unknown>>> = {
+    subscribe: () => api.post(`${catalogue}/subscriptions`, { body: { packageId } }),
+    end: () => api.delete(`${catalogue}/subscriptions/${subscription?.subscriptionId}`),
+    enable: () => put('Enabled'),
+    disable: () => put('Disabled'),
+    remove: () => api.delete(address),
+  };
+  return (
+    <ConfirmAction
+      isOpen
+      isDangerous={verb === 'end' || verb === 'remove'}
+      onClose={onClose}
+      title={t(`packages.${verb}.title`, { name })}
+      confirm={t(`packages.${verb}.do`)}
+      run={changes[verb]}
+      onDone={() => {
+        void client.invalidateQueries({ queryKey: servicesKey });
+        notify(t(`packages.${verb}.done`));
+        onClose();
+      }}
+    >
+      <p className="sy-dialogue-text">{t(`packages.${verb}.text`)}</p>
+    </ConfirmAction>
+  );
+}

@@ -1,0 +1,89 @@
+/** Makes a package, or changes its name and the services that it holds. */
+import { MultiSelect, Textarea, TextInput } from '@mantine/core';
+import type { Service, ServicePackage } from '@switchyard/contract';
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api } from '../../api/client.ts';
+import { faultsByField } from '../../api/problem.ts';
+import { ConfirmAction } from '../../parts/confirm-action.tsx';
+import { notify } from '../../parts/notify.ts';
+import { useWords } from '../../words/index.ts';
+import { catalogue, servicesKey } from './read-services.ts';
+
+const servicesMost = 50;
+
+export function PackageForm({
+  of,
+  services,
+  onClose,
+}: {
+  /** Without one a new package is made. */
+  readonly of: ServicePackage | undefined;
+  readonly services: readonly Service[];
+  readonly onClose: () => void;
+}) {
+  const t = useWords('services');
+  const client = useQueryClient();
+  const [name, setName] = useState(of?.name ?? '');
+  const [description, setDescription] = useState(of?.description ?? '');
+  const [serviceIds, setServiceIds] = useState<string[]>(of?.serviceIds ?? []);
+  const [fault, setFault] = useState<unknown>(undefined);
+  const faults = faultsByField(fault);
+  const ofServices = Object.entries(faults).find(([path]) => path.startsWith('serviceIds'));
+  const about = description.trim() === '' ? {} : { description: description.trim() };
+  const status = of === undefined ? {} : { status: of.status };
+  const body = { name: name.trim(), ...about, ...status, serviceIds };
+  const choices = services.filter(
+    ({ serviceId, status: state }) => state === 'Published' || serviceIds.includes(serviceId),
+  );
+  return (
+    <ConfirmAction
+      isOpen
+      onClose={onClose}
+      title={t(of === undefined ? 'packages.add' : 'packages.editTitle')}
+      confirm={t('packages.save')}
+      isDisabled={body.name === '' || serviceIds.length === 0}
+      onFault={setFault}
+      shownFields={['name', 'description', ofServices?.[0] ?? 'serviceIds']}
+      run={() =>
+        of === undefined
+          ? api.post<ServicePackage>(`${catalogue}/packages`, { body })
+          : api.put<ServicePackage>(`${catalogue}/packages/${of.packageId}`, { body })
+      }
+      onDone={() => {
+        void client.invalidateQueries({ queryKey: servicesKey });
+        notify(t('packages.saved'));
+        onClose();
+      }}
+    >
+      <TextInput
+        label={t('packages.name')}
+        required
+        maxLength={100}
+        data-autofocus
+        value={name}
+        error={faults['name']}
+        onChange={({ currentTarget }) => setName(currentTarget.value)}
+      />
+      <Textarea
+        label={t('packages.description')}
+        maxLength={500}
+        autosize
+        minRows={2}
+        value={description}
+        error={faults['description']}
+        onChange={({ currentTarget }) => setDescription(currentTarget.value)}
+      />
+      <MultiSelect
+        label={t('packages.services')}
+        required
+        searchable
+        maxValues={servicesMost}
+        data={choices.map(({ serviceId, name: label }) => ({ value: serviceId, label }))}
+        value={serviceIds}
+        error={ofServices?.[1]}
+        onChange={setServiceIds}
+      />
+    </ConfirmAction>
+  );
+}

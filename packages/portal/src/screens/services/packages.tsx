@@ -1,0 +1,170 @@
+/** Packages of services, and the organisation's subscriptions to them. */
+import { Button, Menu, Table } from '@mantine/core';
+import type { Service, ServicePackage, Subscription } from '@switchyard/contract';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { Icon } from '../../parts/icons.tsx';
+import { EmptyState, Loading, Page, Panel } from '../../parts/page.tsx';
+import { Problem } from '../../parts/problem.tsx';
+import { StateBadge } from '../../parts/state-badge.tsx';
+import { Name } from '../../parts/values.tsx';
+import { useCan } from '../../session/use-session.ts';
+import { useWords } from '../../words/index.ts';
+import { PackageChange, type Verb } from './package-change.tsx';
+import { PackageForm } from './package-form.tsx';
+import { useOffers, useServices } from './read-services.ts';
+import './services.css';
+
+type Doing =
+  | { readonly verb: 'edit'; readonly of: ServicePackage | undefined }
+  | { readonly verb: Verb; readonly of: ServicePackage; readonly subscription?: Subscription };
+
+export default function ServicePackages() {
+  const t = useWords('services');
+  const mayWrite = useCan('sub.write');
+  const offers = useOffers();
+  const services = useServices({});
+  const [doing, setDoing] = useState<Doing | undefined>(undefined);
+  const close = () => setDoing(undefined);
+  const add = (
+    <Button
+      leftSection={<Icon name="plus" size={16} />}
+      onClick={() => setDoing({ verb: 'edit', of: undefined })}
+    >
+      {t('packages.add')}
+    </Button>
+  );
+  const fault = offers.error ?? services.error;
+  return (
+    <Page
+      title={t('packages.title')}
+      lead={t('packages.lead')}
+      back={{ to: '/services', label: t('title') }}
+      {...(mayWrite ? { actions: add } : {})}
+    >
+      {fault !== null && (
+        <Problem
+          fault={fault}
+          onRetry={() => {
+            void offers.refetch();
+            void services.refetch();
+          }}
+        />
+      )}
+      {offers.isPending && fault === null && <Loading lines={6} />}
+      {offers.data?.packages.length === 0 && (
+        <EmptyState icon="services" title={t('packages.empty.title')}>
+          {t('packages.empty.text')}
+        </EmptyState>
+      )}
+      {(offers.data?.packages ?? []).map((each) => (
+        <PackagePanel
+          key={each.packageId}
+          of={each}
+          services={services.data?.items ?? []}
+          subscription={offers.data?.subscriptions.find(
+            ({ packageId }) => packageId === each.packageId,
+          )}
+          onDo={mayWrite ? setDoing : undefined}
+        />
+      ))}
+      {doing?.verb === 'edit' && (
+        <PackageForm of={doing.of} services={services.data?.items ?? []} onClose={close} />
+      )}
+      {doing !== undefined && doing.verb !== 'edit' && <PackageChange {...doing} onClose={close} />}
+    </Page>
+  );
+}
+
+function PackagePanel({
+  of,
+  services,
+  subscription,
+  onDo,
+}: {
+  readonly of: ServicePackage;
+  readonly services: readonly Service[];
+  readonly subscription: Subscription | undefined;
+  readonly onDo: ((doing: Doing) => void) | undefined;
+}) {
+  const t = useWords('services');
+  const held = of.serviceIds.map((id) => services.find(({ serviceId }) => serviceId === id));
+  return (
+    <Panel
+      title={of.name}
+      flush
+      actions={
+        <>
+          {of.status === 'Disabled' && (
+            <StateBadge state="Disabled">{t('packages.disabled')}</StateBadge>
+          )}
+          <StateBadge state="" tone={subscription === undefined ? 'plain' : 'good'}>
+            {t(subscription === undefined ? 'packages.unsubscribed' : 'packages.subscribed')}
+          </StateBadge>
+          {onDo !== undefined && <PackageMenu of={of} subscription={subscription} onDo={onDo} />}
+        </>
+      }
+    >
+      <Table className="sy-package-services" layout="fixed">
+        <Table.Tbody>
+          {of.serviceIds.map((serviceId, at) => (
+            <Table.Tr key={serviceId}>
+              <Table.Td>
+                <Link to={`/services/${serviceId}`}>
+                  <Name>{held[at]?.name ?? serviceId}</Name>
+                </Link>
+              </Table.Td>
+              <Table.Td>
+                <Name>{held[at]?.domain}</Name>
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Panel>
+  );
+}
+
+function PackageMenu({
+  of,
+  subscription,
+  onDo,
+}: {
+  readonly of: ServicePackage;
+  readonly subscription: Subscription | undefined;
+  readonly onDo: (doing: Doing) => void;
+}) {
+  const t = useWords('services');
+  const isOn = subscription !== undefined;
+  const verbs: Verb[] = [
+    ...(isOn ? (['end'] as const) : of.status === 'Enabled' ? (['subscribe'] as const) : []),
+    of.status === 'Enabled' ? 'disable' : 'enable',
+    ...(isOn ? [] : (['remove'] as const)),
+  ];
+  return (
+    <Menu>
+      <Menu.Target>
+        <Button
+          variant="default"
+          size="compact-sm"
+          rightSection={<Icon name="chevronDown" size={14} />}
+        >
+          {t('packages.actions')}
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Item onClick={() => onDo({ verb: 'edit', of })}>{t('packages.edit')}</Menu.Item>
+        {verbs.map((verb) => (
+          <Menu.Item
+            key={verb}
+            onClick={() =>
+              onDo({ verb, of, ...(subscription === undefined ? {} : { subscription }) })
+            }
+          >
+            {t(`packages.${verb}.do`)}
+          </Menu.Item>
+        ))}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

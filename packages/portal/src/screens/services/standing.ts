@@ -1,0 +1,54 @@
+/** In one word, how a service stands for the organisation or the merchant that looks at it. */
+import type { Service, ServiceActivation } from '@switchyard/contract';
+import type { Tone } from '../../parts/state-badge.tsx';
+import type { Offers } from './read-services.ts';
+
+export type Standing =
+  | 'Active'
+  | 'Requested'
+  | 'Pending'
+  | 'Refused'
+  | 'Subscribed'
+  | 'Available'
+  | 'Draft'
+  | 'Retired';
+
+export const standings: readonly Standing[] = [
+  'Active',
+  'Requested',
+  'Pending',
+  'Refused',
+  'Subscribed',
+  'Available',
+  'Retired',
+];
+
+export const toneOf: Readonly<Record<Standing, Tone>> = {
+  Active: 'good',
+  Requested: 'warn',
+  Pending: 'warn',
+  Refused: 'bad',
+  Subscribed: 'busy',
+  Available: 'plain',
+  Draft: 'plain',
+  Retired: 'plain',
+};
+
+/** The services that packages with a subscription hold. */
+export function subscribedIn({ packages, subscriptions }: Offers): ReadonlySet<string> {
+  const bought = new Set(subscriptions.map(({ packageId }) => packageId));
+  const held = packages.filter(({ packageId }) => bought.has(packageId));
+  return new Set(held.flatMap(({ serviceIds }) => serviceIds));
+}
+
+export function standingOf(
+  service: Pick<Service, 'serviceId' | 'status'>,
+  activations: readonly ServiceActivation[],
+  subscribed: ReadonlySet<string>,
+): Standing {
+  const own = activations.find(({ serviceId }) => serviceId === service.serviceId);
+  if (own !== undefined && own.status !== 'Inactive') return own.status;
+  if (service.status === 'Draft') return 'Draft';
+  if (subscribed.has(service.serviceId)) return 'Subscribed';
+  return service.status === 'Retired' ? 'Retired' : 'Available';
+}

@@ -1,0 +1,45 @@
+/** Where somebody is in the tour: kept in this browser, so that a reload does not lose it. */
+import { useSyncExternalStore } from 'react';
+
+export type TourState =
+  | { readonly is: 'new' }
+  | { readonly is: 'running'; readonly at: number }
+  | { readonly is: 'over' };
+
+const key = 'switchyard-tour';
+
+/** Whatever stands there, it is a state. */
+export function readTour(text: string | null): TourState {
+  if (text === null) return { is: 'new' };
+  const at = /^\d{1,2}$/.test(text) ? Number(text) : undefined;
+  return at === undefined ? { is: 'over' } : { is: 'running', at };
+}
+
+const listeners = new Set<() => void>();
+let state: TourState | undefined;
+
+function now(): TourState {
+  state ??= readTour(localStorage.getItem(key));
+  return state;
+}
+
+function set(next: TourState): void {
+  state = next;
+  localStorage.setItem(key, next.is === 'running' ? String(next.at) : 'over');
+  for (const listener of listeners) listener();
+}
+
+export const tour = {
+  begin: () => set({ is: 'running', at: 0 }),
+  go: (at: number) => set({ is: 'running', at }),
+  end: () => set({ is: 'over' }),
+};
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+export function useTour(): TourState {
+  return useSyncExternalStore(subscribe, now);
+}

@@ -1,0 +1,232 @@
+// The small rules of the service screens: forms from schemas, standings, declarations, the tour.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import {
+  type GroupName,
+  groupPermissions,
+  type Service,
+  type ServiceActivation,
+  type ServiceCalls,
+} from '@switchyard/contract';
+import { fieldsOf, kindOf, labelOf, withMember } from '../src/parts/schema-fields.ts';
+import {
+  brokenIn,
+  draftOf,
+  examples,
+  inputOf,
+  jsonFields,
+  logoBytesMost,
+  logoOf,
+  parsed,
+} from '../src/screens/provider-services/declaration.ts';
+import { hoursOf } from '../src/screens/provider-services/hours.ts';
+import { standingOf, subscribedIn } from '../src/screens/services/standing.ts';
+import { stepsFor } from '../src/screens/tour/steps.ts';
+import { readTour } from '../src/screens/tour/tour-state.ts';
+
+const service: Service = {
+  serviceId: 's-1',
+  organizationId: 'o-1',
+  name: 'Points',
+  domain: 'Loyalty',
+  methods: [],
+  paymentTypes: ['points'],
+  events: [],
+  status: 'Published',
+  release: 1,
+  createdAt: '2026-03-01T12:00:00.000Z',
+  updatedAt: '2026-03-01T12:00:00.000Z',
+};
+
+const activation = (status: ServiceActivation['status']): ServiceActivation => ({
+  activationId: 'a-1',
+  organizationId: 'o-2',
+  serviceId: 's-1',
+  release: 1,
+  level: 'Organization',
+  entityId: 'o-2',
+  status,
+  includesExisting: true,
+  parameters: {},
+  requestedAt: service.createdAt,
+  createdAt: service.createdAt,
+  updatedAt: service.createdAt,
+});
+
+describe('a form from a schema', () => {
+  const schema = {
+    type: 'object',
+    properties: {
+      note: { type: 'string' },
+      apiKey: { type: 'string', writeOnly: true },
+      pointsPerUnit: { type: 'integer' },
+      colour: { type: 'string', enum: ['red', 'green'], title: 'Colour of the card' },
+      isOn: { type: 'boolean' },
+      tags: { type: 'array', items: { type: 'string' } },
+      limits: { type: 'object', properties: { most: { type: 'number' } } },
+      rules: { type: 'array', items: { type: 'object' } },
+    },
+    required: ['apiKey'],
+  };
+
+  test('each part is typed into what fits it, what must be there first', () => {
+    assert.deepEqual(
+      fieldsOf(schema).map(({ name, kind, isRequired }) => [name, kind, isRequired]),
+      [
+        ['apiKey', 'secret', true],
+        ['note', 'text', false],
+        ['pointsPerUnit', 'number', false],
+        ['colour', 'choice', false],
+        ['isOn', 'switch', false],
+        ['tags', 'texts', false],
+        ['limits', 'group', false],
+        ['rules', 'json', false],
+      ],
+    );
+    assert.deepEqual(fieldsOf(undefined), []);
+    assert.deepEqual(fieldsOf({ type: 'object', properties: 'none' }), []);
+    assert.equal(kindOf({}), 'json', 'whatever else comes can be typed all the same');
+  });
+
+  test('a member has the title of the provider, or its own name in words', () => {
+    assert.equal(labelOf('colour', schema.properties.colour), 'Colour of the card');
+    assert.equal(labelOf('pointsPerUnit', {}), 'Points per unit');
+    assert.equal(labelOf('merchant_id', { title: '' }), 'Merchant id');
+  });
+
+  test('what is empty is not set, and nothing that is set is lost', () => {
+    const values = withMember({ a: 1, b: 2 }, 'b', '');
+    assert.deepEqual(values, { a: 1 });
+    assert.deepEqual(withMember(values, 'c', []), { a: 1 });
+    assert.deepEqual(withMember(values, 'c', {}), { a: 1 });
+    assert.deepEqual(withMember(values, 'c', false), { a: 1, c: false });
+    assert.deepEqual(withMember(values, 'a', 0), { a: 0 });
+  });
+});
+
+describe('the standing of a service', () => {
+  const offers = {
+    packages: [
+      {
+        packageId: 'p-1',
+        organizationId: 'o-2',
+        name: 'P',
+        serviceIds: ['s-1'],
+        status: 'Enabled' as const,
+        createdAt: service.createdAt,
+        updatedAt: service.updatedAt,
+      },
+    ],
+    subscriptions: [
+      {
+        subscriptionId: 'x',
+        organizationId: 'o-2',
+        packageId: 'p-1',
+        createdAt: service.createdAt,
+      },
+    ],
+  };
+
+  test('a package counts once it is subscribed', () => {
+    assert.deepEqual([...subscribedIn(offers)], ['s-1']);
+    assert.deepEqual([...subscribedIn({ ...offers, subscriptions: [] })], []);
+  });
+
+  test('an activation says more than a subscription, and one that was switched off nothing', () => {
+    const subscribed = subscribedIn(offers);
+    const none = new Set<string>();
+    assert.equal(standingOf(service, [activation('Active')], subscribed), 'Active');
+    assert.equal(standingOf(service, [activation('Refused')], subscribed), 'Refused');
+    assert.equal(standingOf(service, [activation('Inactive')], subscribed), 'Subscribed');
+    assert.equal(standingOf(service, [], none), 'Available');
+    assert.equal(standingOf({ ...service, status: 'Retired' }, [], none), 'Retired');
+    assert.equal(standingOf({ ...service, status: 'Draft' }, [], none), 'Draft');
+    const other = { ...activation('Active'), serviceId: 's-2' };
+    assert.equal(standingOf(service, [other], none), 'Available');
+  });
+});
+
+describe('a declaration', () => {
+  test('comes back as it was read', () => {
+    const { name, domain, methods, paymentTypes, events } = service;
+    assert.deepEqual(inputOf(draftOf(service)), { name, domain, methods, paymentTypes, events });
+    const whole = { ...service, description: 'D', spiUrl: 'https://x.example', ...examples };
+    assert.deepEqual(inputOf(draftOf(whole)), {
+      ...{ name, domain, methods, paymentTypes, events },
+      ...{ description: 'D', spiUrl: 'https://x.example' },
+      ...examples,
+    });
+  });
+
+  test('what is no object of JSON is told, and is not sent', () => {
+    const draft = {
+      ...draftOf(undefined),
+      activationParameters: '[1]',
+      defaults: '{',
+      name: ' N ',
+    };
+    assert.deepEqual(brokenIn(draft), ['activationParameters', 'defaults']);
+    assert.deepEqual(Object.keys(inputOf(draft)).sort(), [
+      ...['domain', 'events', 'methods', 'name', 'paymentTypes'],
+    ]);
+    assert.equal(inputOf(draft).name, 'N');
+    assert.deepEqual(parsed('{"a":1}'), { a: 1 });
+    assert.deepEqual(brokenIn(draftOf(undefined)), []);
+    assert.equal(jsonFields.length, 3);
+  });
+
+  test('a picture is of a known kind and not too big', async () => {
+    const bytes = new Uint8Array([137, 80, 78, 71]);
+    const picture = new File([bytes], 'a.png', { type: 'image/png' });
+    assert.deepEqual(await logoOf(picture), { mediaType: 'image/png', data: 'iVBORw==' });
+    assert.equal(await logoOf(new File(['<svg/>'], 'a.svg', { type: 'image/svg+xml' })), undefined);
+    const big = new File([new Uint8Array(logoBytesMost + 1)], 'b.png', { type: 'image/png' });
+    assert.equal(await logoOf(big), undefined);
+  });
+});
+
+describe('the tour', () => {
+  const stepsOf = (group: GroupName, entry: 'portal' | 'provider-portal') =>
+    stepsFor({ permissions: [...groupPermissions[group]], environment: 'demo' }, entry).map(
+      ({ to }) => to,
+    );
+
+  test('shows what somebody may open, and nothing else', () => {
+    assert.ok(stepsOf('org_admin', 'portal').includes('/services'));
+    assert.ok(!stepsOf('org_admin', 'portal').includes('/virtual-terminal'));
+    assert.ok(stepsOf('merchant_manager', 'portal').includes('/virtual-terminal'));
+    assert.ok(stepsOf('org_admin', 'provider-portal').includes('/own-services'));
+    for (const group of Object.keys(groupPermissions) as GroupName[]) {
+      assert.equal(stepsOf(group, 'portal')[0], '/', group);
+    }
+  });
+
+  test('is where it was left, whatever stands in the browser', () => {
+    assert.deepEqual(readTour(null), { is: 'new' });
+    assert.deepEqual(readTour('3'), { is: 'running', at: 3 });
+    for (const text of ['over', '-1', '1.5', 'NaN', '', '1e9', '<script>']) {
+      assert.deepEqual(readTour(text), { is: 'over' }, text);
+    }
+  });
+});
+
+test('the hours of a chart are whole, with those in which nothing was called', () => {
+  const calls: ServiceCalls = {
+    serviceId: 's-1',
+    status: 'Up',
+    from: '2026-03-01T12:30:00.000Z',
+    to: '2026-03-02T12:30:00.000Z',
+    calls: [],
+    hours: [
+      { at: '2026-03-02T11:00:00.000Z', answered: 3, failed: 1 },
+      { at: '2026-02-01T11:00:00.000Z', answered: 9, failed: 9 },
+    ],
+  };
+  const hours = hoursOf(calls);
+  assert.equal(hours.length, 24);
+  assert.equal(new Date(hours.at(-1)?.at ?? 0).toISOString(), '2026-03-02T12:00:00.000Z');
+  assert.deepEqual(
+    hours.map(({ answered, failed }) => answered + failed).filter((sum) => sum > 0),
+    [4],
+  );
+});
