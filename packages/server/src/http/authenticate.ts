@@ -23,17 +23,33 @@ export function bearerOf(authorization: string | undefined): string {
 /** Who stands behind a request without a token; undefined where that is nobody. */
 export type SessionCallerOf = (request: FastifyRequest) => Promise<Caller> | undefined;
 
+export type Authenticate = {
+  (request: FastifyRequest): Promise<Caller>;
+  /** For who asks again and again of one request: its token is read once. */
+  again(request: FastifyRequest): () => Promise<Caller>;
+};
+
 /** A token that is there decides alone, and nobody looks at cookies. */
 export function createAuthenticate(
   verifyToken: VerifyToken,
   presentedBy: (request: FastifyRequest) => Presented,
   sessionCallerOf: SessionCallerOf = () => undefined,
-): (request: FastifyRequest) => Promise<Caller> {
-  return (request) => {
+): Authenticate {
+  function authenticate(request: FastifyRequest): Promise<Caller> {
     const { authorization } = request.headers;
     const bySession = authorization === undefined ? sessionCallerOf(request) : undefined;
     return bySession ?? verifyToken(bearerOf(authorization), presentedBy(request));
-  };
+  }
+
+  function again(request: FastifyRequest): () => Promise<Caller> {
+    const { authorization } = request.headers;
+    const { prepared } = verifyToken;
+    if (authorization === undefined || prepared === undefined) return () => authenticate(request);
+    const verify = prepared(bearerOf(authorization));
+    return () => verify(presentedBy(request));
+  }
+
+  return Object.assign(authenticate, { again });
 }
 
 /** Throws `permission_denied` unless the caller holds what the route asks for. */

@@ -32,4 +32,8 @@ export type Presented = {
 };
 
 /** Throws a Refusal `token_invalid` or `token_expired`. */
-export type VerifyToken = (token: string, presented: Presented) => Promise<Caller>;
+export type VerifyToken = {
+  (token: string, presented: Presented): Promise<Caller>;
+  /** The same for who asks about one token again and again. */
+  readonly prepared?: (token: string) => (presented: Presented) => Promise<Caller>;
+};

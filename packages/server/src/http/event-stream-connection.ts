@@ -3,6 +3,7 @@ import { errorCodes, Refusal } from '@switchyard/contract';
 import { jittered, type Log, type Subscription } from '../platform/index.ts';
 import type { Line } from './event-stream-line.ts';
 import { endText, eventText, type StreamEvent } from './event-stream-text.ts';
+import type { Due } from './event-stream-ticks.ts';
 
 /** What a reader of a list finds behind a cursor. */
 export type StreamPage = {
@@ -51,6 +52,8 @@ export type StreamDeps = {
   readonly times: StreamTimes;
   readonly nowMs: () => number;
   readonly wallMs: () => number;
+  /** When `tick` is to be called next. */
+  readonly due: Pick<Due, 'at'>;
   /** Once, whatever ended it. */
   readonly onEnd: (reason: string) => void;
 };
@@ -82,7 +85,7 @@ function endingCodeOf(error: unknown): string | undefined {
 }
 
 export function createOpenStream(deps: StreamDeps): OpenStream {
-  const { read, authorize, log, times, nowMs, wallMs, onEnd } = deps;
+  const { read, authorize, log, times, nowMs, wallMs, due, onEnd } = deps;
   let line: Line | undefined;
   let subscription: Subscription | undefined;
   let after = 0;
@@ -108,6 +111,14 @@ export function createOpenStream(deps: StreamDeps): OpenStream {
     const now = nowMs();
     if (isTaken === false) fullSinceMs ??= now;
     beatAtMs = now + nextBeatMs;
+    plan(now);
+  }
+
+  /** The first of what can be due; an expiry by the wall is looked at with each check as well. */
+  function plan(now: number): void {
+    const written = fullSinceMs === undefined ? beatAtMs : fullSinceMs + times.slowReaderMs;
+    const first = Math.min(written, checkAtMs, now + Math.max(0, expiresAt - wallMs()));
+    due.at(failures > 0 ? Math.min(first, retryAtMs) : first);
   }
 
   const write = (text: string): void => wrote(line?.write(text), jittered(times.heartbeatMs));
@@ -115,6 +126,7 @@ export function createOpenStream(deps: StreamDeps): OpenStream {
 
   function onDrain(): void {
     fullSinceMs = undefined;
+    plan(nowMs());
     drained?.();
   }
 
@@ -173,6 +185,7 @@ export function createOpenStream(deps: StreamDeps): OpenStream {
     const code = endingCodeOf(error);
     failures += 1;
     retryAtMs = nowMs() + jittered(times.retryMs * 2 ** failures);
+    plan(nowMs());
     if (code !== undefined) end(code);
     if (isEnded || failures < failuresMax) return;
     log.warn({ err: error, failures }, 'a stream ends, since its events could not be read');
@@ -199,6 +212,7 @@ export function createOpenStream(deps: StreamDeps): OpenStream {
       const code = endingCodeOf(error);
       if (code !== undefined) end(code);
     }
+    plan(nowMs());
   }
 
   return {
@@ -239,6 +253,7 @@ export function createOpenStream(deps: StreamDeps): OpenStream {
         if (failures > 0 && now >= retryAtMs) void pump();
         if (now >= beatAtMs && fullSinceMs === undefined) beat();
       }
+      plan(now);
     },
   };
 }

@@ -23,6 +23,7 @@ import {
 import { takeLine } from './event-stream-line.ts';
 import { createPlaces, type PlaceLimits } from './event-stream-places.ts';
 import { eventStreamType, openingText } from './event-stream-text.ts';
+import { createTicks, type Due } from './event-stream-ticks.ts';
 
 /** Of everybody who waits: what they read must leave the database to those who pay. */
 const readsAtOnce = 16;
@@ -74,14 +75,13 @@ export function createStreams(deps: StreamsDeps): Streams {
   const places = createPlaces(deps.limits);
   const inTurn = createAtMost(readsAtOnce);
   const open = new Set<OpenStream>();
+  const ticks = createTicks();
   const polls = new Set<() => void>();
   const measured = measurements(deps.metrics, { open: () => open.size, polls: () => polls.size });
   let isStopping = false;
 
   const nowMs = () => performance.now();
-  const timer = setInterval(() => {
-    for (const stream of open) stream.tick();
-  }, times.tickMs);
+  const timer = setInterval(() => ticks.run(nowMs()), times.tickMs);
   timer.unref();
 
   /** @throws Refusal overloaded */
@@ -94,6 +94,7 @@ export function createStreams(deps: StreamsDeps): Streams {
   function make(request: FastifyRequest, read: ReadPage): Made {
     const again = authorize(request);
     const leaves: (() => void)[] = [];
+    let due: Due | undefined;
     const stream: OpenStream = createOpenStream({
       read: (after) => inTurn(() => read(after)),
       authorize: async () => (await again()).expiresAt,
@@ -101,7 +102,15 @@ export function createStreams(deps: StreamsDeps): Streams {
       times,
       nowMs,
       wallMs: clock.now,
+      due: {
+        at(ms) {
+          // One that is refused before it has begun is never looked after.
+          due ??= ticks.add(() => stream.tick());
+          due.at(ms);
+        },
+      },
       onEnd(reason) {
+        due?.end();
         open.delete(stream);
         for (const leave of leaves) leave();
         measured.ended(reason);

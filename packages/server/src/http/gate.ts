@@ -2,7 +2,7 @@
 import { type ErrorCode, Refusal } from '@switchyard/contract';
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import { isActedFromAbove } from './acting.ts';
-import { createPermissionCheck } from './authenticate.ts';
+import { type Authenticate, createPermissionCheck } from './authenticate.ts';
 import type { Caller } from './caller.ts';
 import { type CertificateReader, clientCertHeader } from './client-certificates.ts';
 import type { LoadShedding } from './load-shedding.ts';
@@ -84,14 +84,17 @@ function restOf(request: FastifyRequest): FastifyRequest {
 export function createRecheck({
   authenticate,
   act,
-}: Pick<GateDeps, 'authenticate' | 'act'>): (request: FastifyRequest) => () => Promise<Caller> {
+}: Pick<GateDeps, 'act'> & { readonly authenticate: Authenticate }): (
+  request: FastifyRequest,
+) => () => Promise<Caller> {
   return (request) => {
     const permission = request.routeOptions.config.facts?.permission ?? 'token';
     const checkPermission = createPermissionCheck(permission);
     const isActed = isActedFromAbove(permission);
     const rest = restOf(request);
+    const ask = authenticate.again(rest);
     return async () => {
-      const caller = await authenticate(rest);
+      const caller = await ask();
       checkPermission(caller);
       return isActed ? act(rest, caller) : caller;
     };

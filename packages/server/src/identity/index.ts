@@ -1,7 +1,6 @@
 // The door of identity: realms, applications, tokens.
 import { refuse } from '@switchyard/contract';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Caller, Presented } from '../http/index.ts';
 import type { Clock, Database, Environment, Ids, Jobs, Log, Mail } from '../platform/index.ts';
 import type { AttemptLimits } from './accounts/attempt-limits.ts';
 import { type Accounts, createAccounts } from './accounts/index.ts';
@@ -122,7 +121,7 @@ export type Identity = {
   /** The applications of points of sale, which change together with what provisioning has of them. */
   readonly tills: Tills;
   /** Rejects with a Refusal `token_invalid` or `token_expired`. */
-  verifyToken(token: string, presented?: Presented): Promise<Caller>;
+  readonly verifyToken: ReturnType<typeof createVerifyToken>;
   /** The OAuth endpoints under /oauth2/v1 and /auth/realms. */
   register(app: FastifyInstance): Promise<void>;
   /** What the portal asks of the authorization server, and where portals stand. */

@@ -170,9 +170,7 @@ export function createVerifyToken(deps: Deps) {
     return answer;
   }
 
-  return function verifyToken(token: string, presented?: Presented): Promise<Caller> {
-    if (token.length > tokenLengthMax) return Promise.reject(invalid('too long'));
-    const digest = hash('sha256', token, 'base64url');
+  function verify(token: string, digest: string, presented?: Presented): Promise<Caller> {
     const known = cache.get(digest);
     if (known !== undefined && isFresh(known) && known.token.certificate === undefined) {
       return known.answer;
@@ -184,5 +182,18 @@ export function createVerifyToken(deps: Deps) {
           ? Promise.resolve(known)
           : judgeAgain(known, digest);
     return verdict.then((found) => checkCertificate(found, presented));
-  };
+  }
+
+  function prepared(token: string): (presented?: Presented) => Promise<Caller> {
+    if (token.length > tokenLengthMax) return () => Promise.reject(invalid('too long'));
+    const digest = hash('sha256', token, 'base64url');
+    return (presented) => verify(token, digest, presented);
+  }
+
+  function verifyToken(token: string, presented?: Presented): Promise<Caller> {
+    if (token.length > tokenLengthMax) return Promise.reject(invalid('too long'));
+    return verify(token, hash('sha256', token, 'base64url'), presented);
+  }
+
+  return Object.assign(verifyToken, { prepared });
 }
