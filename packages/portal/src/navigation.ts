@@ -173,6 +173,13 @@ export const navigation: readonly NavigationSection[] = [
         isOfOperator: true,
       },
       {
+        to: '/configuration',
+        word: 'configuration',
+        icon: 'configuration',
+        needs: ['conf.read'],
+        entries: portal,
+      },
+      {
         to: '/health',
         word: 'health',
         icon: 'health',

@@ -238,6 +238,12 @@ export const screens: readonly Screen[] = [
     entries: both,
   },
   {
+    path: '/configuration',
+    load: () => import('./screens/configuration/configuration.tsx'),
+    needs: ['conf.read'],
+    entries: portal,
+  },
+  {
     path: '/logs',
     load: () => import('./screens/logs/list.tsx'),
     needs: ['app.read', 'hook.read'],

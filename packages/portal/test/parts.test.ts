@@ -39,6 +39,8 @@ describe('the navigation', () => {
       assert.ok(addressesOf('org_admin').includes(address), address);
       assert.ok(!addressesOf('merchant_manager').includes(address), address);
     }
+    assert.ok(addressesOf('merchant_manager').includes('/configuration'));
+    assert.ok(!addressesOf('org_dev').includes('/configuration'));
     assert.ok(!addressesOf('org_custcare').includes('/users'));
     for (const group of ['org_admin', 'org_custcare', 'org_dfo'] as const) {
       assert.ok(addressesOf(group).includes('/devices'), group);

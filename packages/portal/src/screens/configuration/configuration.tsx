@@ -1,0 +1,54 @@
+/** What services are configured with: at which level what is set, and what holds there in the end. */
+
+import { useFilters } from '../../filters/use-filters.ts';
+import { Page } from '../../parts/page.tsx';
+import { useSession } from '../../session/use-session.ts';
+import { useWords } from '../../words/index.ts';
+import { PlaceChoice } from './place-choice.tsx';
+import { isLevel, type Place } from './places.ts';
+import { ServiceConfigurationView } from './service-configuration.tsx';
+import { Services } from './services.tsx';
+import './configuration.css';
+
+const names = ['level', 'entityId', 'serviceId'] as const;
+
+/** Whoever names nothing begins where he belongs. */
+function usePlace(): [
+  Place,
+  string | undefined,
+  (change: Partial<Record<(typeof names)[number], string>>) => void,
+] {
+  const [values, change] = useFilters(names);
+  const { organizationId, merchantId } = useSession();
+  const { level, entityId, serviceId } = values;
+  const own: Place =
+    merchantId === undefined
+      ? { level: 'organizations', entityId: organizationId }
+      : { level: 'merchants', entityId: merchantId };
+  const isWhole = isLevel(level) && (entityId !== undefined || level === own.level);
+  const place = isWhole ? { level, entityId: entityId ?? own.entityId } : own;
+  return [place, serviceId, change];
+}
+
+export default function Configuration() {
+  const t = useWords('configuration');
+  const [place, serviceId, change] = usePlace();
+  return (
+    <Page title={t('title')} lead={t('lead')}>
+      <PlaceChoice
+        place={place}
+        onChange={(next) => change({ level: next.level, entityId: next.entityId })}
+      />
+      {serviceId === undefined ? (
+        <Services key={`${place.level} ${place.entityId}`} place={place} />
+      ) : (
+        <ServiceConfigurationView
+          key={`${place.level} ${place.entityId} ${serviceId}`}
+          place={place}
+          serviceId={serviceId}
+          onLeave={() => change({ serviceId: '' })}
+        />
+      )}
+    </Page>
+  );
+}

@@ -1,0 +1,155 @@
+/** One service at one place: what the place sets, what holds there and where it comes from, and the versions. */
+import { Button, Tabs } from '@mantine/core';
+import type { Service, ServiceConfiguration } from '@switchyard/contract';
+import { useQuery } from '@tanstack/react-query';
+import { api, call } from '../../api/client.ts';
+import { useFilters } from '../../filters/use-filters.ts';
+import { Icon } from '../../parts/icons.tsx';
+import { Note } from '../../parts/note.tsx';
+import { Loading } from '../../parts/page.tsx';
+import { Problem } from '../../parts/problem.tsx';
+import type { SchemaPart } from '../../parts/schema-fields.ts';
+import { useCan } from '../../session/use-session.ts';
+import { useWords } from '../../words/index.ts';
+import { Effective } from './effective.tsx';
+import { Ladder } from './ladder.tsx';
+import { OwnValues } from './own-values.tsx';
+import { addressOf, type Place } from './places.ts';
+import { readPointer } from './pointers.ts';
+import { Versions } from './versions.tsx';
+
+export type FoundConfiguration = {
+  readonly configuration: ServiceConfiguration;
+  readonly etag: string;
+  readonly address: string;
+};
+
+const tabs = ['effective', 'own', 'versions'] as const;
+
+function useConfiguration(place: Place, serviceId: string) {
+  const address = `${addressOf(place)}/${encodeURIComponent(serviceId)}`;
+  return useQuery({
+    queryKey: ['configuration', place.level, place.entityId, serviceId],
+    queryFn: async ({ signal }): Promise<FoundConfiguration> => {
+      const { body, headers } = await call<ServiceConfiguration>('GET', address, { signal });
+      return { configuration: body, etag: headers.get('etag') ?? '*', address };
+    },
+  });
+}
+
+export function ServiceConfigurationView({
+  place,
+  serviceId,
+  onLeave,
+}: {
+  readonly place: Place;
+  readonly serviceId: string;
+  readonly onLeave: () => void;
+}) {
+  const t = useWords('configuration');
+  const { data, error, refetch } = useConfiguration(place, serviceId);
+  const service = useQuery({
+    queryKey: ['service', serviceId],
+    queryFn: ({ signal }) =>
+      api.get<Service>(`/service-catalog/v1/services/${encodeURIComponent(serviceId)}`, { signal }),
+  });
+  const back = (
+    <Button
+      variant="subtle"
+      size="compact-sm"
+      leftSection={<Icon name="chevronLeft" size={14} />}
+      onClick={onLeave}
+    >
+      {t('allServices')}
+    </Button>
+  );
+  if (data === undefined) {
+    return (
+      <>
+        <div>{back}</div>
+        {error === null ? (
+          <Loading lines={8} />
+        ) : (
+          <Problem fault={error} onRetry={() => void refetch()} />
+        )}
+      </>
+    );
+  }
+  const { configuration } = data;
+  return (
+    <>
+      <div className="sy-conf-head">
+        {back}
+        <h2>{configuration.name}</h2>
+      </div>
+      {error !== null && <Problem fault={error} />}
+      <Ladder configuration={configuration} place={place} serviceId={serviceId} />
+      <Faults of={configuration} />
+      <Parts found={data} schema={service.data?.parameterSchema} onAnew={() => void refetch()} />
+    </>
+  );
+}
+
+function Parts({
+  found,
+  schema,
+  onAnew,
+}: {
+  readonly found: FoundConfiguration;
+  readonly schema: SchemaPart | undefined;
+  readonly onAnew: () => void;
+}) {
+  const t = useWords('configuration');
+  const mayWrite = useCan('conf.write');
+  const [{ tab = 'effective' }, change] = useFilters(['tab']);
+  return (
+    <Tabs
+      value={tabs.some((each) => each === tab) ? tab : 'effective'}
+      onChange={(next) => change({ tab: next === 'effective' ? '' : (next ?? '') })}
+      keepMounted={false}
+    >
+      <Tabs.List mb="md">
+        {tabs.map((each) => (
+          <Tabs.Tab key={each} value={each}>
+            {t(`tabs.${each}`)}
+          </Tabs.Tab>
+        ))}
+      </Tabs.List>
+      <Tabs.Panel value="effective">
+        <Effective configuration={found.configuration} />
+      </Tabs.Panel>
+      <Tabs.Panel value="own">
+        <OwnValues found={found} schema={schema} isEditable={mayWrite} onAnew={onAnew} />
+      </Tabs.Panel>
+      <Tabs.Panel value="versions">
+        <Versions found={found} isEditable={mayWrite} />
+      </Tabs.Panel>
+    </Tabs>
+  );
+}
+
+/** What is lacking, and what was stored and does not fit any more: devices do not get it. */
+function Faults({ of: { missing, invalid } }: { readonly of: ServiceConfiguration }) {
+  const t = useWords('configuration');
+  return (
+    <>
+      {missing.length > 0 && (
+        <Note icon="alert" tone="warn">
+          {t('missing', { names: missing.map(readPointer).join(', ') })}
+        </Note>
+      )}
+      {invalid.length > 0 && (
+        <Note icon="alert" tone="warn">
+          {t('invalid')}
+          <ul className="sy-conf-faults">
+            {invalid.map(({ pointer, detail }) => (
+              <li key={pointer + detail}>
+                <code>{readPointer(pointer)}</code> {detail}
+              </li>
+            ))}
+          </ul>
+        </Note>
+      )}
+    </>
+  );
+}

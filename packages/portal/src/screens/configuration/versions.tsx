@@ -1,0 +1,149 @@
+/** The versions of what the place has set: who made each, what stood in it, and the way back to it. */
+import { Button } from '@mantine/core';
+import type { ConfigurationVersion } from '@switchyard/contract';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api } from '../../api/client.ts';
+import { CodeBlock } from '../../parts/code-block.tsx';
+import { ConfirmAction } from '../../parts/confirm-action.tsx';
+import { notify } from '../../parts/notify.ts';
+import { EmptyState, Loading, Panel } from '../../parts/page.tsx';
+import { Problem } from '../../parts/problem.tsx';
+import { StateBadge } from '../../parts/state-badge.tsx';
+import { Time } from '../../parts/values.tsx';
+import { useWords } from '../../words/index.ts';
+import type { FoundConfiguration } from './service-configuration.tsx';
+
+const pageMost = 50;
+
+export function Versions({
+  found: { address, etag },
+  isEditable,
+}: {
+  readonly found: FoundConfiguration;
+  readonly isEditable: boolean;
+}) {
+  const t = useWords('configuration');
+  const client = useQueryClient();
+  const [asked, setAsked] = useState<number | undefined>(undefined);
+  const { data, error, refetch } = useQuery({
+    queryKey: ['configuration-versions', address],
+    queryFn: ({ signal }) =>
+      api.get<{ items: ConfigurationVersion[] }>(`${address}/versions`, {
+        query: { limit: pageMost },
+        signal,
+      }),
+  });
+  if (error !== null) return <Problem fault={error} onRetry={() => void refetch()} />;
+  if (data === undefined) return <Loading lines={5} />;
+  if (data.items.length === 0) {
+    return <EmptyState icon="clock" title={t('noVersions')} />;
+  }
+  return (
+    <Panel title={t('tabs.versions')} flush>
+      <ol className="sy-conf-versions" reversed>
+        {data.items.map((each) => (
+          <VersionLine
+            key={each.version}
+            of={each}
+            address={address}
+            {...(isEditable && !each.isCurrent ? { onRestore: () => setAsked(each.version) } : {})}
+          />
+        ))}
+      </ol>
+      {asked !== undefined && (
+        <ConfirmAction
+          isOpen
+          onClose={() => setAsked(undefined)}
+          title={t('restore.title', { version: asked })}
+          confirm={t('restore.do')}
+          run={() =>
+            api.post(`${address}/versions/${asked}/restore`, {
+              body: {},
+              headers: { 'if-match': etag },
+            })
+          }
+          onDone={() => {
+            setAsked(undefined);
+            notify(t('restore.done'));
+            void client.invalidateQueries({ queryKey: ['configuration'] });
+            void client.invalidateQueries({ queryKey: ['configurable'] });
+            void client.invalidateQueries({ queryKey: ['configuration-versions'] });
+          }}
+        >
+          <p className="sy-dialogue-text">{t('restore.text')}</p>
+        </ConfirmAction>
+      )}
+    </Panel>
+  );
+}
+
+function VersionLine({
+  of,
+  address,
+  onRestore,
+}: {
+  readonly of: ConfigurationVersion;
+  readonly address: string;
+  readonly onRestore?: () => void;
+}) {
+  const t = useWords('configuration');
+  const [isOpen, setOpen] = useState(false);
+  const { version, isCurrent, isSet, restoredFrom, author, createdAt } = of;
+  return (
+    <li>
+      <div className="sy-conf-version">
+        <strong>{t('versionNumber', { version })}</strong>
+        {isCurrent && <StateBadge state="Active">{t('current')}</StateBadge>}
+        <span>
+          <Time at={createdAt} />
+        </span>
+        <span className="sy-broken">{author.subject}</span>
+        {restoredFrom !== undefined && <span>{t('restoredFrom', { version: restoredFrom })}</span>}
+        {!isSet && <span>{t('setsNothing')}</span>}
+        <span className="sy-conf-version-actions">
+          {isSet && (
+            <Button
+              variant="subtle"
+              size="compact-sm"
+              aria-expanded={isOpen}
+              onClick={() => setOpen(!isOpen)}
+            >
+              {t('look')}
+            </Button>
+          )}
+          {onRestore !== undefined && isSet && (
+            <Button variant="default" size="compact-sm" onClick={onRestore}>
+              {t('restore.do')}
+            </Button>
+          )}
+        </span>
+      </div>
+      {isOpen && <VersionValues address={address} version={version} />}
+    </li>
+  );
+}
+
+function VersionValues({
+  address,
+  version,
+}: {
+  readonly address: string;
+  readonly version: number;
+}) {
+  const t = useWords('configuration');
+  const { data, error } = useQuery({
+    queryKey: ['configuration-version', address, version],
+    queryFn: ({ signal }) =>
+      api.get<ConfigurationVersion>(`${address}/versions/${version}`, { signal }),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  if (error !== null) return <Problem fault={error} />;
+  if (data === undefined) return <Loading lines={3} />;
+  return (
+    <CodeBlock
+      text={JSON.stringify(data.values ?? {}, undefined, 2)}
+      label={t('versionNumber', { version })}
+    />
+  );
+}
