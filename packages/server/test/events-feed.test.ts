@@ -197,34 +197,34 @@ describe('the feed of events', () => {
     assert.equal(refused.body.code, 'entity_out_of_scope');
   });
 
-  test('the catalogue of types is there for everybody, as the documents of the interface are', async () => {
-    test('looks back from the newest, and what lies before a position', async () => {
-      const from = await settled();
-      const first = await sale();
-      await sale();
-      await settled();
-      const forwards = await all('types=transaction.captured', from);
-      const looked: FeedItem[] = [];
-      for (let before = 0; ; ) {
-        const part = await page(`before=${before}&limit=3&types=transaction.captured`);
-        looked.push(...part.items);
-        assert.equal(part.hasMore, part.nextBefore !== undefined);
-        assert.ok(part.nextAfter >= (looked[0]?.position ?? 0), 'goes on from the end');
-        if (part.nextBefore === undefined || part.nextBefore <= from) break;
-        assert.ok(before === 0 || part.nextBefore < before, 'goes back');
-        before = part.nextBefore;
-      }
-      const mine = looked.filter(({ position }) => position > from);
-      assert.deepEqual(mine, forwards.toReversed());
-      assert.equal(ofTransaction(mine, first).length, 1);
-      const oldest = await page('before=1');
-      assert.deepEqual([oldest.items, oldest.hasMore], [[], false]);
-      for (const query of ['before=5&after=1', 'before=5&wait=1']) {
-        const { status, body } = await ask(query);
-        assert.deepEqual([status, body.code], [422, 'field_invalid'], query);
-      }
-    });
+  test('looks back from the newest, and what lies before a position', async () => {
+    const from = await settled();
+    const first = await sale();
+    await sale();
+    await settled();
+    const forwards = await all('types=transaction.captured', from);
+    const looked: FeedItem[] = [];
+    for (let before = 0; ; ) {
+      const part = await page(`before=${before}&limit=3&types=transaction.captured`);
+      looked.push(...part.items);
+      assert.equal(part.hasMore, part.nextBefore !== undefined);
+      assert.ok(part.nextAfter >= (looked[0]?.position ?? 0), 'goes on from the end');
+      if (part.nextBefore === undefined || part.nextBefore <= from) break;
+      assert.ok(before === 0 || part.nextBefore < before, 'goes back');
+      before = part.nextBefore;
+    }
+    const mine = looked.filter(({ position }) => position > from);
+    assert.deepEqual(mine, forwards.toReversed());
+    assert.equal(ofTransaction(mine, first).length, 1);
+    const oldest = await page('before=1');
+    assert.deepEqual([oldest.items, oldest.hasMore], [[], false]);
+    for (const query of ['before=5&after=1', 'before=5&wait=1']) {
+      const { status, body } = await ask(query);
+      assert.deepEqual([status, body.code], [422, 'field_invalid'], query);
+    }
+  });
 
+  test('the catalogue of types is there for everybody, as the documents of the interface are', async () => {
     const { status, body } = await on.client.call('GET', '/events/v1/types');
     assert.equal(status, 200);
     const types = body.items.map(({ type }: { type: string }) => type);
