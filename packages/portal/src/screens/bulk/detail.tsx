@@ -56,13 +56,62 @@ function SaveAnswers({ bulkId }: { readonly bulkId: string }) {
   );
 }
 
-export default function ImportPage() {
+/** Of each line what became of it; those that failed can be looked at alone. */
+function Answers({ bulkId, lines }: { readonly bulkId: string; readonly lines: number }) {
+  const t = useWords('imports');
+  const [values, change] = useFilters(filterNames);
+  return (
+    <>
+      <FilterBar
+        fields={[
+          {
+            kind: 'choice',
+            name: 'status',
+            label: t('state'),
+            options: resultStatuses.map((each) => ({ value: each, label: t(`results.${each}`) })),
+          },
+        ]}
+        values={values}
+        onChange={change}
+      />
+      <ResultTable
+        listKey={['estate', 'import-results', bulkId, lines, values]}
+        read={(cursor, signal) =>
+          api.get<RowsPage<BulkResult>>(`${addresses.imports}/${bulkId}/results`, {
+            query: { ...values, cursor, limit: 200 },
+            signal,
+          })
+        }
+      />
+    </>
+  );
+}
+
+function ImportFacts({ of }: { readonly of: BulkImport }) {
   const t = useWords('imports');
   const formats = useFormats();
+  const { format, lines, bytes, createdAt, completedAt } = of;
+  const size = formats.number(bytes / 1_024, { maximumFractionDigits: 0 });
+  return (
+    <Panel>
+      <Facts
+        items={[
+          [t('format'), t(`formats.${format}`)],
+          [t('counts.lines'), formats.number(lines)],
+          [t('size'), t('kilobytes', { size })],
+          [t('begun'), <Time key="begun" at={createdAt} />],
+          [t('ended'), completedAt && <Time key="ended" at={completedAt} />],
+        ]}
+      />
+    </Panel>
+  );
+}
+
+export default function ImportPage() {
+  const t = useWords('imports');
   const mayImport = useCan('prov.write');
   const bulkId = useParam('bulkId');
   const address = `${addresses.imports}/${bulkId}`;
-  const [values, change] = useFilters(filterNames);
   const query = useQuery({
     queryKey: ['estate', 'import', bulkId],
     queryFn: ({ signal }) => api.get<BulkImport>(address, { signal }),
@@ -70,7 +119,7 @@ export default function ImportPage() {
   });
   const back = { to: '/imports', label: t('title') };
   if (query.data === undefined) return <PageInWait of={query} title={t('one')} back={back} />;
-  const { state, format, lines, bytes, createdAt, completedAt, error } = query.data;
+  const { state, lines, error } = query.data;
   return (
     <Page
       title={bulkId}
@@ -95,43 +144,8 @@ export default function ImportPage() {
         </Note>
       )}
       <CountTiles of={query.data} />
-      <Panel>
-        <Facts
-          items={[
-            [t('format'), t(`formats.${format}`)],
-            [t('counts.lines'), formats.number(lines)],
-            [
-              t('size'),
-              t('kilobytes', {
-                size: formats.number(bytes / 1_024, { maximumFractionDigits: 0 }),
-              }),
-            ],
-            [t('begun'), <Time key="begun" at={createdAt} />],
-            [t('ended'), completedAt && <Time key="ended" at={completedAt} />],
-          ]}
-        />
-      </Panel>
-      <FilterBar
-        fields={[
-          {
-            kind: 'choice',
-            name: 'status',
-            label: t('state'),
-            options: resultStatuses.map((each) => ({ value: each, label: t(`results.${each}`) })),
-          },
-        ]}
-        values={values}
-        onChange={change}
-      />
-      <ResultTable
-        listKey={['estate', 'import-results', bulkId, lines, values]}
-        read={(cursor, signal) =>
-          api.get<RowsPage<BulkResult>>(`${address}/results`, {
-            query: { ...values, cursor, limit: 200 },
-            signal,
-          })
-        }
-      />
+      <ImportFacts of={query.data} />
+      <Answers bulkId={bulkId} lines={lines} />
     </Page>
   );
 }

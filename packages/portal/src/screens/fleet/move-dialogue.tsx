@@ -41,6 +41,13 @@ function usePlaces(storeId: string) {
   });
 }
 
+type Aim = {
+  readonly to: 'place' | 'stock';
+  readonly storeId: string;
+  readonly placeId: string | null;
+  readonly isSwap: boolean;
+};
+
 export function MoveDialogue({
   of,
   onClose,
@@ -50,27 +57,21 @@ export function MoveDialogue({
 }) {
   const t = useWords('fleet');
   const changed = useEstateChanged();
-  const [aim, setAim] = useState('place');
-  const [storeId, setStoreId] = useState('');
-  const [placeId, setPlaceId] = useState<string | null>(null);
-  const [isSwap, setSwap] = useState('swap');
-  const places = usePlaces(storeId).data?.items ?? [];
-  const standing = places.find(({ logicalDeviceId }) => logicalDeviceId === placeId);
-  const filled = standing?.physicalDeviceIds.length ?? 0;
-  const mustSwap = filled >= hardwareMost;
+  const [aim, setAim] = useState<Aim>({ to: 'place', storeId: '', placeId: null, isSwap: true });
   const { physicalDeviceId } = of;
+  const { to, placeId, isSwap } = aim;
   return (
     <ConfirmAction
       isOpen
       onClose={onClose}
       title={t('move.title')}
       confirm={t('move.do')}
-      isDisabled={aim === 'place' && placeId === null}
+      isDisabled={to === 'place' && placeId === null}
       run={() =>
         moveDevice(moves, {
           physicalDeviceId,
-          placeId: aim === 'place' ? (placeId ?? undefined) : undefined,
-          isSwap: mustSwap || isSwap === 'swap',
+          placeId: to === 'place' ? (placeId ?? undefined) : undefined,
+          isSwap,
         })
       }
       onDone={() => {
@@ -79,47 +80,70 @@ export function MoveDialogue({
         changed();
       }}
     >
-      <Radio.Group label={t('move.aim')} value={aim} onChange={setAim}>
+      <Radio.Group
+        label={t('move.aim')}
+        value={to}
+        onChange={(next) => setAim({ ...aim, to: next === 'stock' ? 'stock' : 'place' })}
+      >
         <div className="sy-move-ways">
           <Radio value="place" label={t('move.place')} />
           {of.logicalDeviceId !== undefined && <Radio value="stock" label={t('move.stock')} />}
         </div>
       </Radio.Group>
-      {aim === 'place' && (
-        <>
-          <EntityPicker
-            kind="stores"
-            label={t('store')}
-            isRequired
-            value={storeId}
-            onChange={(next) => {
-              setStoreId(next);
-              setPlaceId(null);
-            }}
-          />
-          <Select
-            label={t('place')}
-            required
-            searchable
-            disabled={storeId === ''}
-            nothingFoundMessage={t('move.noPlace')}
-            data={places
-              .filter(({ logicalDeviceId }) => logicalDeviceId !== of.logicalDeviceId)
-              .map(({ logicalDeviceId, name }) => ({ value: logicalDeviceId, label: name }))}
-            value={placeId}
-            onChange={setPlaceId}
-          />
-        </>
-      )}
-      {aim === 'place' && filled > 0 && !mustSwap && (
-        <Radio.Group label={t('move.filled')} value={isSwap} onChange={setSwap}>
+      {to === 'place' && <PlaceChoice of={of} aim={aim} onChange={setAim} />}
+    </ConfirmAction>
+  );
+}
+
+/** Which place, and what becomes of the hardware that fills it. */
+function PlaceChoice({
+  of,
+  aim,
+  onChange,
+}: {
+  readonly of: PhysicalDevice;
+  readonly aim: Aim;
+  readonly onChange: (aim: Aim) => void;
+}) {
+  const t = useWords('fleet');
+  const { storeId, placeId, isSwap } = aim;
+  const all = usePlaces(storeId).data?.items ?? [];
+  const places = all.filter(({ logicalDeviceId }) => logicalDeviceId !== of.logicalDeviceId);
+  const filledBy = (id: string | null) =>
+    places.find(({ logicalDeviceId }) => logicalDeviceId === id)?.physicalDeviceIds.length ?? 0;
+  const filled = filledBy(placeId);
+  return (
+    <>
+      <EntityPicker
+        kind="stores"
+        label={t('store')}
+        isRequired
+        value={storeId}
+        onChange={(next) => onChange({ ...aim, storeId: next, placeId: null })}
+      />
+      <Select
+        label={t('place')}
+        required
+        searchable
+        disabled={storeId === ''}
+        nothingFoundMessage={t('move.noPlace')}
+        data={places.map(({ logicalDeviceId, name }) => ({ value: logicalDeviceId, label: name }))}
+        value={placeId}
+        onChange={(next) => onChange({ ...aim, placeId: next, isSwap: true })}
+      />
+      {filled > 0 && filled < hardwareMost && (
+        <Radio.Group
+          label={t('move.filled')}
+          value={isSwap ? 'swap' : 'beside'}
+          onChange={(next) => onChange({ ...aim, isSwap: next === 'swap' })}
+        >
           <div className="sy-move-ways">
             <Radio value="swap" label={t('move.swap')} />
             <Radio value="beside" label={t('move.beside')} />
           </div>
         </Radio.Group>
       )}
-      {aim === 'place' && mustSwap && <p className="sy-dialogue-text">{t('move.full')}</p>}
-    </ConfirmAction>
+      {filled >= hardwareMost && <p className="sy-dialogue-text">{t('move.full')}</p>}
+    </>
   );
 }
