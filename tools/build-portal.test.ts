@@ -65,6 +65,7 @@ test('the first time and after a change, and else it is left alone', async (t) =
     'packages/portal/src/new.ts',
     'package-lock.json',
     'packages/money/src/index.ts',
+    'packages/nexo/src/browser.ts',
   ]) {
     const before = sourcesHash(root);
     write(path, `changed ${path}`);

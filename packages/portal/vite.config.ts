@@ -1,4 +1,5 @@
 // Builds the portal: one page for both entries, hashed assets, a screen in a file of its own.
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
 
 export default defineConfig({
@@ -6,6 +7,12 @@ export default defineConfig({
   // The server puts the nonce of each answer in its place.
   html: { cspNonce: '__CSP_NONCE__' },
   oxc: { jsx: { runtime: 'automatic' } },
+  resolve: {
+    // Without the protection of messages: its ciphers are Node's.
+    alias: {
+      '@switchyard/nexo': fileURLToPath(new URL('../nexo/src/browser.ts', import.meta.url)),
+    },
+  },
   build: {
     target: 'es2023',
     // A picture in a style would be a data: address, which the policy forbids to styles.

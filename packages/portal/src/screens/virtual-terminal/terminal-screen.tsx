@@ -4,85 +4,108 @@ import { Link } from '@tanstack/react-router';
 import { Icon, type IconName } from '../../parts/icons.tsx';
 import { useFormats } from '../../session/use-session.ts';
 import { useWords } from '../../words/index.ts';
+import { DeviceFrame, StillKeys, type Tone } from './device-frame.tsx';
 import type { Terminal } from './use-terminal.ts';
 
-type Tone = 'plain' | 'good' | 'bad' | 'busy';
-
 function Screen({
-  tone,
   icon,
   amount,
   title,
   text,
 }: {
-  readonly tone: Tone;
   readonly icon: IconName;
   readonly amount?: string | undefined;
   readonly title: string;
   readonly text?: string | undefined;
 }) {
   return (
-    <div className="sy-vt-screen" data-tone={tone}>
-      <span className="sy-vt-icon">
-        <Icon name={icon} size={34} />
+    <div className="sy-pos-content">
+      <span className="sy-pos-icon">
+        <Icon name={icon} size={30} />
       </span>
-      {amount !== undefined && <p className="sy-vt-amount">{amount}</p>}
-      <p className="sy-vt-title">{title}</p>
-      {text !== undefined && <p className="sy-broken">{text}</p>}
+      {amount !== undefined && <p className="sy-pos-amount">{amount}</p>}
+      <p className="sy-pos-title">{title}</p>
+      {text !== undefined && <p className="sy-pos-text sy-broken">{text}</p>}
     </div>
   );
 }
 
-export function TerminalScreen({ terminal: { shown, fault } }: { readonly terminal: Terminal }) {
+const lampsOf: Readonly<Record<Tone, string>> = {
+  plain: 'Idle',
+  busy: 'Busy',
+  good: 'Approved',
+  bad: 'Declined',
+};
+
+function toneOf({ shown, fault }: Terminal): Tone {
+  if (shown.step === 'ready') return fault === undefined ? 'plain' : 'bad';
+  if (shown.step === 'busy') return 'busy';
+  if (shown.step === 'card') return shown.payment.approved ? 'good' : 'bad';
+  return ended[shown.payment.status] ?? (shown.payment.display === undefined ? 'busy' : 'plain');
+}
+
+export function TerminalScreen({ terminal }: { readonly terminal: Terminal }) {
+  const t = useWords('virtual-terminal');
+  const { shown } = terminal;
+  const tone = toneOf(terminal);
+  const payment = 'payment' in shown ? shown.payment : undefined;
+  return (
+    <div className="sy-vt-stand">
+      <DeviceFrame
+        label={t('terminal')}
+        state={lampsOf[tone]}
+        screen={
+          <div className="sy-pos-screen" data-tone={tone} aria-live="polite">
+            <Content terminal={terminal} tone={tone} />
+          </div>
+        }
+        keys={<StillKeys />}
+      />
+      {payment !== undefined && (
+        <Link className="sy-vt-link" to={`/payments/${payment.transactionId}`}>
+          {t('look')}
+        </Link>
+      )}
+    </div>
+  );
+}
+
+function Content({
+  terminal: { shown, fault },
+  tone,
+}: {
+  readonly terminal: Terminal;
+  readonly tone: Tone;
+}) {
   const t = useWords('virtual-terminal');
   const formats = useFormats();
-  return (
-    <section className="sy-vt-device" aria-label={t('terminal')} aria-live="polite">
-      {shown.step === 'ready' && (
-        <Screen
-          tone={fault === undefined ? 'plain' : 'bad'}
-          icon={fault === undefined ? 'payments' : 'alert'}
-          title={t(fault === undefined ? 'screen.ready' : 'screen.fault')}
-        />
-      )}
-      {shown.step === 'busy' && (
-        <Screen
-          tone="busy"
-          icon="refresh"
-          amount={formats.money(shown.order.amount, shown.order.currency)}
-          title={t('screen.busy')}
-        />
-      )}
-      {shown.step === 'card' && <CardEnd payment={shown.payment} />}
-      {shown.step === 'code' && <Code payment={shown.payment} />}
-      <div className="sy-vt-keys" aria-hidden="true">
-        {Array.from('123456789*0#', (key) => (
-          <span key={key}>{key}</span>
-        ))}
-      </div>
-      <span className="sy-vt-slot" aria-hidden="true" />
-    </section>
-  );
+  if (shown.step === 'card') return <CardEnd payment={shown.payment} />;
+  if (shown.step === 'code') return <Code payment={shown.payment} tone={tone} />;
+  if (shown.step === 'ready') {
+    const isFine = fault === undefined;
+    return (
+      <Screen
+        icon={isFine ? 'payments' : 'alert'}
+        title={t(isFine ? 'screen.ready' : 'screen.fault')}
+      />
+    );
+  }
+  const amount = formats.money(shown.order.amount, shown.order.currency);
+  return <Screen icon="refresh" amount={amount} title={t('screen.busy')} />;
 }
 
 function CardEnd({ payment }: { readonly payment: Transaction }) {
   const t = useWords('virtual-terminal');
   const formats = useFormats();
-  const { approved, amount, currency, response, transactionId, state } = payment;
+  const { approved, amount, currency, response, state } = payment;
   const isOpen = state === 'Reversing';
   return (
-    <>
-      <Screen
-        tone={approved ? 'good' : 'bad'}
-        icon={approved ? 'check' : 'close'}
-        amount={formats.money(amount, currency)}
-        title={t(approved ? 'screen.approved' : isOpen ? 'screen.reversing' : 'screen.declined')}
-        text={approved ? payment.authorizationCode : response?.reason}
-      />
-      <Link className="sy-vt-link" to={`/payments/${transactionId}`}>
-        {t('look')}
-      </Link>
-    </>
+    <Screen
+      icon={approved ? 'check' : 'close'}
+      amount={formats.money(amount, currency)}
+      title={t(approved ? 'screen.approved' : isOpen ? 'screen.reversing' : 'screen.declined')}
+      text={approved ? payment.authorizationCode : response?.reason}
+    />
   );
 }
 
@@ -104,37 +127,27 @@ function pictureOf({ display }: QrTransaction): string | undefined {
     : `data:image/svg+xml;base64,${display.data}`;
 }
 
-function Code({ payment }: { readonly payment: QrTransaction }) {
+function Code({ payment, tone }: { readonly payment: QrTransaction; readonly tone: Tone }) {
   const t = useWords('virtual-terminal');
   const words = useWords('payments');
   const formats = useFormats();
-  const { status, paymentAmount, display, transactionId } = payment;
+  const { status, paymentAmount, display } = payment;
   const amount = formats.money(paymentAmount.amount, paymentAmount.currency);
-  const tone = ended[status];
+  const title = words(`states.${status}`);
+  if (display === undefined || ended[status] !== undefined) {
+    const icon = tone === 'good' ? 'check' : tone === 'bad' ? 'close' : 'qr';
+    return <Screen icon={icon} amount={amount} title={title} />;
+  }
   const picture = pictureOf(payment);
   return (
-    <>
-      {tone === undefined && display !== undefined ? (
-        <div className="sy-vt-screen" data-tone="plain">
-          <p className="sy-vt-amount">{amount}</p>
-          {picture !== undefined ? (
-            <img src={picture} alt={t('code')} width="180" height="180" />
-          ) : (
-            <code className="sy-broken">{display.data}</code>
-          )}
-          <p className="sy-vt-title">{words(`states.${status}`)}</p>
-        </div>
+    <div className="sy-pos-content">
+      <p className="sy-pos-amount">{amount}</p>
+      {picture !== undefined ? (
+        <img src={picture} alt={t('code')} width="168" height="168" />
       ) : (
-        <Screen
-          tone={tone ?? 'busy'}
-          icon={tone === 'good' ? 'check' : tone === 'bad' ? 'close' : 'qr'}
-          amount={amount}
-          title={words(`states.${status}`)}
-        />
+        <code className="sy-broken">{display.data}</code>
       )}
-      <Link className="sy-vt-link" to={`/payments/${transactionId}`}>
-        {t('look')}
-      </Link>
-    </>
+      <p className="sy-pos-title">{title}</p>
+    </div>
   );
 }

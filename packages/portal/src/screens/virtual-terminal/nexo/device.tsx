@@ -1,0 +1,120 @@
+/** The terminal itself: its head, screen, keys and slot, and the paper that comes out of it. */
+import { type KeyboardEvent, useEffect, useRef } from 'react';
+import { useWords } from '../../../words/index.ts';
+import { DeviceFrame } from '../device-frame.tsx';
+import { Screen } from './screen.tsx';
+import type { Key, Screen as Shown } from './terminal/panel.ts';
+import type { UsedStation } from './use-station.ts';
+
+const digits: readonly Key[] = ['1', '2', '3', '4', '5', '6', '7', '8', '9'];
+const typing: readonly Shown['state'][] = ['Pin', 'Number'];
+const waiting: readonly Shown['state'][] = [...typing, 'Card', 'Signature'];
+const keyOfKeyboard: Readonly<Record<string, Key>> = {
+  Enter: 'Ok',
+  Backspace: 'Clear',
+  Escape: 'Cancel',
+};
+
+/** Whoever is asked for something has it under their hands. */
+function useHands(state: Shown['state'], press: (key: Key) => void) {
+  const device = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (typing.includes(state)) device.current?.focus({ preventScroll: true });
+  }, [state]);
+  function onKeyDown(event: KeyboardEvent): void {
+    const isButton = event.target instanceof HTMLButtonElement;
+    // Enter and blank press the button that has the focus.
+    if (event.ctrlKey || event.metaKey || (isButton && event.key === 'Enter')) return;
+    const isDigit = /^\d$/.test(event.key);
+    const key = isDigit ? (event.key as Key) : keyOfKeyboard[event.key];
+    if (key === undefined || !waiting.includes(state)) return;
+    event.preventDefault();
+    press(key);
+  }
+  return { device, onKeyDown };
+}
+
+export function Device({ used: { station, view } }: { readonly used: UsedStation }) {
+  const t = useWords('virtual-terminal');
+  const { screen, tsn, link, till } = view;
+  const { device, onKeyDown } = useHands(screen.state, station.press);
+  const receipt = screen.state === 'Approved' ? (till.ended?.receipt ?? []) : [];
+  const isOnline = link.state === 'Online';
+  return (
+    <div className="sy-pos-stand">
+      <Paper lines={receipt} />
+      <DeviceFrame
+        label={t('nexo.terminal')}
+        state={screen.state}
+        frame={device}
+        onKeyDown={onKeyDown}
+        screen={
+          <Screen
+            screen={screen}
+            onSign={station.sign}
+            bar={
+              <div className="sy-pos-bar">
+                <span className="sy-cut">{tsn ?? '…'}</span>
+                <span className="sy-pos-signal" data-online={isOnline}>
+                  {t(`nexo.link.short.${isOnline ? 'online' : 'offline'}`)}
+                </span>
+              </div>
+            }
+          />
+        }
+        keys={<Keypad state={screen.state} press={station.press} />}
+      />
+    </div>
+  );
+}
+
+function Keypad({
+  state,
+  press,
+}: {
+  readonly state: Shown['state'];
+  readonly press: (key: Key) => void;
+}) {
+  const t = useWords('virtual-terminal');
+  const isTyping = typing.includes(state);
+  return (
+    <div className="sy-pos-keys">
+      {[...digits, '0' as Key].map((key) => (
+        <button
+          key={key}
+          type="button"
+          data-key={key}
+          disabled={!isTyping}
+          onClick={() => press(key)}
+        >
+          {key}
+        </button>
+      ))}
+      <button
+        type="button"
+        data-key="Cancel"
+        disabled={!waiting.includes(state)}
+        onClick={() => press('Cancel')}
+      >
+        {t('nexo.keys.Cancel')}
+      </button>
+      <button type="button" data-key="Clear" disabled={!isTyping} onClick={() => press('Clear')}>
+        {t('nexo.keys.Clear')}
+      </button>
+      <button type="button" data-key="Ok" disabled={!isTyping} onClick={() => press('Ok')}>
+        {t('nexo.keys.Ok')}
+      </button>
+    </div>
+  );
+}
+
+/** The customer's copy, in the words of the printer. */
+function Paper({ lines }: { readonly lines: readonly string[] }) {
+  const t = useWords('virtual-terminal');
+  if (lines.length === 0) return null;
+  return (
+    <section className="sy-pos-paper" aria-label={t('nexo.receipt')}>
+      <pre>{lines.join('\n')}</pre>
+    </section>
+  );
+}

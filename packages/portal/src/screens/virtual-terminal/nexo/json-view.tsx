@@ -1,0 +1,41 @@
+/** A message as JSON that can be read: indented, and its parts told apart. */
+import { ActionIcon, Tooltip } from '@mantine/core';
+import { useClipboard } from '@mantine/hooks';
+import { Icon } from '../../../parts/icons.tsx';
+import { useWords } from '../../../words/index.ts';
+import { indented, partsOf } from './json-text.ts';
+
+/** Longer ones would stall the page; the whole of it is still copied. */
+const shownMost = 40_000;
+
+export function JsonView({ text, label }: { readonly text: string; readonly label: string }) {
+  const t = useWords('parts');
+  const { copy, copied } = useClipboard({ timeout: 1_500 });
+  const whole = indented(text);
+  return (
+    <div className="sy-json">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also for who has no mouse */}
+      <section tabIndex={0} aria-label={label}>
+        <pre>
+          {partsOf(whole.slice(0, shownMost)).map(({ kind, text: part }, at) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: the parts of one text, in their order
+            <span key={at} data-kind={kind}>
+              {part}
+            </span>
+          ))}
+          {whole.length > shownMost && '\n…'}
+        </pre>
+      </section>
+      <Tooltip label={t(copied ? 'copy.done' : 'copy.do')}>
+        <ActionIcon
+          className="sy-json-copy"
+          variant="default"
+          aria-label={`${t(copied ? 'copy.done' : 'copy.do')}: ${label}`}
+          onClick={() => copy(whole)}
+        >
+          <Icon name={copied ? 'check' : 'copy'} size={15} />
+        </ActionIcon>
+      </Tooltip>
+    </div>
+  );
+}

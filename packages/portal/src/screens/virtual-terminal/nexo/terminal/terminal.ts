@@ -1,0 +1,195 @@
+/** The simulated terminal of the page: a machine over the dialogue, whose services pay at the platform. */
+import {
+  type AnyMessage,
+  answerHeader,
+  createPoiDialogue,
+  failureTo,
+  type Header,
+  type PoiDecision,
+  readMessage,
+  writeMessage,
+} from '@switchyard/nexo';
+import { openMemory, type Shelf } from './memory.ts';
+import { settleOwed } from './outcomes.ts';
+import { createPanel, type Panel } from './panel.ts';
+import type { TerminalPlatform } from './platform.ts';
+import { abandoned, answerAfterRestart } from './recovery.ts';
+import { serviceOf } from './services.ts';
+import { type Inside, ServiceFault, type TerminalTimes, usualTimes, type Work } from './work.ts';
+
+export type TerminalDeps = {
+  readonly tsn: string;
+  readonly platform: TerminalPlatform;
+  readonly shelf: Shelf;
+  readonly now: () => number;
+  readonly randomHex: (bytes: number) => string;
+  readonly pause: (ms: number) => Promise<void>;
+  /** To the till; what cannot be sent is asked for by it. */
+  readonly send: (text: string) => void;
+  /** What nobody expected: for people to see. */
+  readonly onFault: (fault: unknown) => void;
+  readonly times?: Partial<TerminalTimes>;
+};
+
+export type Terminal = {
+  readonly panel: Panel;
+  /** What came from the till. */
+  receive(text: string): void;
+  /** Once what an earlier page has left open has its answer. */
+  readonly ready: Promise<void>;
+  /**
+   * Switches it off: what is not at the platform yet is not paid here; resolves once the rest has its end.
+   * `Replaced`: another terminal has its name, and what is approved now is taken back, since nobody could
+   * ask here for it.
+   */
+  off(why: 'Left' | 'Replaced'): Promise<void>;
+  /** Tries again to take back what is owed. */
+  settle(): Promise<void>;
+};
+
+type Task = { readonly controller: AbortController; isCommitted: boolean };
+
+const taskKey = ({ SaleID, ServiceID }: Header): string => `${SaleID}\n${ServiceID}`;
+/** Those that go while the terminal finds out what an earlier page has left. */
+const always: readonly string[] = ['Login', 'Logout', 'Diagnosis'];
+
+/** @example const terminal = createTerminal(deps); socket.onmessage = ({ data }) => terminal.receive(data); */
+export function createTerminal(deps: TerminalDeps): Terminal {
+  const { tsn, now, send, onFault } = deps;
+  const times = { ...usualTimes, ...deps.times };
+  const keeper = openMemory(deps.shelf, tsn);
+  const panel = createPanel(times);
+  const poi = createPoiDialogue({ poiId: tsn, now, memory: keeper.read().dialogue });
+  const tasks = new Map<string, Task>();
+  const running = new Set<Promise<void>>();
+  let isOff = false;
+  let isReplaced = false;
+  let isReady = false;
+  let shown = 0;
+  const inside: Inside = {
+    ...{ tsn, now, keeper, panel, times, platform: deps.platform },
+    ...{ randomHex: deps.randomHex, pause: deps.pause, isReplaced: () => isReplaced },
+  };
+  const at = () => new Date(now()).toISOString();
+  const say = (message: AnyMessage): void => send(writeMessage(message));
+
+  /** The end of a service stands on the screen for a while. */
+  async function idleSoon(): Promise<void> {
+    shown += 1;
+    const mine = shown;
+    await deps.pause(times.endMs);
+    if (mine === shown && poi.running() === undefined && !isOff) panel.show({ state: 'Idle' });
+  }
+
+  function failureOf(message: AnyMessage, error: unknown): AnyMessage | undefined {
+    if (!(error instanceof ServiceFault)) onFault(error);
+    const fault =
+      error instanceof ServiceFault ? error : new ServiceFault('UnavailableService', 'a fault');
+    const { condition, additional, transactionId } = fault;
+    const isShown = ['Payment', 'Reversal'].includes(message.header.MessageCategory);
+    if (isShown) panel.show({ state: 'Declined', condition, text: additional });
+    return failureTo(message, condition, {
+      at: at(),
+      ...(additional === undefined ? {} : { additional }),
+      ...(transactionId === undefined ? {} : { transactionId }),
+    });
+  }
+
+  async function answerOf(message: AnyMessage, work: Work): Promise<AnyMessage | undefined> {
+    const { header } = message;
+    try {
+      if (!isReady && !always.includes(header.MessageCategory)) {
+        throw new ServiceFault('Busy', 'the terminal starts');
+      }
+      const service = serviceOf(header.MessageCategory);
+      return { header: answerHeader(header), body: await service(work as Work<never>, inside) };
+    } catch (error) {
+      return failureOf(message, error);
+    }
+  }
+
+  function workOf({ header, body }: AnyMessage, task: Task): Work {
+    const { signal } = task.controller;
+    return {
+      ...{ header, signal, body: body as Work['body'] },
+      commit() {
+        signal.throwIfAborted();
+        task.isCommitted = true;
+      },
+      release() {
+        task.isCommitted = false;
+      },
+    };
+  }
+
+  async function run(message: AnyMessage): Promise<void> {
+    const { header } = message;
+    const isMain = poi.running() === header;
+    const task: Task = { controller: new AbortController(), isCommitted: false };
+    tasks.set(taskKey(header), task);
+    const answer = await answerOf(message, workOf(message, task));
+    tasks.delete(taskKey(header));
+    if (answer !== undefined) {
+      poi.finish(answer);
+      keeper.keep({ dialogue: poi.memory(), ...(isMain && isReady ? { pending: undefined } : {}) });
+      say(answer);
+    }
+    if (isMain) idleSoon().catch(onFault);
+  }
+
+  function begin(message: AnyMessage): void {
+    const work = run(message).catch(onFault);
+    running.add(work);
+    void work.then(() => running.delete(work));
+  }
+
+  function abort(running: Header, message: AnyMessage): void {
+    const task = tasks.get(taskKey(running));
+    if (task === undefined || task.isCommitted) say(poi.cannotAbort(message));
+    else task.controller.abort(new ServiceFault('Aborted', 'by the till'));
+  }
+
+  function act(decision: PoiDecision): void {
+    if (decision.do === 'Answer' || decision.do === 'Notify') say(decision.message);
+    if (decision.do === 'Abort') abort(decision.running, decision.message);
+    if (decision.do === 'Run') begin(decision.message);
+  }
+
+  async function recover(): Promise<void> {
+    for (const answer of abandoned(inside)) poi.finish(answer);
+    const { pending } = keeper.read();
+    if (pending !== undefined) {
+      const answer = await answerAfterRestart(inside, pending);
+      if (answer !== undefined) poi.finish(answer);
+    }
+    keeper.keep({ dialogue: poi.memory(), pending: undefined });
+    isReady = true;
+    if (!isOff) panel.show({ state: 'Idle' });
+    await settleOwed(inside);
+  }
+
+  return {
+    panel,
+    ready: recover(),
+    settle: () => settleOwed(inside),
+    receive(text) {
+      if (isOff) return;
+      const reading = readMessage(text);
+      // Whoever encrypts has a key, and a page has none.
+      if (reading.kind === 'Protected') return;
+      const decision = poi.receive(reading, text);
+      keeper.keep({ dialogue: poi.memory() });
+      act(decision);
+    },
+    async off(why) {
+      isOff = true;
+      isReplaced ||= why === 'Replaced';
+      for (const { controller, isCommitted } of tasks.values()) {
+        if (!isCommitted) controller.abort(new ServiceFault('Aborted', 'the terminal was left'));
+      }
+      panel.leave();
+      await Promise.all(running);
+      panel.show({ state: 'Off' });
+    },
+  };
+}

@@ -1,0 +1,68 @@
+/** What a service of the terminal works with, and how it ends where it does not succeed. */
+import type { AnyMessage, Header, OpenValue, Structure, StructureName } from '@switchyard/nexo';
+import type { Keeper } from './memory.ts';
+import type { Panel } from './panel.ts';
+import type { TerminalPlatform } from './platform.ts';
+
+export type TerminalTimes = {
+  /** Until nobody is waited for any more. */
+  readonly cardMs: number;
+  /** How long the platform may take a sale after it was sent. */
+  readonly validMs: number;
+  /** Between two questions what became of a sale. */
+  readonly enquiryMs: number;
+  /** How long an end is shown. */
+  readonly endMs: number;
+};
+
+export const usualTimes: TerminalTimes = {
+  cardMs: 90_000,
+  validMs: 20_000,
+  enquiryMs: 1_000,
+  endMs: 6_000,
+};
+
+export type Inside = {
+  readonly tsn: string;
+  readonly now: () => number;
+  readonly randomHex: (bytes: number) => string;
+  readonly pause: (ms: number) => Promise<void>;
+  readonly platform: TerminalPlatform;
+  readonly keeper: Keeper;
+  readonly panel: Panel;
+  readonly times: TerminalTimes;
+  /** Whether this is the terminal still: another one may have taken its name. */
+  readonly isReplaced: () => boolean;
+};
+
+/** One request that is worked on. */
+export type Work<Name extends StructureName = StructureName> = {
+  readonly header: Header;
+  readonly body: Structure<Name>;
+  /** The till has aborted it. */
+  readonly signal: AbortSignal;
+  /** From here on nothing aborts it. @throws where somebody has done so already */
+  readonly commit: () => void;
+  /** Nothing was taken, and it may be aborted again. */
+  readonly release: () => void;
+};
+
+export type Reply = AnyMessage['body'];
+
+/** What a service ends with that does not succeed. */
+export class ServiceFault extends Error {
+  readonly condition: OpenValue<'ErrorCondition'>;
+  /** For logs and people. */
+  readonly additional: string | undefined;
+  readonly transactionId: string | undefined;
+
+  constructor(condition: OpenValue<'ErrorCondition'>, additional?: string, transactionId?: string) {
+    super(`${condition} ${additional ?? ''}`);
+    this.name = 'ServiceFault';
+    this.condition = condition;
+    this.additional = additional;
+    this.transactionId = transactionId;
+  }
+}
+
+export const succeeded: Structure<'Response'> = { Result: 'Success' };

@@ -1,0 +1,84 @@
+/** The cards that lie beside the terminal, and what can be done with one of them. */
+import { Button } from '@mantine/core';
+import { useState } from 'react';
+import { Panel } from '../../../parts/page.tsx';
+import { useWords } from '../../../words/index.ts';
+import { Waves } from '../device-frame.tsx';
+import { rightPin, type TestCard, walletCards, ways } from './terminal/cards.ts';
+import type { Presented, Screen } from './terminal/panel.ts';
+import './wallet.css';
+
+const lastDigits = 4;
+
+export function Wallet({
+  screen,
+  present,
+}: {
+  readonly screen: Screen;
+  readonly present: (presented: Presented) => void;
+}) {
+  const t = useWords('virtual-terminal');
+  const [card, setCard] = useState<TestCard>(walletCards[0] as TestCard);
+  const wanted = screen.state === 'Card' ? screen.ways : [];
+  return (
+    <Panel title={t('nexo.wallet.title')}>
+      <div className="sy-wallet">
+        <fieldset className="sy-wallet-cards">
+          <legend className="sy-unseen">{t('nexo.wallet.title')}</legend>
+          {walletCards.map((each) => (
+            <Card key={each.name} card={each} isChosen={each === card} choose={setCard} />
+          ))}
+        </fieldset>
+        <div className="sy-wallet-ways">
+          {ways.map((way) => (
+            <Button
+              key={way}
+              variant={wanted.includes(way) && card.ways.includes(way) ? 'filled' : 'default'}
+              disabled={!wanted.includes(way) || !card.ways.includes(way)}
+              leftSection={way === 'Tap' ? <Waves size={16} /> : undefined}
+              onClick={() => present({ card, way })}
+            >
+              {t(`nexo.wallet.ways.${way}`)}
+            </Button>
+          ))}
+        </div>
+        <p className="sy-wallet-hint">
+          {t(screen.state === 'Card' ? 'nexo.wallet.now' : 'nexo.wallet.later')}
+        </p>
+      </div>
+    </Panel>
+  );
+}
+
+function Card({
+  card,
+  isChosen,
+  choose,
+}: {
+  readonly card: TestCard;
+  readonly isChosen: boolean;
+  readonly choose: (card: TestCard) => void;
+}) {
+  const t = useWords('virtual-terminal');
+  const { name, scheme, number, ways: can } = card;
+  return (
+    <label className="sy-wallet-card" data-card={name} data-chosen={isChosen}>
+      <input
+        type="radio"
+        name="wallet"
+        value={name}
+        checked={isChosen}
+        onChange={() => choose(card)}
+      />
+      <span className="sy-wallet-face">
+        <span className="sy-wallet-top">
+          {can.includes('Insert') ? <span className="sy-wallet-chip" aria-hidden="true" /> : <i />}
+          {can.includes('Tap') && <Waves size={16} />}
+        </span>
+        <span className="sy-wallet-number">•••• {number.slice(-lastDigits)}</span>
+        <span className="sy-wallet-scheme">{scheme}</span>
+      </span>
+      <span className="sy-wallet-name">{t(`nexo.wallet.cards.${name}`, { pin: rightPin })}</span>
+    </label>
+  );
+}

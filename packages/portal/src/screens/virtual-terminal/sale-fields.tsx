@@ -1,0 +1,79 @@
+/** Amount, currency, device and end of a sale: what all ways to pay have in common. */
+import { Select } from '@mantine/core';
+import { faultsByField } from '../../api/problem.ts';
+import { MoneyField } from '../../parts/money-field.tsx';
+import { useFormats } from '../../session/use-session.ts';
+import { useWords } from '../../words/index.ts';
+import type { Fields } from './order.ts';
+import { type Outcome, outcomes } from './outcomes.ts';
+import type { Choice } from './use-devices.ts';
+
+const currencies = ['EUR', 'USD', 'JPY'];
+
+export function SaleFields({ order, fault }: { readonly order: Fields; readonly fault?: unknown }) {
+  const t = useWords('virtual-terminal');
+  const formats = useFormats();
+  const { currency, text, asked, outcome } = order;
+  return (
+    <>
+      <div className="sy-vt-pair">
+        <MoneyField
+          label={t('amount')}
+          text={text}
+          currency={currency}
+          error={faultsByField(fault)['amount']}
+          onChange={(next, amount) => {
+            order.setText(next);
+            order.setAmount(amount);
+          }}
+        />
+        <Select
+          label={t('currency')}
+          data={currencies}
+          value={currency}
+          allowDeselect={false}
+          onChange={(value) => order.setCurrency(value ?? 'EUR')}
+        />
+      </div>
+      {order.method !== 'Qr' && (
+        <Select
+          label={t('outcome')}
+          description={
+            outcome !== '' && asked !== undefined
+              ? t('becomes', { amount: formats.money(asked, currency) })
+              : t('outcomeHint')
+          }
+          data={[
+            { value: '', label: t('outcomes.ok') },
+            ...outcomes.map((value) => ({ value, label: t(`outcomes.${value}`) })),
+          ]}
+          value={outcome}
+          allowDeselect={false}
+          onChange={(value) => order.setOutcome((value ?? '') as Outcome)}
+        />
+      )}
+    </>
+  );
+}
+
+export function DeviceField({
+  choices,
+  value,
+  onChange,
+}: {
+  readonly choices: readonly Choice[];
+  readonly value: string | undefined;
+  readonly onChange: (deviceId: string) => void;
+}) {
+  const t = useWords('virtual-terminal');
+  if (choices.length === 0) return null;
+  return (
+    <Select
+      label={t('device')}
+      data={[...choices]}
+      value={value ?? null}
+      allowDeselect={false}
+      onChange={(next) => next !== null && onChange(next)}
+    />
+  );
+}

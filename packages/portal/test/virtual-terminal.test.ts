@@ -1,0 +1,467 @@
+// The till and the terminal of the page, without a browser: what is paid, what is not, and what comes after a break.
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { readMessage } from '@switchyard/nexo';
+import { indented, partsOf } from '../src/screens/virtual-terminal/nexo/json-text.ts';
+import {
+  passesLuhn,
+  tapLimit,
+  walletCards,
+} from '../src/screens/virtual-terminal/nexo/terminal/cards.ts';
+import { exchangesMost } from '../src/screens/virtual-terminal/nexo/till/exchanges.ts';
+import { fakePlatform, nexoStage, tsn, until } from './nexo-stage.ts';
+
+const euros = (amount: number) => ({ amount, currency: 'EUR' });
+
+function open(t: TestContext, cloud = fakePlatform()) {
+  const stage = nexoStage(cloud);
+  t.after(() => stage.close());
+  return stage;
+}
+
+describe('a payment from the till of the page', () => {
+  test('is tapped, and told with its receipt', async (t) => {
+    const stage = open(t);
+    await stage.shows('Idle');
+    stage.till().pay(euros(1250));
+    await stage.shows('Card');
+    stage.present('mastercard', 'Tap');
+    await stage.ended();
+    const { ended, exchanges, running } = stage.till().view();
+    assert.deepEqual([ended?.result, ended?.sum, running], ['Success', euros(1250), undefined]);
+    assert.ok(ended?.receipt.some((line) => line.includes('APPROVED')));
+    const { body = {} } = stage.cloud.sold[0] ?? {};
+    assert.equal(body['entryMode'], 'ContactlessChip');
+    assert.match(JSON.stringify(body['instrument']), /57115413330089010012D3012/);
+    assert.equal(body['notAfter'], '2026-03-01T10:00:20.000Z');
+    assert.equal(body['confirmWithinSeconds'], 120);
+    assert.equal(stage.cloud.confirmed.size, 1);
+    const [exchange] = exchanges;
+    assert.deepEqual([exchange?.category, exchange?.status], ['Payment', 'Answered']);
+    assert.equal(readMessage(exchange?.response ?? '').kind, 'Message');
+    assert.equal(stage.terminal().panel.screen().state, 'Approved');
+    assert.deepEqual(stage.faults, []);
+  });
+
+  test('with a chip wants the right PIN, which goes nowhere', async (t) => {
+    const stage = open(t);
+    await stage.shows('Idle');
+    stage.till().pay(euros(1250));
+    await stage.shows('Card');
+    stage.present('visa', 'Insert');
+    await stage.shows('Pin');
+    stage.type('9876');
+    const screen = stage.terminal().panel.screen();
+    assert.equal(screen.state === 'Pin' && screen.triesLeft, 2);
+    stage.type('1234');
+    await stage.ended();
+    assert.equal(stage.till().view().ended?.result, 'Success');
+    const written = stage.terminalShelf().whole() + stage.tillShelf.whole() + stage.said.join('');
+    const sold = JSON.stringify(stage.cloud.sold.map(({ body }) => body));
+    for (const { number } of walletCards) assert.equal(written.includes(number), false, 'a number');
+    assert.equal((written + sold).includes('"1234"'), false);
+    assert.match(sold, /9F3403410302/, 'the chip has verified it');
+  });
+
+  test('with a wrong PIN three times is no sale', async (t) => {
+    const stage = open(t);
+    await stage.shows('Idle');
+    stage.till().pay(euros(1250));
+    await stage.shows('Card');
+    stage.present('visa', 'Insert');
+    await stage.shows('Pin');
+    for (const wrong of ['1111', '2222', '3333']) stage.type(wrong);
+    await stage.ended();
+    const { result, condition } = stage.till().view().ended ?? {};
+    assert.deepEqual([result, condition, stage.cloud.sold.length], ['Failure', 'WrongPIN', 0]);
+  });
+
+  test('above the limit of a tap is inserted; a telephone knows its holder', async (t) => {
+    const stage = open(t);
+    await stage.shows('Idle');
+    stage.till().pay(euros(5001));
+    await stage.shows('Card');
+    stage.present('mastercard', 'Tap');
+    await until('it asks for the chip', () => {
+      const screen = stage.terminal().panel.screen();
+      return screen.state === 'Card' && screen.hint === 'Insert';
+    });
+    // The other ways do nothing now.
+    stage.present('phone', 'Tap');
+    stage.present('mastercard', 'Insert');
+    await stage.shows('Pin');
+    stage.type('1234');
+    await stage.ended();
+    assert.equal(stage.cloud.sold[0]?.body['entryMode'], 'ContactChip');
+    stage.till().pay(euros(5001));
+    await stage.shows('Card');
+    stage.present('phone', 'Tap');
+    await until('it is paid', () => stage.cloud.sold.length === 2);
+    assert.deepEqual([tapLimit(2), tapLimit(0), tapLimit(3)], [5_000, 5_000, 50_000]);
+  });
+
+  test('is typed in: only a number with the right check digit is taken', async (t) => {
+    const stage = open(t);
+    await stage.shows('Idle');
+    stage.till().pay(euros(1250));
+    await stage.shows('Card');
+    stage.present('visa', 'Key');
+    await stage.shows('Number');
+    stage.terminal().panel.press('Clear');
+    stage.type('7');
+    const screen = stage.terminal().panel.screen();
+    assert.equal(screen.state === 'Number' && screen.isWrong, true);
+    stage.terminal().panel.press('Clear');
+    stage.type('1');
+    await stage.ended();
+    assert.equal(stage.cloud.sold[0]?.body['entryMode'], 'Keyed');
+    assert.ok(walletCards.every(({ number }) => passesLuhn(number)));
+    assert.equal(passesLuhn('4111111111111112'), false);
+  });
+
+  test('that is signed for is kept, and taken back where the holder stops', async (t) => {
+    const stage = open(t);
+    await stage.shows('Idle');
+    stage.till().pay(euros(1250));
+    await stage.shows('Card');
+    stage.present('signature', 'Insert');
+    await stage.shows('Signature');
+    stage.terminal().panel.sign();
+    await stage.ended();
+    assert.equal(stage.till().view().ended?.result, 'Success');
+    assert.equal(stage.cloud.operations.length, 0);
+    stage.till().pay(euros(1300));
+    await stage.shows('Card');
+    stage.present('stripe', 'Swipe');
+    await stage.shows('Signature');
+    stage.terminal().panel.press('Cancel');
+    await stage.ended();
+    assert.equal(stage.till().view().ended?.condition, 'Cancel');
+    assert.deepEqual(
+      stage.cloud.operations.map(({ verb, cancelReason }) => [verb, cancelReason]),
+      [['cancel', 'Technical']],
+    );
+    assert.equal(stage.cloud.confirmed.size, 1, 'the first alone');
+  });
+
+  test('that was confirmed too late is told as not paid', async (t) => {
+    const stage = open(t);
+    stage.cloud.late();
+    await stage.shows('Idle');
+    stage.till().pay(euros(1250));
+    await stage.shows('Card');
+    stage.present('mastercard', 'Tap');
+    await stage.ended();
+    const { result, condition } = stage.till().view().ended ?? {};
+    assert.deepEqual([result, condition], ['Failure', 'Aborted']);
+  });
+
+  test('that the acquirer declines says so, and why', async (t) => {
+    const stage = open(t);
+    await stage.shows('Idle');
+    stage.till().pay(euros(9051));
+    await stage.shows('Card');
+    stage.present('visa', 'Key');
+    await stage.shows('Number');
+    stage.terminal().panel.press('Ok');
+    await stage.ended();
+    const { result, condition, additional } = stage.till().view().ended ?? {};
+    assert.deepEqual([result, condition, additional], ['Failure', 'Refusal', 'InsufficientFunds']);
+  });
+
+  test('is reversed by its name, and once', async (t) => {
+    const stage = open(t);
+    await stage.shows('Idle');
+    stage.till().pay(euros(1250));
+    await stage.shows('Card');
+    stage.present('mastercard', 'Tap');
+    await stage.ended();
+    const paid = stage.till().view().ended;
+    assert.ok(paid?.transactionId !== undefined);
+    stage.till().reverse(paid);
+    stage.till().reverse(paid);
+    await until('it is reversed', () => stage.till().view().ended?.of === 'Reversal');
+    assert.equal(stage.till().view().ended?.result, 'Success');
+    assert.equal(stage.cloud.operations.length, 1);
+  });
+});
+
+describe('an abort', () => {
+  test('while a card is waited for takes nothing', async (t) => {
+    const stage = open(t);
+    await stage.shows('Idle');
+    stage.till().pay(euros(1250));
+    await stage.shows('Card');
+    stage.till().abort();
+    await stage.ended();
+    const { result, condition } = stage.till().view().ended ?? {};
+    assert.deepEqual([result, condition, stage.cloud.sold.length], ['Failure', 'Aborted', 0]);
+    const abort = stage
+      .till()
+      .view()
+      .exchanges.find(({ category }) => category === 'Abort');
+    assert.equal(abort?.status, 'Taken');
+  });
+
+  test('once the platform has it is too late: it is rejected, and the payment stands', async (t) => {
+    const cloud = fakePlatform();
+    const free = cloud.hold();
+    const stage = open(t, cloud);
+    await stage.shows('Idle');
+    stage.till().pay(euros(1250));
+    await stage.shows('Card');
+    stage.present('mastercard', 'Tap');
+    await until('it is at the platform', () => cloud.sold.length === 1);
+    stage.till().abort();
+    await until('it is rejected', () => stage.said.some((text) => text.includes('"Reject"')));
+    free();
+    await stage.ended();
+    assert.equal(stage.till().view().ended?.result, 'Success');
+  });
+});
+
+describe('after a break', () => {
+  test('the till finds out what was paid meanwhile: money is taken once', async (t) => {
+    const stage = open(t);
+    await stage.shows('Idle');
+    stage.till().pay(euros(1250));
+    await stage.shows('Card');
+    stage.cut();
+    await until('the till asks', () => stage.till().view().running?.isAsking === true);
+    stage.present('mastercard', 'Tap');
+    await stage.shows('Approved');
+    assert.equal(stage.till().view().ended, undefined);
+    stage.mend();
+    await stage.ended();
+    assert.equal(stage.till().view().ended?.result, 'Success');
+    assert.equal(stage.cloud.sold.length, 1);
+    const asked = stage
+      .till()
+      .view()
+      .exchanges.map(({ category }) => category);
+    assert.ok(asked.includes('TransactionStatus'));
+  });
+
+  test('a page that is loaded anew finds the sale that the platform approved', async (t) => {
+    const cloud = fakePlatform();
+    cloud.meet('Hangs');
+    const stage = open(t, cloud);
+    await stage.shows('Idle');
+    stage.till().pay(euros(1250));
+    await stage.shows('Card');
+    stage.present('mastercard', 'Tap');
+    await until('it is at the platform', () => cloud.sold.length === 1);
+    stage.reload();
+    assert.equal(stage.till().view().running?.isAsking, true, 'the till knows that it has begun');
+    await stage.ended();
+    assert.deepEqual(
+      [stage.till().view().ended?.result, stage.till().view().ended?.sum, cloud.sold.length],
+      ['Success', euros(1250), 1],
+    );
+  });
+
+  test('a page that is loaded anew before a card was read has taken nothing', async (t) => {
+    const stage = open(t);
+    await stage.shows('Idle');
+    stage.till().pay(euros(1250));
+    await stage.shows('Card');
+    stage.reload();
+    await stage.ended();
+    const { result, condition } = stage.till().view().ended ?? {};
+    assert.deepEqual([result, condition, stage.cloud.sold.length], ['Failure', 'Aborted', 0]);
+  });
+
+  test('a page that is loaded anew before its holder has signed takes the sale back', async (t) => {
+    const stage = open(t);
+    await stage.shows('Idle');
+    stage.till().pay(euros(1250));
+    await stage.shows('Card');
+    stage.present('signature', 'Insert');
+    await stage.shows('Signature');
+    stage.reload();
+    await stage.ended();
+    assert.equal(stage.till().view().ended?.condition, 'Aborted');
+    assert.deepEqual([stage.cloud.operations.length, stage.cloud.confirmed.size], [1, 0]);
+  });
+
+  test('a terminal that is left while its holder signs takes the sale back', async (t) => {
+    const stage = open(t);
+    await stage.shows('Idle');
+    stage.till().pay(euros(1250));
+    await stage.shows('Card');
+    stage.present('signature', 'Insert');
+    await stage.shows('Signature');
+    await stage.terminal().off('Left');
+    assert.deepEqual([stage.cloud.operations.length, stage.cloud.confirmed.size], [1, 0]);
+  });
+
+  test('a sale that was confirmed, and whose terminal did not hear of it, is given back', async (t) => {
+    const cloud = fakePlatform();
+    const stage = open(t, cloud);
+    await stage.shows('Idle');
+    stage.till().pay(euros(1250));
+    await stage.shows('Card');
+    cloud.loseConfirmations();
+    stage.present('mastercard', 'Tap');
+    await stage.ended();
+    assert.equal(stage.till().view().ended?.condition, 'UnreachableHost');
+    assert.deepEqual(
+      cloud.operations.map(({ verb }) => verb),
+      ['refund'],
+    );
+  });
+
+  test('an answer of the platform that was lost is asked for', async (t) => {
+    const cloud = fakePlatform();
+    cloud.meet('AnswerLost');
+    const stage = open(t, cloud);
+    await stage.shows('Idle');
+    stage.till().pay(euros(1250));
+    await stage.shows('Card');
+    stage.present('mastercard', 'Tap');
+    await stage.ended();
+    assert.deepEqual([stage.till().view().ended?.result, cloud.sold.length], ['Success', 1]);
+  });
+
+  test('a sale that never came is none, once the platform would not take it any more', async (t) => {
+    const cloud = fakePlatform();
+    cloud.meet('NeverCame');
+    const stage = open(t, cloud);
+    await stage.shows('Idle');
+    stage.till().pay(euros(1250));
+    await stage.shows('Card');
+    stage.present('mastercard', 'Tap');
+    await stage.ended();
+    const { result, condition } = stage.till().view().ended ?? {};
+    assert.deepEqual([result, condition], ['Failure', 'UnreachableHost']);
+    assert.equal(cloud.operations.length, 0);
+  });
+
+  test('a sale without an outcome is owed back until the platform takes that', async (t) => {
+    const cloud = fakePlatform();
+    cloud.meet('AnswerLost');
+    cloud.setReachable(false);
+    const stage = open(t, cloud);
+    await stage.shows('Idle');
+    stage.till().pay(euros(1250));
+    await stage.shows('Card');
+    stage.present('mastercard', 'Tap');
+    await stage.shows('Declined');
+    assert.equal(cloud.operations.length, 0);
+    cloud.setReachable(true);
+    await stage.terminal().settle();
+    await stage.terminal().settle();
+    assert.deepEqual(
+      cloud.operations.map(({ verb, reversalReason }) => [verb, reversalReason]),
+      [['cancel', 'Timeout']],
+    );
+  });
+
+  test('a terminal that was replaced keeps no sale that nobody can ask it for', async (t) => {
+    const cloud = fakePlatform();
+    const free = cloud.hold();
+    const stage = open(t, cloud);
+    await stage.shows('Idle');
+    stage.till().pay(euros(1250));
+    await stage.shows('Card');
+    stage.present('mastercard', 'Tap');
+    await until('it is at the platform', () => cloud.sold.length === 1);
+    const off = stage.terminal().off('Replaced');
+    free();
+    await off;
+    assert.deepEqual(
+      cloud.operations.map(({ verb }) => verb),
+      ['cancel'],
+    );
+    assert.equal(stage.terminal().panel.screen().state, 'Off');
+  });
+});
+
+describe('the terminal of the page', () => {
+  test('tells how it is, and what it does not do', async (t) => {
+    const stage = open(t);
+    await stage.shows('Idle');
+    stage.till().diagnose();
+    await until('it answers', () => stage.till().view().exchanges[0]?.status === 'Answered');
+    assert.match(stage.till().view().exchanges[0]?.response ?? '', /"IsReachableFlag":true/);
+    stage.till().askStatus();
+    await until('it answers', () => stage.till().view().exchanges[0]?.status === 'Answered');
+    assert.equal(stage.till().view().exchanges[0]?.condition, 'NotFound');
+    for (let more = 0; more < exchangesMost; more += 1) stage.till().diagnose();
+    await until('all are answered', () =>
+      stage
+        .till()
+        .view()
+        .exchanges.every(({ status }) => status === 'Answered'),
+    );
+    assert.equal(stage.till().view().exchanges.length, exchangesMost);
+  });
+
+  test('is not led astray by what is sent to it', async (t) => {
+    const stage = open(t);
+    await stage.shows('Idle');
+    const header = {
+      ...{ MessageClass: 'Service', MessageCategory: 'Payment', MessageType: 'Request' },
+      ...{ ServiceID: 'S1', SaleID: 'x', POIID: tsn, ProtocolVersion: '3.0' },
+    };
+    const sale = { SaleTransactionID: { TransactionID: 'o', TimeStamp: '2026-03-01T10:00:00Z' } };
+    const payment = (amounts: object, more: object = {}) =>
+      JSON.stringify({
+        SaleToPOIRequest: {
+          MessageHeader: { ...header, ...more },
+          PaymentRequest: { SaleData: sale, PaymentTransaction: { AmountsReq: amounts } },
+        },
+      });
+    const say = (text: string) => stage.terminal().receive(text);
+    const heard = (part: string) =>
+      until(part, () => stage.said.some((text) => text.includes(part)));
+    for (const text of ['', '{', '[]', '{"SaleToPOIRequest":{}}', '\u0000', '{"__proto__":{}}']) {
+      say(text);
+    }
+    await heard('"EventToNotify":"Reject"');
+    say(payment({ Currency: 'EUR', RequestedAmount: 5 }, { POIID: 'ANOTHER-1', ServiceID: 'S2' }));
+    await heard('"ErrorCondition":"UnavailableDevice"');
+    say(payment({ Currency: 'EUR', RequestedAmount: -5 }, { ServiceID: 'S3' }));
+    say(payment({ Currency: 'EUR', RequestedAmount: 5.001 }, { ServiceID: 'S4' }));
+    say(payment({ Currency: 'XXX', RequestedAmount: 5 }, { ServiceID: 'S5' }));
+    await heard('"ErrorCondition":"NotAllowed"');
+    say(payment({ Currency: 'EUR', RequestedAmount: 5 }, { ServiceID: 'S6' }));
+    await stage.shows('Card');
+    say(payment({ Currency: 'EUR', RequestedAmount: 5 }, { ServiceID: 'S6' }));
+    say(payment({ Currency: 'EUR', RequestedAmount: 5 }, { ServiceID: 'S7' }));
+    await heard('"ErrorCondition":"Busy"');
+    assert.equal(stage.cloud.sold.length, 0);
+    assert.deepEqual(stage.faults, []);
+  });
+
+  test('keeps little: the youngest services, and the answers of the youngest of these', async (t) => {
+    const stage = open(t);
+    await stage.shows('Idle');
+    for (let sale = 0; sale < 25; sale += 1) {
+      stage.till().pay(euros(1000 + sale));
+      await stage.shows('Card');
+      stage.till().abort();
+      await stage.ended();
+    }
+    const kept = JSON.parse(stage.terminalShelf().whole()) as {
+      dialogue: { services: { answer?: unknown; dropped?: true }[] };
+    };
+    const { services } = kept.dialogue;
+    assert.equal(services.filter(({ answer }) => answer !== undefined).length, 20);
+    assert.equal(services.filter(({ dropped }) => dropped).length, 5);
+  });
+});
+
+test('a message is shown part by part, and nothing of it is lost', () => {
+  const text = indented(
+    JSON.stringify({ a: 'x "y": 1', n: -1.5e3, t: true, z: null, l: [1, 'false'], 'k"': '<b>' }),
+  );
+  const parts = partsOf(text);
+  assert.equal(parts.map((part) => part.text).join(''), text);
+  assert.equal(parts.filter(({ kind }) => kind === 'key').length, 6);
+  assert.deepEqual(
+    parts.filter(({ kind }) => kind === 'word').map((part) => part.text),
+    ['true', 'null'],
+  );
+  assert.equal(indented('no JSON'), 'no JSON');
+});
