@@ -13,6 +13,7 @@ import {
 import type { DeviceState } from './device-events.ts';
 import { DeviceError } from './errors.ts';
 import { type SteppedClock, steppedClock } from './stepped-clock.fixture.ts';
+import type { ClaimedTraffic } from './traffic.ts';
 
 const tsn = 'AXIUM_DX8000-10000001';
 const half = 0.5;
@@ -116,6 +117,73 @@ describe('a device client', () => {
     await client.stop();
     assert.equal((await closed)[0], 1000);
     assert.deepEqual(states, ['Registering', 'Connecting', 'Connected', 'Stopped']);
+  });
+
+  test('tells that a point of sale speaks, once, and that it is quiet again or lost', async (t) => {
+    t.after(stopAll);
+    const watched = await connected(watch({ trafficQuietMs: 5000 }));
+    const told: ClaimedTraffic[] = [];
+    watched.client.on('claimedTraffic', (traffic) => told.push(traffic));
+    let heard = 0;
+    watched.client.on('message', () => {
+      heard += 1;
+    });
+    const [peer] = connector.connections;
+    assert.ok(peer);
+    await watched.client.send('nobody is there to hear it');
+    assert.deepEqual(told, []);
+    peer.send('12345');
+    await eventually('it speaks', () => told.length === 1);
+    const from = clock.now();
+    assert.deepEqual(told[0], { isFlowing: true, at: from, messages: 1, bytes: 5 });
+    await eventually('the quiet is waited for', () => clock.waits().includes(5000));
+    clock.advance(4000);
+    await watched.client.send('€');
+    clock.advance(1000);
+    await eventually('it goes on', () => clock.waits().includes(4000));
+    peer.send('1');
+    await eventually('the third', () => heard === 2);
+    clock.advance(4000);
+    await eventually('a second more', () => clock.waits().includes(1000));
+    assert.equal(told.length, 1);
+    clock.advance(1000);
+    await eventually('quiet', () => told.length === 2);
+    assert.deepEqual(told[1], { isFlowing: false, at: from + 10_000, messages: 3, bytes: 9 });
+    peer.send('again');
+    await eventually('it speaks again', () => told.length === 3);
+    peer.terminate();
+    await eventually('the break', () => told.length === 4);
+    const flowing = told.map(({ isFlowing }) => isFlowing);
+    assert.deepEqual(flowing, [true, false, true, false]);
+  });
+
+  test('logs what it does, and nothing of what passes', async (t) => {
+    t.after(stopAll);
+    const lines: string[] = [];
+    const line = (level: string) => (facts: object, text: string) =>
+      void lines.push(JSON.stringify({ level, text, ...facts }));
+    const log = { debug: line('debug'), info: line('info'), warn: line('warn') };
+    const secret = 'of-the-terminal';
+    const registrationData = { client_id: 'a', client_secret: secret };
+    const watched = await connected(watch({ log, registrationData }));
+    const [peer] = connector.connections;
+    assert.ok(peer);
+    let heard = 0;
+    watched.client.on('message', () => {
+      heard += 1;
+    });
+    const card = `4${'1'.repeat(15)}`;
+    peer.send(card);
+    await eventually('heard', () => heard === 1);
+    await watched.client.send(`${card}=2512`);
+    peer.close(closeCodes.restarting, 'restarting:c-9');
+    await waiting(watched, 1);
+    const all = lines.join('\n');
+    for (const never of [card, secret, 'token-1']) assert.ok(!all.includes(never), never);
+    for (const told of ['"state":"Connected"', '"bytes":16', '"bytes":21', '"code":"restarting"']) {
+      assert.ok(all.includes(told), `${told} in\n${all}`);
+    }
+    assert.match(all, /"level":"warn".*"correlationId":"c-9"/);
   });
 
   test('pauses double with full jitter from a second to a minute', async (t) => {

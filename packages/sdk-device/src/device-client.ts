@@ -5,6 +5,7 @@ import { type Chance, type Clock, systemChance, systemClock } from './clock.ts';
 import { connectData, type DataConnection } from './data-connection.ts';
 import { createEmitter, type DeviceEvents, type DeviceState } from './device-events.ts';
 import { DeviceError, textOf } from './errors.ts';
+import { type DeviceLog, faultFacts, guardedLog } from './log.ts';
 import {
   defaultPauses,
   type PauseTimes,
@@ -16,6 +17,7 @@ import type { RegistrationData } from './properties.ts';
 import { registerDevice } from './registration.ts';
 import type { SocketEnd } from './socket-end.ts';
 import type { DeviceTls } from './tls.ts';
+import { createTraffic } from './traffic.ts';
 
 /**
  * What a device client needs. `registrationData` and `tls` may be functions, which are asked anew for
@@ -41,6 +43,9 @@ export type DeviceClientOptions = {
   /** Of a handshake and of the registration; 10,000 where it is left out. */
   readonly timeoutMs?: number;
   readonly pauses?: Partial<PauseTimes>;
+  /** Without data for so long a point of sale is taken to have finished; 30,000 where it is left out. */
+  readonly trafficQuietMs?: number;
+  readonly log?: DeviceLog;
   readonly clock?: Clock;
   readonly chance?: Chance;
 };
@@ -70,6 +75,7 @@ export type DeviceClient = {
 type End = SocketEnd & { readonly livedMs: number };
 
 const defaultTimeoutMs = 10_000;
+const defaultQuietMs = 30_000;
 /** A connection that lived so long was a good one: the pauses begin small again. */
 const goodMs = 10_000;
 const wordEnd = ':';
@@ -121,12 +127,21 @@ export function createDeviceClient(options: DeviceClientOptions): DeviceClient {
   demandWss(registerUrl, 'registerUrl');
   const times: PauseTimes = { ...defaultPauses, ...options.pauses };
   const events = createEmitter();
+  const log = guardedLog(options.log);
+  const traffic = createTraffic({
+    ...{ clock, quietMs: options.trafficQuietMs ?? defaultQuietMs },
+    tell(told) {
+      log.info({ tsn, ...told }, told.isFlowing ? 'a point of sale speaks' : 'it is quiet');
+      events.emit('claimedTraffic', told);
+    },
+  });
   let state: DeviceState = 'Stopped';
   let connection: DataConnection | undefined;
   let running: { readonly stop: AbortController; readonly over: Promise<void> } | undefined;
 
   function become(next: DeviceState, retryInMs?: number): void {
     state = next;
+    log.info({ tsn, state, ...(retryInMs === undefined ? {} : { retryInMs }) }, 'state');
     events.emit('state', {
       state,
       at: clock.now(),
@@ -145,8 +160,12 @@ export function createDeviceClient(options: DeviceClientOptions): DeviceClient {
       signal,
     );
     become('Connecting');
-    const onMessage = (message: Parameters<DeviceEvents['message']>[0]) =>
+    const onMessage = (message: Parameters<DeviceEvents['message']>[0]) => {
+      const { data, isBinary } = message;
+      log.debug({ tsn, bytes: data.length, isBinary }, 'heard');
+      traffic.heard(data.length);
       events.emit('message', message);
+    };
     const made = await connectData({ registered, tls, timeoutMs, clock, onMessage }, signal);
     const since = clock.now();
     connection = made;
@@ -155,6 +174,7 @@ export function createDeviceClient(options: DeviceClientOptions): DeviceClient {
       return { ...(await made.ended), livedMs: clock.now() - since };
     } finally {
       connection = undefined;
+      traffic.end();
     }
   }
 
@@ -178,6 +198,7 @@ export function createDeviceClient(options: DeviceClientOptions): DeviceClient {
         error = asDeviceError(failure);
       }
       if (signal.aborted) break;
+      log.warn({ tsn, ...faultFacts(error) }, 'not connected');
       events.emit('error', error);
       const pauseMs = pauseFor(error, attempt);
       become('Waiting', pauseMs);
@@ -211,7 +232,13 @@ export function createDeviceClient(options: DeviceClientOptions): DeviceClient {
       await over;
     },
     async send(data) {
-      if (connection !== undefined) return connection.send(data);
+      if (connection !== undefined) {
+        await connection.send(data);
+        const bytes = Buffer.byteLength(data);
+        log.debug({ tsn, bytes, isBinary: typeof data !== 'string' }, 'said');
+        traffic.said(bytes);
+        return;
+      }
       throw new DeviceError('NotSent', 'the terminal is not connected', {
         code: 'not_connected',
         retryable: true,

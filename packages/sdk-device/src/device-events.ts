@@ -1,6 +1,7 @@
 /** What a device client tells while it runs, and to whom. */
 import type { PeerMessage } from './data-connection.ts';
 import type { DeviceError } from './errors.ts';
+import type { ClaimedTraffic } from './traffic.ts';
 
 /**
  * Where a device client is. `Waiting` is a pause before the next try; `Superseded` and `Stopped` last
@@ -39,6 +40,8 @@ export type StateChange = {
 export type DeviceEvents = {
   state(change: StateChange): void;
   message(message: PeerMessage): void;
+  /** A point of sale has claimed the terminal and data flows, or it has become quiet again. */
+  claimedTraffic(traffic: ClaimedTraffic): void;
   error(error: DeviceError): void;
   /** Another process has connected as the same terminal; this one has stopped. */
   superseded(): void;

@@ -1,11 +1,14 @@
 // The local listener over real TLS: who may ask, what, and how much.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { request } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { connect } from 'node:tls';
+import { WebSocket } from 'ws';
 import { type TestCertificates, testCertificates } from './certificates.fixture.ts';
 import { type LocalListener, openLocalListener } from './local-listener.ts';
+import type { LocalPeer } from './local-sockets.ts';
 
 type Ask = { method?: string; path?: string; body?: string; headers?: Record<string, string> };
 
@@ -69,6 +72,90 @@ describe('the local listener', () => {
     const plain = await openLocalListener({ host: '127.0.0.1', port: 0, handle });
     assert.match(plain.url, /^http:\/\/127/);
     await plain.close();
+  });
+
+  describe('by a WebSocket', () => {
+    let sockets: LocalListener;
+    const peers: LocalPeer[] = [];
+    before(async () => {
+      sockets = await openLocalListener({
+        ...{ host: '127.0.0.1', port: 0, ...certificates.server },
+        async handle(message, _signal, peer) {
+          if (peer === undefined) return 'by HTTPS';
+          if (message === 'fail') throw new Error('broken');
+          peers.push(peer);
+          await peer.send(`event beside ${message}`);
+          return message === 'abort' ? undefined : `heard ${message}`;
+        },
+        onFault: (error) => faults.push(error),
+      });
+    });
+    after(() => sockets.close());
+
+    async function dial(path = '/nexo', headers: Record<string, string> = {}) {
+      const address = new URL(path, sockets.socketUrl);
+      const socket = new WebSocket(address, { ca: certificates.ca, headers });
+      const heard: string[] = [];
+      socket.on('message', (data) => heard.push(String(data)));
+      await once(socket, 'open');
+      const next = async () => {
+        while (heard.length === 0) await once(socket, 'message');
+        return heard.shift();
+      };
+      const closed = async () => Number((await once(socket, 'close'))[0]);
+      return { socket, next, closed };
+    }
+
+    test('messages go both ways, and the terminal may speak by itself', async () => {
+      const { socket, next, closed } = await dial();
+      for (const word of ['one', 'abort', 'two']) socket.send(word);
+      const told = [];
+      for (let n = 0; n < 5; n += 1) told.push(await next());
+      assert.deepEqual(told.toSorted(), [
+        ...['event beside abort', 'event beside one', 'event beside two', 'heard one', 'heard two'],
+      ]);
+      const [peer] = peers;
+      assert.ok(peer);
+      await peer.send('later');
+      assert.equal(await next(), 'later');
+      await assert.rejects(peer.send('x'.repeat(1_048_577)), { code: 'message_too_large' });
+      assert.deepEqual(await ask({}, sockets), { status: 200, body: 'by HTTPS' });
+      const gone = once(peer.gone, 'abort');
+      socket.close();
+      await Promise.all([gone, closed()]);
+      await assert.rejects(peer.send('too late'), { kind: 'NotSent', code: 'not_connected' });
+    });
+
+    test('what is no text, too long, or meets a fault ends it', async () => {
+      for (const [message, code] of [
+        [Buffer.of(1), 1003],
+        ['x'.repeat(1_048_577), 1009],
+        ['fail', 1011],
+      ] as const) {
+        const { socket, closed } = await dial();
+        const before = faults.length;
+        socket.send(message);
+        assert.equal(await closed(), code);
+        assert.equal(faults.length - before, code === 1011 ? 1 : 0);
+      }
+    });
+
+    test('refuses other addresses and pages of browsers', async () => {
+      await assert.rejects(dial('/'), /404/);
+      await assert.rejects(dial('/nexo', { origin: 'https://x.example' }), /403/);
+      (await dial('/nexo/')).socket.close();
+    });
+
+    test('a closed listener closes them', async () => {
+      const handle = async () => undefined;
+      const certificate = certificates.server;
+      const own = await openLocalListener({ host: '127.0.0.1', port: 0, ...certificate, handle });
+      const socket = new WebSocket(own.socketUrl, { ca: certificates.ca });
+      await once(socket, 'open');
+      const closed = once(socket, 'close');
+      await own.close();
+      assert.equal((await closed)[0], 1001);
+    });
   });
 
   test('a client that sends too slowly is cut off, and keeps nobody else out', async (t) => {

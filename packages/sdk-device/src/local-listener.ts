@@ -1,9 +1,10 @@
-/** Listens for points of sale in the shop: HTTPS at `/nexo`, for the time when the cloud is away. */
+/** Listens for points of sale in the shop, by HTTPS and WebSockets at `/nexo`, for the time when the cloud is away. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { connectorLimits } from '@switchyard/contract';
 import { textOf } from './errors.ts';
+import { type LocalPeer, serveSockets } from './local-sockets.ts';
 
 /**
  * What a local listener needs. The port that points of sale have built in is 8443.
@@ -22,8 +23,12 @@ export type LocalListenerOptions = {
   readonly clientCa?: string | Buffer;
   /** How long a request may take to come, ms; default 10 s for its head, and 30 s in all. */
   readonly patience?: { readonly headMs: number; readonly allMs: number };
-  /** The answer to a message; none, as to an abort, is an empty 200. The signal: the asker has left. */
-  handle(message: string, signal: AbortSignal): Promise<string | undefined>;
+  /**
+   * The answer to a message; to an abort there is none: an empty 200, and nothing on a WebSocket. The
+   * signal: the asker has left. Who came by a WebSocket is `peer`, to whom more can be said: events,
+   * and requests for its screen and its printer.
+   */
+  handle(message: string, signal: AbortSignal, peer?: LocalPeer): Promise<string | undefined>;
   /** Hears what `handle` throws; the asker is told 500. */
   onFault?(error: unknown): void;
 };
@@ -34,7 +39,12 @@ export type LocalListenerOptions = {
  * @example
  * const { url }: LocalListener = await openLocalListener(options);
  */
-export type LocalListener = { readonly url: string; close(): Promise<void> };
+export type LocalListener = {
+  readonly url: string;
+  /** The same for WebSockets. */
+  readonly socketUrl: string;
+  close(): Promise<void>;
+};
 
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/;
 const paths = new Set(['/nexo', '/nexo/']);
@@ -61,7 +71,7 @@ function end(response: ServerResponse, status: number, body = ''): void {
 
 /**
  * Opens a listener for messages of points of sale in the same network: the same messages that come
- * through the cloud.
+ * through the cloud. One by HTTPS gets one answer; one by a WebSocket may be spoken to at any time.
  *
  * @param options - where, with which certificate, and who answers
  * @returns the listener, once it is open
@@ -111,16 +121,24 @@ export async function openLocalListener(options: LocalListenerOptions): Promise<
         listen,
       );
   server.maxConnections = connectionsMax;
+  const sockets = serveSockets(server, {
+    isPath: (path) => paths.has(path),
+    handle,
+    onFault: (error) => options.onFault?.(error),
+  });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, () => resolve());
   });
   const { port: open } = server.address() as AddressInfo;
+  const address = `${host.includes(':') ? `[${host}]` : host}:${open}/nexo`;
   return {
-    url: `${isPlain ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${open}/nexo`,
+    url: `${isPlain ? 'http' : 'https'}://${address}`,
+    socketUrl: `${isPlain ? 'ws' : 'wss'}://${address}`,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
+        sockets.close();
         server.closeAllConnections();
       }),
   };

@@ -50,6 +50,34 @@ function script(...told: Told[]): void {
 }
 
 describe('payments of a terminal', () => {
+  test('are logged by what was called, with no card, identifier or token', async () => {
+    const lines: string[] = [];
+    const line = (level: string) => (facts: object, text: string) =>
+      void lines.push(JSON.stringify({ level, text, ...facts }));
+    const log = { debug: line('debug'), info: line('info'), warn: line('warn') };
+    const number = `4${'1'.repeat(15)}`;
+    const card = { number, expiryMonth: 12, expiryYear: 2030, securityCode: '987' };
+    const paid = { status: 200, body: transaction };
+    script(paid, paid, problem(422, 'amount_invalid', { detail: `not ${number}` }));
+    const payments = client({ log });
+    await payments.sell({ ...sale, clientTransactionId: 'order-of-john', instrument: { card } });
+    await payments.capture('order-of-john');
+    await assert.rejects(payments.refund('order-of-john'), { code: 'amount_invalid' });
+    const all = lines.join('\n');
+    for (const never of [number, '987', 'order-of-john', 'known']) {
+      assert.ok(!all.includes(never), `${never} in\n${all}`);
+    }
+    const base = '/payment/v1/transactions';
+    assert.deepEqual(
+      lines.map((each) => JSON.parse(each)).map(({ level, path, code }) => [level, path, code]),
+      [
+        ['debug', `${base}/process`, undefined],
+        ['debug', `${base}/:id/capture`, undefined],
+        ['warn', `${base}/:id/refund`, 'amount_invalid'],
+      ],
+    );
+  });
+
   test('a sale whose answer is lost is asked again under the same identifier', async () => {
     script(cut, { status: 502 }, { status: 200, body: transaction });
     const made = await client().sell(sale);

@@ -11,6 +11,7 @@ import type {
 } from '@switchyard/contract';
 import { type Clock, systemClock } from './clock.ts';
 import { DeviceError } from './errors.ts';
+import type { DeviceLog } from './log.ts';
 import { type CallOptions, createPlatformCalls } from './platform-calls.ts';
 import type { DeviceTls } from './tls.ts';
 import type { TokenSource } from './tokens.ts';
@@ -29,6 +30,7 @@ export type PaymentClientOptions = {
   readonly timeoutMs?: number;
   /** Tries of a sale whose answer was lost, each under the same identifier; 3 where it is left out. */
   readonly saleTries?: number;
+  readonly log?: DeviceLog;
   readonly clock?: Clock;
 };
 

@@ -1,8 +1,10 @@
 /** Calls of the platform's API with a token: JSON in and out, and refusals as errors of this package. */
 import type { Problem } from '@switchyard/contract';
 import { demandHttps } from './addresses.ts';
+import { type Clock, systemClock } from './clock.ts';
 import { DeviceError } from './errors.ts';
 import { createHttp, type Http, type HttpAnswer } from './http.ts';
+import { type DeviceLog, faultFacts, guardedLog } from './log.ts';
 import type { DeviceTls } from './tls.ts';
 import type { TokenSource } from './tokens.ts';
 
@@ -23,6 +25,16 @@ export type PlatformCalls = {
 const outcomes = new Set(['NotProcessed', 'Processed', 'Unknown']);
 const statusFirstOfServer = 500;
 const unauthorized = 401;
+/** Where payments have their identifiers in a path, and what stands there instead. */
+const idAt = 4;
+const noIds = new Set(['process', 'technical']);
+
+/** Identifiers are the customer's business, and a log's nobody's. */
+const shapeOf = (path: string): string =>
+  (path.split('?')[0] ?? '')
+    .split('/')
+    .map((part, at) => (at === idAt && !noIds.has(part) ? ':id' : part))
+    .join('/');
 
 function problemIn(body: string): Problem | undefined {
   try {
@@ -80,8 +92,11 @@ export function createPlatformCalls(options: {
   readonly baseUrl: string;
   readonly tokens: TokenSource;
   readonly tls?: DeviceTls | undefined;
+  readonly log?: DeviceLog | undefined;
+  readonly clock?: Clock | undefined;
 }): PlatformCalls {
-  const { tokens } = options;
+  const { tokens, clock = systemClock } = options;
+  const log = guardedLog(options.log);
   demandHttps(options.baseUrl, 'baseUrl');
   const baseUrl = options.baseUrl.replace(/\/+$/, '');
   const http = createHttp(options.tls);
@@ -107,7 +122,7 @@ export function createPlatformCalls(options: {
   }
 
   /** A token may have been revoked before its time: another one is tried at once, and once. */
-  async function call<Answer>(
+  async function answered<Answer>(
     method: 'GET' | 'POST',
     path: string,
     body: string | undefined,
@@ -117,6 +132,20 @@ export function createPlatformCalls(options: {
     if (first.status !== unauthorized) return bodyOf(first);
     tokens.forget(first.token);
     return bodyOf(await once(method, path, body, call));
+  }
+
+  async function call<Answer>(...asked: Parameters<typeof answered>): Promise<Answer> {
+    const [method, path] = asked;
+    const facts = { method, path: shapeOf(path) };
+    const from = clock.now();
+    try {
+      const answer = await answered<Answer>(...asked);
+      log.debug({ ...facts, ms: clock.now() - from }, 'called');
+      return answer;
+    } catch (error) {
+      log.warn({ ...facts, ms: clock.now() - from, ...faultFacts(error) }, 'a call failed');
+      throw error;
+    }
   }
 
   return {

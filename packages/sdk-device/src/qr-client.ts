@@ -12,6 +12,7 @@ import type {
 import { type Chance, type Clock, systemChance, systemClock } from './clock.ts';
 import { aborted, DeviceError, textOf } from './errors.ts';
 import { createEventReader } from './event-reader.ts';
+import type { DeviceLog } from './log.ts';
 import { defaultPauses, pauseAfter } from './pauses.ts';
 import { createPlatformCalls, errorOf } from './platform-calls.ts';
 import type { DeviceTls } from './tls.ts';
@@ -27,6 +28,7 @@ export type QrClientOptions = {
   readonly baseUrl: string;
   readonly tokens: TokenSource;
   readonly tls?: DeviceTls;
+  readonly log?: DeviceLog;
   readonly clock?: Clock;
   readonly chance?: Chance;
 };

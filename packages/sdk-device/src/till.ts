@@ -1,6 +1,7 @@
 /** Sells: online where the platform can be reached, on the terminal's own where it cannot or must not. */
 import type { OfflineReason, ProcessRequest, Transaction } from '@switchyard/contract';
 import { DeviceError } from './errors.ts';
+import { type DeviceLog, faultFacts, guardedLog } from './log.ts';
 import type { OfflineApproval, OfflineQueue, OfflineSale, UploadResult } from './offline-queue.ts';
 import type { PaymentClient } from './payment-client.ts';
 
@@ -17,6 +18,7 @@ export type TillOptions = {
   approve(sale: ProcessRequest, reason: OfflineReason): Promise<string | undefined>;
   /** Hears of each sale that was uploaded. */
   onUploaded?(result: UploadResult): void;
+  readonly log?: DeviceLog;
 };
 
 /**
@@ -75,6 +77,7 @@ function reasonOf(error: unknown): OfflineReason | undefined {
  */
 export function createTill(options: TillOptions): Till {
   const { payments, queue, approve } = options;
+  const log = guardedLog(options.log);
   let isStandalone = false;
   let reason: OfflineReason | undefined;
 
@@ -86,7 +89,14 @@ export function createTill(options: TillOptions): Till {
       });
     }
     const approval: OfflineApproval = { authorizationCode, reason: because };
+    log.info({ reason: because }, 'sold offline');
     return { mode: 'Offline', sale: queue.add(sale, approval), reason: because };
+  }
+
+  function onResult(result: UploadResult): void {
+    const { outcome } = result;
+    log.info({ outcome, ...(outcome === 'Refused' ? { code: result.code } : {}) }, 'uploaded');
+    options.onUploaded?.(result);
   }
 
   async function ask(signal?: AbortSignal): Promise<OfflineReason | undefined> {
@@ -106,8 +116,7 @@ export function createTill(options: TillOptions): Till {
     async probe(signal) {
       if (isStandalone) return 'DeviceStandalone';
       reason = await ask(signal);
-      const told = options.onUploaded === undefined ? {} : { onResult: options.onUploaded };
-      const more = signal === undefined ? told : { ...told, signal };
+      const more = signal === undefined ? { onResult } : { onResult, signal };
       if (reason === undefined) await queue.upload(payments, more);
       return reason;
     },
@@ -122,6 +131,7 @@ export function createTill(options: TillOptions): Till {
       } catch (error) {
         const because = reasonOf(error);
         if (because === undefined) throw error;
+        log.warn({ reason: because, ...faultFacts(error) }, 'sales are made offline');
         reason = because;
         return sellOffline(sale, because);
       }
