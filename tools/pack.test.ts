@@ -7,6 +7,12 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
+import { testSchemaUrl } from '../packages/server/test/database.ts';
+import {
+  freePorts,
+  type ServerProcess,
+  serverProcess,
+} from '../packages/server/test/server-process.ts';
 import { startQrProvider } from '../packages/simulators/src/index.ts';
 import { root } from './gates.ts';
 import { packed } from './pack/packages.ts';
@@ -141,6 +147,66 @@ again.close();
 console.log('whole');
 `;
 
+/** A terminal and a till of the kits, each at its side of the platform: 12.50 are paid. */
+const sold = `
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { answerTo, isMessage, readMessage, toMinorUnits, writeMessage } from '@switchyard/nexo';
+import { createDeviceClient, createPaymentClient, machineTokens } from '@switchyard/sdk-device';
+import { authorizedAmount, createPosClient, createTerminal, fileServiceStore } from '@switchyard/sdk-pos';
+const demo = JSON.parse(readFileSync(process.argv[2], 'utf8'));
+const { tsn, certFile, keyFile } = demo.devices[0];
+const [ca, cert, key] = [demo.caFile, certFile, keyFile].map((file) => readFileSync(file, 'utf8'));
+const { baseUrl, authUrl, deviceAuthUrl } = demo;
+const tls = { ca, cert, key };
+const tokens = machineTokens({ authUrl, deviceAuthUrl, tls });
+const payments = createPaymentClient({ baseUrl, tokens, tls });
+const number = '4'.padEnd(16, '1');
+const instrument = { card: { number, expiryMonth: 12, expiryYear: 2030 } };
+const device = createDeviceClient({
+  tsn, tls, registerUrl: baseUrl.replace('https:', 'wss:') + '/cloud-connector/v1/device-listener',
+});
+device.on('message', async ({ data }) => {
+  const { message } = readMessage(data.toString('utf8'));
+  assert.ok(isMessage(message, 'Payment', 'Request'));
+  const { SaleData, PaymentTransaction } = message.body;
+  const { Currency: currency, RequestedAmount: asked } = PaymentTransaction.AmountsReq;
+  const amount = toMinorUnits(asked, currency);
+  const sale = { clientTransactionId: randomUUID(), amount, currency, entryMode: 'Keyed', instrument };
+  const made = await payments.sell(sale);
+  const POITransactionID = { TransactionID: made.transactionId, TimeStamp: made.createdAt };
+  const answer = {
+    Response: { Result: made.approved ? 'Success' : 'Failure' },
+    SaleData, POIData: { POITransactionID },
+    PaymentResult: { PaymentType: 'Normal', AmountsResp: { Currency: currency, AuthorizedAmount: asked } },
+  };
+  await device.send(writeMessage(answerTo(message, answer)));
+});
+device.start();
+const { clientId, clientSecret } = demo.applications.cloud;
+const client = createPosClient({
+  baseUrl, posId: 'till-3', tls: { ca },
+  credentials: { tokenUrl: authUrl + '/oauth2/v1/' + demo.userDomainId + '/token', clientId, clientSecret },
+});
+const store = fileServiceStore('tills/sold-' + process.version + '.jsonl');
+const transport = { kind: 'cloud', client, tsn, waitSeconds: 30 };
+const terminal = createTerminal({ saleId: 'till-3', poiId: tsn, transport, store });
+assert.deepEqual(await terminal.open(), []);
+const answer = await terminal.sale({ amount: 1250, currency: 'EUR', transactionId: '4711' });
+assert.equal(answer.result, 'Success');
+assert.equal(authorizedAmount(answer.message, 'EUR'), 1250);
+const { TransactionID } = answer.message.body.POIData.POITransactionID;
+const { state, capturedAmount, currency } = await payments.find(TransactionID);
+await terminal.close();
+client.close();
+await device.stop();
+payments.close();
+tokens.close();
+store.close();
+console.log(state, capturedAmount, currency);
+`;
+
 const typed = `
 import type { Problem } from '@switchyard/contract';
 import { type QrProvider, signCall } from '@switchyard/sdk-provider';
@@ -268,6 +334,33 @@ describe('installed without a registry', {
       }
     });
   }
+
+  describe('beside a platform', () => {
+    let platform: ServerProcess;
+    before(async () => {
+      const ports = (await freePorts(4)).map(String);
+      const [SWITCHYARD_PORT = '', SWITCHYARD_DEVICE_PORT = '', ...more] = ports;
+      const [SWITCHYARD_METRICS_PORT = '', SWITCHYARD_ACQUIRER_PORT = ''] = more;
+      platform = serverProcess({
+        SWITCHYARD_DATA_DIR: join(folder, 'platform'),
+        SWITCHYARD_DATABASE_URL: await testSchemaUrl(),
+        ...{ SWITCHYARD_PORT, SWITCHYARD_DEVICE_PORT, SWITCHYARD_METRICS_PORT },
+        ...{ SWITCHYARD_ACQUIRER_PORT, SWITCHYARD_LOG_LEVEL: 'warn' },
+      });
+      await platform.start();
+    });
+    after(() => platform.stop());
+
+    for (const { node, version } of nodes()) {
+      test(`a terminal and a till of the kits take 12.50 under Node ${version}`, async () => {
+        writeFileSync(join(folder, 'sold.js'), sold);
+        const facts = join(folder, 'platform/demo.json');
+        const { code, said } = await runBeside(node, ['sold.js', facts]);
+        assert.equal(code, 0, said);
+        assert.equal(said, 'Captured 1250 EUR\n');
+      });
+    }
+  });
 
   test('a program in TypeScript sees the types', () => {
     writeFileSync(join(folder, 'typed.ts'), typed);

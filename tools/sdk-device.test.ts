@@ -17,6 +17,8 @@ import {
   readDeviceProperties,
 } from '../packages/sdk-device/src/index.ts';
 import { openSocket } from '../packages/sdk-device/src/socket.ts';
+import { createPosClient, PosError } from '../packages/sdk-pos/src/index.ts';
+import { type CutWire, cutWire } from '../packages/server/test/cut-wire.ts';
 import { eventually } from '../packages/server/test/eventually.ts';
 import {
   type DemoFacts,
@@ -42,6 +44,8 @@ const sale = (amount = 1250) => ({
 describe('a terminal of the kit at the demo platform', { timeout: 180_000 }, () => {
   let directory: string;
   let server: ServerProcess;
+  /** By which points of sale reach their sessions. */
+  let wire: CutWire;
   let facts: Facts;
   let tls: DeviceTls;
   let ca: string;
@@ -50,9 +54,11 @@ describe('a terminal of the kit at the demo platform', { timeout: 180_000 }, () 
     const ports = (await freePorts(4)).map(String);
     const [SWITCHYARD_PORT = '', SWITCHYARD_DEVICE_PORT = '', ...more] = ports;
     const [SWITCHYARD_METRICS_PORT = '', SWITCHYARD_ACQUIRER_PORT = ''] = more;
+    wire = await cutWire(Number(SWITCHYARD_PORT));
     server = serverProcess({
       ...{ SWITCHYARD_DATA_DIR: join(directory, 'data'), SWITCHYARD_PORT, SWITCHYARD_DEVICE_PORT },
       ...{ SWITCHYARD_METRICS_PORT, SWITCHYARD_ACQUIRER_PORT },
+      SWITCHYARD_CONNECTOR_NODE_URL: `https://localhost:${wire.port}`,
     });
     await server.start();
     facts = (await server.facts()) as Facts;
@@ -64,6 +70,7 @@ describe('a terminal of the kit at the demo platform', { timeout: 180_000 }, () 
   });
   after(async () => {
     await server.stop();
+    await wire.close();
     await rm(directory, { recursive: true, force: true });
   });
 
@@ -143,6 +150,64 @@ describe('a terminal of the kit at the demo platform', { timeout: 180_000 }, () 
     session.socket.close();
     control.socket.close();
     http.close();
+  });
+
+  test('is got back by a till of the kit after a break, with what it said meanwhile first', async (t) => {
+    const [, { tsn, certFile, keyFile }] = facts.devices as [unknown, Facts['devices'][0]];
+    const [cert, key] = await Promise.all([readFile(certFile), readFile(keyFile)]);
+    const listener = facts.deviceAuthUrl.replace('https:', 'wss:');
+    const terminal = createDeviceClient({
+      ...{ tsn, tls: { ca, cert, key }, pauses: { firstMs: 10 } },
+      registerUrl: `${listener}/cloud-connector/v1/device-listener`,
+    });
+    t.after(() => terminal.stop());
+    const asked: string[] = [];
+    terminal.on('message', ({ data }) => asked.push(data.toString('utf8')));
+    terminal.start();
+    await eventually('connected', () => terminal.state === 'Connected');
+    const { clientId, clientSecret } = facts.applications['cloud'] as DemoFacts['applications'][''];
+    const tokenUrl = `${facts.authUrl}/oauth2/v1/${facts.userDomainId}/token`;
+    const tillOf = (posId: string) => {
+      const credentials = { tokenUrl, clientId, clientSecret };
+      const made = createPosClient({ baseUrl: facts.baseUrl, tls: { ca }, posId, credentials });
+      t.after(() => made.close());
+      return made;
+    };
+    const heard: (string | Buffer)[] = [];
+    const breaks: PosError[] = [];
+    const events = {
+      message: (data: string | Buffer) => heard.push(data),
+      broken: (error: PosError) => breaks.push(error),
+    };
+    const session = await tillOf('till-1').claim(tsn, { waitSeconds: 10 }, events);
+    await session.send('before');
+    await eventually('it is heard', () => asked.length === 1);
+    const former = session.sessionId();
+
+    wire.cut();
+    await eventually('the break', () => breaks.length === 1);
+    assert.equal(breaks[0]?.code, 'connection_lost');
+    const other = tillOf('till-2');
+    const ignore = { message() {}, broken() {} };
+    await eventually('it is kept for its till', async () => {
+      const refused = await other.claim(tsn, {}, ignore).catch((error: unknown) => error);
+      assert.ok(refused instanceof PosError && refused.code === 'device_claimed');
+      // While it is in use nobody can say how long; it is kept for half a minute.
+      return (refused.retryAfterMs ?? 0) > 5000;
+    });
+    for (const message of ['one', 'two', Buffer.from([3])]) await terminal.send(message);
+    wire.mend();
+    assert.equal(await session.resume(), true);
+    assert.notEqual(session.sessionId(), former);
+    await terminal.send('four');
+    await eventually('all of it', () => heard.length === 4);
+    assert.deepEqual(heard, ['one', 'two', Buffer.from([3]), 'four']);
+    await session.send('after');
+    await eventually('the answer', () => asked.at(-1) === 'after');
+    await session.release();
+    const next = await other.claim(tsn, { waitSeconds: 5 }, ignore);
+    await next.release();
+    assert.equal(breaks.length, 1);
   });
 
   test('pays with the token of its certificate, and uploads what it sold alone', async (t) => {

@@ -21,7 +21,7 @@ import {
   writeMessage,
 } from '@switchyard/nexo';
 import { type Clock, within } from './clock.ts';
-import { closed, invalid, late, PosError, textOf } from './errors.ts';
+import { aborted, closed, invalid, late, PosError, textOf } from './errors.ts';
 import type { Link, LinkEvents } from './links.ts';
 import type { KeptService } from './service-store.ts';
 import type { TerminalSettings } from './terminal-types.ts';
@@ -297,23 +297,33 @@ export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents
       }
     },
 
-    notify(category: 'InputUpdate', body: object): Promise<void> {
+    notify(category: 'InputUpdate', body: object, signal?: AbortSignal): Promise<void> {
       const address = { saleId, poiId, deviceId: nextServiceId() };
       const message = requestOf(category, address, body as never) as AnyMessage;
-      return link.open().then(() => link.send(write(message)));
+      return link.open(signal).then(() => link.send(write(message)));
     },
 
-    /** Asks for the outcome of a service from before. */
-    async recover({ header, at: begunAt, serviceId }: KeptService): Promise<Ended> {
+    /** Asks for the outcome of a service from before, for as long as somebody wants to know it. */
+    async recover(
+      { header, at: begunAt, serviceId }: KeptService,
+      signal?: AbortSignal,
+    ): Promise<Ended> {
+      if (signal?.aborted === true) throw aborted();
       const journal = { header, at: begunAt };
       const dialogue = createSaleDialogue({ ...deps.dialogue, journal });
       const lane: Lane = { dialogue, wake: new AbortController() };
       lanes = [lane, main];
       const ended = ending(waiting, serviceId);
+      const stop = () => {
+        waiting.get(serviceId)?.reject(aborted());
+        waiting.delete(serviceId);
+      };
+      signal?.addEventListener('abort', stop);
       try {
         perform(lane, dialogue.tick());
         return await ended;
       } finally {
+        signal?.removeEventListener('abort', stop);
         lanes = [main];
         lane.wake.abort();
       }

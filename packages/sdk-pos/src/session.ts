@@ -5,8 +5,9 @@ import { demandUrl } from './addresses.ts';
 import { type Clock, unlessAborted } from './clock.ts';
 import type { Control } from './control.ts';
 import { errorOfEnd } from './control-messages.ts';
-import { closed, invalid, PosError, textOf } from './errors.ts';
+import { closed, PosError } from './errors.ts';
 import type { PosTls } from './http.ts';
+import { sendThrough } from './sending.ts';
 import { openSocket } from './socket.ts';
 import type { SocketEnd } from './socket-end.ts';
 
@@ -58,7 +59,7 @@ export type Session = {
    */
   readonly resume: (options?: ClaimOptions) => Promise<boolean>;
   /** Ends the session and frees the terminal. */
-  readonly release: () => Promise<void>;
+  readonly release: (options?: { signal?: AbortSignal | undefined }) => Promise<void>;
 };
 
 export type SessionDeps = {
@@ -71,8 +72,6 @@ export type SessionDeps = {
 
 const secondMs = 1000;
 const orderly = 1000;
-/** What may wait for a slow network before `send` refuses. */
-const queuedBytesMax = 4_194_304;
 
 function demandClaimed(answer: PosAnswer): ClaimedMessage {
   if (answer.type === 'claimed') return answer;
@@ -96,8 +95,8 @@ export async function claimSession(
   let isReleased = false;
   const letGo = control.hold(tsn);
 
-  async function free(sessionId: string): Promise<void> {
-    await control.ask({ type: 'release', sessionId }, timeoutMs);
+  async function free(sessionId: string, signal?: AbortSignal): Promise<void> {
+    await control.ask({ type: 'release', sessionId }, timeoutMs, signal);
   }
 
   function ended(which: WebSocket, end: SocketEnd): void {
@@ -162,34 +161,6 @@ export async function claimSession(
     return answer.resumed === true;
   }
 
-  async function send(data: string | Uint8Array): Promise<void> {
-    const through = socket;
-    if (through === undefined || through.readyState !== through.OPEN) {
-      throw new PosError('Transport', 'the session is not connected', {
-        code: 'not_connected',
-        retryable: true,
-      });
-    }
-    const length = Buffer.byteLength(data);
-    if (length > connectorLimits.messageMaxBytes) {
-      throw invalid('message_too_large', `a message of ${length} bytes`);
-    }
-    if (through.bufferedAmount + length > queuedBytesMax) {
-      throw new PosError('Transport', 'the connection takes no more for now', {
-        ...{ code: 'slow_connection', retryable: true },
-      });
-    }
-    await new Promise<void>((resolve, reject) => {
-      through.send(data, { binary: typeof data !== 'string' }, (error) => {
-        if (!(error instanceof Error)) resolve();
-        else {
-          const facts = { code: 'connection_lost', outcome: 'Unknown', retryable: true } as const;
-          reject(new PosError('Transport', textOf(error), facts));
-        }
-      });
-    });
-  }
-
   async function resume(wanted: ClaimOptions = {}): Promise<boolean> {
     if (isReleased) throw closed();
     if (socket !== undefined) return true;
@@ -199,14 +170,14 @@ export async function claimSession(
     return unlessAborted(coming, wanted.signal);
   }
 
-  async function release(): Promise<void> {
+  async function release({ signal }: { signal?: AbortSignal | undefined } = {}): Promise<void> {
     if (isReleased) return;
     isReleased = true;
     letGo();
     const current = socket;
     socket = undefined;
     try {
-      if (claimed !== undefined) await free(claimed.sessionId);
+      if (claimed !== undefined) await free(claimed.sessionId, signal);
     } catch (error) {
       // It has ended already, which is what was wanted.
       if (!(error instanceof PosError) || error.code !== 'session_unknown') throw error;
@@ -225,7 +196,7 @@ export async function claimSession(
     tsn,
     sessionId: () => claimed?.sessionId ?? '',
     isOpen: () => socket !== undefined,
-    send,
+    send: (data) => sendThrough(socket, data),
     resume,
     release,
   };

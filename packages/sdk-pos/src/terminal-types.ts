@@ -126,7 +126,8 @@ export type CloudTransport = {
 };
 
 /**
- * Over the local network.
+ * Over the local network: by requests (`https`), or by a WebSocket (`wss`), over which the terminal can
+ * use screen and printer of the till and tell its events.
  *
  * @example
  * const local: LocalTransport = { url: 'https://10.0.0.17:8443/nexo', tls: { ca } };

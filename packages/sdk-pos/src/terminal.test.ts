@@ -252,6 +252,84 @@ test('after a restart in the middle of a sale the terminal is asked how it ended
   assert.equal(poi.ran.length, 2);
 });
 
+/** A till that starts after one that ended in the middle of a sale, with a terminal that is away. */
+async function restarted(t: TestContext) {
+  const on = await scene(t);
+  on.poi.holds = true;
+  const before = on.till();
+  await before.open();
+  const ended = assert.rejects(before.sale(order), isFault('Invalid', 'closed', 'Unknown'));
+  await eventually(() => on.poi.ran.length === 1, 'the sale');
+  await before.close();
+  await ended;
+  on.poi.finish();
+  on.connector.isOnline = false;
+  const comesBack = () => {
+    on.connector.isOnline = true;
+    on.clock.advance(5_000);
+  };
+  const asksAgain = () => eventually(() => on.clock.waits().includes(5_000), 'a next question');
+  return { ...on, terminal: on.till(), comesBack, asksAgain };
+}
+const isAborted = isFault('Aborted', 'aborted', 'NotProcessed');
+
+test('an open that is aborted asks no more, and the next one begins anew', async (t) => {
+  const { terminal, comesBack, asksAgain, store, poi } = await restarted(t);
+  const stop = new AbortController();
+  const asked = terminal.open({ signal: stop.signal });
+  await asksAgain();
+  stop.abort();
+  const next = terminal.open();
+  await assert.rejects(asked, isAborted);
+  await assert.rejects(terminal.open({ signal: stop.signal }), isAborted);
+  assert.equal((await store.load())[0]?.outcome, undefined, 'nothing is known of it');
+  await asksAgain();
+  comesBack();
+  const [recovered] = await next;
+  assert.equal(recovered?.outcome, 'Answered');
+  assert.equal(poi.ran.length, 1, 'it was paid once');
+});
+
+test('an open goes on for whoever still waits for it', async (t) => {
+  const { terminal, comesBack, asksAgain } = await restarted(t);
+  const stop = new AbortController();
+  const [given, kept] = [terminal.open({ signal: stop.signal }), terminal.open()];
+  await asksAgain();
+  stop.abort();
+  await assert.rejects(given, isAborted);
+  comesBack();
+  assert.equal((await kept)[0]?.outcome, 'Answered');
+});
+
+test('a recovery that is aborted leaves unknown what was unknown', async (t) => {
+  const { terminal, asksAgain, clock, connector, client } = await restarted(t);
+  let isOver = false;
+  const opened = terminal.open().then((recovered) => {
+    isOver = true;
+    return recovered;
+  });
+  await eventually(() => {
+    if (!isOver && clock.waits().includes(5_000)) clock.advance(5_000);
+    return isOver;
+  }, 'the end of asking');
+  const [first] = await opened;
+  assert.equal(first?.outcome, 'Unknown');
+  const serviceId = first?.kept.serviceId ?? '';
+  const stop = new AbortController();
+  const asked = terminal.recover(serviceId, { signal: stop.signal });
+  await asksAgain();
+  stop.abort();
+  await assert.rejects(asked, isAborted);
+  assert.deepEqual(
+    terminal.unknown().map((kept) => kept.serviceId),
+    [serviceId],
+  );
+  // Answered behind whatever was asked before.
+  await client.status(poiId);
+  connector.isOnline = true;
+  assert.equal((await terminal.recover(serviceId)).outcome, 'Answered');
+});
+
 test('what is over is forgotten after 48 hours, and what is not is kept', async (t) => {
   const { till, store, clock } = await scene(t);
   const first = till();

@@ -10,10 +10,11 @@ import {
   resultOf,
   serviceIdKeptMs,
 } from '@switchyard/nexo';
-import { systemClock } from './clock.ts';
-import { invalid, PosError } from './errors.ts';
+import { systemClock, unlessAborted } from './clock.ts';
+import { aborted, invalid, PosError } from './errors.ts';
 import { createExchange, type Ended, type Exchange } from './exchange.ts';
 import { autoLink, cloudLink, type Link, type LinkEvents, localLink } from './links.ts';
+import { localSocketLink } from './local-socket-link.ts';
 import { type PaymentOrder, paymentBody, type ReversalOrder, reversalBody } from './payments.ts';
 import type { KeptService } from './service-store.ts';
 import type {
@@ -45,9 +46,10 @@ export type RequestOptions = { readonly signal?: AbortSignal | undefined };
 export type Terminal = {
   /**
    * To be called first: reads the store, and asks the terminal how services from before a restart
-   * ended. What it returns has to be settled with the till's own books.
+   * ended. What it returns has to be settled with the till's own books. Aborting ends the asking;
+   * `open` can be called again.
    */
-  readonly open: () => Promise<readonly Recovered[]>;
+  readonly open: (options?: RequestOptions) => Promise<readonly Recovered[]>;
   /**
    * One service, or one device message. Services wait for each other; Diagnosis, TransactionStatus and
    * device messages do not.
@@ -63,17 +65,27 @@ export type Terminal = {
   readonly refund: (order: PaymentOrder, options?: RequestOptions) => Promise<Answer<'Payment'>>;
   readonly reverse: (order: ReversalOrder, options?: RequestOptions) => Promise<Answer<'Reversal'>>;
   /** Ends or changes an input that runs at the terminal. */
-  readonly updateInput: (body: object) => Promise<void>;
+  readonly updateInput: (body: object, options?: RequestOptions) => Promise<void>;
   /** Services whose outcome nobody could tell. */
   readonly unknown: () => readonly KeptService[];
-  /** Asks once more how one of them ended. */
-  readonly recover: (serviceId: string) => Promise<Recovered>;
+  /** Asks once more how one of them ended. Aborting ends the asking: what is unknown stays so. */
+  readonly recover: (serviceId: string, options?: RequestOptions) => Promise<Recovered>;
   /** Frees the terminal. A service that runs is asked about at the next `open`. */
   readonly close: () => Promise<void>;
 };
 
+type Opening = {
+  readonly recovered: Promise<readonly Recovered[]>;
+  readonly work: AbortController;
+  /** Callers of `open` that have not given up. */
+  waiting: number;
+};
+
 const cloudAnswerMs = 150_000;
 const localAnswerMs = 120_000;
+/** Of a WebSocket in the local network. */
+const handshakeMs = 10_000;
+const isSocket = /^wss?:/i;
 
 function cloudPart(
   { client, tsn, waitSeconds, takeOver }: CloudTransport,
@@ -159,11 +171,14 @@ export function createTerminal(settings: TerminalSettings): Terminal {
     settings.times?.answerMs ?? (transport.kind === 'local' ? localAnswerMs : cloudAnswerMs);
   const times = { ...settings.times, answerMs };
   const services = new Map<string, KeptService>();
-  let opening: Promise<readonly Recovered[]> | undefined;
+  let opening: Opening | undefined;
+  let earlier: Promise<void> = Promise.resolve();
   let exchange: Exchange | undefined;
 
   function localPart({ url, tls = {} }: LocalTransport, events: LinkEvents): Link {
-    return localLink({ url, tls, answerMs, clock }, events);
+    return isSocket.test(url)
+      ? localSocketLink({ url, tls, timeoutMs: handshakeMs, clock }, events)
+      : localLink({ url, tls, answerMs, clock }, events);
   }
 
   function makeLink(events: LinkEvents): Link {
@@ -199,14 +214,18 @@ export function createTerminal(settings: TerminalSettings): Terminal {
     }
   }
 
-  async function recoverOne(kept: KeptService, through: Exchange): Promise<Recovered> {
-    const ended = await inTurn(() => through.recover(kept));
+  async function recoverOne(
+    kept: KeptService,
+    through: Exchange,
+    signal: AbortSignal | undefined,
+  ): Promise<Recovered> {
+    const ended = await inTurn(() => through.recover(kept, signal), signal);
     await note(kept, ended);
     const outcome = moneyOf(ended);
     return { kept, outcome, ...(ended.outcome === 'Answered' ? { message: ended.message } : {}) };
   }
 
-  async function start(): Promise<readonly Recovered[]> {
+  async function start(signal: AbortSignal): Promise<readonly Recovered[]> {
     const loaded = [...(await store.load())].toSorted((a, b) => a.at - b.at);
     for (const kept of loaded) services.set(kept.serviceId, kept);
     const last = loaded
@@ -230,10 +249,46 @@ export function createTerminal(settings: TerminalSettings): Terminal {
     exchange = made;
     const recovered: Recovered[] = [];
     for (const kept of loaded.filter(({ outcome }) => outcome === undefined)) {
-      recovered.push(await recoverOne(kept, made));
+      recovered.push(await recoverOne(kept, made, signal));
     }
     await forget();
     return recovered;
+  }
+
+  async function closeFailed(): Promise<void> {
+    const failed = exchange;
+    exchange = undefined;
+    try {
+      await failed?.close();
+    } catch (error) {
+      settings.onFault?.(invalid('close_failed', 'what was opened could not be closed', error));
+    }
+  }
+
+  /** Once what an earlier try has opened is closed. */
+  function begin(): Opening {
+    const work = new AbortController();
+    const recovered = earlier.then(() => start(work.signal));
+    earlier = recovered.then(() => undefined, closeFailed);
+    return { recovered, work, waiting: 0 };
+  }
+
+  /** Several may wait for the same; it goes on while anybody does, and a next one begins anew. */
+  async function open({ signal }: RequestOptions = {}): Promise<readonly Recovered[]> {
+    if (signal?.aborted === true) throw aborted();
+    opening ??= begin();
+    const shared = opening;
+    shared.waiting += 1;
+    try {
+      return await unlessAborted(shared.recovered, signal);
+    } catch (error) {
+      shared.waiting -= 1;
+      const isOwnEnd = error instanceof PosError && error.kind === 'Aborted';
+      if (isOwnEnd && shared.waiting > 0) throw error;
+      shared.work.abort();
+      if (opening === shared) opening = undefined;
+      throw error;
+    }
   }
 
   function opened(): Exchange {
@@ -278,26 +333,18 @@ export function createTerminal(settings: TerminalSettings): Terminal {
   const at = () => new Date(clock.now()).toISOString();
 
   return {
-    open() {
-      opening ??= start().catch(async (error: unknown) => {
-        await exchange?.close();
-        exchange = undefined;
-        opening = undefined;
-        throw error;
-      });
-      return opening;
-    },
+    open,
     request,
     sale: async (order, options) => request('Payment', paymentBody(order, at()), options),
     refund: async (order, options) =>
       request('Payment', paymentBody(order, at(), 'Refund'), options),
     reverse: async (order, options) => request('Reversal', reversalBody(order), options),
-    updateInput: async (body) => opened().notify('InputUpdate', body),
+    updateInput: async (body, { signal } = {}) => opened().notify('InputUpdate', body, signal),
     unknown: () => [...services.values()].filter(({ outcome }) => outcome === 'Unknown'),
-    async recover(serviceId) {
+    async recover(serviceId, { signal } = {}) {
       const kept = services.get(serviceId);
       if (kept === undefined) throw invalid('service_unknown', 'there is no such service');
-      return recoverOne(kept, opened());
+      return recoverOne(kept, opened(), signal);
     },
     async close() {
       await exchange?.close();

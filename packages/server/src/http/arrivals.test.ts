@@ -88,7 +88,11 @@ describe('peers that take their time', () => {
     const before = await cut('request');
     const [silent, page, socket] = await Promise.all([1, 2, 3].map(() => dial(port, certificate)));
     assert.ok(silent && page && socket);
-    const ends = [once(silent.resume(), 'close'), drip(page, head, 'a'), drip(socket, upgrade, 'a')];
+    const ends = [
+      once(silent.resume(), 'close'),
+      drip(page, head, 'a'),
+      drip(socket, upgrade, 'a'),
+    ];
     for (const heard of (await Promise.all(ends)).slice(1)) {
       assert.match(String(heard), /^HTTP\/1\.1 408 /);
       assert.match(String(heard), /request_timeout/);

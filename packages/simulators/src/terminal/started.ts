@@ -35,6 +35,8 @@ export type StartOptions = {
   readonly loginRequired?: boolean;
   readonly times?: Partial<TerminalTimes>;
   readonly now: () => number;
+  /** A test that wants the same bytes each time brings its own; default: of the machine. */
+  readonly random?: (size: number) => Uint8Array;
   readonly tell?: (happening: TerminalHappening) => void;
   readonly onCloud?: (state: DeviceState, error?: string) => void;
 };
@@ -68,7 +70,7 @@ function subjectOf(tsn: string): string {
  */
 export async function startTerminal(options: StartOptions): Promise<StartedTerminal> {
   const { tsn, dataDir, baseUrl, deviceAuthUrl, cert, key, ca, now, listen } = options;
-  const { keys, tell, loginRequired, times, sharedKey } = options;
+  const { keys, tell, loginRequired, times, sharedKey, random = randomBytes } = options;
   const device = { baseUrl, cert, key, ca };
   const platform = connectTerminalPlatform(
     { ...device, deviceAuthUrl, serialNumber: serialOf(tsn) },
@@ -76,7 +78,7 @@ export async function startTerminal(options: StartOptions): Promise<StartedTermi
   );
   const terminal = createTerminal({
     ...{ tsn, dataDir, platform, keys, now },
-    random: (size) => randomBytes(size),
+    random: (size) => random(size),
     ...(tell === undefined ? {} : { tell }),
     ...(times === undefined ? {} : { times }),
     ...(loginRequired === undefined ? {} : { loginRequired }),

@@ -1,0 +1,73 @@
+/** A WebSocket to a terminal in the local network: messages both ways, as through the cloud. */
+import { connectorLimits } from '@switchyard/contract';
+import type { WebSocket } from 'ws';
+import { demandUrl } from './addresses.ts';
+import { type Clock, unlessAborted } from './clock.ts';
+import { errorOfEnd } from './control-messages.ts';
+import { closed } from './errors.ts';
+import type { PosTls } from './http.ts';
+import type { Link, LinkEvents } from './links.ts';
+import { sendThrough } from './sending.ts';
+import { openSocket } from './socket.ts';
+
+export type LocalSocketSettings = {
+  /** Such as `wss://10.0.0.17:8443/nexo`. */
+  readonly url: string;
+  readonly tls: PosTls;
+  /** Of the handshake. */
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+};
+
+const orderly = 1000;
+
+/** Connected when it is first needed, and again when it broke. */
+export function localSocketLink(settings: LocalSocketSettings, events: LinkEvents): Link {
+  const { tls, timeoutMs, clock } = settings;
+  const { href: url } = demandUrl(settings.url, 'the address of the terminal', 'wss');
+  const over = new AbortController();
+  let socket: WebSocket | undefined;
+  let opening: Promise<void> | undefined;
+
+  async function connect(): Promise<void> {
+    let made: WebSocket | undefined;
+    const opened = await openSocket(
+      {
+        ...{ url, tls, timeoutMs, clock, signal: over.signal },
+        maxMessageBytes: connectorLimits.messageMaxBytes,
+      },
+      {
+        message: (data) => events.message(data.toString()),
+        closed(end) {
+          if (made === undefined || socket !== made) return;
+          socket = undefined;
+          events.lost(errorOfEnd(end));
+        },
+      },
+    );
+    if (over.signal.aborted) {
+      opened.close(orderly);
+      throw closed();
+    }
+    made = opened;
+    socket = opened;
+  }
+
+  return {
+    open(signal) {
+      if (over.signal.aborted) return Promise.reject(closed());
+      if (socket !== undefined) return Promise.resolve();
+      opening ??= connect().finally(() => {
+        opening = undefined;
+      });
+      return unlessAborted(opening, signal);
+    },
+    send: (text) => sendThrough(socket, text),
+    async close() {
+      over.abort();
+      const current = socket;
+      socket = undefined;
+      current?.close(orderly);
+    },
+  };
+}

@@ -1,0 +1,38 @@
+/** Hands a message to a WebSocket, or says why not and whether it may have left. */
+import { connectorLimits } from '@switchyard/contract';
+import type { WebSocket } from 'ws';
+import { invalid, PosError, textOf } from './errors.ts';
+
+/** What may wait for a slow network before it is refused. */
+const queuedBytesMax = 4_194_304;
+
+/** @throws PosError: `NotProcessed` where nothing has left */
+export async function sendThrough(
+  through: WebSocket | undefined,
+  data: string | Uint8Array,
+): Promise<void> {
+  if (through === undefined || through.readyState !== through.OPEN) {
+    throw new PosError('Transport', 'the session is not connected', {
+      code: 'not_connected',
+      retryable: true,
+    });
+  }
+  const length = Buffer.byteLength(data);
+  if (length > connectorLimits.messageMaxBytes) {
+    throw invalid('message_too_large', `a message of ${length} bytes`);
+  }
+  if (through.bufferedAmount + length > queuedBytesMax) {
+    throw new PosError('Transport', 'the connection takes no more for now', {
+      ...{ code: 'slow_connection', retryable: true },
+    });
+  }
+  await new Promise<void>((resolve, reject) => {
+    through.send(data, { binary: typeof data !== 'string' }, (error) => {
+      if (!(error instanceof Error)) resolve();
+      else {
+        const facts = { code: 'connection_lost', outcome: 'Unknown', retryable: true } as const;
+        reject(new PosError('Transport', textOf(error), facts));
+      }
+    });
+  });
+}
