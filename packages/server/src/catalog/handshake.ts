@@ -98,6 +98,11 @@ const callOf = {
 } as const;
 type MessageType = keyof typeof callOf;
 
+/** There is nothing to accept in a notice: any answer will do. */
+const isHeard = (type: MessageType, answer: ProviderAnswer): boolean =>
+  type === 'service.deactivated' &&
+  (answer.step !== 'repeat' || /^(?:status 2|answer_|parameters_)/.test(answer.fault));
+
 /** The same bytes at each try: nothing in it changes until the provider has answered. */
 function messageOf(row: ActivationRow, parameters: Values, type: string, baseUrl: string): string {
   const { organization_id: organizationId, activation_id: activationId } = row;
@@ -153,9 +158,9 @@ export function createHandshake(
     const headers = webhookHeaders({ id, at: clock.now(), body, ...signers });
     const result = await calls.post(url, { headers, body });
     const answer = readAnswer(result);
-    const fault = answer.step === 'repeat' ? { fault: answer.fault } : {};
-    const isAnswered = answer.step !== 'repeat';
-    onCall({ serviceId: row.service_id, call: callOf[type], isAnswered, ms: result.ms, ...fault });
+    const fault = answer.step === 'repeat' && !isHeard(type, answer) ? answer.fault : undefined;
+    const isAnswered = fault === undefined;
+    onCall({ serviceId: row.service_id, call: callOf[type], isAnswered, ms: result.ms, fault });
     return answer;
   }
 
@@ -243,10 +248,7 @@ export function createHandshake(
     placed(job, 'Inactive', async (row) => {
       const id = String(job.payload['noticeId']);
       const answer = await send(row, 'service.deactivated', id);
-      // Any answer will do: there is nothing to accept.
-      return answer.step === 'repeat' && !/^(?:status 2|answer_|parameters_)/.test(answer.fault)
-        ? repeated(job, answer)
-        : undefined;
+      return isHeard('service.deactivated', answer) ? undefined : repeated(job, answer);
     }),
   );
 
