@@ -1,6 +1,7 @@
 // Services in a real browser, against the platform as it is started: declared by a provider, used by an acquirer.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,12 +33,14 @@ type Facts = {
   organizationId: string;
   userDomainId: string;
   users: User[];
+  devices: { logicalDeviceId: string }[];
   serviceProvider: {
     name: string;
     organizationId: string;
     userDomainId: string;
     users: User[];
     services: { serviceId: string; name: string }[];
+    paymentType: string;
   };
 };
 
@@ -324,6 +327,42 @@ describe('the services of the portals', { skip: withoutChromium }, () => {
         await page.getByText('Answers', { exact: true }).first().waitFor();
       },
     );
+  });
+
+  test('a payment of its own type is told by its own server, and its provider sees it', async () => {
+    const cashier = await signedIn(
+      facts.userDomainId,
+      facts.users.find(({ username }) => username === 'demo'),
+    );
+    await look(cashier, '/portal/', async (page) => {
+      const request = {
+        paymentType: facts.serviceProvider.paymentType,
+        paymentScenario: 'consumerscan',
+        clientTransactionId: randomUUID(),
+        paymentAmount: { amount: 1250, currency: 'EUR' },
+      };
+      const headers = {
+        'content-type': 'application/json',
+        'x-switchyard-portal': '1',
+        'x-switchyard-device': facts.devices[0]?.logicalDeviceId,
+      };
+      const sent = { method: 'POST', headers, body: JSON.stringify(request) };
+      const status = await page.evaluate(
+        `fetch('/qrcode-payment/v1/transactions', ${JSON.stringify(sent)}).then((answer) => answer.status)`,
+      );
+      assert.equal(status, 200);
+    });
+    await cashier.close();
+    await look(provider, '/provider-portal/own-payments', async (page) => {
+      await eventually('its server has told of it', async () => {
+        const { items } = await ask(page, '/qrcode-payment/v1/provider-transactions');
+        return items[0]?.status === 'Completed';
+      });
+      await page.reload();
+      const row = page.getByRole('row').filter({ hasText: 'EUR 12.50' });
+      await row.getByText('Completed').waitFor();
+      await row.getByText('Lumen QR').waitFor();
+    });
   });
 
   test('a new signing secret is made once, and shown once', async () => {

@@ -56,23 +56,12 @@ export function PackageForm({
         onClose();
       }}
     >
-      <TextInput
-        label={t('packages.name')}
-        required
-        maxLength={100}
-        data-autofocus
-        value={name}
-        error={faults['name']}
-        onChange={({ currentTarget }) => setName(currentTarget.value)}
-      />
-      <Textarea
-        label={t('packages.description')}
-        maxLength={500}
-        autosize
-        minRows={2}
-        value={description}
-        error={faults['description']}
-        onChange={({ currentTarget }) => setDescription(currentTarget.value)}
+      <Naming
+        name={name}
+        description={description}
+        faults={faults}
+        onName={setName}
+        onDescription={setDescription}
       />
       <MultiSelect
         label={t('packages.services')}
@@ -85,5 +74,43 @@ export function PackageForm({
         onChange={setServiceIds}
       />
     </ConfirmAction>
+  );
+}
+
+function Naming({
+  name,
+  description,
+  faults,
+  onName,
+  onDescription,
+}: {
+  readonly name: string;
+  readonly description: string;
+  readonly faults: Readonly<Record<string, string>>;
+  readonly onName: (name: string) => void;
+  readonly onDescription: (description: string) => void;
+}) {
+  const t = useWords('services');
+  return (
+    <>
+      <TextInput
+        label={t('packages.name')}
+        required
+        maxLength={100}
+        data-autofocus
+        value={name}
+        error={faults['name']}
+        onChange={({ currentTarget }) => onName(currentTarget.value)}
+      />
+      <Textarea
+        label={t('packages.description')}
+        maxLength={500}
+        autosize
+        minRows={2}
+        value={description}
+        error={faults['description']}
+        onChange={({ currentTarget }) => onDescription(currentTarget.value)}
+      />
+    </>
   );
 }
