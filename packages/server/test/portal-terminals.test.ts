@@ -319,6 +319,26 @@ describe('a page of the demo as a terminal', () => {
     );
   });
 
+  test('two people at two tills share no terminal, though neither names a till', async () => {
+    const place = await made.shop();
+    const [one, two] = [
+      await signedIn({ merchantId: place.merchantId }),
+      await signedIn({ merchantId: place.merchantId }),
+    ];
+    const { line, ticket } = await connect(one, place.deviceId);
+    const send = ({ ask }: Visitor, message: Json) =>
+      ask(`/retail/v1/devices/${ticket.tsn}/sync`, {
+        method: 'POST',
+        headers: { 'x-switchyard-till': place.deviceId, 'content-type': 'application/json' },
+        body: JSON.stringify(message),
+      });
+    const asked = send(one, paymentOf());
+    const heard = await heardBy(line);
+    assert.deepEqual(codeOf(await send(two, paymentOf())), [409, 'device_claimed']);
+    line.send(paidOf(heard));
+    assert.equal((await asked).status, 200);
+  });
+
   test('a session that is over has no terminal any more', async () => {
     const place = await made.shop();
     const visitor = await signedIn({ merchantId: place.merchantId });

@@ -54,9 +54,12 @@ const justMs = 2000;
 const arriveMs = 100;
 
 /** Client and point of sale; one of the organisation as a whole says which point of sale it is. */
-export function ownerOf({ clientId, entityType }: Caller, posId: string | undefined): string {
+export function ownerOf(caller: Caller, posId: string | undefined): string {
+  const { clientId, entityType, userId } = caller;
   if (entityType === 'tenant' && posId === undefined) fail('pos_id_required');
-  return `${clientId}/${posId ?? ''}`;
+  // All people of the portal have the same client: each of them is a point of sale of his own.
+  const who = userId === undefined ? clientId : `${clientId}:${userId}`;
+  return `${who}/${posId ?? ''}`;
 }
 
 /** A person that claims has its own rights, which the token's check knows. */

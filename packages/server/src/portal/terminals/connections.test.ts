@@ -24,11 +24,13 @@ function stage() {
   const logged: unknown[] = [];
   const placed = { organizationId: 'o', physicalDeviceId: 'h', logicalDeviceId: 'd' };
   let looks = 0;
+  let answer = () => {};
   const connections = createTerminalConnections({
     callers: {
       pageOf: () => page,
       async standingAt() {
         looks += 1;
+        answer();
         if (fault !== undefined) throw new Refusal(fault, 'no');
         return { organizationId: 'o', permissions } as unknown as Caller;
       },
@@ -58,6 +60,10 @@ function stage() {
   return {
     ...{ connections, logged, open },
     looks: () => looks,
+    /** What it meets each time that it asks. */
+    answer(next: () => void) {
+      answer = next;
+    },
     refuse(code: ErrorCode | undefined) {
       fault = code;
     },
@@ -104,6 +110,22 @@ test('a database that is away sends nobody away', async (t) => {
   assert.ok(on.logged.length <= told + 1);
   socket.emit('close');
   assert.deepEqual(closed, []);
+});
+
+test('one that cannot be looked at keeps nobody else from being looked at', async (t) => {
+  const on = stage();
+  const [first, second] = [await on.open(), await on.open()];
+  let turn = 0;
+  on.answer(() => {
+    turn += 1;
+    if (turn % 2 === 1) throw new Error('a fault of ours');
+    throw new Refusal('token_expired', 'no');
+  });
+  on.connections.start();
+  t.after(() => on.connections.stop());
+  await eventually('the second is closed', () => second.closed.length > 0);
+  assert.deepEqual(first.closed, []);
+  assert.ok(on.logged.length > 0);
 });
 
 test('a ticket is good in its own session, at its own address, and for its time', () => {

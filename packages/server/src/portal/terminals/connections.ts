@@ -47,10 +47,14 @@ export function createTerminalConnections(deps: Deps) {
       await demand(stands);
     } catch (error) {
       const refusal = refusalOf(error);
-      if (refusal === undefined || errorCodes[refusal.code].status >= 500) throw error;
-      socket.close(closeCodes.unauthorized, 'unauthorized');
+      if (refusal !== undefined && errorCodes[refusal.code].status < 500) {
+        socket.close(closeCodes.unauthorized, 'unauthorized');
+      } else onError(error);
     }
   }
+
+  const onError = (error: unknown) =>
+    log.error({ err: error }, 'a terminal in a page could not be looked at');
 
   const poller = createPoller({
     pollMs: deps.lookAgainMs ?? lookAgainMs,
@@ -58,7 +62,7 @@ export function createTerminalConnections(deps: Deps) {
       for (const [socket, stands] of [...standing]) await look(socket, stands);
       return false;
     },
-    onError: (error) => log.error({ err: error }, 'terminals in pages could not be looked at'),
+    onError,
   });
 
   async function connect(page: PortalPage, { deviceId, ...ticket }: Ticket, id: string) {

@@ -51,7 +51,7 @@ export const walletCards: readonly TestCard[] = [
   {
     name: 'signature',
     scheme: 'Visa',
-    number: '4761739001010119',
+    number: '4111111111111111',
     applicationId: visa,
     ways: ['Insert', 'Key'],
     verification: 'Signature',

@@ -5,7 +5,6 @@ import {
   type Category,
   createSaleDialogue,
   createServiceIds,
-  decimalText,
   type Header,
   readMessage,
   requestOf,
@@ -13,6 +12,7 @@ import {
   type SaleJournal,
   type SaleStep,
   type SaleTimes,
+  type Structure,
   toAmount,
   writeMessage,
 } from '@switchyard/nexo';
@@ -68,6 +68,9 @@ export type Till = ReturnType<typeof createTill>;
 
 type Money = 'Payment' | 'Reversal';
 
+/** Of an order: the beginning of an identifier is enough of it. */
+const orderLength = 13;
+
 const isMoney = (category: Category): category is Money =>
   category === 'Payment' || category === 'Reversal';
 
@@ -81,7 +84,30 @@ function keptIn(text: string | null): Kept {
   }
 }
 
-type Told4People = Readonly<Record<string, Readonly<Record<string, unknown>> | undefined>>;
+/** What outlives the page, and the identifications that come out of it. */
+function openKept({ tsn, shelf, now, randomBelow }: TillDeps) {
+  const name = `switchyard-till ${tsn}`;
+  let kept = keptIn(shelf.getItem(name));
+  const { lastServiceId: last } = kept;
+  const nextServiceId = createServiceIds({
+    ...{ now, randomBelow },
+    ...(last === undefined ? {} : { last }),
+  });
+  function keep(change: Kept): void {
+    kept = { ...kept, ...change };
+    shelf.setItem(name, JSON.stringify(kept));
+  }
+  return {
+    ...{ keep, journal: kept.journal },
+    serviceId(): string {
+      const lastServiceId = nextServiceId();
+      keep({ lastServiceId });
+      return lastServiceId;
+    },
+  };
+}
+
+type Bodies = Readonly<Record<string, Readonly<Record<string, unknown>> | undefined>>;
 
 function receiptIn({ body }: AnyMessage): readonly string[] {
   const receipts = (body as Partial<Body<'Payment', 'Response'>>).PaymentReceipt ?? [];
@@ -92,7 +118,7 @@ function receiptIn({ body }: AnyMessage): readonly string[] {
 /** What an answer says of the money. */
 function endOf(of: Money, sum: Sum | undefined, message: AnyMessage): Ended {
   const { Result = 'Failure', ErrorCondition, AdditionalResponse } = resultOf(message) ?? {};
-  const poi = (message.body as Told4People)['POIData']?.['POITransactionID'];
+  const poi = (message.body as Bodies)['POIData']?.['POITransactionID'];
   const { TransactionID, TimeStamp } = (poi ?? {}) as Readonly<Record<string, string>>;
   return {
     ...{ of, sum, result: Result, condition: ErrorCondition, additional: AdditionalResponse },
@@ -100,33 +126,38 @@ function endOf(of: Money, sum: Sum | undefined, message: AnyMessage): Ended {
   };
 }
 
+function paymentOf(
+  { amount, currency }: Sum,
+  order: string,
+  at: string,
+): Body<'Payment', 'Request'> {
+  return {
+    SaleData: { SaleTransactionID: { TransactionID: order, TimeStamp: at } },
+    PaymentTransaction: {
+      AmountsReq: { Currency: currency, RequestedAmount: toAmount(amount, currency) },
+    },
+  };
+}
+
+/** All of the payment that the terminal calls so. */
+const reversalOf = (
+  SaleID: string,
+  POIID: string,
+  POITransactionID: Structure<'TransactionIdentification'>,
+): Body<'Reversal', 'Request'> => ({
+  OriginalPOITransaction: { SaleID, POIID, POITransactionID },
+  ReversalReason: 'MerchantCancel',
+});
+
 /** @example const till = createTill(deps); till.pay({ amount: 1250, currency: 'EUR' }); */
 export function createTill(deps: TillDeps) {
-  const { tsn, saleId, now, shelf } = deps;
-  const name = `switchyard-till ${tsn}`;
-  let kept = keptIn(shelf.getItem(name));
+  const { tsn, saleId, now } = deps;
+  const { keep, serviceId, journal } = openKept(deps);
   let view: TillView = { exchanges: [] };
-  let sum: Sum | undefined = kept.journal?.sum;
+  let sum: Sum | undefined = journal?.sum;
   let count = 0;
   let stopTimer = () => {};
   let isOver = false;
-  const nextServiceId = createServiceIds({
-    ...{ now, randomBelow: deps.randomBelow },
-    ...(kept.lastServiceId === undefined ? {} : { last: kept.lastServiceId }),
-  });
-
-  function keep(change: Kept): void {
-    kept = { ...kept, ...change };
-    shelf.setItem(name, JSON.stringify(kept));
-  }
-
-  const serviceId = (): string => {
-    const next = nextServiceId();
-    keep({ lastServiceId: next });
-    return next;
-  };
-
-  const { journal } = kept;
   const sale = createSaleDialogue({
     ...{ saleId, poiId: tsn, now, nextServiceId: serviceId },
     ...(deps.times === undefined ? {} : { times: deps.times }),
@@ -252,28 +283,16 @@ export function createTill(deps: TillDeps) {
     pay(wanted: Sum): void {
       if (sale.journal() !== undefined) return;
       sum = wanted;
-      const { amount, currency } = wanted;
-      const body: Body<'Payment', 'Request'> = {
-        SaleData: {
-          SaleTransactionID: { TransactionID: deps.newId().slice(0, 13), TimeStamp: at() },
-        },
-        PaymentTransaction: {
-          AmountsReq: { Currency: currency, RequestedAmount: toAmount(amount, currency) },
-        },
-      };
-      begin('Payment', sale.begin('Payment', body));
+      const order = deps.newId().slice(0, orderLength);
+      begin('Payment', sale.begin('Payment', paymentOf(wanted, order, at())));
     },
 
     /** All of a payment, by the terminal's name of it. */
     reverse({ transactionId, timeStamp, sum: of }: Ended): void {
       if (sale.journal() !== undefined || transactionId === undefined) return;
       sum = of;
-      const POITransactionID = { TransactionID: transactionId, TimeStamp: timeStamp ?? at() };
-      const body: Body<'Reversal', 'Request'> = {
-        OriginalPOITransaction: { SaleID: saleId, POIID: tsn, POITransactionID },
-        ReversalReason: 'MerchantCancel',
-      };
-      begin('Reversal', sale.begin('Reversal', body));
+      const named = { TransactionID: transactionId, TimeStamp: timeStamp ?? at() };
+      begin('Reversal', sale.begin('Reversal', reversalOf(saleId, tsn, named)));
     },
 
     abort(): void {
@@ -300,7 +319,3 @@ export function createTill(deps: TillDeps) {
     },
   };
 }
-
-/** As it stands in a message: `12.50 EUR`. */
-export const textOf = ({ amount, currency }: Sum): string =>
-  `${decimalText(amount, currency)} ${currency}`;
