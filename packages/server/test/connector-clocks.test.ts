@@ -133,6 +133,26 @@ describe('nodes whose clocks are apart', () => {
     device.close();
   });
 
+  it('give it up to a process of the version before, and take it back', async () => {
+    const place = await on.terminal();
+    const device = await ahead.device(place);
+    // What such a process writes when the device connects to it.
+    const [row] = await on.database.query(
+      `UPDATE device_presence SET connection_id = $3, node = 'before'
+       WHERE organization_id = $1 AND physical_device_id = $2 AND connection_id < $3
+       RETURNING node`,
+      [on.organizationId, place.physicalDeviceId, systemIds.uuid()],
+    );
+    assert.deepEqual(row, { node: 'before' });
+    const pos = await ahead.pos();
+    const claim = { type: 'claim', requestId: 'c', tsn: place.tsn, posId: 'p' };
+    assert.equal((await on.ask(pos, claim))['error'].code, 'device_offline');
+    assert.equal((await device.closed()).code, closeCodes.superseded);
+    const back = await behind.device(place);
+    assert.equal((await on.ask(pos, { ...claim, requestId: 'd' }))['type'], 'claimed');
+    for (const line of [back, pos]) line.close();
+  });
+
   it('keep the younger of two that come at once', async () => {
     const place = await on.terminal();
     const elder = await ahead.register(place);

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { closeCodes } from '@switchyard/contract';
 import { createLocalBackplane } from './backplane.ts';
 import { deviceKeyOf, type PlacedTerminal } from './devices.ts';
-import { createHub } from './hub.ts';
+import { createHub, deviceTopic } from './hub.ts';
 import type { Peer } from './peers.ts';
 
 const device = {
@@ -48,7 +48,7 @@ function sample(whileAudited = () => {}) {
       ...{ kind: 'claim', owner: 'till', organizationId: 'o', clientId: 'k', author: {} },
       ...{ takeOver: false, force: false, ...more },
     });
-  return { hub, claim };
+  return { hub, claim, backplane };
 }
 
 describe('a node and its devices', () => {
@@ -64,6 +64,24 @@ describe('a node and its devices', () => {
     const next = peerOf();
     hub.attach(device, next.peer, { connectionId: 'a', order: 11 });
     assert.deepEqual(younger.closings, [closeCodes.superseded]);
+  });
+
+  it('tells nothing of a device that has connected elsewhere', () => {
+    const { hub, backplane } = sample();
+    const one = peerOf();
+    hub.attach(device, one.peer, { connectionId: 'a', order: 1 });
+    const told: unknown[] = [];
+    const topic = deviceTopic(deviceKeyOf(device));
+    backplane.subscribe(topic, ({ kind, online }) => void (kind === 'status' && told.push(online)));
+    backplane.publish(topic, { kind: 'attached', connectionId: 'b', order: 2 });
+    assert.deepEqual(one.closings, [closeCodes.superseded]);
+    one.end();
+    assert.ok(!told.includes(false), JSON.stringify(told));
+    assert.deepEqual(hub.connected(), []);
+    const back = peerOf();
+    hub.attach(device, back.peer, { connectionId: 'c', order: 3 });
+    back.end();
+    assert.equal(told.at(-1), false);
   });
 
   it('gives no session with a device that has gone while a takeover was written down', async () => {

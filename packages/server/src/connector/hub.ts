@@ -52,6 +52,8 @@ type Entry = {
   thumbprint: string | undefined;
   clientId: string | undefined;
   disown: () => void;
+  /** The device is connected elsewhere: what becomes of this connection is no news of it. */
+  hasMoved: boolean;
 };
 
 export type Hub = ReturnType<typeof createHub>;
@@ -144,6 +146,7 @@ export function createHub(deps: Deps) {
   }
 
   function cutMoved(entry: Entry): void {
+    entry.hasMoved = true;
     endSession(entry, { code: closeCodes.deviceDisconnected, word: 'device_disconnected' });
     entry.peer?.close(superseded.code, superseded.word);
     entry.disown();
@@ -220,6 +223,7 @@ export function createHub(deps: Deps) {
     if (entry.connectionId !== connectionId) return;
     entry.peer = undefined;
     entry.lastSeenAt = clock.now();
+    if (entry.hasMoved) return forget(entry);
     entry.session?.deviceLost();
     if (times.resumeMs === 0) endSession(entry, superseded);
     departures.note(entry.device, connectionId);
@@ -253,7 +257,7 @@ export function createHub(deps: Deps) {
     const at = { lastSeenAt: clock.now(), connectionId: '', order: 0, disown: () => {} };
     const none = { peer: undefined, session: undefined };
     const by = { thumbprint: undefined, clientId: undefined };
-    const made: Entry = { key, device, ...none, ...by, ...at };
+    const made: Entry = { key, device, ...none, ...by, ...at, hasMoved: false };
     entries.set(key, made);
     return made;
   }
@@ -275,6 +279,7 @@ export function createHub(deps: Deps) {
       entry.disown();
       entry.session?.deviceLost();
       Object.assign(entry, { device, connectionId, order, peer, thumbprint, clientId });
+      entry.hasMoved = false;
       entry.lastSeenAt = clock.now();
       entry.disown = listen(entry);
       former?.close(superseded.code, superseded.word);

@@ -32,6 +32,9 @@ const columnsOf = (connected: readonly Connected[]): string[][] => [
   connected.map(({ connectionId }) => connectionId),
 ];
 
+/** A process of the version before has written another one: the device is connected there. */
+const ofThisVersion = "'00000000-0000-0000-0000-000000000000'";
+
 export type PresenceStore = ReturnType<typeof createPresenceStore>;
 
 type Deps = { readonly database: Database; readonly clock: Clock; readonly node: string };
@@ -44,13 +47,14 @@ export function createPresenceStore({ database, clock, node }: Deps) {
     /** Numbers the registrations of a device, in the order in which they come to the database. */
     async register({ organizationId, physicalDeviceId }: Device): Promise<number> {
       const [row] = await database.query<{ registrations: number }>(
-        `INSERT INTO device_presence AS p
-           (organization_id, physical_device_id, node, last_seen_at, since, registrations)
-         VALUES ($1, $2, $3, $4, $4, 1)
+        `INSERT INTO device_registrations AS r (organization_id, physical_device_id, registrations)
+         VALUES ($1, $2, 1)
          ON CONFLICT (organization_id, physical_device_id) DO UPDATE
-           SET registrations = greatest(p.registrations, p.connection_order) + 1
+           SET registrations = 1 + greatest(r.registrations, (
+             SELECT p.connection_order FROM device_presence p
+             WHERE p.organization_id = $1 AND p.physical_device_id = $2))
          RETURNING registrations`,
-        [organizationId, physicalDeviceId, node, now()],
+        [organizationId, physicalDeviceId],
       );
       if (row === undefined) throw new Error('a registration got no number');
       return row.registrations;
@@ -61,11 +65,17 @@ export function createPresenceStore({ database, clock, node }: Deps) {
       { connectionId, order }: Place,
     ): Promise<boolean> {
       const rows = await database.query(
-        `UPDATE device_presence AS p
-         SET connection_id = $3, connection_order = $4, node = $5, online_until = $6,
-           last_seen_at = $7, since = CASE WHEN p.online_until > $7 THEN p.since ELSE $7 END
-         WHERE p.organization_id = $1 AND p.physical_device_id = $2 AND p.connection_order < $4
-         RETURNING p.connection_id`,
+        `INSERT INTO device_presence AS p
+           (organization_id, physical_device_id, connection_id, connection_name, connection_order,
+             node, online_until, last_seen_at, since)
+         VALUES ($1, $2, ${ofThisVersion}, $3, $4, $5, $6, $7, $7)
+         ON CONFLICT (organization_id, physical_device_id) DO UPDATE
+           SET connection_id = EXCLUDED.connection_id, connection_name = EXCLUDED.connection_name,
+             connection_order = EXCLUDED.connection_order, node = EXCLUDED.node,
+             online_until = EXCLUDED.online_until, last_seen_at = EXCLUDED.last_seen_at,
+             since = CASE WHEN p.online_until > $7 THEN p.since ELSE EXCLUDED.since END
+           WHERE p.connection_order < EXCLUDED.connection_order
+         RETURNING connection_name`,
         [organizationId, physicalDeviceId, connectionId, order, node, lease(), now()],
       );
       return rows.length > 0;
@@ -77,7 +87,8 @@ export function createPresenceStore({ database, clock, node }: Deps) {
     ): Promise<void> {
       await database.query(
         `UPDATE device_presence SET online_until = NULL, last_seen_at = $4, since = $4
-         WHERE organization_id = $1 AND physical_device_id = $2 AND connection_id = $3`,
+         WHERE organization_id = $1 AND physical_device_id = $2 AND connection_name = $3
+           AND connection_id = ${ofThisVersion}`,
         [organizationId, physicalDeviceId, connectionId, now()],
       );
     },
@@ -89,7 +100,8 @@ export function createPresenceStore({ database, clock, node }: Deps) {
              since = CASE WHEN p.online_until > $5 THEN p.since ELSE $5 END
            FROM unnest($1::uuid[], $2::uuid[], $3::text[]) AS here (organization, device, connection)
            WHERE p.organization_id = here.organization AND p.physical_device_id = here.device
-             AND p.connection_id = here.connection AND p.online_until IS NOT NULL`,
+             AND p.connection_name = here.connection AND p.connection_id = ${ofThisVersion}
+             AND p.online_until IS NOT NULL`,
           [...columnsOf(some), lease(), now()],
         );
       }
@@ -103,7 +115,8 @@ export function createPresenceStore({ database, clock, node }: Deps) {
            FROM unnest($1::uuid[], $2::uuid[], $3::text[]) AS here (organization, device, connection)
            JOIN device_presence p
              ON p.organization_id = here.organization AND p.physical_device_id = here.device
-           WHERE p.connection_id IS DISTINCT FROM here.connection`,
+           WHERE p.connection_name IS DISTINCT FROM here.connection
+             OR p.connection_id <> ${ofThisVersion}`,
           columnsOf(some),
         );
         for (const { connection } of rows) found.add(connection);
