@@ -99,6 +99,10 @@ export function fakePlatform() {
     if (row === undefined) {
       return Promise.resolve({ outcome: 'Refused', status: 404, code: 'transaction_not_found' });
     }
+    // As the platform has it: what was captured is refunded.
+    if (verb === 'cancel' && row.state === 'Captured') {
+      return Promise.resolve({ outcome: 'Refused', status: 409, code: 'already_captured' });
+    }
     row.state = verb === 'capture' ? 'Captured' : verb === 'refund' ? 'Refunded' : 'Cancelled';
     const amount = Number(body['amount'] ?? row.body['amount']);
     // As where the power goes off before the answer is there.

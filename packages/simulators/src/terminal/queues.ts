@@ -1,23 +1,37 @@
 // What the terminal still owes the platform: reversals of sales without an outcome, and offline sales.
 import type { Keeper, OfflineSale, Reversal } from './memory.ts';
+import type { Asked } from './platform.ts';
 import type { Inside } from './work.ts';
 
 const notFound = 404;
+/** The platform knows the sale, and its state says no. */
+const ofTheState: readonly number[] = [409, 422];
 
-/** Whether the platform has dealt with it, one way or another. */
-async function isReversed(
-  { platform, now }: Inside,
-  { clientTransactionId, reason, until }: Reversal,
-): Promise<boolean> {
+/** A sale that was captured at once is no longer reversed: its money goes back by a refund. */
+async function takeBack(
+  { platform }: Inside,
+  { clientTransactionId, reason }: Reversal,
+): Promise<Asked> {
   const asked = await platform.operate(clientTransactionId, 'cancel', {
     cancelReason: 'Technical',
     reversalReason: reason,
     clientOperationId: `${clientTransactionId}-reversal`,
   });
+  const isCaptured = asked.outcome === 'Refused' && asked.code === 'already_captured';
+  if (!isCaptured) return asked;
+  const clientOperationId = `${clientTransactionId}-refund`;
+  return platform.operate(clientTransactionId, 'refund', { clientOperationId });
+}
+
+/** Whether the platform has dealt with it, one way or another. */
+async function isReversed(inside: Inside, reversal: Reversal): Promise<boolean> {
+  const asked = await takeBack(inside, reversal);
   if (asked.outcome === 'Answered') return true;
-  if (asked.outcome !== 'Refused') return false;
-  // What is not there may still come, for a while; what is there and cannot be reversed took nothing.
-  return asked.status !== notFound || now() > until;
+  if (asked.outcome !== 'Refused' || asked.code === 'transaction_in_progress') return false;
+  // What is not there may still come, for a while; what has nothing to give back took nothing. Whoever
+  // may not ask, or asks in a wrong way, still owes it.
+  if (asked.status === notFound) return inside.now() > reversal.until;
+  return ofTheState.includes(asked.status);
 }
 
 async function isUploaded({ platform, tell }: Inside, { body }: OfflineSale): Promise<boolean> {
