@@ -121,6 +121,8 @@ const removeText = `UPDATE applications SET removed_at = $3, updated_at = $3, se
     status = 'Disabled', version = version + 1
   WHERE organization_id = $1 AND client_id = $2 RETURNING ${columns}`;
 
+const forgetUseText = 'DELETE FROM application_uses WHERE organization_id = $1 AND client_id = $2';
+
 function conditionsOf(filters: ApplicationFilters, values: unknown[]): string[] {
   const place = (value: unknown) => `$${values.push(value)}`;
   const { name, entityId, storeId, type, status } = filters;
@@ -179,7 +181,7 @@ export async function changeApplication(
   return changed;
 }
 
-/** Nobody finds it any more, and its secret is forgotten; `check` may refuse. */
+/** Nobody finds it any more, and its secret and last use are forgotten; `check` may refuse. */
 export async function removeApplication(
   trx: Kysely<unknown>,
   { organizationId, clientId }: Key,
@@ -192,6 +194,7 @@ export async function removeApplication(
   if (standing === undefined) return undefined;
   check(standing);
   const removed = await runIn(trx, removeText, [...key, isoTime(at)]);
+  await trx.executeQuery(CompiledQuery.raw(forgetUseText, key));
   await tell(trx, { before: standing });
   return removed;
 }

@@ -5,6 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import { testDatabase } from '../../test/database.ts';
 import { movableClock, openTestRealm, type TestRealm } from '../../test/identity.ts';
 import { createLog, type Database } from '../platform/index.ts';
+import { createApplicationStore } from './application-store.ts';
 import { createApplicationUses } from './application-uses.ts';
 
 describe('the last uses of applications', () => {
@@ -99,5 +100,22 @@ describe('the last uses of applications', () => {
     await uses.close();
     assert.equal((await written([clientId])).size, 1);
     assert.equal(seen.writes, 2);
+  });
+
+  test('of one that was removed nothing is kept, and nothing comes back', async () => {
+    const { organizationId } = realm;
+    const { clientId } = await realm.createApplication();
+    const first = room();
+    first.uses.note(organizationId, clientId);
+    await first.uses.close();
+    assert.equal((await written([clientId])).size, 1);
+    const store = createApplicationStore(database);
+    const nothing = () => {};
+    await store.remove(organizationId, clientId, clock.now(), nothing, async () => {});
+    assert.equal((await written([clientId])).size, 0);
+    const late = room();
+    late.uses.note(organizationId, clientId);
+    await late.uses.close();
+    assert.equal((await written([clientId])).size, 0);
   });
 });

@@ -28,6 +28,7 @@ const writeText = `INSERT INTO application_uses AS u (organization_id, client_id
   SELECT a.organization_id, a.client_id, n.used_at
   FROM unnest($1::uuid[], $2::text[], $3::timestamptz[]) AS n (organization_id, client_id, used_at)
   JOIN applications a ON a.organization_id = n.organization_id AND a.client_id = n.client_id
+    AND a.removed_at IS NULL
   ORDER BY a.organization_id, a.client_id
   ON CONFLICT (organization_id, client_id) DO UPDATE SET used_at = excluded.used_at
   WHERE u.used_at < excluded.used_at`;
