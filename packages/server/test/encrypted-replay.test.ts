@@ -138,6 +138,51 @@ describe('encrypted card data', () => {
     assertRefused(await send(tapped), { code: 'ksn_reused', pointer });
   });
 
+  const offline = (members: Members, terminalSequence: number) => ({
+    ...members,
+    offlineTransaction: true,
+    offlineData: offlineData({ terminalSequence, authorizedAt: ago(hourMs) }),
+    deviceId: on.shop.deviceIds[1],
+    clientTransactionId: randomUUID(),
+  });
+
+  test('is uploaded offline where the sale at the till ended without money, and for that amount', async () => {
+    const one = { ...swiped(device()), amount: 2345 };
+    const tried = await send({ ...one, captureMode: 'Deferred' });
+    assert.equal(tried.body.state, 'Authorized', tried.text);
+    assertRefused(await send(offline(one, 1)), { code: 'ksn_reused', pointer });
+    const path = `/payment/v1/transactions/${tried.body.transactionId}/cancel`;
+    const body = { cancelReason: 'Technical', reversalReason: 'Timeout' };
+    const cancelled = await on.client.call('POST', path, { token: on.shop.token, body });
+    assert.ok(['Reversing', 'Reversed'].includes(cancelled.body.state), cancelled.text);
+    assertRefused(await send(offline({ ...one, amount: 2346 }, 1)), {
+      code: 'ksn_reused',
+      pointer,
+    });
+    const stored = await send(offline(one, 1));
+    assert.equal(stored.body.state, 'Stored', stored.text);
+    assertRefused(await send(offline(one, 2)), { code: 'ksn_reused', pointer });
+  });
+
+  test('is uploaded offline where the sale at the till was never stored, once it cannot be any more', async () => {
+    const one = { ...swiped(device()), amount: 3456, clientTransactionId: randomUUID() };
+    await sold(one);
+    const database = await testDatabase();
+    const age = (interval: string) =>
+      database.query(
+        `UPDATE device_data_uses SET used_by = replace(used_by, $2, 'gone'),
+          used_at = now() - $3::interval
+          WHERE organization_id = $1 AND (used_by LIKE '%' || $2 || '%' OR used_by LIKE '%|gone|%')`,
+        [on.organizationId, one.clientTransactionId, interval],
+      );
+    await age('0 seconds');
+    const early = await send(offline(one, 11));
+    assert.deepEqual([early.body.code, early.body.retryable], ['concurrent_modification', true]);
+    await age('1 hour');
+    const late = await send(offline(one, 11));
+    assert.equal(late.body.state, 'Stored', late.text);
+  });
+
   test('of offline sales comes late and in any order, and each once', async () => {
     const by = device();
     const stored = [1, 2, 3].map((terminalSequence) => ({
@@ -202,6 +247,11 @@ describe('encrypted card data with a PIN', () => {
     ]) {
       assertRefused(await send(members), { code: 'ksn_reused', pointer });
     }
+    const unread = { ...by.pin('1234', number), pinblock: '0123456789ABCDEF' };
+    const other = { ...swipe, instrument: by.encrypted('Track2', Buffer.from(track2)) };
+    assert.equal((await send({ ...other, ...unread })).body.code, 'pin_block_invalid');
+    const next = await send({ ...other, ...by.pin('1234', number) });
+    assert.equal(next.body.state, 'Captured', `what was refused uses nothing up: ${next.text}`);
     const right = await send({ ...swipe, ...by.pin('1234', number) });
     assert.equal(right.body.state, 'Captured', right.text);
     const third = await send({ ...swipe, ...by.pin('1234', number) });

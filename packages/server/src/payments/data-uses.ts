@@ -45,18 +45,18 @@ const use = {
     RETURNING counter`,
 };
 
-const userText = `SELECT used_by FROM device_data_uses
+const userText = `SELECT used_by, used_at FROM device_data_uses
   WHERE organization_id = $1 AND device = $2 AND counter = $3`;
 
 /** Of each device the newest old one stays: nothing below it is taken any more. */
 const forgetText = `DELETE FROM device_data_uses u
   USING (SELECT o.organization_id, o.device, o.counter FROM device_data_uses o
-    WHERE o.used_at < $1 AND EXISTS (SELECT 1 FROM device_data_uses h
+    WHERE o.used_at < $1 AND o.used_at >= $3 AND EXISTS (SELECT 1 FROM device_data_uses h
       WHERE h.organization_id = o.organization_id AND h.device = o.device
         AND h.counter > o.counter AND h.used_at < $1)
     ORDER BY o.used_at LIMIT $2) AS f
   WHERE u.organization_id = f.organization_id AND u.device = f.device AND u.counter = f.counter
-  RETURNING u.counter`;
+  RETURNING u.used_at`;
 
 function valuesOf({ usedBy, takesOver, at, isOffline, ...of }: DataUse): unknown[] {
   const users = takesOver === undefined ? [usedBy] : [usedBy, takesOver];
@@ -73,8 +73,10 @@ export async function useIn(trx: Kysely<unknown>, dataUse: DataUse): Promise<boo
 export type DataUses = {
   /** Uses a serial number up. False where another sale did, or the device has counted on. */
   take(dataUse: DataUse): Promise<boolean>;
-  /** By which sale it was used up, if it was. */
-  userOf(of: Pick<DataUse, 'organizationId' | 'device' | 'counter'>): Promise<string | undefined>;
+  /** By which sale it was used up and when, epoch ms, if it was. */
+  userOf(
+    of: Pick<DataUse, 'organizationId' | 'device' | 'counter'>,
+  ): Promise<{ usedBy: string; at: number } | undefined>;
   /** Forgets what is too old to matter, a part at a time. @returns how many */
   forget(): Promise<number>;
 };
@@ -93,16 +95,18 @@ export function createDataUses({
     },
     async userOf({ organizationId, device, counter }) {
       const values = [organizationId, device, counter];
-      const [row] = await database.query<{ used_by: string }>(userText, values);
-      return row?.used_by;
+      const [row] = await database.query<{ used_by: string; used_at: Date }>(userText, values);
+      return row && { usedBy: row.used_by, at: row.used_at.getTime() };
     },
     async forget() {
       const before = isoTime(clock.now() - keptForMs);
       let forgotten = 0;
-      for (;;) {
-        const { length } = await database.query(forgetText, [before, sweepMax]);
-        forgotten += length;
-        if (length < sweepMax) return forgotten;
+      // What stays is passed over once, and not with each part.
+      for (let from = isoTime(0); ; ) {
+        const rows = await database.query<{ used_at: Date }>(forgetText, [before, sweepMax, from]);
+        forgotten += rows.length;
+        if (rows.length < sweepMax) return forgotten;
+        from = isoTime(Math.max(...rows.map((row) => row.used_at.getTime())));
       }
     },
   };

@@ -133,9 +133,6 @@ async function takeMore(
   const { organizationId } = caller;
   const declined = await steppedUp(deps, caller, request, { merchantId, deviceId });
   const stepUpOf = declined?.clientTransactionId;
-  await useEncrypted(deps, request, {
-    ...{ organizationId, merchantId, mark, at: deps.clock.now(), stepUpOf },
-  });
   const pin = await zonePinOf(deps, request, {
     organizationId,
     merchantId,
@@ -144,6 +141,10 @@ async function takeMore(
     mark,
   });
   if (pin !== undefined) card.sensitive = { ...card.sensitive, pin };
+  // Last: whatever was refused before it leaves the card data good for the next try.
+  await useEncrypted(deps, request, {
+    ...{ organizationId, merchantId, mark, at: deps.clock.now(), stepUpOf },
+  });
   return declined?.transactionId;
 }
 

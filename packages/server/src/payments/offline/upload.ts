@@ -3,6 +3,7 @@ import { refuse } from '@switchyard/contract';
 import type { Resolved } from '../../provisioning/index.ts';
 import { dataUseOf, refuseReusedData } from '../data-uses.ts';
 import type { PaymentsDeps } from '../deps.ts';
+import { takenOverOffline } from '../encrypted-use.ts';
 import type { PresentedCard } from '../instrument.ts';
 import { factsOf, type LoadedTransaction } from '../model.ts';
 import { checkExpiry, checkNotAfter } from '../moments.ts';
@@ -72,7 +73,7 @@ export async function storeOffline(deps: PaymentsDeps, upload: Upload): Promise<
   let replayed: Answer | undefined;
   const loaded = await deps.running.run(key.text, async () => {
     const intent = storedOf(await upload.makeIntent());
-    const stored = await deps.offline.store(await newUpload(deps, upload, counter, intent));
+    const stored = await storeOnce(deps, upload, await newUpload(deps, upload, counter, intent));
     if (stored.result === 'Stored') return intent.loaded;
     replayed = await otherwise(deps, upload, stored);
     return replayed.loaded;
@@ -87,6 +88,18 @@ function counterFor(deps: PaymentsDeps, { request, resolved, fingerprint }: Uplo
   const of = { deviceId: device?.deviceId, contractId: contract.contractId };
   const mark = () => `sale:${deps.vault.digest(JSON.stringify(identityOf(fingerprint)))}`;
   return counterOf(of, request, mark);
+}
+
+/** With card data that a sale at the till has used, which came to nothing, it is stored all the same. */
+async function storeOnce(
+  deps: PaymentsDeps,
+  { request }: Upload,
+  upload: NewUpload,
+): Promise<Stored> {
+  const stored = await deps.offline.store(upload);
+  if (stored.result !== 'SerialReused' || upload.use === undefined) return stored;
+  const use = await takenOverOffline(deps, upload.use, request);
+  return deps.offline.store({ ...upload, use });
 }
 
 /** Somebody was faster, or the terminal has sold too much. */
