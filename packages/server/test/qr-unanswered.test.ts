@@ -106,6 +106,12 @@ describe('a refund without an answer', () => {
     const unknown = await resolve(id, { resolution: 'Ask' });
     assert.deepEqual([unknown.status, unknown.body.hold.reason], [200, reason], unknown.text);
     const { operationId: refundId } = refund;
+    const other = { refundId, status: 'Completed', amount: { amount: 399, currency: 'EUR' } };
+    silentAbout(id, { refundStatus: { status: 200, body: other } });
+    const differs = await resolve(id, { resolution: 'Ask' });
+    assert.deepEqual([differs.status, differs.body.hold.reason], [200, reason], differs.text);
+    const noted = (await qr.get(id))['events'].at(-1);
+    assert.deepEqual([noted.type, noted.reason, noted.amount], ['qr.noted', 'AmountDiffers', 399]);
     silentAbout(id, { refundStatus: { status: 200, body: { refundId, status: 'Completed' } } });
     const asked = qr.provider.of('refund', id).length;
     const { status, body } = await resolve(id, { resolution: 'Ask' });

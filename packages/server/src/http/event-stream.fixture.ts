@@ -65,14 +65,14 @@ export const patientTimes = {
 const topic = { kind: 'list', key: 'one' };
 
 function register({ app, streams }: Sample, list: SharedList): void {
-  async function read(after: number, odd: boolean) {
+  async function read(after: number, odd: boolean, least: number) {
     list.reads += 1;
     if (list.fault !== undefined) throw list.fault;
     const page = list.events.slice(after, after + pageEvents);
     const isLast = list.isFinished && after + page.length === list.events.length;
     // What happens from here on, this read has not seen.
     await list.held;
-    const events = page.filter(({ id }) => !odd || id % 2 === 1);
+    const events = page.filter(({ id }) => id >= least && (!odd || id % 2 === 1));
     return { events, next: after + page.length, isLast };
   }
   route(app, {
@@ -88,17 +88,18 @@ function register({ app, streams }: Sample, list: SharedList): void {
       after: Type.Optional(Type.Integer({ minimum: 0 })),
       wait: Type.Optional(Type.Number({ minimum: 0 })),
       odd: Type.Optional(Type.Boolean()),
+      least: Type.Optional(Type.Integer({ minimum: 0 })),
     }),
     response: {
       200: Type.Object({ ids: Type.Array(Type.Integer()), next: Type.Integer() }),
       204: null,
     },
     async handler(request, reply) {
-      const { after = 0, wait = 0, odd = false } = request.query;
+      const { after = 0, wait = 0, odd = false, least = 0 } = request.query;
       const waited = {
         topic,
         after: cursorOf(request, after),
-        read: (from: number) => read(from, odd),
+        read: (from: number) => read(from, odd, least),
       };
       if (wantsEventStream(request)) return streams.send(request, reply, waited);
       const page = await streams.poll(request, reply, { ...waited, waitSeconds: wait });

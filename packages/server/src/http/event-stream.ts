@@ -163,15 +163,20 @@ export function createStreams(deps: StreamsDeps): Streams {
     polls.add(end);
     let leave: (() => void) | undefined;
     try {
-      let page = await inTurn(() => waited.read(waited.after));
+      let after = waited.after;
+      let page = await inTurn(() => waited.read(after));
       while (page.events.length === 0 && page.isLast !== true) {
         const restMs = untilMs - nowMs();
         leave ??= takeIfFree(callerOf(request), end);
         if (restMs <= 0 || leave === undefined || isStopping || bell.isOver()) break;
-        subscription.seen(page.next);
-        await bell.rung(restMs);
-        const { next } = page;
-        page = await inTurn(() => waited.read(next));
+        // What was not wanted lies behind it now, and more may lie before it: nothing rings for that.
+        if (page.next === after) {
+          subscription.seen(after);
+          await bell.rung(restMs);
+        }
+        after = page.next;
+        const from = after;
+        page = await inTurn(() => waited.read(from));
       }
       return page;
     } finally {

@@ -46,6 +46,15 @@ describe('a long poll', () => {
     assert.deepEqual((await polled).body, { ids: [3], next: 3 });
   });
 
+  it('reads on where what it wants lies far ahead, and waits for nothing to happen', async (t) => {
+    const sample = await createStreamSample(t);
+    for (let n = 1; n <= 60; n += 1) sample.commit({ n });
+    const polled = await poll(sample, 'least=60&wait=60');
+    assert.deepEqual(polled.body, { ids: [60], next: 60 });
+    const none = await poll(sample, 'least=99&wait=0.2');
+    assert.deepEqual(none.body, { ids: [], next: 60 });
+  });
+
   it('answers with nothing after its time, and with how far it looked', async (t) => {
     const sample = await createStreamSample(t);
     sample.commit({ n: 1 });

@@ -5,6 +5,7 @@ import type { QrDeps } from './deps.ts';
 import type { LoadedQr, StoredOperation } from './model.ts';
 import { settleRefund } from './refund-end.ts';
 import { unansweredRefunds } from './refund-unanswered.ts';
+import { settle } from './settle.ts';
 
 /** Calls at once; whoever has more of them asks again. */
 const askedMax = 8;
@@ -26,7 +27,11 @@ async function askOne(
   const { currency } = found.row.position;
   if (told !== undefined && (told.amount !== amount || told.currency !== currency)) {
     deps.alarms.raise('amount_differs', found.row);
-    return false;
+    const data = { reason: 'AmountDiffers', amount: told.amount, currency: told.currency, actor };
+    await settle(deps, found, () => ({
+      ...{ at: deps.clock.now(), type: 'qr.noted', changes: {}, data },
+    }));
+    return true;
   }
   await settleRefund(
     ...([deps, found, operationId, { said: status, failure, providerRefundId }] as const),
