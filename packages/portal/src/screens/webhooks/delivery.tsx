@@ -75,7 +75,7 @@ function About({ delivery }: { readonly delivery: WebhookDeliveryDetail }) {
         items={[
           [
             t('endpoint'),
-            <Link key="endpoint" to={`/webhooks/${endpointId}`} className="sy-broken">
+            <Link key="endpoint" to={`/webhooks/${endpointId}`} className="sy-hook-link sy-broken">
               {url ?? endpointId}
             </Link>,
           ],
@@ -84,7 +84,7 @@ function About({ delivery }: { readonly delivery: WebhookDeliveryDetail }) {
             position === undefined ? (
               <CopyText key="event" text={eventId} label={t('event')} />
             ) : (
-              <Link key="event" to={`/events/${position}`} className="sy-broken">
+              <Link key="event" to={`/events/${position}`} className="sy-hook-link sy-broken">
                 {eventId}
               </Link>
             ),
