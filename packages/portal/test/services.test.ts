@@ -20,7 +20,7 @@ import {
   parsed,
 } from '../src/screens/provider-services/declaration.ts';
 import { hoursOf } from '../src/screens/provider-services/hours.ts';
-import { standingOf, subscribedIn } from '../src/screens/services/standing.ts';
+import { standingAt, standingOf, subscribedIn } from '../src/screens/services/standing.ts';
 import { stepsFor } from '../src/screens/tour/steps.ts';
 import { readTour } from '../src/screens/tour/tour-state.ts';
 
@@ -144,6 +144,16 @@ describe('the standing of a service', () => {
     const other = { ...activation('Active'), serviceId: 's-2' };
     assert.equal(standingOf(service, [other], none), 'Available');
   });
+});
+
+test('for a merchant counts what it can use, whoever switched it on', () => {
+  const place = { level: 'Merchant' as const, entityId: 'm-1', name: 'M' };
+  assert.equal(standingAt({ ...place, active: true, usable: true }), 'Active');
+  assert.equal(standingAt({ ...place, active: true, usable: false }), 'Available');
+  const asked = { ...place, active: false, usable: false };
+  assert.equal(standingAt({ ...asked, status: 'Refused' }), 'Refused');
+  assert.equal(standingAt({ ...asked, status: 'Inactive' }), 'Available');
+  assert.equal(standingAt(undefined), 'Available');
 });
 
 describe('a declaration', () => {

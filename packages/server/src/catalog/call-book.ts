@@ -38,6 +38,22 @@ const emptyAt = (call: NotedCall, at: number): CallCount => ({
   ...{ totalMs: 0, longestMs: 0, fault: undefined, faultAt: undefined },
 });
 
+const keyOf = ({ serviceId, call, at }: Pick<CallCount, 'serviceId' | 'call' | 'at'>): string =>
+  `${serviceId} ${call} ${at}`;
+
+/** Of one step; the fault of the later one is the last. */
+function added(count: CallCount, later: CallCount): CallCount {
+  const { fault, faultAt } = later.faultAt === undefined ? count : later;
+  return {
+    ...count,
+    answered: count.answered + later.answered,
+    failed: count.failed + later.failed,
+    totalMs: count.totalMs + later.totalMs,
+    longestMs: Math.max(count.longestMs, later.longestMs),
+    ...{ fault, faultAt },
+  };
+}
+
 /** Adds one call to a count. */
 export function counted(count: CallCount, call: NotedCall, now: number): CallCount {
   const ms = Math.max(0, Math.round(call.ms));
@@ -59,21 +75,43 @@ export function createCallBook({ database, clock, log }: Deps): CallBook {
   let waiting = new Map<string, CallCount>();
   let sweptAt = 0;
 
+  /** What could not be written is counted with what came meanwhile. */
+  function keep(counts: readonly CallCount[]): void {
+    for (const count of counts) {
+      const key = keyOf(count);
+      const later = waiting.get(key);
+      if (later === undefined && waiting.size >= waitingMax) continue;
+      waiting.set(key, later === undefined ? count : added(count, later));
+    }
+  }
+
   async function write(): Promise<void> {
     if (waiting.size === 0) return;
     const counts = [...waiting.values()];
     waiting = new Map();
-    await writeCalls(database, counts);
-    if (clock.now() - sweptAt < sweepEveryMs) return;
-    sweptAt = clock.now();
-    await deleteCalls(database, clock.now() - keptMs, sweptMax);
+    try {
+      await writeCalls(database, counts);
+    } catch (error) {
+      keep(counts);
+      throw error;
+    }
+  }
+
+  /** In bounded batches, one after another until nothing old is left; true where more may be. */
+  async function sweep(): Promise<boolean> {
+    const now = clock.now();
+    if (now - sweptAt < sweepEveryMs) return false;
+    const deleted = await deleteCalls(database, now - keptMs, sweptMax);
+    if (deleted >= sweptMax) return true;
+    sweptAt = now;
+    return false;
   }
 
   const poller = createPoller({
     pollMs: writeEveryMs,
     async turn() {
       await write();
-      return false;
+      return sweep();
     },
     onError: (error) => log.warn({ err: error }, 'calls to providers were not counted'),
   });
@@ -82,7 +120,7 @@ export function createCallBook({ database, clock, log }: Deps): CallBook {
     note(call) {
       const now = clock.now();
       const at = Math.floor(now / stepMs) * stepMs;
-      const key = `${call.serviceId} ${call.call} ${at}`;
+      const key = keyOf({ ...call, at });
       const known = waiting.get(key);
       if (known === undefined && waiting.size >= waitingMax) return;
       waiting.set(key, counted(known ?? emptyAt(call, at), call, now));

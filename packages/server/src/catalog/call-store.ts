@@ -44,12 +44,21 @@ export async function writeCalls(database: Database, counts: readonly CallCount[
   );
 }
 
-export async function deleteCalls(database: Database, before: number, most: number): Promise<void> {
-  await database.query(
-    `DELETE FROM service_calls WHERE (service_id, at, call) IN (
-       SELECT service_id, at, call FROM service_calls WHERE at < $1 ORDER BY at LIMIT $2)`,
+/** Answers how many there were. */
+export async function deleteCalls(
+  database: Database,
+  before: number,
+  most: number,
+): Promise<number> {
+  const [row] = await database.query<{ count: number }>(
+    `WITH gone AS (
+       DELETE FROM service_calls WHERE (service_id, at, call) IN (
+         SELECT service_id, at, call FROM service_calls WHERE at < $1 ORDER BY at LIMIT $2)
+       RETURNING 1)
+     SELECT count(*) AS count FROM gone`,
     [isoTime(before), most],
   );
+  return Number(row?.count ?? 0);
 }
 
 type CountRow = {

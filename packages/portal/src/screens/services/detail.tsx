@@ -13,9 +13,9 @@ import { screens } from '../../screens.ts';
 import { useCan, useSession } from '../../session/use-session.ts';
 import { useWords } from '../../words/index.ts';
 import { Places } from './places.tsx';
-import { useOffers, useOwnActivations, useService } from './read-services.ts';
+import { useOffers, useOwnActivations, useOwnPlaces, useService } from './read-services.ts';
 import { ServiceMark } from './service-mark.tsx';
-import { standingOf, subscribedIn, toneOf } from './standing.ts';
+import { standingAt, standingOf, subscribedIn, toneOf } from './standing.ts';
 import { Subscribe } from './subscribe.tsx';
 import { WordList } from './word-list.tsx';
 import './services.css';
@@ -50,7 +50,10 @@ function Detail({ service }: { readonly service: Service }) {
   const activations = useOwnActivations().data?.items ?? [];
   const [isSubscribing, setSubscribing] = useState(false);
   const subscribed = subscribedIn(offers);
-  const standing = standingOf(service, activations, subscribed);
+  const place = useOwnPlaces([service]).get(service.serviceId);
+  const standing = isOrganization
+    ? standingOf(service, activations, subscribed)
+    : standingAt(place);
   const own = activations.find((each) => each.serviceId === service.serviceId);
   // Of a merchant's organisation nothing is known here: the platform refuses what cannot be.
   const isSubscribed = subscribed.has(service.serviceId) || !isOrganization;

@@ -10,12 +10,22 @@ import { Problem } from '../../parts/problem.tsx';
 import { StateBadge } from '../../parts/state-badge.tsx';
 import { useCan, useSession } from '../../session/use-session.ts';
 import { useWords } from '../../words/index.ts';
-import { useOffers, useOwnActivations, useServices } from './read-services.ts';
+import { useOffers, useOwnActivations, useOwnPlaces, useServices } from './read-services.ts';
 import { ServiceMark } from './service-mark.tsx';
-import { type Standing, standingOf, standings, subscribedIn, toneOf } from './standing.ts';
+import {
+  type Standing,
+  standingAt,
+  standingOf,
+  standings,
+  subscribedIn,
+  toneOf,
+} from './standing.ts';
 import './services.css';
 
 const filterNames = ['text', 'domain', 'standing'] as const;
+
+const none: readonly Service[] = [];
+const noOffers = { packages: [], subscriptions: [] };
 
 type Line = { readonly service: Service; readonly standing: Standing };
 
@@ -23,13 +33,19 @@ function useLines() {
   const services = useServices({});
   const offers = useOffers();
   const activations = useOwnActivations();
-  const lines = useMemo((): Line[] => {
-    const subscribed = subscribedIn(offers.data ?? { packages: [], subscriptions: [] });
-    return (services.data?.items ?? []).map((service) => ({
+  const { merchantId } = useSession();
+  const items = services.data?.items ?? none;
+  const places = useOwnPlaces(items);
+  const subscribed = useMemo(() => subscribedIn(offers.data ?? noOffers), [offers.data]);
+  const lines = items.map(
+    (service): Line => ({
       service,
-      standing: standingOf(service, activations.data?.items ?? [], subscribed),
-    }));
-  }, [services.data, offers.data, activations.data]);
+      standing:
+        merchantId === undefined
+          ? standingOf(service, activations.data?.items ?? [], subscribed)
+          : standingAt(places.get(service.serviceId)),
+    }),
+  );
   const fault = services.error ?? offers.error ?? activations.error;
   const again = () => {
     for (const each of [services, offers, activations])

@@ -3,10 +3,11 @@ import type {
   Service,
   ServiceActivation,
   ServicePackage,
+  ServicePlace,
   ServicePlaces,
   Subscription,
 } from '@switchyard/contract';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQueries, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { api, type Query } from '../../api/client.ts';
 import { useCan, useSession } from '../../session/use-session.ts';
@@ -93,16 +94,34 @@ export function useOwnActivations() {
   });
 }
 
-export function usePlaces(serviceId: string, under: Query, isWanted = true) {
-  return useQuery({
-    queryKey: [...servicesKey, 'places', serviceId, under],
-    enabled: isWanted,
-    queryFn: ({ signal }) =>
-      api.get<ServicePlaces>(`${catalogue}/services/${serviceId}/places`, {
-        query: { ...under, limit: 1 },
-        signal,
-      }),
-  });
+const placesQuery = (serviceId: string, under: Query) => ({
+  queryKey: [...servicesKey, 'places', serviceId, under],
+  queryFn: ({ signal }: { signal: AbortSignal }) =>
+    api.get<ServicePlaces>(`${catalogue}/services/${serviceId}/places`, {
+      query: { ...under, limit: 1 },
+      signal,
+    }),
+});
+
+export function usePlaces(serviceId: string, under: Query) {
+  return useQuery(placesQuery(serviceId, under));
+}
+
+/** Of so many services a merchant is told in the list how they stand for it. */
+const lookedAtMost = 40;
+
+/** How services stand for the merchant that the user belongs to; for the organisation nothing is asked. */
+export function useOwnPlaces(services: readonly Service[]): ReadonlyMap<string, ServicePlace> {
+  const { merchantId } = useSession();
+  const asked = merchantId === undefined ? [] : services.slice(0, lookedAtMost);
+  const found = useQueries({ queries: asked.map(({ serviceId }) => placesQuery(serviceId, {})) });
+  return new Map(
+    found.flatMap(({ data }, at) => {
+      const own = data?.items.find(({ entityId }) => entityId === merchantId);
+      const serviceId = asked[at]?.serviceId;
+      return own === undefined || serviceId === undefined ? [] : [[serviceId, own] as const];
+    }),
+  );
 }
 
 /** Looks at an activation that its provider is asked about, until it has answered. */

@@ -1,5 +1,5 @@
 /** In one word, how a service stands for the organisation or the merchant that looks at it. */
-import type { Service, ServiceActivation } from '@switchyard/contract';
+import type { Service, ServiceActivation, ServicePlace } from '@switchyard/contract';
 import type { Tone } from '../../parts/state-badge.tsx';
 import type { Offers } from './read-services.ts';
 
@@ -51,4 +51,14 @@ export function standingOf(
   if (service.status === 'Draft') return 'Draft';
   if (subscribed.has(service.serviceId)) return 'Subscribed';
   return service.status === 'Retired' ? 'Retired' : 'Available';
+}
+
+/** For a merchant: what the organisation has switched on for all counts for it, too. */
+export function standingAt(place: ServicePlace | undefined): Standing {
+  if (place === undefined) return 'Available';
+  if (place.usable) return 'Active';
+  const { status } = place;
+  return status === undefined || status === 'Inactive' || status === 'Active'
+    ? 'Available'
+    : status;
 }
