@@ -10,6 +10,7 @@ type Gate = {
   name: string;
   /** A script under node_modules or tools, and its arguments; always run by our own Node. */
   command: [script: string, ...args: string[]];
+  env?: Readonly<Record<string, string>>;
   /** How many files the tool says that it read; a gate that cannot tell has none. */
   filesSeen?: (output: string) => number;
 };
@@ -29,6 +30,12 @@ function ownFiles(output: string): number {
     .length;
 }
 
+/** Several checkers work out the same types, each for itself: on two cores they take twice the time of one. */
+export const compiler = ['node_modules/typescript/bin/tsc', '--checkers', '1'] as const;
+
+/** For programs in Go, which end soon: to let garbage lie costs memory, and saves a third of their time. */
+export const quickly: Readonly<Record<string, string>> = { GOGC: '400' };
+
 export const gates: Gate[] = [
   {
     name: 'biome',
@@ -37,24 +44,19 @@ export const gates: Gate[] = [
   },
   {
     name: 'types',
-    command: ['node_modules/typescript/bin/tsc', '--noEmit', '-p', '.', '--listFiles'],
+    command: [...compiler, '--noEmit', '-p', '.', '--listFiles'],
     filesSeen: ownFiles,
   },
   {
     // What runs in browsers knows other types than what runs under Node.
     name: 'types of the portal',
-    command: [
-      'node_modules/typescript/bin/tsc',
-      '--noEmit',
-      '-p',
-      'packages/portal',
-      '--listFiles',
-    ],
+    command: [...compiler, '--noEmit', '-p', 'packages/portal', '--listFiles'],
     filesSeen: ownFiles,
   },
   {
     name: 'promises',
     command: ['node_modules/oxlint/bin/oxlint', '--type-aware', 'packages', 'tools'],
+    env: { GOMAXPROCS: '1' },
     filesSeen: countFrom(/on (\d+) files?/),
   },
   {
@@ -72,7 +74,7 @@ export async function runGate(
 ): Promise<GateResult> {
   const began = performance.now();
   const [script, ...args] = gate.command;
-  const { code, output } = await capture([join(folder, script), ...args], folder);
+  const { code, output } = await capture([join(folder, script), ...args], folder, gate.env);
   const seen = gate.filesSeen?.(output) ?? least;
   const blind = code === 0 && seen < least;
   const shown = output.split('\n').filter((line) => !isListing(line));
@@ -92,12 +94,17 @@ function isListing(line: string): boolean {
   return line.startsWith('/') && existsSync(line);
 }
 
-function capture(args: string[], folder: string): Promise<{ code: number; output: string }> {
+function capture(
+  args: string[],
+  folder: string,
+  variables: Gate['env'],
+): Promise<{ code: number; output: string }> {
   return new Promise((done) => {
     const child = spawn(process.execPath, args, {
       cwd: folder,
       stdio: ['ignore', 'pipe', 'pipe'],
       timeout: gateLimitMs,
+      env: { ...process.env, ...quickly, ...variables },
     });
     const parts: Buffer[] = [];
     child.stdout.on('data', (part: Buffer) => parts.push(part));
