@@ -24,7 +24,9 @@ export const oauthPaths: readonly string[] = [
 ];
 
 /** WebSockets, which have tests of their own; by plain HTTP each of them answers 426. */
-export const socketPaths: readonly string[] = ['/cloud-connector/v1/'];
+export const socketPaths: readonly string[] = [
+  ...['/cloud-connector/v1/', '/portal/terminal-connections/'],
+];
 
 /** What an address has to say besides, without which nobody is let any further; refused behind the rights. */
 export const queries: Readonly<Record<string, string>> = {
