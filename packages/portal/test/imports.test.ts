@@ -95,7 +95,7 @@ describe('a file for an import', () => {
       const made = importNameOf(name, '2026-03-01');
       assert.ok(isImportName(made), made);
     }
-    assert.equal(importNameOf('Café Paris.csv', '2026-03-01'), 'Cafe-Paris-2026-03-01');
+    assert.equal(importNameOf('Filiale Süd.csv', '2026-03-01'), 'Filiale-Sud-2026-03-01');
     assert.equal(isImportName('a b'), false);
     assert.equal(isImportName(''), false);
   });

@@ -122,6 +122,7 @@ export function importNameOf(fileName: string, day: string): string {
   const bare = fileName
     .replace(/\.[A-Za-z0-9]{1,6}$/, '')
     .normalize('NFKD')
+    .replaceAll(/\p{M}/gu, '')
     .replaceAll(/[^A-Za-z0-9._:-]+/g, '-')
     .replaceAll(/^-+|-+$/g, '')
     .slice(0, 50);

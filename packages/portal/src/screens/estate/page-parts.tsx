@@ -119,7 +119,7 @@ export function LabelList({ labels }: { readonly labels: Readonly<Record<string,
     <Panel title={t('sections.labels')}>
       <ul className="sy-label-list">
         {entries.map(([key, value]) => (
-          <li key={key} className="sy-broken">
+          <li key={key} className="sy-label sy-broken">
             <span>{key}</span>
             <bdi>{value}</bdi>
           </li>
