@@ -152,8 +152,8 @@ export function createHub(deps: Deps) {
     entry.disown();
   }
 
-  /** The device may have gone to another node without a word of it here: the database knows. */
   async function cutIfMoved(entry: Entry): Promise<boolean> {
+    // The device may have gone to another node without a word of it here: the database knows.
     const { device, connectionId } = entry;
     if (deps.far === undefined) return false;
     const moved = await presence.superseded([{ device, connectionId }]);
@@ -223,7 +223,10 @@ export function createHub(deps: Deps) {
     if (entry.connectionId !== connectionId) return;
     entry.peer = undefined;
     entry.lastSeenAt = clock.now();
-    if (entry.hasMoved) return forget(entry);
+    if (entry.hasMoved) {
+      forget(entry);
+      return;
+    }
     entry.session?.deviceLost();
     if (times.resumeMs === 0) endSession(entry, superseded);
     departures.note(entry.device, connectionId);
@@ -231,11 +234,9 @@ export function createHub(deps: Deps) {
     forget(entry);
   }
 
-  /**
-   * Of two connections of a device the younger one wins, whichever node they came to. The database has
-   * numbered them: clocks of nodes differ.
-   */
   function heedNews(entry: Entry, { kind, connectionId, order }: Message): void {
+    // Of two connections of a device the younger one wins, whichever node they came to. The database has
+    // numbered them: clocks of nodes differ.
     if (kind !== 'attached' || connectionId === entry.connectionId) return;
     if (Number(order) >= entry.order) cutMoved(entry);
   }

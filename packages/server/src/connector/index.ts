@@ -37,6 +37,18 @@ export { createRetail, type RetailTimes, retailEvents } from './retail/index.ts'
 
 export type Connector = ReturnType<typeof createConnector>;
 
+type Round = { pollMs: number; work(): Promise<void>; onError(error: unknown): void };
+
+/** Again and again, with a rest between, whatever there was to do. */
+const round = ({ pollMs, work, onError }: Round) =>
+  createPoller({
+    ...{ pollMs, onError },
+    async turn() {
+      await work();
+      return false;
+    },
+  });
+
 /** @example const connector = createConnector(deps); connector.register(http.upgrades); connector.start(); */
 export function createConnector(deps: ConnectorDeps) {
   const { settings, clock, log, clients, nodes } = deps;
@@ -48,53 +60,43 @@ export function createConnector(deps: ConnectorDeps) {
   const peers = createPeers({ clock, log, metrics: deps.metrics, times });
   const devices = createDevices(deps);
   const presence = createPresenceStore({ database: deps.database, clock, node });
-  const socketUrl = settings.connectorNodeUrl.replace(/^http/, 'ws');
-  const hub = createHub({
-    ...{ ...deps, times, backplane, presence, metrics, far },
-    addressOf: (sessionId) => `${socketUrl}${connectorPaths.sessions}/${sessionId}`,
-  });
+  const sessionsUrl = settings.connectorNodeUrl.replace(/^http/, 'ws') + connectorPaths.sessions;
+  const addressOf = (sessionId: string) => `${sessionsUrl}/${sessionId}`;
+  const hub = createHub({ ...deps, times, backplane, presence, metrics, far, addressOf });
+  const lifeMs = times.connectionTokenMs;
   const tokens = createConnectionTokens({
-    ...{ masterKey: deps.masterKey, clock, node },
-    issuer: settings.baseUrl,
-    lifeMs: times.connectionTokenMs,
+    ...{ masterKey: deps.masterKey, clock, node, issuer: settings.baseUrl, lifeMs },
   });
   const claims = createClaims({ clock, backplane, devices, clients, presence });
   const parts = { ...deps, peers, times, metrics };
   const register = createRegister({ devices, clients });
-  const deviceListener = createDeviceListener({
-    ...{ ...parts, presence, register },
-    sign: tokens.sign,
-  });
+  const { sign } = tokens;
+  const deviceListener = createDeviceListener({ ...parts, presence, register, sign });
   const posListener = createPosListener({ ...parts, claims });
   const stopping = new AbortController();
-  const recheck = createRecheck({
-    ...{ devices, clients, hub, signal: stopping.signal },
-    roundMs: times.recheckMs,
-  });
+  const { signal } = stopping;
+  const recheck = createRecheck({ devices, clients, hub, signal, roundMs: times.recheckMs });
   const onError = (what: string) => (error: unknown) => log.error({ err: error }, what);
   const onAbandoned = onError('that a device went away could not be noted');
-  const never = async (work: Promise<void>) => {
-    await work;
-    return false;
-  };
   const pollers = [
-    createPoller({
+    round({
       pollMs: times.recheckMs,
-      turn: () => never(posListener.recheck().then(recheck)),
+      work: () => posListener.recheck().then(recheck),
       onError: onError('connections could not be looked at again'),
     }),
-    createPoller({
+    round({
       pollMs: renewEveryMs,
-      turn: () => never(presence.renew(hub.connected()).then(hub.compare)),
+      work: () => presence.renew(hub.connected()).then(hub.compare),
       onError: onError('the presence of devices could not be renewed'),
     }),
     createTeller({ database: deps.database, clock, log, times }),
   ];
   let ticking: NodeJS.Timeout | undefined;
-  const compareAgain = onError('devices could not be compared with other nodes');
-  nodes?.onChange((isUp) => {
-    if (isUp) hub.compare().catch(compareAgain);
-  });
+  nodes?.onChange(reached);
+
+  function reached(isUp: boolean): void {
+    if (isUp) hub.compare().catch(onError('devices could not be compared with other nodes'));
+  }
 
   function tick(): void {
     const now = clock.now();
