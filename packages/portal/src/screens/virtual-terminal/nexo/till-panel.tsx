@@ -53,7 +53,6 @@ export function TillPanel({
         <div className="sy-nexo-besides">
           <Button
             variant="default"
-            leftSection={<Icon name="ban" size={15} />}
             disabled={running?.of !== 'Payment' || running.isAsking}
             onClick={() => till?.abort()}
           >
