@@ -44,6 +44,7 @@ export * from './schemas/problem.ts';
 export * from './schemas/provisioning.ts';
 export * from './schemas/provisioning-search.ts';
 export * from './schemas/qr.ts';
+export * from './schemas/qr-resolve.ts';
 export * from './schemas/reference.ts';
 export * from './schemas/reporting.ts';
 export * from './schemas/reporting-exports.ts';

@@ -6,7 +6,6 @@ import {
   AnswerAmount,
   ClientIdentifier,
   Currency,
-  fieldCodes,
   pageOf,
   Timestamp,
   Uuid,
@@ -342,34 +341,6 @@ export const QrRefundRequest = Type.Object(
 );
 /** What the schema {@link QrRefundRequest} describes. */
 export type QrRefundRequest = Static<typeof QrRefundRequest>;
-
-/**
- * `POST /qrcode-payment/v1/transactions/{transactionId}/resolve`: ends a hold.
- *
- * @example
- * const request: QrResolveRequest = { resolution: 'Settle', note: 'Given back in cash.' };
- */
-export const QrResolveRequest = Type.Object(
-  {
-    resolution: wordOf(['Accept', 'Refund', 'Settle', 'Ask', 'Retry'], {
-      description:
-        '`Accept`: what was paid is taken as it is, while the terminal waits. `Refund`: it is given back. `Settle`: the matter was ended outside of the platform, and the note says how. `Ask`: the provider is asked how the refund without an answer stands, and nothing else. `Retry`: that refund is asked for again, under the name that it has.',
-      ...fieldCodes({ enum: 'field_invalid' }),
-    }),
-    note: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 256,
-        pattern: '^[^\\u0000-\\u001f\\u007f]+$',
-        description: 'Stands in the event. Settle needs it.',
-        examples: ['Given back in cash.'],
-      }),
-    ),
-  },
-  { ...strict, description: 'What becomes of a payment that is held.' },
-);
-/** What the schema {@link QrResolveRequest} describes. */
-export type QrResolveRequest = Static<typeof QrResolveRequest>;
 
 /**
  * A QR payment after a cancel or a refund, with that operation.
