@@ -176,7 +176,7 @@ type ApplicationParts = Omit<Parameters<typeof createApplications>[0], 'store' |
 
 /** Those that were registered, and the portal's, which stands where the settings say. */
 function openApplications(
-  { database, settings, masterKey }: IdentityDeps,
+  { database, settings, masterKey, log }: IdentityDeps,
   { domainOf, ...parts }: ApplicationParts,
 ) {
   const { authUrl, baseUrl = authUrl, portalDomain } = settings;
@@ -184,7 +184,8 @@ function openApplications(
   const builtIn = createPortalApplication({ places: portalPlaces, masterKey, domainOf });
   const applicationStore = createApplicationStore(database);
   const applications = createApplications({ ...parts, store: applicationStore, builtIn });
-  return { applicationStore, applications, portalPlaces };
+  const uses = createApplicationUses({ database, clock: parts.clock, log });
+  return { applicationStore, applications, portalPlaces, uses };
 }
 
 export function createIdentity(deps: IdentityDeps): Identity {
@@ -200,7 +201,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
     ...{ ...told, store, keyRing, realms, log, jobs: deps.jobs },
     keyDays: settings.realmKeyDays ?? defaultKeyDays,
   });
-  const { applicationStore, applications, portalPlaces } = openApplications(deps, {
+  const { applicationStore, applications, portalPlaces, uses } = openApplications(deps, {
     ...{ ...told, revision, domainOf: (id) => store.findDomainOf(id) },
   });
   const accounts = createAccounts({
@@ -210,11 +211,8 @@ export function createIdentity(deps: IdentityDeps): Identity {
     endSessions: (...which) => flows.sessions.endAll(...which),
   });
   const findUser = accounts.find;
-  const uses = createApplicationUses({ database, clock, log });
-  const noteUse = uses.note;
-  const verifyToken = createVerifyToken({
-    ...{ realms, applications, findUser, clock, revision, noteUse },
-  });
+  const using = { findUser, clock, noteUse: uses.note };
+  const verifyToken = createVerifyToken({ ...using, realms, applications, revision });
   const limits = createRateLimits(deps.tokenLimits ?? defaultTokenLimits, ids.secret());
   const origins = createOrigins({ database, clock });
   const frame = createPageFrame(settings);
@@ -222,7 +220,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
   const devices = createDevices({ ...deps, applications });
   const flows = createFlows({
     ...{ database, entities, realms, applications, limits, origins, shown, masterKey },
-    ...{ clock, ids, log, verifyToken, findUser, authenticate: accounts.authenticate, noteUse },
+    ...{ ...using, ids, log, verifyToken, authenticate: accounts.authenticate },
     deviceAuthUrl: settings.deviceAuthUrl,
     checkDeviceSecret: devices.checkSecret,
   });
@@ -267,8 +265,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
       devices.register(app, { findRealm: realms.find, listenerOf: flows.listenerOf, limits }),
     registerManagement(app, places) {
       const allowsLoopback = environment !== 'production';
-      const kept = { store: applicationStore, applications, uses };
-      const made = { ...told, ...kept, places, allowsLoopback };
+      const made = { ...told, store: applicationStore, applications, uses, places, allowsLoopback };
       registerApplicationRoutes(app, createApplicationManagement(made));
     },
     ...{ createRealm: userDomains.create, createUserDomain: userDomains.create, userDomains },
@@ -293,8 +290,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
       applications.setStatus({ organizationId, clientId }, 'Enabled', asked),
     sweep: sweep.run,
     async close() {
-      await sweep.stop();
-      await uses.close();
+      await Promise.all([sweep.stop(), uses.close()]);
       await accounts.close();
     },
   };
