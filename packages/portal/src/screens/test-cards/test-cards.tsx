@@ -14,9 +14,9 @@ import {
   amountGroups,
   amounts,
   cards,
+  digitsOf,
   rightPin,
   shownCurrency,
-  spaced,
 } from './rules.ts';
 import './test-cards.css';
 
@@ -63,7 +63,7 @@ function Cards() {
         {cards.map(({ name, number }) => (
           <li key={name}>
             <strong>{t(`cards.${name}`)}</strong>
-            <CopyText text={spaced(number)} label={t(`cards.${name}`)} />
+            <CopyText text={digitsOf(number)} shown={number} label={t(`cards.${name}`)} />
             <span>{t(`cards.${name}Text`)}</span>
           </li>
         ))}
