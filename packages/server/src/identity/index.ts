@@ -201,9 +201,8 @@ export function createIdentity(deps: IdentityDeps): Identity {
     ...{ ...told, store, keyRing, realms, log, jobs: deps.jobs },
     keyDays: settings.realmKeyDays ?? defaultKeyDays,
   });
-  const { applicationStore, applications, portalPlaces, uses } = openApplications(deps, {
-    ...{ ...told, revision, domainOf: (id) => store.findDomainOf(id) },
-  });
+  const opened = openApplications(deps, { ...told, revision, domainOf: store.findDomainOf });
+  const { applicationStore, applications, portalPlaces, uses } = opened;
   const accounts = createAccounts({
     ...{ database, clock, ids, log, masterKey, revision, authUrl },
     ...{ jobs: deps.jobs, mail: deps.mail, limits: deps.attemptLimits, environment },
