@@ -162,7 +162,7 @@ export function openStation(deviceId: string) {
   }
 
   take();
-  const settling = setInterval(() => terminal?.settle().catch(onFault), settleEveryMs);
+  const settling = setInterval(() => void terminal?.settle().catch(onFault), settleEveryMs);
 
   return {
     view: () => view,
