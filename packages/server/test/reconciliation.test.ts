@@ -202,6 +202,32 @@ describe('reconciliations', () => {
     assert.equal((await on.client.call('POST', `${long}`, json)).status, 415);
   });
 
+  test('the first and the last days of the calendar are days like others', async () => {
+    const how = { token: on.acquirerToken, headers: { 'content-type': 'text/csv' } };
+    const at = (from: string, to: string) =>
+      on.client.call('POST', `${base}?acquirerLinkId=${on.linkId}&from=${from}&to=${to}`, {
+        ...how,
+        raw: `${head}\nCapture,M1,606012000017,1250,EUR,${to},`,
+      });
+    const last = await completed(await at('9999-12-30', '9999-12-31'));
+    assert.deepEqual([last.missingHere, last.missingThere], [1, 0]);
+    for (const day of ['0000-01-01', '1969-12-31']) {
+      assertRefused(await at(day, day), { code: 'field_invalid', pointer: '?from' });
+    }
+  });
+
+  test('a reference that stands in thousands of lines ends the comparison, and nothing else', async () => {
+    const line = `Capture,M1,606012000099,1250,EUR,${day},`;
+    const sent = await send([head, ...Array.from({ length: 3_100 }, () => line)].join('\n'));
+    assert.equal(sent.status, 202, sent.text);
+    const { failure } = await until(async () => {
+      const { body } = await call('GET', `/${sent.body.reconciliationId}`);
+      return body.state === 'Failed' ? body : undefined;
+    }, 'the end of the comparison');
+    assert.equal(failure, 'reference_repeated');
+    assert.equal((await call('DELETE', `/${sent.body.reconciliationId}`)).status, 204);
+  });
+
   test('it is the organisation’s alone: no merchant and no stranger sees it', async () => {
     const done = await completed(
       await send([head, ...movements.map((each) => lineOf(each))].join('\n')),

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, test } from 'node:test';
+import { sealPage } from '../src/http/index.ts';
+import { settlementId } from '../src/reporting/settlements/settlement-id.ts';
 import { testDatabase } from './database.ts';
 import { keyedSale } from './keyed-sale.ts';
 import { allOf, report, reported } from './reports.ts';
@@ -12,6 +14,7 @@ import { forgedToken } from './tokens.ts';
 type Json = any;
 
 const base = '/payment/v1/transactions';
+const ofSettlement = { acquirerLinkId: randomUUID(), merchantId: randomUUID(), currency: 'EUR' };
 const mastercard = {
   card: { number: '5555555555554444', expiryMonth: 12, expiryYear: 2030 },
 };
@@ -308,6 +311,45 @@ describe('the search over payments', () => {
       token,
     });
     assert.equal(made.body.code, 'cursor_invalid');
+  });
+
+  test('a cursor that somebody has made is refused where the database would not take its key', async () => {
+    const id = randomUUID();
+    const first = settlementId({ ...ofSettlement, day: '2026-01-01' });
+    const late = Buffer.from(first, 'base64url');
+    late.writeUIntBE(Date.parse('+047000-01-01') / 86_400_000, 0, 3);
+    const payments = ['transactions', 'listReportedPayments', { order: 'NewestFirst' }] as const;
+    const days = { from: '2026-01-01', to: '2026-01-02' };
+    const summary = (query: object) => ['summary', 'getSummary', { ...days, ...query }] as const;
+    const merchants = summary({ groupBy: 'merchant', order: 'Key' });
+    const stores = summary({ groupBy: 'store', order: 'Count' });
+    const settlements = ['settlements', 'listSettlements', {}] as const;
+    const made = [
+      [payments, `2026-01-01T00:00:00.000Z|${id}`, 200],
+      [payments, `2026-99-01T00:00:00.000Z|${id}`, 422],
+      [payments, `2026-02-31T00:00:00.000Z|${id}`, 422],
+      [payments, `0000-01-01T00:00:00.000Z|${id}`, 422],
+      [settlements, first, 200],
+      [settlements, late.toString('base64url'), 422],
+      [merchants, `1|${id}`, 200],
+      [merchants, '1|abc', 422],
+      [stores, `1|${id}`, 200],
+      [stores, '1|', 422],
+    ] as const;
+    for (const [[name, list, query], key, status] of made) {
+      const { nextCursor } = sealPage({ items: [], next: key }, query, list);
+      const asked = new URLSearchParams({ ...query, cursor: nextCursor ?? '' });
+      const answer = await on.client.call('GET', `/reporting/v1/${name}?${asked}`, { token });
+      assert.equal(answer.status, status, `${key}: ${answer.text}`);
+      if (status === 422) assert.equal(answer.body.code, 'cursor_invalid');
+    }
+  });
+
+  test('settlements before the calendar begins are none', async () => {
+    for (const query of ['from=0000-01-01', 'to=0000-01-01', 'from=0001-01-01&to=1969-12-31']) {
+      const answer = await on.client.call('GET', `/reporting/v1/settlements?${query}`, { token });
+      assert.equal(answer.status, 200, answer.text);
+    }
   });
 
   test('whose token has no right to reports is refused', async () => {

@@ -166,7 +166,11 @@ export const Reconciliation = closed(
     missingThere: count('Movements of ours that the file does not hold.'),
     open: count('What does not agree, and is not resolved.'),
     failure: Type.Optional(
-      Type.String({ description: 'Why it has failed.', examples: ['file_incomplete'] }),
+      Type.String({
+        description:
+          'Why it has failed: `file_incomplete`, or `reference_repeated` where a reference stands in too many lines.',
+        examples: ['file_incomplete'],
+      }),
     ),
     createdAt: Timestamp,
     completedAt: Type.Optional(Timestamp),

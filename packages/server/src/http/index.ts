@@ -50,7 +50,7 @@ export {
   type HttpSettings,
   type RegisteredRoute,
 } from './server.ts';
-export { instantOf, type Span, spanOf } from './spans.ts';
+export { instantOf, isInstant, type Span, spanOf } from './spans.ts';
 export { parseStrictJson } from './strict-json.ts';
 export type { Admitted, Handshake, UpgradeRoute, Upgrades } from './upgrades.ts';
 export { createValidation } from './validation.ts';

@@ -58,11 +58,14 @@ function readCursor(cursor: string): unknown {
   }
 }
 
+/** A regular expression, or whatever else knows the keys of a list. */
+export type KeyForm = { test(key: string): boolean };
+
 /**
- * Reads a validated query. The key comes back from the client, so it must have its form: a UUID
- * where nothing else is said.
+ * Reads a validated query. The key comes back from the client, who can make one of any form: it must
+ * be one that the database takes, a UUID where nothing else is said.
  */
-export function openPage(query: ListQuery, list: string, keyForm = uuidForm): PageRequest {
+export function openPage(query: ListQuery, list: string, keyForm: KeyForm = uuidForm): PageRequest {
   const { limit = pageLimitDefault, cursor } = query;
   if (cursor === undefined) return { limit: Number(limit) };
   const parts = readCursor(String(cursor));

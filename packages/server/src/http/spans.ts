@@ -23,6 +23,12 @@ export function instantOf(text: string, pointer: string): string {
   });
 }
 
+/** Whether a time that we have written is one, and none before there was anything to record. */
+export function isInstant(text: string): boolean {
+  const ms = Date.parse(text);
+  return ms >= 0 && isoTime(ms) === text;
+}
+
 /** @example const { from, to } = spanOf(query); */
 export function spanOf({ from, to }: Span): Span {
   return {

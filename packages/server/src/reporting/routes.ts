@@ -11,7 +11,7 @@ import {
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { openPage, pageQuery, route, sealPage } from '../http/index.ts';
+import { isInstant, openPage, pageQuery, route, sealPage } from '../http/index.ts';
 import type { Clock } from '../platform/index.ts';
 import type { Queries } from './queries.ts';
 import { scopeOf } from './scope.ts';
@@ -43,9 +43,20 @@ const common = {
 } as const;
 const errors = ['entity_out_of_scope', 'database_unavailable', 'overloaded'] as const;
 
-const placeForm =
-  /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z\|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const placeText =
+  /^(?<at>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)\|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+/** A time that there is: the database throws at any other. */
+const placeForm = {
+  test(text: string): boolean {
+    const at = placeText.exec(text)?.groups?.['at'];
+    return at !== undefined && isInstant(at);
+  },
+};
 const lineForm = /^\d{1,15}\|[A-Za-z0-9._-]{0,80}$/;
+/** Places are compared by the database, which takes nothing else for one. */
+const placeLineForm = /^\d{1,15}\|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const lineFormOf = (groupBy: string | undefined) =>
+  ['merchant', 'store', 'device'].includes(groupBy ?? '') ? placeLineForm : lineForm;
 
 const writePlace = ({ createdAt, paymentId }: Place) => `${createdAt}|${paymentId}`;
 
@@ -106,7 +117,7 @@ function registerSummary(app: FastifyInstance, { queries, groups, clock }: Repor
     errors: [...errors, 'cursor_invalid', 'field_invalid'],
     async handler({ caller, query }) {
       const request = requestOf(scopeOf(caller, query), query);
-      const { limit, after } = openPage(query, operationId, lineForm);
+      const { limit, after } = openPage(query, operationId, lineFormOf(query.groupBy));
       const [count = '', ...key] = after?.split('|') ?? [];
       const mark = after === undefined ? undefined : { count: Number(count), key: key.join('|') };
       const { next, items, ...rest } = await queries.ask((run) =>

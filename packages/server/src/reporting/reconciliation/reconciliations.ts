@@ -24,6 +24,8 @@ import { matchJob } from './work.ts';
 const linesAtOnce = 1_000;
 const itemsPerDelete = 5_000;
 const daysMax = 31;
+/** Nothing was settled before. */
+const firstDay = '1970-01-01';
 const dayMs = 86_400_000;
 /** A file that has not come to its end by then never will. */
 const receivingMs = 900_000;
@@ -138,14 +140,19 @@ function shownOurs(ours: NonNullable<ItemRow['ours']>) {
   };
 }
 
+function refuseDay(name: 'from' | 'to', text: string): never {
+  return refuse('field_invalid', `${name}: ${text}`, {
+    errors: [{ pointer: `?${name}`, code: 'field_invalid', detail: text }],
+  });
+}
+
 /** @throws Refusal field_invalid */
 function demandDays({ from, to }: Asked): void {
+  // Also of the database, which knows no year 0.
+  if (from < firstDay) refuseDay('from', `Is before ${firstDay}.`);
   const days = (Date.parse(to) - Date.parse(from)) / dayMs + 1;
-  if (days >= 1 && days <= daysMax) return;
-  const detailText = days < 1 ? 'Is before from.' : `Is more than ${daysMax} days from the first.`;
-  refuse('field_invalid', `to: ${detailText}`, {
-    errors: [{ pointer: '?to', code: 'field_invalid', detail: detailText }],
-  });
+  if (days < 1) refuseDay('to', 'Is before from.');
+  if (days > daysMax) refuseDay('to', `Is more than ${daysMax} days from the first.`);
 }
 
 /** @example const all = createReconciliations(deps); await all.receive(caller, id, asked, body); */

@@ -96,7 +96,7 @@ const boundText = `SELECT retrieval_reference AS bound FROM reconciliation_items
 const theirsText = `SELECT number, theirs FROM reconciliation_items
   WHERE organization_id = $1 AND reconciliation_id = $2 AND theirs IS NOT NULL
     AND retrieval_reference > $3 AND ($4::text IS NULL OR retrieval_reference <= $4)
-  ORDER BY retrieval_reference, number`;
+  ORDER BY retrieval_reference, number LIMIT $5`;
 
 const movement = `payment_id AS "transactionId", number AS "sequence", kind AS type,
     retrieval_reference AS "retrievalReferenceNumber",
@@ -286,8 +286,8 @@ export function createReconciliationStore(database: Pick<Database, 'query'>) {
       return found?.bound;
     },
 
-    async theirs(run: RunQuery, row: ReconciliationRow, bound: string | undefined) {
-      const values = [row.organizationId, row.reconciliationId, row.place, bound ?? null];
+    async theirs(run: RunQuery, row: ReconciliationRow, bound: string | undefined, limit: number) {
+      const values = [row.organizationId, row.reconciliationId, row.place, bound ?? null, limit];
       const rows = await run<{ number: number; theirs: StoredTheirs }>(theirsText, values);
       return rows.map(({ number, theirs }): Theirs => ({ ...theirs, number }));
     },

@@ -6,6 +6,8 @@ import { compare } from './match.ts';
 import type { Counts, MovementKey, ReconciliationRow, ReconciliationStore } from './store.ts';
 
 const linesPerStep = 2_000;
+/** A reference stands for one payment: what has more lines is no file of movements, and fits no step. */
+const linesPerReferenceMax = 1_000;
 const movementsPerStep = 2_000;
 const turnMs = 5_000;
 const dayMs = 86_400_000;
@@ -33,12 +35,20 @@ const dayAfter = (day: string): string =>
   isoTime(Date.parse(`${day}T00:00:00Z`) + dayMs).slice(0, 10);
 
 type Step = { readonly counts: Counts; readonly next: Place | undefined };
+/** What ends a comparison before its end. */
+const repeated = 'reference_repeated';
 
 export function createMatchWork({ database, clock, store }: WorkDeps) {
-  async function compareLines(run: RunQuery, row: ReconciliationRow, after: string): Promise<Step> {
+  async function compareLines(
+    run: RunQuery,
+    row: ReconciliationRow,
+    after: string,
+  ): Promise<Step | typeof repeated> {
     const at = { ...row, place: after };
     const bound = await store.bound(run, at, linesPerStep);
-    const theirs = await store.theirs(run, at, bound);
+    const most = linesPerStep + linesPerReferenceMax;
+    const theirs = await store.theirs(run, at, bound, most + 1);
+    if (theirs.length > most) return repeated;
     const references = [...new Set(theirs.map((line) => line.retrievalReferenceNumber))];
     const found = compare(theirs, await store.ours(run, row, references));
     await store.note(run, row, found, isoTime(clock.now()));
@@ -65,18 +75,26 @@ export function createMatchWork({ database, clock, store }: WorkDeps) {
       const { paymentId, sequence } = last;
       return { counts, next: { day: from.day, behind: { paymentId, sequence } } };
     }
-    const day = dayAfter(from.day);
-    return { counts, next: day > row.toDay ? undefined : { day, behind: noMovement } };
+    const isLast = from.day >= row.toDay;
+    return {
+      counts,
+      next: isLast ? undefined : { day: dayAfter(from.day), behind: noMovement },
+    };
   }
 
   /** One step in one commit; @returns whether more is to be done by this process */
   async function step(trx: Kysely<unknown>, row: ReconciliationRow): Promise<boolean> {
     const run = runIn(trx);
     const place = placeOf(row);
-    const { counts, next } =
+    const done =
       'reference' in place
         ? await compareLines(run, row, place.reference)
         : await missDay(run, row, place);
+    if (done === repeated) {
+      await store.turn(run, row, { from: 'Matching', to: 'Failed', failure: repeated });
+      return false;
+    }
+    const { counts, next } = done;
     if (!(await store.move(run, row, next === undefined ? 'end' : JSON.stringify(next), counts))) {
       // Another process did this step: nothing of ours may stand beside it.
       throw new Overtaken();

@@ -23,5 +23,10 @@ describe('the name of a settlement', () => {
       assert.equal(settlementKey(text), undefined, text);
     }
     assert.equal(settlementKey(settlementId({ ...key(), currency: "E'R" })), undefined);
+    // A day that three bytes can hold, and no calendar of four digits.
+    const late = Date.parse('+047000-01-01') / 86_400_000;
+    const bytes = Buffer.from(id, 'base64url');
+    bytes.writeUIntBE(late, 0, 3);
+    assert.equal(settlementKey(bytes.toString('base64url')), undefined);
   });
 });

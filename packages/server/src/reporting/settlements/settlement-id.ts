@@ -8,8 +8,10 @@ export type SettlementKey = {
 };
 
 const dayMs = 86_400_000;
+/** The day behind it has a year of five digits, which neither ISO nor the database writes so. */
+const lastDay = Date.parse('9999-12-31') / dayMs;
 const idBytes = 38;
-export const settlementIdForm = /^[A-Za-z0-9_-]{51}$/;
+const idForm = /^[A-Za-z0-9_-]{51}$/;
 const currencyForm = /^[A-Z]{3}$/;
 
 const uuidBytes = (uuid: string) => Buffer.from(uuid.replaceAll('-', ''), 'hex');
@@ -35,15 +37,20 @@ export function settlementId({ day, acquirerLinkId, merchantId, currency }: Sett
 
 /** Undefined for what is no name of a settlement. */
 export function settlementKey(id: string): SettlementKey | undefined {
-  if (!settlementIdForm.test(id)) return undefined;
+  if (!idForm.test(id)) return undefined;
   const bytes = Buffer.from(id, 'base64url');
   const currency = bytes.subarray(35).toString('latin1');
   if (bytes.length !== idBytes || !currencyForm.test(currency)) return undefined;
+  const days = bytes.readUIntBE(0, 3);
+  if (days > lastDay) return undefined;
   const key = {
-    day: new Date(bytes.readUIntBE(0, 3) * dayMs).toISOString().slice(0, 10),
+    day: new Date(days * dayMs).toISOString().slice(0, 10),
     acquirerLinkId: uuidText(bytes.subarray(3, 19)),
     merchantId: uuidText(bytes.subarray(19, 35)),
     currency,
   };
   return settlementId(key) === id ? key : undefined;
 }
+
+/** Of cursors. */
+export const settlementIdForm = { test: (id: string) => settlementKey(id) !== undefined };

@@ -66,11 +66,14 @@ export async function listSettlements(
   filter: SettlementFilter,
   { after, limit }: { after: SettlementKey | undefined; limit: number },
 ): Promise<SettlementRow[]> {
-  // A page goes on from its last day; what is later needs no look.
+  // The database knows no year 0, and nothing was settled before 1970.
+  const from = filter.from === undefined || filter.from < firstDay ? firstDay : filter.from;
   const to = filter.to ?? lastDay;
+  if (to < firstDay) return [];
   const rows = await run<Row>(listText(filter.merchantId !== undefined), [
     ...[filter.organizationId, filter.merchantId ?? null],
-    ...[filter.from ?? firstDay, after !== undefined && after.day < to ? after.day : to],
+    // A page goes on from its last day; what is later needs no look.
+    ...[from, after !== undefined && after.day < to ? after.day : to],
     ...[filter.acquirerLinkId ?? null, filter.currency ?? null],
     ...[after?.day ?? null, after?.acquirerLinkId ?? null, after?.merchantId ?? null],
     ...[after?.currency ?? null, limit],
