@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { amountMax } from '@switchyard/money';
 import fc from 'fast-check';
+import { withInstants } from '../src/filters/instants.ts';
 import { parseAmount, writeAmount } from '../src/parts/amounts.ts';
-import { createFormats, dayBefore, readPattern } from '../src/session/formats.ts';
+import { createFormats, dayBefore, isDay, readPattern } from '../src/session/formats.ts';
 
 const paris = createFormats({ locale: 'fr-FR', zone: 'Europe/Paris' });
 const tokyo = createFormats({ locale: 'en-GB', zone: 'Asia/Tokyo' });
@@ -64,6 +65,20 @@ describe('times', () => {
     assert.equal(createFormats({ locale: 'en-GB', zone: 'Mars/Base' }).zone, 'UTC');
     assert.equal(dayBefore('2026-03-01', 1), '2026-02-28');
     assert.equal(dayBefore('2026-12-31', -1), '2027-01-01');
+  });
+
+  test('a day that is half typed, or none, breaks nothing and narrows nothing', () => {
+    for (const year of ['0002', '0020', '0202', '2026']) {
+      assert.match(paris.dayStart(`${year}-03-05`), new RegExp(`^${year}-03-04T2[23]:`));
+    }
+    assert.ok(isDay('2026-03-29') && isDay('9999-12-30') && isDay('1970-01-01'));
+    const none = ['0002-03-05', '2026-02-31', '2026-13-01', '9999-12-31', 'x', '', '2026-03-05T00'];
+    for (const text of none) {
+      assert.equal(isDay(text), false, text);
+      assert.deepEqual(withInstants({ from: text, to: text, kind: 'Card' }, paris), {
+        ...{ kind: 'Card', from: undefined, to: undefined },
+      });
+    }
   });
 });
 

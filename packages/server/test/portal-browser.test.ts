@@ -1,5 +1,6 @@
 // The built portal in a real browser: in by the realm's pages, an ended session, two tabs, and nobody else asked.
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { openChromium, withoutChromium } from './chromium.ts';
@@ -105,6 +106,63 @@ describe('the portal in a real browser', { skip: withoutChromium }, () => {
       await page.fill('#password', person.password);
       await page.click('main button.primary');
       await accountOf(page).waitFor();
+    });
+  });
+
+  test('two people one after the other: the tab that the first has left open is the second one’s', async () => {
+    const first = await createPerson(realm, { locale: 'en-GB' });
+    const names = { givenName: 'Grace', familyName: 'Hopper' };
+    const second = await createPerson(realm, { ...names, locale: 'en-GB' });
+    await walk(async (page, context) => {
+      await page.goto('/portal/');
+      await page.waitForURL('**/auth/sign-in/**');
+      await signIn(page, first);
+      await accountOf(page).waitFor();
+      const other = await context.newPage();
+      await other.goto('/portal/');
+      await accountOf(other).click();
+      await other.getByRole('menuitem', { name: 'Sign out' }).click();
+      // The tab that was left open hears of it at once, though nobody touches it.
+      await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
+      await other.waitForURL('**/signed-out');
+      await other.goto('/portal/');
+      await other.waitForSelector('#password');
+      await other.fill('#username', second.user.username);
+      await other.fill('#password', second.password);
+      await other.click('main button.primary');
+      await other.getByRole('button', { name: 'Grace Hopper' }).waitFor();
+      await page.getByRole('button', { name: 'Grace Hopper' }).waitFor();
+      assert.equal(await accountOf(page).count(), 0);
+    });
+  });
+
+  test('a session that ends while a form is filled in: after a sign-in beside it all is still there', async () => {
+    const person = await createPerson(realm, { locale: 'en-GB' });
+    const invited = `new-${randomUUID()}`;
+    await walk(async (page, context) => {
+      await page.goto('/portal/users');
+      await page.waitForURL('**/auth/sign-in/**');
+      await signIn(page, person);
+      await page.getByRole('button', { name: 'Invite somebody' }).click();
+      const form = page.getByRole('dialog', { name: 'Invite somebody' });
+      await form.getByLabel('User name').fill(invited);
+      await form.getByLabel('Mail address').fill('grace@shop.example');
+      on.clock.advance(16 * 60_000);
+      await form.getByRole('button', { name: 'Send the invitation' }).click();
+      const ended = page.getByRole('dialog', { name: 'Your session has ended' });
+      const [beside] = await Promise.all([
+        context.waitForEvent('page'),
+        ended.getByRole('link', { name: 'Sign in in a new tab' }).click(),
+      ]);
+      await beside.waitForSelector('#password');
+      await beside.fill('#username', person.user.username);
+      await beside.fill('#password', person.password);
+      await beside.click('main button.primary');
+      await accountOf(beside).waitFor();
+      await ended.waitFor({ state: 'hidden' });
+      assert.equal(await form.getByLabel('User name').inputValue(), invited);
+      await form.getByRole('button', { name: 'Send the invitation' }).click();
+      await page.waitForURL('**/portal/users/*');
     });
   });
 

@@ -128,15 +128,16 @@ export function createFormats({ locale, zone: wanted, pattern }: FormatFacts): F
     return Number.isNaN(value) ? String(at) : show(value);
   };
 
+  /** With four digits in every year: `0002-03-05` is what stands there while somebody types 2026. */
   function dayOf(at: number): string {
-    const { year, month, day } = partsOf(digits, at);
-    return `${year}-${month}-${day}`;
+    const { year = '', month, day } = partsOf(digits, at);
+    return `${year.padStart(4, '0')}-${month}-${day}`;
   }
 
   /** What the clocks of the zone show, minus UTC, at an instant. */
   function offsetAt(at: number): number {
-    const { year, month, day, hour, minute, second } = partsOf(digits, at);
-    const shown = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
+    const { hour, minute, second } = partsOf(digits, at);
+    const shown = Date.parse(`${dayOf(at)}T${hour}:${minute}:${second}Z`);
     return shown - Math.floor(at / 1_000) * 1_000;
   }
 
@@ -167,4 +168,14 @@ export function createFormats({ locale, zone: wanted, pattern }: FormatFacts): F
 /** The day some days before another one. */
 export function dayBefore(day: string, days: number): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) - days * dayMs).toISOString().slice(0, 10);
+}
+
+const firstDay = '1970-01-01';
+/** The day behind it has a year of five digits. */
+const lastDay = '9999-12-30';
+
+/** Whether a text, as an address may hold any, is a day that can be asked for. */
+export function isDay(text: string): boolean {
+  if (!/^\d{4}-\d\d-\d\d$/.test(text) || text < firstDay || text > lastDay) return false;
+  return Number.isFinite(Date.parse(`${text}T00:00:00Z`)) && dayBefore(text, 0) === text;
 }

@@ -1,6 +1,6 @@
 /** Fetches the session before anything is shown, and keeps it in step with the platform. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { type ReactNode, useEffect, useMemo } from 'react';
+import { type ReactNode, useCallback, useEffect, useMemo } from 'react';
 import { api, watchCalls } from '../api/client.ts';
 import { SignedOutError } from '../api/problem.ts';
 import { BootFault } from '../shell/boot-fault.tsx';
@@ -12,16 +12,31 @@ import {
   useLanguage,
 } from '../words/index.ts';
 import { createFormats } from './formats.ts';
-import { rememberDomain, type Session, signIn } from './session.ts';
+import { rememberDomain, type Session, signIn, whoIs } from './session.ts';
 import { SessionContext } from './use-session.ts';
 import { createSessionWatch, type SessionWatch } from './watch.ts';
 import { WatchContext } from './watch-context.ts';
 
 const sessionKey = ['session'] as const;
 
+/** Whose page it is, from the first answer on. */
+let owner: string | undefined;
+
+/**
+ * Where somebody else has signed in in another tab the page begins anew: nothing that was read for one
+ * person is shown to the other, and nothing that one has written is sent in the name of the other.
+ */
+async function askSession(isBackground: boolean): Promise<Session> {
+  const session = await api.get<Session>('/portal/session', { isBackground });
+  owner ??= whoIs(session);
+  if (whoIs(session) === owner) return session;
+  location.reload();
+  return new Promise(() => {});
+}
+
 async function readSession(): Promise<Session> {
   void preloadWords(chooseLanguage(undefined));
-  const session = await api.get<Session>('/portal/session', { isBackground: true });
+  const session = await askSession(true);
   rememberDomain(session);
   await setLanguage(chooseLanguage(session.user.locale), false);
   return session;
@@ -51,19 +66,23 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
 
 function useWatch(session: Session, readAt: number): SessionWatch {
   const { idleSeconds, endsAt } = session;
+  const who = whoIs(session);
+  const client = useQueryClient();
+  const lookAgain = useCallback(
+    () => void client.invalidateQueries({ queryKey: sessionKey }),
+    [client],
+  );
   const watch = useMemo(
     () =>
       createSessionWatch({
-        idleSeconds,
-        expiresAtMs: Date.parse(endsAt),
-        touch: () => api.get('/portal/session'),
+        ...{ idleSeconds, expiresAtMs: Date.parse(endsAt), who },
+        touch: () => askSession(false),
+        onChanged: lookAgain,
       }),
-    [idleSeconds, endsAt],
+    [idleSeconds, endsAt, who, lookAgain],
   );
-  const client = useQueryClient();
   useEffect(() => {
-    const onForbidden = () => void client.invalidateQueries({ queryKey: sessionKey });
-    watchCalls({ onSignedOut: watch.ended, onUsed: watch.used, onForbidden });
+    watchCalls({ onSignedOut: watch.ended, onUsed: watch.used, onForbidden: lookAgain });
     const stop = watch.start();
     const acted = () => watch.acted();
     for (const kind of ['pointerdown', 'keydown'] as const) addEventListener(kind, acted);
@@ -71,7 +90,7 @@ function useWatch(session: Session, readAt: number): SessionWatch {
       stop();
       for (const kind of ['pointerdown', 'keydown'] as const) removeEventListener(kind, acted);
     };
-  }, [watch, client]);
+  }, [watch, lookAgain]);
   // Somebody signed in again in another tab.
   useEffect(() => {
     if (readAt > 0 && watch.state() === 'ended') watch.used();

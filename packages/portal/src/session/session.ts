@@ -6,6 +6,8 @@ export type Session = PortalSession;
 
 const domainKey = 'switchyard-domain';
 
+export const whoIs = ({ userDomainId, user }: Session): string => `${userDomainId} ${user.sub}`;
+
 /** The next sign-in in this browser need not ask for it. */
 export function rememberDomain({ userDomainId }: Session): void {
   localStorage.setItem(domainKey, userDomainId);

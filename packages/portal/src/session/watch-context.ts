@@ -8,6 +8,7 @@ export function useSessionState(): {
   readonly state: SessionState;
   readonly secondsLeft: number;
   readonly touch: () => void;
+  readonly left: () => void;
 } {
   const watch = use(WatchContext);
   if (watch === undefined) throw new Error('outside of the session');
@@ -15,5 +16,5 @@ export function useSessionState(): {
   const left = useSyncExternalStore(watch.subscribe, () =>
     watch.state() === 'idle' ? watch.secondsLeft() : 0,
   );
-  return { state, secondsLeft: left, touch: watch.touch };
+  return { state, secondsLeft: left, touch: watch.touch, left: watch.left };
 }

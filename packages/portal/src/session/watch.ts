@@ -1,6 +1,7 @@
 /**
  * How long the session still lasts. It ends some time after the last call; whoever reads without
- * calling is kept in by a call of his own from time to time, and warned where he does nothing.
+ * calling is kept in by a call of his own from time to time, and warned where he does nothing. All
+ * tabs of a browser have one session, and tell each other of it.
  */
 import { nowMs } from './clock.ts';
 
@@ -19,6 +20,8 @@ export type SessionWatch = {
   touch(): void;
   /** Somebody moved the pointer or pressed a key. */
   acted(): void;
+  /** Whoever it was has signed out here. */
+  left(): void;
   start(): () => void;
 };
 
@@ -27,14 +30,22 @@ export type WatchDeps = {
   readonly expiresAtMs: number;
   /** Asks for the session: that keeps it alive, or tells that it has ended. */
   readonly touch: () => Promise<unknown>;
+  /** Whose session it is. */
+  readonly who: string;
+  /** Another tab has somebody else's session, a new one, or none any more: it is to be looked at. */
+  readonly onChanged: () => void;
 };
+
+/** What tabs tell each other; `usedAt` where a call was let in, `isOver` where somebody signed out. */
+type Told = { readonly who: string; readonly usedAt?: number; readonly isOver?: true };
 
 const warnSeconds = 60;
 const tickMs = 1_000;
 const touchAfterMs = 60_000;
 const channelName = 'switchyard-session';
 
-export function createSessionWatch({ idleSeconds, expiresAtMs, touch }: WatchDeps): SessionWatch {
+export function createSessionWatch(deps: WatchDeps): SessionWatch {
+  const { idleSeconds, expiresAtMs, touch, who, onChanged } = deps;
   const listeners = new Set<() => void>();
   const others = new BroadcastChannel(channelName);
   let usedAt = nowMs();
@@ -66,6 +77,14 @@ export function createSessionWatch({ idleSeconds, expiresAtMs, touch }: WatchDep
     tell('alive');
   }
 
+  const say = (told: Omit<Told, 'who'>): void => others.postMessage({ who, ...told });
+
+  function hear(told: Told): void {
+    if (told.who !== who || told.isOver) onChanged();
+    else if (told.usedAt !== undefined) heard(told.usedAt);
+    else if (current === 'ended') onChanged();
+  }
+
   function tick(): void {
     if (current === 'ended') return;
     const left = secondsLeft();
@@ -83,16 +102,18 @@ export function createSessionWatch({ idleSeconds, expiresAtMs, touch }: WatchDep
     },
     used() {
       heard(nowMs());
-      others.postMessage({ usedAt });
+      say({ usedAt });
     },
     ended: () => tell('ended'),
     touch: ask,
     acted() {
       if (current === 'alive' && nowMs() - usedAt > touchAfterMs) ask();
     },
+    left: () => say({ isOver: true }),
     start() {
       const timer = setInterval(tick, tickMs);
-      others.onmessage = ({ data }: MessageEvent<{ usedAt: number }>) => heard(data.usedAt);
+      others.onmessage = ({ data }: MessageEvent<Told>) => hear(data);
+      say({});
       return () => {
         clearInterval(timer);
         others.onmessage = null;

@@ -1,10 +1,17 @@
 /** Warns before the session ends for want of work, and says so when it has ended. */
 import { Button, Modal } from '@mantine/core';
-import { signIn } from '../session/session.ts';
+import { entry } from '../app/entry.ts';
+import { signIn, signInAddress } from '../session/session.ts';
 import { useSessionState } from '../session/watch-context.ts';
 import { useWords } from '../words/index.ts';
 
-const stay = { withCloseButton: false, closeOnEscape: false, closeOnClickOutside: false } as const;
+/** Above every other dialogue: a form may be open when the session ends. */
+const stay = {
+  ...{ withCloseButton: false, closeOnEscape: false, closeOnClickOutside: false },
+  zIndex: 500,
+};
+/** Whoever comes by is not the one who has signed out. */
+const veil = { backgroundOpacity: 0.85, blur: 12 };
 
 export default function SessionDialogues() {
   const t = useWords('shell');
@@ -19,11 +26,26 @@ export default function SessionDialogues() {
           </Button>
         </div>
       </Modal>
-      <Modal opened={state === 'ended'} onClose={() => signIn()} title={t('ended.title')} {...stay}>
+      <Modal
+        opened={state === 'ended'}
+        onClose={() => signIn()}
+        title={t('ended.title')}
+        overlayProps={veil}
+        {...stay}
+      >
         <p className="sy-dialogue-text">{t('ended.text')}</p>
         <div className="sy-confirm-buttons">
-          <Button data-autofocus onClick={() => signIn()}>
+          <Button variant="default" onClick={() => signIn()}>
             {t('ended.signIn')}
+          </Button>
+          <Button
+            data-autofocus
+            component="a"
+            href={signInAddress(`/${entry}/`)}
+            target="_blank"
+            rel="noopener"
+          >
+            {t('ended.newTab')}
           </Button>
         </div>
       </Modal>

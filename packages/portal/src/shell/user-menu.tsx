@@ -7,6 +7,7 @@ import { notify } from '../parts/notify.ts';
 import { tour } from '../screens/tour/tour-state.ts';
 import { signInAddress } from '../session/session.ts';
 import { useSession } from '../session/use-session.ts';
+import { useSessionState } from '../session/watch-context.ts';
 import { type Language, languages, setLanguage, useLanguage, useWords } from '../words/index.ts';
 
 const schemes = [
@@ -23,8 +24,9 @@ function initials(name: string): string {
     .toUpperCase();
 }
 
-async function signOut(): Promise<void> {
+async function signOut(onLeft: () => void): Promise<void> {
   const answer = await api.post<{ location?: string } | undefined>('/portal/sign-out');
+  onLeft();
   location.assign(answer?.location ?? signInAddress('/'));
 }
 
@@ -32,11 +34,12 @@ export default function UserMenu() {
   const t = useWords('shell');
   const { user, groups, accountUrl, environment } = useSession();
   const words = useWords('tour');
+  const { left } = useSessionState();
   const [isBusy, setBusy] = useState(false);
   const name = user.name === '' ? user.username : user.name;
   const leave = () => {
     setBusy(true);
-    signOut().catch(() => {
+    signOut(left).catch(() => {
       setBusy(false);
       notify(t('signOutFailed'), 'bad');
     });

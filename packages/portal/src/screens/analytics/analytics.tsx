@@ -4,6 +4,7 @@ import { Select } from '@mantine/core';
 import type { Summary } from '@switchyard/contract';
 import { Figures } from '../../charts/figures.tsx';
 import { FilterBar, type FilterField } from '../../filters/filter-bar.tsx';
+import { dayIn } from '../../filters/instants.ts';
 import { type FilterValues, useFilters } from '../../filters/use-filters.ts';
 import { useNames } from '../../parts/entity-name.tsx';
 import { EmptyState, Loading, Page, Panel } from '../../parts/page.tsx';
@@ -49,8 +50,8 @@ function useFields(t: Words): FilterField<Name>[] {
 
 function dayQuery(values: FilterValues<Name>, today: string) {
   const { merchantId, storeId, kind } = values;
-  const to = values.to ?? today;
-  const from = values.from ?? dayBefore(to, 29);
+  const to = dayIn(values.to) ?? today;
+  const from = dayIn(values.from) ?? dayBefore(to, 29);
   // Days are texts that sort as they follow.
   return { from: [from, to].sort()[0] ?? to, to, merchantId, storeId, kind };
 }
