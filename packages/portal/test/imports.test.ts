@@ -41,6 +41,16 @@ describe('a table', () => {
     assert.deepEqual(row?.cells, cells);
     const [safe] = rowsOf(writeCsv([cells], true));
     assert.deepEqual(safe?.cells.slice(0, 5), ["'=1+1", "'+49", "'-", "'@x", 'a,b']);
+    const hidden = [' =1+1', '"=1+1', "'=1+1", '\uff1d1+1', '\n=1+1', '\u00a0@SUM(A1)'];
+    const [behind] = rowsOf(writeCsv([hidden], true));
+    assert.deepEqual(behind?.cells, [...hidden.map((cell) => `'${cell}`)]);
+  });
+
+  test('a secret is kept to the letter, with whatever it begins', () => {
+    const secret = `-${'aB3_'.repeat(10)}-x`;
+    assert.equal(secret.length, 43);
+    assert.equal(writeCsv([[secret]], true), `${secret}\r\n`);
+    assert.equal(writeCsv([[`=${secret.slice(1)}`]], true), `'=${secret.slice(1)}\r\n`);
   });
 });
 

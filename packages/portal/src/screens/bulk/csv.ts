@@ -49,17 +49,25 @@ export function* readCsv(text: string, separator: ',' | ';'): Generator<CsvRow> 
   if (cell !== '' || cells.length > 0 || wasQuoted) yield* end();
 }
 
-const needsQuotes = /[",\r\n]/;
-/** What a sheet would take for a formula is a text to it behind an apostrophe. */
-const formula = /^[=+\-@\t\r]/;
+const needsQuotes = /[",\r\n]|^\s|\s$/u;
+/**
+ * What a sheet would take for a formula, also behind spaces and quotes and in the full width of East Asian
+ * keyboards, is a text to it behind an apostrophe.
+ */
+const formula = /^[\s'"]*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]/u;
+/** A secret may begin like one, but calls nothing: it has to be copied as it is. */
+const harmless = /^[\w-]{43}$/;
 
 const quoted = (cell: string): string =>
   needsQuotes.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
 
+const withoutFormula = (cell: string): string =>
+  formula.test(cell) && !harmless.test(cell) ? `'${cell}` : cell;
+
 export function writeCsv(rows: Iterable<readonly string[]>, isForSheets: boolean): string {
   let text = '';
   for (const cells of rows) {
-    const safe = cells.map((cell) => (isForSheets && formula.test(cell) ? `'${cell}` : cell));
+    const safe = isForSheets ? cells.map(withoutFormula) : cells;
     text += `${safe.map(quoted).join(',')}\r\n`;
   }
   return text;

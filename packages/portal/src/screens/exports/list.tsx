@@ -3,8 +3,8 @@ import { ActionIcon, Tooltip } from '@mantine/core';
 import type { Export } from '@switchyard/contract';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { api, callRaw } from '../../api/client.ts';
-import { saveFile } from '../../api/save-file.ts';
+import { api } from '../../api/client.ts';
+import { saveExport } from '../../api/save-file.ts';
 import { ConfirmAction } from '../../parts/confirm-action.tsx';
 import { Icon, type IconName } from '../../parts/icons.tsx';
 import { notify } from '../../parts/notify.ts';
@@ -19,7 +19,6 @@ import './exports.css';
 const base = '/reporting/v1/exports';
 const shownMost = 200;
 const askAgainMs = 2_000;
-const fileLimitMs = 15 * 60_000;
 const isOpen = ({ state }: Export) => state === 'Pending' || state === 'Running';
 const listKey = ['exports'];
 
@@ -106,8 +105,7 @@ function ExportLine({
   async function fetchFile(): Promise<void> {
     setFetching(true);
     try {
-      const address = `${base}/${exportId}/content`;
-      await saveFile(await callRaw('GET', address, { limitMs: fileLimitMs }), fileName);
+      await saveExport(exportId, fileName);
     } catch {
       notify(t('fetch.failed'), 'bad');
     } finally {
@@ -124,6 +122,7 @@ function ExportLine({
       <div className="sy-export-state">
         <StateBadge state={state}>{t(`states.${state}`)}</StateBadge>
         <span>{t('rows', { count: rows, rows: formats.number(rows), size })}</span>
+        {of.failure !== undefined && <span>{t(`failures.${of.failure}`)}</span>}
       </div>
       <div className="sy-export-times">
         <Time at={createdAt} />

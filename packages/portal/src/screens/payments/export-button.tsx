@@ -4,8 +4,9 @@ import { Button, Menu } from '@mantine/core';
 import type { Export } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
-import { api, callRaw, type Query } from '../../api/client.ts';
-import { saveFile } from '../../api/save-file.ts';
+import { api, type Query } from '../../api/client.ts';
+import { ProblemError } from '../../api/problem.ts';
+import { saveExport } from '../../api/save-file.ts';
 import { ConfirmAction } from '../../parts/confirm-action.tsx';
 import { Icon } from '../../parts/icons.tsx';
 import { notify } from '../../parts/notify.ts';
@@ -16,7 +17,6 @@ type Format = Export['format'];
 
 const base = '/reporting/v1/exports';
 const askAgainMs = 1_000;
-const fileLimitMs = 15 * 60_000;
 const ended: readonly Export['state'][] = ['Completed', 'Failed', 'Cancelled'];
 
 function withoutEmpty(filters: Query): Record<string, unknown> {
@@ -80,23 +80,21 @@ function ExportUnderWay({
 }) {
   const t = useWords('payments');
   const isEnding = useRef(false);
-  const { data, isError } = useQuery({
+  const { data, error } = useQuery({
     queryKey: ['exports', exportId],
     queryFn: () => api.get<Export>(`${base}/${exportId}`, { isBackground: true }),
     refetchInterval: ({ state }) =>
       state.data !== undefined && ended.includes(state.data.state) ? false : askAgainMs,
   });
-  const state = isError ? 'Failed' : data?.state;
+  // No answer says nothing: the export is written on, also over a start of the platform.
+  const isRefused = error instanceof ProblemError && !error.problem.retryable;
+  const state = isRefused ? 'Failed' : data?.state;
   const fileName = data?.fileName ?? '';
   useEffect(() => {
     if (state === undefined || !ended.includes(state) || isEnding.current) return;
     isEnding.current = true;
     const fetched =
-      state === 'Completed'
-        ? callRaw('GET', `${base}/${exportId}/content`, { limitMs: fileLimitMs }).then((answer) =>
-            saveFile(answer, fileName),
-          )
-        : Promise.reject(new Error(state));
+      state === 'Completed' ? saveExport(exportId, fileName) : Promise.reject(new Error(state));
     fetched
       .then(() => notify(t('export.done')))
       .catch(() => notify(t('export.failed'), 'bad'))

@@ -9,6 +9,7 @@ import { useParam } from '../../app/use-param.ts';
 import { FilterBar } from '../../filters/filter-bar.tsx';
 import { useFilters } from '../../filters/use-filters.ts';
 import { ConfirmAction } from '../../parts/confirm-action.tsx';
+import { Note } from '../../parts/note.tsx';
 import { notify } from '../../parts/notify.ts';
 import { EmptyState, Loading, Page } from '../../parts/page.tsx';
 import { Problem } from '../../parts/problem.tsx';
@@ -63,6 +64,11 @@ export default function ReconciliationPage() {
       fill
     >
       {error !== null && <Problem fault={error} />}
+      {data.failure !== undefined && (
+        <Note icon="alert" tone="warn">
+          {t(`failures.${data.failure}`)}
+        </Note>
+      )}
       <div className="sy-reconciliation-head">
         <Balances of={data} />
         <Counts of={data} />
