@@ -1,23 +1,13 @@
 /** Everything that can be gone to, in one table: the rail and the palette are made from it. */
-import type { Permission } from '@switchyard/contract';
+import { type Access, isOpenTo, type Visitor } from './app/access.ts';
 import type { Entry } from './app/entry.ts';
 import type { IconName } from './parts/icons.tsx';
-import type { Session } from './session/session.ts';
 
-export type NavigationItem = {
+export type NavigationItem = Access & {
   readonly to: string;
   /** A word of `words/{language}/navigation.json`. */
   readonly word: string;
   readonly icon: IconName;
-  /** One of these permissions is enough; an empty list is for everybody. */
-  readonly needs: readonly Permission[];
-  readonly entries: readonly Entry[];
-  /** The organisation's alone: no merchant is shown it. */
-  readonly isOfOrganization?: true;
-  /** Of the organisation that operates the platform alone. */
-  readonly isOfOperator?: true;
-  /** Left out where it stands everywhere. */
-  readonly environments?: readonly Session['environment'][];
 };
 
 export type NavigationSection = {
@@ -242,26 +232,11 @@ export const navigation: readonly NavigationSection[] = [
 ];
 
 /** What is left of the table for somebody, without sections that are empty then. */
-export function navigationFor(
-  {
-    permissions,
-    environment,
-    merchantId,
-    isOperator,
-  }: Pick<Session, 'permissions' | 'environment' | 'merchantId' | 'isOperator'>,
-  entry: Entry,
-): NavigationSection[] {
+export function navigationFor(visitor: Visitor, entry: Entry): NavigationSection[] {
   return navigation
     .map(({ word, items }) => ({
       word,
-      items: items.filter(
-        ({ needs, entries, environments, isOfOrganization, isOfOperator }) =>
-          entries.includes(entry) &&
-          (isOfOrganization === undefined || merchantId === undefined) &&
-          (isOfOperator === undefined || isOperator === true) &&
-          (environments === undefined || environments.includes(environment)) &&
-          (needs.length === 0 || needs.some((each) => permissions.includes(each))),
-      ),
+      items: items.filter((item) => isOpenTo(item, visitor, entry)),
     }))
     .filter(({ items }) => items.length > 0);
 }

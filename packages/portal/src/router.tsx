@@ -1,11 +1,12 @@
 /** Addresses to screens, made from the table of screens; each is fetched when it is first wanted. */
 import { createRootRoute, createRoute, createRouter } from '@tanstack/react-router';
 import { type ComponentType, lazy, Suspense } from 'react';
+import { isHere, isOpenTo } from './app/access.ts';
 import { entry } from './app/entry.ts';
 import { EmptyState, Loading, Page } from './parts/page.tsx';
 import { Problem } from './parts/problem.tsx';
 import { type Screen, screens } from './screens.ts';
-import { useCan } from './session/use-session.ts';
+import { useSession } from './session/use-session.ts';
 import { Shell } from './shell/shell.tsx';
 import { useWords } from './words/index.ts';
 
@@ -53,10 +54,9 @@ function Guarded({
   readonly screen: Screen;
   readonly content: ComponentType;
 }) {
-  const { needs, entries } = screen;
-  const isAllowed = useCan(...needs) || needs.length === 0;
-  if (!entries.includes(entry)) return <NotFound />;
-  if (!isAllowed) return <NotAllowed />;
+  const session = useSession();
+  if (!isHere(screen, session, entry)) return <NotFound />;
+  if (!isOpenTo(screen, session, entry)) return <NotAllowed />;
   return (
     <Suspense fallback={<Loading />}>
       <Content />

@@ -1,21 +1,20 @@
 /** Every screen: its address, whom it is for, and the file that is fetched when it is opened. */
-import type { Permission } from '@switchyard/contract';
 import type { ComponentType } from 'react';
+import type { Access } from './app/access.ts';
 import type { Entry } from './app/entry.ts';
 import { estateScreens } from './screens/estate/estate-screens.ts';
 
-export type Screen = {
+export type Screen = Access & {
   /** After TanStack Router: `/payments/$transactionId`. */
   readonly path: string;
   readonly load: () => Promise<{ readonly default: ComponentType }>;
-  /** One of these permissions is enough; an empty list is for everybody. */
-  readonly needs: readonly Permission[];
-  readonly entries: readonly Entry[];
 };
 
 const both: readonly Entry[] = ['portal', 'provider-portal'];
 const portal: readonly Entry[] = ['portal'];
 const provider: readonly Entry[] = ['provider-portal'];
+/** Whoever writes programs against the platform, or watches those that others wrote. */
+const readsApi = ['app.read', 'hook.read', 'svc.read'] as const;
 
 export const screens: readonly Screen[] = [
   { path: '/', load: () => import('./screens/home/home.tsx'), needs: [], entries: both },
@@ -54,6 +53,7 @@ export const screens: readonly Screen[] = [
     load: () => import('./screens/virtual-terminal/virtual-terminal.tsx'),
     needs: ['pay.sale'],
     entries: portal,
+    environments: ['demo'],
   },
   {
     path: '/qr-payments',
@@ -73,12 +73,14 @@ export const screens: readonly Screen[] = [
     load: () => import('./screens/reconciliations/list.tsx'),
     needs: ['rep.read'],
     entries: portal,
+    isOfOrganization: true,
   },
   {
     path: '/reconciliations/$reconciliationId',
     load: () => import('./screens/reconciliations/detail.tsx'),
     needs: ['rep.read'],
     entries: portal,
+    isOfOrganization: true,
   },
   {
     path: '/services',
@@ -97,6 +99,7 @@ export const screens: readonly Screen[] = [
     load: () => import('./screens/services/packages.tsx'),
     needs: ['sub.read'],
     entries: portal,
+    isOfOrganization: true,
   },
   {
     path: '/own-services',
@@ -133,6 +136,8 @@ export const screens: readonly Screen[] = [
     load: () => import('./screens/onboarding/sign-ups.tsx'),
     needs: ['onb.approve'],
     entries: portal,
+    isOfOrganization: true,
+    isOfOperator: true,
   },
   {
     path: '/users',
@@ -151,6 +156,7 @@ export const screens: readonly Screen[] = [
     load: () => import('./screens/health/health.tsx'),
     needs: ['audit.read'],
     entries: portal,
+    isOfOrganization: true,
   },
   {
     path: '/applications',
@@ -181,24 +187,28 @@ export const screens: readonly Screen[] = [
     load: () => import('./screens/webhooks/list.tsx'),
     needs: ['hook.read'],
     entries: both,
+    isOfOrganization: true,
   },
   {
     path: '/webhooks/deliveries',
     load: () => import('./screens/webhooks/deliveries.tsx'),
     needs: ['hook.read'],
     entries: both,
+    isOfOrganization: true,
   },
   {
     path: '/webhooks/deliveries/$deliveryId',
     load: () => import('./screens/webhooks/delivery.tsx'),
     needs: ['hook.read'],
     entries: both,
+    isOfOrganization: true,
   },
   {
     path: '/webhooks/$endpointId',
     load: () => import('./screens/webhooks/detail.tsx'),
     needs: ['hook.read'],
     entries: both,
+    isOfOrganization: true,
   },
   {
     path: '/events',
@@ -212,23 +222,28 @@ export const screens: readonly Screen[] = [
     needs: ['hook.read'],
     entries: both,
   },
-  { path: '/console', load: () => import('./screens/console/list.tsx'), needs: [], entries: both },
+  {
+    path: '/console',
+    load: () => import('./screens/console/list.tsx'),
+    needs: readsApi,
+    entries: both,
+  },
   {
     path: '/console/operations/$operationId',
     load: () => import('./screens/console/operation.tsx'),
-    needs: [],
+    needs: readsApi,
     entries: both,
   },
   {
     path: '/console/events',
     load: () => import('./screens/console/event-types.tsx'),
-    needs: [],
+    needs: readsApi,
     entries: both,
   },
   {
     path: '/console/errors',
     load: () => import('./screens/console/errors.tsx'),
-    needs: [],
+    needs: readsApi,
     entries: both,
   },
   {
@@ -236,6 +251,7 @@ export const screens: readonly Screen[] = [
     load: () => import('./screens/test-cards/test-cards.tsx'),
     needs: [],
     entries: both,
+    environments: ['demo'],
   },
   {
     path: '/configuration',

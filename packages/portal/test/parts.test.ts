@@ -6,8 +6,9 @@ import { ConnectionError, faultsByField, ProblemError, problemFrom } from '../sr
 import { mayRetry, pauseMs } from '../src/api/queries.ts';
 import { niceTop, pathOf } from '../src/charts/scale.ts';
 import { nameMost, viewsMost, withView } from '../src/filters/saved-views.ts';
-import { navigationFor } from '../src/navigation.ts';
+import { navigation, navigationFor } from '../src/navigation.ts';
 import { amountFor } from '../src/screens/virtual-terminal/outcomes.ts';
+import { screens } from '../src/screens.ts';
 
 function addressesOf(
   group: GroupName,
@@ -52,6 +53,15 @@ describe('the navigation', () => {
     assert.ok(!addressesOf('org_dfo').includes('/imports'));
     for (const group of Object.keys(groupPermissions) as GroupName[]) {
       assert.ok(addressesOf(group).includes('/'), group);
+    }
+  });
+
+  test('an address asks for what its link in the rail asks for', () => {
+    for (const { word: _word, icon: _icon, to, ...access } of navigation.flatMap(
+      (each) => each.items,
+    )) {
+      const { path: _path, load: _load, ...asked } = screens.find(({ path }) => path === to) ?? {};
+      assert.deepEqual(asked, access, to);
     }
   });
 

@@ -16,6 +16,7 @@ export const estateScreens: readonly Screen[] = [
     load: () => import('../merchants/new.tsx'),
     needs: ['prov.write'],
     entries: portal,
+    isOfOrganization: true,
   },
   {
     path: '/merchants/$merchantId',
@@ -34,6 +35,7 @@ export const estateScreens: readonly Screen[] = [
     load: () => import('../acquirers/contract-new.tsx'),
     needs: ['prov.write'],
     entries: portal,
+    isOfOrganization: true,
   },
   {
     path: '/merchants/$merchantId/contracts/$contractId',
@@ -46,6 +48,7 @@ export const estateScreens: readonly Screen[] = [
     load: () => import('../acquirers/contract-edit.tsx'),
     needs: ['prov.write'],
     entries: portal,
+    isOfOrganization: true,
   },
   {
     path: '/stores',
@@ -160,23 +163,27 @@ export const estateScreens: readonly Screen[] = [
     load: () => import('../acquirers/list.tsx'),
     needs: ['prov.read'],
     entries: portal,
+    isOfOrganization: true,
   },
   {
     path: '/acquirers/new',
     load: () => import('../acquirers/new.tsx'),
     needs: ['prov.write'],
     entries: portal,
+    isOfOrganization: true,
   },
   {
     path: '/acquirers/$acquirerLinkId',
     load: () => import('../acquirers/detail.tsx'),
     needs: ['prov.read'],
     entries: portal,
+    isOfOrganization: true,
   },
   {
     path: '/acquirers/$acquirerLinkId/edit',
     load: () => import('../acquirers/edit.tsx'),
     needs: ['prov.write'],
     entries: portal,
+    isOfOrganization: true,
   },
 ];

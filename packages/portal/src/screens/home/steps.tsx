@@ -1,6 +1,7 @@
 /** Steps towards something, one after another: what is done, and what comes next. */
 import { useQueries } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { isOpenTo } from '../../app/access.ts';
 import { entry } from '../../app/entry.ts';
 import { Icon } from '../../parts/icons.tsx';
 import { Panel } from '../../parts/page.tsx';
@@ -20,14 +21,8 @@ const keptMs = 15_000;
 
 /** Whether a screen is there, and for this user. */
 function useMayOpen(): (to: string) => boolean {
-  const { permissions } = useSession();
-  return (to) =>
-    screens.some(
-      ({ path, needs, entries }) =>
-        path === to &&
-        entries.includes(entry) &&
-        (needs.length === 0 || needs.some((each) => permissions.includes(each))),
-    );
+  const session = useSession();
+  return (to) => screens.some((each) => each.path === to && isOpenTo(each, session, entry));
 }
 
 export function Steps({ name, steps }: { readonly name: string; readonly steps: readonly Step[] }) {
