@@ -202,6 +202,25 @@ describe('reconciliations', () => {
     assert.equal((await on.client.call('POST', `${long}`, json)).status, 415);
   });
 
+  test('no card number is kept with a file, in whatever text it comes', async () => {
+    const sold = `Capture,M1,606012000017,1250,EUR,${day}`;
+    const table = (reference: string) => `${head},acquirerReference\n${sold},,${reference}`;
+    for (const text of ['4111111111111111', 'card 5555 5555 5555 4444']) {
+      assertRefused(await send(table(text)), {
+        ...{ code: 'field_invalid', pointer: '/2/acquirerReference' },
+      });
+      assertRefused(await send(table('ARN-1'), `&name=${encodeURIComponent(text)}`), {
+        ...{ code: 'field_invalid', pointer: '?name' },
+      });
+    }
+    // The usual reference of an acquirer is 23 digits long.
+    const { reconciliationId } = await completed(await send(table('74537604221431003881865')));
+    const decision = { resolution: 'WriteOff', note: 'of card 4111-1111-1111-1111' };
+    assertRefused(await call('POST', `/${reconciliationId}/items/2/resolve`, decision), {
+      ...{ code: 'field_invalid', pointer: '/note' },
+    });
+  });
+
   test('the first and the last days of the calendar are days like others', async () => {
     const how = { token: on.acquirerToken, headers: { 'content-type': 'text/csv' } };
     const at = (from: string, to: string) =>

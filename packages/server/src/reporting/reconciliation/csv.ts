@@ -4,6 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { Refusal, reconciliationLimits, SettlementLine } from '@switchyard/contract';
 import { CsvError, parse } from 'csv-parse';
 import { createValidation } from '../../http/index.ts';
+import { refuseCardNumber } from './card-numbers.ts';
 
 const rowBytesMax = 4_096;
 const rowsPerTurn = 200;
@@ -47,7 +48,11 @@ function lineOf(row: Readonly<Record<string, string>>): Record<string, unknown> 
 /** The codes and pointers of the line's members, with the line in front. */
 function checked(line: number, value: Record<string, unknown>): SettlementLine {
   const verdict = check(value);
-  if (verdict === true) return value as SettlementLine;
+  if (verdict === true) {
+    const said = value as SettlementLine;
+    refuseCardNumber(said.acquirerReference, `/${line}/acquirerReference`);
+    return said;
+  }
   const { code, detail, errors = [] } = verdict.error;
   throw new Refusal(code, `Line ${line} of the file: ${detail}`, {
     errors: errors.map((each) => ({ ...each, pointer: `/${line}${each.pointer}` })),

@@ -12,6 +12,7 @@ import { actorOf, type Recorder } from '../../audit/index.ts';
 import type { Caller, FoundPage, PageRequest } from '../../http/index.ts';
 import { type Clock, type Database, type Ids, isoTime, type Jobs } from '../../platform/index.ts';
 import { type RunQuery, runIn } from '../run.ts';
+import { refuseCardNumber } from './card-numbers.ts';
 import { type FileLine, readSettlementFile } from './csv.ts';
 import {
   type ItemRow,
@@ -211,6 +212,7 @@ export function createReconciliations(deps: ReconciliationsDeps) {
     async receive(caller: Caller, requestId: string, asked: Asked, body: Readable) {
       const organizationId = organizationOf(caller);
       demandDays(asked);
+      refuseCardNumber(asked.name, '?name');
       await deps.demandLink(organizationId, asked.acquirerLinkId);
       const id = ids.uuid();
       const of = key(organizationId, id);
@@ -268,6 +270,7 @@ export function createReconciliations(deps: ReconciliationsDeps) {
       at: { readonly reconciliationId: string; readonly number: number },
       { resolution, note }: ReconciliationDecision,
     ): Promise<ReconciliationItem> {
+      refuseCardNumber(note, '/note');
       const row = await demand(caller, at.reconciliationId);
       const item = await store.item(row, at.number);
       if (item === undefined) {
