@@ -1,5 +1,6 @@
 // Files for imports in the browser: tables as sheets write them, what is sent, answers as they come.
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { describe, test } from 'node:test';
 import type { BulkResult } from '@switchyard/contract';
 import { readAnswers, resultTable } from '../src/screens/bulk/answers.ts';
@@ -62,6 +63,18 @@ describe('a file for an import', () => {
     assert.equal(faultOfFile(file, 100), undefined);
     const widths = new Set(rowsOf(exampleTable).map(({ cells }) => cells.length));
     assert.equal(widths.size, 1, 'each row of the example has as many cells as the first');
+  });
+
+  test('can be taken in by the demo, which has other devices than the example', async () => {
+    const [header, ...rows] = rowsOf(exampleTable).map(({ cells }) => cells);
+    const place = header?.indexOf('serialNumber') ?? -1;
+    const serials = rows.map((cells) => cells[place] ?? '').filter((serial) => serial !== '');
+    assert.equal(serials.length, 1);
+    const catalogue = new URL('../../server/src/demo/catalogue.ts', import.meta.url);
+    const found = (await readFile(catalogue, 'utf8')).matchAll(/serialNumber: '(\w+)'/g);
+    const seeded = new Set([...found].map(([, serial]) => serial));
+    assert.ok(seeded.size >= 4, 'the demo has devices');
+    for (const serial of serials) assert.ok(!seeded.has(serial), serial);
   });
 
   test('of lines is known by its name or its first sign', () => {

@@ -1,4 +1,4 @@
-/** A small estate as a table: what a file for an import looks like. */
+/** A small estate as a table: what a file for an import looks like. Its device is none of the demo. */
 export const exampleName = 'estate-example.csv';
 
 export const exampleTable = [
@@ -6,7 +6,7 @@ export const exampleTable = [
   'merchant,,M1,,,,Lumière,FR,5814,Europe/Paris,12 quai de Valmy,Paris,75010,,,,,north',
   'store,,S1,M1,,,Canal Saint-Martin,,,,12 quai de Valmy,Paris,75010,,,,,',
   'logicalDevice,,D1,,S1,,Counter 1,,,,,,,,,,,',
-  'physicalDevice,,,,,D1,,,,,,,,10000001,AXIUM,DX8000,axium,',
+  'physicalDevice,,,,,D1,,,,,,,,30000001,AXIUM,DX8000,axium,',
   'pointOfSale,,P1,,S1,,Till 1,,,,,,,,,,,',
   '',
 ].join('\r\n');
