@@ -1,7 +1,8 @@
 /** Exports of reports: how far each of them is, and its file once it is written. */
-import { ActionIcon, Tooltip } from '@mantine/core';
+import { ActionIcon, Button, Tooltip } from '@mantine/core';
 import type { Export } from '@switchyard/contract';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
 import { saveExport } from '../../api/save-file.ts';
@@ -43,7 +44,15 @@ export default function Exports() {
       {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
       {data === undefined && error === null && <Loading lines={8} />}
       {data?.items.length === 0 && (
-        <EmptyState icon="exports" title={t('empty.title')}>
+        <EmptyState
+          icon="exports"
+          title={t('empty.title')}
+          action={
+            <Button component={Link} to="/payments" variant="default">
+              {t('empty.do')}
+            </Button>
+          }
+        >
           {t('empty.text')}
         </EmptyState>
       )}

@@ -32,12 +32,12 @@ function columnsOf(t: Words, formats: Formats): Column<LoggedRequest>[] {
       narrow: 'sub',
       cell: ({ at }) => <Time at={at} />,
     },
-    { id: 'method', header: t('method'), width: '6rem', cell: ({ method }) => method },
+    { id: 'method', header: t('method'), width: '5.5rem', cell: ({ method }) => method },
     { id: 'path', header: t('path'), narrow: 'lead', cell: ({ path }) => <Name>{path}</Name> },
     {
       id: 'status',
       header: t('status'),
-      width: '7rem',
+      width: '6rem',
       narrow: 'trail',
       cell: ({ status }) => (
         <StateBadge state="" tone={toneOf(status)}>
@@ -48,27 +48,27 @@ function columnsOf(t: Words, formats: Formats): Column<LoggedRequest>[] {
     {
       id: 'code',
       header: t('code'),
-      width: '13rem',
+      width: '9rem',
       narrow: 'subtrail',
       cell: ({ code }) => <Name>{code}</Name>,
     },
     {
       id: 'took',
       header: t('took'),
-      width: '7rem',
+      width: '6rem',
       align: 'end',
       cell: ({ durationMs }) => t('ms', { count: durationMs, ms: formats.number(durationMs) }),
     },
     {
       id: 'client',
       header: t('client'),
-      width: '12rem',
+      width: '10rem',
       cell: ({ clientId }) => <Name>{clientId}</Name>,
     },
     {
       id: 'request',
       header: t('request'),
-      width: '12rem',
+      width: '9rem',
       cell: ({ requestId }) => <Name>{requestId}</Name>,
     },
   ];

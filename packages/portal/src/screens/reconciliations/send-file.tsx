@@ -23,11 +23,14 @@ export function SendFile({ onClose }: { readonly onClose: () => void }) {
   const links = useNames('acquirer-links').data;
   const yesterday = formats.dayOf(nowMs() - dayMs);
   const [file, setFile] = useState<File | null>(null);
-  const [link, setLink] = useState<string | null>(null);
+  const [chosen, setChosen] = useState<string | null>(null);
   const [from, setFrom] = useState(yesterday);
   const [to, setTo] = useState(yesterday);
   const [fault, setFault] = useState<unknown>(undefined);
   const faults = faultsByField(fault);
+  const [first, second] = [...(links?.keys() ?? [])];
+  /** Where there is only one, there is nothing to choose. */
+  const link = chosen ?? (second === undefined ? (first ?? null) : null);
   return (
     <ConfirmAction
       isOpen
@@ -64,7 +67,7 @@ export function SendFile({ onClose }: { readonly onClose: () => void }) {
         data={[...(links ?? [])].map(([value, label]) => ({ value, label }))}
         value={link}
         error={faults['acquirerLinkId']}
-        onChange={setLink}
+        onChange={setChosen}
       />
       <TextInput
         type="date"
