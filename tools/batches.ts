@@ -21,6 +21,7 @@ export const longFiles = [
   'test/portal-estate',
   'test/portal-developers',
   'test/portal-services',
+  'test/portal-roles',
   'test/portal-browser',
   'test/fault-terminals',
   'platform/embedded-postgres',

@@ -1,99 +1,39 @@
 // The estate of the portal in a real browser, against the platform as it is started: taken in, moved, imported, seen come and go.
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { connectorPaths } from '@switchyard/contract';
-import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
+import type { BrowserContext, Locator, Page } from 'playwright-core';
 import { WebSocket } from 'ws';
-import { oneTimePasswordAt } from '../src/demo/users.ts';
 import { assertAccessible } from './accessible.ts';
-import { openChromium, withoutChromium } from './chromium.ts';
+import { withoutChromium } from './chromium.ts';
 import type { Client } from './client.ts';
 import { type Line, lineOf } from './connector.ts';
 import { eventually } from './eventually.ts';
-import { type DemoFacts, freePorts, type ServerProcess, serverProcess } from './server-process.ts';
+import { assertFits, hostileName, openStage, type Stage, type StageFacts } from './portal-stage.ts';
+import { freePorts } from './server-process.ts';
 
-const root = fileURLToPath(new URL('../../../', import.meta.url));
-const waitLimitMs = 45_000;
-const buildLimitMs = 300_000;
-const wide = { width: 1440, height: 900 };
-const narrow = { width: 390, height: 844 };
 const base = '/provisioning/v2';
-/** What somebody may call a merchant: a script, and a word without an end. */
-const hostileName = `<img src=x onerror="document.title='owned'">${'W'.repeat(40)}`;
-
-type User = { username: string; password: string; otpSecret?: string; groups: string[] };
 
 describe('the estate of the portal', { skip: withoutChromium }, () => {
-  let server: ServerProcess;
+  let stage: Stage;
   let client: Client;
-  let chromium: Browser;
   let context: BrowserContext;
-  let dataDir: string;
   let token: string;
-  let facts: DemoFacts;
+  let facts: StageFacts;
 
   before(async () => {
-    const build = [join(root, 'tools/build-portal.ts')];
-    await promisify(execFile)(process.execPath, build, { timeout: buildLimitMs });
-    dataDir = await mkdtemp(join(tmpdir(), 'switchyard-portal-estate-'));
-    const [port, devicePort, acquirerPort, metricsPort] = await freePorts(4);
-    server = serverProcess({
-      SWITCHYARD_DATA_DIR: dataDir,
-      SWITCHYARD_PORT: String(port),
-      SWITCHYARD_DEVICE_PORT: String(devicePort),
-      SWITCHYARD_ACQUIRER_PORT: String(acquirerPort),
-      SWITCHYARD_METRICS_PORT: String(metricsPort),
-    });
-    await server.start();
-    client = await server.client();
-    facts = await server.facts();
-    const { clientId = '', clientSecret = '' } = facts.applications['acquirer'] ?? {};
-    token = await client.token(facts.userDomainId, clientId, clientSecret);
-    chromium = await openChromium({
-      certificate: await readFile(join(dataDir, 'tls/server.pem'), 'utf8'),
-    });
-    context = await signedIn('org_admin');
+    stage = await openStage('portal-estate');
+    ({ client, facts } = stage);
+    token = await stage.tokenOf('acquirer');
+    context = await stage.signedIn('admin', { acceptDownloads: true });
   });
-  after(async () => {
-    await chromium?.close();
-    await server?.stop();
-    await rm(dataDir, { recursive: true, force: true });
-  });
+  after(() => stage?.close());
 
-  /** Somebody of a group of the demo, in a browser of his own. */
-  async function signedIn(group: string): Promise<BrowserContext> {
-    const opened = await chromium.newContext({
-      baseURL: facts.baseUrl,
-      locale: 'en-GB',
-      viewport: wide,
-      acceptDownloads: true,
-    });
-    opened.setDefaultTimeout(waitLimitMs);
-    const { users } = JSON.parse(await readFile(join(dataDir, 'demo.json'), 'utf8')) as {
-      users: User[];
-    };
-    const user = users.find(({ groups }) => groups.some((each) => each.endsWith(`_${group}`)));
-    assert.ok(user !== undefined, group);
-    const page = await opened.newPage();
-    await page.goto(`/portal/sign-in?domain=${facts.userDomainId}&to=/portal/`);
-    await page.fill('#username', user.username);
-    await page.fill('#password', user.password);
-    if (user.otpSecret !== undefined) {
-      await page.fill('#code', oneTimePasswordAt(user.otpSecret, Date.now()));
-    }
-    await page.click('main button.primary');
-    await page.waitForSelector('#content h1');
-    await page.evaluate(`localStorage.setItem('switchyard-language', 'en')`);
-    await page.close();
-    return opened;
-  }
+  const look = (path: string, steps: (page: Page) => Promise<void>, whose = context) =>
+    stage.look(whose, path, steps);
+  const usable = (path: string, whose = context) => stage.usable(whose, path);
 
   const api = async (method: string, path: string, body?: unknown) => {
     const options = body === undefined ? { token } : { token, body };
@@ -116,30 +56,6 @@ describe('the estate of the portal', { skip: withoutChromium }, () => {
     return { serialNumber: String(serials), make: 'AXIUM', model: 'DX8000', family: 'axium' };
   };
 
-  /** Opens a screen in a tab of its own, and looks at what the browser complained of. */
-  async function look(
-    path: string,
-    steps: (page: Page) => Promise<void>,
-    whose = context,
-  ): Promise<void> {
-    const page = await whose.newPage();
-    const complaints: string[] = [];
-    page.on('console', (message) => {
-      if (/Content Security Policy|not assignable|React|key/i.test(message.text())) {
-        complaints.push(message.text());
-      }
-    });
-    page.on('pageerror', (fault) => complaints.push(String(fault)));
-    try {
-      await page.goto(path);
-      await page.waitForSelector('#content h1');
-      await steps(page);
-      assert.deepEqual(complaints, []);
-    } finally {
-      await page.close();
-    }
-  }
-
   /** What is typed into, of a field or of a choice. */
   const field = (scope: Page | Locator, label: string): Locator =>
     scope
@@ -150,24 +66,6 @@ describe('the estate of the portal', { skip: withoutChromium }, () => {
   async function choose(page: Page, label: string, text: string, option = text): Promise<void> {
     await field(page, label).fill(text);
     await page.getByRole('option', { name: option }).first().click();
-  }
-
-  async function usable(path: string, whose = context): Promise<void> {
-    await look(
-      path,
-      async (page) => {
-        await page.waitForSelector('[aria-busy="true"]', { state: 'detached' });
-        for (const size of [wide, narrow]) {
-          await page.setViewportSize(size);
-          const overflow = await page.evaluate(
-            'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-          );
-          assert.equal(overflow, 0, `${path} at ${size.width}`);
-        }
-        await assertAccessible(page, path);
-      },
-      whose,
-    );
   }
 
   test('merchants and their contracts can be used by everybody, wide and narrow, light and dark', async () => {
@@ -443,7 +341,7 @@ describe('the estate of the portal', { skip: withoutChromium }, () => {
   });
 
   test('a fleet operator sees the devices and changes nothing, a manager only what is his', async () => {
-    const operator = await signedIn('org_dfo');
+    const operator = await stage.signedIn('fleet');
     await look(
       '/portal/devices',
       async (page) => {
@@ -455,7 +353,7 @@ describe('the estate of the portal', { skip: withoutChromium }, () => {
       operator,
     );
     await operator.close();
-    const manager = await signedIn('merchant_manager');
+    const manager = await stage.signedIn('manager');
     await look(
       '/portal/merchants',
       async (page) => {
@@ -481,13 +379,7 @@ describe('the estate of the portal', { skip: withoutChromium }, () => {
       await look(path, async (page) => {
         await page.getByText('<img src=x').first().waitFor();
         assert.notEqual(await page.title(), 'owned');
-        for (const size of [wide, narrow]) {
-          await page.setViewportSize(size);
-          const overflow = await page.evaluate(
-            'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-          );
-          assert.equal(overflow, 0, path);
-        }
+        await assertFits(page, path);
       });
     }
   });

@@ -1,89 +1,32 @@
 // The payments of the portal in a real browser, against the platform as it is started: seen by everybody, refunded once.
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { BrowserContext, Page } from 'playwright-core';
 import { assertAccessible } from './accessible.ts';
-import { openChromium, withoutChromium } from './chromium.ts';
+import { withoutChromium } from './chromium.ts';
 import type { Client } from './client.ts';
 import { eventually } from './eventually.ts';
 import { linkIsUp } from './load.ts';
-import { freePorts, type ServerProcess, serverProcess } from './server-process.ts';
-
-const root = fileURLToPath(new URL('../../../', import.meta.url));
-const waitLimitMs = 45_000;
-const buildLimitMs = 300_000;
-const wide = { width: 1440, height: 900 };
-const narrow = { width: 390, height: 844 };
-/** What a store may be called: a script, and a word without an end. */
-const hostileName = `<img src=x onerror="document.title='owned'">${'W'.repeat(40)}`;
-
-type User = { username: string; password: string; otpSecret?: string; groups: string[] };
+import { assertFits, hostileName, openStage, type Stage } from './portal-stage.ts';
 
 describe('the payments of the portal', { skip: withoutChromium }, () => {
-  let server: ServerProcess;
+  let stage: Stage;
   let client: Client;
-  let chromium: Browser;
   let context: BrowserContext;
-  let dataDir: string;
   let token: string;
-  let base: string;
 
   before(async () => {
-    const build = [join(root, 'tools/build-portal.ts')];
-    await promisify(execFile)(process.execPath, build, { timeout: buildLimitMs });
-    dataDir = await mkdtemp(join(tmpdir(), 'switchyard-portal-payments-'));
-    const [port, devicePort, acquirerPort, metricsPort] = await freePorts(4);
-    server = serverProcess({
-      SWITCHYARD_DATA_DIR: dataDir,
-      SWITCHYARD_PORT: String(port),
-      SWITCHYARD_DEVICE_PORT: String(devicePort),
-      SWITCHYARD_ACQUIRER_PORT: String(acquirerPort),
-      SWITCHYARD_METRICS_PORT: String(metricsPort),
-    });
-    await server.start();
-    client = await server.client();
-    const facts = await server.facts();
-    base = facts.baseUrl;
-    const { clientId = '', clientSecret = '' } = facts.applications['merchant'] ?? {};
-    token = await client.token(facts.userDomainId, clientId, clientSecret);
+    stage = await openStage('portal-payments');
+    client = stage.client;
+    token = await stage.tokenOf('merchant');
     await linkIsUp(client, token);
-    chromium = await openChromium({
-      certificate: await readFile(join(dataDir, 'tls/server.pem'), 'utf8'),
-    });
-    context = await chromium.newContext({ baseURL: base, locale: 'en-GB', viewport: wide });
-    context.setDefaultTimeout(waitLimitMs);
-    await signIn();
+    context = await stage.signedIn('demo');
   });
-  after(async () => {
-    await chromium?.close();
-    await server?.stop();
-    await rm(dataDir, { recursive: true, force: true });
-  });
+  after(() => stage?.close());
 
-  /** The merchant manager of the demo who has no one-time password. */
-  async function signIn(): Promise<void> {
-    const facts = JSON.parse(await readFile(join(dataDir, 'demo.json'), 'utf8')) as {
-      userDomainId: string;
-      users: User[];
-    };
-    const user = facts.users.find(({ otpSecret }) => otpSecret === undefined);
-    assert.ok(user !== undefined);
-    const page = await context.newPage();
-    await page.goto(`/portal/sign-in?domain=${facts.userDomainId}&to=/portal/`);
-    await page.fill('#username', user.username);
-    await page.fill('#password', user.password);
-    await page.click('main button.primary');
-    await page.waitForSelector('#content h1');
-    await page.evaluate(`localStorage.setItem('switchyard-language', 'en')`);
-    await page.close();
-  }
+  const look = (path: string, steps: (page: Page) => Promise<void>) =>
+    stage.look(context, path, steps);
 
   async function sell(amount: number, members: Record<string, unknown> = {}): Promise<string> {
     const { status, body } = await client.call('POST', '/payment/v1/transactions/process', {
@@ -102,26 +45,6 @@ describe('the payments of the portal', { skip: withoutChromium }, () => {
 
   const read = async (id: string) =>
     (await client.call('GET', `/payment/v1/transactions/${id}`, { token })).body;
-
-  /** Opens a screen in a tab of its own, and looks at what the browser complained of. */
-  async function look(path: string, steps: (page: Page) => Promise<void>): Promise<void> {
-    const page = await context.newPage();
-    const complaints: string[] = [];
-    page.on('console', (message) => {
-      if (/Content Security Policy|not assignable|React/i.test(message.text())) {
-        complaints.push(message.text());
-      }
-    });
-    page.on('pageerror', (fault) => complaints.push(String(fault)));
-    try {
-      await page.goto(path);
-      await page.waitForSelector('#content h1');
-      await steps(page);
-      assert.deepEqual(complaints, []);
-    } finally {
-      await page.close();
-    }
-  }
 
   /** What lies behind it cannot be reached, and is dimmed. Expects axe in the page. */
   async function assertDialogAccessible(page: Page, name: string): Promise<void> {
@@ -160,17 +83,7 @@ describe('the payments of the portal', { skip: withoutChromium }, () => {
       '/portal/virtual-terminal',
       '/portal/users/none-of-ours',
     ]) {
-      await look(path, async (page) => {
-        await page.waitForSelector('[aria-busy="true"]', { state: 'detached' });
-        for (const size of [wide, narrow]) {
-          await page.setViewportSize(size);
-          const overflow = await page.evaluate(
-            'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-          );
-          assert.equal(overflow, 0, `${path} at ${size.width}`);
-        }
-        await assertAccessible(page, path);
-      });
+      await stage.usable(context, path);
     }
   });
 
@@ -287,10 +200,9 @@ describe('the payments of the portal', { skip: withoutChromium }, () => {
   });
 
   test('a hostile name runs no script, and the layout holds', async () => {
-    const facts = await server.facts();
-    const { clientId = '', clientSecret = '', merchantId } = facts.applications['acquirer'] ?? {};
-    assert.equal(merchantId, undefined);
-    const admin = await client.token(facts.userDomainId, clientId, clientSecret);
+    const { facts } = stage;
+    assert.equal(facts.applications['acquirer']?.merchantId, undefined);
+    const admin = await stage.tokenOf('acquirer');
     const path = `/provisioning/v2/stores/${facts.merchants[0]?.stores[0]?.storeId}`;
     const { body, headers } = await client.call('GET', path, { token: admin });
     const renamed = await client.call('PUT', path, {
@@ -302,13 +214,7 @@ describe('the payments of the portal', { skip: withoutChromium }, () => {
     await look('/portal/payments', async (page) => {
       await page.getByText('<img src=x').first().waitFor();
       assert.notEqual(await page.title(), 'owned');
-      for (const size of [wide, narrow]) {
-        await page.setViewportSize(size);
-        const overflow = await page.evaluate(
-          'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-        );
-        assert.equal(overflow, 0);
-      }
+      await assertFits(page, 'payments');
     });
   });
 });
