@@ -19,7 +19,7 @@ const root = fileURLToPath(new URL('../../../', import.meta.url));
 const waitLimitMs = 45_000;
 const buildLimitMs = 300_000;
 export const wide = { width: 1440, height: 900 };
-export const narrow = { width: 390, height: 844 };
+const narrow = { width: 390, height: 844 };
 /** What somebody may be called: a script, and a word without an end. */
 export const hostileName = `<img src=x onerror="document.title='owned'">${'W'.repeat(40)}`;
 
@@ -28,7 +28,7 @@ const complaint = /Content Security Policy|not assignable|React|key/i;
 
 export type StageFacts = DemoFacts & Pick<WholeFacts, 'mailDir' | 'users' | 'serviceProvider'>;
 
-export type SignIn = BrowserContextOptions & {
+type SignIn = BrowserContextOptions & {
   /** The tour is offered to whoever comes for the first time: here it is over. */
   readonly isTourOver?: boolean;
 };

@@ -1,97 +1,38 @@
 // A till and a terminal in one page of the demo, in a real browser, through the connector: paid, aborted, broken off, and money once.
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { BrowserContext, Page } from 'playwright-core';
 import { assertAccessible } from './accessible.ts';
-import { openChromium, withoutChromium } from './chromium.ts';
+import { withoutChromium } from './chromium.ts';
 import type { Client } from './client.ts';
 import { eventually } from './eventually.ts';
 import { linkIsUp } from './load.ts';
-import { freePorts, type ServerProcess, serverProcess } from './server-process.ts';
+import { assertFits, complaintsOf, openStage, type Stage, wide } from './portal-stage.ts';
 
-const root = fileURLToPath(new URL('../../../', import.meta.url));
 const address = '/portal/virtual-terminal?method=Nexo';
-const waitLimitMs = 45_000;
-const buildLimitMs = 300_000;
-const wide = { width: 1440, height: 900 };
-const narrow = { width: 390, height: 844 };
 
-type User = { username: string; password: string; otpSecret?: string };
 type Walk = { readonly page: Page; readonly sales: () => number };
 
 describe('a till and a terminal in one page', { skip: withoutChromium }, () => {
-  let server: ServerProcess;
+  let stage: Stage;
   let client: Client;
-  let chromium: Browser;
   let context: BrowserContext;
-  let dataDir: string;
   let token: string;
 
   before(async () => {
-    const build = [join(root, 'tools/build-portal.ts')];
-    await promisify(execFile)(process.execPath, build, { timeout: buildLimitMs });
-    dataDir = await mkdtemp(join(tmpdir(), 'switchyard-virtual-terminal-'));
-    const [port, devicePort, acquirerPort, metricsPort] = await freePorts(4);
-    server = serverProcess({
-      SWITCHYARD_DATA_DIR: dataDir,
-      SWITCHYARD_PORT: String(port),
-      SWITCHYARD_DEVICE_PORT: String(devicePort),
-      SWITCHYARD_ACQUIRER_PORT: String(acquirerPort),
-      SWITCHYARD_METRICS_PORT: String(metricsPort),
-    });
-    await server.start();
-    client = await server.client();
-    const facts = await server.facts();
-    const { clientId = '', clientSecret = '' } = facts.applications['merchant'] ?? {};
-    token = await client.token(facts.userDomainId, clientId, clientSecret);
+    stage = await openStage('virtual-terminal');
+    client = stage.client;
+    token = await stage.tokenOf('merchant');
     await linkIsUp(client, token);
-    chromium = await openChromium({
-      certificate: await readFile(join(dataDir, 'tls/server.pem'), 'utf8'),
-    });
-    context = await chromium.newContext({
-      ...{ baseURL: facts.baseUrl, locale: 'en-GB', viewport: wide, reducedMotion: 'reduce' },
-    });
-    context.setDefaultTimeout(waitLimitMs);
-    await signIn(facts.userDomainId);
+    context = await stage.signedIn('demo', { reducedMotion: 'reduce' });
   });
-  after(async () => {
-    await chromium?.close();
-    await server?.stop();
-    await rm(dataDir, { recursive: true, force: true });
-  });
-
-  /** The merchant manager of the demo who has no one-time password. */
-  async function signIn(userDomainId: string): Promise<void> {
-    const { users } = JSON.parse(await readFile(join(dataDir, 'demo.json'), 'utf8')) as {
-      users: User[];
-    };
-    const user = users.find(({ otpSecret }) => otpSecret === undefined);
-    assert.ok(user !== undefined);
-    const page = await context.newPage();
-    await page.goto(`/portal/sign-in?domain=${userDomainId}&to=/portal/`);
-    await page.fill('#username', user.username);
-    await page.fill('#password', user.password);
-    await page.click('main button.primary');
-    await page.waitForSelector('#content h1');
-    await page.evaluate(`localStorage.setItem('switchyard-language', 'en')`);
-    await page.close();
-  }
+  after(() => stage?.close());
 
   /** Opens the screen in a tab of its own, and looks at what the browser complained of. */
   async function walk(steps: (on: Walk) => Promise<void>): Promise<void> {
     const page = await context.newPage();
-    const complaints: string[] = [];
+    const complaints = complaintsOf(page);
     let sales = 0;
-    page.on('console', (message) => {
-      if (/Content Security Policy|React/i.test(message.text())) complaints.push(message.text());
-    });
-    page.on('pageerror', (fault) => complaints.push(String(fault)));
     page.on('request', (request) => {
       if (request.url().endsWith('/transactions/process')) sales += 1;
     });
@@ -237,13 +178,7 @@ describe('a till and a terminal in one page', { skip: withoutChromium }, () => {
   test('every state of it can be used by everybody, wide and narrow, light and dark', async () => {
     await walk(async ({ page }) => {
       async function look(name: string): Promise<void> {
-        for (const size of [wide, narrow]) {
-          await page.setViewportSize(size);
-          const overflow = await page.evaluate(
-            'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-          );
-          assert.equal(overflow, 0, `${name} at ${size.width}`);
-        }
+        await assertFits(page, name);
         await assertAccessible(page, name);
         await page.setViewportSize(wide);
       }
