@@ -1,127 +1,41 @@
 // The developers' screens of the portal in a real browser, against the platform as it is started.
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { assertAccessible } from './accessible.ts';
-import { openChromium, withoutChromium } from './chromium.ts';
+import type { BrowserContext, Page } from 'playwright-core';
+import { withoutChromium } from './chromium.ts';
 import type { Client } from './client.ts';
 import { eventually } from './eventually.ts';
 import { linkIsUp } from './load.ts';
-import { codeAt } from './people.ts';
-import { type DemoFacts, freePorts, type ServerProcess, serverProcess } from './server-process.ts';
+import { hostileName, openStage, type Stage, type StageFacts } from './portal-stage.ts';
 import { accept, answerWith, assertGenuine, type Receiver, receiver } from './webhook-receiver.ts';
 
-const root = fileURLToPath(new URL('../../../', import.meta.url));
-const waitLimitMs = 45_000;
-const buildLimitMs = 300_000;
-const wide = { width: 1440, height: 900 };
-const narrow = { width: 390, height: 844 };
-/** What an application may be called: a script, and a word without an end. */
-const hostileName = `<img src=x onerror="document.title='owned'">${'W'.repeat(40)}`;
-
-type User = { username: string; password: string; otpSecret?: string; groups: string[] };
-
 describe('the portal for developers', { skip: withoutChromium }, () => {
-  let server: ServerProcess;
+  let stage: Stage;
   let client: Client;
-  let facts: DemoFacts;
-  let chromium: Browser;
+  let facts: StageFacts;
   let context: BrowserContext;
-  let dataDir: string;
   /** Of the merchant, and of the acquirer's own application. */
   let token: string;
   let admin: string;
   let hooks: Receiver;
 
   before(async () => {
-    const build = [join(root, 'tools/build-portal.ts')];
-    await promisify(execFile)(process.execPath, build, { timeout: buildLimitMs });
-    dataDir = await mkdtemp(join(tmpdir(), 'switchyard-portal-developers-'));
-    const [port, devicePort, acquirerPort, metricsPort] = await freePorts(4);
-    server = serverProcess({
-      SWITCHYARD_DATA_DIR: dataDir,
-      SWITCHYARD_PORT: String(port),
-      SWITCHYARD_DEVICE_PORT: String(devicePort),
-      SWITCHYARD_ACQUIRER_PORT: String(acquirerPort),
-      SWITCHYARD_METRICS_PORT: String(metricsPort),
-    });
-    await server.start();
-    client = await server.client();
-    facts = await server.facts();
-    token = await tokenOf('merchant');
-    admin = await tokenOf('acquirer');
+    stage = await openStage('portal-developers');
+    ({ client, facts } = stage);
+    token = await stage.tokenOf('merchant');
+    admin = await stage.tokenOf('acquirer');
     await linkIsUp(client, token);
     hooks = await receiver();
-    chromium = await openChromium({
-      certificate: await readFile(join(dataDir, 'tls/server.pem'), 'utf8'),
-    });
-    context = await openContext('_org_admin');
+    context = await stage.signedIn('admin');
   });
   after(async () => {
-    await chromium?.close();
     await hooks?.stop();
-    await server?.stop();
-    await rm(dataDir, { recursive: true, force: true });
+    await stage?.close();
   });
 
-  async function tokenOf(name: string): Promise<string> {
-    const { clientId = '', clientSecret = '' } = facts.applications[name] ?? {};
-    return client.token(facts.userDomainId, clientId, clientSecret);
-  }
-
-  /** A browser in which somebody of the group is signed in. */
-  async function openContext(group: string): Promise<BrowserContext> {
-    const made = await chromium.newContext({
-      ...{ baseURL: facts.baseUrl, locale: 'en-GB', viewport: wide },
-    });
-    made.setDefaultTimeout(waitLimitMs);
-    const { users } = JSON.parse(await readFile(join(dataDir, 'demo.json'), 'utf8')) as {
-      users: User[];
-    };
-    const user = users.find(({ groups }) => groups.some((each) => each.endsWith(group)));
-    assert.ok(user !== undefined, group);
-    const page = await made.newPage();
-    await page.goto(`/portal/sign-in?domain=${facts.userDomainId}&to=/portal/`);
-    await page.fill('#username', user.username);
-    await page.fill('#password', user.password);
-    if (user.otpSecret !== undefined) await page.fill('#code', codeAt(user.otpSecret, Date.now()));
-    await page.click('main button.primary');
-    await page.waitForSelector('#content h1');
-    await page.evaluate(`localStorage.setItem('switchyard-language', 'en')`);
-    await page.close();
-    return made;
-  }
-
-  /** Opens a screen in a tab of its own, and looks at what the browser complained of. */
-  async function look(
-    path: string,
-    steps: (page: Page) => Promise<void>,
-    from: BrowserContext = context,
-  ): Promise<void> {
-    const page = await from.newPage();
-    const complaints: string[] = [];
-    page.on('console', (message) => {
-      if (/Content Security Policy|not assignable|React/i.test(message.text())) {
-        complaints.push(message.text());
-      }
-    });
-    page.on('pageerror', (fault) => complaints.push(String(fault)));
-    try {
-      await page.goto(path);
-      await page.waitForSelector('#content h1');
-      await steps(page);
-      assert.deepEqual(complaints, []);
-    } finally {
-      await page.close();
-    }
-  }
+  const look = (path: string, steps: (page: Page) => Promise<void>, whose = context) =>
+    stage.look(whose, path, steps);
 
   const dialog = (page: Page) => page.getByRole('dialog');
   const button = (page: Page, name: string | RegExp) =>
@@ -174,10 +88,6 @@ describe('the portal for developers', { skip: withoutChromium }, () => {
     await eventually('something is delivered', async () => (await first()) !== undefined);
     const { deliveryId, position } = await first();
     const { clientId } = facts.applications['acquirer'] ?? {};
-    const store = facts.merchants[0]?.stores[0]?.storeId;
-    const services = `/configuration/v1/stores/${store}/services`;
-    const { body } = await client.call('GET', services, { token: admin });
-    const { serviceId } = body.items[0];
     for (const path of [
       '/portal/applications',
       '/portal/applications?status=Disabled&name=none',
@@ -191,6 +101,20 @@ describe('the portal for developers', { skip: withoutChromium }, () => {
       '/portal/events',
       `/portal/events/${position}`,
       '/portal/events/999999999',
+    ]) {
+      await stage.usable(context, path, async (page) => {
+        assert.notEqual(await page.title(), 'owned');
+      });
+    }
+    await forget(endpointId);
+  });
+
+  test('the reference and the configuration can be used by everybody, wide and narrow, light and dark', async () => {
+    const store = facts.merchants[0]?.stores[0]?.storeId;
+    const services = `/configuration/v1/stores/${store}/services`;
+    const { body } = await client.call('GET', services, { token: admin });
+    const { serviceId } = body.items[0];
+    for (const path of [
       '/portal/console?text=capture',
       '/portal/console/operations/processTransaction',
       '/portal/console/operations/listMerchantsCredentials',
@@ -202,20 +126,8 @@ describe('the portal for developers', { skip: withoutChromium }, () => {
       `/portal/configuration?level=stores&entityId=${store}&serviceId=${serviceId}&tab=own`,
       `/portal/configuration?level=stores&entityId=${store}&serviceId=${serviceId}&tab=versions`,
     ]) {
-      await look(path, async (page) => {
-        await page.waitForSelector('[aria-busy="true"]', { state: 'detached' });
-        assert.notEqual(await page.title(), 'owned');
-        for (const size of [wide, narrow]) {
-          await page.setViewportSize(size);
-          const overflow = await page.evaluate(
-            'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-          );
-          assert.equal(overflow, 0, `${path} at ${size.width}`);
-        }
-        await assertAccessible(page, path);
-      });
+      await stage.usable(context, path);
     }
-    await forget(endpointId);
   });
 
   test('an application is registered, its secret shown once, renewed, and good for tokens', async () => {
@@ -418,7 +330,8 @@ describe('the portal for developers', { skip: withoutChromium }, () => {
       await page.getByRole('textbox', { name: 'Body' }).fill(JSON.stringify({ name }));
       await button(page, 'Send …').click();
       await dialog(page).getByRole('button', { name: 'Send POST' }).dblclick();
-      await page.getByText('201', { exact: true }).first().waitFor();
+      const answer = page.getByRole('region', { name: 'Answer', exact: true });
+      await answer.getByText('201', { exact: true }).waitFor();
       const path = `/application-management/v1/user-domains/${facts.userDomainId}/applications`;
       const query = new URLSearchParams({ name });
       const { body } = await client.call('GET', `${path}?${query}`, { token: admin });
@@ -460,7 +373,8 @@ describe('the portal for developers', { skip: withoutChromium }, () => {
     const query = new URLSearchParams({ level: 'stores', entityId: store, serviceId, tab: 'own' });
     const before = (await client.call('GET', `${services}/${serviceId}`, { token: admin })).body;
     await look(`/portal/configuration?${query}`, async (page) => {
-      await page.getByText('JSON', { exact: true }).click();
+      const manner = page.getByRole('radiogroup', { name: 'How to edit' });
+      await manner.getByText('JSON', { exact: true }).click();
       const field = page.getByRole('textbox', { name: 'JSON' });
       await field.fill('{ "terminal": { "countryCode": 7 } }');
       await button(page, 'Save').click();
@@ -486,7 +400,7 @@ describe('the portal for developers', { skip: withoutChromium }, () => {
   });
 
   test('whoever lacks the right is told so at the address, and sees no way to it', async () => {
-    const operator = await openContext('_org_operator');
+    const operator = await stage.signedIn('operator');
     await look(
       '/portal/applications',
       async (page) => {

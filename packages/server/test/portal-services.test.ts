@@ -1,143 +1,40 @@
 // Services in a real browser, against the platform as it is started: declared by a provider, used by an acquirer.
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { BrowserContext, Page } from 'playwright-core';
 import { assertAccessible } from './accessible.ts';
-import { openChromium, withoutChromium } from './chromium.ts';
+import { withoutChromium } from './chromium.ts';
 import { eventually } from './eventually.ts';
 import { codeAt } from './people.ts';
-import { freePorts, type ServerProcess, serverProcess } from './server-process.ts';
+import {
+  assertFits,
+  hostileName,
+  openStage,
+  type Stage,
+  type StageFacts,
+  wide,
+} from './portal-stage.ts';
 
-const root = fileURLToPath(new URL('../../../', import.meta.url));
 const waitLimitMs = 45_000;
-const buildLimitMs = 300_000;
-const sizes = [
-  { width: 1440, height: 900 },
-  { width: 390, height: 844 },
-];
-/** What a service may be called: a script, and a word without an end. */
-const hostileName = `<img src=x onerror="document.title='owned'">${'W'.repeat(40)}`;
 const catalogue = '/service-catalog/v1';
 
-type User = { username: string; password: string; otpSecret?: string; groups: string[] };
-type Facts = {
-  baseUrl: string;
-  mailDir: string;
-  organizationId: string;
-  userDomainId: string;
-  users: User[];
-  devices: { logicalDeviceId: string }[];
-  serviceProvider: {
-    name: string;
-    organizationId: string;
-    userDomainId: string;
-    users: User[];
-    services: { serviceId: string; name: string }[];
-    paymentType: string;
-  };
-};
-
 describe('the services of the portals', { skip: withoutChromium }, () => {
-  let server: ServerProcess;
-  let chromium: Browser;
+  let stage: Stage;
+  let look: Stage['look'];
   let provider: BrowserContext;
   let acquirer: BrowserContext;
-  let facts: Facts;
-  let dataDir: string;
+  let facts: StageFacts;
 
   before(async () => {
-    const build = [join(root, 'tools/build-portal.ts')];
-    await promisify(execFile)(process.execPath, build, { timeout: buildLimitMs });
-    dataDir = await mkdtemp(join(tmpdir(), 'switchyard-portal-services-'));
-    const [port, devicePort, acquirerPort, metricsPort] = await freePorts(4);
-    server = serverProcess({
-      SWITCHYARD_DATA_DIR: dataDir,
-      SWITCHYARD_PORT: String(port),
-      SWITCHYARD_DEVICE_PORT: String(devicePort),
-      SWITCHYARD_ACQUIRER_PORT: String(acquirerPort),
-      SWITCHYARD_METRICS_PORT: String(metricsPort),
-    });
-    await server.start();
-    facts = JSON.parse(await readFile(join(dataDir, 'demo.json'), 'utf8')) as Facts;
-    chromium = await openChromium({
-      certificate: await readFile(join(dataDir, 'tls/server.pem'), 'utf8'),
-    });
-    const admin = facts.users.find(({ username }) => username === 'admin');
-    const [own] = facts.serviceProvider.users;
-    acquirer = await signedIn(facts.userDomainId, admin);
-    provider = await signedIn(facts.serviceProvider.userDomainId, own);
+    stage = await openStage('portal-services');
+    ({ facts, look } = stage);
+    acquirer = await stage.signedIn('admin', { isTourOver: true });
+    provider = await stage.signedIn('provider', { isTourOver: true });
   });
-  after(async () => {
-    await chromium?.close();
-    await server?.stop();
-    await rm(dataDir, { recursive: true, force: true });
-  });
-
-  /** By the address of the portal, whichever of the two it is that the user belongs to. */
-  async function signedIn(domain: string, user: User | undefined): Promise<BrowserContext> {
-    assert.ok(user !== undefined);
-    const context = await chromium.newContext({
-      ...{ baseURL: facts.baseUrl, locale: 'en-GB', viewport: sizes[0] ?? null },
-    });
-    context.setDefaultTimeout(waitLimitMs);
-    const page = await context.newPage();
-    await page.goto(`/portal/sign-in?domain=${domain}&to=/portal/`);
-    await page.fill('#username', user.username);
-    await page.fill('#password', user.password);
-    if (user.otpSecret !== undefined) await page.fill('#code', codeAt(user.otpSecret, Date.now()));
-    await page.click('main button.primary');
-    await page.waitForSelector('#content h1');
-    await page.evaluate(`localStorage.setItem('switchyard-language', 'en')`);
-    // The tour is asked for where it is what is looked at.
-    await page.evaluate(`localStorage.setItem('switchyard-tour', 'over')`);
-    await page.close();
-    return context;
-  }
-
-  /** Opens a screen in a tab of its own, and looks at what the browser complained of. */
-  async function look(
-    context: BrowserContext,
-    path: string,
-    steps: (page: Page) => Promise<void>,
-  ): Promise<void> {
-    const page = await context.newPage();
-    const complaints: string[] = [];
-    page.on('console', (message) => {
-      if (/Content Security Policy|not assignable|React/i.test(message.text())) {
-        complaints.push(message.text());
-      }
-    });
-    page.on('pageerror', (fault) => complaints.push(String(fault)));
-    try {
-      await page.goto(path);
-      await page.waitForSelector('#content h1');
-      await steps(page);
-      assert.deepEqual(complaints, []);
-    } finally {
-      await page.close();
-    }
-  }
-
-  async function assertFits(context: BrowserContext, path: string): Promise<void> {
-    await look(context, path, async (page) => {
-      await page.waitForSelector('[aria-busy="true"]', { state: 'detached' });
-      for (const size of sizes) {
-        await page.setViewportSize(size);
-        const overflow = await page.evaluate(
-          'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-        );
-        assert.equal(overflow, 0, `${path} at ${size.width}`);
-      }
-      await assertAccessible(page, path);
-    });
-  }
+  after(() => stage?.close());
 
   /** As a script of the page asks. */
   const ask = (page: Page, path: string) =>
@@ -180,8 +77,8 @@ describe('the services of the portals', { skip: withoutChromium }, () => {
         '/services/none-of-ours',
       ],
     };
-    for (const path of paths.provider) await assertFits(provider, `/provider-portal${path}`);
-    for (const path of paths.acquirer) await assertFits(acquirer, `/portal${path}`);
+    for (const path of paths.provider) await stage.usable(provider, `/provider-portal${path}`);
+    for (const path of paths.acquirer) await stage.usable(acquirer, `/portal${path}`);
   });
 
   test('a service is declared once, however often it is pressed, and its secret is shown once', async () => {
@@ -330,10 +227,7 @@ describe('the services of the portals', { skip: withoutChromium }, () => {
   });
 
   test('a payment of its own type is told by its own server, and its provider sees it', async () => {
-    const cashier = await signedIn(
-      facts.userDomainId,
-      facts.users.find(({ username }) => username === 'demo'),
-    );
+    const cashier = await stage.signedIn('demo', { isTourOver: true });
     await look(cashier, '/portal/', async (page) => {
       const request = {
         paymentType: facts.serviceProvider.paymentType,
@@ -395,13 +289,7 @@ describe('the services of the portals', { skip: withoutChromium }, () => {
     });
     await look(acquirer, '/portal/services?domain=Hostile', async (page) => {
       await page.getByText('<img src=x').first().waitFor();
-      for (const size of sizes) {
-        await page.setViewportSize(size);
-        const overflow = await page.evaluate(
-          'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-        );
-        assert.equal(overflow, 0);
-      }
+      await assertFits(page, 'services');
       await page.getByRole('link', { name: /<img src=x/ }).click();
       await page.getByRole('heading', { name: /<img src=x/ }).waitFor();
       assert.doesNotMatch(await page.title(), /^owned/);
@@ -416,7 +304,7 @@ describe('the services of the portals', { skip: withoutChromium }, () => {
       const card = page.getByRole('dialog', { name: 'Your home' });
       await card.waitFor();
       await assertAccessible(page, 'the tour');
-      await page.setViewportSize(sizes[0] ?? { width: 1440, height: 900 });
+      await page.setViewportSize(wide);
       await card.focus();
       await page.keyboard.press('ArrowRight');
       await page.waitForURL((url) => url.pathname !== '/portal/');
@@ -441,7 +329,7 @@ describe('the services of the portals', { skip: withoutChromium }, () => {
   });
 
   test('from a sign-up to the portal: form, approval, mail, password, one-time code', async () => {
-    const stranger = await chromium.newContext({ baseURL: facts.baseUrl, locale: 'de-DE' });
+    const stranger = await stage.chromium.newContext({ baseURL: facts.baseUrl, locale: 'de-DE' });
     stranger.setDefaultTimeout(waitLimitMs);
     const page = await stranger.newPage();
     await page.goto('/sign-up');
