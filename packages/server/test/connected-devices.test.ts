@@ -121,6 +121,8 @@ describe('devices that come and go', () => {
       const line = await on.connect(till1, till);
       assert.deepEqual(await ids({ changedSince: before }), [till1.physicalDeviceId]);
       assert.deepEqual(await ids({ changedSince: before }, till2), []);
+      const ever = '0000-01-01T00:00:00Z';
+      assert.deepEqual(await ids({ changedSince: ever }), [till1.physicalDeviceId]);
       const came = new Date(on.clock.now()).toISOString();
       assert.deepEqual(await ids({ changedSince: came }), []);
       on.clock.advance(151 * second);

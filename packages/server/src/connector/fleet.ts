@@ -6,7 +6,7 @@ import type {
   DeviceConnection,
   DeviceCounts,
 } from '@switchyard/contract';
-import type { FoundPage, PageRequest } from '../http/index.ts';
+import { type FoundPage, instantOf, type PageRequest } from '../http/index.ts';
 import { type Clock, createPreparedRun, type Database, isoTime } from '../platform/index.ts';
 import { tsnOf } from '../provisioning/index.ts';
 import { type Backplane, BackplaneFault } from './backplane.ts';
@@ -205,11 +205,12 @@ export function createFleet({ database, clock, backplane }: Deps): Fleet {
 
   return {
     async list(scope, filter, { limit, after = beginning }) {
-      const { status, storeId, merchantId, attention, q, changedSince } = filter;
+      const { status, storeId, merchantId, attention, q } = filter;
+      const since = filter.changedSince && instantOf(filter.changedSince, '?changedSince');
       const found = (await run(listTexts[status ?? 'Any'], [
         ...scopeValues(scope),
         ...[merchantId ?? null, storeId ?? null, isoTime(clock.now()), after, limit + 1],
-        ...[attention ?? null, q ?? null, changedSince ?? null, endingBefore()],
+        ...[attention ?? null, q ?? null, since ?? null, endingBefore()],
       ])) as unknown as Row[];
       const shown = found.slice(0, limit);
       const items = await Promise.all(shown.map((row) => viewOf(scope.organizationId, row)));
