@@ -240,7 +240,9 @@ describe('a sale that awaits its confirmation', { concurrency: 8 }, () => {
       );
       const original = originalOf(on, now.retrievalReferenceNumber);
       assert.equal(original?.captured, isConfirmed ? 1234 : 0);
-      assert.equal((await cancel).status, isConfirmed ? 422 : 200);
+      // 202: the deadline was first, and its reversal was still under way.
+      const { status } = await cancel;
+      assert.ok((isConfirmed ? [422] : [200, 202]).includes(status), `${now.state}: ${status}`);
     }
   });
 
