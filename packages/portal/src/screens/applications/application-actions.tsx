@@ -1,5 +1,5 @@
 /** What may be done with an application: change it, give it a new secret, stop it, let it go. */
-import { Button, Menu } from '@mantine/core';
+import { Button } from '@mantine/core';
 import type { Application, RenewedSecret } from '@switchyard/contract';
 import { useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
@@ -9,6 +9,7 @@ import { ConfirmAction } from '../../parts/confirm-action.tsx';
 import { Icon } from '../../parts/icons.tsx';
 import { notify } from '../../parts/notify.ts';
 import { SecretOnce } from '../../parts/secret-once.tsx';
+import { VerbMenu } from '../../parts/verb-menu.tsx';
 import { forgetLists } from '../../table/kept-stores.ts';
 import { useWords } from '../../words/index.ts';
 import { changesOf, draftOf } from './draft.ts';
@@ -73,7 +74,12 @@ export function ApplicationActions({ found }: { readonly found: FoundApplication
       >
         {t('edit.title')}
       </Button>
-      <VerbMenu verbs={verbsOf(application)} onChoose={setVerb} />
+      <VerbMenu
+        label={t('actions')}
+        verbs={verbsOf(application)}
+        textOf={(each) => t(`${each}.do`)}
+        onChoose={setVerb}
+      />
       {verb !== undefined && (
         <ConfirmAction
           isOpen
@@ -100,31 +106,5 @@ export function ApplicationActions({ found }: { readonly found: FoundApplication
         </SecretOnce>
       )}
     </>
-  );
-}
-
-function VerbMenu({
-  verbs,
-  onChoose,
-}: {
-  readonly verbs: readonly Verb[];
-  readonly onChoose: (verb: Verb) => void;
-}) {
-  const t = useWords('applications');
-  return (
-    <Menu position="bottom-end">
-      <Menu.Target>
-        <Button variant="default" rightSection={<Icon name="chevronDown" size={14} />}>
-          {t('actions')}
-        </Button>
-      </Menu.Target>
-      <Menu.Dropdown>
-        {verbs.map((each) => (
-          <Menu.Item key={each} onClick={() => onChoose(each)}>
-            {t(`${each}.do`)}
-          </Menu.Item>
-        ))}
-      </Menu.Dropdown>
-    </Menu>
   );
 }

@@ -10,10 +10,10 @@ import { StateBadge } from '../../parts/state-badge.tsx';
 import { Time } from '../../parts/values.tsx';
 import { useCan } from '../../session/use-session.ts';
 import { useWords } from '../../words/index.ts';
-import { groupOf, nameOf } from './list.tsx';
 import { Sessions } from './sessions.tsx';
 import { UserActions } from './user-actions.tsx';
 import { useUsersAddress } from './users-address.ts';
+import { groupOf, nameOf } from './users-table.tsx';
 import './users.css';
 
 export default function UserDetail() {

@@ -1,12 +1,11 @@
 /** What an administrator may do with a person: let in or keep out, and begin anew with the proofs. */
-import { Button, Menu } from '@mantine/core';
 import type { UserView } from '@switchyard/contract';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
 import { ConfirmAction } from '../../parts/confirm-action.tsx';
-import { Icon } from '../../parts/icons.tsx';
 import { notify } from '../../parts/notify.ts';
+import { VerbMenu } from '../../parts/verb-menu.tsx';
 import { forgetLists } from '../../table/kept-stores.ts';
 import { useWords } from '../../words/index.ts';
 import { useUsersAddress } from './users-address.ts';
@@ -31,20 +30,12 @@ export function UserActions({ user }: { readonly user: UserView }) {
   ];
   return (
     <>
-      <Menu position="bottom-end">
-        <Menu.Target>
-          <Button variant="default" rightSection={<Icon name="chevronDown" size={14} />}>
-            {t('actions')}
-          </Button>
-        </Menu.Target>
-        <Menu.Dropdown>
-          {verbs.map((each) => (
-            <Menu.Item key={each} onClick={() => setVerb(each)}>
-              {t(`${each}.do`)}
-            </Menu.Item>
-          ))}
-        </Menu.Dropdown>
-      </Menu>
+      <VerbMenu
+        label={t('actions')}
+        verbs={verbs}
+        textOf={(each) => t(`${each}.do`)}
+        onChoose={setVerb}
+      />
       {verb !== undefined && (
         <ConfirmAction
           isOpen

@@ -1,5 +1,5 @@
 /** What may be done with an endpoint: try it, change it, give it new keys, stop it, let it catch up. */
-import { Button, Menu } from '@mantine/core';
+import { Button } from '@mantine/core';
 import type { WebhookSecret } from '@switchyard/contract';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
@@ -9,6 +9,7 @@ import { ConfirmAction } from '../../parts/confirm-action.tsx';
 import { Icon } from '../../parts/icons.tsx';
 import { notify } from '../../parts/notify.ts';
 import { SecretOnce } from '../../parts/secret-once.tsx';
+import { VerbMenu } from '../../parts/verb-menu.tsx';
 import { useFormats } from '../../session/use-session.ts';
 import { forgetLists } from '../../table/kept-stores.ts';
 import { useWords } from '../../words/index.ts';
@@ -43,20 +44,12 @@ export function EndpointActions({ found }: { readonly found: FoundEndpoint }) {
           {t('test.title')}
         </Button>
       )}
-      <Menu position="bottom-end">
-        <Menu.Target>
-          <Button variant="default" rightSection={<Icon name="chevronDown" size={14} />}>
-            {t('actions')}
-          </Button>
-        </Menu.Target>
-        <Menu.Dropdown>
-          {verbsOf(found).map((each) => (
-            <Menu.Item key={each} onClick={() => setVerb(each)}>
-              {t(`${each}.menu`)}
-            </Menu.Item>
-          ))}
-        </Menu.Dropdown>
-      </Menu>
+      <VerbMenu
+        label={t('actions')}
+        verbs={verbsOf(found)}
+        textOf={(each) => t(`${each}.menu`)}
+        onChoose={setVerb}
+      />
       {verb === 'edit' && <EndpointForm found={found} onClose={close} />}
       {verb === 'test' && <TestEvent endpointId={endpointId} onClose={close} />}
       {verb === 'enable' && <EnableEndpoint found={found} onClose={close} />}
