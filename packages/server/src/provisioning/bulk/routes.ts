@@ -42,7 +42,7 @@ const examples = {
     '{"type":"merchant","data":{"externalId":"M1","name":"Lumière","country":"FR","mcc":"5814","timeZone":"Europe/Paris"}}',
     '{"type":"store","data":{"merchantExternalId":"M1","externalId":"S1","name":"Canal"}}',
     '{"type":"logicalDevice","data":{"storeExternalId":"S1","externalId":"D1","name":"Counter 1"}}',
-    '{"type":"physicalDevice","data":{"logicalDeviceExternalId":"D1","serialNumber":"10000001","make":"AXIUM","model":"DX8000","family":"axium"}}',
+    '{"type":"physicalDevice","data":{"logicalDeviceExternalId":"D1","serialNumber":"30000001","make":"AXIUM","model":"DX8000","family":"axium"}}',
   ].join('\n'),
   'text/csv': [
     'type,merchantExternalId,externalId,name,country,mcc,timeZone,address.line1,address.city,labels.region',
