@@ -29,6 +29,8 @@ export function useRowsInSight<Row>(
   const waiting = view.count === 0 ? 12 : 3;
   const known = view.count + (view.hasMore && view.fault === undefined ? waiting : 0);
   const count = Math.min(known, Math.floor(tallest / height));
+  /** The box comes and goes with what stands in its place: nothing found, or a fault. */
+  const hasBox = known > 0;
   const [, draw] = useReducer((times: number) => times + 1, 0);
   const frame = () => ({
     scrollTop: store.scrollTop,
@@ -52,12 +54,12 @@ export function useRowsInSight<Row>(
   useEffect(() => store.ensure(first, Math.max(first, last)), [store, first, last, view.version]);
   useLayoutEffect(() => {
     const element = box.current;
-    if (element === null) return;
+    if (!hasBox || element === null) return;
     element.scrollTop = store.scrollTop;
     const sized = new ResizeObserver(() => look.current());
     sized.observe(element);
     return () => sized.disconnect();
-  }, [store, box]);
+  }, [store, box, hasBox]);
 
   return {
     ...sight,
