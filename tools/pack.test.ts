@@ -8,11 +8,8 @@ import { delimiter, dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { testSchemaUrl } from '../packages/server/test/database.ts';
-import {
-  freePorts,
-  type ServerProcess,
-  serverProcess,
-} from '../packages/server/test/server-process.ts';
+import { freePorts } from '../packages/server/test/free-ports.ts';
+import { type ServerProcess, serverProcess } from '../packages/server/test/server-process.ts';
 import { startQrProvider } from '../packages/simulators/src/index.ts';
 import { root } from './gates.ts';
 import { packed } from './pack/packages.ts';

@@ -8,11 +8,8 @@ import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { eventually } from '../packages/server/test/eventually.ts';
-import {
-  freePorts,
-  type ServerProcess,
-  serverProcess,
-} from '../packages/server/test/server-process.ts';
+import { freePorts } from '../packages/server/test/free-ports.ts';
+import { type ServerProcess, serverProcess } from '../packages/server/test/server-process.ts';
 import { readLedger } from '../packages/simulators/src/index.ts';
 import { namedBlock, shellBlocks } from './quickstart.ts';
 import { type Ended, type Json, online, type Running, started, switchyard } from './till.ts';

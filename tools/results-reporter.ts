@@ -8,10 +8,18 @@ export type Results = {
   tests: number;
   /** Node's own closing counts: tests, suites, pass, fail and so on. */
   totals: Record<string, number>;
-  failures: { file: string; line: number; name: string }[];
+  /** `message` is the beginning of what went wrong. */
+  failures: { file: string; line: number; name: string; message: string }[];
 };
 
 const closingCount = /^(\w+) (\d+)$/;
+
+const messageMost = 400;
+
+function beginningOf(cause: unknown): string {
+  const text = cause instanceof Error ? cause.message : String(cause);
+  return text.split('\n').slice(0, 6).join(' ').slice(0, messageMost);
+}
 
 export default async function* results(source: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   const found: Results = { files: {}, tests: 0, totals: {}, failures: [] };
@@ -27,7 +35,8 @@ export default async function* results(source: AsyncIterable<TestEvent>): AsyncG
       found.files[file] = (found.files[file] ?? 0) + 1;
     }
     if (type === 'test:fail' && !isEcho(data)) {
-      found.failures.push({ file, line: data.line ?? 0, name: data.name });
+      const message = beginningOf(data.details.error.cause ?? data.details.error);
+      found.failures.push({ file, line: data.line ?? 0, name: data.name, message });
     }
   }
   yield JSON.stringify(found);

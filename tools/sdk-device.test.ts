@@ -20,9 +20,9 @@ import { openSocket } from '../packages/sdk-device/src/socket.ts';
 import { createPosClient, PosError } from '../packages/sdk-pos/src/index.ts';
 import { type CutWire, cutWire } from '../packages/server/test/cut-wire.ts';
 import { eventually } from '../packages/server/test/eventually.ts';
+import { freePorts } from '../packages/server/test/free-ports.ts';
 import {
   type DemoFacts,
-  freePorts,
   type ServerProcess,
   serverProcess,
 } from '../packages/server/test/server-process.ts';

@@ -26,9 +26,9 @@ describe('what a process of tests is judged by', () => {
   });
 
   test('each failure is told with its place', () => {
-    const failures = [{ file: join(root, one), line: 7, name: 'adds up' }];
+    const failures = [{ file: join(root, one), line: 7, name: 'adds up', message: '3 is not 4' }];
     const { faults } = judge(written({ failures }), [one, other], { code: 1 });
-    assert.deepEqual(faults, [{ where: `${one}:7`, text: 'adds up' }]);
+    assert.deepEqual(faults, [{ where: `${one}:7`, text: 'adds up\n    3 is not 4' }]);
   });
 
   test('an exit code that nothing explains is a fault', () => {

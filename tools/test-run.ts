@@ -163,9 +163,9 @@ export function judge(
     return { totals: {}, tests: 0, faults: [{ where: nameOf(files), text }] };
   }
   const { tests, totals, failures, files: ran } = JSON.parse(written) as Results;
-  const faults = failures.map(({ file, line, name }) => ({
+  const faults = failures.map(({ file, line, name, message }) => ({
     where: `${relative(root, file)}:${line}`,
-    text: name,
+    text: `${name}\n    ${message}`,
   }));
   for (const file of files) {
     if (ran[join(root, file)] !== undefined) continue;

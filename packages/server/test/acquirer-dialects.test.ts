@@ -11,6 +11,7 @@ import { chipData } from './chip-data.ts';
 import type { Answer } from './client.ts';
 import { testDatabase } from './database.ts';
 import { encryptingDevice } from './encrypting-device.ts';
+import { freePorts } from './free-ports.ts';
 import { testHouse, testTimeoutMs } from './house.ts';
 import { assertAgreement } from './invariants.ts';
 import { keyedSale } from './keyed-sale.ts';
@@ -207,14 +208,14 @@ describe('keys that the acquirer sends', () => {
       zonePinKey: { keyRef: 'demo-zpk', format: 'ISO0' },
     };
     const ledgerDir = await mkdtemp(join(tmpdir(), 'switchyard-keys-'));
-    let host = await startHost({ table, keys, ledgerDir });
+    const [port = 0] = await freePorts(1);
+    let host = await startHost({ table, keys, ledgerDir, port });
     t.after(async () => {
       await host.stop();
       await rm(ledgerDir, { recursive: true, force: true });
     });
     // Nothing can be sent before the key of authentication has come: the scene waits for it.
     const dialect = table.name;
-    const { port } = host;
     const of = await scene({}, { acquirerPort: port, link: { dialect, ...link } });
     const stored = () =>
       database.query<{ usage: string; number: number; check_value: string }>(

@@ -6,6 +6,7 @@ import {
   iso1987BinaryEmv,
   type Message,
 } from '@switchyard/iso8583';
+import { freePorts } from './free-ports.ts';
 
 export type AcquirerTap = {
   port: number;
@@ -23,13 +24,12 @@ const dialect = compileDialect(iso1987BinaryEmv);
 const framing = { length: 'binary2' } as const;
 const frameBytesMax = 8192;
 
-function listen(server: Server, port: number): Promise<number> {
+function listen(server: Server, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, '127.0.0.1', () => {
       server.off('error', reject);
-      const address = server.address();
-      resolve(typeof address === 'object' && address !== null ? address.port : port);
+      resolve();
     });
   });
 }
@@ -68,7 +68,8 @@ export async function acquirerTap(hostPort: number): Promise<AcquirerTap> {
   }
 
   let server = createServer(relay);
-  const port = await listen(server, 0);
+  const [port = 0] = await freePorts(1);
+  await listen(server, port);
   return {
     port,
     sent,

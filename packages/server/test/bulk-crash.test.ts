@@ -14,8 +14,9 @@ import {
   storeLine,
 } from './bulk.ts';
 import type { Client } from './client.ts';
+import { freePorts } from './free-ports.ts';
 import { random } from './load.ts';
-import { freePorts, type ServerProcess, serverProcess } from './server-process.ts';
+import { type ServerProcess, serverProcess } from './server-process.ts';
 import { until } from './until.ts';
 
 const kills = 2;

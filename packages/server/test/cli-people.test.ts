@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { createBrowser, overTls, type Transport } from './browser.ts';
 import { type CommandLine, openCommandLine } from './command-line.ts';
+import { freePorts } from './free-ports.ts';
 import { codeAt, createPerson, type Person } from './people.ts';
 import { type Scene, scene } from './scene.ts';
-import { freePorts } from './server-process.ts';
 import { submit } from './sign-in-pages.ts';
 
 let on: Scene;

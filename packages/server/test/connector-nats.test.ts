@@ -15,7 +15,7 @@ import type { End } from '../src/connector/relay.ts';
 import { makeCertificate } from '../src/http/certificate.fixture.ts';
 import { createLog, createMetrics, systemClock, systemIds } from '../src/platform/index.ts';
 import { eventually } from './eventually.ts';
-import { freePorts } from './server-process.ts';
+import { freePorts } from './free-ports.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 const none = {

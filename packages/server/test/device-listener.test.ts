@@ -16,8 +16,8 @@ import {
 } from '../src/platform/index.ts';
 import { testDatabase } from './database.ts';
 import { makeRequest, type Shown } from './devices.ts';
+import { freePorts } from './free-ports.ts';
 import { merchantBody } from './provisioning.ts';
-import { freePorts } from './server-process.ts';
 
 const path = '/oauth2-mtls/v1/merchants-credentials';
 

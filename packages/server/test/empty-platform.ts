@@ -10,8 +10,8 @@ import { type AcquirerHost, startAcquirerHost } from '@switchyard/simulators';
 import { ensureCertificates, systemClock } from '../src/platform/index.ts';
 import { type Client, createClient } from './client.ts';
 import { testSchemaUrl } from './database.ts';
+import { freePorts } from './free-ports.ts';
 import { type MailServer, openMailServer } from './mail-server.ts';
-import { freePorts } from './server-process.ts';
 import { until } from './until.ts';
 
 const script = (path: string) => fileURLToPath(new URL(path, import.meta.url));

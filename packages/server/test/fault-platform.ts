@@ -5,10 +5,11 @@ import { join } from 'node:path';
 import { type AcquirerHost, startAcquirerHost } from '@switchyard/simulators';
 import { createLog, type Database, openDatabase } from '../src/platform/index.ts';
 import type { Client } from './client.ts';
+import { freePorts } from './free-ports.ts';
 import { assertAgreement, type Book } from './invariants.ts';
 import { scanFolder } from './leak-scan.ts';
 import { linkIsUp, tokenOf } from './load.ts';
-import { freePorts, type ServerProcess, serverProcess } from './server-process.ts';
+import { type ServerProcess, serverProcess } from './server-process.ts';
 
 export type FaultPlatform = {
   readonly server: ServerProcess;

@@ -8,6 +8,7 @@ import { makeCertificate } from '../src/http/certificate.fixture.ts';
 import { randomFrom } from './chance.ts';
 import { eventually } from './eventually.ts';
 import { faultSize, seed, tell } from './fault-size.ts';
+import { freePorts } from './free-ports.ts';
 import {
   type Answering,
   accept,
@@ -158,8 +159,9 @@ describe('a receiver that fails', () => {
   test('is away altogether, and comes back on the same port', async () => {
     const on = await room();
     const good = await open();
-    const gone = await receiver();
-    const { port, url } = gone;
+    const [port = 0] = await freePorts(1);
+    const gone = await receiver(accept, undefined, port);
+    const { url } = gone;
     const { endpointId } = await on.endpoint(url);
     await on.endpoint(good.url);
     await gone.stop();

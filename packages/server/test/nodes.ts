@@ -14,7 +14,8 @@ import { createLog, type EmbeddedPostgres, startEmbeddedPostgres } from '../src/
 import { type Json, type Line, lineOf } from './connector.ts';
 import { type CutWire, cutWire } from './cut-wire.ts';
 import { eventually } from './eventually.ts';
-import { type DemoFacts, freePorts, type ServerProcess, serverProcess } from './server-process.ts';
+import { freePorts } from './free-ports.ts';
+import { type DemoFacts, type ServerProcess, serverProcess } from './server-process.ts';
 
 const natsUser = 'switchyard';
 const natsPassword = 'between-nodes';

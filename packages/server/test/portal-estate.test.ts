@@ -11,8 +11,8 @@ import { withoutChromium } from './chromium.ts';
 import type { Client } from './client.ts';
 import { type Line, lineOf } from './connector.ts';
 import { eventually } from './eventually.ts';
+import { freePorts } from './free-ports.ts';
 import { assertFits, hostileName, openStage, type Stage, type StageFacts } from './portal-stage.ts';
-import { freePorts } from './server-process.ts';
 
 const base = '/provisioning/v2';
 

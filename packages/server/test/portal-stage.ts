@@ -11,8 +11,9 @@ import type { DemoFacts as WholeFacts } from '../src/demo/demo-json.ts';
 import { assertAccessible } from './accessible.ts';
 import { openChromium } from './chromium.ts';
 import type { Client } from './client.ts';
+import { freePorts } from './free-ports.ts';
 import { codeAt } from './people.ts';
-import { type DemoFacts, freePorts, type ServerProcess, serverProcess } from './server-process.ts';
+import { type DemoFacts, type ServerProcess, serverProcess } from './server-process.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 /** For a machine that has much else to do. */

@@ -11,6 +11,7 @@ import { type Answer, createClient } from './client.ts';
 import { testCopyUrl } from './database.ts';
 import { type HeardStream, listenTo } from './event-stream.ts';
 import { eventually } from './eventually.ts';
+import { freePorts } from './free-ports.ts';
 import { scanFolder, scanText } from './leak-scan.ts';
 import {
   gone,
@@ -21,7 +22,7 @@ import {
   type Receiver,
   startLimitMs,
 } from './qr-end-to-end-parts.ts';
-import { freePorts, fromOutside, type ServerProcess, serverProcess } from './server-process.ts';
+import { fromOutside, type ServerProcess, serverProcess } from './server-process.ts';
 
 export type { Json } from './qr-end-to-end-parts.ts';
 

@@ -12,10 +12,11 @@ import { createLocalProvider } from '../src/vault/key-providers/index.ts';
 import { createKeyStore, platformId } from '../src/vault/key-store.ts';
 import { createClient } from './client.ts';
 import { testCopyUrl, testDatabase } from './database.ts';
+import { freePorts } from './free-ports.ts';
 import { keyedSale } from './keyed-sale.ts';
 import { linkIsUp, tokenOf } from './load.ts';
 import { findInEnvironment, findInMemory, formsOfKey, type Needle } from './process-memory.ts';
-import { freePorts, fromOutside, serverProcess } from './server-process.ts';
+import { fromOutside, serverProcess } from './server-process.ts';
 import { until } from './until.ts';
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));

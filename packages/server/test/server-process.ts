@@ -1,8 +1,6 @@
 // The platform as a process of its own, as `npm start` runs it, for tests that kill it.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { randomInt } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Client, createClient } from './client.ts';
@@ -42,32 +40,6 @@ export type ServerProcess = {
   /** Of the process that was started last. */
   pid(): number;
 };
-
-/** Below those that systems give to connections going out: nobody takes one between two moments. */
-const portsFrom = 12_000;
-const portsOfProcess = 400;
-const shares = 50;
-/** Of test files that run side by side each has ports of its own: one that is free a moment ago stays so. */
-const firstPort = portsFrom + (process.pid % shares) * portsOfProcess;
-
-/** Listens at a port that nobody has. */
-async function heldPort(): Promise<Server> {
-  for (;;) {
-    const server = createServer();
-    const isFree = await new Promise<boolean>((resolve) => {
-      server.once('error', () => resolve(false));
-      server.listen(firstPort + randomInt(portsOfProcess), '127.0.0.1', () => resolve(true));
-    });
-    if (isFree) return server;
-  }
-}
-
-export async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(Array.from({ length: count }, heldPort));
-  const ports = servers.map((server) => (server.address() as { port: number }).port);
-  await Promise.all(servers.map((server) => new Promise((done) => server.close(done))));
-  return ports;
-}
 
 /** Without the banner, whose command to paste shows a published test number. */
 const logLines = (output: string) =>

@@ -10,8 +10,9 @@ import { readLedger, type StartedTerminal, startTerminal } from '@switchyard/sim
 import { WebSocket } from 'ws';
 import { testCopyUrl } from './database.ts';
 import { eventually } from './eventually.ts';
+import { freePorts } from './free-ports.ts';
 import { scanFolder } from './leak-scan.ts';
-import { freePorts, type ServerProcess, serverProcess } from './server-process.ts';
+import { type ServerProcess, serverProcess } from './server-process.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into messages of many shapes
 type Json = Record<string, any>;

@@ -6,9 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { createClient } from './client.ts';
+import { freePorts } from './free-ports.ts';
 import { keyedSale } from './keyed-sale.ts';
 import { base, linkIsUp, tokenOf } from './load.ts';
-import { freePorts, serverProcess } from './server-process.ts';
+import { serverProcess } from './server-process.ts';
 import { until } from './until.ts';
 
 const acquirerTimeoutMs = 5000;

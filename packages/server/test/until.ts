@@ -4,7 +4,7 @@
 export async function until<T>(
   look: () => Promise<T | undefined> | T | undefined,
   what: string,
-  limitMs = 15_000,
+  limitMs = 30_000,
 ): Promise<T> {
   const end = Date.now() + limitMs;
   for (;;) {

@@ -41,6 +41,7 @@ export const answerWith =
 export async function receiver(
   first: Answering = accept,
   tls?: { readonly cert: string; readonly key: string; readonly host: string },
+  at = 0,
 ): Promise<Receiver> {
   let how = first;
   const received: Received[] = [];
@@ -56,7 +57,7 @@ export async function receiver(
     });
   };
   const server = tls === undefined ? createServer(listener) : createTlsServer(tls, listener);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(at, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   return {
     url: tls === undefined ? `http://127.0.0.1:${port}/hooks` : `https://${tls.host}:${port}/hooks`,

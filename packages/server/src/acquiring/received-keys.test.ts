@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { testDatabase } from '../../test/database.ts';
+import { until } from '../../test/until.ts';
 import { createLog, systemClock } from '../platform/index.ts';
 import type { Hsm } from '../vault/index.ts';
 import { createLinkKeys, type KeyChange } from './received-keys.ts';
@@ -88,4 +89,38 @@ test('a flood of keys keeps the module free for others', async () => {
   assert.deepEqual([seen.most, seen.asked], [1, 4]);
   // Behind the flood the next one is taken as ever.
   assert.equal(await ring.take(mac('DDDDDD')), true);
+});
+
+test('a look that began before a key was stored does not take it away again', async () => {
+  const database = await testDatabase();
+  let open = () => {};
+  const gate = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  let held = true;
+  const slow = {
+    ...database,
+    async query(text: string, values?: readonly unknown[]) {
+      const rows = await database.query(text, values);
+      const isFirst = held && /^SELECT acquirer_link_id/.test(text);
+      if (isFirst) {
+        held = false;
+        await gate;
+      }
+      return rows;
+    },
+  } as typeof database;
+  const keys = createLinkKeys({ database: slow, clock: systemClock, log, hsm: module().hsm });
+  const ring = keys.ring(linkOf());
+  const looked = keys.look();
+  const taken = ring.take(mac('EEEEEE'));
+  const stored = async () => {
+    const text = "SELECT 1 FROM acquirer_link_keys WHERE key_ref = 'ref-EEEEEE'";
+    return (await database.query(text)).length > 0;
+  };
+  await until(stored, 'the key');
+  open();
+  await looked;
+  assert.equal(await taken, true);
+  assert.deepEqual(ring.macKeys(), ['ref-EEEEEE', 'first']);
 });

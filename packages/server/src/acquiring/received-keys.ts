@@ -85,6 +85,7 @@ type Deps = { database: Database; clock: Clock; log: Log; hsm?: Hsm | undefined 
 export function createLinkKeys(deps: Deps): LinkKeys {
   const { database, clock, log, hsm } = deps;
   let byLink = new Map<string, Stored[]>();
+  let looked: Promise<unknown> = Promise.resolve();
   const turns = new Map<string, { waiting: number; last: Promise<unknown> }>();
 
   /** Of one use, the youngest first; none once the operator has set the link to another key. */
@@ -95,7 +96,7 @@ export function createLinkKeys(deps: Deps): LinkKeys {
     return all.filter((each) => each.use === use && each.configured === configured);
   }
 
-  async function look(): Promise<void> {
+  async function lookOnce(): Promise<void> {
     const found = new Map<string, Stored[]>();
     for (const row of await database.query<Row>(selectKeys)) {
       const keys = found.get(row.acquirer_link_id) ?? [];
@@ -103,6 +104,13 @@ export function createLinkKeys(deps: Deps): LinkKeys {
       found.set(row.acquirer_link_id, keys);
     }
     byLink = found;
+  }
+
+  /** One after another: what was read before a key was stored must not undo what was read behind it. */
+  function look(): Promise<void> {
+    const mine = looked.then(lookOnce);
+    looked = mine.catch(() => {});
+    return mine;
   }
 
   async function store(link: Iso8583HostLink, change: KeyChange, keyRef: string): Promise<void> {
