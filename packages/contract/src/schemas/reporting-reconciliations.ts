@@ -117,7 +117,11 @@ export const SettlementLine = closed(
       description: 'The reference of the movement (DE37).',
       examples: ['606012000017'],
     }),
-    terminalId: word(8, 'The terminal (DE41).', '10000001'),
+    terminalId: word(
+      8,
+      'The terminal (DE41): such a line is compared with what this terminal did alone.',
+      '10000001',
+    ),
     systemTraceAuditNumber: word(6, 'The trace number (DE11).', '000017'),
     authorizationCode: word(6, 'The approval (DE38).', 'A1B2C3'),
     amount: Type.Integer({
@@ -223,6 +227,7 @@ const side = {
   amount: AnswerAmount,
   currency: Currency,
   settlementDate: day('The settlement day.'),
+  terminalId: Type.Optional(Type.String({ description: 'DE41.', examples: ['10000001'] })),
 };
 
 /**

@@ -56,6 +56,12 @@ export function useItemColumns(
       },
     },
     {
+      id: 'terminal',
+      header: t('terminal'),
+      width: '7rem',
+      cell: ({ theirs, ours }) => <Name>{theirs?.terminalId ?? ours?.terminalId}</Name>,
+    },
+    {
       id: 'type',
       header: t('type'),
       width: '8rem',

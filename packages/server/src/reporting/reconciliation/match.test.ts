@@ -18,7 +18,7 @@ const theirs = (number: number, more: Partial<Theirs> = {}): Theirs => ({
   ...more,
 });
 const ours = (transactionId: string, more: Partial<Ours> = {}): Ours => ({
-  ...{ ...said, transactionId, sequence: 2, merchantId: 'merchant' },
+  ...{ ...said, transactionId, sequence: 2, merchantId: 'merchant', terminalId: '10000001' },
   ...more,
 });
 const outcomes = (lines: Theirs[], movements: Ours[]) =>
@@ -70,6 +70,29 @@ describe('a file and our movements', () => {
     ]);
   });
 
+  test('two terminals with one reference and amount: each line finds what its terminal did', () => {
+    const movements = [ours('a'), ours('b', { terminalId: '10000002' })];
+    const lines = [theirs(1, { terminalId: '10000002' }), theirs(2, { terminalId: '10000001' })];
+    assert.deepEqual(outcomes(lines, movements), [
+      ['Matched', 'b'],
+      ['Matched', 'a'],
+    ]);
+    const other = [theirs(1, { terminalId: '10000002', amount: 900 })];
+    assert.deepEqual(outcomes(other, movements), [['Different', 'amount', 'b']]);
+    assert.deepEqual(outcomes([theirs(1, { terminalId: '10000003' })], movements), [
+      ['MissingHere', undefined],
+    ]);
+  });
+
+  test('a line that names no terminal takes what the lines that do have left', () => {
+    const movements = [ours('a', { terminalId: '10000002' }), ours('b')];
+    const lines = [theirs(1), theirs(2, { terminalId: '10000002' })];
+    assert.deepEqual(outcomes(lines, movements), [
+      ['Matched', 'b'],
+      ['Matched', 'a'],
+    ]);
+  });
+
   test('the same movements in any order match, and nothing is paired twice', () => {
     const movement = fc.record({
       type: fc.constantFrom('Capture', 'Refund', 'Reversal'),
@@ -78,6 +101,7 @@ describe('a file and our movements', () => {
       amount: fc.integer({ min: 1, max: 4 }),
       currency: fc.constantFrom('EUR', 'USD'),
       settlementDate: fc.constantFrom('2026-03-01', '2026-03-02'),
+      terminalId: fc.constantFrom('10000001', '10000002'),
     });
     const all = fc.array(movement, { maxLength: 30 });
     const shuffled = all.chain((movements) =>

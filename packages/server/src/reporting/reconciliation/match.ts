@@ -12,8 +12,13 @@ type Said = {
   readonly settlementDate: string;
 };
 
-export type Theirs = Said & { readonly number: number };
+export type Theirs = Said & {
+  readonly number: number;
+  /** The terminal (DE41), where the file names it. */
+  readonly terminalId?: string;
+};
 export type Ours = Said & {
+  readonly terminalId: string;
   readonly transactionId: string;
   readonly sequence: number;
   readonly merchantId: string;
@@ -41,7 +46,9 @@ const passes: readonly (readonly (keyof Said)[])[] = [
   ['acquirerMerchantId', 'amount', 'currency'],
 ];
 
-const keyOf = (said: Said, members: readonly (keyof Said)[]): string =>
+type Member = keyof Said | 'terminalId';
+
+const keyOf = (said: Said & { readonly terminalId?: string }, members: readonly Member[]): string =>
   JSON.stringify([said.retrievalReferenceNumber, ...members.map((member) => said[member])]);
 
 const differencesOf = (theirs: Theirs, ours: Ours): Difference[] =>
@@ -52,11 +59,16 @@ function pairOf(theirs: Theirs, ours: Ours): Compared {
   return { outcome: differences.length === 0 ? 'Matched' : 'Different', differences, theirs, ours };
 }
 
-/** One pass: takes out of both what is alike in these members, in the order in which they came. */
-function take(members: readonly (keyof Said)[], theirs: Set<Theirs>, ours: Set<Ours>): Compared[] {
+/** Takes out of both what is alike in these members, in the order in which they came. */
+function take(
+  members: readonly Member[],
+  lines: readonly Theirs[],
+  theirs: Set<Theirs>,
+  ours: Set<Ours>,
+): Compared[] {
   const byKey = Map.groupBy(ours, (each) => keyOf(each, members));
   const found: Compared[] = [];
-  for (const line of theirs) {
+  for (const line of lines) {
     const own = byKey.get(keyOf(line, members))?.shift();
     if (own === undefined) continue;
     theirs.delete(line);
@@ -64,6 +76,17 @@ function take(members: readonly (keyof Said)[], theirs: Set<Theirs>, ours: Set<O
     found.push(pairOf(line, own));
   }
   return found;
+}
+
+/**
+ * One pass: a line that names its terminal finds what this terminal did and nothing else, before
+ * lines that name none take what is left. References are one terminal's, so two may give the same.
+ */
+function pass(members: readonly (keyof Said)[], theirs: Set<Theirs>, ours: Set<Ours>): Compared[] {
+  const named = [...theirs].filter(({ terminalId }) => terminalId !== undefined);
+  const found = take([...members, 'terminalId'], named, theirs, ours);
+  const unnamed = [...theirs].filter(({ terminalId }) => terminalId === undefined);
+  return [...found, ...take(members, unnamed, theirs, ours)];
 }
 
 /**
@@ -75,7 +98,7 @@ function take(members: readonly (keyof Said)[], theirs: Set<Theirs>, ours: Set<O
 export function compare(theirs: readonly Theirs[], ours: readonly Ours[]): Compared[] {
   const lines = new Set(theirs);
   const movements = new Set(ours);
-  const pairs = passes.flatMap((members) => take(members, lines, movements));
+  const pairs = passes.flatMap((members) => pass(members, lines, movements));
   const alone = [...lines].map(
     (line): Compared => ({ outcome: 'MissingHere', differences: [], theirs: line }),
   );

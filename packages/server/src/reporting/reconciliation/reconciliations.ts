@@ -109,7 +109,7 @@ function viewItem(row: ItemRow): ReconciliationItem {
 
 function shownTheirs(theirs: NonNullable<ItemRow['theirs']>) {
   const { line, type, acquirerMerchantId, retrievalReferenceNumber, amount, currency } = theirs;
-  const { settlementDate, fee, acquirerReference } = theirs;
+  const { settlementDate, terminalId, fee, acquirerReference } = theirs;
   return {
     ...{
       line,
@@ -120,6 +120,7 @@ function shownTheirs(theirs: NonNullable<ItemRow['theirs']>) {
       currency,
       settlementDate,
     },
+    ...(terminalId === undefined ? {} : { terminalId }),
     ...(fee === undefined ? {} : { fee }),
     ...(acquirerReference === undefined ? {} : { acquirerReference }),
   };
@@ -127,7 +128,7 @@ function shownTheirs(theirs: NonNullable<ItemRow['theirs']>) {
 
 function shownOurs(ours: NonNullable<ItemRow['ours']>) {
   const { type, retrievalReferenceNumber, amount, currency, settlementDate } = ours;
-  const { transactionId, merchantId } = ours;
+  const { transactionId, merchantId, terminalId } = ours;
   return {
     ...{
       type,
@@ -138,6 +139,7 @@ function shownOurs(ours: NonNullable<ItemRow['ours']>) {
       transactionId,
       merchantId,
     },
+    ...(terminalId === undefined ? {} : { terminalId }),
   };
 }
 

@@ -41,7 +41,8 @@ export type ReconciliationRow = {
 };
 
 export type StoredTheirs = SettlementLine & { line: number };
-export type StoredOurs = Omit<Ours, 'sequence'>;
+/** Those of earlier comparisons name no terminal. */
+export type StoredOurs = Omit<Ours, 'sequence' | 'terminalId'> & Partial<Pick<Ours, 'terminalId'>>;
 
 export type ItemRow = {
   number: number;
@@ -100,7 +101,7 @@ const theirsText = `SELECT number, theirs FROM reconciliation_items
 
 const movement = `payment_id AS "transactionId", number AS "sequence", kind AS type,
     retrieval_reference AS "retrievalReferenceNumber",
-    acquirer_merchant_number AS "acquirerMerchantId",
+    acquirer_merchant_number AS "acquirerMerchantId", terminal AS "terminalId",
     amount, currency, settlement_date::text AS "settlementDate", merchant_id AS "merchantId"`;
 
 /** A day here may be another one there, so of these references what lies near the days is looked at. */
