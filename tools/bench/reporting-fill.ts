@@ -72,10 +72,12 @@ const keysOf = {
   1: ['merchant_id', `'${nil}'::uuid`, `'${nil}'::uuid`],
   2: ['merchant_id', 'store_id', 'device_id'],
   3: ['merchant_id', 'store_id', 'device_id'],
+  4: ['merchant_id', `'${nil}'::uuid`, `'${nil}'::uuid`],
+  5: [`'${nil}'::uuid`, `'${nil}'::uuid`, `'${nil}'::uuid`],
 } as const;
 
 const cellsText = (
-  level: 0 | 1 | 2 | 3,
+  level: keyof typeof keysOf,
 ) => `INSERT INTO report_cells (organization_id, level, day, merchant_id,
     store_id, device_id, group_id, ${sums.join(', ')}, other, reversed, hours, latency)
   SELECT $1, ${level}, day, m, s, d, group_id, ${sums.map((name) => `sum(${name})::bigint`).join(', ')}, 0, 0,
@@ -87,7 +89,7 @@ const cellsText = (
     jsonb_object_agg(40 + hour, approved + declined)`
     }
   FROM (SELECT day, hour, ${keysOf[level][0]} AS m, ${keysOf[level][1]} AS s, ${keysOf[level][2]} AS d,
-      ${level === 3 ? 'currency_group' : 'group_id'} AS group_id,
+      ${level >= 3 ? 'currency_group' : 'group_id'} AS group_id,
       ${sums.map((name) => `sum(${name})::bigint AS ${name}`).join(', ')}
     FROM bench_hours JOIN bench_currencies USING (group_id) GROUP BY 1, 2, 3, 4, 5, 6) h
   GROUP BY day, m, s, d, group_id`;
@@ -156,7 +158,8 @@ export async function fillReports(
     }
     await query(hoursText);
     await query('ANALYZE bench_hours');
-    for (const level of [0, 1, 2, 3] as const) await query(cellsText(level), [organizationId]);
+    for (const level of [0, 1, 2, 3, 4, 5] as const)
+      await query(cellsText(level), [organizationId]);
     onProgress('sums of every day');
     await query(
       `INSERT INTO report_classes SELECT $1, c.class_id, c.group_id, c.state, coalesce(n.payments, 0)

@@ -52,7 +52,7 @@ describe('the plans of the reports', () => {
       [organizationId],
     );
     await scratch.query(
-      `INSERT INTO report_cells SELECT $1, i % 3, current_date - (i % 40)::int, md5('m' || i % 50)::uuid,
+      `INSERT INTO report_cells SELECT $1, i % 6, current_date - (i % 40)::int, md5('m' || i % 50)::uuid,
          md5('s' || i % 100)::uuid, gen_random_uuid(), i % 97, 1, 0, 0, 0, 1, 1, 0, 0, 0, '{}', '{}'
        FROM generate_series(1, 20000) i`,
       [organizationId],
@@ -150,21 +150,30 @@ describe('the plans of the reports', () => {
   test('summaries read the cells of their days alone', async () => {
     const days = ['2026-03-01', '2026-03-02'];
     const line = { key: placeId, count: 1, merchantId: placeId, storeId: placeId, isSpread: false };
-    for (const level of [0, 1, 2, 3] as const) {
-      const places = { merchantId: level === 0 ? undefined : placeId, storeId: undefined };
-      const filter = { organizationId, level, days, ...places, deviceId: undefined, groupIds: [1] };
+    const spread = [{ ...line, isSpread: true }];
+    for (const level of [0, 1, 2, 3, 4, 5] as const) {
+      const isOfAll = level === 0 || level === 5;
+      const places = { merchantId: isOfAll ? undefined : placeId, storeId: undefined };
+      const words = { scheme: ['Visa'] };
+      const filter = { organizationId, days, ...places, deviceId: undefined, words };
+      const [one, all] = [[line], spread].map((lines) => ({ filter, level, lines }));
+      assert.ok(one && all);
       for (const { text, values } of [
-        summary.sumsStatement(filter, 'day'),
-        summary.hoursStatement(filter),
-        summary.latencyStatement(filter, 'nothing'),
-        summary.latencyStatement(filter, 'group'),
-        summary.placeSumsStatement(filter, 'device_id', [line]),
-        summary.placeSumsStatement(filter, 'store_id', [{ ...line, isSpread: true }]),
-        summary.placeLatencyStatement(filter, 'merchant_id', [line]),
-        summary.keysStatement(filter, 'device_id', { order: 'Count', limit: 5 }),
-        summary.keysStatement(filter, 'store_id', { order: 'Key', limit: 5 }),
+        summary.sumsStatement({ filter, level, by: 'day' }),
+        summary.hoursStatement(filter, level),
+        summary.hourReasonsStatement(filter, level),
+        summary.timesStatement({ filter, level, by: 'nothing' }),
+        summary.timesStatement({ filter, level, by: 'scheme' }),
+        summary.reasonsStatement({ filter, level, by: 'responseCategory' }),
+        summary.placeSumsStatement({ ...one, column: 'device_id' }),
+        summary.placeSumsStatement({ ...all, column: 'store_id' }),
+        summary.placeTimesStatement({ ...one, column: 'merchant_id' }),
+        summary.placeReasonsStatement({ ...all, column: 'store_id' }),
+        summary.keysStatement(filter, level, 'device_id', { order: 'Count', limit: 5 }),
+        summary.keysStatement(filter, level, 'store_id', { order: 'Key', limit: 5 }),
       ]) {
-        assert.deepEqual(await indexesOf(text, values), ['report_cells_pkey']);
+        const indexes = await indexesOf(text, values);
+        assert.deepEqual(indexes.sort(), ['report_cells_pkey', 'report_groups_pkey']);
       }
     }
     for (const column of ['store_id', 'device_id'] as const) {

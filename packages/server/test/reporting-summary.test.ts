@@ -292,7 +292,7 @@ describe('summaries of payments', () => {
     const linesBefore = await allOf(on, on.acquirerToken, 'transactions');
     assert.deepEqual((await compareReports(database, organizationId)).differences, []);
     await database.query(
-      `UPDATE report_cells SET captured = captured + 1 WHERE organization_id = $1 AND level = 0
+      `UPDATE report_cells SET captured = captured + 1 WHERE organization_id = $1 AND level IN (0, 5)
          AND captured > 0`,
       [organizationId],
     );

@@ -13,7 +13,6 @@ import { registerReports } from './routes.ts';
 import { createClasses } from './search/classes.ts';
 import type { Search } from './search/filters.ts';
 import { type ScannedPart, type ScanPart, scanPayments } from './search/scan.ts';
-import { createGroups } from './summary/groups.ts';
 
 export { compareReports, type ReportCheck, type ReportDifference } from './check.ts';
 export { rebuildReports } from './projection/turn.ts';
@@ -60,7 +59,6 @@ export function createReporting(deps: ReportingDeps): Reporting {
   const { database, clock } = deps;
   const dictionaries = createDictionaries();
   const classes = createClasses(clock);
-  const groups = createGroups();
   const queries = createQueries(database);
   const follower = createFollower({ ...deps, dictionaries });
   const sources = exportSources({ queries, classes });
@@ -68,7 +66,7 @@ export function createReporting(deps: ReportingDeps): Reporting {
   const reconciliations = openReconciliations(deps);
   return {
     register(app) {
-      registerReports(app, { queries, classes, groups, clock });
+      registerReports(app, { queries, classes, clock });
       exports.register(app);
       reconciliations.register(app);
     },

@@ -23,14 +23,12 @@ import type { Place } from './search/statements.ts';
 import { viewLine } from './search/view.ts';
 import { settlementIdForm } from './settlements/settlement-id.ts';
 import { settlement, settlements } from './settlements/settlements.ts';
-import type { Groups } from './summary/groups.ts';
 import { requestOf } from './summary/request.ts';
 import { summarize } from './summary/summarize.ts';
 
 export type ReportRoutesDeps = {
   readonly queries: Queries;
   readonly classes: Classes;
-  readonly groups: Groups;
   readonly clock: Clock;
 };
 
@@ -102,7 +100,7 @@ function registerSearch(app: FastifyInstance, { queries, classes }: ReportRoutes
   });
 }
 
-function registerSummary(app: FastifyInstance, { queries, groups, clock }: ReportRoutesDeps): void {
+function registerSummary(app: FastifyInstance, { queries, clock }: ReportRoutesDeps): void {
   const operationId = 'getSummary';
   route(app, {
     ...common,
@@ -121,7 +119,7 @@ function registerSummary(app: FastifyInstance, { queries, groups, clock }: Repor
       const [count = '', ...key] = after?.split('|') ?? [];
       const mark = after === undefined ? undefined : { count: Number(count), key: key.join('|') };
       const { next, items, ...rest } = await queries.ask((run) =>
-        summarize({ run, groups }, request, { limit, after: mark }, clock.now()),
+        summarize(run, request, { limit, after: mark }, clock.now()),
       );
       const last = next === undefined ? undefined : `${next.count}|${next.key}`;
       return { ...rest, ...sealPage({ items, next: last }, query, operationId) };

@@ -4,10 +4,11 @@ import { addLatency, bucketOf, type Latency } from './latency.ts';
 import { type Ending, type Entry, type PaymentLine, type SumName, sumNames } from './model.ts';
 
 /**
- * 0 is the organisation, 1 a merchant, 2 a device; 3 is a device too, told apart by currency alone: few, so that
- * lists of places are short to make.
+ * 0 is the organisation, 1 a merchant, 2 a device, each told apart by all that payments have in common; 5, 4 and 3
+ * are the same by currency alone: few, so that a summary of everything is short to make. Those of a device hold
+ * sums alone.
  */
-const levels = [0, 1, 2, 3] as const;
+const levels = [0, 1, 2, 3, 4, 5] as const;
 export type Level = (typeof levels)[number];
 
 export const endings = ['approved', 'declined', 'failed', 'other'] as const satisfies Ending[];
@@ -63,9 +64,10 @@ function hourOf({ hours }: Cell, hour: number): Figures {
 type Place = Pick<PaymentLine, 'merchantId' | 'storeId' | 'deviceId'>;
 
 function keyAt(level: Level, day: string, place: Place, groupId: number): CellKey {
-  const merchantId = level > 0 ? place.merchantId : nil;
-  const storeId = level > 1 ? (place.storeId ?? nil) : nil;
-  const deviceId = level > 1 ? (place.deviceId ?? nil) : nil;
+  const isOfDevice = level === 2 || level === 3;
+  const merchantId = level === 0 || level === 5 ? nil : place.merchantId;
+  const storeId = isOfDevice ? (place.storeId ?? nil) : nil;
+  const deviceId = isOfDevice ? (place.deviceId ?? nil) : nil;
   return { level, day, merchantId, storeId, deviceId, groupId };
 }
 
@@ -79,7 +81,7 @@ export type GroupIds = { readonly groupId: number; readonly currencyGroupId: num
 /** Adds an entry of a payment to the cells that it belongs to, one of each level. */
 export function addEntry(cells: Cells, entry: Entry, place: Place, of: GroupIds): void {
   for (const level of levels) {
-    const key = keyAt(level, entry.day, place, level === 3 ? of.currencyGroupId : of.groupId);
+    const key = keyAt(level, entry.day, place, level >= 3 ? of.currencyGroupId : of.groupId);
     const text = textOfKey(key);
     const cell = cells.get(text) ?? emptyCell(key);
     cells.set(text, cell);

@@ -2,7 +2,7 @@
 import { refuse, type SummaryGrouping } from '@switchyard/contract';
 import type { Level } from '../projection/cells.ts';
 import type { Scope } from '../scope.ts';
-import { type Words, type WordsQuery, wordsOf } from '../search/filters.ts';
+import { hasWords, type Words, type WordsQuery, wordsOf } from '../search/filters.ts';
 
 export type SummaryQuery = WordsQuery & {
   readonly from: string;
@@ -56,8 +56,17 @@ export function requestOf(scope: Scope, query: SummaryQuery): SummaryRequest {
 
 type Places = Pick<Scope, 'merchantId' | 'storeId' | 'deviceId'>;
 
-/** The shortest cells that tell these apart. */
-export function levelOf({ merchantId, storeId, deviceId }: Places): Level {
-  if (storeId !== undefined || deviceId !== undefined) return 2;
-  return merchantId !== undefined ? 1 : 0;
+/** The cells that tell these apart: `fine` by all that payments have in common, `coarse` by currency alone. */
+export type Levels = { readonly fine: Level; readonly coarse: Level };
+
+const organizationLevels: Levels = { fine: 0, coarse: 5 };
+export const merchantLevels: Levels = { fine: 1, coarse: 4 };
+export const deviceLevels: Levels = { fine: 2, coarse: 3 };
+
+export function levelsOf({ merchantId, storeId, deviceId }: Places): Levels {
+  if (storeId !== undefined || deviceId !== undefined) return deviceLevels;
+  return merchantId !== undefined ? merchantLevels : organizationLevels;
 }
+
+/** Whether cells that are told apart by currency alone can answer. */
+export const areCoarse = ({ currency: _currency, ...others }: Words): boolean => !hasWords(others);
