@@ -89,7 +89,7 @@ describe('an acquirer that wants to see a certificate', () => {
     await placed(renewed, server, name);
     server.know(renewed);
     await on.house.openLinks();
-    await until(async () => (await stateOf(on, linkName)).available, 'the link', 20_000);
+    await until(async () => (await stateOf(on, linkName)).available, 'the link', 60_000);
     assert.equal((await sell(on)).body.state, 'Captured');
     assert.equal(server.shown.at(-1), 'the platform again');
     await assertAgreement(on);

@@ -46,7 +46,7 @@ const inState = (on: Scene, id: string, state: string) =>
       return body.state === state ? body : undefined;
     },
     `${id} to be ${state}`,
-    20_000,
+    60_000,
   );
 
 const typesOf = ({ events }: { events: Event[] }) =>

@@ -126,7 +126,7 @@ const inState = (on: Scene, id: string, state: string) =>
       return body.state === state ? body : undefined;
     },
     `${id} to be ${state}`,
-    20_000,
+    60_000,
   );
 
 type Tapped = Scene & { tap: AcquirerTap };

@@ -98,7 +98,7 @@ test('an acquirer that is down puts off its own items, and nobody else’s', asy
       return now.state === 'Completed' ? now : undefined;
     },
     'the rest',
-    30_000,
+    60_000,
   );
   assert.deepEqual([done.succeeded, done.failed], [2 * each, 0]);
   await assertAgreement(on);

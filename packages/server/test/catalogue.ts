@@ -61,7 +61,7 @@ export type CatalogueScene = {
 };
 
 const baseUrl = 'https://localhost:8443';
-const callTimeoutMs = 800;
+const callTimeoutMs = 2000;
 
 /** The jobs of one scene alone, so that no other house takes them. */
 function createQueue() {

@@ -240,7 +240,7 @@ test('a file is made by itself once a settlement day has ended, and by one proce
       return body.items.length > 0 ? body.items : undefined;
     },
     'a file',
-    30_000,
+    60_000,
   );
   assert.deepEqual([made.sequence, made.lines], [1, 1]);
 

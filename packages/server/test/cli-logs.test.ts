@@ -136,7 +136,7 @@ describe('the request log on the command line', () => {
         await eventually(
           'both are shown',
           () => rows(said()).length === 2 && said() !== '',
-          20_000,
+          60_000,
         );
         stop();
       },

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { pause, systemClock } from '../src/platform/index.ts';
 
 const pollMs = 5;
-const limitMs = 30_000;
+const limitMs = 60_000;
 
 /** @param what completes "… : not within …" */
 export async function eventually(

@@ -42,7 +42,7 @@ describe('a database that fails', { concurrency: false }, () => {
     try {
       await fault(answered);
       const enough = answered() + 20;
-      await until(() => answered() >= enough || undefined, 'sales after all', 30_000);
+      await until(() => answered() >= enough || undefined, 'sales after all', 60_000);
     } finally {
       open = false;
       await Promise.all(loops);
@@ -64,7 +64,7 @@ describe('a database that fails', { concurrency: false }, () => {
     under('killed', async (answered) => {
       for (let death = 0; death < deaths; death += 1) {
         const enough = answered() + 50;
-        await until(() => answered() >= enough || undefined, 'sales to go on', 30_000);
+        await until(() => answered() >= enough || undefined, 'sales to go on', 60_000);
         const pid = await platform.postmaster();
         process.kill(pid, 'SIGKILL');
         await until(
@@ -73,7 +73,7 @@ describe('a database that fails', { concurrency: false }, () => {
             return now > 0 && now !== pid ? true : undefined;
           },
           'another postmaster',
-          30_000,
+          60_000,
         );
       }
     }),
@@ -86,7 +86,7 @@ describe('a database that fails', { concurrency: false }, () => {
       under('standing still', async (answered) => {
         for (let round = 0; round < rounds; round += 1) {
           const enough = answered() + 30;
-          await until(() => answered() >= enough || undefined, 'sales to go on', 30_000);
+          await until(() => answered() >= enough || undefined, 'sales to go on', 60_000);
           const processes = familyOf(await platform.postmaster());
           assert.ok(processes.length > 3, `${processes}`);
           for (const pid of processes) signal(pid, 'SIGSTOP');
@@ -106,7 +106,7 @@ describe('a database that fails', { concurrency: false }, () => {
       under('locked', async (answered) => {
         for (let round = 0; round < rounds; round += 1) {
           const enough = answered() + 30;
-          await until(() => answered() >= enough || undefined, 'sales to go on', 30_000);
+          await until(() => answered() >= enough || undefined, 'sales to go on', 60_000);
           const session = new pg.Client({ connectionString: await platform.databaseUrl() });
           await session.connect();
           try {

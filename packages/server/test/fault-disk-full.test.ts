@@ -101,11 +101,11 @@ test(`sales go on behind a full disk (seed ${seed})`, {
             return count(503) > shed + 20 ? true : undefined;
           },
           'load to be shed',
-          40_000,
+          60_000,
         );
         await weight.drop();
         const before = count(200);
-        await until(() => count(200) > before + 20 || undefined, 'sales behind it', 40_000);
+        await until(() => count(200) > before + 20 || undefined, 'sales behind it', 60_000);
       }
     } finally {
       goesOn = false;

@@ -94,7 +94,7 @@ describe('a server that is killed while a sale goes another way', { concurrency:
         return found?.available === true ? true : undefined;
       },
       'the bank',
-      30_000,
+      60_000,
     );
 
   /** The bank goes as the sale comes; the server dies at the fail point of its second way. */

@@ -1,6 +1,5 @@
 // One running platform for all whole-house tests: real PostgreSQL, real TLS, a real acquirer host.
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
@@ -15,6 +14,7 @@ import {
 } from '../src/platform/index.ts';
 import { type Client, createClient } from './client.ts';
 import { testDatabase } from './database.ts';
+import { freePorts } from './free-ports.ts';
 import { scanFolder, scanText } from './leak-scan.ts';
 import { makeRealmKey } from './realm-key-pool.ts';
 
@@ -29,17 +29,8 @@ export type TestHouse = {
   hot: ReadonlyMap<string, string>;
 };
 
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
-}
-
-/** How long the test house waits for an acquirer, ms. */
-export const testTimeoutMs = 1500;
+/** How long the test house waits for an acquirer, ms: three times what a slow answer takes, for machines that are slow. */
+export const testTimeoutMs = 3000;
 
 async function open(): Promise<TestHouse> {
   const dataDir = await mkdtemp(join(tmpdir(), 'switchyard-house-'));
@@ -50,12 +41,12 @@ async function open(): Promise<TestHouse> {
     lateMs: testTimeoutMs + 500,
     slowMs: 900,
   });
-  const port = await freePort();
+  const [port, devicePort] = await freePorts(2);
   const settings = readSettings({
     SWITCHYARD_ENVIRONMENT: 'demo',
     SWITCHYARD_DATA_DIR: dataDir,
     SWITCHYARD_PORT: String(port),
-    SWITCHYARD_DEVICE_PORT: String(await freePort()),
+    SWITCHYARD_DEVICE_PORT: String(devicePort),
     SWITCHYARD_ACQUIRER_TIMEOUT_MS: String(testTimeoutMs),
     SWITCHYARD_LOG_LEVEL: 'debug',
   });

@@ -202,7 +202,7 @@ describe('an offline sale that is taken back', { concurrency: 8 }, () => {
           return jobs.length === 0 ? true : undefined;
         },
         'the job to end',
-        20_000,
+        60_000,
       );
       assert.deepEqual(on.tap.sent, []);
       assert.deepEqual(originalsOf(on, done.body.retrievalReferenceNumber), []);

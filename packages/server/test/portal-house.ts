@@ -5,7 +5,6 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { Agent, request as send } from 'node:https';
 import type { LookupFunction } from 'node:net';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -19,6 +18,7 @@ import {
 } from '../src/platform/index.ts';
 import type { Transport } from './browser.ts';
 import { testDatabase } from './database.ts';
+import { freePorts } from './free-ports.ts';
 import { type MovableClock, movableClock } from './movable-clock.ts';
 import { makeRealmKey } from './realm-key-pool.ts';
 
@@ -59,15 +59,6 @@ export type PortalHouseFacts = {
   /** Left out: the demo's. Its keys and certificates are those of a demo all the same. */
   readonly environment?: Settings['environment'];
 };
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
-}
 
 const lookup: LookupFunction = (_host, { all }, done) => {
   if (all === true) done(null, [{ address: '127.0.0.1', family: 4 }]);
@@ -110,13 +101,13 @@ async function builtPortal(): Promise<string> {
 export async function openPortalHouse(facts: PortalHouseFacts = {}): Promise<PortalHouse> {
   const { portalDomain, beside, clock = beside?.clock ?? movableClock(Date.now()) } = facts;
   const dataDir = beside?.settings.dataDir ?? (await mkdtemp(join(tmpdir(), 'switchyard-portal-')));
-  const port = await freePort();
+  const [port = 0, devicePort] = await freePorts(2);
   const demo = readSettings({
     SWITCHYARD_ENVIRONMENT: 'demo',
     SWITCHYARD_ROLES: `identity portal ${facts.roles ?? ''}`.trim(),
     SWITCHYARD_DATA_DIR: dataDir,
     SWITCHYARD_PORT: String(port),
-    SWITCHYARD_DEVICE_PORT: String(await freePort()),
+    SWITCHYARD_DEVICE_PORT: String(devicePort),
     SWITCHYARD_LOG_LEVEL: 'silent',
     ...(beside === undefined ? {} : { SWITCHYARD_BASE_URL: beside.settings.baseUrl }),
     ...(portalDomain === undefined ? {} : { SWITCHYARD_PORTAL_DOMAIN: portalDomain }),

@@ -1,7 +1,6 @@
 // A realm with its sign-in pages behind the real server, with mail that can be read, and people who sign in.
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { SignUpInput } from '@switchyard/contract';
@@ -9,6 +8,7 @@ import { createHttp, type Http } from '../src/http/index.ts';
 import { createLog, ensureCertificates, systemIds } from '../src/platform/index.ts';
 import { type Browser, createBrowser, overInjection, type Seen } from './browser.ts';
 import { testDatabase } from './database.ts';
+import { freePorts } from './free-ports.ts';
 import {
   type MovableClock,
   movableClock,
@@ -53,19 +53,10 @@ export type SignInPagesDeps = {
   readonly listens?: boolean;
 };
 
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  assert.ok(typeof address === 'object' && address !== null);
-  return address.port;
-}
-
 export async function openSignInPages(deps: SignInPagesDeps = {}): Promise<SignInPages> {
   const { listens = false, clock = movableClock(), redirectUri: callback = redirectUri } = deps;
   const host = '127.0.0.1';
-  const port = listens ? await freePort() : 8443;
+  const [port = 8443] = listens ? await freePorts(1) : [];
   const authUrl = `https://localhost:${port}`;
   const dataDir = await mkdtemp(join(tmpdir(), 'switchyard-pages-'));
   const tls = await ensureCertificates({

@@ -232,7 +232,7 @@ describe('the simulated terminal', () => {
   });
 
   test('a till anywhere claims it at the connector, pays 12.50 and finds out after a break', async () => {
-    await eventually(`the terminal is online`, () => clouds.at(-1) === 'Connected', 20_000).catch(
+    await eventually(`the terminal is online`, () => clouds.at(-1) === 'Connected', 60_000).catch(
       (error: Error) => assert.fail(`${error.message}: ${clouds.join(', ')}`),
     );
     const client = await platform.client();

@@ -45,7 +45,7 @@ test('a link that is disabled, then removed, stays until its reversal is answere
   assert.equal(await stateOf(on, body.transactionId), 'Reversing');
 
   const reversed = async () => (await stateOf(on, body.transactionId)) === 'Reversed';
-  await until(reversed, 'the reversal to be answered', 20_000);
+  await until(reversed, 'the reversal to be answered', 60_000);
   await on.house.openLinks();
   await until(() => tap.connections() === 0, 'the link to close');
 });

@@ -4,7 +4,7 @@
 export async function until<T>(
   look: () => Promise<T | undefined> | T | undefined,
   what: string,
-  limitMs = 30_000,
+  limitMs = 60_000,
 ): Promise<T> {
   const end = Date.now() + limitMs;
   for (;;) {

@@ -27,8 +27,9 @@ const masterKey = Buffer.alloc(32, 9);
 export const quickTimes: DeliveryTimes = {
   pollMs: 10,
   sweepMs: 40,
-  leaseMs: 900,
-  timeoutMs: 250,
+  // Longer than a busy machine holds up a receiver that is well.
+  leaseMs: 15_000,
+  timeoutMs: 800,
   retryDelaysMs: Array.from({ length: 40 }, () => 60),
   restsMs: [80, 120, 160],
 };

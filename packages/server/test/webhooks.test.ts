@@ -153,7 +153,7 @@ describe('webhooks', () => {
     await eventually(
       'it is delivered',
       async () => (await ask('GET', path)).body.status === 'Delivered',
-      15_000,
+      60_000,
     );
     const done = (await ask('GET', path)).body;
     assert.deepEqual(

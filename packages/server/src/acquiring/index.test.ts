@@ -85,7 +85,7 @@ async function setUp(links: Iso8583HostLink[], unfinished: Iso8583HostLink[] = [
     clock: systemClock,
     log,
     metrics,
-    timeoutMs: 1000,
+    timeoutMs: 20_000,
     loadLinks: async (also) => [
       ...links,
       ...unfinished.filter(({ linkId }) => also.includes(linkId)),

@@ -126,9 +126,13 @@ test('the pointer leads into the schema', () => {
 test('patterns that are allowed take no time for any text', () => {
   for (const pattern of ['^[a-z]*[a-z]*$', '^\\w+\\.\\w+$', '^[0-9A-F]{10,32}$', '^[+*]{3}-\\+$']) {
     assert.equal(isHarmlessPattern(pattern), true, pattern);
-    const began = performance.now();
-    new RegExp(pattern, 'u').test(`${'a'.repeat(511)}!`);
-    assert.ok(performance.now() - began < 100, pattern);
+    // The best of a few: what else the machine does takes time, too.
+    const tookMs = Array.from({ length: 5 }, () => {
+      const began = performance.now();
+      new RegExp(pattern, 'u').test(`${'a'.repeat(511)}!`);
+      return performance.now() - began;
+    });
+    assert.ok(Math.min(...tookMs) < 100, pattern);
   }
   for (const pattern of ['a', '^a', '^(a)$', '^a|b$', '^a+b+c+$', '^.*$', '^(?=a)a$', '^\\1$']) {
     assert.equal(isHarmlessPattern(pattern), false, pattern);

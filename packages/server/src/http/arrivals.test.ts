@@ -13,9 +13,10 @@ import { createSample, type Sample } from './server.fixture.ts';
 const host = '127.0.0.1';
 const dripMs = 10;
 const little: Partial<Patience> = {
-  handshakeMs: 150,
-  headMs: 150,
-  requestMs: 300,
+  // Time enough for those that do say something, on a busy machine as well.
+  handshakeMs: 1000,
+  headMs: 1000,
+  requestMs: 1500,
   lookEveryMs: 20,
 };
 

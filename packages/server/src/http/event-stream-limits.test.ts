@@ -24,7 +24,7 @@ describe('a reader that is slow', () => {
   });
 
   it('gets everything in order as long as it takes something at times', async (t) => {
-    const sample = await createStreamSample(t, { streams: { times: { slowReaderMs: 2000 } } });
+    const sample = await createStreamSample(t, { streams: { times: { slowReaderMs: 20_000 } } });
     for (let n = 1; n <= 100; n += 1) sample.commit({ n, bulky });
     const heard = await listenTo(sample.url, { token });
     for (const count of [20, 40, 60, 80]) {
@@ -44,7 +44,7 @@ describe('a reader that is slow', () => {
   });
 
   it('is cut off when it takes nothing for long, and finds the rest when it comes back', async (t) => {
-    const sample = await createStreamSample(t, { streams: { times: { slowReaderMs: 200 } } });
+    const sample = await createStreamSample(t, { streams: { times: { slowReaderMs: 1500 } } });
     const quick = await listenTo(sample.url, { token });
     const heard = await listenTo(sample.url, { token });
     heard.pause();
@@ -127,7 +127,7 @@ describe('a stop', () => {
     await sample.close();
     for (const each of heard) assert.equal(await each.ended(), 'shutting_down');
     assert.deepEqual(await (await polled).json(), { ids: [], next: 0 });
-    assert.ok(performance.now() - beganMs < 5000, 'nobody is waited for');
+    assert.ok(performance.now() - beganMs < 20_000, 'nobody is waited for');
     assert.ok(!sample.lines.some(({ msg }) => String(msg).includes('cut off')));
   });
 
@@ -139,7 +139,7 @@ describe('a stop', () => {
     await eventually('some reads', () => sample.list.reads > 1);
     const beganMs = performance.now();
     await sample.close();
-    assert.ok(performance.now() - beganMs < 5000);
+    assert.ok(performance.now() - beganMs < 20_000);
     heard.leave();
   });
 });

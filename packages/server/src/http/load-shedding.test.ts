@@ -81,7 +81,7 @@ describe('load shedding', () => {
 
   it('notices a loop that is busy all the time', async () => {
     const shedding = createLoadShedding({ running: () => 0, limits });
-    const endMs = performance.now() + 5000;
+    const endMs = performance.now() + 30_000;
     while (shedding.pressure() < 0.2 && performance.now() < endMs) {
       const busyUntilMs = performance.now() + 2 * sampleEveryMs;
       while (performance.now() < busyUntilMs);
@@ -96,7 +96,7 @@ describe('load shedding', () => {
     try {
       let queue = 0.7;
       sample.loadShedding.addPressure(() => queue);
-      const endMs = performance.now() + 5000;
+      const endMs = performance.now() + 30_000;
       while (sample.loadShedding.pressure() < queue && performance.now() < endMs) {
         await new Promise((resolve) => setTimeout(resolve, 5));
       }

@@ -50,7 +50,7 @@ describe('rate limits', () => {
     const take = createRateLimits({ tight: { windowSeconds: 0.02, limit: 1 } }).policy('tight');
     const { reply } = createReply();
     take({ clientId: 'one' }, reply);
-    const endMs = performance.now() + 5000;
+    const endMs = performance.now() + 30_000;
     for (;;) {
       try {
         take({ clientId: 'one' }, reply);

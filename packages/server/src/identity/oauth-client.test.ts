@@ -2,25 +2,16 @@
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { Agent, request } from 'node:https';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { createRemoteJWKSet, customFetch, jwtVerify } from 'jose';
 import * as openid from 'openid-client';
 import { testDatabase } from '../../test/database.ts';
+import { freePorts } from '../../test/free-ports.ts';
 import { openTestRealm, type TestRealm } from '../../test/identity.ts';
 import { createHttp, type Http } from '../http/index.ts';
 import { createLog, ensureCertificates, systemClock, systemIds } from '../platform/index.ts';
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  assert.ok(typeof address === 'object' && address !== null);
-  return address.port;
-}
 
 /** `fetch` that trusts the local authority: the built-in one cannot be told without changing everybody's. */
 function trustingFetch(agent: Agent) {
@@ -55,7 +46,7 @@ describe('openid-client over TLS', () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'switchyard-identity-'));
     dataDirs.push(dataDir);
     const host = '127.0.0.1';
-    const port = await freePort();
+    const [port = 0] = await freePorts(1);
     const authUrl = `https://localhost:${port}`;
     const { caFile, ...tls } = await ensureCertificates({
       settings: { dataDir, host, tlsCertFile: undefined, tlsKeyFile: undefined },

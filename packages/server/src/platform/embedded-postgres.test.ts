@@ -153,14 +153,14 @@ describe('embedded PostgreSQL', () => {
       try {
         for (let round = 0; round < 2; round += 1) {
           const before = acknowledged.length;
-          await eventually('load runs', () => acknowledged.length > before + 200, 10_000);
+          await eventually('load runs', () => acknowledged.length > before + 200, 60_000);
           const killed = server.pid();
           process.kill(killed, 'SIGKILL');
-          await eventually('a new server', () => server.pid() !== killed, 20_000);
-          await eventually('it answers', () => database.healthy(), 20_000);
+          await eventually('a new server', () => server.pid() !== killed, 60_000);
+          await eventually('it answers', () => database.healthy(), 60_000);
         }
         const before = acknowledged.length;
-        await eventually('load runs again', () => acknowledged.length > before + 200, 10_000);
+        await eventually('load runs again', () => acknowledged.length > before + 200, 60_000);
       } finally {
         stopped = true;
         await Promise.all(load);

@@ -67,9 +67,9 @@ describe('mail', () => {
   });
   after(() => rm(dataDir, { recursive: true, force: true }));
 
-  const mailTo = (smtpUrl?: string) =>
+  const mailTo = (smtpUrl?: string, mailTimeoutMs = 30_000) =>
     createMail({
-      settings: { dataDir, mailFrom, mailTimeoutMs: 300, smtpUrl },
+      settings: { dataDir, mailFrom, mailTimeoutMs, smtpUrl },
       clock,
       ids: systemIds,
     });
@@ -155,7 +155,7 @@ describe('mail', () => {
 
   test('a server that says nothing is left alone after a while', async () => {
     const fake = await openFake([], '');
-    const mail = mailTo(`smtp://127.0.0.1:${fake.port}`);
+    const mail = mailTo(`smtp://127.0.0.1:${fake.port}`, 300);
     await assert.rejects(mail.send(message), /did not take the mail \(ETIMEDOUT/);
     await mail.close();
     await fake.close();

@@ -46,7 +46,7 @@ const authority = await issueAuthority(['rebinding.example'], validity);
 
 const message = { headers: { 'webhook-id': 'm1' }, body: '{"a":1}' };
 const here = opening({ allowsLoopback: true, answerLimitBytes: 1000 });
-const hasty = opening({ allowsLoopback: true, timeoutMs: 300 });
+const hasty = opening({ allowsLoopback: true, timeoutMs: 1200 });
 
 test('a call carries its headers and body, and brings the answer', async () => {
   const seen: unknown[] = [];
@@ -227,7 +227,7 @@ test('a request whose repetition finds nobody may have arrived all the same', as
 });
 
 test('a call that is sent again has no more time than one call', async () => {
-  const timeoutMs = 600;
+  const timeoutMs = 2000;
   // Thinks about the second request for most of its time before it hangs up, and never answers again.
   const moody = createSocketServer((socket) => {
     let asked = 0;

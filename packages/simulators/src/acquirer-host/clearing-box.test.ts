@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { openClearingBox } from './clearing-box.ts';
 
-const limitMs = 10_000;
+const limitMs = 30_000;
 
 async function until(condition: () => boolean): Promise<void> {
   for (const end = performance.now() + limitMs; !condition(); ) {

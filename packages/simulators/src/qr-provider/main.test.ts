@@ -15,7 +15,7 @@ import { paymentScripts, refundScripts } from './scripts.ts';
 const main = fileURLToPath(new URL('./main.ts', import.meta.url));
 const page = new URL('../../../../docs/how-to/test-with-the-qr-provider.md', import.meta.url);
 const secret = `whsec_${Buffer.alloc(32, 5).toString('base64')}`;
-const limitMs = 15_000;
+const limitMs = 60_000;
 
 function run(...args: string[]) {
   return spawnSync(process.execPath, [main, ...args], { encoding: 'utf8' });

@@ -96,7 +96,7 @@ test('the public library pays over protected messages, and aborts', async () => 
   assert.equal(fake.taken(), 1250);
   terminal.setCard('absent');
   const waiting = till.request(payment('2', 10) as never, securityKey);
-  const end = Date.now() + 5_000;
+  const end = Date.now() + 30_000;
   while (terminal.screen().state !== 'Card' && Date.now() < end) {
     await new Promise((resolve) => setImmediate(resolve));
   }

@@ -20,7 +20,7 @@ const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 const keys = createLinkSigners(randomBytes(32));
 const names = { organizationId: randomUUID(), linkId: randomUUID(), keyVersion: 1 };
 const platformKey = keys.published(names).current.x;
-const timeoutMs = 400;
+const timeoutMs = 1500;
 const closers: (() => Promise<void> | void)[] = [];
 
 afterEach(async () => {
@@ -277,7 +277,7 @@ test('to a server whose certificate nobody vouches for not a byte is said', asyn
   });
   const { port } = server.address() as AddressInfo;
   const calls = createCalls({ host: 'localhost', port, tls: true, lateMs: 100 });
-  const call = { path: '/v1/payments', headers: {}, body: '{}', timeoutMs: 2000 };
+  const call = { path: '/v1/payments', headers: {}, body: '{}', timeoutMs: 20_000 };
   const { result } = await calls.post(call);
   calls.close();
   assert.equal(result, 'NotSent');

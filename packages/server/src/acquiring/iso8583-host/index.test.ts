@@ -44,7 +44,7 @@ test('the right answer after a wrong one is a late answer', async () => {
   const connection = connectIso8583Host({
     link: { organizationId, linkId, name: 'north', adapter: 'iso8583-host', settings },
     host: compileHost(builtInHosts['iso1987-binary'], { now: Date.now }),
-    timeoutMs: 1000,
+    timeoutMs: 20_000,
     clock: systemClock,
     log: createLog({ logLevel: 'silent', instanceName: 'test' }),
     onLateAnswer: (late) => told.push(late),

@@ -223,7 +223,7 @@ test('a provider that hangs, drips, floods or breaks off leaves the outcome unkn
   ];
   for (const [fault, named] of faults) {
     const server = await serving(fault);
-    const { providers } = opening(server.url, { timeoutMs: 250 });
+    const { providers } = opening(server.url, { timeoutMs: named === 'timed_out' ? 250 : 20_000 });
     try {
       const answer = await providers.status(of);
       assert.deepEqual(answer, { outcome: 'Unknown', fault: named });
@@ -265,7 +265,7 @@ test('a provider that fails is left alone, looked at, and called again', async (
     assert.equal(providers.troubled()[0]?.serviceId, serviceId);
     assert.match(String(await shown()), new RegExp(`service="${serviceId}"} (?:1|0\\.5)`));
     isWell = true;
-    const deadline = performance.now() + 5_000;
+    const deadline = performance.now() + 30_000;
     while (performance.now() < deadline) {
       if ((await providers.status(of)).outcome === 'Answered') break;
       await new Promise((resolve) => setImmediate(resolve));

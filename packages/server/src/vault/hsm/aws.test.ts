@@ -49,7 +49,7 @@ const open: OpenableHsm[] = [];
 function create(
   options: { entries?: KeyEntry[]; format4Pan?: 'full' | 'twelve'; timeoutMs?: number } = {},
 ): OpenableHsm {
-  const { timeoutMs = 2000, format4Pan = 'full' } = options;
+  const { timeoutMs = 20_000, format4Pan = 'full' } = options;
   const entries = options.entries ?? names.map((name) => entryOf(name, stub.arn(name)));
   const client = () =>
     createAwsClient({

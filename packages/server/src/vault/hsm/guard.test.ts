@@ -65,7 +65,7 @@ describe('the guard of the HSM', () => {
   it('asks so much at once and no more, and tells the rest that the module is busy', async () => {
     const metrics = createMetrics();
     const slow = slowModule();
-    const hsm = guardHsm(slow.hsm, { metrics, inFlight: 2, timeoutMs: 5000 });
+    const hsm = guardHsm(slow.hsm, { metrics, inFlight: 2, timeoutMs: 60_000 });
     // Two are served, eight wait, and the eleventh is one too many.
     const asked = Array.from({ length: 10 }, () => hsm.mac(request));
     await assert.rejects(hsm.mac(request), code('HsmBusy'));
@@ -82,7 +82,7 @@ describe('the guard of the HSM', () => {
   it('lets nobody wait longer than a request may take', async () => {
     const metrics = createMetrics();
     const slow = slowModule();
-    const hsm = guardHsm(slow.hsm, { metrics, inFlight: 1, timeoutMs: 60 });
+    const hsm = guardHsm(slow.hsm, { metrics, inFlight: 1, timeoutMs: 400 });
     const first = hsm.mac(request);
     await assert.rejects(hsm.mac(request), code('HsmBusy'));
     await slow.answerAll(1);

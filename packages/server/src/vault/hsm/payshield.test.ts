@@ -42,7 +42,7 @@ const open: OpenableHsm[] = [];
 
 type Options = { ports?: number[]; timeoutMs?: number; entries?: KeyEntry[] };
 
-function create({ ports = [stub.port], timeoutMs = 2000, entries }: Options = {}): OpenableHsm {
+function create({ ports = [stub.port], timeoutMs = 20_000, entries }: Options = {}): OpenableHsm {
   const addresses = ports.map((port) => ({ host: '127.0.0.1', port, tls: false }));
   const link = createPayShieldLink({ addresses, headerLength: 4, timeoutMs, connections: 2 });
   const listed = entries ?? names.map((name) => entryOf(name, underLmk(name)));
@@ -271,7 +271,7 @@ describe('the connections to payShields', () => {
   });
 
   it('end with a reply that does not come in time', async () => {
-    const hasty = create({ timeoutMs: 150 });
+    const hasty = create({ timeoutMs: 1500 });
     await hasty.translatePin(request);
     const counted = stub.connections();
     stub.disturb('hang');

@@ -114,7 +114,7 @@ describe('AWS KMS as the key provider', () => {
   };
   const open = (options: { timeoutMs?: number; secret?: string } = {}) =>
     createAwsKmsProvider({
-      ...{ keyArn, url, clock: systemClock, timeoutMs: options.timeoutMs ?? 2000 },
+      ...{ keyArn, url, clock: systemClock, timeoutMs: options.timeoutMs ?? 20_000 },
       credentials: {
         ...credentials,
         ...(options.secret === undefined ? {} : { secretAccessKey: options.secret }),

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { freePorts } from './free-ports.ts';
+
+const file = fileURLToPath(new URL('./free-ports.ts', import.meta.url));
+
+test('nobody is given a port that another was given and has not taken yet', async () => {
+  const groups = await Promise.all(Array.from({ length: 20 }, () => freePorts(5)));
+  const later = await freePorts(10);
+  const all = [...groups.flat(), ...later];
+  assert.equal(new Set(all).size, 110);
+  assert.ok(all.every((port) => port > 12_000 && port < 32_000));
+});
+
+test('processes side by side have ports of their own', async () => {
+  const [own = 0] = await freePorts(1);
+  // Its process number leads to our share, whichever it is.
+  const script = `
+    const { freePorts } = await import(${JSON.stringify(file)});
+    Object.defineProperty(process, 'pid', { value: ${process.pid} });
+    console.log(JSON.stringify(await freePorts(20)));`;
+  const args = ['--input-type=module', '--eval', script];
+  const { stdout } = await promisify(execFile)(process.execPath, args);
+  const theirs = JSON.parse(stdout) as number[];
+  assert.equal(theirs.length, 20);
+  const shareOf = (port: number) => Math.floor((port - 12_000) / 400);
+  assert.ok(theirs.every((port) => shareOf(port) !== shareOf(own)));
+});
