@@ -26,6 +26,7 @@ export const roomTable: Record<string, string[]> = {
   reference: [],
   audit: [],
   logs: [],
+  idempotency: [],
   identity: [],
   provisioning: ['audit'],
   onboarding: ['identity', 'provisioning', 'audit'],

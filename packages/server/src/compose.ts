@@ -17,6 +17,7 @@ import {
 } from './connector/index.ts';
 import { registerHealth } from './health/index.ts';
 import { createHttp, type Http, type HttpDeps } from './http/index.ts';
+import { createIdempotency } from './idempotency/index.ts';
 import {
   createIdentity,
   deviceListener,
@@ -307,6 +308,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
   const { metrics, ids, mail, audit, provisioning, identity, catalog, cards, logs } = rooms;
   const { outbox, webhooks, connector, retail } = rooms;
   const portal = createPortal({ ...rooms, builtFolder: deps.portalFolder });
+  const idempotency = createIdempotency({ ...rooms, masterKey: settings.platformKey });
   const http = await createHttp({
     settings,
     log,
@@ -318,6 +320,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
     findOrganization: provisioning.findOrganization,
     sessionCallerOf: portal.callerOf,
     onAnswered: logs.note,
+    idempotencyKeys: idempotency.keys,
     certificates: identity.devices.reader,
     ...(await listenersOf(deps, identity)),
     shownUserDomain: deps.shownUserDomain,
@@ -366,6 +369,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
         outbox.start();
         webhooks.start();
         reporting.start();
+        idempotency.start();
       }
       if (opensPortal) portal.start();
       logs.start({ deletes: doesJobs });
@@ -384,6 +388,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
       await outbox.stop();
       await webhooks.stop();
       await reporting.stop();
+      await idempotency.stop();
       rooms.calls.close();
       await catalog.callBook.stop();
       await logs.stop();

@@ -103,6 +103,7 @@ function registerSwitches(app: FastifyInstance, activations: Activations): void 
       'are `Active` at once. A device uses it once every level above is active too.',
     tags,
     permission: writers,
+    takesKey: true,
     body: ServiceActivationInput,
     response: { 201: ServiceActivation },
     errors: [...targets, 'service_state', 'service_not_subscribed', 'activation_state'],

@@ -22,6 +22,14 @@ export {
 } from './event-stream-text.ts';
 export { formLimitBytes, readForms } from './form-body.ts';
 export { type Html, html, pageHeaders } from './html.ts';
+export {
+  type AskedKey,
+  type HeldKey,
+  type IdempotencyKeys,
+  idempotencyKeyHeader,
+  type KeptAnswer,
+  type UsedKey,
+} from './idempotency.ts';
 export type { ListenerTls } from './listener.ts';
 export type { LoadLimits, LoadShedding } from './load-shedding.ts';
 export {
@@ -36,7 +44,6 @@ export { refusalOf, retryAfterOf } from './problem.ts';
 export type { RatePolicies, RatePolicy } from './rate-limits.ts';
 export {
   type Access,
-  idempotencyKeyHeader,
   type Priority,
   type Route,
   type RouteFacts,

@@ -4,9 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
 import { withActing } from './acting.ts';
 import type { Caller } from './caller.ts';
-
-/** Means the same as the member `clientOperationId`; both with different values are refused. */
-export const idempotencyKeyHeader = 'idempotency-key';
+import { withKey } from './idempotency.ts';
 
 /** In the order in which overload turns requests away. */
 export type Priority = 'report' | 'list' | 'sale' | 'last';
@@ -60,6 +58,8 @@ export type RouteFacts = {
   readonly faultOutcome?: Outcome;
   /** Only the token of a device is good for it. */
   readonly needsDevice?: boolean;
+  /** Sent again under its Idempotency-Key, it is answered as the first time; the handler returns the answer. */
+  readonly takesKey?: boolean;
   readonly bodyLimitBytes?: number;
   /** Reads a page's form instead of JSON; its scope has the parser of form-body.ts. */
   readonly readsForm?: boolean;
@@ -109,7 +109,7 @@ export function route<
   const P extends TSchema | undefined = undefined,
 >(app: FastifyInstance, declared: Route<A, B, Q, P>): void {
   const { handler, ...given } = declared;
-  const facts: RouteFacts = withActing(withBody(given));
+  const facts: RouteFacts = withKey(withActing(withBody(given)));
   const schema = {
     ...(facts.body === undefined ? {} : { body: facts.body }),
     ...(facts.query === undefined ? {} : { querystring: facts.query }),

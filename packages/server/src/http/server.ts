@@ -25,6 +25,7 @@ import { registerDocs } from './docs.ts';
 import { createDrain, type Drain } from './drain.ts';
 import { createStreams, type Streams, type StreamsDeps } from './event-stream.ts';
 import { bodyLimitBytes, createGate, createRecheck, type GateDeps, urlLimitChars } from './gate.ts';
+import { type IdempotencyKeys, withIdempotency } from './idempotency.ts';
 import { createListener, type ListenerTls } from './listener.ts';
 import { createLoadShedding, type LoadLimits, type LoadShedding } from './load-shedding.ts';
 import { createNotFoundHandler, createRouteMap, type RouteMap } from './not-found.ts';
@@ -72,6 +73,8 @@ export type HttpDeps = {
   readonly sessionCallerOf?: SessionCallerOf | undefined;
   /** Left out: nobody acts in another organisation. */
   readonly findOrganization?: FindOrganization;
+  /** Left out: requests have no keys. */
+  readonly idempotencyKeys?: IdempotencyKeys | undefined;
   /** Left out: no client certificate is accepted. */
   readonly certificates?: CertificateReader;
   /** For peers that prove themselves by certificate; left out: there is none. */
@@ -162,6 +165,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     rateLimits: createRateLimits(deps.rateLimits),
     loadShedding,
     certificates,
+    keys: deps.idempotencyKeys,
   });
   app.setValidatorCompiler(createValidation({ eager: deps.eagerSchemas ?? false }).compile);
   if (deps.checksAnswers === true) checkAnswers(app);
@@ -363,7 +367,7 @@ function guardRoutes(
   app: FastifyInstance,
   operations: RouteFacts[],
   routes: RouteMap,
-  deps: GateDeps,
+  { keys, ...deps }: GateDeps & { readonly keys: IdempotencyKeys | undefined },
 ): void {
   app.addHook('onRoute', (options) => {
     routes.add(options.method, options.url);
@@ -372,6 +376,9 @@ function guardRoutes(
     if (facts === undefined) return;
     if (options.method === facts.method) operations.push({ ...facts, url: options.url });
     options.onRequest = [createGate(facts, deps), ...[options.onRequest ?? []].flat()];
+    if (facts.takesKey === true && keys !== undefined) {
+      options.handler = withIdempotency(facts, options.handler, keys);
+    }
     if (facts.bodyOptional !== true) return;
     options.preValidation = (request, _reply, done) => {
       // `null` was sent, and is no object.

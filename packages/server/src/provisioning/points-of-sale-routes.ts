@@ -39,6 +39,7 @@ export function registerPointsOfSale(app: FastifyInstance, pointsOfSale: PointsO
     description: 'The old secret is dead at once; access tokens that were issued live on.',
     tags: ['Provisioning'],
     permission: 'prov.write',
+    takesKey: true,
     params: Type.Object({ pointOfSaleId: Type.String({ maxLength: 64 }) }),
     response: { 200: RenewedSecret },
     errors: ['resource_not_found', 'precondition_failed'],

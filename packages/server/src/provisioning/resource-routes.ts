@@ -140,6 +140,7 @@ function registerCreate<View>(
     summary: `Create: ${wordsOf(routes)}`,
     tags,
     permission: 'prov.write',
+    takesKey: true,
     params: paramsOf(routes).collection,
     body,
     response: { 201: created ?? view },

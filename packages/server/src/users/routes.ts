@@ -103,6 +103,7 @@ function registerWrites(app: FastifyInstance, users: Users): void {
       'sets the password. Nobody gives a group with rights to manage that he has not himself.',
     tags,
     permission: 'um.write',
+    takesKey: true,
     params: ofDomain,
     body: UserInput,
     response: { 201: UserView },

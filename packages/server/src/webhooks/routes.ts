@@ -113,6 +113,7 @@ function registerChanges(app: FastifyInstance, { endpoints }: Parts): void {
     description: 'The answer holds the secret, this once.',
     tags,
     permission: 'hook.write',
+    takesKey: true,
     body: WebhookEndpointInput,
     response: { 201: CreatedWebhookEndpoint },
     errors: ['endpoint_limit_reached', 'merchant_not_found'],
@@ -180,6 +181,7 @@ function registerSteps(app: FastifyInstance, { endpoints, deliveries, replays }:
     description:
       'For 24 hours the old keys sign too, beside the new ones; three times at the most.',
     ...{ tags, permission, params },
+    takesKey: true,
     response: { 200: WebhookSecret },
     errors: ['endpoint_not_found', 'keys_renewed_often'],
     async handler(request, reply) {
@@ -210,6 +212,7 @@ function registerSteps(app: FastifyInstance, { endpoints, deliveries, replays }:
     summary: 'Test: webhook endpoint',
     description: 'Sends an event that has not happened, marked with `test`.',
     ...{ tags, permission, params, rateLimit },
+    takesKey: true,
     body: WebhookTest,
     bodyOptional: true,
     response: { 202: WebhookDelivery },
@@ -230,6 +233,7 @@ function registerSteps(app: FastifyInstance, { endpoints, deliveries, replays }:
     description:
       'With a time all events of it, delivered or not; without one those that were missed since the last acknowledged one. One replay of an endpoint runs at a time.',
     ...{ tags, permission, params, rateLimit },
+    takesKey: true,
     body: WebhookReplay,
     bodyOptional: true,
     response: { 202: BegunWebhookReplay },
@@ -285,6 +289,7 @@ function registerDeliveries(app: FastifyInstance, { deliveries }: Parts): void {
     description: 'The same identifier and bytes, at once and with the whole schedule before it.',
     tags,
     permission: 'hook.write',
+    takesKey: true,
     rateLimit: 'outgoing',
     params: ofDelivery,
     response: { 202: WebhookDelivery },

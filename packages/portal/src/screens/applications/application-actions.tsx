@@ -46,8 +46,9 @@ export function ApplicationActions({ found }: { readonly found: FoundApplication
       body: { ...changesOf(draftOf(application)), type, status: next },
       headers,
     });
-  const changes: Readonly<Record<Verb, () => Promise<unknown>>> = {
-    secret: () => api.post<RenewedSecret>(`${address}/secret`, { body: {} }),
+  const changes: Readonly<Record<Verb, (key: string) => Promise<unknown>>> = {
+    secret: (idempotencyKey) =>
+      api.post<RenewedSecret>(`${address}/secret`, { body: {}, idempotencyKey }),
     disable: () => setStatus('Disabled'),
     enable: () => setStatus('Enabled'),
     delete: () => api.delete(address, { headers }),

@@ -63,7 +63,9 @@ export default function NewApplication() {
         shownFields={shownFields}
         onFault={setFault}
         onClose={() => void navigate({ to: '/applications' })}
-        run={() => api.post<RegisteredApplication>(address, { body: inputOf(kind, draft) })}
+        run={(idempotencyKey) =>
+          api.post<RegisteredApplication>(address, { body: inputOf(kind, draft), idempotencyKey })
+        }
         onDone={registered}
       >
         <KindChoice value={kind} onChange={choose} />

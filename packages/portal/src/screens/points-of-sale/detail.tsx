@@ -40,7 +40,9 @@ function Renewal({
       onClose={onClose}
       title={t('renew.title')}
       confirm={t('renew.do')}
-      run={() => api.post<Secret>(`${address}/secret`, { headers: { 'if-match': etag } })}
+      run={(idempotencyKey) =>
+        api.post<Secret>(`${address}/secret`, { headers: { 'if-match': etag }, idempotencyKey })
+      }
       onDone={(secret) => {
         changed();
         onRenewed(secret);

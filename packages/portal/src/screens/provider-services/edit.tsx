@@ -11,6 +11,7 @@ import { notify } from '../../parts/notify.ts';
 import { Loading, Page, Panel } from '../../parts/page.tsx';
 import { Problem } from '../../parts/problem.tsx';
 import { SchemaForm } from '../../parts/schema-form.tsx';
+import { newId } from '../../session/ids.ts';
 import { useSession } from '../../session/use-session.ts';
 import { useWords } from '../../words/index.ts';
 import { catalogue } from '../services/read-services.ts';
@@ -43,13 +44,15 @@ export default function EditService() {
 
 type Saved = { readonly serviceId: string; readonly keys?: Keys };
 
-async function send(draft: Draft, of: Versioned | undefined): Promise<Saved> {
+async function send(draft: Draft, of: Versioned | undefined, key: string): Promise<Saved> {
   const body = inputOf(draft);
   if (of !== undefined) {
     const headers = { 'if-match': of.etag };
     return api.put<Service>(addressOf(of.service.serviceId), { body, headers });
   }
-  const made = await api.post<DeclaredService>(`${catalogue}/services`, { body });
+  const made = await api.post<DeclaredService>(`${catalogue}/services`, {
+    ...{ body, idempotencyKey: key },
+  });
   const { serviceId, signingSecret, verificationKey } = made;
   return { serviceId, keys: { signingSecret, verificationKey } };
 }
@@ -58,6 +61,7 @@ async function send(draft: Draft, of: Versioned | undefined): Promise<Saved> {
 function useSave(of: Versioned | undefined, onSaved: (saved: Saved) => void) {
   const client = useQueryClient();
   const isRunning = useRef(false);
+  const [key] = useState(newId);
   const [isBusy, setBusy] = useState(false);
   const [fault, setFault] = useState<unknown>(undefined);
   async function save(draft: Draft): Promise<void> {
@@ -66,7 +70,7 @@ function useSave(of: Versioned | undefined, onSaved: (saved: Saved) => void) {
     setBusy(true);
     setFault(undefined);
     try {
-      const saved = await send(draft, of);
+      const saved = await send(draft, of, key);
       await client.invalidateQueries({ queryKey: ownKey });
       onSaved(saved);
     } catch (error) {

@@ -35,7 +35,9 @@ export function SigningKeys({ service }: { readonly service: Service }) {
         onClose={() => setRenewing(false)}
         title={t('keys.renewTitle')}
         confirm={t('keys.renew')}
-        run={() => api.post<Keys>(`${addressOf(service.serviceId)}/secret`)}
+        run={(idempotencyKey) =>
+          api.post<Keys>(`${addressOf(service.serviceId)}/secret`, { idempotencyKey })
+        }
         onDone={(made) => {
           setRenewing(false);
           setKeys(made);

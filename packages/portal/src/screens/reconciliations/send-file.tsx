@@ -40,8 +40,9 @@ export function SendFile({ onClose }: { readonly onClose: () => void }) {
       isDisabled={file === null || link === null || from === '' || to === ''}
       shownFields={shownFields}
       onFault={setFault}
-      run={() =>
+      run={(idempotencyKey) =>
         api.post<Reconciliation>('/reporting/v1/reconciliations', {
+          idempotencyKey,
           file: { content: file ?? new Blob(), type: 'text/csv' },
           query: { acquirerLinkId: link, from, to, name: file?.name.slice(0, 100) },
           limitMs,

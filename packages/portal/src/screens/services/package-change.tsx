@@ -25,8 +25,9 @@ export function PackageChange({
   const { packageId, name } = of;
   const address = `${catalogue}/packages/${packageId}`;
   const put = (status: ServicePackage['status']) => api.put(address, { body: { ...of, status } });
-  const changes: Readonly<Record<Verb, () => Promise<unknown>>> = {
-    subscribe: () => api.post(`${catalogue}/subscriptions`, { body: { packageId } }),
+  const changes: Readonly<Record<Verb, (key: string) => Promise<unknown>>> = {
+    subscribe: (idempotencyKey) =>
+      api.post(`${catalogue}/subscriptions`, { body: { packageId }, idempotencyKey }),
     end: () => api.delete(`${catalogue}/subscriptions/${subscription?.subscriptionId}`),
     enable: () => put('Enabled'),
     disable: () => put('Disabled'),

@@ -45,9 +45,9 @@ export function PackageForm({
       isDisabled={body.name === '' || serviceIds.length === 0}
       onFault={setFault}
       shownFields={['name', 'description', ofServices?.[0] ?? 'serviceIds']}
-      run={() =>
+      run={(idempotencyKey) =>
         of === undefined
-          ? api.post<ServicePackage>(`${catalogue}/packages`, { body })
+          ? api.post<ServicePackage>(`${catalogue}/packages`, { body, idempotencyKey })
           : api.put<ServicePackage>(`${catalogue}/packages/${of.packageId}`, { body })
       }
       onDone={() => {

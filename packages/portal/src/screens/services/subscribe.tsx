@@ -34,11 +34,13 @@ export function Subscribe({
   /** What came of a first try that broke off after the package was made. */
   const [made, setMade] = useState<string | undefined>(undefined);
 
-  async function packageId(): Promise<string> {
+  async function packageId(key: string): Promise<string> {
     if (chosen !== own) return chosen;
     if (made !== undefined) return made;
     const body = { name: service.name, serviceIds: [service.serviceId] };
-    const { packageId: id } = await api.post<ServicePackage>(`${catalogue}/packages`, { body });
+    const { packageId: id } = await api.post<ServicePackage>(`${catalogue}/packages`, {
+      ...{ body, idempotencyKey: `${key}:package` },
+    });
     setMade(id);
     return id;
   }
@@ -49,9 +51,10 @@ export function Subscribe({
       onClose={onClose}
       title={t('subscribe.title', { service: service.name })}
       confirm={t('subscribe.do')}
-      run={async () =>
+      run={async (idempotencyKey) =>
         api.post<Subscription>(`${catalogue}/subscriptions`, {
-          body: { packageId: await packageId() },
+          body: { packageId: await packageId(idempotencyKey) },
+          idempotencyKey,
         })
       }
       onDone={() => {

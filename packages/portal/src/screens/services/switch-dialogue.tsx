@@ -64,8 +64,9 @@ function SwitchOn({ service, target, ...after }: Props) {
       confirm={t('switch.on')}
       onFault={setFault}
       shownFields={fields.map((field) => `parameters.${field.name}`)}
-      run={() =>
+      run={(idempotencyKey) =>
         api.post<ServiceActivation>(`${catalogue}/activations`, {
+          idempotencyKey,
           body: {
             ...{ serviceId: service.serviceId, level, entityId },
             ...(fields.length === 0 ? {} : { parameters }),

@@ -44,8 +44,11 @@ export function Invite({ onClose }: { readonly onClose: () => void }) {
       isDisabled={draft.username.trim() === '' || draft.email.trim() === ''}
       shownFields={shownFields}
       onFault={setFault}
-      run={() =>
-        api.post<UserView>(address, { body: { ...given, entityId, scope: entityId, groups } })
+      run={(idempotencyKey) =>
+        api.post<UserView>(address, {
+          body: { ...given, entityId, scope: entityId, groups },
+          idempotencyKey,
+        })
       }
       onDone={({ userId }) => {
         forgetLists('["users"');

@@ -167,7 +167,9 @@ function Resend({ delivery: { deliveryId, type } }: { readonly delivery: Webhook
         onClose={() => setAsking(false)}
         title={t('resend.title')}
         confirm={t('resend.do')}
-        run={() => api.post(`${deliveriesAddress}/${deliveryId}/resend`, { body: {} })}
+        run={(idempotencyKey) =>
+          api.post(`${deliveriesAddress}/${deliveryId}/resend`, { body: {}, idempotencyKey })
+        }
         onDone={() => {
           setAsking(false);
           notify(t('resend.done'));

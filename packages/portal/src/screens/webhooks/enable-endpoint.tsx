@@ -22,7 +22,7 @@ export function EnableEndpoint({
   const { endpointId, url, eventTypes, merchantId, description } = endpoint;
   const address = `${endpointsAddress}/${endpointId}`;
   const [isEnabled, setEnabled] = useState(false);
-  async function enable(): Promise<void> {
+  async function enable(idempotencyKey: string): Promise<void> {
     // Where only the replay was refused, it alone is tried again.
     if (!isEnabled) {
       await api.put(address, {
@@ -35,7 +35,7 @@ export function EnableEndpoint({
       });
       setEnabled(true);
     }
-    if (catchesUp) await api.post(`${address}/replay`, { body: {} });
+    if (catchesUp) await api.post(`${address}/replay`, { body: {}, idempotencyKey });
   }
   return (
     <ConfirmAction

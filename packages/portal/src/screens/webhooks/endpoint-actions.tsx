@@ -90,8 +90,9 @@ function PlainAction({
     ...(merchantId === undefined ? {} : { merchantId }),
     ...(description === undefined ? {} : { description }),
   };
-  const changes: Readonly<Record<Plain, () => Promise<unknown>>> = {
-    renew: () => api.post<WebhookSecret>(`${address}/secret`, { body: {} }),
+  const changes: Readonly<Record<Plain, (key: string) => Promise<unknown>>> = {
+    renew: (idempotencyKey) =>
+      api.post<WebhookSecret>(`${address}/secret`, { body: {}, idempotencyKey }),
     verify: () => api.post(`${address}/verify`, { body: {} }),
     disable: () => api.put(address, { body: { ...kept, status: 'Disabled' }, headers }),
     delete: () => api.delete(address, { headers }),

@@ -60,10 +60,11 @@ export function EndpointForm({
   const [made, setMade] = useState<CreatedWebhookEndpoint | undefined>(undefined);
   const change = (next: Partial<Draft>) => setDraft((was) => ({ ...was, ...next }));
   const verb = base === undefined ? 'create' : 'edit';
-  const send = (): Promise<unknown> =>
+  const send = (idempotencyKey: string): Promise<unknown> =>
     base === undefined
       ? api.post<CreatedWebhookEndpoint>(endpointsAddress, {
           body: { ...bodyOf(draft), ...(draft.challenge ? { challenge: true } : {}) },
+          idempotencyKey,
         })
       : api.put<WebhookEndpoint>(`${endpointsAddress}/${base.endpoint.endpointId}`, {
           body: { ...bodyOf(draft), status: base.endpoint.status },

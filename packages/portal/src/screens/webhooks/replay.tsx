@@ -43,7 +43,9 @@ export function Replay({
       isDisabled={isTime && days.from === ''}
       shownFields={['from', 'to']}
       onFault={setFault}
-      run={() => api.post(`${endpointsAddress}/${endpointId}/replay`, { body })}
+      run={(idempotencyKey) =>
+        api.post(`${endpointsAddress}/${endpointId}/replay`, { body, idempotencyKey })
+      }
       onDone={() => {
         forgetLists('["deliveries"');
         void client.invalidateQueries({ queryKey: ['recent-deliveries', endpointId] });

@@ -32,8 +32,10 @@ export function TestEvent({
       onClose={onClose}
       title={t('test.title')}
       confirm={t('test.do')}
-      run={() =>
-        api.post<WebhookDelivery>(`${endpointsAddress}/${endpointId}/test`, { body: { type } })
+      run={(idempotencyKey) =>
+        api.post<WebhookDelivery>(`${endpointsAddress}/${endpointId}/test`, {
+          ...{ body: { type }, idempotencyKey },
+        })
       }
       onDone={({ deliveryId }) => {
         forgetLists('["deliveries"');

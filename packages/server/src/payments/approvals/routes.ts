@@ -27,6 +27,7 @@ export function registerApprovalCodes(app: FastifyInstance, codes: Codes): void 
       'With it a supervisor approves refunds and cancels at a terminal. The code is shown this once; a merchant makes codes for its own stores.',
     tags,
     permission,
+    takesKey: true,
     body: ApprovalCodeInput,
     examples: {
       'For one refund': { name: 'Shift lead', oneTime: true, maxAmount: 20_000, currency: 'EUR' },

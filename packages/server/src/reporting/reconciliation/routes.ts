@@ -51,6 +51,7 @@ function registerReceive(app: FastifyInstance, all: Reconciliations): void {
       'settlement line. It is compared with our movements in the background.',
     tags,
     permission: 'rep.export',
+    takesKey: true,
     priority: 'report',
     streams: [csv],
     bodyLimitBytes: reconciliationLimits.bytes,

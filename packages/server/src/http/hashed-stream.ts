@@ -1,0 +1,38 @@
+// A body that is read as it comes, and of which one knows at its end what it was.
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { refuse } from '@switchyard/contract';
+
+export type HashedStream = {
+  readonly body: Readable;
+  /** Of what was read so far. */
+  digest(): string;
+  /** Reads all that is left. */
+  drain(): Promise<string>;
+};
+
+/** @example const { body, digest } = hashed(request.body, limitBytes); */
+export function hashed(given: Readable, limitBytes = Number.MAX_SAFE_INTEGER): HashedStream {
+  const sum = createHash('sha256');
+  let bytes = 0;
+  async function* read(): AsyncGenerator<Buffer> {
+    for await (const chunk of given as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > limitBytes) {
+        refuse('payload_too_large', `The body is longer than ${limitBytes} bytes.`);
+      }
+      sum.update(chunk);
+      yield chunk;
+    }
+  }
+  const body = Readable.from(read(), { objectMode: false });
+  const digest = () => sum.copy().digest('hex');
+  return {
+    body,
+    digest,
+    async drain() {
+      for await (const _chunk of body);
+      return digest();
+    },
+  };
+}

@@ -1,0 +1,43 @@
+// The door of idempotency: keys under which something is made once, however often it is asked for.
+import type { IdempotencyKeys } from '../http/index.ts';
+import {
+  type Clock,
+  createPoller,
+  type Database,
+  type Ids,
+  isoTime,
+  type Log,
+  type Poller,
+} from '../platform/index.ts';
+import { createKeys, keptMs } from './keys.ts';
+import { createKeyStore } from './store.ts';
+
+const sweepEveryMs = 300_000;
+const keysAtOnce = 1_000;
+
+export type IdempotencyDeps = {
+  readonly database: Pick<Database, 'query'>;
+  readonly clock: Clock;
+  readonly ids: Pick<Ids, 'uuid'>;
+  readonly log: Log;
+  readonly masterKey: Buffer;
+};
+
+export type Idempotency = {
+  readonly keys: IdempotencyKeys;
+} & Pick<Poller, 'start' | 'stop'>;
+
+/** @example const { keys } = createIdempotency({ database, clock, ids, log, masterKey }); */
+export function createIdempotency(deps: IdempotencyDeps): Idempotency {
+  const { database, clock, log } = deps;
+  const store = createKeyStore(database);
+  const { start, stop } = createPoller({
+    pollMs: sweepEveryMs,
+    async turn() {
+      const gone = await store.sweep(isoTime(clock.now() - keptMs), keysAtOnce);
+      return gone === keysAtOnce;
+    },
+    onError: (error) => log.warn({ err: error }, 'old idempotency keys were not deleted'),
+  });
+  return { keys: createKeys({ ...deps, store }), start, stop };
+}
