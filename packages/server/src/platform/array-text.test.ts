@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { testDatabase } from '../../test/database.ts';
-import { linesOf, plainArray } from './array-text.ts';
+import { linesOf, plainArray, textArray } from './array-text.ts';
 
 test('plain arrays come back as they were', async () => {
   const database = await testDatabase();
@@ -30,4 +30,28 @@ test('texts by lines come back as they were', async () => {
   assert.deepEqual(row, { texts });
   assert.throws(() => linesOf(['a\nb']), RangeError);
   assert.throws(() => linesOf([]), RangeError);
+});
+
+test('texts of any form come back as they were', async () => {
+  const database = await testDatabase();
+  const texts = [
+    'a',
+    '',
+    ' a ',
+    'NULL',
+    'null',
+    'a,b',
+    '{}',
+    '"',
+    '\\',
+    'a\\"b',
+    '\n',
+    'é漢\u00a0字',
+    null,
+  ];
+  const [row] = await database.query('SELECT $1::text[] AS texts, $2::text[] AS none', [
+    textArray([...texts, undefined]),
+    textArray([]),
+  ]);
+  assert.deepEqual(row, { texts: [...texts, null], none: [] });
 });

@@ -7,13 +7,28 @@ const needsQuotes = /[\s{}",\\]|^$|^null$/i;
  *
  * @example database.query('… = ANY($1::uuid[])', [plainArray(ids)]);
  */
-export function plainArray(values: readonly (string | number | null)[]): string {
+export function plainArray(values: readonly (string | number | null | undefined)[]): string {
   for (const value of values) {
     if (typeof value === 'string' && needsQuotes.test(value)) {
       throw new RangeError('an element of a plain array would need quotes');
     }
   }
   return `{${values.map((value) => value ?? 'NULL').join(',')}}`;
+}
+
+const escaped = /["\\]/g;
+
+/**
+ * For texts of any form.
+ *
+ * @example database.query('… unnest($1::text[])', [textArray(names)]);
+ */
+export function textArray(values: readonly (string | null | undefined)[]): string {
+  const texts = values.map((value) => {
+    if (value === null || value === undefined) return 'NULL';
+    return needsQuotes.test(value) ? `"${value.replace(escaped, '\\$&')}"` : value;
+  });
+  return `{${texts.join(',')}}`;
 }
 
 const between = '\n';

@@ -9,6 +9,7 @@ import type { HotStatement } from './hot-query.ts';
 import { jittered } from './ids.ts';
 import type { Log } from './log.ts';
 import { postgresTypes } from './postgres-types.ts';
+import { preparedName } from './prepared-text.ts';
 
 const connectTimeoutMs = 5_000;
 const statementTimeoutMs = 30_000;
@@ -77,7 +78,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   });
   const kysely = new Kysely<unknown>({
     dialect: new PostgresDialect({
-      pool: { connect: () => checkOut(general), end: async () => {} },
+      pool: { connect: () => checkOut(general, preparedStatements), end: async () => {} },
     }),
   });
   const hotPool = openOnce(async () => {
@@ -234,12 +235,13 @@ async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
 }
 
 /** A connection for Kysely, with the same sorting of errors; a lost one does not return to the pool. */
-async function checkOut(pool: pg.Pool): Promise<PostgresPoolClient> {
+async function checkOut(pool: pg.Pool, mayPrepare: boolean): Promise<PostgresPoolClient> {
   const client = await connect(pool);
   let lost = false;
   const query = async (text: string, values: readonly unknown[]) => {
+    const name = mayPrepare ? preparedName(text) : undefined;
     try {
-      return await client.query(text, [...values]);
+      return await client.query({ ...(name && { name }), text, values: [...values] });
     } catch (error) {
       lost ||= isConnectionLost(error);
       throw asRefusal(error, true);

@@ -1,6 +1,6 @@
 // The door of the platform: what every room may use and no room may change.
 
-export { linesOf, plainArray } from './array-text.ts';
+export { linesOf, plainArray, textArray } from './array-text.ts';
 export { type AwsClient, type AwsResult, createAwsClient } from './aws-client.ts';
 export { type AwsCredentials, type AwsRequest, type AwsScope, signAws } from './aws-signature.ts';
 export { ensureCertificates, type ListenerCertificate } from './certificates.ts';
@@ -76,6 +76,7 @@ export { explainPortInUse } from './port-in-use.ts';
 export { isAlive } from './postgres-home.ts';
 export { safeInteger } from './postgres-types.ts';
 export { createPreparedRun } from './prepared-run.ts';
+export { preparedText } from './prepared-text.ts';
 export { isSecretMember, scrubText } from './redaction.ts';
 export {
   type OlderKey,

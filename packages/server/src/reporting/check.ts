@@ -3,10 +3,10 @@ import { readTransactions } from '../payments/index.ts';
 import type { Database } from '../platform/index.ts';
 import { readQrPayments } from '../qr/index.ts';
 import { reportedCard } from './projection/cards.ts';
-import { type addCell, addEntry, type Cells, textOfKey } from './projection/cells.ts';
+import { addEntry, type Cells, textOfKey } from './projection/cells.ts';
 import { currencyGroup, groupText, readGroups } from './projection/dictionary.ts';
 import { reportedQr } from './projection/qr.ts';
-import { toCell } from './projection/store.ts';
+import { type StoredCell, toCell } from './projection/store-cells.ts';
 import type { RunQuery } from './run.ts';
 import { nil } from './run.ts';
 
@@ -58,7 +58,7 @@ async function countPart(
 }
 
 /** What of a cell is compared, as one text. */
-const textOfCell = ({ figures, hours, latency }: Parameters<typeof addCell>[1]): string => {
+const textOfCell = ({ figures, hours, latency }: StoredCell): string => {
   const sorted = <Value>(map: ReadonlyMap<number, Value>) =>
     [...map].sort(([one], [other]) => one - other);
   return JSON.stringify([figures, sorted(hours), sorted(latency)], (_, value) =>

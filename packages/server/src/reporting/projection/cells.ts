@@ -47,12 +47,6 @@ export function addFigures(to: Figures, from: Figures): void {
   for (const name of sumNames) to[name] += from[name];
 }
 
-export function addCell(to: Cell, from: Omit<Cell, keyof CellKey>): void {
-  addFigures(to.figures, from.figures);
-  for (const [hour, figures] of from.hours) addFigures(hourOf(to, hour), figures);
-  addLatency(to.latency, from.latency);
-}
-
 function hourOf({ hours }: Cell, hour: number): Figures {
   const known = hours.get(hour);
   if (known !== undefined) return known;

@@ -4,24 +4,13 @@ import { plainArray } from '../../platform/index.ts';
 import { readQrPayments } from '../../qr/index.ts';
 import type { RunQuery } from '../run.ts';
 import { reportedCard } from './cards.ts';
-import { addCell, addEntry, type Cells } from './cells.ts';
+import { addEntry, type Cells } from './cells.ts';
 import { currencyGroup, type Numbered, type Numbering } from './dictionary.ts';
 import type { PaymentLine, Reported, SettlementMove } from './model.ts';
 import { reportedQr } from './qr.ts';
-import {
-  addSums,
-  countText,
-  type KnownPayment,
-  knownText,
-  movementRow,
-  movementsText,
-  readCells,
-  type SettlementSums,
-  upsertRow,
-  upsertText,
-  writeCells,
-  writeSettlements,
-} from './store.ts';
+import { countText, type SettlementSums, writeSettlements } from './store.ts';
+import { addCells } from './store-cells.ts';
+import { type KnownPayment, writeLines } from './store-lines.ts';
 
 export type Subjects = { readonly cards: readonly string[]; readonly qr: readonly string[] };
 
@@ -38,19 +27,6 @@ async function readReported(
   return [...transactions.map(reportedCard), ...payments.map(reportedQr)];
 }
 
-async function readKnown(
-  run: RunQuery,
-  organizationId: string,
-  all: readonly Reported[],
-): Promise<Map<string, KnownPayment>> {
-  const rows = await run<KnownPayment>(knownText, [
-    organizationId,
-    plainArray(all.map(({ line }) => line.createdAt)),
-    plainArray(all.map(({ line }) => line.paymentId)),
-  ]);
-  return new Map(rows.map((row) => [row.paymentId, row]));
-}
-
 /** How many payments have come into a class, or have left it. */
 function addChanges(changes: Map<number, number>, work: readonly Work[]): void {
   const change = (classId: number, by: number) =>
@@ -62,7 +38,7 @@ function addChanges(changes: Map<number, number>, work: readonly Work[]): void {
   }
 }
 
-function addCells(cells: Cells, work: readonly Work[]): void {
+function addEntries(cells: Cells, work: readonly Work[]): void {
   for (const { known, entries, line, groupId, currencyGroupId } of work) {
     const counted = known?.counted ?? 0;
     for (const [sequence, entry] of entries) {
@@ -108,25 +84,15 @@ function addSettlements(all: Settlements, moved: readonly Moved[]): void {
   }
 }
 
-/** Cells that are read, added to and written at once; what is between lets others have their turn. */
-const cellsAtOnce = 60;
+/** Cells of one statement; what is between lets others have their turn. */
+const cellsAtOnce = 100;
 
 async function storeCells(run: RunQuery, organizationId: string, cells: Cells): Promise<void> {
   // In the order of the key, so that pages of the index are filled one after the other.
   const sorted = [...cells].sort(([one], [other]) => (one < other ? -1 : 1));
-  const whole = sorted.map(([, cell]) => cell).filter(({ level }) => level !== 3);
-  for (let from = 0; from < whole.length; from += cellsAtOnce) {
-    const some = whole.slice(from, from + cellsAtOnce);
-    const stored = await readCells(run, organizationId, some);
-    for (const [place, cell] of some.entries()) {
-      const before = stored.get(place);
-      if (before !== undefined) addCell(cell, before);
-    }
-    await writeCells(run, organizationId, some);
-  }
-  const sums = sorted.map(([, cell]) => cell).filter(({ level }) => level === 3);
-  for (let from = 0; from < sums.length; from += cellsAtOnce) {
-    await addSums(run, organizationId, sums.slice(from, from + cellsAtOnce));
+  for (let from = 0; from < sorted.length; from += cellsAtOnce) {
+    const some = sorted.slice(from, from + cellsAtOnce).map(([, cell]) => cell);
+    await addCells(run, organizationId, some);
   }
 }
 
@@ -144,32 +110,23 @@ async function projectSome(
 ): Promise<Work[]> {
   const reported = await readReported(run, organizationId, subjects);
   if (reported.length === 0) return [];
-  const known = await readKnown(run, organizationId, reported);
-  const fresh = reported.filter(
-    ({ line }) => line.version > (known.get(line.paymentId)?.counted ?? 0),
-  );
-  if (fresh.length === 0) return [];
   const numbers = await numbering.numbersOf(run, [
-    ...fresh.map(({ line }) => line),
-    ...fresh.map(({ line }) => ({ group: currencyGroup(line.group.currency), state: '' })),
+    ...reported.map(({ line }) => line),
+    ...reported.map(({ line }) => ({ group: currencyGroup(line.group.currency), state: '' })),
   ]);
-  const work: Work[] = fresh.map((each, place) => ({
+  const numbered = reported.map((each, place) => ({
     ...each,
     ...(numbers[place] ?? { groupId: 0, classId: 0 }),
-    currencyGroupId: numbers[fresh.length + place]?.groupId ?? 0,
-    known: known.get(each.line.paymentId),
+    currencyGroupId: numbers[reported.length + place]?.groupId ?? 0,
   }));
-  const rows = work.map(({ line, classId }) => upsertRow(line, classId));
-  await run(upsertText, [organizationId, JSON.stringify(rows)]);
-  const movements = movedOf(work).flatMap(({ line, linkId, move }) =>
-    move.movement === undefined ? [] : [movementRow(line, linkId, move, move.movement)],
-  );
-  if (movements.length > 0) await run(movementsText, [organizationId, JSON.stringify(movements)]);
-  return work;
+  const known = await writeLines(run, organizationId, numbered);
+  return numbered
+    .map((each): Work => ({ ...each, known: known.get(each.line.paymentId) }))
+    .filter(({ line, known: before }) => line.version > (before?.counted ?? 0));
 }
 
 /** Payments of one statement: sales of the same process have their turn between. */
-const paymentsAtOnce = 50;
+const paymentsAtOnce = 100;
 
 function* partsOf({ cards, qr }: Subjects): Generator<Subjects> {
   for (let from = 0; from < cards.length; from += paymentsAtOnce) {
@@ -192,7 +149,7 @@ export async function project(run: RunQuery, held: Held, subjects: Subjects): Pr
   const settlements: Settlements = new Map();
   for (const part of partsOf(subjects)) {
     const work = await projectSome(run, held, part);
-    addCells(cells, work);
+    addEntries(cells, work);
     addChanges(changes, work);
     addSettlements(settlements, movedOf(work));
   }
