@@ -122,6 +122,9 @@ export type PlaceLine = LineKey & {
   readonly isSpread: boolean;
 };
 
+/** No version of PostgreSQL before 18 has a least identifier. */
+const least = (column: string) => `min(${column}::text COLLATE "C")`;
+
 /** The lines of one page, behind a line. */
 export function keysStatement(
   filter: CellFilter,
@@ -134,12 +137,14 @@ export function keysStatement(
       ? `HAVING $13::bigint IS NULL OR c.${column} > $12::uuid`
       : `HAVING $13::bigint IS NULL OR ${count} < $13 OR (${count} = $13 AND c.${column} > $12::uuid)`;
   const sorted = order === 'Key' ? '1' : '2 DESC, 1';
+  // Without the count it is told by the index alone.
+  const counted = order === 'Key' ? '0' : count;
   const places =
     column === 'merchant_id'
       ? `c.merchant_id AS "merchantId", '${nil}' AS "storeId", false AS "isSpread"`
-      : `min(c.merchant_id::text) AS "merchantId", min(c.store_id::text) AS "storeId",
-      min(c.merchant_id::text) <> max(c.merchant_id::text) AS "isSpread"`;
-  const text = `SELECT c.${column} AS key, ${count} AS count, ${places}
+      : `${least('c.merchant_id')} AS "merchantId", ${least('c.store_id')} AS "storeId",
+      ${least('c.merchant_id')} <> max(c.merchant_id::text COLLATE "C") AS "isSpread"`;
+  const text = `SELECT c.${column} AS key, ${counted} AS count, ${places}
     ${fromCells(filter)} GROUP BY 1 ${behind} ORDER BY ${sorted} LIMIT $14`;
   const values = [...valuesOf(filter, level), after?.key ?? null, after?.count ?? null, limit];
   return { text, values };
@@ -157,7 +162,9 @@ export type PlacesOf = {
 function fromPlaces({ column, lines }: PlacesOf): string {
   const [first] = lines;
   const below = column === 'device_id' ? ' AND store_id = w.store_id' : '';
-  const exact = first?.isSpread === true ? '' : ` AND merchant_id = w.merchant_id${below}`;
+  // Said twice of a merchant it would look like less than there is.
+  const isKnown = first?.isSpread !== true && column !== 'merchant_id';
+  const exact = isKnown ? ` AND merchant_id = w.merchant_id${below}` : '';
   return `FROM unnest($3::date[]) AS d(day)
     CROSS JOIN unnest($12::uuid[], $13::uuid[], $14::uuid[]) AS w(key, merchant_id, store_id)
     CROSS JOIN LATERAL (SELECT * FROM report_cells WHERE organization_id = $1 AND level = $2
