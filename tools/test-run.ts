@@ -57,17 +57,16 @@ export async function runBatches(
     () => stopAll('SIGKILL', `stopped: the run took more than ${limitMs / 1000} s`),
     limitMs,
   );
-  async function lane(place: number): Promise<void> {
-    const takesFirst = place % 2 === 0;
+  async function lane(takesFirst: boolean): Promise<void> {
     while (waiting.length > 0 && stopped === undefined) {
       const batch = (takesFirst ? waiting.shift() : waiting.pop()) ?? [];
-      add(all, await runBatch(batch, options, { ...env, TEST_LANE: String(place) }));
+      add(all, await runBatch(batch, options, env));
       files += batch.length;
       if (batches.length > 1) printProgress(files, batches.flat().length, began);
     }
   }
   const lanes = Math.min(lanesMost, Math.max(lanesLeast, availableParallelism()));
-  await Promise.all(Array.from({ length: lanes }, (_, at) => lane(at)));
+  await Promise.all(Array.from({ length: lanes }, (_, at) => lane(at % 2 === 0)));
   clearTimeout(limit);
   for (const batch of waiting) all.faults.push({ where: nameOf(batch), text: 'was never begun' });
   return all;

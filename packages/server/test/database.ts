@@ -26,7 +26,9 @@ import { scanFolder, scanTables } from './leak-scan.ts';
 export { migrations } from './database-template.ts';
 
 const directoryPrefix = 'switchyard-test-';
-type Running = { database: Database; server: EmbeddedPostgres; dataDir: string };
+type Running = { database: Database; url: string; server: EmbeddedPostgres; dataDir: string };
+/** On a busy machine a new connection takes its time, and others wait for one that is in use. */
+const connectSeconds = 60;
 
 let running: Promise<Running> | undefined;
 let serverPid: number | undefined;
@@ -41,7 +43,7 @@ export async function testDatabase(): Promise<Database> {
 /** The address of the same server, for tests that open or lose connections of their own. */
 export async function testDatabaseUrl(): Promise<string> {
   running ??= start();
-  return (await running).server.url;
+  return (await running).url;
 }
 
 /** The address of an empty schema on the same server, for tests of what makes the tables. */
@@ -89,9 +91,10 @@ async function start(): Promise<Running> {
   await copyTemplate(dataDir);
   const server = await startEmbeddedPostgres({ dataDir, log, settings: testSettings });
   serverPid = server.pid();
-  const database = openDatabase({ url: server.url, log });
+  const url = `${server.url}&connect_timeout=${connectSeconds}`;
+  const database = openDatabase({ url, log });
   await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
-  return { database, server, dataDir };
+  return { database, url, server, dataDir };
 }
 
 function stop(): Promise<void> {

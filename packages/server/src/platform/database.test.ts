@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { Refusal } from '@switchyard/contract';
 import { CompiledQuery, sql } from 'kysely';
@@ -199,6 +200,26 @@ describe('database', () => {
     );
     assert.equal(await nowhere.healthy(), false);
     await nowhere.close();
+  });
+
+  test('a server that is silent is given up after the time that its address tells', async () => {
+    const sockets: Socket[] = [];
+    const silent = createServer((socket) => sockets.push(socket));
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    const { port } = silent.address() as AddressInfo;
+    const url = `postgresql://somebody@127.0.0.1:${port}/none?sslmode=disable&connect_timeout=1`;
+    const database = openDatabase({ url, log });
+    try {
+      const beganMs = performance.now();
+      await assert.rejects(database.query('SELECT 1'), { code: 'database_unavailable' });
+      const tookMs = performance.now() - beganMs;
+      // Where it told nothing, five seconds.
+      assert.ok(tookMs >= 990 && tookMs < 4500, `${tookMs} ms`);
+    } finally {
+      await database.close();
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => silent.close(resolve));
+    }
   });
 
   test('closing twice is no fault, and a closed one refuses', async () => {

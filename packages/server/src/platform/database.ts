@@ -142,7 +142,7 @@ function openHotPool(options: DatabaseOptions, planner: Record<string, string>):
       ...planner,
     }),
     connections: options.hotConnections ?? 4,
-    waitLimitMs: connectTimeoutMs,
+    waitLimitMs: connectTimeoutOf(options.url),
     silenceLimitMs: silenceTimeoutMs,
     log: options.log,
   });
@@ -172,6 +172,12 @@ function openPool(
   return pool;
 }
 
+/** How long a connection is waited for: as PostgreSQL's own clients read the address, in seconds. */
+function connectTimeoutOf(url: string): number {
+  const seconds = Number(URL.parse(url)?.searchParams.get('connect_timeout'));
+  return seconds > 0 ? seconds * 1000 : connectTimeoutMs;
+}
+
 function connectionConfig(
   { url, preparedStatements = true }: DatabaseOptions,
   settings: Record<string, string>,
@@ -180,7 +186,7 @@ function connectionConfig(
     connectionString: preparedStatements ? withOptions(url, { TimeZone: 'UTC', ...settings }) : url,
     types: postgresTypes,
     application_name: 'switchyard',
-    connectionTimeoutMillis: connectTimeoutMs,
+    connectionTimeoutMillis: connectTimeoutOf(url),
     keepAlive: true,
   };
 }
