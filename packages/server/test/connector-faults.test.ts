@@ -430,8 +430,8 @@ describe('what the connector refuses', () => {
         assert.equal((await one.closed()).code, closeCodes.roleMissing);
       }
       const path = new URL(answer['connectionUrl']).pathname;
-      for (const opening of [on.open(path, { token: answer['token'] }), on.pos(posToken)]) {
-        const { status, body } = await refusal(opening);
+      for (const open of [() => on.open(path, { token: answer['token'] }), () => on.pos(posToken)]) {
+        const { status, body } = await refusal(open());
         assert.deepEqual([status, body['code']], [403, 'role_missing']);
       }
       assert.equal(staying.socket.readyState, staying.socket.OPEN);

@@ -29,7 +29,7 @@ export type TestHouse = {
   hot: ReadonlyMap<string, string>;
 };
 
-/** How long the test house waits for an acquirer, ms: three times what a slow answer takes, for machines that are slow. */
+/** How long the test house waits for an acquirer, ms: more than twice what a slow answer takes, for machines that are slow. */
 export const testTimeoutMs = 3000;
 
 async function open(): Promise<TestHouse> {
@@ -39,7 +39,7 @@ async function open(): Promise<TestHouse> {
     port: 0,
     ledgerDir: join(dataDir, 'acquirer'),
     lateMs: testTimeoutMs + 500,
-    slowMs: 900,
+    slowMs: 1200,
   });
   const [port, devicePort] = await freePorts(2);
   const settings = readSettings({
