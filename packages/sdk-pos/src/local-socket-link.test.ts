@@ -43,7 +43,8 @@ async function scene(t: TestContext, more: Partial<TerminalSettings> = {}): Prom
   const terminal = createTerminal({
     ...{ saleId, poiId, store, onFault: (error: PosError) => faults.push(error) },
     transport: { kind: 'local', url: `ws://127.0.0.1:${port}/nexo` },
-    times: { answerMs: 10_000, statusEveryMs: 10 },
+    // Asked again in a minute: where the answer took its time a question would come twice.
+    times: { answerMs: 60_000, statusEveryMs: 60_000 },
     ...more,
   });
   t.after(async () => {
