@@ -24,6 +24,7 @@ import {
   type Identity,
   type IdentityDeps,
   type Places,
+  portalClientId,
 } from './identity/index.ts';
 import { createLogs, type Logs } from './logs/index.ts';
 import { registerOnboarding } from './onboarding/index.ts';
@@ -247,7 +248,7 @@ function createRooms(deps: HouseDeps) {
     baseUrl: settings.baseUrl,
   });
   const parts = { settings, database, clock, ids, log, metrics, live };
-  const logs = createLogs({ ...parts, settings });
+  const logs = createLogs({ ...parts, portalClientId });
   const cards = roles.has('cards')
     ? createCardRooms({ ...parts, jobs: allJobs, provisioning, catalog, calls, hosts, audit })
     : undefined;
@@ -310,10 +311,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
   const portal = createPortal({ ...rooms, builtFolder: deps.portalFolder });
   const idempotency = createIdempotency({ ...rooms, masterKey: settings.platformKey });
   const http = await createHttp({
-    settings,
-    log,
-    ids,
-    metrics,
+    ...{ settings, log, ids, metrics },
     live: rooms.live,
     ...(deps.clock === undefined ? {} : { clock: deps.clock }),
     verifyToken: identity.verifyToken,

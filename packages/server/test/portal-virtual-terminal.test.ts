@@ -74,6 +74,7 @@ describe('a till and a terminal in one page', { skip: withoutChromium }, () => {
 
   test('with chip and PIN, and its receipt; both messages are shown; then it is reversed', async () => {
     await walk(async ({ page, sales }) => {
+      const place = await terminal(page).boundingBox();
       await pay(page);
       await choose(page, /Visa.*PIN 1234/);
       await button(page, 'Insert').click();
@@ -85,6 +86,7 @@ describe('a till and a terminal in one page', { skip: withoutChromium }, () => {
       await button(page, 'OK').click();
       await paid(page);
       await page.getByRole('region', { name: "Customer's receipt" }).waitFor();
+      assert.deepEqual(await terminal(page).boundingBox(), place, 'nothing moves for the receipt');
       assert.match((await sentMessage(page).textContent()) ?? '', /"PaymentRequest"/);
       const told = (await response(page).textContent()) ?? '';
       assert.match(told, /"Result": "Success"/);

@@ -52,7 +52,7 @@ describe('the request log', () => {
       organizationId: on.organizationId,
       requestId: String(sale.headers['x-request-id']),
       ...{ method: 'POST', path: process, operationId: 'processTransaction', status: 200 },
-      merchantId: on.shop.merchantId,
+      ...{ merchantId: on.shop.merchantId, source: 'Api' },
     });
     const refused = await lineOf(await sell({ ...place(), amount: 0 }));
     assert.equal(refused.status, 422);

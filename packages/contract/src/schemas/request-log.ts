@@ -4,6 +4,16 @@ import { closed, identifier } from './provisioned.ts';
 import { pageOf, Timestamp, Uuid, wordOf } from './values.ts';
 
 /**
+ * Where requests come from: from applications, or from the pages of the portal.
+ *
+ * @example
+ * requestSources.includes('Portal'); // true
+ */
+export const requestSources = ['Api', 'Portal'] as const;
+/** One of {@link requestSources}. */
+export type RequestSource = (typeof requestSources)[number];
+
+/**
  * One line of the request log. It holds no body, no query and no header; of the path identifiers alone.
  *
  * @example
@@ -55,6 +65,9 @@ export const LoggedRequest = closed(
       examples: [12],
     }),
     clientId: Type.String({ description: 'The application that asked.', examples: ['till-7'] }),
+    source: wordOf(requestSources, {
+      description: 'Where it came from: an application, or the pages of the portal.',
+    }),
     userId: Type.Optional(Type.String({ description: 'The user for whom it asked.' })),
     actorOrganizationId: Type.Optional(
       identifier('Whose application, where an organisation above asked.'),
@@ -100,6 +113,7 @@ export const requestLogFilters = {
   operationId: word('The operation.', ['processTransaction']),
   code: word('The code of the refusal.', ['field_required']),
   clientId: word('The application that asked.', ['till-7']),
+  source: Type.Optional(wordOf(requestSources, { description: 'Where the request came from.' })),
   requestId: word('The request, by the `x-request-id` of its answer.', []),
   merchantId: Type.Optional(identifier('The merchant that the token was bound to.')),
   from: Type.Optional({ ...Timestamp, description: 'Lines of this time and later.' }),

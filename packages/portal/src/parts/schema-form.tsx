@@ -4,6 +4,7 @@ import {
   Fieldset,
   NumberInput,
   PasswordInput,
+  Radio,
   Select,
   TagsInput,
   Textarea,
@@ -33,11 +34,14 @@ export type SchemaFormProps = {
   readonly faults?: Readonly<Record<string, string>>;
   /** Of the object in the body that is sent: `parameters`. */
   readonly path: string;
+  /** What is not set comes from a level above, so yes and no are two of three. */
+  readonly isInheriting?: boolean;
   /** Where secrets are set already, as JSON Pointers: what is left empty stays. */
   readonly kept?: readonly string[];
 };
 
-export function SchemaForm({ schema, values, onChange, faults = {}, path, kept }: SchemaFormProps) {
+export function SchemaForm(props: SchemaFormProps) {
+  const { schema, values, onChange, faults = {}, path, kept = [], isInheriting = false } = props;
   const fields = fieldsOf(schema);
   return (
     <div className="sy-schema-form">
@@ -48,7 +52,8 @@ export function SchemaForm({ schema, values, onChange, faults = {}, path, kept }
           value={values[field.name]}
           faults={faults}
           path={`${path}.${field.name}`}
-          kept={kept ?? []}
+          kept={kept}
+          isInheriting={isInheriting}
           onChange={(value) => onChange(withMember(values, field.name, value))}
         />
       ))}
@@ -62,6 +67,7 @@ type FieldProps = {
   readonly faults: Readonly<Record<string, string>>;
   readonly path: string;
   readonly kept: readonly string[];
+  readonly isInheriting: boolean;
   readonly onChange: (value: unknown) => void;
 };
 
@@ -103,15 +109,18 @@ const drawn: Readonly<Record<FieldKind, (props: FieldProps, shared: Shared) => R
       onChange={(typed) => onChange(typeof typed === 'number' ? typed : undefined)}
     />
   ),
-  switch: ({ value, onChange }, { label, description, error }) => (
-    <Checkbox
-      label={label}
-      description={description}
-      error={error}
-      checked={value === true}
-      onChange={({ currentTarget }) => onChange(currentTarget.checked)}
-    />
-  ),
+  switch: ({ value, onChange, isInheriting }, { label, description, error }) =>
+    isInheriting ? (
+      <YesOrNo {...{ label, description, error, value, onChange }} />
+    ) : (
+      <Checkbox
+        label={label}
+        description={description}
+        error={error}
+        checked={value === true}
+        onChange={({ currentTarget }) => onChange(currentTarget.checked)}
+      />
+    ),
   texts: ({ value, onChange }, shared) => (
     <TagsInput
       {...shared}
@@ -133,6 +142,31 @@ function Field(props: FieldProps) {
     placeholder: exampleOf(part),
   };
   return drawn[kind](props, shared);
+}
+
+const answers = { inherit: undefined, yes: true, no: false } as const;
+
+/** A box that is not ticked would be both, a no and nothing at all. */
+function YesOrNo({
+  value,
+  onChange,
+  ...shared
+}: Pick<Shared, 'label' | 'description' | 'error'> & Pick<FieldProps, 'value' | 'onChange'>) {
+  const t = useWords('schema-form');
+  const said = value === true ? 'yes' : 'no';
+  return (
+    <Radio.Group
+      {...shared}
+      value={value === undefined ? 'inherit' : said}
+      onChange={(next) => onChange(answers[next as keyof typeof answers])}
+    >
+      <div className="sy-schema-answers">
+        {Object.keys(answers).map((each) => (
+          <Radio key={each} value={each} label={t(`answers.${each}`)} />
+        ))}
+      </div>
+    </Radio.Group>
+  );
 }
 
 function Secret({ value, onChange, path, kept, shared }: FieldProps & { readonly shared: Shared }) {
@@ -157,6 +191,7 @@ function Group({
   path,
   kept,
   faults,
+  isInheriting,
   shared,
 }: FieldProps & { readonly shared: Shared }) {
   return (
@@ -166,7 +201,7 @@ function Group({
         schema={field.part}
         values={groupOf(value)}
         onChange={onChange}
-        {...{ faults, path, kept }}
+        {...{ faults, path, kept, isInheriting }}
       />
     </Fieldset>
   );

@@ -58,6 +58,8 @@ export type RouteFacts = {
   readonly faultOutcome?: Outcome;
   /** Only the token of a device is good for it. */
   readonly needsDevice?: boolean;
+  /** A page of the portal leads there by a plain link, for the browser to keep what comes. */
+  readonly opensByLink?: boolean;
   /** Sent again under its Idempotency-Key, it is answered as the first time; the handler returns the answer. */
   readonly takesKey?: boolean;
   readonly bodyLimitBytes?: number;

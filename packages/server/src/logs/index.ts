@@ -6,10 +6,10 @@ import { createFinder } from './find.ts';
 import { createRecorder } from './recorder.ts';
 import { createRetention } from './retention.ts';
 import { registerLogRoutes } from './routes.ts';
-import { createLineStore, type Head } from './store.ts';
+import { createLineStore, type Head, type Portal } from './store.ts';
 import { topicKind, topicOf } from './topic.ts';
 
-export type LogsDeps = {
+export type LogsDeps = Portal & {
   readonly database: Database;
   readonly clock: Clock;
   readonly log: Log;
@@ -31,7 +31,7 @@ export type Logs = {
 export function createLogs(deps: LogsDeps): Logs {
   const { settings, live } = deps;
   const { requestLog: keeps, requestLogRows: rowsMax, requestLogDays: days } = settings;
-  const store = createLineStore(deps.database);
+  const store = createLineStore(deps.database, deps);
   const retention = createRetention({ ...deps, store, days });
   const grew = (heads: readonly Head[]) => {
     for (const { organizationId, sequence } of heads)

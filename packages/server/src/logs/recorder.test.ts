@@ -122,7 +122,7 @@ describe('the table', () => {
   let store: LineStore;
   before(async () => {
     database = await testDatabase();
-    store = createLineStore(database);
+    store = createLineStore(database, { portalClientId: 'portal' });
   });
 
   const linesOf = (organizationId: string, count: number, at = systemClock.now()): Line[] =>

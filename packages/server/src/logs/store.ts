@@ -1,5 +1,5 @@
 // The SQL of the request log: lines that are added many at a time, and cut off at their old end.
-import type { LoggedRequest } from '@switchyard/contract';
+import type { LoggedRequest, RequestSource } from '@switchyard/contract';
 import { type Database, isoTime } from '../platform/index.ts';
 import type { Line } from './line.ts';
 
@@ -77,6 +77,7 @@ export type LineFilters = {
   readonly operationId?: string;
   readonly code?: string;
   readonly clientId?: string;
+  readonly source?: RequestSource;
   readonly requestId?: string;
   readonly from?: string;
   readonly to?: string;
@@ -92,8 +93,15 @@ export type Cut = {
 
 type Place = (value: unknown) => string;
 
-function conditionsOf(filters: LineFilters, { behind, after, isAscending }: Cut, place: Place) {
-  const { status, path, from, to } = filters;
+/** What pages of the portal ask comes in the name of an application that no one registers. */
+export type Portal = { readonly portalClientId: string };
+
+function conditionsOf(
+  filters: LineFilters,
+  { behind, after, isAscending }: Cut,
+  { place, portalClientId }: Portal & { readonly place: Place },
+) {
+  const { status, path, from, to, source } = filters;
   const equal = {
     organization_id: filters.organizationId,
     merchant_id: filters.merchantId,
@@ -108,6 +116,9 @@ function conditionsOf(filters: LineFilters, { behind, after, isAscending }: Cut,
   );
   if (status?.endsWith('xx')) all.push(`status / 100 = ${place(Number(status[0]))}`);
   else if (status !== undefined) all.push(`status = ${place(Number(status))}`);
+  if (source !== undefined) {
+    all.push(`client_id ${source === 'Portal' ? '=' : '<>'} ${place(portalClientId)}`);
+  }
   if (path !== undefined) all.push(`starts_with(path, ${place(path)})`);
   if (from !== undefined) all.push(`at >= ${place(from)}`);
   if (to !== undefined) all.push(`at < ${place(to)}`);
@@ -119,7 +130,7 @@ function conditionsOf(filters: LineFilters, { behind, after, isAscending }: Cut,
 const told = <Value>(name: string, value: Value | null) =>
   value === null ? {} : { [name]: value };
 
-function requestOf(row: LineRow): LoggedRequest {
+function requestOf(row: LineRow, { portalClientId }: Portal): LoggedRequest {
   return {
     organizationId: row.organization_id,
     sequence: row.sequence,
@@ -133,6 +144,7 @@ function requestOf(row: LineRow): LoggedRequest {
     ...told('errors', row.errors),
     durationMs: row.duration_ms,
     clientId: row.client_id,
+    source: row.client_id === portalClientId ? 'Portal' : 'Api',
     ...told('userId', row.user_id),
     ...told('actorOrganizationId', row.actor_organization_id),
     ...told('merchantId', row.merchant_id),
@@ -143,7 +155,7 @@ function requestOf(row: LineRow): LoggedRequest {
 
 export type LineStore = ReturnType<typeof createLineStore>;
 
-export function createLineStore(database: Pick<Database, 'query' | 'prepared'>) {
+export function createLineStore(database: Pick<Database, 'query' | 'prepared'>, portal: Portal) {
   return {
     /** @returns how far the logs have come that have grown */
     async add(lines: readonly Line[], rowsMax: number): Promise<Head[]> {
@@ -162,11 +174,11 @@ export function createLineStore(database: Pick<Database, 'query' | 'prepared'>) 
       const place: Place = (value) => `$${values.push(value)}`;
       const rows = await database.query<LineRow>(
         `SELECT organization_id, sequence, at, ${columns} FROM request_log
-         WHERE ${conditionsOf(filters, cut, place)}
+         WHERE ${conditionsOf(filters, cut, { ...portal, place })}
          ORDER BY sequence ${cut.isAscending ? '' : 'DESC'} LIMIT ${place(cut.limit)}`,
         values,
       );
-      return rows.map(requestOf);
+      return rows.map((row) => requestOf(row, portal));
     },
 
     /** How far the logs of these organisations have come; one without a line is left out. */

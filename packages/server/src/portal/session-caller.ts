@@ -11,6 +11,16 @@ import { keyOf, type Manner, type PortalSession, type Sessions } from './session
 /** Pages of other sites cannot send it without being asked first, and nobody is let in who asks. */
 export const portalHeader = 'x-switchyard-portal';
 
+/**
+ * A link in a page of ours can set no header. The browser says itself where it was, in one that no page
+ * can set, and what a link opens changes nothing.
+ */
+function isLink({ method, headers, routeOptions }: FastifyRequest): boolean {
+  const { 'sec-fetch-site': site, 'sec-fetch-mode': mode, [portalHeader]: said } = headers;
+  const isDeclared = method === 'GET' && routeOptions.config.facts?.opensByLink === true;
+  return isDeclared && said === undefined && site === 'same-origin' && mode === 'navigate';
+}
+
 /** The virtual terminal of the demo: the page stands in for this device. */
 const deviceHeader = 'x-switchyard-device';
 /** The same page as the till beside this device. */
@@ -131,7 +141,7 @@ export function createSessionCaller(deps: Deps): SessionCaller {
 
   return {
     of(request) {
-      const said = manners.get(request.headers[portalHeader]);
+      const said = isLink(request) ? 'active' : manners.get(request.headers[portalHeader]);
       // Asked again while it is answered, as of a stream: that is nobody's click.
       const manner = said !== undefined && used.has(request) ? 'background' : said;
       if (manner === undefined) return undefined;

@@ -191,6 +191,7 @@ function OwnFields({
         values={values}
         faults={faults}
         path="values"
+        isInheriting
         kept={kept}
         onChange={setValues}
       />

@@ -5,7 +5,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
-import { saveExport } from '../../api/save-file.ts';
+import { exportAddress } from '../../api/save-file.ts';
 import { ConfirmAction } from '../../parts/confirm-action.tsx';
 import { Icon, type IconName } from '../../parts/icons.tsx';
 import { notify } from '../../parts/notify.ts';
@@ -108,19 +108,8 @@ function ExportLine({
 }) {
   const t = useWords('exports');
   const formats = useFormats();
-  const [isFetching, setFetching] = useState(false);
   const { state, report, format, fileName, rows, bytes, createdAt, expiresAt, exportId } = of;
   const size = formats.number(bytes / 1_024, { maximumFractionDigits: 0 });
-  async function fetchFile(): Promise<void> {
-    setFetching(true);
-    try {
-      await saveExport(exportId, fileName);
-    } catch {
-      notify(t('fetch.failed'), 'bad');
-    } finally {
-      setFetching(false);
-    }
-  }
   return (
     <li>
       <div className="sy-export-what">
@@ -141,12 +130,18 @@ function ExportLine({
       </div>
       <div className="sy-export-actions">
         {state === 'Completed' && (
-          <Action
-            icon="exports"
-            label={t('fetch.do')}
-            isBusy={isFetching}
-            onClick={() => void fetchFile()}
-          />
+          <Tooltip label={t('fetch.do')}>
+            <ActionIcon
+              component="a"
+              href={exportAddress(exportId)}
+              download={fileName}
+              variant="default"
+              size="lg"
+              aria-label={t('fetch.do')}
+            >
+              <Icon name="exports" size={17} />
+            </ActionIcon>
+          </Tooltip>
         )}
         {isOpen(of) && <Action icon="ban" label={t('cancel.do')} onClick={() => onAsk('cancel')} />}
         {!isOpen(of) && (
@@ -160,17 +155,15 @@ function ExportLine({
 function Action({
   icon,
   label,
-  isBusy = false,
   onClick,
 }: {
   readonly icon: IconName;
   readonly label: string;
-  readonly isBusy?: boolean;
   readonly onClick: () => void;
 }) {
   return (
     <Tooltip label={label}>
-      <ActionIcon variant="default" size="lg" aria-label={label} loading={isBusy} onClick={onClick}>
+      <ActionIcon variant="default" size="lg" aria-label={label} onClick={onClick}>
         <Icon name={icon} size={17} />
       </ActionIcon>
     </Tooltip>

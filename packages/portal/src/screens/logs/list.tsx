@@ -13,7 +13,12 @@ import { type Column, DataTable } from '../../table/data-table.tsx';
 import type { Page as RowsPage } from '../../table/row-store.ts';
 import { useWords, type Words } from '../../words/index.ts';
 
-const filterNames = ['requestId', 'status', 'method', 'clientId', 'code', 'from', 'to'] as const;
+const filterNames = [
+  ...(['requestId', 'source', 'status', 'method', 'clientId', 'code', 'from', 'to'] as const),
+] as const;
+/** What the pages ask is much, and is nobody's program: it is shown on demand. */
+const sourceUsual = 'Api';
+const sources = ['Api', 'Portal', 'All'];
 const statuses = ['2xx', '4xx', '5xx'];
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 const plain = (words: readonly string[]) => words.map((word) => ({ value: word, label: word }));
@@ -78,19 +83,28 @@ export default function Logs() {
   const t = useWords('logs');
   const formats = useFormats();
   const [values, change] = useFilters(filterNames);
-  const query = withInstants(values, formats);
+  const shown = { source: sourceUsual, ...values };
+  const { source, ...filters } = shown;
+  const query = withInstants({ ...filters, ...(source === 'All' ? {} : { source }) }, formats);
   return (
     <Page title={t('title')} lead={t('lead')} fill>
       <FilterBar
         fields={[
           { kind: 'search', name: 'requestId', label: t('request') },
+          {
+            kind: 'choice',
+            name: 'source',
+            label: t('source'),
+            options: sources.map((value) => ({ value, label: t(`sources.${value}`) })),
+          },
           { kind: 'choice', name: 'status', label: t('status'), options: plain(statuses) },
           { kind: 'choice', name: 'method', label: t('method'), options: plain(methods) },
           { kind: 'text', name: 'clientId', label: t('client') },
           { kind: 'text', name: 'code', label: t('code') },
           { kind: 'period', from: 'from', to: 'to', label: t('period') },
         ]}
-        values={values}
+        values={shown}
+        given={values}
         onChange={change}
         views="logs"
       />

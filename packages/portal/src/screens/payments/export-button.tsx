@@ -93,12 +93,11 @@ function ExportUnderWay({
   useEffect(() => {
     if (state === undefined || !ended.includes(state) || isEnding.current) return;
     isEnding.current = true;
-    const fetched =
-      state === 'Completed' ? saveExport(exportId, fileName) : Promise.reject(new Error(state));
-    fetched
-      .then(() => notify(t('export.done')))
-      .catch(() => notify(t('export.failed'), 'bad'))
-      .finally(onEnd);
+    if (state === 'Completed') {
+      saveExport(exportId, fileName);
+      notify(t('export.done'));
+    } else notify(t('export.failed'), 'bad');
+    onEnd();
   }, [state, exportId, fileName, onEnd, t]);
   return null;
 }

@@ -4,7 +4,7 @@ import type { Service } from '@switchyard/contract';
 import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { FilterBar } from '../../filters/filter-bar.tsx';
-import { useFilters } from '../../filters/use-filters.ts';
+import { type FilterValues, useFilters } from '../../filters/use-filters.ts';
 import { EmptyState, Loading, Page } from '../../parts/page.tsx';
 import { Problem } from '../../parts/problem.tsx';
 import { StateBadge } from '../../parts/state-badge.tsx';
@@ -22,55 +22,64 @@ import {
 } from './standing.ts';
 import './services.css';
 
-const filterNames = ['text', 'domain', 'standing'] as const;
+const filterNames = ['text', 'domain', 'standing', 'pages'] as const;
+/** Of each service of a page a merchant asks how it stands for it. */
+const pageSize = 40;
 
 const none: readonly Service[] = [];
 const noOffers = { packages: [], subscriptions: [] };
 
 type Line = { readonly service: Service; readonly standing: Standing };
+type Values = FilterValues<(typeof filterNames)[number]>;
 
-function useLines() {
+const has = (text: string | undefined, wanted: string) =>
+  (text ?? '').toLocaleLowerCase().includes(wanted.toLocaleLowerCase());
+
+function useLines({ text = '', domain, standing, pages }: Values) {
   const services = useServices({});
   const offers = useOffers();
   const activations = useOwnActivations();
   const { merchantId } = useSession();
   const items = services.data?.items ?? none;
-  const places = useOwnPlaces(items);
-  const subscribed = useMemo(() => subscribedIn(offers.data ?? noOffers), [offers.data]);
-  const lines = items.map(
-    (service): Line => ({
-      service,
-      standing:
-        merchantId === undefined
-          ? standingOf(service, activations.data?.items ?? [], subscribed)
-          : standingAt(places.get(service.serviceId)),
-    }),
+  const sought = items.filter(
+    (service) =>
+      (has(service.name, text) || has(service.description, text)) &&
+      (domain === undefined || service.domain === domain),
   );
+  const most = pageSize * Math.max(1, Math.trunc(Number(pages)) || 1);
+  // How a service stands for a merchant is asked of each: of those alone that are looked at.
+  const lookedAt = merchantId === undefined ? sought : sought.slice(0, most);
+  const places = useOwnPlaces(lookedAt);
+  const subscribed = useMemo(() => subscribedIn(offers.data ?? noOffers), [offers.data]);
+  const standingFor = (service: Service): Standing =>
+    merchantId === undefined
+      ? standingOf(service, activations.data?.items ?? [], subscribed)
+      : standingAt(places.get(service.serviceId));
+  const found = lookedAt
+    .map((service): Line => ({ service, standing: standingFor(service) }))
+    .filter((line) => standing === undefined || line.standing === standing);
   const fault = services.error ?? offers.error ?? activations.error;
   const again = () => {
     for (const each of [services, offers, activations])
       if (each.error !== null) void each.refetch();
   };
-  return { lines, fault, again, isLoading: services.isPending, hasMore: services.data?.hasMore };
+  return {
+    ...{ items, fault, again, isLoading: services.isPending, hasMore: services.data?.hasMore },
+    lines: found.slice(0, most),
+    nextPage:
+      Math.max(sought.length - lookedAt.length, found.length - most) > 0
+        ? most / pageSize + 1
+        : undefined,
+  };
 }
-
-const has = (text: string | undefined, wanted: string) =>
-  (text ?? '').toLocaleLowerCase().includes(wanted.toLocaleLowerCase());
 
 export default function Services() {
   const t = useWords('services');
   const mayOffer = useCan('sub.read');
   const { entityType } = useSession();
   const [values, change] = useFilters(filterNames);
-  const { lines, fault, again, isLoading, hasMore = false } = useLines();
-  const { text = '', domain, standing } = values;
-  const shown = lines.filter(
-    (line) =>
-      (has(line.service.name, text) || has(line.service.description, text)) &&
-      (domain === undefined || line.service.domain === domain) &&
-      (standing === undefined || line.standing === standing),
-  );
-  const domains = [...new Set(lines.map(({ service }) => service.domain))].sort();
+  const { items, lines, fault, again, isLoading, nextPage, hasMore = false } = useLines(values);
+  const domains = [...new Set(items.map(({ domain }) => domain))].sort();
   const packages = (
     <Button component={Link} to="/service-packages" variant="default">
       {t('packages.title')}
@@ -99,15 +108,24 @@ export default function Services() {
           },
         ]}
         values={values}
-        onChange={change}
+        onChange={(next) => change({ ...next, pages: '' })}
       />
       {fault !== null && <Problem fault={fault} onRetry={again} />}
       {isLoading && <Loading lines={8} />}
-      {!isLoading && shown.length === 0 && fault === null && (
-        <Nothing isEmpty={lines.length === 0} />
+      {!isLoading && lines.length === 0 && fault === null && (
+        <Nothing isEmpty={items.length === 0} />
       )}
-      <Cards lines={shown} />
-      {hasMore && <p className="sy-services-more">{t('more')}</p>}
+      <Cards lines={lines} />
+      {nextPage !== undefined && (
+        <Button
+          className="sy-services-next"
+          variant="default"
+          onClick={() => change({ pages: String(nextPage) })}
+        >
+          {t('next')}
+        </Button>
+      )}
+      {nextPage === undefined && hasMore && <p className="sy-services-more">{t('more')}</p>}
     </Page>
   );
 }

@@ -107,13 +107,10 @@ export function usePlaces(serviceId: string, under: Query) {
   return useQuery(placesQuery(serviceId, under));
 }
 
-/** Of so many services a merchant is told in the list how they stand for it. */
-const lookedAtMost = 40;
-
 /** How services stand for the merchant that the user belongs to; for the organisation nothing is asked. */
 export function useOwnPlaces(services: readonly Service[]): ReadonlyMap<string, ServicePlace> {
   const { merchantId } = useSession();
-  const asked = merchantId === undefined ? [] : services.slice(0, lookedAtMost);
+  const asked = merchantId === undefined ? [] : services;
   const found = useQueries({ queries: asked.map(({ serviceId }) => placesQuery(serviceId, {})) });
   return new Map(
     found.flatMap(({ data }, at) => {

@@ -27,6 +27,7 @@ function registerContent(app: FastifyInstance, exports: Exports): void {
       'audit records each fetch.',
     tags,
     permission,
+    opensByLink: true,
     priority: 'report',
     params,
     headers: {

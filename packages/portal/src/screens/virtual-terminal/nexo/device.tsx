@@ -42,7 +42,6 @@ export function Device({ used: { station, view } }: { readonly used: UsedStation
   const isOnline = link.state === 'Online';
   return (
     <div className="sy-pos-stand">
-      <Paper lines={receipt} />
       <DeviceFrame
         label={t('nexo.terminal')}
         state={screen.state}
@@ -62,7 +61,12 @@ export function Device({ used: { station, view } }: { readonly used: UsedStation
             }
           />
         }
-        keys={<Keypad state={screen.state} press={station.press} />}
+        keys={
+          <div className="sy-pos-hands">
+            <Keypad state={screen.state} press={station.press} />
+            <Paper lines={receipt} />
+          </div>
+        }
       />
     </div>
   );
@@ -108,12 +112,13 @@ function Keypad({
   );
 }
 
-/** The customer's copy, in the words of the printer. */
+/** The customer's copy, in the words of the printer: over the keys, which nobody needs at that moment. */
 function Paper({ lines }: { readonly lines: readonly string[] }) {
   const t = useWords('virtual-terminal');
   if (lines.length === 0) return null;
   return (
-    <section className="sy-pos-paper" aria-label={t('nexo.receipt')}>
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what is longer than the keys are high is scrolled, by keys too
+    <section className="sy-pos-paper" aria-label={t('nexo.receipt')} tabIndex={0}>
       <pre>{lines.join('\n')}</pre>
     </section>
   );
