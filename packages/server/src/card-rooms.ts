@@ -11,7 +11,12 @@ import {
 import type { Audit } from './audit/index.ts';
 import type { Catalog } from './catalog/index.ts';
 import type { Streams } from './http/index.ts';
-import { createPayments, type Payments } from './payments/index.ts';
+import {
+  createPayments,
+  createRecentSales,
+  type Payments,
+  type RecentSales,
+} from './payments/index.ts';
 import {
   type Clock,
   createFailPoints,
@@ -46,6 +51,8 @@ type Deps = {
 };
 
 export type CardRooms = {
+  /** Sales that this process has committed, where it does the jobs that tell of them. */
+  readonly recent: RecentSales | undefined;
   register(app: FastifyInstance, streams: Streams): void;
   /** How full the queues of writes are, 0 to 1. */
   pressure(): number;
@@ -104,13 +111,15 @@ export function createCardRooms(deps: Deps): CardRooms {
     unfinishedLinks: () => payments.unfinishedLinks(),
     onLateAnswer: (late) => payments.lateAnswer(late),
   });
+  const recent = settings.roles.has('jobs') ? createRecentSales() : undefined;
   const payments: Payments = createPayments({
-    ...{ ...parts, acquiring, vault, hsm },
+    ...{ ...parts, acquiring, vault, hsm, recent },
     failPoints: createFailPoints(settings.failPoint),
     acquirerTimeoutMs: settings.acquirerTimeoutMs,
   });
   const qr = qrOf(deps);
   return {
+    recent,
     register(app, streams) {
       payments.register(app);
       qr.register(app, streams);

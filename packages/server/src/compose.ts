@@ -263,7 +263,7 @@ function createRooms(deps: HouseDeps) {
   const webhooks = createWebhooks({
     ...{ ...parts, outbox, retentionDays, deliveries },
     sources: [
-      ...[...paymentEvents, qrEvents, retailEvents, presenceEvents, auditEvents],
+      ...[...paymentEvents(cards?.recent), qrEvents, retailEvents, presenceEvents, auditEvents],
       deliveries.events,
     ],
   });

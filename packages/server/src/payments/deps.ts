@@ -7,6 +7,7 @@ import type { Approvals } from './approvals/index.ts';
 import type { DataUses } from './data-uses.ts';
 import type { OfflineStore } from './offline/index.ts';
 import type { PinCounters } from './pin-counters.ts';
+import type { RecentSales } from './recent.ts';
 import type { Reroutes } from './reroutes.ts';
 import type { Running } from './running.ts';
 import type { StepUps } from './step-up.ts';
@@ -36,6 +37,8 @@ export type PaymentsDeps = {
   log: Log;
   metrics: Metrics;
   failPoints: FailPoints;
+  /** Left out where nobody in this process tells of sales. */
+  recent?: Pick<RecentSales, 'note'> | undefined;
   /** How long an acquirer may take, ms. */
   acquirerTimeoutMs: number;
 };

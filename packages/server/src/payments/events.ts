@@ -1,13 +1,22 @@
 // What receivers of events are told of transactions: identifiers, amounts and the answer, never card data.
 import { CompiledQuery } from 'kysely';
-import { type EventFacts, type EventSource, plainArray } from '../platform/index.ts';
+import {
+  type EventFacts,
+  type EventSource,
+  type OutboxRow,
+  plainArray,
+  preparedText,
+} from '../platform/index.ts';
 import { batchEvents } from './batch-events.ts';
 import { clearingEvents } from './clearing/index.ts';
-import type { EventData } from './model.ts';
+import type { EventData, TransactionRow } from './model.ts';
 import { summaryOf } from './next-action.ts';
+import type { RecentSales } from './recent.ts';
 
 /** One look-up by key for each row: what a batch costs does not depend on how full the tables are. */
-const factsText = `SELECT r.i - 1 AS i, e.data, concat_ws('|', t.merchant_id,
+const factsText = preparedText(
+  'payments-event-facts',
+  `SELECT r.i - 1 AS i, e.data, concat_ws('|', t.merchant_id,
     coalesce(t.store_id::text, ''), coalesce(t.device_id::text, ''), t.amount, t.currency,
     t.client_transaction_id) AS fields
   FROM unnest($1::uuid[], $2::uuid[], $3::int[]) WITH ORDINALITY
@@ -16,7 +25,8 @@ const factsText = `SELECT r.i - 1 AS i, e.data, concat_ws('|', t.merchant_id,
     FROM transactions WHERE organization_id = r.organization_id
       AND transaction_id = r.transaction_id LIMIT 1) t
   CROSS JOIN LATERAL (SELECT data FROM transaction_events WHERE organization_id = r.organization_id
-    AND transaction_id = r.transaction_id AND sequence = r.sequence LIMIT 1) e`;
+    AND transaction_id = r.transaction_id AND sequence = r.sequence LIMIT 1) e`,
+);
 
 /** One text in place of six columns, since the driver reads each column on its own; see rows.ts. */
 type FactsRow = { i: number; data: EventData; fields: string };
@@ -38,46 +48,87 @@ const told = [
   'reason',
 ] as const satisfies (keyof EventData)[];
 
-function eventFacts({ data: event, fields }: FactsRow, transactionId: string): EventFacts {
-  const [merchantId = '', storeId, deviceId, amount, currency, ...client] = fields.split('|');
-  const saleAmount = Number(amount);
-  const data: Record<string, unknown> = {};
-  if (storeId !== '') data['storeId'] = storeId;
-  if (deviceId !== '') data['deviceId'] = deviceId;
-  data['transactionId'] = transactionId;
+type Place = Pick<
+  TransactionRow,
+  'merchantId' | 'storeId' | 'deviceId' | 'amount' | 'currency' | 'clientTransactionId'
+>;
+
+function placeOf(fields: string): Place {
+  const [merchantId = '', storeId, deviceId, amount, currency = '', ...client] = fields.split('|');
   // The identifier of the client stands last, whatever it holds.
-  data['clientTransactionId'] = client.length === 1 ? client[0] : client.join('|');
+  const clientTransactionId = client.length === 1 ? (client[0] ?? '') : client.join('|');
+  return {
+    ...{ merchantId, storeId: storeId || undefined, deviceId: deviceId || undefined },
+    ...{ amount: Number(amount), currency, clientTransactionId },
+  };
+}
+
+function eventFacts(event: EventData, place: Place, transactionId: string): EventFacts {
+  const { merchantId, storeId, deviceId, amount, currency, clientTransactionId } = place;
+  const data: Record<string, unknown> = {};
+  if (storeId !== undefined) data['storeId'] = storeId;
+  if (deviceId !== undefined) data['deviceId'] = deviceId;
+  data['transactionId'] = transactionId;
+  data['clientTransactionId'] = clientTransactionId;
   data['state'] = event.state;
-  data['saleAmount'] = saleAmount;
+  data['saleAmount'] = amount;
   data['currency'] = currency;
   for (const name of told) {
     if (event[name] !== undefined) data[name] = event[name];
   }
-  const response = responseOf(event, saleAmount === 0);
+  const response = responseOf(event, amount === 0);
   if (response !== undefined) data['response'] = response;
   return { merchantId, data };
 }
 
-const read: EventSource['read'] = async (rows, trx) => {
-  const { rows: found } = await trx.executeQuery<FactsRow>(
-    CompiledQuery.raw(factsText, [
-      plainArray(rows.map((row) => row.organizationId)),
-      plainArray(rows.map((row) => row.subjectId)),
-      plainArray(rows.map((row) => row.sequence)),
-    ]),
-  );
-  const facts = new Map<string, EventFacts>();
-  for (const row of found) {
-    const subject = rows[row.i];
-    if (subject !== undefined) facts.set(subject.outboxId, eventFacts(row, subject.subjectId));
-  }
-  return facts;
-};
+type Recent = Pick<RecentSales, 'find'>;
 
-/** Speaks for what happens to payments; it reads by keys alone, in processes without cards too. */
-export const paymentEvents: readonly EventSource[] = [
-  { prefix: 'transaction.', read },
-  { prefix: 'offline.', read },
-  batchEvents,
-  clearingEvents,
-];
+/** What never changes of a sale, and an event of it, as this process has committed them. */
+function recentFacts(recent: Recent | undefined, row: OutboxRow): EventFacts | undefined {
+  const { organizationId, subjectId, sequence } = row;
+  const loaded = recent?.find(organizationId, subjectId, sequence);
+  const event = loaded?.events[sequence - 1];
+  if (loaded === undefined || event?.sequence !== sequence) return undefined;
+  return eventFacts(event.data, loaded.row, subjectId);
+}
+
+const readingOf =
+  (recent: Recent | undefined): EventSource['read'] =>
+  async (rows, trx) => {
+    const facts = new Map<string, EventFacts>();
+    const unknown: OutboxRow[] = [];
+    for (const row of rows) {
+      const known = recentFacts(recent, row);
+      if (known === undefined) unknown.push(row);
+      else facts.set(row.outboxId, known);
+    }
+    if (unknown.length === 0) return facts;
+    const { rows: found } = await trx.executeQuery<FactsRow>(
+      CompiledQuery.raw(factsText, [
+        plainArray(unknown.map((row) => row.organizationId)),
+        plainArray(unknown.map((row) => row.subjectId)),
+        plainArray(unknown.map((row) => row.sequence)),
+      ]),
+    );
+    for (const { i, data, fields } of found) {
+      const subject = unknown[i];
+      if (subject === undefined) continue;
+      facts.set(subject.outboxId, eventFacts(data, placeOf(fields), subject.subjectId));
+    }
+    return facts;
+  };
+
+/**
+ * Speaks for what happens to payments; it reads by keys alone, in processes without cards too.
+ *
+ * @param recent sales that this process has committed
+ */
+export function paymentEvents(recent?: Recent): readonly EventSource[] {
+  const read = readingOf(recent);
+  return [
+    { prefix: 'transaction.', read },
+    { prefix: 'offline.', read },
+    batchEvents,
+    clearingEvents,
+  ];
+}

@@ -57,6 +57,7 @@ export {
   type StoredEvent,
 } from './model.ts';
 export { responseOf } from './next-action.ts';
+export { createRecentSales, type RecentSales } from './recent.ts';
 export * from './reported.ts';
 export { settlementDayAt, settlementDayOf } from './settlement/index.ts';
 

@@ -42,7 +42,9 @@ export async function settleSale(deps: PaymentsDeps, first: Intent): Promise<Loa
     const change = changeOf(standing.row, step);
     if (await commitInTime(deps, change)) {
       deps.running.changed(transactionId);
-      return after(standing, change);
+      const settled = after(standing, change);
+      deps.recent?.note(settled);
+      return settled;
     }
     const found = await deps.store.findById(organizationId, transactionId);
     if (found === undefined) throw new Error('an intent has vanished');

@@ -1,6 +1,7 @@
 // The door to the reports: a search over payments, sums by day, and what is settled.
 import type { FastifyInstance } from 'fastify';
 import type { Recorder } from '../audit/index.ts';
+import type { RecentSales } from '../payments/index.ts';
 import type { Clock, Database, Ids, Jobs, Log, Metrics } from '../platform/index.ts';
 import { openExports } from './exports/index.ts';
 import { exportSources } from './exports/sources.ts';
@@ -28,6 +29,8 @@ export type ReportingDeps = {
   ids: Ids;
   jobs: Jobs;
   audit: Pick<Recorder, 'record'>;
+  /** Sales that this process has committed; left out, all are read. */
+  cards?: { readonly recent: RecentSales | undefined } | undefined;
   /** How long exports are kept. */
   exportDays: number;
   /** @throws Refusal where the organisation has no such acquirer link */
@@ -60,7 +63,7 @@ export function createReporting(deps: ReportingDeps): Reporting {
   const dictionaries = createDictionaries();
   const classes = createClasses(clock);
   const queries = createQueries(database);
-  const follower = createFollower({ ...deps, dictionaries });
+  const follower = createFollower({ ...deps, dictionaries, recent: deps.cards?.recent });
   const sources = exportSources({ queries, classes });
   const exports = openExports({ ...deps, sources, keptDays: deps.exportDays });
   const reconciliations = openReconciliations(deps);

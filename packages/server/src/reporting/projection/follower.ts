@@ -1,4 +1,5 @@
 // Keeps reports up to date behind the commits of payments: slowly while there is much else to do.
+import type { RecentSales } from '../../payments/index.ts';
 import {
   type Clock,
   createPoller,
@@ -35,6 +36,7 @@ export type FollowerDeps = {
   log: Log;
   metrics: Metrics;
   dictionaries: Dictionaries;
+  recent?: RecentSales | undefined;
   /** How much the process has to do, 0 to 1. */
   pressure(): number;
   /** The share of its time that it was at work since the last question; left out: its event loop's. */

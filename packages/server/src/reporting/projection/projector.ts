@@ -1,5 +1,9 @@
 // Brings the reports of an organisation up to some of its payments: each event is counted once, in one commit.
-import { readTransactions } from '../../payments/index.ts';
+import {
+  type LoadedTransaction,
+  type RecentSales,
+  readTransactions,
+} from '../../payments/index.ts';
 import { plainArray } from '../../platform/index.ts';
 import { readQrPayments } from '../../qr/index.ts';
 import type { RunQuery } from '../run.ts';
@@ -12,18 +16,45 @@ import { countText, type SettlementSums, writeSettlements } from './store.ts';
 import { addCells } from './store-cells.ts';
 import { type KnownPayment, writeLines } from './store-lines.ts';
 
-export type Subjects = { readonly cards: readonly string[]; readonly qr: readonly string[] };
+export type Subjects = {
+  /** By payment, how many of its events it must have at least: those that were told of. */
+  readonly cards: ReadonlyMap<string, number>;
+  readonly qr: readonly string[];
+};
+
+const everyEvent = Number.POSITIVE_INFINITY;
+
+/** Payments of which nothing was told: as they stand now, whatever anybody remembers. */
+export const notToldOf = (cards: readonly string[]): Subjects['cards'] =>
+  new Map(cards.map((id) => [id, everyEvent]));
 
 type Work = Reported &
   Numbered & { readonly currencyGroupId: number; readonly known: KnownPayment | undefined };
 
+/** What this process has committed itself is not read again. */
+async function readCards(
+  run: RunQuery,
+  { organizationId, recent }: Pick<Held, 'organizationId' | 'recent'>,
+  cards: Subjects['cards'],
+): Promise<LoadedTransaction[]> {
+  const found: LoadedTransaction[] = [];
+  const unknown: string[] = [];
+  for (const [id, events] of cards) {
+    const known = recent?.find(organizationId, id, events);
+    recent?.forget(id);
+    if (known === undefined) unknown.push(id);
+    else found.push(known);
+  }
+  return [...found, ...(await readTransactions(run, organizationId, unknown))];
+}
+
 async function readReported(
   run: RunQuery,
-  organizationId: string,
+  held: Pick<Held, 'organizationId' | 'recent'>,
   { cards, qr }: Subjects,
 ): Promise<Reported[]> {
-  const transactions = await readTransactions(run, organizationId, cards);
-  const payments = await readQrPayments(run, organizationId, qr);
+  const transactions = await readCards(run, held, cards);
+  const payments = await readQrPayments(run, held.organizationId, qr);
   return [...transactions.map(reportedCard), ...payments.map(reportedQr)];
 }
 
@@ -100,15 +131,17 @@ type Held = {
   readonly organizationId: string;
   readonly numbering: Numbering;
   readonly at: string;
+  readonly recent: RecentSales | undefined;
 };
 
 /** Writes the lines of a few payments, and gives what they come to. */
 async function projectSome(
   run: RunQuery,
-  { organizationId, numbering }: Held,
+  held: Omit<Held, 'at'>,
   subjects: Subjects,
 ): Promise<Work[]> {
-  const reported = await readReported(run, organizationId, subjects);
+  const { organizationId, numbering } = held;
+  const reported = await readReported(run, held, subjects);
   if (reported.length === 0) return [];
   const numbers = await numbering.numbersOf(run, [
     ...reported.map(({ line }) => line),
@@ -129,11 +162,12 @@ async function projectSome(
 const paymentsAtOnce = 100;
 
 function* partsOf({ cards, qr }: Subjects): Generator<Subjects> {
-  for (let from = 0; from < cards.length; from += paymentsAtOnce) {
-    yield { cards: cards.slice(from, from + paymentsAtOnce), qr: [] };
+  const all = [...cards];
+  for (let from = 0; from < all.length; from += paymentsAtOnce) {
+    yield { cards: new Map(all.slice(from, from + paymentsAtOnce)), qr: [] };
   }
   for (let from = 0; from < qr.length; from += paymentsAtOnce) {
-    yield { cards: [], qr: qr.slice(from, from + paymentsAtOnce) };
+    yield { cards: new Map(), qr: qr.slice(from, from + paymentsAtOnce) };
   }
 }
 

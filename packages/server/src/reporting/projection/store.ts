@@ -21,10 +21,16 @@ export const moveText = `UPDATE report_positions SET position = $2, as_of = $3, 
   WHERE organization_id = $1`;
 
 /** What has happened to whom behind a position; never the bodies. */
-export const newsText = `SELECT position, type, subject_id AS "subjectId", created_at AS "createdAt"
+export const newsText = `SELECT position, type, subject_id AS "subjectId", sequence, created_at AS "createdAt"
   FROM feed_events WHERE organization_id = $1 AND position > $2 ORDER BY position LIMIT $3`;
 
-export type News = { position: number; type: string; subjectId: string; createdAt: Date };
+export type News = {
+  position: number;
+  type: string;
+  subjectId: string;
+  sequence: number;
+  createdAt: Date;
+};
 
 /** Organisations with something to do, behind one of them, and since when it waits. */
 export const behindText = `SELECT h.organization_id AS "organizationId", p.position IS NULL AS "isNew",

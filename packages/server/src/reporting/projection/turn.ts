@@ -1,10 +1,10 @@
 // One turn for one organisation: what its feed has told since, or a part of the walk over all its payments.
-import { readFiled, walkFiles, walkTransactions } from '../../payments/index.ts';
+import { type RecentSales, readFiled, walkFiles, walkTransactions } from '../../payments/index.ts';
 import { type Clock, type Database, isoTime } from '../../platform/index.ts';
 import { walkQrPayments } from '../../qr/index.ts';
 import { nil, type RunQuery, runIn } from '../run.ts';
 import type { Dictionaries, Numbering } from './dictionary.ts';
-import { project, type Subjects } from './projector.ts';
+import { notToldOf, project, type Subjects } from './projector.ts';
 import {
   beginText,
   filesText,
@@ -26,21 +26,23 @@ type Held = {
   readonly organizationId: string;
   readonly numbering: Numbering;
   readonly at: string;
+  readonly recent: RecentSales | undefined;
 };
 
 const cardKinds = ['transaction.', 'offline.'];
 const filed = 'clearing.file_made';
 
 function subjectsOf(news: readonly News[]): Subjects & { files: string[] } {
-  const cards = new Set<string>();
+  const cards = new Map<string, number>();
   const qr = new Set<string>();
   const files = new Set<string>();
-  for (const { type, subjectId } of news) {
-    if (cardKinds.some((prefix) => type.startsWith(prefix))) cards.add(subjectId);
-    else if (type.startsWith('qr.')) qr.add(subjectId);
+  for (const { type, subjectId, sequence } of news) {
+    if (cardKinds.some((prefix) => type.startsWith(prefix))) {
+      cards.set(subjectId, Math.max(sequence, cards.get(subjectId) ?? 0));
+    } else if (type.startsWith('qr.')) qr.add(subjectId);
     else if (type === filed) files.add(subjectId);
   }
-  return { cards: [...cards], qr: [...qr], files: [...files] };
+  return { cards, qr: [...qr], files: [...files] };
 }
 
 async function noteFiles({ run, organizationId }: Held, fileIds: readonly string[]): Promise<void> {
@@ -71,12 +73,12 @@ async function walk(held: Held, { stage, place }: Position): Promise<Walked> {
     }
     case 'Cards': {
       const cards = await walkTransactions(run, organizationId, place, eventsAtOnce);
-      await project(run, held, { cards, qr: [] });
+      await project(run, held, { cards: notToldOf(cards), qr: [] });
       return goOn(cards, eventsAtOnce);
     }
     case 'Qr': {
       const qr = await walkQrPayments(run, organizationId, place, eventsAtOnce);
-      await project(run, held, { cards: [], qr });
+      await project(run, held, { cards: notToldOf([]), qr });
       return goOn(qr, eventsAtOnce);
     }
     case 'Files': {
@@ -123,6 +125,8 @@ export type TurnDeps = {
   database: Database;
   clock: Clock;
   dictionaries: Dictionaries;
+  /** What this process has committed itself; left out, all is read. */
+  recent?: RecentSales | undefined;
   /** Leaves the machine to others, after so much work. */
   rest(workedMs: number): Promise<void>;
 };
@@ -145,7 +149,8 @@ export async function turn(deps: TurnDeps, organizationId: string): Promise<Turn
   const now = clock.now();
   const turned = await database.transaction(async (trx): Promise<Turned> => {
     const run = withRests(runIn(trx), deps.rest);
-    const held: Held = { run, organizationId, numbering, at: isoTime(now) };
+    const at = isoTime(now);
+    const held: Held = { run, organizationId, numbering, at, recent: deps.recent };
     const [found] = await run<Position>(holdText, [organizationId]);
     if (found === undefined) return { events: 0, isFull: false, isHeld: true };
     const position = afterForgotten(found);

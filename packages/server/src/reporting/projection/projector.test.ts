@@ -1,0 +1,83 @@
+// What is read of payments, and what is known already: never less than what was told.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  createRecentSales,
+  type LoadedTransaction,
+  readTransactionsText,
+} from '../../payments/index.ts';
+import type { RunQuery } from '../run.ts';
+import { notToldOf, project } from './projector.ts';
+import { linesText } from './store-lines.ts';
+
+const organizationId = '0198c0de-0000-7000-8000-000000000000';
+const at = '2026-03-01T10:00:00.000Z';
+
+/** A sale, captured at once, as its process has committed it. */
+function captured(transactionId: string): LoadedTransaction {
+  const reference = { terminalId: 'T', stan: '1', rrn: '2' };
+  const facts = {
+    ...{ card: { scheme: 'Visa', maskedNumber: 'x', token: '' }, entryMode: 'Chip', request: {} },
+    ...{ timeZone: 'UTC', merchantNumber: 'M', linkId: organizationId, reference },
+  };
+  const event = (sequence: number, state: string, changes: object) => ({
+    ...{ sequence, at, type: `transaction.${state.toLowerCase()}` },
+    data: { state, changes, ...(sequence === 1 ? { facts } : { response: { code: '00' } }) },
+  });
+  const position = { phase: 'Approved', authorized: 5, captured: 5, cancelled: 0, refunded: 0 };
+  return {
+    row: {
+      ...{ organizationId, transactionId, merchantId: organizationId, state: 'Captured', position },
+      ...{ amount: 5, currency: 'EUR', createdAt: at, updatedAt: at, version: 2 },
+      clientTransactionId: 'c',
+    },
+    events: [
+      event(1, 'Received', { phase: 'Received' }),
+      event(2, 'Captured', { phase: 'Approved', authorized: 5, captured: 5 }),
+    ],
+    operations: [],
+  } as unknown as LoadedTransaction;
+}
+
+/** Which payments are read, and which are written. */
+async function projected(cards: ReadonlyMap<string, number>, known: readonly string[]) {
+  const asked: Record<string, unknown> = {};
+  const run: RunQuery = async (text, values) => {
+    asked[text] = values;
+    return [];
+  };
+  const recent = createRecentSales();
+  for (const id of known) recent.note(captured(id));
+  const numbering = {
+    numbersOf: async (_run: RunQuery, all: readonly unknown[]) =>
+      all.map(() => ({ groupId: 1, classId: 1 })),
+    keep: () => {},
+  };
+  await project(run, { organizationId, numbering, at, recent }, { cards, qr: [] });
+  const idsIn = (text: string, place: number) => {
+    const values = asked[text];
+    return Array.isArray(values) ? String(values[place]) : undefined;
+  };
+  return { read: idsIn(readTransactionsText, 1), written: idsIn(linesText, 2), recent };
+}
+
+test('a sale that this process has committed is not read again, and forgotten then', async () => {
+  const { read, written, recent } = await projected(new Map([['a', 2]]), ['a', 'b']);
+  assert.equal(read, undefined);
+  assert.equal(written, '{a}');
+  assert.equal(recent.find(organizationId, 'a', 2), undefined);
+  assert.ok(recent.find(organizationId, 'b', 2));
+});
+
+test('one of which a later event was told is read, and so is one that nobody remembers', async () => {
+  const told = new Map([
+    ['a', 3],
+    ['b', 2],
+    ['c', 1],
+  ]);
+  assert.deepEqual((await projected(told, ['a', 'c'])).read, '{a,b}');
+});
+
+test('whoever walks over all payments reads them as they stand', async () => {
+  assert.deepEqual((await projected(notToldOf(['a', 'b']), ['a', 'b'])).read, '{a,b}');
+});
