@@ -13,13 +13,13 @@ import { shellBlocks } from './quickstart.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const page = join(root, 'docs/how-to/add-an-acquirer.md');
-const limitMs = 90_000;
+const limitMs = 200_000;
 const absent = ['openssl', 'curl', 'bash'].filter(
   (tool) => spawnSync(tool, [tool === 'openssl' ? 'version' : '--version']).status !== 0,
 );
 
 test('every command of “Add an acquirer” does what the page says', {
-  timeout: 180_000,
+  timeout: 300_000,
   skip: absent.length > 0 && `there is no ${absent.join(', no ')}`,
 }, async () => {
   const directory = await mkdtemp(join(tmpdir(), 'switchyard-toy-bank-'));

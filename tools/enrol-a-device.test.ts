@@ -12,7 +12,7 @@ import { serverProcess } from '../packages/server/test/server-process.ts';
 import { shellBlocks } from './quickstart.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const limitMs = 60_000;
+const limitMs = 150_000;
 const absent = ['openssl', 'curl', 'bash'].filter(
   (tool) => spawnSync(tool, [tool === 'openssl' ? 'version' : '--version']).status !== 0,
 );
@@ -35,7 +35,7 @@ speak -tls1_1 | grep -oE 'alert protocol version' | head -1
 `;
 
 test('every command of “Enrol a device” does what the page shows', {
-  timeout: 120_000,
+  timeout: 300_000,
   skip: absent.length > 0 && `there is no ${absent.join(', no ')}`,
 }, async () => {
   const directory = await mkdtemp(join(tmpdir(), 'switchyard-enrol-'));

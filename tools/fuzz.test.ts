@@ -12,7 +12,7 @@ const seed = Number(process.env['TEST_SEED'] ?? randomInt(2 ** 31));
 const leastOfEach = 0.02;
 
 test(`${inputs} inputs: no crash, no hang, no silent misreading (seed ${seed})`, {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async () => {
   const { tallies, finding } = await fuzz({ seed, inputs });
   assert.equal(finding, undefined, `npm run fuzz -- --seed ${seed}: ${JSON.stringify(finding)}`);

@@ -18,7 +18,7 @@ import { tarballOf } from './pack/tarball.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'switchyard-packed-'));
 const scope = 'node_modules/@switchyard';
-const stepLimitMs = 110_000;
+const stepLimitMs = 200_000;
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Of the machine, not the locked copy of the repository. */

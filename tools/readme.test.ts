@@ -15,9 +15,9 @@ import { namedBlock, shellBlocks } from './quickstart.ts';
 import { type Ended, type Json, online, type Running, started, switchyard } from './till.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const limitMs = 60_000;
+const limitMs = 150_000;
 
-describe('the README at a started platform', { concurrency: false, timeout: 240_000 }, () => {
+describe('the README at a started platform', { concurrency: false, timeout: 300_000 }, () => {
   let directory: string;
   let server: ServerProcess;
   let readme: string;

@@ -41,7 +41,7 @@ const sale = (amount = 1250) => ({
   instrument: { card: { number, expiryMonth: 12, expiryYear: 2030 } },
 });
 
-describe('a terminal of the kit at the demo platform', { timeout: 180_000 }, () => {
+describe('a terminal of the kit at the demo platform', { timeout: 300_000 }, () => {
   let directory: string;
   let server: ServerProcess;
   /** By which points of sale reach their sessions. */

@@ -12,11 +12,11 @@ import { serverProcess } from '../packages/server/test/server-process.ts';
 import { shellBlocks } from './quickstart.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const limitMs = 60_000;
+const limitMs = 150_000;
 const absent = ['curl', 'bash'].filter((tool) => spawnSync(tool, ['--version']).status !== 0);
 
 test('every command of “Take a QR payment” does what the page shows', {
-  timeout: 120_000,
+  timeout: 300_000,
   skip: absent.length > 0 && `there is no ${absent.join(', no ')}`,
 }, async () => {
   const directory = await mkdtemp(join(tmpdir(), 'switchyard-qr-'));

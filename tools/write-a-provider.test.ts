@@ -13,14 +13,14 @@ import { shellBlocks } from './quickstart.ts';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const page = join(root, 'docs/how-to/write-a-provider.md');
 const command = join(root, 'packages/cli/bin/switchyard.cjs');
-const limitMs = 120_000;
+const limitMs = 200_000;
 
 /** The pieces of a program in the order of the page. */
 const programIn = (text: string): string =>
   [...text.matchAll(/^```js\n([\s\S]*?)^```$/gm)].map(([, piece = '']) => piece).join('\n');
 
 test('the provider of “Write a provider” passes every check, as the page says', {
-  timeout: 180_000,
+  timeout: 300_000,
   skip: spawnSync('bash', ['--version']).status !== 0 && 'there is no bash',
 }, async () => {
   const directory = await mkdtemp(join(tmpdir(), 'switchyard-write-a-provider-'));

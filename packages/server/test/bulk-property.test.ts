@@ -196,7 +196,7 @@ async function estateOf(token: string) {
     .sort();
 }
 
-test(`an import equals the single routes (seed ${seed})`, { timeout: 110_000 }, async () => {
+test(`an import equals the single routes (seed ${seed})`, { timeout: 300_000 }, async () => {
   const next = random(seed);
   const single = createClient('other');
   for (let round = 0; round < rounds; round += 1) {

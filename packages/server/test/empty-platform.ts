@@ -17,7 +17,7 @@ import { until } from './until.ts';
 const script = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const main = script('../src/main.ts');
 const operatorTool = script('../../../tools/operator.ts');
-const startLimitMs = 60_000;
+const startLimitMs = 120_000;
 const outputMax = 100_000;
 
 export type Operator = {

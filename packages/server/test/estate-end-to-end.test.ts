@@ -13,7 +13,7 @@ const password = 'nine tills under one long roof';
 const email = 'ann@banque.example';
 const stepMs = 30_000;
 
-describe('an estate from nothing', { timeout: 180_000 }, () => {
+describe('an estate from nothing', { timeout: 300_000 }, () => {
   let on: EmptyPlatform;
   let token: string;
   before(async () => {

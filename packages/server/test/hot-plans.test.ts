@@ -181,7 +181,7 @@ describe('the plans of the hot statements', () => {
     await assertAllKeyed();
   });
 
-  test(`name whole keys in tables of ${fullSales} sales`, { timeout: 120_000 }, async () => {
+  test(`name whole keys in tables of ${fullSales} sales`, { timeout: 300_000 }, async () => {
     await scratch.session(async (query) => {
       for (const statement of fill) await query(statement, [youngSales + 1, fullSales]);
       for (const table of growing) await query(`ANALYZE ${table}`);

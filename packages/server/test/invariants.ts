@@ -41,7 +41,7 @@ export type Book = {
   operations: Operation[];
 };
 
-const settleLimitMs = 40_000;
+const settleLimitMs = 120_000;
 
 /** Whose books; `database` where they are not in the shared one. */
 export type Keeper = Pick<Scene, 'organizationId'> & { readonly database?: Database };

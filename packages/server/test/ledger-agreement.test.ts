@@ -142,7 +142,7 @@ async function tryStep(
 }
 
 describe(`agreement with the host (seed ${seed})`, { concurrency: 3 }, () => {
-  test('random walks with every fault end in agreement', { timeout: 120_000 }, async () => {
+  test('random walks with every fault end in agreement', { timeout: 300_000 }, async () => {
     const terms = fc.record({ multipleCapture: fc.boolean(), partialCancel: fc.boolean() });
     const many = (more: readonly number[]) =>
       fc.array(walkWith(more), { minLength: walksTogether, maxLength: walksTogether });

@@ -19,7 +19,7 @@ import { type DemoFacts, type ServerProcess, serverProcess } from './server-proc
 
 const natsUser = 'switchyard';
 const natsPassword = 'between-nodes';
-const startMs = 60_000;
+const startMs = 120_000;
 
 export type Node = {
   readonly name: string;

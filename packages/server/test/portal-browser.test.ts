@@ -8,7 +8,7 @@ import { createPerson, type Person } from './people.ts';
 import { openPortalHouse, type PortalHouse, type PortalRealm } from './portal-house.ts';
 
 /** For a machine that has much else to do. */
-const waitLimitMs = 60_000;
+const waitLimitMs = 90_000;
 
 describe('the portal in a real browser', { skip: withoutChromium }, () => {
   let on: PortalHouse;

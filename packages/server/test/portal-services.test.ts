@@ -18,7 +18,7 @@ import {
   wide,
 } from './portal-stage.ts';
 
-const waitLimitMs = 45_000;
+const waitLimitMs = 90_000;
 const catalogue = '/service-catalog/v1';
 
 describe('the services of the portals', { skip: withoutChromium }, () => {

@@ -17,7 +17,7 @@ import { type DemoFacts, type ServerProcess, serverProcess } from './server-proc
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 /** For a machine that has much else to do. */
-const waitLimitMs = 45_000;
+const waitLimitMs = 90_000;
 const buildLimitMs = 300_000;
 export const wide = { width: 1440, height: 900 };
 const narrow = { width: 390, height: 844 };

@@ -15,7 +15,7 @@ export type Json = Record<string, any>;
 const providerMain = fileURLToPath(
   new URL('../../simulators/src/qr-provider/main.ts', import.meta.url),
 );
-export const startLimitMs = 60_000;
+export const startLimitMs = 120_000;
 
 /** What a webhook brought, once its signature was found good. */
 export type Received = { id: string; body: string; event: Json; verified: boolean };

@@ -20,7 +20,7 @@ import { fromOutside, serverProcess } from './server-process.ts';
 import { until } from './until.ts';
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
-const startLimitMs = 60_000;
+const startLimitMs = 120_000;
 const paths = {
   cards: '/payment/v1/transactions/x',
   identity: '/provisioning/v2/merchants',

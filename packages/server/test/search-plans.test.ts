@@ -115,7 +115,7 @@ describe('the plans of search and lists', () => {
   }
 
   test(`begin with the organisation in tables of ${rowsFull} rows`, {
-    timeout: 120_000,
+    timeout: 300_000,
   }, async () => {
     await fill(1, rowsFull);
     await scratch.session(async (query) => {

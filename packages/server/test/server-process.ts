@@ -48,7 +48,7 @@ const logLines = (output: string) =>
     .filter((line) => line.startsWith('{'))
     .join('\n');
 
-const startLimitMs = 60_000;
+const startLimitMs = 120_000;
 const lookEveryMs = 25;
 const outputMax = 200_000;
 

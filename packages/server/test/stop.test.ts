@@ -18,7 +18,7 @@ const slowAmount = 9098;
 const sales = 5;
 
 test('a process that is told to stop ends what runs and answers who waits', {
-  timeout: 90_000,
+  timeout: 300_000,
 }, async () => {
   const directory = await mkdtemp(join(tmpdir(), 'switchyard-stop-'));
   const [port, devicePort, metricsPort, acquirerPort] = (await freePorts(4)).map(String);

@@ -26,7 +26,7 @@ async function accepts(port: number): Promise<boolean> {
 }
 
 async function until(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const limit = Date.now() + 15_000;
+  const limit = Date.now() + 60_000;
   while (!(await condition())) {
     assert.ok(Date.now() < limit, what);
     await pause(25);

@@ -35,7 +35,7 @@ export class SimulatorFault extends Error {
 
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
-const startLimitMs = 15_000;
+const startLimitMs = 45_000;
 const stopLimitMs = 5000;
 /** The simulator of a platform that was killed ends by itself within this time. */
 const patienceMs = 5000;

@@ -61,18 +61,18 @@ describe('the memory of a terminal', () => {
   test('a message costs its own size, and the file never outgrows what it tells', () => {
     const directory = folder();
     const keeper = openMemory(directory);
-    let services: readonly ServiceRecord[] = Array.from({ length: 5_000 }, (_, at) =>
+    let services: readonly ServiceRecord[] = Array.from({ length: 4_000 }, (_, at) =>
       service(`old ${at}`, at),
     );
     keeper.keep({ dialogue: { services, loggedIn: [] } });
     const before = statSync(fileOf(directory)).size;
-    services = [...services, service('new', 5_000)];
+    services = [...services, service('new', 4_000)];
     keeper.keep({ dialogue: { services, loggedIn: [] } });
     const cost = statSync(fileOf(directory)).size - before;
     assert.ok(cost > 0 && cost < 200, `${cost} bytes for one message`);
     keeper.keep({ dialogue: { services: [...services], loggedIn: [] } });
     assert.equal(statSync(fileOf(directory)).size, before + cost, 'nothing new, nothing written');
-    for (let at = 5_001; at < 12_000; at += 1) {
+    for (let at = 4_001; at < 7_000; at += 1) {
       services = [...services.slice(1), service(`new ${at}`, at)];
       keeper.keep({ dialogue: { services, loggedIn: [] }, transactions: at });
     }

@@ -12,7 +12,7 @@ import { openSignInPages, redirectUri, type SignInPages } from '../../../test/si
 
 const callback = `${redirectUri}?**`;
 /** For a machine that has much else to do. */
-const waitLimitMs = 60_000;
+const waitLimitMs = 90_000;
 
 test('without a browser its tests are skipped, unless one is required', () => {
   assert.match(String(reasonToSkip(undefined, undefined)), /no Chromium/);
