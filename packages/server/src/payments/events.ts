@@ -5,7 +5,6 @@ import {
   type EventSource,
   type OutboxRow,
   plainArray,
-  preparedText,
 } from '../platform/index.ts';
 import { batchEvents } from './batch-events.ts';
 import { clearingEvents } from './clearing/index.ts';
@@ -14,9 +13,7 @@ import { summaryOf } from './next-action.ts';
 import type { RecentSales } from './recent.ts';
 
 /** One look-up by key for each row: what a batch costs does not depend on how full the tables are. */
-const factsText = preparedText(
-  'payments-event-facts',
-  `SELECT r.i - 1 AS i, e.data, concat_ws('|', t.merchant_id,
+const factsText = `SELECT r.i - 1 AS i, e.data, concat_ws('|', t.merchant_id,
     coalesce(t.store_id::text, ''), coalesce(t.device_id::text, ''), t.amount, t.currency,
     t.client_transaction_id) AS fields
   FROM unnest($1::uuid[], $2::uuid[], $3::int[]) WITH ORDINALITY
@@ -25,8 +22,7 @@ const factsText = preparedText(
     FROM transactions WHERE organization_id = r.organization_id
       AND transaction_id = r.transaction_id LIMIT 1) t
   CROSS JOIN LATERAL (SELECT data FROM transaction_events WHERE organization_id = r.organization_id
-    AND transaction_id = r.transaction_id AND sequence = r.sequence LIMIT 1) e`,
-);
+    AND transaction_id = r.transaction_id AND sequence = r.sequence LIMIT 1) e`;
 
 /** One text in place of six columns, since the driver reads each column on its own; see rows.ts. */
 type FactsRow = { i: number; data: EventData; fields: string };

@@ -1,7 +1,7 @@
 // What reports read of card payments: whole transactions by their keys, also in processes that hold no keys of cards.
 import type { TransactionWithEvents } from '@switchyard/contract';
 import { referenceClearing } from '../acquiring/index.ts';
-import { isoTime, plainArray, preparedText } from '../platform/index.ts';
+import { isoTime, plainArray } from '../platform/index.ts';
 import { isUuid } from './find.ts';
 import type { LoadedTransaction } from './model.ts';
 import { type LoadedRow, loadedColumns, toLoaded } from './rows.ts';
@@ -14,12 +14,9 @@ export type RunQuery = <Of extends object>(
 ) => Promise<Of[]>;
 
 /** One look-up by key for each: what a batch costs does not depend on how full the tables are. */
-export const readTransactionsText = preparedText(
-  'payments-read-transactions',
-  `SELECT ${loadedColumns} FROM unnest($2::uuid[]) AS r(transaction_id)
+export const readTransactionsText = `SELECT ${loadedColumns} FROM unnest($2::uuid[]) AS r(transaction_id)
   CROSS JOIN LATERAL (SELECT * FROM transactions WHERE organization_id = $1
-    AND transaction_id = r.transaction_id LIMIT 1) t`,
-);
+    AND transaction_id = r.transaction_id LIMIT 1) t`;
 
 /** In no order; what is not there is left out. */
 export async function readTransactions(

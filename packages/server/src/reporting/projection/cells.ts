@@ -72,20 +72,32 @@ export type Cells = Map<string, Cell>;
 
 export type GroupIds = { readonly groupId: number; readonly currencyGroupId: number };
 
+type AddedSums = readonly (readonly [SumName, bigint])[];
+
+function addTo(figures: Figures, { ending }: Entry, sums: AddedSums): void {
+  if (ending !== undefined) figures[ending] += 1;
+  for (const [name, sum] of sums) figures[name] += sum;
+}
+
 /** Adds an entry of a payment to the cells that it belongs to, one of each level. */
 export function addEntry(cells: Cells, entry: Entry, place: Place, of: GroupIds): void {
+  const sums: AddedSums = sumNames.flatMap((name) => {
+    const sum = entry.sums[name] ?? 0;
+    return sum === 0 ? [] : [[name, BigInt(sum)]];
+  });
+  const bucket = entry.latencyMs === undefined ? undefined : bucketOf(entry.latencyMs);
   for (const level of levels) {
     const key = keyAt(level, entry.day, place, level >= 3 ? of.currencyGroupId : of.groupId);
     const text = textOfKey(key);
-    const cell = cells.get(text) ?? emptyCell(key);
-    cells.set(text, cell);
-    const hours = level === 3 ? [] : [hourOf(cell, entry.hour)];
-    for (const figures of [cell.figures, ...hours]) {
-      if (entry.ending !== undefined) figures[entry.ending] += 1;
-      for (const name of sumNames) figures[name] += BigInt(entry.sums[name] ?? 0);
+    let cell = cells.get(text);
+    if (cell === undefined) {
+      cell = emptyCell(key);
+      cells.set(text, cell);
     }
-    if (level === 3 || entry.latencyMs === undefined) continue;
-    addLatency(cell.latency, [[bucketOf(entry.latencyMs), 1]]);
+    addTo(cell.figures, entry, sums);
+    if (level === 3) continue;
+    addTo(hourOf(cell, entry.hour), entry, sums);
+    if (bucket !== undefined) addLatency(cell.latency, [[bucket, 1]]);
   }
 }
 

@@ -8,7 +8,7 @@ import {
 } from '../../payments/index.ts';
 import type { RunQuery } from '../run.ts';
 import { notToldOf, project } from './projector.ts';
-import { linesText } from './store-lines.ts';
+import { newLinesText } from './store-lines.ts';
 
 const organizationId = '0198c0de-0000-7000-8000-000000000000';
 const at = '2026-03-01T10:00:00.000Z';
@@ -43,7 +43,7 @@ function captured(transactionId: string): LoadedTransaction {
 async function projected(cards: ReadonlyMap<string, number>, known: readonly string[]) {
   const asked: Record<string, unknown> = {};
   const run: RunQuery = async (text, values) => {
-    asked[text] = values;
+    asked[text] ??= values;
     return [];
   };
   const recent = createRecentSales();
@@ -58,7 +58,7 @@ async function projected(cards: ReadonlyMap<string, number>, known: readonly str
     const values = asked[text];
     return Array.isArray(values) ? String(values[place]) : undefined;
   };
-  return { read: idsIn(readTransactionsText, 1), written: idsIn(linesText, 2), recent };
+  return { read: idsIn(readTransactionsText, 1), written: idsIn(newLinesText, 2), recent };
 }
 
 test('a sale that this process has committed is not read again, and forgotten then', async () => {

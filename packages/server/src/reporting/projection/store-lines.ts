@@ -66,20 +66,21 @@ const placeOf = (name: string): string => {
 };
 
 /** What has moved; `at` is the place of its payment among the lines, from 1 on. */
-type Moved = { readonly at: number; readonly sequence: number } & Record<
+type Moved = { readonly at: number } & Record<
   'settlementDate' | 'kind' | 'merchantNumber' | 'terminal' | 'trace' | 'reference' | 'movedAt',
   string
 > & { readonly number: number; readonly amount: number; readonly currency: string };
 
-function movedOf(lines: readonly NumberedLine[]): Moved[] {
+function movedOf(lines: readonly NumberedLine[], known: Known): Moved[] {
   return lines.flatMap(({ line, moves }, place) => {
     if (line.linkId === undefined) return [];
+    const counted = known.get(line.paymentId)?.counted ?? 0;
     return [...moves].flatMap(([sequence, all]) =>
       all.flatMap(({ date, kind, amount, movement }) =>
-        movement === undefined || sequence > line.version
+        movement === undefined || sequence <= counted || sequence > line.version
           ? []
           : {
-              ...{ at: place + 1, sequence, settlementDate: date, number: movement.number },
+              ...{ at: place + 1, settlementDate: date, number: movement.number },
               ...{ kind, amount, currency: line.group.currency },
               ...{ merchantNumber: movement.merchantNumber, terminal: movement.terminal },
               ...{ trace: movement.trace, reference: movement.retrievalReference },
@@ -92,7 +93,6 @@ function movedOf(lines: readonly NumberedLine[]): Moved[] {
 
 const movedColumns = [
   ['at', 'integer'],
-  ['sequence', 'integer'],
   ['settlementDate', 'date'],
   ['number', 'integer'],
   ['kind', 'text'],
@@ -111,25 +111,16 @@ const asText = (value: string | number | undefined) =>
 const firstMoved = firstColumn + columns.length;
 const ofLine = (name: string) => `(${placeOf(name)})[m."at"]`;
 
-/**
- * Tells what was known of the payments before. A line of what is counted already stays as it is; a movement that
- * is there was written before the reports were made anew, and is the same.
- */
-export const linesText = preparedText(
-  'report-lines',
-  `WITH known AS (
-    SELECT p.payment_id, p.class_id, p.counted
-    FROM unnest(${placeOf('created_at')}, ${placeOf('payment_id')}) AS r(created_at, payment_id)
-    CROSS JOIN LATERAL (SELECT * FROM report_payments WHERE organization_id = $1
-      AND created_at = r.created_at AND payment_id = r.payment_id LIMIT 1) p
-  ), kept AS (
+/** Tells which of the lines were written. No table is looked through, so that the plan is right at any size. */
+const linesTextOf = (name: string, onConflict: string) =>
+  preparedText(
+    name,
+    `WITH kept AS (
     INSERT INTO report_payments AS p (organization_id, last_four, ${names.join(', ')})
     SELECT $1, right(r.masked_number, 4), ${names.map((name) => `r.${name}`).join(', ')}
     FROM unnest(${names.map(placeOf).join(', ')}) AS r(${names.join(', ')})
-    ON CONFLICT (organization_id, created_at, payment_id) DO UPDATE SET ${columns
-      .filter(({ changes }) => changes)
-      .map(({ name }) => `${name} = excluded.${name}`)
-      .join(', ')} WHERE p.counted < excluded.counted
+    ON CONFLICT (organization_id, created_at, payment_id) DO ${onConflict}
+    RETURNING payment_id
   ), moved AS (
     INSERT INTO report_movements (organization_id, link_id, payment_id, merchant_id, authorization_code,
       masked_number, settlement_date, number, kind, amount, currency, acquirer_merchant_number, terminal,
@@ -139,16 +130,31 @@ export const linesText = preparedText(
       m.amount, m.currency, m."merchantNumber", m.terminal, m.trace, m.reference, m."movedAt"
     FROM unnest(${movedColumns.map(([, type], i) => `$${firstMoved + i}::${type}[]`).join(', ')})
       AS m(${movedColumns.map(([name]) => `"${name}"`).join(', ')})
-    WHERE m.sequence > coalesce((SELECT k.counted FROM known k
-      WHERE k.payment_id = ${ofLine('payment_id')}), 0)
+    WHERE ${ofLine('payment_id')} IN (SELECT payment_id FROM kept)
     ON CONFLICT (organization_id, link_id, settlement_date, payment_id, number) DO NOTHING
   )
-  SELECT payment_id AS "paymentId", class_id AS "classId", counted FROM known`,
+  SELECT payment_id AS "paymentId" FROM kept`,
+  );
+
+const changed = columns.filter(({ changes }) => changes).map(({ name }) => name);
+
+export const newLinesText = linesTextOf('report-new-lines', 'NOTHING');
+/** A line of what is counted already stays as it is. */
+export const laterLinesText = linesTextOf(
+  'report-later-lines',
+  `UPDATE SET ${changed.map((name) => `${name} = excluded.${name}`).join(', ')}
+    WHERE p.counted < excluded.counted`,
 );
 
-/** What `linesText` is given. */
-export function linesValues(organizationId: string, lines: readonly NumberedLine[]): unknown[] {
-  const moved = movedOf(lines);
+export const knownText = `SELECT p.payment_id AS "paymentId", p.class_id AS "classId", p.counted
+  FROM unnest($2::timestamptz[], $3::uuid[]) AS r(created_at, payment_id)
+  CROSS JOIN LATERAL (SELECT * FROM report_payments WHERE organization_id = $1
+    AND created_at = r.created_at AND payment_id = r.payment_id LIMIT 1) p`;
+
+type Known = ReadonlyMap<string, KnownPayment>;
+
+function linesValues(organizationId: string, lines: readonly NumberedLine[], known: Known) {
+  const moved = movedOf(lines, known);
   return [
     organizationId,
     ...columns.map(({ of, isText }) => {
@@ -167,7 +173,18 @@ export async function writeLines(
   run: RunQuery,
   organizationId: string,
   lines: readonly NumberedLine[],
-): Promise<Map<string, KnownPayment>> {
-  const known = await run<KnownPayment>(linesText, linesValues(organizationId, lines));
-  return new Map(known.map((each) => [each.paymentId, each]));
+): Promise<Known> {
+  type Kept = Pick<KnownPayment, 'paymentId'>;
+  const kept = await run<Kept>(newLinesText, linesValues(organizationId, lines, new Map()));
+  if (kept.length === lines.length) return new Map();
+  const fresh = new Set(kept.map(({ paymentId }) => paymentId));
+  const later = lines.filter(({ line }) => !fresh.has(line.paymentId));
+  const found = await run<KnownPayment>(knownText, [
+    organizationId,
+    plainArray(later.map(({ line }) => line.createdAt)),
+    plainArray(later.map(({ line }) => line.paymentId)),
+  ]);
+  const known = new Map(found.map((each) => [each.paymentId, each]));
+  await run<Kept>(laterLinesText, linesValues(organizationId, later, known));
+  return known;
 }

@@ -1,19 +1,25 @@
 // The SQL of the feed: positions that commit in their order, and the events behind them.
 import { CompiledQuery, type Kysely } from 'kysely';
-import { isoTime, linesOf, plainArray } from '../../platform/index.ts';
+import { isoTime, linesOf, plainArray, preparedText } from '../../platform/index.ts';
 import type { FeedEvent } from './types.ts';
 
 /** In the order of the key, so that two batches never wait for each other. */
-const positionsText = `INSERT INTO feed_heads AS h (organization_id, position)
+const positionsText = preparedText(
+  'feed-positions',
+  `INSERT INTO feed_heads AS h (organization_id, position)
   SELECT r.organization_id, r.count FROM unnest($1::uuid[], $2::bigint[]) AS r(organization_id, count)
   ORDER BY r.organization_id
   ON CONFLICT (organization_id) DO UPDATE SET position = h.position + excluded.position
-  RETURNING organization_id AS "organizationId", position`;
+  RETURNING organization_id AS "organizationId", position`,
+);
 
-const insertText = `INSERT INTO feed_events (organization_id, position, event_id, type, merchant_id,
+const insertText = preparedText(
+  'feed-events',
+  `INSERT INTO feed_events (organization_id, position, event_id, type, merchant_id,
     subject_id, sequence, body, created_at)
   SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::text[], $5::uuid[],
-    string_to_array($6, E'\\n'), $7::bigint[], string_to_array($8, E'\\n'), $9::timestamptz[])`;
+    string_to_array($6, E'\\n'), $7::bigint[], string_to_array($8, E'\\n'), $9::timestamptz[])`,
+);
 
 async function run<Of>(trx: Kysely<unknown>, text: string, values: readonly unknown[]) {
   return (await trx.executeQuery<Of>(CompiledQuery.raw(text, [...values]))).rows;
