@@ -16,7 +16,7 @@ import {
   retailEvents,
 } from './connector/index.ts';
 import { registerHealth } from './health/index.ts';
-import { createHttp, type Http, type HttpDeps } from './http/index.ts';
+import { createHttp, defaultLoadLimits, type Http, type HttpDeps } from './http/index.ts';
 import { createIdempotency } from './idempotency/index.ts';
 import {
   createIdentity,
@@ -323,7 +323,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
     ...(await listenersOf(deps, identity)),
     shownUserDomain: deps.shownUserDomain,
     ...(deps.rateLimits === undefined ? {} : { rateLimits: deps.rateLimits }),
-    ...(deps.loadLimits === undefined ? {} : { loadLimits: deps.loadLimits }),
+    loadLimits: deps.loadLimits ?? { ...defaultLoadLimits, loopDelayMs: settings.loopDelayMs },
     ...(deps.checksAnswers === undefined ? {} : { checksAnswers: deps.checksAnswers }),
   });
   const reporting = createReporting({

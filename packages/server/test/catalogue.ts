@@ -1,4 +1,5 @@
 // The catalogue behind the house's HTTP rules over a real database, with a provider's real server.
+
 import assert from 'node:assert/strict';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -17,6 +18,7 @@ import {
 } from '../src/platform/index.ts';
 import { createProvisioning, type Provisioning } from '../src/provisioning/index.ts';
 import { testDatabase } from './database.ts';
+import { patientLimits } from './load-limits.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of many shapes
 type Body = Record<string, any>;
@@ -144,6 +146,7 @@ export async function openCatalogue(): Promise<CatalogueScene> {
   const { app, close } = await createHttp({
     settings: { host: 'localhost', port: 0, baseUrl, authUrl: baseUrl },
     ...{ log, ids, eagerSchemas: true, checksAnswers: true, verifyToken: callers.verify },
+    loadLimits: patientLimits,
   });
   provisioning.register(app);
   catalog.register(app);

@@ -1,4 +1,5 @@
 // Nodes whose clocks are apart: which connection of a device is the newest is no question of the time.
+
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { closeCodes } from '@switchyard/contract';
@@ -16,6 +17,7 @@ import {
   settings,
 } from './connector.ts';
 import { makeCertificate, type Place } from './devices.ts';
+import { patientLimits } from './load-limits.ts';
 
 const minute = 60_000;
 
@@ -47,6 +49,7 @@ describe('nodes whose clocks are apart', () => {
     const http = await createHttp({
       settings: { host: '127.0.0.1', port: 0, baseUrl, authUrl: baseUrl },
       ...{ log, ids: systemIds, verifyToken, certificates, tls: certificate },
+      loadLimits: patientLimits,
     });
     const backplane: Backplane = { ...between, close: async () => {} };
     const far = { offer: () => () => {}, use: async () => undefined, tick() {} };

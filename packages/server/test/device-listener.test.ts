@@ -1,4 +1,5 @@
 // The listeners of a whole house: what is asked of whom, as the settings say, until it stops.
+
 import assert from 'node:assert/strict';
 import { lookup } from 'node:dns/promises';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -17,6 +18,7 @@ import {
 import { testDatabase } from './database.ts';
 import { makeRequest, type Shown } from './devices.ts';
 import { freePorts } from './free-ports.ts';
+import { patientLimits } from './load-limits.ts';
 import { merchantBody } from './provisioning.ts';
 
 const path = '/oauth2-mtls/v1/merchants-credentials';
@@ -40,7 +42,9 @@ describe('the listeners of a house', () => {
     const log = createLog({ logLevel: 'silent', instanceName: 'test' });
     const tls = await ensureCertificates({ settings, clock: systemClock });
     ca = await readFile(tls.caFile, 'utf8');
-    const house = await composeHouse({ settings, database: await testDatabase(), log, tls });
+    const house = await composeHouse({
+      ...{ settings, database: await testDatabase(), log, tls, loadLimits: patientLimits },
+    });
     await house.http.listen();
     return { house, port, devicePort };
   }

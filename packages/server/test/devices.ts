@@ -1,4 +1,5 @@
 // Device security over real TLS and a real database: an organisation with devices, and clients that show certificates.
+import { patientLimits } from './load-limits.ts';
 import 'reflect-metadata';
 import assert from 'node:assert/strict';
 import { randomBytes, webcrypto } from 'node:crypto';
@@ -207,7 +208,7 @@ export async function openDevices(
     ids: systemIds,
     eagerSchemas: true,
     // Tests share a machine: a busy moment of it is no answer of ours.
-    loadLimits: { loopDelayMs: 60_000, running: 10_000 },
+    loadLimits: patientLimits,
     checksAnswers: true,
     verifyToken: identity.verifyToken,
     certificates: identity.devices.reader,

@@ -1,4 +1,5 @@
 // One running platform for all whole-house tests: real PostgreSQL, real TLS, a real acquirer host.
+
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,6 +17,7 @@ import { type Client, createClient } from './client.ts';
 import { testDatabase } from './database.ts';
 import { freePorts } from './free-ports.ts';
 import { scanFolder, scanText } from './leak-scan.ts';
+import { patientLimits } from './load-limits.ts';
 import { makeRealmKey } from './realm-key-pool.ts';
 
 export type TestHouse = {
@@ -62,8 +64,7 @@ async function open(): Promise<TestHouse> {
     tls,
     checksAnswers: true,
     makeRealmKey,
-    // Tests share a machine: a busy moment of it is no answer of ours.
-    loadLimits: { loopDelayMs: 60_000, running: 10_000 },
+    loadLimits: patientLimits,
   });
   await house.start();
   await house.http.listen();

@@ -19,6 +19,7 @@ import {
 import type { Transport } from './browser.ts';
 import { testDatabase } from './database.ts';
 import { freePorts } from './free-ports.ts';
+import { patientLimits } from './load-limits.ts';
 import { type MovableClock, movableClock } from './movable-clock.ts';
 import { makeRealmKey } from './realm-key-pool.ts';
 
@@ -119,7 +120,7 @@ export async function openPortalHouse(facts: PortalHouseFacts = {}): Promise<Por
   const house = await composeHouse({
     ...{ settings, database: await testDatabase(), clock, tls, portalFolder, makeRealmKey },
     log: createLog(settings),
-    loadLimits: { loopDelayMs: 60_000, running: 10_000 },
+    loadLimits: patientLimits,
   });
   await house.http.listen();
   const { transport, agent } = transportTo(port);

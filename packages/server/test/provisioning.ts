@@ -1,4 +1,5 @@
 // Provisioning behind the house's HTTP rules over a real database, with callers of every kind.
+
 import assert from 'node:assert/strict';
 import { permissions, Refusal } from '@switchyard/contract';
 import type { Audit } from '../src/audit/index.ts';
@@ -7,6 +8,7 @@ import { type Clock, createLog, type Database, systemIds } from '../src/platform
 import { createProvisioning, type Provisioning } from '../src/provisioning/index.ts';
 import { testAudit } from './audit.ts';
 import { testDatabase } from './database.ts';
+import { patientLimits } from './load-limits.ts';
 
 export type Answer = {
   status: number;
@@ -115,6 +117,7 @@ export async function openProvisioning(
     log: createLog({ logLevel: 'error', instanceName: 'test' }),
     ids: systemIds,
     eagerSchemas: true,
+    loadLimits: patientLimits,
     verifyToken: callers.verify,
     findOrganization: provisioning.findOrganization,
   });

@@ -1,4 +1,5 @@
 // What a process opens is what its roles say; without the role `cards` no key of cards is in it anywhere.
+
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { copyFile, mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -15,6 +16,7 @@ import { testCopyUrl, testDatabase } from './database.ts';
 import { freePorts } from './free-ports.ts';
 import { keyedSale } from './keyed-sale.ts';
 import { linkIsUp, tokenOf } from './load.ts';
+import { patientLimits } from './load-limits.ts';
 import { findInEnvironment, findInMemory, formsOfKey, type Needle } from './process-memory.ts';
 import { fromOutside, serverProcess } from './server-process.ts';
 import { until } from './until.ts';
@@ -40,7 +42,9 @@ describe('the parts that a process opens', () => {
       SWITCHYARD_LOG_LEVEL: 'silent',
     });
     const database = await testDatabase();
-    const house = await composeHouse({ settings, database, log: createLog(settings) });
+    const house = await composeHouse({
+      ...{ settings, database, log: createLog(settings), loadLimits: patientLimits },
+    });
     try {
       await use(house);
     } finally {

@@ -49,6 +49,8 @@ const logLines = (output: string) =>
     .join('\n');
 
 const startLimitMs = 120_000;
+/** Of a machine that tests share a busy moment is no answer of the platform's. */
+const patient = { SWITCHYARD_LOOP_DELAY_MS: '10000' };
 const lookEveryMs = 25;
 const outputMax = 200_000;
 
@@ -101,7 +103,7 @@ export function serverProcess(
       if (hasOwnDatabase) await copyTemplate(join(dataDir, 'postgres'));
       const [command = process.execPath, ...args] = [...through, process.execPath, program];
       const started = spawn(command, args, {
-        env: { ...fromOutside(), SWITCHYARD_QR_PROVIDER_PORT: '0', ...env, ...extra },
+        env: { ...fromOutside(), ...patient, SWITCHYARD_QR_PROVIDER_PORT: '0', ...env, ...extra },
         stdio: ['ignore', 'pipe', 'pipe'],
       });
       child = started;

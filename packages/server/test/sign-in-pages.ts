@@ -1,4 +1,5 @@
 // A realm with its sign-in pages behind the real server, with mail that can be read, and people who sign in.
+
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -16,6 +17,7 @@ import {
   type TestRealm,
   type TestRealmDeps,
 } from './identity.ts';
+import { patientLimits } from './load-limits.ts';
 import { openPostOffice, type PostOffice } from './post-office.ts';
 import { authorizationAddress } from './sign-in.ts';
 
@@ -80,6 +82,7 @@ export async function openSignInPages(deps: SignInPagesDeps = {}): Promise<SignI
         log: createLog({ logLevel: 'silent', instanceName: 'test' }),
         ids: systemIds,
         verifyToken,
+        loadLimits: patientLimits,
         rateLimits: { pages: { windowSeconds: 60, limit: deps.pagesPerMinute ?? 10_000 } },
       });
       registerFront(http.app, async (input) => void taken.push(input));

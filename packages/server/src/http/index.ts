@@ -31,7 +31,7 @@ export {
   type UsedKey,
 } from './idempotency.ts';
 export type { ListenerTls } from './listener.ts';
-export type { LoadLimits, LoadShedding } from './load-shedding.ts';
+export { defaultLoadLimits, type LoadLimits, type LoadShedding } from './load-shedding.ts';
 export {
   type FoundPage,
   openPage,

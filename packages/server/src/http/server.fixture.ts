@@ -1,7 +1,9 @@
 // A server with a handful of routes, for the tests of the house rules.
+
 import { Amount, type Permission, permissions, Refusal } from '@switchyard/contract';
 import { pino } from 'pino';
 import { Type } from 'typebox';
+import { patientLimits } from '../../test/load-limits.ts';
 import { type Log, systemIds } from '../platform/index.ts';
 import type { Caller } from './caller.ts';
 import { openPage, pageQuery, sealPage } from './paging.ts';
@@ -198,7 +200,7 @@ export async function createSample(more: Partial<HttpDeps> = {}): Promise<Sample
     eagerSchemas: true,
     checksAnswers: true,
     // Tests share a machine: a busy moment of it is no answer of ours.
-    loadLimits: { loopDelayMs: 60_000, running: 10_000 },
+    loadLimits: patientLimits,
     ...more,
   });
   let handled = 0;

@@ -1,4 +1,5 @@
 // An independent client over real TLS: discovery, token, introspection, revocation, signature by JWKS.
+
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { Agent, request } from 'node:https';
@@ -10,6 +11,7 @@ import * as openid from 'openid-client';
 import { testDatabase } from '../../test/database.ts';
 import { freePorts } from '../../test/free-ports.ts';
 import { openTestRealm, type TestRealm } from '../../test/identity.ts';
+import { patientLimits } from '../../test/load-limits.ts';
 import { createHttp, type Http } from '../http/index.ts';
 import { createLog, ensureCertificates, systemClock, systemIds } from '../platform/index.ts';
 
@@ -63,6 +65,7 @@ describe('openid-client over TLS', () => {
           log: createLog({ logLevel: 'silent', instanceName: 'test' }),
           ids: systemIds,
           verifyToken,
+          loadLimits: patientLimits,
         });
         return http.app;
       },

@@ -15,6 +15,7 @@ import {
 } from './setting-values.ts';
 import { connectorSettings } from './settings-connector.ts';
 import { hsmSettings } from './settings-hsm.ts';
+import { loadSettings } from './settings-load.ts';
 
 export const settingPrefix = 'SWITCHYARD_';
 
@@ -299,6 +300,7 @@ export const settingsTable = {
   ),
   ...hsmSettings,
   ...connectorSettings,
+  ...loadSettings,
   smtpUrl: optional(
     'SMTP_URL',
     smtpServer,

@@ -10,6 +10,7 @@ import {
   type RoleList,
   rolePermissions,
 } from '@switchyard/contract';
+import { patientLimits } from '../../test/load-limits.ts';
 import { type Caller, createHttp, type Http } from '../http/index.ts';
 import { createLog, systemIds } from '../platform/index.ts';
 import { registerReferenceRoutes } from './index.ts';
@@ -35,6 +36,7 @@ before(async () => {
     settings: { host: '127.0.0.1', port: 0, baseUrl: address, authUrl: address },
     log: createLog({ logLevel: 'silent', instanceName: 'test' }, { write: () => true }),
     ids: systemIds,
+    loadLimits: patientLimits,
     verifyToken: async (token) => {
       if (token === 'good') return caller;
       throw new Refusal('token_invalid', 'The token is not valid.');
