@@ -128,6 +128,8 @@ describe('the plans of the reports', () => {
     const amounts = search.amountStatement({ ...walked, search: few });
     const sorted = await indexesOf(amounts.text, amounts.values);
     assert.ok(sorted.includes('report_payments_amount'), `${sorted}`);
+    const own = await indexesOf(search.ownStoreText, [organizationId, placeId, placeId]);
+    assert.deepEqual(own, ['report_payments_store']);
     const count = search.amountCountStatement(few, 1000);
     assert.deepEqual(await indexesOf(count.text, count.values), ['report_payments_amount']);
   });

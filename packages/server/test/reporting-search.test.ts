@@ -108,6 +108,16 @@ describe('the search over payments', () => {
       () => ({ storeId: on.shop.storeId, merchantId: on.otherShop.merchantId }),
       [],
     ],
+    [
+      'a store and its merchant in capitals',
+      () => ({ storeId: on.shop.storeId, merchantId: on.shop.merchantId.toUpperCase() }),
+      ['till'],
+    ],
+    [
+      'a store without payments and its merchant',
+      () => ({ storeId: on.otherShop.storeId, merchantId: on.otherShop.merchantId }),
+      [],
+    ],
     ['a state', () => ({ state: 'Authorized' }), ['deferred']],
     ['states', () => ({ state: 'Authorized,Declined' }), ['declined', 'deferred']],
     ['a scheme', () => ({ scheme: 'Mastercard' }), ['master']],
@@ -122,6 +132,11 @@ describe('the search over payments', () => {
     [
       'an amount and a merchant',
       () => ({ amountMax: 1234, merchantId: on.otherShop.merchantId }),
+      ['other'],
+    ],
+    [
+      'one amount and a merchant',
+      () => ({ amountMin: 1234, amountMax: 1234, merchantId: on.otherShop.merchantId }),
       ['other'],
     ],
     ['an amount and a state', () => ({ amountMin: 5000, state: 'Captured' }), ['till']],

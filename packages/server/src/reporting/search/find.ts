@@ -10,6 +10,7 @@ import {
   type Cut,
   type LineRow,
   mergeStatement,
+  ownStoreText,
   type Place,
   type ReferenceColumn,
   referenceStatement,
@@ -30,9 +31,13 @@ export type FoundLines = {
 /** What a walk goes through for one page, of an index alone and of lines in the order of time. */
 const indexRowsMax = 60_000;
 const lineRowsMax = 50_000;
-/** From this share of all payments on, a page is full after a short walk. */
-const commonShare = 0.05;
+/** Where payments of all kinds lie mixed, a page of what is common is full after a short walk. */
 const commonRowsMax = 20_000;
+const shortWalkRows = 1_000;
+/** Payments that are walked through in the time in which one class is begun with. */
+const rowsPerClass = 15;
+/** Of one amount: what is looked at rather than all payments of a place. */
+const fewOfAmount = 1_500;
 /** Of a range of amounts: what is sorted rather than walked through. */
 const fewAmounts = 40_000;
 /** What is merged from the classes for one page. */
@@ -79,15 +84,14 @@ async function walk(task: Task, way: Way, scannedMax: number): Promise<Rows> {
 }
 
 async function byAmount(task: Task): Promise<Rows> {
-  const { run, search, classIds, cut, matching } = task;
+  const { search, classIds, cut, matching } = task;
   const walked = { search, classIds, cut: more(cut) };
   if (classIds !== undefined && matching <= indexRowsMax) {
     return exactly(task, mergeStatement(walked));
   }
   if (search.amountMin === search.amountMax) return walk(task, 'amount', indexRowsMax);
-  const count = amountCountStatement(search, fewAmounts + 1);
-  const [row] = await run<{ count: number }>(count.text, count.values);
-  if ((row?.count ?? 0) <= fewAmounts) return exactly(task, amountStatement(walked));
+  if ((await countAmounts(task, fewAmounts + 1)) <= fewAmounts)
+    return exactly(task, amountStatement(walked));
   return walk(task, 'time', lineRowsMax);
 }
 
@@ -95,7 +99,9 @@ async function byWords(task: Task): Promise<Rows> {
   const { search, classIds = [], cut, matching, total } = task;
   const walked = { search, classIds, cut: more(cut) };
   const isLongMerge = classIds.length * (cut.limit + 1) > mergedRowsMax;
-  if (matching >= total * commonShare || isLongMerge) {
+  const rowsOfPage = ((cut.limit + 1) * total) / Math.max(1, matching);
+  const isShortWalk = rowsOfPage <= Math.max(shortWalkRows, classIds.length * rowsPerClass);
+  if (isShortWalk || isLongMerge) {
     const found = await walk(task, 'time', isLongMerge ? lineRowsMax : commonRowsMax);
     const isCut = found.next !== undefined && found.rows.length < cut.limit;
     if (!isCut || isLongMerge) return found;
@@ -141,12 +147,38 @@ export function wayOf({ deviceId, storeId, merchantId }: Search): Way | undefine
   return merchantId === undefined ? undefined : 'merchant';
 }
 
+async function countAmounts({ run, search }: Task, most: number): Promise<number> {
+  const { text, values } = amountCountStatement(search, most);
+  const [row] = await run<{ count: number }>(text, values);
+  return row?.count ?? 0;
+}
+
+/** A place is walked along, or the few payments of an amount where it is one alone. */
+async function byPlace(task: Task, way: Way): Promise<Rows> {
+  const { amountMin, amountMax } = task.search;
+  const isOneAmount = amountMin !== undefined && amountMin === amountMax;
+  const isFew = isOneAmount && (await countAmounts(task, fewOfAmount + 1)) <= fewOfAmount;
+  return walk(task, isFew ? 'amount' : way, indexRowsMax);
+}
+
+/**
+ * A store is of one merchant for ever. Named with it, it says whether there is anything at all, and a walk along
+ * the store need not look at each payment for its merchant.
+ */
+async function withinStore(run: RunQuery, search: Search): Promise<Search | undefined> {
+  const { organizationId, merchantId, storeId, deviceId } = search;
+  if (merchantId === undefined || storeId === undefined || deviceId !== undefined) return search;
+  const values = [organizationId, storeId, merchantId];
+  const [owner] = await run<{ isOwn: boolean }>(ownStoreText, values);
+  return owner?.isOwn === true ? { ...search, merchantId: undefined } : undefined;
+}
+
 async function rowsOf(task: Task): Promise<Rows> {
   const { search } = task;
   const { text, amountMin, amountMax } = search;
   if (text !== undefined) return byText(task, text);
   const way = wayOf(search);
-  if (way !== undefined) return walk(task, way, indexRowsMax);
+  if (way !== undefined) return byPlace(task, way);
   if (amountMin !== undefined || amountMax !== undefined) return byAmount(task);
   if (task.classIds !== undefined) return byWords(task);
   return walk(task, 'time', lineRowsMax);
@@ -161,9 +193,11 @@ async function rowsOf(task: Task): Promise<Rows> {
 export async function findLines(
   run: RunQuery,
   classes: Classes,
-  search: Search,
+  asked: Search,
   cut: Cut,
 ): Promise<FoundLines> {
+  const search = await withinStore(run, asked);
+  if (search === undefined) return { lines: [], next: undefined };
   const { organizationId, words } = search;
   let known = await classes.of(run, organizationId);
   const wanted = [...known.values()].filter((each) => matches(words, each));

@@ -187,6 +187,10 @@ export function mergeStatement({ search, classIds = [], cut }: Walked): Statemen
   return { text: linesOf(keys, cut), values: to.values };
 }
 
+/** Whether a store, which has payments, is of a merchant. */
+export const ownStoreText = `SELECT merchant_id = $3::uuid AS "isOwn" FROM report_payments
+  WHERE organization_id = $1 AND store_id = $2 ORDER BY created_at DESC, payment_id DESC LIMIT 1`;
+
 /** How many payments have such an amount, counted up to `most` and no further. */
 export function amountCountStatement(search: Search, most: number): Statement {
   const to = writer(search.organizationId);
