@@ -430,7 +430,10 @@ describe('what the connector refuses', () => {
         assert.equal((await one.closed()).code, closeCodes.roleMissing);
       }
       const path = new URL(answer['connectionUrl']).pathname;
-      for (const open of [() => on.open(path, { token: answer['token'] }), () => on.pos(posToken)]) {
+      for (const open of [
+        () => on.open(path, { token: answer['token'] }),
+        () => on.pos(posToken),
+      ]) {
         const { status, body } = await refusal(open());
         assert.deepEqual([status, body['code']], [403, 'role_missing']);
       }
