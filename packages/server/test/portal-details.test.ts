@@ -193,32 +193,30 @@ describe('details of the portal', { skip: withoutChromium }, () => {
     const name = 'printsLogo';
     const sent: (boolean | undefined)[] = [];
     const query = new URLSearchParams({ level: 'stores', entityId: store, serviceId, tab: 'own' });
-    const anybody = await stage.signedIn('admin', ownAnswers);
-    await anybody.route(`**/service-catalog/v1/services/${serviceId}`, async (route) => {
+    const schema = `**/service-catalog/v1/services/${serviceId}`;
+    await admin.route(schema, async (route) => {
       const headers = { ...route.request().headers(), 'sec-fetch-site': 'same-origin' };
       const answer = await route.fetch({ headers });
       const service = await answer.json();
       const parameterSchema = { type: 'object', properties: { [name]: { type: 'boolean' } } };
       await route.fulfill({ response: answer, json: { ...service, parameterSchema } });
     });
-    await stage.usable(anybody, `/portal/configuration?${query}`, async (page) => {
+    await stage.usable(admin, `/portal/configuration?${query}`, async (page) => {
       await page.route(`**${services}/${serviceId}`, async (route) => {
         if (route.request().method() !== 'POST') return route.continue();
         sent.push(route.request().postDataJSON().values[name]);
         return route.fulfill({ status: 503, json: { code: 'overloaded', title: 'Busy' } });
       });
       const ways = page.getByRole('radiogroup', { name: 'Prints logo' });
-      await page.waitForTimeout(4000); await page.screenshot({path:'/var/tmp/LEFT8/fail.png'}); console.log(await page.locator('[role=radiogroup]').evaluateAll((e) => e.map((x) => (x as {outerHTML:string}).outerHTML.slice(0,150))));
       assert.equal(await ways.getByRole('radio', { name: 'Inherit' }).isChecked(), true);
       for (const way of ['Yes', 'No', 'Inherit']) {
         const before = sent.length;
         await ways.getByRole('radio', { name: way }).check();
         await button(page, 'Save').click();
         await eventually('it is sent', async () => sent.length > before);
-        await button(page, 'Save').isEnabled();
       }
     });
     assert.deepEqual(sent, [true, false, undefined]);
-    await anybody.close();
+    await admin.unroute(schema);
   });
 });

@@ -18,6 +18,8 @@ export type FilterField<Name extends string> =
       readonly name: Name;
       readonly label: string;
       readonly options: readonly Option[];
+      /** One of them always holds: there is nothing to take away. */
+      readonly isAlwaysSet?: boolean;
     }
   /** Two days, `from` and `to` in the address, the second one included. */
   | { readonly kind: 'period'; readonly from: Name; readonly to: Name; readonly label: string };
@@ -118,7 +120,7 @@ function Field<Name extends string>({
           placeholder={field.label}
           data={[...field.options]}
           value={values[field.name] ?? null}
-          clearable
+          clearable={field.isAlwaysSet !== true}
           searchable={field.options.length > 8}
           onChange={(value) => set(field.name, value ?? '')}
         />

@@ -72,12 +72,18 @@ type Manner = 'form' | 'json';
 /** What is typed, in the one manner or the other; undefined where the text is no object. */
 function useDraft(standing: FormValues, hasSchema: boolean) {
   const written = JSON.stringify(standing, undefined, 2);
-  const [manner, setManner] = useState<Manner>(hasSchema ? 'form' : 'json');
+  const [chosen, setManner] = useState<Manner | undefined>(undefined);
+  // The schema may come behind the values.
+  const manner = chosen ?? (hasSchema ? 'form' : 'json');
   const [values, setValues] = useState(standing);
   const [text, setText] = useState(written);
   const isForm = manner === 'form' && hasSchema;
   return {
-    ...{ isForm, manner, values, setValues, text, setText },
+    ...{ isForm, manner, values, setValues, text },
+    setText(typed: string): void {
+      setText(typed);
+      setManner('json');
+    },
     sent: isForm ? values : parsed(text),
     changeManner(next: Manner): void {
       // What was typed in one manner goes on in the other.

@@ -94,6 +94,7 @@ export default function Logs() {
           {
             kind: 'choice',
             name: 'source',
+            isAlwaysSet: true,
             label: t('source'),
             options: sources.map((value) => ({ value, label: t(`sources.${value}`) })),
           },

@@ -11,36 +11,40 @@ const sides = ['theirs', 'operations', 'ledger', 'fees'] as const;
 export function Balances({ of }: { readonly of: ReconciliationDetail }) {
   const t = useWords('reconciliations');
   if (of.balances.length === 0) return null;
+  const names = sides.map((side) => t(`sides.${side}`)).join(', ');
   return (
     <Panel title={t('balances')} flush>
-      <Table className="sy-balances">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>{t('currency')}</Table.Th>
-            {sides.map((side) => (
-              <Table.Th key={side}>{t(`sides.${side}`)}</Table.Th>
-            ))}
-            <Table.Th>{t('agree')}</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {of.balances.map((balance) => (
-            <Table.Tr key={balance.currency}>
-              <Table.Th scope="row">{balance.currency}</Table.Th>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: on a phone it is scrolled sideways, by keys too */}
+      <section className="sy-balances" tabIndex={0} aria-label={names}>
+        <Table>
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>{t('currency')}</Table.Th>
               {sides.map((side) => (
-                <Table.Td key={side}>
-                  <Money amount={BigInt(balance[side])} currency={balance.currency} />
-                </Table.Td>
+                <Table.Th key={side}>{t(`sides.${side}`)}</Table.Th>
               ))}
-              <Table.Td>
-                <StateBadge state="" tone={balance.isBalanced ? 'good' : 'bad'}>
-                  {t(balance.isBalanced ? 'yes' : 'no')}
-                </StateBadge>
-              </Table.Td>
+              <Table.Th>{t('agree')}</Table.Th>
             </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
+          </Table.Thead>
+          <Table.Tbody>
+            {of.balances.map((balance) => (
+              <Table.Tr key={balance.currency}>
+                <Table.Th scope="row">{balance.currency}</Table.Th>
+                {sides.map((side) => (
+                  <Table.Td key={side}>
+                    <Money amount={BigInt(balance[side])} currency={balance.currency} />
+                  </Table.Td>
+                ))}
+                <Table.Td>
+                  <StateBadge state="" tone={balance.isBalanced ? 'good' : 'bad'}>
+                    {t(balance.isBalanced ? 'yes' : 'no')}
+                  </StateBadge>
+                </Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      </section>
     </Panel>
   );
 }

@@ -31,7 +31,7 @@ export function useItemColumns(
     {
       id: 'outcome',
       header: t('outcome'),
-      width: '12rem',
+      width: '10.5rem',
       narrow: 'subtrail',
       cell: ({ outcome }) => (
         <StateBadge state={outcome} tone={tones[outcome]}>
@@ -42,7 +42,7 @@ export function useItemColumns(
     {
       id: 'reference',
       header: t('reference'),
-      width: '10rem',
+      width: '9rem',
       narrow: 'lead',
       cell: ({ theirs, ours }) => {
         const reference = (theirs ?? ours)?.retrievalReferenceNumber;
@@ -64,7 +64,7 @@ export function useItemColumns(
     {
       id: 'type',
       header: t('type'),
-      width: '8rem',
+      width: '7rem',
       narrow: 'sub',
       cell: ({ theirs, ours }) => t(`types.${(theirs ?? ours)?.type ?? 'Capture'}`),
     },
@@ -91,7 +91,7 @@ export function useItemColumns(
     {
       id: 'decision',
       header: t('decision'),
-      width: '13rem',
+      width: '10.5rem',
       cell: (item) => <Decision item={item} t={t} onDecide={onDecide} />,
     },
   ];
