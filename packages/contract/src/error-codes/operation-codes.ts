@@ -152,14 +152,11 @@ export const idempotencyCodes = {
     'The same request is still running',
     'An earlier request with this identifier has not finished; repeat it later for its answer.',
   ),
-  request_interrupted: {
-    ...refused(
-      409,
-      'The same request was cut off',
-      'An earlier request with this Idempotency-Key ended without an answer, and may have been done. Look whether it was before you ask for it again under another key.',
-    ),
-    outcome: 'Unknown',
-  },
+  request_interrupted: refused(
+    409,
+    'The same request was cut off',
+    'An earlier request with this key was cut off and may have been done; look before you take another key.',
+  ),
   transaction_ambiguous: refused(
     409,
     'The identifier matches several transactions',

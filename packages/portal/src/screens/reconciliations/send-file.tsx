@@ -18,10 +18,9 @@ const shownFields = ['acquirerLinkId', 'from', 'to', 'name'];
 
 export function SendFile({ onClose }: { readonly onClose: () => void }) {
   const t = useWords('reconciliations');
-  const formats = useFormats();
   const navigate = useNavigate();
   const links = useNames('acquirer-links').data;
-  const yesterday = formats.dayOf(nowMs() - dayMs);
+  const yesterday = useFormats().dayOf(nowMs() - dayMs);
   const [file, setFile] = useState<File | null>(null);
   const [chosen, setChosen] = useState<string | null>(null);
   const [from, setFrom] = useState(yesterday);
