@@ -1,0 +1,68 @@
+// What becomes of a key: kept with its answer, let go of by a refusal, and left in doubt by a fault.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { Refusal } from '@switchyard/contract';
+import Fastify, { type RouteHandlerMethod } from 'fastify';
+import { type IdempotencyKeys, withIdempotency } from './idempotency.ts';
+import type { RouteFacts } from './routes.ts';
+import { callerWith } from './server.fixture.ts';
+
+const facts = { operationId: 'make' } as RouteFacts;
+
+/** A route with a key store that writes down what is done with the key, and what it answers. */
+async function asked(handler: RouteHandlerMethod, keep: () => Promise<void> = async () => {}) {
+  const steps: string[] = [];
+  const step = (name: string) => async () => {
+    steps.push(name);
+    if (name === 'keep') await keep();
+  };
+  const held = { keep: step('keep'), release: step('release'), abandon: step('abandon') };
+  const keys: IdempotencyKeys = { claim: async () => ({ state: 'Held', held }) };
+  const app = Fastify();
+  app.decorateRequest('caller', undefined);
+  app.addHook('onRequest', async (request) => {
+    request.caller = callerWith();
+  });
+  app.post('/', { config: { facts } }, withIdempotency(facts, handler, keys));
+  const headers = { 'idempotency-key': 'k' };
+  const { statusCode } = await app.inject({ method: 'POST', url: '/', headers });
+  await app.close();
+  return { steps, statusCode };
+}
+
+describe('a request with an idempotency key', () => {
+  test('keeps what was answered', async () => {
+    const { steps, statusCode } = await asked(async (_request, reply) => {
+      reply.code(201);
+      return { made: true };
+    });
+    assert.deepEqual([steps, statusCode], [['keep'], 201]);
+  });
+
+  test('lets go of the key where nothing was done', async () => {
+    const { steps } = await asked(async () => {
+      throw new Refusal('already_exists', 'There is one.');
+    });
+    assert.deepEqual(steps, ['release']);
+  });
+
+  test('leaves the key taken where nobody knows what was done', async () => {
+    for (const fault of [
+      new Error('the disk is full'),
+      new Refusal('internal_error', 'A fault.', { outcome: 'Unknown' }),
+    ]) {
+      const { steps } = await asked(async () => {
+        throw fault;
+      });
+      assert.deepEqual(steps, ['abandon']);
+    }
+  });
+
+  test('is answered though its answer cannot be kept', async () => {
+    const lost = async () => {
+      throw new Error('the database is away');
+    };
+    const { statusCode } = await asked(async () => ({ made: true }), lost);
+    assert.equal(statusCode, 200);
+  });
+});
