@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { connect as connectPlain, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { connect, type TLSSocket } from 'node:tls';
+import { closed } from '../../test/closed.ts';
 import { createMetrics } from '../platform/index.ts';
 import { createArrivals, type Patience } from './arrivals.ts';
 import { type MadeCertificate, makeCertificate } from './certificate.fixture.ts';
@@ -42,7 +43,7 @@ async function drip(socket: Socket, first: string, then: string): Promise<string
   socket.on('data', (part: Buffer) => heard.push(part));
   socket.write(first);
   const dripping = setInterval(() => socket.write(then), dripMs);
-  await once(socket, 'close');
+  await closed(socket);
   clearInterval(dripping);
   return Buffer.concat(heard).toString();
 }
@@ -80,7 +81,7 @@ describe('peers that take their time', () => {
     const slow = await silence(port);
     // The head of a ClientHello, and of what it announces a byte at a time.
     const hello = drip(slow, '\x16\x03\x01\x02\x00\x01', '\x00');
-    await Promise.all([once(silent, 'close'), hello]);
+    await Promise.all([closed(silent), hello]);
     assert.equal(await cut('handshake'), before + 2);
     await nobodyWaits();
   });
@@ -89,11 +90,7 @@ describe('peers that take their time', () => {
     const before = await cut('request');
     const [silent, page, socket] = await Promise.all([1, 2, 3].map(() => dial(port, certificate)));
     assert.ok(silent && page && socket);
-    const ends = [
-      once(silent.resume(), 'close'),
-      drip(page, head, 'a'),
-      drip(socket, upgrade, 'a'),
-    ];
+    const ends = [closed(silent.resume()), drip(page, head, 'a'), drip(socket, upgrade, 'a')];
     for (const heard of (await Promise.all(ends)).slice(1)) {
       assert.match(String(heard), /^HTTP\/1\.1 408 /);
       assert.match(String(heard), /request_timeout/);
@@ -111,7 +108,7 @@ describe('peers that take their time', () => {
     assert.match(await asks(), /^HTTP\/1\.1 200 /);
     await nobodyWaits();
     // Longer than the patience with the others, by the time that they are given.
-    await once(await silence(port), 'close');
+    await closed(await silence(port));
     assert.match(await asks(), /^HTTP\/1\.1 200 /);
     socket.destroy();
   });
@@ -159,7 +156,7 @@ describe('more silent peers than there is room for', () => {
       for (const socket of silent) socket.destroy();
       return close();
     });
-    const first = once(silent[0] as Socket, 'close');
+    const first = closed(silent[0] as Socket);
     assert.match(await ask(port), /served/);
     await first;
     assert.deepEqual(
@@ -177,7 +174,7 @@ describe('more silent peers than there is room for', () => {
       for (const socket of silent) socket.destroy();
       return close();
     });
-    await once(await silence(port), 'close');
+    await closed(await silence(port));
     assert.ok(silent.every(({ destroyed }) => !destroyed));
     silent[0]?.destroy();
     for (;;) {

@@ -5,6 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import { connect, type TLSSocket } from 'node:tls';
 import type { Problem } from '@switchyard/contract';
 import { Type } from 'typebox';
+import { closed } from '../../test/closed.ts';
 import { createArrivals } from './arrivals.ts';
 import { type MadeCertificate, makeCertificate } from './certificate.fixture.ts';
 import { connectionLimit, createListener, headerLimitBytes } from './listener.ts';
@@ -80,7 +81,7 @@ describe('http over TLS', () => {
     const chunks: Buffer[] = [];
     socket.on('data', (chunk) => chunks.push(chunk));
     socket.write(bytes);
-    await once(socket, 'close');
+    await closed(socket);
     return Buffer.concat(chunks).toString();
   }
 
@@ -237,7 +238,7 @@ describe('stopping', () => {
     socket.on('error', () => {});
     socket.write(slow);
     await begins;
-    const cut = once(socket, 'close');
+    const cut = closed(socket);
     await sample.close(50);
     await cut;
     assert.ok(sample.lines.some(({ left }) => left === 1));
