@@ -41,7 +41,8 @@ async function readCards(
   const unknown: string[] = [];
   for (const [id, events] of cards) {
     const known = recent?.find(organizationId, id, events);
-    recent?.forget(id);
+    // Who walks over all of them leaves it to whoever was told of it.
+    if (events !== everyEvent) recent?.forget(id);
     if (known === undefined) unknown.push(id);
     else found.push(known);
   }
