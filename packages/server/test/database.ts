@@ -28,7 +28,7 @@ export { migrations } from './database-template.ts';
 const directoryPrefix = 'switchyard-test-';
 type Running = { database: Database; url: string; server: EmbeddedPostgres; dataDir: string };
 /** On a busy machine a new connection takes its time, and others wait for one that is in use. */
-const connectSeconds = 60;
+const connectSeconds = 20;
 
 let running: Promise<Running> | undefined;
 let serverPid: number | undefined;

@@ -225,7 +225,7 @@ const ofTransactions = "(o.kind LIKE 'transaction.%' OR o.kind LIKE 'offline.%')
 async function assertOutbox(on: Keeper): Promise<void> {
   const { organizationId } = on;
   const database = await databaseOf(on);
-  await until(async () => {
+  const isEmptied = async () => {
     const strays = await database.query(
       `SELECT 1 FROM outbox o LEFT JOIN transaction_events e
           ON e.organization_id = o.organization_id AND e.transaction_id = o.subject_id
@@ -239,7 +239,8 @@ async function assertOutbox(on: Keeper): Promise<void> {
       [organizationId],
     );
     return row?.left === 0 ? true : undefined;
-  }, 'the outbox to be emptied');
+  };
+  await until(isEmptied, 'the outbox to be emptied', settleLimitMs);
   const unlike = await database.query(
     `SELECT e.type, e.sequence, f.type AS told, count(*)::int AS times FROM (
         SELECT * FROM transaction_events
