@@ -98,4 +98,27 @@ describe('outbox', () => {
     await outbox.stop();
     await database.close();
   });
+
+  test('a failure that passes does not make thousands go one by one', async () => {
+    const { database, open, insert, left } = await setUp();
+    const outbox = open();
+    await insert(randomUUID(), 3000);
+    const batches: number[] = [];
+    outbox.subscribe(async (rows) => {
+      batches.push(rows.length);
+      if (batches.length === 1) throw new Error('not now');
+      return undefined;
+    });
+    outbox.start();
+    await eventually('all are handed on', async () => (await left()) === 0);
+    await outbox.stop();
+    await database.close();
+    assert.equal(batches[0], 500);
+    assert.equal(batches[1], 20);
+    assert.equal(
+      batches.slice(1).reduce((sum, each) => sum + each, 0),
+      3000,
+    );
+    assert.ok(batches.length <= 35, `${batches}`);
+  });
 });

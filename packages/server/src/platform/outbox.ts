@@ -9,6 +9,8 @@ import { createPoller } from './poller.ts';
 const defaultPollMs = 200;
 /** What a batch costs beside its rows, one commit above all, is shared by many. */
 const batchRows = 500;
+/** By so much a batch is narrowed that a subscriber did not take, down to the row that it cannot take. */
+const narrower = 25;
 const nil = '00000000-0000-0000-0000-000000000000';
 
 /**
@@ -74,8 +76,9 @@ export function createOutbox(deps: OutboxDeps): Outbox {
   const subscribers: OutboxSubscriber[] = [];
   const measured = measurements(deps.metrics);
   let place = beginning;
-  /** One after a failure, until the round ends: a row that a subscriber cannot take must not hold up others. */
   let size = batchRows;
+  /** The end of a batch that was not taken: a row in it may never be, and must not hold up others. */
+  let narrowUntil: Place | undefined;
 
   const poller = createPoller({
     pollMs: deps.pollMs ?? defaultPollMs,
@@ -98,21 +101,39 @@ export function createOutbox(deps: OutboxDeps): Outbox {
         }
       });
     } catch (error) {
-      size = 1;
-      if (asked === 1) place = rows[0] ?? place;
+      narrow(rows, asked);
       throw error;
     }
     for (const hint of hints) hint?.();
     measure(rows);
-    if (rows.length === asked) {
-      place = rows.at(-1) ?? place;
+    const last = rows.at(-1);
+    if (last !== undefined && rows.length === asked) {
+      place = last;
+      widen(last);
       return true;
     }
     // The end of a round: look at what came before its start, unless this was a whole one.
     const whole = place === beginning;
     place = beginning;
+    narrowUntil = undefined;
     size = batchRows;
     return !whole;
+  }
+
+  /** Without rows nobody was asked: the database itself failed. */
+  function narrow(rows: readonly OutboxRow[], asked: number): void {
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    narrowUntil = last;
+    size = Math.max(1, Math.floor(asked / narrower));
+    if (asked === 1) place = last;
+  }
+
+  /** Behind what was not taken, many go at once again: a failure that passes must not cost thousands of commits. */
+  function widen(last: Place): void {
+    if (narrowUntil === undefined || byPlace(last, narrowUntil) < 0) return;
+    size = Math.min(batchRows, size * narrower);
+    narrowUntil = size === batchRows ? undefined : last;
   }
 
   function measure(rows: readonly OutboxRow[]): void {
@@ -146,8 +167,9 @@ function measurements(metrics: Metrics) {
 }
 
 function byPlace(left: Place, right: Place): number {
-  const before =
-    left.organizationId < right.organizationId ||
-    (left.organizationId === right.organizationId && left.outboxId < right.outboxId);
-  return before ? -1 : 1;
+  if (left.organizationId !== right.organizationId) {
+    return left.organizationId < right.organizationId ? -1 : 1;
+  }
+  if (left.outboxId === right.outboxId) return 0;
+  return left.outboxId < right.outboxId ? -1 : 1;
 }
