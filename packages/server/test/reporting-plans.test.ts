@@ -178,6 +178,14 @@ describe('the plans of the reports', () => {
         const indexes = await indexesOf(text, values);
         assert.deepEqual(indexes.sort(), ['report_cells_pkey', 'report_groups_pkey']);
       }
+      const everything = { filter: { ...filter, words: {} }, level };
+      for (const { text, values } of [
+        summary.timesStatement({ ...everything, by: 'day' }),
+        summary.placeTimesStatement({ ...everything, column: 'store_id', lines: [line] }),
+        summary.keysStatement(everything.filter, level, 'store_id', { order: 'Key', limit: 5 }),
+      ]) {
+        assert.deepEqual(await indexesOf(text, values), ['report_cells_pkey']);
+      }
     }
     for (const column of ['store_id', 'device_id'] as const) {
       const [index] = await indexesOf(summary.ownerText(column), [organizationId, placeId]);

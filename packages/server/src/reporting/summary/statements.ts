@@ -3,7 +3,7 @@ import { plainArray } from '../../platform/index.ts';
 import { endings, type Level } from '../projection/cells.ts';
 import { type Ending, sumNames } from '../projection/model.ts';
 import { nil } from '../run.ts';
-import type { Words } from '../search/filters.ts';
+import { hasWords, type Words } from '../search/filters.ts';
 
 /** Which cells count. */
 export type CellFilter = {
@@ -24,12 +24,20 @@ const ofGroup = `JOIN report_groups g ON g.organization_id = $1 AND g.group_id =
       AND ($7::text IS NULL OR g.kind = $7) AND ($8::text[] IS NULL OR g.scheme = ANY($8))
       AND ($9::text[] IS NULL OR g.currency = ANY($9)) AND ($10::text[] IS NULL OR g.category = ANY($10))
       AND ($11::text[] IS NULL OR g.entry_mode = ANY($11))`;
-const rest = ` AND ($5::uuid IS NULL OR store_id = $5) AND ($6::uuid IS NULL OR device_id = $6)) c
-    ${ofGroup}`;
+const placed = ' AND ($5::uuid IS NULL OR store_id = $5) AND ($6::uuid IS NULL OR device_id = $6)';
+/** A parameter has a type in every text. */
+const noWords =
+  ' AND $7::text IS NULL AND coalesce($8::text[], $9::text[], $10::text[], $11::text[]) IS NULL';
+
+/** Groups are read where something is told of them, or asked for. */
+const restOf = ({ words }: CellFilter, tellsGroups: boolean): string =>
+  tellsGroups || hasWords(words) ? `${placed}) c ${ofGroup}` : `${placed}${noWords}) c`;
 
 /** A merchant is a part of the key, and has a text of its own. */
-const fromCells = ({ merchantId }: CellFilter): string =>
-  `${filters}${merchantId === undefined ? ' AND $4::uuid IS NULL' : byMerchant}${rest}`;
+const fromCells = (filter: CellFilter, tellsGroups: boolean): string => {
+  const merchant = filter.merchantId === undefined ? ' AND $4::uuid IS NULL' : byMerchant;
+  return `${filters}${merchant}${restOf(filter, tellsGroups)}`;
+};
 
 const listed = (words: readonly string[] | undefined) =>
   words === undefined ? null : plainArray(words);
@@ -74,19 +82,22 @@ const selectTimes = (key: string, from: string) =>
 /** Of the lines of few. */
 export type LinesOf = { readonly filter: CellFilter; readonly level: Level; readonly by: LineBy };
 
+type Select = (key: string, from: string) => string;
+
 const lineStatement =
-  (select: (key: string, from: string) => string) =>
-  ({ filter, level, by }: LinesOf): Statement => ({
-    text: select(lineKeys[by], fromCells(filter)),
-    values: valuesOf(filter, level),
-  });
+  (select: Select, tellsGroups: boolean) =>
+  ({ filter, level, by }: LinesOf): Statement => {
+    const key = lineKeys[by];
+    const from = fromCells(filter, tellsGroups || key.startsWith('g.'));
+    return { text: select(key, from), values: valuesOf(filter, level) };
+  };
 
 /** By line and currency. */
-export const sumsStatement = lineStatement(selectSums);
+export const sumsStatement = lineStatement(selectSums, true);
 /** Why payments were declined or failed, by line. */
-export const reasonsStatement = lineStatement(selectReasons);
+export const reasonsStatement = lineStatement(selectReasons, true);
 /** Payments by line and bucket of the histogram. */
-export const timesStatement = lineStatement(selectTimes);
+export const timesStatement = lineStatement(selectTimes, false);
 
 const hourly = (place: number) => `(h.value->>${place})::bigint`;
 const eachHour = 'CROSS JOIN LATERAL jsonb_each(c.hours) h';
@@ -97,7 +108,7 @@ export function hoursStatement(filter: CellFilter, level: Level): Statement {
     ...endings.map((name, place) => `sum(${hourly(place)})::bigint AS ${name}`),
     ...sumNames.map((name, place) => `sum(${hourly(place + endings.length)})::text AS ${name}`),
   ].join(', ');
-  const text = `SELECT lpad(h.key, 2, '0') AS key, g.currency, ${columns} ${fromCells(filter)} ${eachHour}
+  const text = `SELECT lpad(h.key, 2, '0') AS key, g.currency, ${columns} ${fromCells(filter, true)} ${eachHour}
     GROUP BY 1, 2`;
   return { text, values: valuesOf(filter, level) };
 }
@@ -108,7 +119,7 @@ const refusedInHour = ['declined', 'failed'].map((name) => hourly(endings.indexO
 export function hourReasonsStatement(filter: CellFilter, level: Level): Statement {
   const inHour = refusedInHour.join(' + ');
   const text = `SELECT lpad(h.key, 2, '0') AS key, g.reason, sum(${inHour})::bigint AS count
-    ${fromCells(filter)} ${eachHour} WHERE ${refused} > 0 GROUP BY 1, 2 HAVING sum(${inHour}) > 0`;
+    ${fromCells(filter, true)} ${eachHour} WHERE ${refused} > 0 GROUP BY 1, 2 HAVING sum(${inHour}) > 0`;
   return { text, values: valuesOf(filter, level) };
 }
 
@@ -132,20 +143,20 @@ export function keysStatement(
   column: PlaceColumn,
   { order, after, limit }: { order: 'Key' | 'Count'; after?: LineKey | undefined; limit: number },
 ): Statement {
+  const total = 'sum(p.count)::bigint';
   const behind =
     order === 'Key'
-      ? `HAVING $13::bigint IS NULL OR c.${column} > $12::uuid`
-      : `HAVING $13::bigint IS NULL OR ${count} < $13 OR (${count} = $13 AND c.${column} > $12::uuid)`;
+      ? 'HAVING $13::bigint IS NULL OR p.key > $12::uuid'
+      : `HAVING $13::bigint IS NULL OR ${total} < $13 OR (${total} = $13 AND p.key > $12::uuid)`;
   const sorted = order === 'Key' ? '1' : '2 DESC, 1';
   // Without the count it is told by the index alone.
   const counted = order === 'Key' ? '0' : count;
-  const places =
-    column === 'merchant_id'
-      ? `c.merchant_id AS "merchantId", '${nil}' AS "storeId", false AS "isSpread"`
-      : `${least('c.merchant_id')} AS "merchantId", ${least('c.store_id')} AS "storeId",
-      ${least('c.merchant_id')} <> max(c.merchant_id::text COLLATE "C") AS "isSpread"`;
-  const text = `SELECT c.${column} AS key, ${counted} AS count, ${places}
-    ${fromCells(filter)} GROUP BY 1 ${behind} ORDER BY ${sorted} LIMIT $14`;
+  const store = column === 'merchant_id' ? `'${nil}'::uuid` : 'c.store_id';
+  const text = `SELECT p.key, ${total} AS count, ${least('p.merchant')} AS "merchantId",
+      ${least('p.store')} AS "storeId", count(DISTINCT p.merchant) > 1 AS "isSpread"
+    FROM (SELECT c.${column} AS key, c.merchant_id AS merchant, ${store} AS store, ${counted} AS count
+      ${fromCells(filter, false)} GROUP BY 1, 2, 3) p
+    GROUP BY 1 ${behind} ORDER BY ${sorted} LIMIT $14`;
   const values = [...valuesOf(filter, level), after?.key ?? null, after?.count ?? null, limit];
   return { text, values };
 }
@@ -159,7 +170,7 @@ export type PlacesOf = {
 };
 
 /** The cells of some places, each by its part of the key; of those that are in many, all are looked at. */
-function fromPlaces({ column, lines }: PlacesOf): string {
+function fromPlaces({ filter, column, lines }: PlacesOf, tellsGroups: boolean): string {
   const [first] = lines;
   const below = column === 'device_id' ? ' AND store_id = w.store_id' : '';
   // Said twice of a merchant it would look like less than there is.
@@ -168,25 +179,26 @@ function fromPlaces({ column, lines }: PlacesOf): string {
   return `FROM unnest($3::date[]) AS d(day)
     CROSS JOIN unnest($12::uuid[], $13::uuid[], $14::uuid[]) AS w(key, merchant_id, store_id)
     CROSS JOIN LATERAL (SELECT * FROM report_cells WHERE organization_id = $1 AND level = $2
-      AND day = d.day${exact} AND ${column} = w.key AND ($4::uuid IS NULL OR merchant_id = $4)${rest}`;
+      AND day = d.day${exact} AND ${column} = w.key AND ($4::uuid IS NULL OR merchant_id = $4)
+      ${restOf(filter, tellsGroups)}`;
 }
 
 const placesStatement =
-  (select: (key: string, from: string) => string) =>
+  (select: Select, tellsGroups: boolean) =>
   (of: PlacesOf): Statement => {
     const columnOf = (name: 'key' | 'merchantId' | 'storeId') =>
       plainArray(of.lines.map((line) => line[name]));
     const places = [columnOf('key'), columnOf('merchantId'), columnOf('storeId')];
     return {
-      text: select('w.key::text', fromPlaces(of)),
+      text: select('w.key::text', fromPlaces(of, tellsGroups)),
       values: [...valuesOf(of.filter, of.level), ...places],
     };
   };
 
 /** As the statements of lines that are few, by place. */
-export const placeSumsStatement = placesStatement(selectSums);
-export const placeReasonsStatement = placesStatement(selectReasons);
-export const placeTimesStatement = placesStatement(selectTimes);
+export const placeSumsStatement = placesStatement(selectSums, true);
+export const placeReasonsStatement = placesStatement(selectReasons, true);
+export const placeTimesStatement = placesStatement(selectTimes, false);
 
 /** Whose a store or a device is, as its payments say. */
 export const ownerText = (column: 'store_id' | 'device_id') =>
