@@ -42,11 +42,14 @@ export type ByteSearch = {
   readonly size: number;
 };
 
+/** A number of a database, or the head of one of its rows, looks like a packed one with so much of nothing in it. */
+const nothing = Buffer.alloc(4);
+
 /** Digits or hex as they are packed, two a byte. */
 function packedForms(secret: string): Buffer[] {
   if (!/^[0-9a-f]+$/i.test(secret)) return [];
   const sides = secret.length % 2 === 0 ? [secret] : [`0${secret}`, `${secret}F`];
-  return sides.map((side) => Buffer.from(side, 'hex'));
+  return sides.map((side) => Buffer.from(side, 'hex')).filter((form) => !form.includes(nothing));
 }
 
 /** @param secrets by name; @param words that must not stand there either, as they are */

@@ -49,6 +49,18 @@ test('is found as text, hex, base64, packed digits and backwards, wherever it st
   }
 });
 
+test('a packed number that is mostly nothing is no find: the head of any row looks like it', () => {
+  const empty = '4000000000006200';
+  const one = createByteSearch([['pan', empty]]);
+  assert.equal(
+    one.find(Buffer.concat([randomBytes(60), shuffled(empty), randomBytes(60)])),
+    undefined,
+  );
+  for (const form of [empty, Buffer.from(empty).toString('hex')]) {
+    assert.ok(one.find(Buffer.concat([randomBytes(60), Buffer.from(form), randomBytes(60)])), form);
+  }
+});
+
 test('what is none of it is not found', () => {
   const none = Buffer.concat([
     Buffer.from(`${pan.slice(0, 6)}******${pan.slice(-4)} ${pan.slice(0, 15)}`),
