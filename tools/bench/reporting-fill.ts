@@ -167,7 +167,7 @@ export async function fillReports(
          GROUP BY 1) n USING (class_id)`,
       [organizationId],
     );
-    await query(`INSERT INTO report_positions VALUES ($1, 0, now(), 'Following', NULL)`, [
+    await query(`INSERT INTO report_positions VALUES ($1, 0, now(), 'Following', NULL, now())`, [
       organizationId,
     ]);
     for (const statement of remake) await query(statement);

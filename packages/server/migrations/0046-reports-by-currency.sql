@@ -1,4 +1,5 @@
--- Sums of merchants and of the organisation by currency alone, which a summary of everything reads. Those that are
--- there are made anew, step by step, behind the start.
+-- Sums of merchants and of the organisation by currency alone, which a summary of everything reads.
 
-UPDATE report_positions SET stage = 'Wiping', place = NULL;
+-- written_as_of is as_of as the version that has these sums wrote it. Where the two differ, a process of a version
+-- before was the last one that wrote, without them: reports are made anew then, step by step, behind the start.
+ALTER TABLE report_positions ADD COLUMN written_as_of timestamptz;

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { before, describe, test } from 'node:test';
 import { compareReports } from '../src/reporting/index.ts';
 import { testDatabase } from './database.ts';
+import { eventually } from './eventually.ts';
 import { seed } from './fault-size.ts';
 import { booksOf, settled } from './invariants.ts';
 import { keyedSale } from './keyed-sale.ts';
@@ -86,9 +87,16 @@ function summedAmounts(lines: Json[]) {
 describe('summaries of payments', () => {
   let on: Scene;
   let span: { from: string; to: string };
+  let branchId: string;
 
   const post = (shop: Shop, path: string, body: Json) =>
     on.client.call('POST', `${base}/${path}`, { token: shop.token, body });
+
+  /** At a device, or at none of one of two stores. */
+  const placeOf = (shop: Shop, chance: (below: number) => number) => {
+    if (chance(3) === 0) return { deviceId: shop.deviceIds[chance(2)] };
+    return shop === on.shop ? { storeId: [on.shop.storeId, branchId][chance(2)] } : {};
+  };
 
   /** Sales of every fate, and what may follow them: refused or not, the events say what came of it. */
   async function happen(chance: (below: number) => number, sales: number): Promise<void> {
@@ -105,7 +113,7 @@ describe('summaries of payments', () => {
           currency: ['EUR', 'EUR', 'USD', 'JPY'][chance(4)],
           captureMode: chance(2) === 0 ? 'Immediate' : 'Deferred',
           partialApproval: chance(2) === 0,
-          ...(chance(3) === 0 ? { deviceId: shop.deviceIds[chance(2)] } : {}),
+          ...placeOf(shop, chance),
           ...(isTakenBack ? { captureMode: 'Immediate', confirmWithinSeconds: 60 } : {}),
         }),
       );
@@ -129,6 +137,10 @@ describe('summaries of payments', () => {
   before(async () => {
     on = await scene();
     console.log(`seed ${seed}`);
+    const { merchantId } = on.shop;
+    const scope = { organizationId: on.organizationId };
+    const branch = await on.house.provisioning.stores.create(scope, { merchantId, name: 'Branch' });
+    branchId = branch.view.storeId;
     await happen(createChance(seed), 80);
     await settled(on);
     await reported(on);
@@ -313,6 +325,25 @@ describe('summaries of payments', () => {
       withoutTimes(settlementsBefore),
     );
     assert.deepEqual(await allOf(on, on.acquirerToken, 'transactions'), linesBefore);
+  });
+
+  test('what a version before has written, without the sums of this one, is made anew', async () => {
+    const database = await testDatabase();
+    const { organizationId } = on;
+    const { asOf: _one, ...before } = await summary({ groupBy: 'day' });
+    await database.query(
+      `WITH gone AS (DELETE FROM report_cells WHERE organization_id = $1 AND level > 3)
+       UPDATE report_positions SET as_of = as_of + interval '1 second' WHERE organization_id = $1`,
+      [organizationId],
+    );
+    await eventually('the sums are there again', async () => {
+      on.house.reporting.poke();
+      const { differences } = await compareReports(database, organizationId);
+      return differences.length === 0;
+    });
+    await reported(on);
+    const { asOf: _other, ...again } = await summary({ groupBy: 'day' });
+    assert.deepEqual(again, before);
   });
 
   test('while they are made anew and more happens, nothing is lost and nothing counts twice', async () => {

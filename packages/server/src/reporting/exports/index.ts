@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Recorder } from '../../audit/index.ts';
 import type { Clock, Database, Ids, Jobs, Log } from '../../platform/index.ts';
+import { whenWhole } from '../whole.ts';
 import { createExports, expiryJob } from './exports.ts';
 import { registerExports } from './routes.ts';
 import type { ExportSources } from './source.ts';
@@ -26,7 +27,8 @@ export type ExportsRoomDeps = {
 export function openExports(deps: ExportsRoomDeps): { register(app: FastifyInstance): void } {
   const store = createExportStore(deps.database);
   const exports = createExports({ ...deps, store });
-  deps.jobs.handle(exportJob, createExportWork({ ...deps, store, limits: { rows: rowsMax } }));
+  const work = createExportWork({ ...deps, store, limits: { rows: rowsMax } });
+  deps.jobs.handle(exportJob, whenWhole(deps, work));
   deps.jobs.handle(expiryJob, exports.expire);
   return { register: (app) => registerExports(app, exports) };
 }

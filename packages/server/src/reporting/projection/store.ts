@@ -5,20 +5,30 @@ import { nil, type RunQuery } from '../run.ts';
 export type Stage = 'Wiping' | 'Cards' | 'Qr' | 'Files' | 'Following';
 /** `swept` is up to where the feed was forgotten. */
 export type Position = { position: number; stage: Stage; place: string; swept: number };
+/** `isForeign` where a version before this one was the last that wrote: it knew fewer sums. */
+export type HeldPosition = Position & { isForeign: boolean };
 
 /** Where the feed of an organisation is now, all that was before is left to the walk. */
-export const beginText = `INSERT INTO report_positions (organization_id, position, as_of, stage, place)
-  SELECT $1, coalesce((SELECT position FROM feed_heads WHERE organization_id = $1), 0), $2, 'Cards',
-    '${nil}'
+export const beginText = `INSERT INTO report_positions (organization_id, position, as_of, stage, place, written_as_of)
+  SELECT $1, coalesce((SELECT position FROM feed_heads WHERE organization_id = $1), 0), $2::timestamptz,
+    'Cards', '${nil}', $2::timestamptz
   ON CONFLICT (organization_id) DO NOTHING`;
 
 /** Nothing where another process has it now. */
 export const holdText = `SELECT p.position, p.stage, coalesce(p.place, '${nil}') AS place,
-    coalesce((SELECT swept FROM feed_heads h WHERE h.organization_id = p.organization_id), 0) AS swept
+    p.written_as_of IS DISTINCT FROM p.as_of AS "isForeign", coalesce((SELECT swept FROM feed_heads h WHERE h.organization_id = p.organization_id), 0) AS swept
   FROM report_positions p WHERE p.organization_id = $1 FOR UPDATE OF p SKIP LOCKED`;
 
-export const moveText = `UPDATE report_positions SET position = $2, as_of = $3, stage = $4, place = $5
+const reachedAt = "CASE WHEN $4::text = 'Following' THEN $3::timestamptz ELSE as_of END";
+
+/** While a walk is under way nobody is told that reports are of now. */
+export const moveText = `UPDATE report_positions SET position = $2, as_of = ${reachedAt},
+    written_as_of = ${reachedAt}, stage = $4, place = $5
   WHERE organization_id = $1`;
+
+/** Whether all payments are in the reports, but for the last ones. */
+export const wholeText = `SELECT stage = 'Following' AND written_as_of IS NOT DISTINCT FROM as_of AS "isWhole"
+  FROM report_positions WHERE organization_id = $1`;
 
 /** What has happened to whom behind a position; never the bodies. */
 export const newsText = `SELECT position, type, subject_id AS "subjectId", sequence, created_at AS "createdAt"
@@ -38,7 +48,8 @@ export const behindText = `SELECT h.organization_id AS "organizationId", p.posit
       AND e.position > coalesce(p.position, 0) ORDER BY e.position LIMIT 1), p.as_of) AS since
   FROM feed_heads h LEFT JOIN report_positions p ON p.organization_id = h.organization_id
   WHERE h.organization_id > $1
-    AND (p.position IS NULL OR p.position < h.position OR p.stage <> 'Following')
+    AND (p.position IS NULL OR p.position < h.position OR p.stage <> 'Following'
+      OR p.written_as_of IS DISTINCT FROM p.as_of)
   ORDER BY h.organization_id LIMIT $2`;
 
 /** In the order of the key: whoever else writes them comes the same way. */

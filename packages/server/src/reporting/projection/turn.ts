@@ -8,6 +8,7 @@ import { notToldOf, project, type Subjects } from './projector.ts';
 import {
   beginText,
   filesText,
+  type HeldPosition,
   holdText,
   moveText,
   type News,
@@ -103,6 +104,11 @@ function afterForgotten(position: Position): Position {
   };
 }
 
+/** Sums that a version before this one has written lack what this one reads. */
+function afterForeign({ isForeign, ...position }: HeldPosition): Position {
+  return isForeign ? { ...position, stage: 'Wiping', place: nil } : position;
+}
+
 async function follow(held: Held, position: number): Promise<News | undefined> {
   const { run, organizationId } = held;
   const news = await run<News>(newsText, [organizationId, position, eventsAtOnce]);
@@ -145,15 +151,17 @@ function withRests(run: RunQuery, rest: TurnDeps['rest']): RunQuery {
 /** @example const { isFull } = await turn(deps, organizationId); */
 export async function turn(deps: TurnDeps, organizationId: string): Promise<Turned> {
   const { database, clock, dictionaries } = deps;
-  const numbering = dictionaries.of(organizationId);
+  let numbering: Numbering | undefined;
   const now = clock.now();
   const turned = await database.transaction(async (trx): Promise<Turned> => {
     const run = withRests(runIn(trx), deps.rest);
+    // Begun anew with the transaction: numbers of one that was rolled back are nobody's.
+    numbering = dictionaries.of(organizationId);
     const at = isoTime(now);
     const held: Held = { run, organizationId, numbering, at, recent: deps.recent };
-    const [found] = await run<Position>(holdText, [organizationId]);
+    const [found] = await run<HeldPosition>(holdText, [organizationId]);
     if (found === undefined) return { events: 0, isFull: false, isHeld: true };
-    const position = afterForgotten(found);
+    const position = afterForgotten(afterForeign(found));
     const walked = await walk(held, position);
     // While the old ones are being deleted, new ones would be deleted with them.
     const last = position.stage === 'Wiping' ? undefined : await follow(held, position.position);
@@ -165,7 +173,7 @@ export async function turn(deps: TurnDeps, organizationId: string): Promise<Turn
     const events = reached - position.position;
     return { events, isFull: isFull || walked.isFull, isHeld: false };
   });
-  numbering.keep();
+  if (!turned.isHeld) numbering?.keep();
   return turned;
 }
 

@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Recorder } from '../../audit/index.ts';
 import type { Clock, Database, Ids, Jobs } from '../../platform/index.ts';
+import { whenWhole } from '../whole.ts';
 import { abandonJob, createReconciliations, type ReconciliationsDeps } from './reconciliations.ts';
 import { registerReconciliations } from './routes.ts';
 import { createReconciliationStore } from './store.ts';
@@ -21,7 +22,7 @@ export function openReconciliations(deps: ReconciliationRoomDeps): {
 } {
   const store = createReconciliationStore(deps.database);
   const all = createReconciliations({ ...deps, store });
-  deps.jobs.handle(matchJob, createMatchWork({ ...deps, store }));
+  deps.jobs.handle(matchJob, whenWhole(deps, createMatchWork({ ...deps, store })));
   deps.jobs.handle(abandonJob, all.abandon);
   return { register: (app) => registerReconciliations(app, all) };
 }

@@ -153,7 +153,7 @@ export function keysStatement(
   const counted = order === 'Key' ? '0' : count;
   const store = column === 'merchant_id' ? `'${nil}'::uuid` : 'c.store_id';
   const text = `SELECT p.key, ${total} AS count, ${least('p.merchant')} AS "merchantId",
-      ${least('p.store')} AS "storeId", count(DISTINCT p.merchant) > 1 AS "isSpread"
+      ${least('p.store')} AS "storeId", count(*) > 1 AS "isSpread"
     FROM (SELECT c.${column} AS key, c.merchant_id AS merchant, ${store} AS store, ${counted} AS count
       ${fromCells(filter, false)} GROUP BY 1, 2, 3) p
     GROUP BY 1 ${behind} ORDER BY ${sorted} LIMIT $14`;
@@ -205,6 +205,7 @@ export const ownerText = (column: 'store_id' | 'device_id') =>
   `SELECT merchant_id AS "merchantId" FROM report_payments
     WHERE organization_id = $1 AND ${column} = $2 ORDER BY created_at DESC, payment_id DESC LIMIT 1`;
 
-export const asOfText = `SELECT p.as_of AS "asOf", p.stage = 'Following' AND p.position >= h.position AS "isNow"
+export const asOfText = `SELECT p.as_of AS "asOf", p.stage = 'Following' AND p.written_as_of = p.as_of
+    AND p.position >= h.position AS "isNow"
   FROM report_positions p JOIN feed_heads h ON h.organization_id = p.organization_id
   WHERE p.organization_id = $1`;
