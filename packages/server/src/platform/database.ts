@@ -172,10 +172,13 @@ function openPool(
   return pool;
 }
 
-/** How long a connection is waited for: as PostgreSQL's own clients read the address, in seconds. */
+/** A timer that is longer than it can count ends at once. */
+const longestConnectSeconds = 600;
+
+/** How long a connection is waited for, in a full pool too: as PostgreSQL's own clients read the address, in seconds. */
 function connectTimeoutOf(url: string): number {
   const seconds = Number(URL.parse(url)?.searchParams.get('connect_timeout'));
-  return seconds > 0 ? seconds * 1000 : connectTimeoutMs;
+  return seconds > 0 ? Math.min(seconds, longestConnectSeconds) * 1000 : connectTimeoutMs;
 }
 
 function connectionConfig(

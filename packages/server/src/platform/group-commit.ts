@@ -35,7 +35,7 @@ export type GroupCommitOptions<Row, Result> = {
   laneRows?: number;
   holdMs?: number;
   /**
-   * Where one statement follows another: so long its successor waits for more rows, unless `laneRows` are there.
+   * Where one statement follows another: so long its successor waits for more rows, unless eight are there.
    * A row that comes after a pause waits for nobody.
    */
   gatherMs?: number;

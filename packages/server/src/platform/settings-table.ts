@@ -130,7 +130,7 @@ export const settingsTable = {
   databaseUrl: optional(
     'DATABASE_URL',
     secretUrl('postgresql', 'postgres'),
-    'PostgreSQL (14 or newer) to use instead of the embedded one; needed in `production`. Its `connect_timeout` says how many seconds a connection is waited for, else 5.',
+    'PostgreSQL (14 or newer) to use instead of the embedded one; needed in `production`. Its `connect_timeout` says how many seconds a connection is waited for, 600 at most, else 5.',
     { secret: true, defaultDescription: 'the embedded database in `DATA_DIR`' },
   ),
   databaseConnections: setting(
