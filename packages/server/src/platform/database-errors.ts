@@ -68,3 +68,18 @@ export function contended(error: unknown): Refusal {
     cause: error,
   });
 }
+
+/**
+ * For what comes behind a commit: something was done, so no refusal of this step may say that nothing was.
+ *
+ * @example return viewOf(await behindCommit(() => find(id)));
+ */
+export async function behindCommit<Result>(step: () => Promise<Result>): Promise<Result> {
+  try {
+    return await step();
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.outcome === 'Unknown') throw error;
+    const { code, detail, retryAfterMs, logDetail } = error;
+    throw new Refusal(code, detail, { outcome: 'Unknown', retryAfterMs, logDetail, cause: error });
+  }
+}

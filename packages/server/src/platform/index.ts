@@ -13,6 +13,7 @@ export {
   type Row,
   type SessionQuery,
 } from './database.ts';
+export { behindCommit } from './database-errors.ts';
 export {
   type EmbeddedPostgres,
   type EmbeddedPostgresOptions,

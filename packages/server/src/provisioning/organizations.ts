@@ -2,6 +2,7 @@
 import { type Organization, refuse } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
 import { platformAuthor } from '../audit/index.ts';
+import { behindCommit } from '../platform/index.ts';
 import { refuseField, refuseUnknown } from './errors.ts';
 import type { Lookup } from './lookup.ts';
 import {
@@ -192,8 +193,10 @@ export function createOrganizationsBelow(
     async create(scope, input, id) {
       const parentOrganizationId = input['parentOrganizationId'] ?? scope.organizationId;
       const made = await own.create(scope, { ...input, parentOrganizationId }, id);
-      await userDomains.changed(made.view.organizationId);
-      return withDomain(made);
+      return behindCommit(async () => {
+        await userDomains.changed(made.view.organizationId);
+        return withDomain(made);
+      });
     },
     async list(scope, query, page) {
       const { items, next } = await own.list(scope, query, page);

@@ -10,7 +10,14 @@ import {
 } from '@switchyard/contract';
 import { actorOf, type Recorder } from '../../audit/index.ts';
 import type { Caller, FoundPage, PageRequest } from '../../http/index.ts';
-import { type Clock, type Database, type Ids, isoTime, type Jobs } from '../../platform/index.ts';
+import {
+  behindCommit,
+  type Clock,
+  type Database,
+  type Ids,
+  isoTime,
+  type Jobs,
+} from '../../platform/index.ts';
 import { type RunQuery, runIn } from '../run.ts';
 import { refuseCardNumber } from './card-numbers.ts';
 import { type FileLine, readSettlementFile } from './csv.ts';
@@ -232,7 +239,7 @@ export function createReconciliations(deps: ReconciliationsDeps) {
         await jobs.enqueue({ organizationId, kind: matchJob, payload }, trx);
       });
       jobs.poke();
-      return view(await demand(caller, id));
+      return view(await behindCommit(() => demand(caller, id)));
     },
 
     async list(

@@ -6,7 +6,13 @@ import {
   type WebhookDeliveryDetail,
 } from '@switchyard/contract';
 import type { FoundPage, PageRequest } from '../../http/index.ts';
-import { type Clock, type Database, type Ids, isoTime } from '../../platform/index.ts';
+import {
+  behindCommit,
+  type Clock,
+  type Database,
+  type Ids,
+  isoTime,
+} from '../../platform/index.ts';
 import { refuseUnknownEndpoint } from '../endpoints/endpoints.ts';
 import { findEndpoint, runIn, runOn } from '../endpoints/store.ts';
 import {
@@ -87,6 +93,12 @@ export function createDeliveryLog({ database, clock, ids, hurry }: DeliveriesDep
     return row ?? refuseUnknown();
   }
 
+  const hurried = ({ organizationId, endpointId }: LaneKey, deliveryId: string) =>
+    behindCommit(async () => {
+      await hurry({ organizationId, endpointId });
+      return viewOf(await demand(organizationId, deliveryId));
+    });
+
   return {
     async list(organizationId, filters, page) {
       const read = { ...page, limit: page.limit + 1 };
@@ -106,8 +118,7 @@ export function createDeliveryLog({ database, clock, ids, hurry }: DeliveriesDep
       if (row.body === null) refuse('delivery_state', 'The event is no longer kept.');
       const now = isoTime(clock.now());
       await resendDelivery(runOn(database), organizationId, row.delivery_id, now);
-      await hurry({ organizationId, endpointId: row.endpoint_id });
-      return viewOf(await demand(organizationId, row.delivery_id));
+      return hurried({ organizationId, endpointId: row.endpoint_id }, row.delivery_id);
     },
 
     async test(organizationId, given, type = 'endpoint.test') {
@@ -125,8 +136,7 @@ export function createDeliveryLog({ database, clock, ids, hurry }: DeliveriesDep
       const body = JSON.stringify({ type, timestamp, data: { ...data, sequence: 1 } });
       const row = { organizationId, deliveryId, endpointId, eventId, type, position: null, body };
       await database.transaction((trx) => insertDeliveries(runIn(trx), [row], timestamp));
-      await hurry({ organizationId, endpointId });
-      return viewOf(await demand(organizationId, deliveryId));
+      return hurried({ organizationId, endpointId }, deliveryId);
     },
   };
 }
