@@ -119,7 +119,7 @@ export const SettlementLine = closed(
     }),
     terminalId: word(
       8,
-      'The terminal (DE41): such a line is compared with what this terminal did alone.',
+      'The terminal (DE41): such a line is compared with what this terminal did.',
       '10000001',
     ),
     systemTraceAuditNumber: word(6, 'The trace number (DE11).', '000017'),
@@ -241,7 +241,7 @@ export const ReconciliationItem = closed(
     number: Type.Integer({ minimum: 1, description: 'Its number within the reconciliation.' }),
     outcome: wordOf(reconciliationOutcomes, { description: 'What the comparison came to.' }),
     differences: Type.Array(
-      wordOf(['type', 'amount', 'currency', 'settlementDate'], {
+      wordOf(['type', 'amount', 'currency', 'settlementDate', 'terminalId'], {
         description: 'A member that differs.',
       }),
       { description: 'Of what is Different: in what.' },

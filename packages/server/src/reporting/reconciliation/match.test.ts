@@ -93,6 +93,40 @@ describe('a file and our movements', () => {
     ]);
   });
 
+  test('a line that names no terminal leaves what a line that does finds in a later pass', () => {
+    const movements = [ours('a'), ours('b', { terminalId: '10000002' })];
+    const lines = [theirs(1), theirs(2, { terminalId: '10000001', settlementDate: '2026-03-02' })];
+    assert.deepEqual(outcomes(lines, movements), [
+      ['Matched', 'b'],
+      ['Different', 'settlementDate', 'a'],
+    ]);
+    // What it cannot be is held for nobody.
+    const refund = theirs(2, { terminalId: '10000001', type: 'Refund', amount: 5 });
+    assert.deepEqual(outcomes([theirs(1), refund], [ours('a')]), [
+      ['Matched', 'a'],
+      ['MissingHere', undefined],
+    ]);
+  });
+
+  test('a terminal that is written another way is told, where no other may be meant', () => {
+    const padded = theirs(1, { terminalId: '00001234' });
+    const own = ours('a', { terminalId: '1234' });
+    assert.deepEqual(outcomes([padded], [own]), [['Different', 'terminalId', 'a']]);
+    const later = ours('b', { terminalId: '1235', settlementDate: '2026-03-02' });
+    const two = [padded, theirs(2, { terminalId: '00001235', settlementDate: '2026-03-03' })];
+    assert.deepEqual(outcomes(two, [own, later]), [
+      ['Different', 'terminalId', 'a'],
+      ['Different', 'settlementDate', 'terminalId', 'b'],
+    ]);
+    const twin = ours('b', { terminalId: '1235' });
+    assert.deepEqual(outcomes([padded], [own, twin]), [['MissingHere', undefined]]);
+    assert.deepEqual(outcomes([padded, { ...padded, number: 2 }], [own]), [
+      ['MissingHere', undefined],
+      ['MissingHere', undefined],
+    ]);
+    assert.deepEqual(outcomes([{ ...padded, amount: 7 }], [own]), [['MissingHere', undefined]]);
+  });
+
   test('the same movements in any order match, and nothing is paired twice', () => {
     const movement = fc.record({
       type: fc.constantFrom('Capture', 'Refund', 'Reversal'),
@@ -113,9 +147,13 @@ describe('a file and our movements', () => {
         }),
       ),
     );
+    const named = fc.infiniteStream(fc.boolean());
     fc.assert(
-      fc.property(shuffled, ([first, second]) => {
-        const lines = first.map((each, index) => ({ ...each, number: index + 1 })) as Theirs[];
+      fc.property(shuffled, named, ([first, second], isNamed) => {
+        const lines = first.map(({ terminalId, ...each }, index) => ({
+          ...{ ...each, number: index + 1 },
+          ...(isNamed.next().value ? { terminalId } : {}),
+        })) as Theirs[];
         const movements = second.map((each, index) => ours(`${index}`, each as Partial<Ours>));
         const found = compare(lines, movements);
         assert.equal(found.length, lines.length);
@@ -125,22 +163,49 @@ describe('a file and our movements', () => {
     );
   });
 
-  test('whatever both sides hold, a line is told once and a movement is used once', () => {
-    const amount = fc.integer({ min: 1, max: 3 });
-    const side = fc.array(fc.tuple(fc.constantFrom('1', '2'), amount), { maxLength: 20 });
+  const moved = fc.record({
+    type: fc.constantFrom('Capture', 'Refund'),
+    retrievalReferenceNumber: fc.constantFrom('1', '2'),
+    amount: fc.integer({ min: 1, max: 3 }),
+    settlementDate: fc.constantFrom('2026-03-01', '2026-03-02'),
+    terminalId: fc.constantFrom('10000001', '10000002', undefined),
+  });
+  const side = fc.array(moved, { maxLength: 20 });
+  const linesOf = (file: { terminalId: string | undefined }[]) =>
+    file.map(({ terminalId, ...each }, index) =>
+      theirs(index + 1, { ...each, ...(terminalId === undefined ? {} : { terminalId }) }),
+    );
+  const movementsOf = (own: { terminalId: string | undefined }[]) =>
+    own.map(({ terminalId = '10000003', ...each }, index) =>
+      ours(`${index}`, { ...each, terminalId }),
+    );
+
+  test('lines that name no terminal take nothing from those that do', () => {
+    const ofOwn = (lines: Theirs[], movements: Ours[]) =>
+      compare(lines, movements)
+        .filter(({ theirs: { terminalId }, ours: own }) => own && own.terminalId === terminalId)
+        .map(({ theirs: { number }, ours: own }) => [number, own?.transactionId] as const)
+        .sort(([one], [other]) => one - other);
     fc.assert(
       fc.property(side, side, (file, own) => {
-        const lines = file.map(([retrievalReferenceNumber, each], index) =>
-          theirs(index + 1, { retrievalReferenceNumber, amount: each }),
-        );
-        const movements = own.map(([retrievalReferenceNumber, each], index) =>
-          ours(`${index}`, { retrievalReferenceNumber, amount: each }),
-        );
+        const [lines, movements] = [linesOf(file), movementsOf(own)];
+        const named = lines.filter(({ terminalId }) => terminalId !== undefined);
+        assert.deepEqual(ofOwn(lines, movements), ofOwn(named, movements));
+      }),
+    );
+  });
+
+  test('whatever both sides hold, a line is told once and a movement is used once', () => {
+    fc.assert(
+      fc.property(side, side, (file, own) => {
+        const [lines, movements] = [linesOf(file), movementsOf(own)];
         const found = compare(lines, movements);
         assert.deepEqual(new Set(found.map(({ theirs: { number } }) => number)).size, lines.length);
         const used = found.flatMap((each) => each.ours ?? []);
         assert.equal(new Set(used).size, used.length);
-        for (const { outcome, differences, ours: mine } of found) {
+        for (const { outcome, differences, theirs: line, ours: mine } of found) {
+          const isOther = line.terminalId !== undefined && line.terminalId !== mine?.terminalId;
+          if (mine !== undefined) assert.equal(differences.includes('terminalId'), isOther);
           assert.equal(outcome === 'MissingHere', mine === undefined);
           assert.equal(outcome === 'Matched', mine !== undefined && differences.length === 0);
         }

@@ -25,7 +25,7 @@ export type Ours = Said & {
 };
 
 const compared = ['type', 'amount', 'currency', 'settlementDate'] as const;
-export type Difference = (typeof compared)[number];
+export type Difference = (typeof compared)[number] | 'terminalId';
 
 export type Compared = {
   readonly outcome: Exclude<ReconciliationOutcome, 'MissingThere'>;
@@ -45,48 +45,77 @@ const passes: readonly (readonly (keyof Said)[])[] = [
   ['acquirerMerchantId', 'type'],
   ['acquirerMerchantId', 'amount', 'currency'],
 ];
+/** What two have alike that may be the same although their terminals are not. */
+const surePasses = passes.slice(0, 2);
+/** Whatever a pass finds is alike in one of these. */
+const widePasses = passes.slice(3);
 
 type Member = keyof Said | 'terminalId';
 
 const keyOf = (said: Said & { readonly terminalId?: string }, members: readonly Member[]): string =>
   JSON.stringify([said.retrievalReferenceNumber, ...members.map((member) => said[member])]);
 
-const differencesOf = (theirs: Theirs, ours: Ours): Difference[] =>
-  compared.filter((member) => theirs[member] !== ours[member]);
+const isNamed = ({ terminalId }: Theirs): boolean => terminalId !== undefined;
+const isNameless = (line: Theirs): boolean => !isNamed(line);
+
+const differencesOf = (theirs: Theirs, ours: Ours): Difference[] => [
+  ...compared.filter((member) => theirs[member] !== ours[member]),
+  ...(isNameless(theirs) || theirs.terminalId === ours.terminalId ? [] : ['terminalId' as const]),
+];
 
 function pairOf(theirs: Theirs, ours: Ours): Compared {
   const differences = differencesOf(theirs, ours);
   return { outcome: differences.length === 0 ? 'Matched' : 'Different', differences, theirs, ours };
 }
 
-/** Takes out of both what is alike in these members, in the order in which they came. */
+/** What has found nothing yet. */
+type Open = { readonly lines: Set<Theirs>; readonly movements: Set<Ours> };
+
+/** Takes out what is alike in these members, in the order in which it came. */
 function take(
+  { lines, movements }: Open,
   members: readonly Member[],
-  lines: readonly Theirs[],
-  theirs: Set<Theirs>,
-  ours: Set<Ours>,
+  { is, of = movements }: { is(line: Theirs): boolean; of?: Iterable<Ours> },
 ): Compared[] {
-  const byKey = Map.groupBy(ours, (each) => keyOf(each, members));
+  const byKey = Map.groupBy(of, (each) => keyOf(each, members));
   const found: Compared[] = [];
-  for (const line of lines) {
+  for (const line of [...lines].filter(is)) {
     const own = byKey.get(keyOf(line, members))?.shift();
     if (own === undefined) continue;
-    theirs.delete(line);
-    ours.delete(own);
+    lines.delete(line);
+    movements.delete(own);
     found.push(pairOf(line, own));
   }
   return found;
 }
 
+/** The movements that no line which names its terminal may find in a later pass. */
+function freeOf({ lines, movements }: Open): Ours[] {
+  const keysOf = (said: Theirs | Ours) =>
+    widePasses.map((members, index) => `${index}${keyOf(said, [...members, 'terminalId'])}`);
+  const needed = new Set([...lines].filter(isNamed).flatMap(keysOf));
+  if (needed.size === 0) return [...movements];
+  return [...movements].filter((each) => !keysOf(each).some((key) => needed.has(key)));
+}
+
 /**
- * One pass: a line that names its terminal finds what this terminal did and nothing else, before
- * lines that name none take what is left. References are one terminal's, so two may give the same.
+ * One pass: a line that names its terminal finds what this terminal did; one that names none, what
+ * no line that does may still need. References are one terminal's, so two may give the same.
  */
-function pass(members: readonly (keyof Said)[], theirs: Set<Theirs>, ours: Set<Ours>): Compared[] {
-  const named = [...theirs].filter(({ terminalId }) => terminalId !== undefined);
-  const found = take([...members, 'terminalId'], named, theirs, ours);
-  const unnamed = [...theirs].filter(({ terminalId }) => terminalId === undefined);
-  return [...found, ...take(members, unnamed, theirs, ours)];
+function pass(open: Open, members: readonly Member[]): Compared[] {
+  const own = take(open, [...members, 'terminalId'], { is: isNamed });
+  return [...own, ...take(open, members, { is: isNameless, of: freeOf(open) })];
+}
+
+/** Acquirers may write a terminal their own way: one line and one movement that are left belong together. */
+function takeOnly(open: Open, members: readonly Member[]): Compared[] {
+  const byKey = Map.groupBy([...open.lines].filter(isNamed), (line) => keyOf(line, members));
+  const ours = Map.groupBy(open.movements, (each) => keyOf(each, members));
+  const isOnly = (line: Theirs) => {
+    const key = keyOf(line, members);
+    return isNamed(line) && byKey.get(key)?.length === 1 && ours.get(key)?.length === 1;
+  };
+  return take(open, members, { is: isOnly });
 }
 
 /**
@@ -96,10 +125,13 @@ function pass(members: readonly (keyof Said)[], theirs: Set<Theirs>, ours: Set<O
  * @example compare(lines, movements);
  */
 export function compare(theirs: readonly Theirs[], ours: readonly Ours[]): Compared[] {
-  const lines = new Set(theirs);
-  const movements = new Set(ours);
-  const pairs = passes.flatMap((members) => pass(members, lines, movements));
-  const alone = [...lines].map(
+  const open: Open = { lines: new Set(theirs), movements: new Set(ours) };
+  const pairs = [
+    ...passes.flatMap((members) => pass(open, members)),
+    ...passes.flatMap((members) => take(open, members, { is: isNameless })),
+    ...surePasses.flatMap((members) => takeOnly(open, members)),
+  ];
+  const alone = [...open.lines].map(
     (line): Compared => ({ outcome: 'MissingHere', differences: [], theirs: line }),
   );
   return [...pairs, ...alone];
