@@ -158,6 +158,13 @@ describe('card data', () => {
     }
     const headers = { 'idempotency-key': pan };
     assert.equal((await call('POST', '/process', { body: sale, headers })).status, 422);
+    const endpoints = '/webhooks/v1/endpoints';
+    const endpoint = { url: 'https://receiver.example/', eventTypes: ['*'] };
+    const made = await on.client.call('POST', endpoints, {
+      ...{ token: on.acquirerToken, body: endpoint, headers },
+    });
+    assert.equal(made.body.code, 'client_id_invalid', made.text);
+    seen.push(`${JSON.stringify(made.headers)} ${made.text}`);
     assert.equal((await call('GET', `/${pan}`)).status, 404);
     const grouped = pan.replace(/(\d{4})(?=\d)/g, '$1-');
     assert.equal((await call('GET', `/x?note=${grouped}`)).status, 422);

@@ -5,7 +5,7 @@ import { before, describe, test } from 'node:test';
 import type { RouteFacts } from '../src/http/index.ts';
 import { createKeys } from '../src/idempotency/keys.ts';
 import { createKeyStore } from '../src/idempotency/store.ts';
-import { systemIds } from '../src/platform/index.ts';
+import { systemClock, systemIds } from '../src/platform/index.ts';
 import { testDatabase } from './database.ts';
 import { assertRefused } from './refused.ts';
 import { type Scene, scene } from './scene.ts';
@@ -201,6 +201,39 @@ describe('idempotency keys', () => {
     // Who held it before has no say in it any more.
     await failed.held.keep(answer);
     assert.equal((await claim('failed')).state, 'Running');
+  });
+
+  test('a claim whose answer was lost does not stand', async () => {
+    const store = createKeyStore(await testDatabase());
+    const keysOver = (over: Partial<typeof store>) =>
+      createKeys({
+        ...{ store: { ...store, ...over }, clock: systemClock, ids: systemIds },
+        masterKey: Buffer.alloc(32, 7),
+      });
+    const asked = { organizationId: on.organizationId, callerId: 'me', key: 'lost' };
+    const claimOver = (over: Partial<typeof store>) =>
+      keysOver(over).claim({ ...asked, asked: '{}', heldMs: 60_000 });
+    await assert.rejects(
+      claimOver({
+        async claim(...of) {
+          await store.claim(...of);
+          throw new Error('the connection is gone');
+        },
+      }),
+      /connection is gone/,
+    );
+    assert.equal((await claimOver({})).state, 'Held');
+  });
+
+  test('a key that looks like a card number is refused on every route that takes one', async () => {
+    const key = '4111-1111-1111-1111';
+    assertRefused(await post(stores, key, storeOf('Card')), {
+      ...{ code: 'client_id_invalid', pointer: null },
+    });
+    assert.equal(await storesCalled('Card'), 0);
+    for (const { facts } of on.house.http.routes) {
+      if (facts?.takesKey === true) assert.ok(facts.errors.includes('client_id_invalid'));
+    }
   });
 
   test('whatever makes something takes a key, or is named here', () => {

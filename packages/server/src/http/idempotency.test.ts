@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Refusal } from '@switchyard/contract';
 import Fastify, { type RouteHandlerMethod } from 'fastify';
-import { type IdempotencyKeys, withIdempotency } from './idempotency.ts';
+import type { Caller } from './caller.ts';
+import { type AskedKey, type IdempotencyKeys, withIdempotency } from './idempotency.ts';
 import type { RouteFacts } from './routes.ts';
 import { callerWith } from './server.fixture.ts';
 
@@ -28,6 +29,31 @@ async function asked(handler: RouteHandlerMethod, keep: () => Promise<void> = as
   const { statusCode } = await app.inject({ method: 'POST', url: '/', headers });
   await app.close();
   return { steps, statusCode };
+}
+
+/** What has to be the same under the key, and whose key it is. */
+async function claimedBy(caller: Caller) {
+  const claims: AskedKey[] = [];
+  const keys: IdempotencyKeys = {
+    async claim(of) {
+      claims.push(of);
+      return { state: 'Running' };
+    },
+  };
+  const app = Fastify();
+  app.decorateRequest('caller', undefined);
+  app.addHook('onRequest', async (request) => {
+    request.caller = caller;
+  });
+  app.post(
+    '/',
+    { config: { facts } },
+    withIdempotency(facts, async () => ({}), keys),
+  );
+  const headers = { 'idempotency-key': 'k' };
+  await app.inject({ method: 'POST', url: '/', headers });
+  await app.close();
+  return claims[0];
 }
 
 describe('a request with an idempotency key', () => {
@@ -56,6 +82,29 @@ describe('a request with an idempotency key', () => {
       });
       assert.deepEqual(steps, ['abandon']);
     }
+  });
+
+  test('is another one with other rights, in whichever order they are told', async () => {
+    const claim = await claimedBy(callerWith(['pay.read', 'prov.write']));
+    const same = await claimedBy(callerWith(['prov.write', 'pay.read']));
+    assert.deepEqual(same, claim);
+    for (const other of [
+      callerWith(['prov.write']),
+      { ...callerWith(['pay.read', 'prov.write']), merchantId: 'm' },
+      { ...callerWith(['pay.read', 'prov.write']), storeId: 's' },
+      { ...callerWith(['pay.read', 'prov.write']), deviceId: 'd' },
+      { ...callerWith(['pay.read', 'prov.write']), realm: 'other' },
+    ]) {
+      const differing = await claimedBy(other);
+      assert.equal(differing?.callerId, claim?.callerId);
+      assert.notEqual(differing?.asked, claim?.asked);
+    }
+  });
+
+  test('is that of a user or of an application, though one is called like the other', async () => {
+    const claim = await claimedBy({ ...callerWith(), clientId: 'x' });
+    const user = await claimedBy({ ...callerWith(), clientId: 'y', userId: 'x' });
+    assert.notEqual(user?.callerId, claim?.callerId);
   });
 
   test('is answered though its answer cannot be kept', async () => {

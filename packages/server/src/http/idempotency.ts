@@ -11,8 +11,8 @@ import type { RouteFacts } from './routes.ts';
 export const idempotencyKeyHeader = 'idempotency-key';
 
 const keyForm = /^[A-Za-z0-9._:-]{1,64}$/;
-/** A request that makes something is over by then; a file may come for as long. */
-const heldMs = { body: 120_000, stream: 1_200_000 } as const;
+/** A request has come within 30 s, a file too (`requestMs` in arrivals.ts), and what it makes is made by then. */
+const heldMs = 120_000;
 const tryAgainMs = 1_000;
 const keptHeaders = ['location', 'etag', 'cache-control', 'retry-after'] as const;
 
@@ -52,12 +52,13 @@ export type AskedKey = {
 
 /** Where keys are kept. */
 export type IdempotencyKeys = {
+  /** @throws Refusal client_id_invalid */
   claim(asked: AskedKey): Promise<{ readonly state: 'Held'; readonly held: HeldKey } | UsedKey>;
 };
 
 const errors: readonly ErrorCode[] = [
-  ...(['header_invalid', 'client_id_reused', 'request_in_progress'] as const),
-  'request_interrupted',
+  ...(['header_invalid', 'client_id_invalid', 'client_id_reused'] as const),
+  ...(['request_in_progress', 'request_interrupted'] as const),
 ];
 
 /** Says in the declaration of a route that it takes the header, once for all rooms. */
@@ -84,7 +85,7 @@ export function idempotencyKeyOf(header: unknown): string | undefined {
 function refuseReused(): never {
   return refuse(
     'client_id_reused',
-    'An earlier request under this Idempotency-Key said something else; look whether it was done.',
+    'An earlier request under this Idempotency-Key said something else, or had other rights; look whether it was done.',
   );
 }
 
@@ -155,18 +156,23 @@ async function handleHeld(
   return body;
 }
 
-function askedBy(request: FastifyRequest, { organizationId, userId, clientId }: Caller) {
+/** The handler looks at more than the gate does: an answer is told again to the same rights alone. */
+function rightsOf(caller: Caller) {
+  const { realm, entityId, merchantId, storeId, deviceId, permissions } = caller;
+  return { realm, entityId, merchantId, storeId, deviceId, permissions: [...permissions].sort() };
+}
+
+function askedBy(request: FastifyRequest, caller: Caller) {
+  const { organizationId, userId, clientId } = caller;
   const { params, query, body } = request;
   const { operationId } = request.routeOptions.config.facts ?? {};
   const isStream = body instanceof Readable;
   const asked = canonicalJson({
-    ...{ operationId, params, query },
+    ...{ operationId, params, query, rights: rightsOf(caller) },
     ...(isStream ? { type: request.headers['content-type'] } : { body }),
   });
-  return {
-    ...{ organizationId, callerId: userId ?? clientId, asked },
-    heldMs: isStream ? heldMs.stream : heldMs.body,
-  };
+  const callerId = userId === undefined ? `client:${clientId}` : `user:${userId}`;
+  return { organizationId, callerId, asked, heldMs };
 }
 
 /** @example options.handler = withIdempotency(facts, handler, keys); */

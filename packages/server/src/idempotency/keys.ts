@@ -1,5 +1,7 @@
 // Decides whose a key is, and keeps what was answered under it so that nobody but who asked can read it.
-import { createHmac, hash, timingSafeEqual } from 'node:crypto';
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { refuse } from '@switchyard/contract';
+import { holdsCardNumber } from '@switchyard/emv';
 import type { AskedKey, HeldKey, IdempotencyKeys, KeptAnswer, UsedKey } from '../http/index.ts';
 import { type Clock, deriveKey, type Ids, isoTime, openSealed, seal } from '../platform/index.ts';
 import type { KeyRow, KeyStore } from './store.ts';
@@ -8,6 +10,8 @@ import type { KeyRow, KeyStore } from './store.ts';
 export const keptMs = 86_400_000;
 /** A key may be let go of between the claim and the look; more often than that it is somebody's. */
 const looksMax = 3;
+
+type Claim = Parameters<KeyStore['remove']>[0];
 
 export type KeysDeps = {
   readonly store: KeyStore;
@@ -46,7 +50,7 @@ export function createKeys({ store, clock, ids, masterKey }: KeysDeps): Idempote
     };
   }
 
-  function heldBy(asked: AskedKey, claim: Parameters<KeyStore['remove']>[0]): HeldKey {
+  function heldBy(asked: AskedKey, claim: Claim): HeldKey {
     return {
       keep: (answer, content) =>
         store.keep(
@@ -59,26 +63,39 @@ export function createKeys({ store, clock, ids, masterKey }: KeysDeps): Idempote
     };
   }
 
+  async function looked(asked: AskedKey, claim: Claim) {
+    for (let look = 0; look < looksMax; look += 1) {
+      const now = clock.now();
+      const isOurs = await store.claim(claim, {
+        ...{ print: printOf(asked.asked), at: isoTime(now) },
+        ...{ heldUntil: isoTime(now + asked.heldMs), endedBefore: isoTime(now - keptMs) },
+      });
+      if (isOurs) return { state: 'Held', held: heldBy(asked, claim) } as const;
+      const row = await store.find(claim);
+      // A statement that was repeated over a lost connection finds its own row.
+      if (row?.claimId === claim.claimId) {
+        return { state: 'Held', held: heldBy(asked, claim) } as const;
+      }
+      if (row !== undefined) return usedBy(asked, row);
+    }
+    return { state: 'Running' } as const;
+  }
+
   return {
     async claim(asked) {
-      const { organizationId, callerId, key, heldMs } = asked;
-      const claim = {
-        ...{ organizationId, claimId: ids.uuid() },
-        hash: hash('sha256', `${callerId}\n${key}`, 'buffer'),
-      };
-      for (let look = 0; look < looksMax; look += 1) {
-        const now = clock.now();
-        const isOurs = await store.claim(claim, {
-          ...{ print: printOf(asked.asked), at: isoTime(now) },
-          ...{ heldUntil: isoTime(now + heldMs), endedBefore: isoTime(now - keptMs) },
-        });
-        if (isOurs) return { state: 'Held', held: heldBy(asked, claim) };
-        const row = await store.find(claim);
-        // A statement that was repeated over a lost connection finds its own row.
-        if (row?.claimId === claim.claimId) return { state: 'Held', held: heldBy(asked, claim) };
-        if (row !== undefined) return usedBy(asked, row);
+      const { organizationId, callerId, key } = asked;
+      if (holdsCardNumber(key)) {
+        refuse('client_id_invalid', 'The Idempotency-Key holds what looks like a card number.');
       }
-      return { state: 'Running' };
+      const hash = printOf(`${callerId}\n${key}`);
+      const claim = { organizationId, claimId: ids.uuid(), hash };
+      try {
+        return await looked(asked, claim);
+      } catch (error) {
+        // It may stand all the same, and nobody would let go of it. What is told is the first fault.
+        await Promise.allSettled([store.remove(claim)]);
+        throw error;
+      }
     },
   };
 }
