@@ -16,8 +16,9 @@ import { useWords, type Words } from '../../words/index.ts';
 const filterNames = [
   ...(['requestId', 'source', 'status', 'method', 'clientId', 'code', 'from', 'to'] as const),
 ] as const;
-/** What the pages ask is much, and is nobody's program: it is shown on demand. */
-const sourceUsual = 'Api';
+/** What the pages ask is much, and is nobody's program: it is shown on demand, and to who seeks one thing. */
+const sourceFor = ({ requestId, clientId }: { requestId?: string; clientId?: string }) =>
+  requestId === undefined && clientId === undefined ? 'Api' : 'All';
 const sources = ['Api', 'Portal', 'All'];
 const statuses = ['2xx', '4xx', '5xx'];
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
@@ -83,7 +84,7 @@ export default function Logs() {
   const t = useWords('logs');
   const formats = useFormats();
   const [values, change] = useFilters(filterNames);
-  const shown = { source: sourceUsual, ...values };
+  const shown = { source: sourceFor(values), ...values };
   const { source, ...filters } = shown;
   const query = withInstants({ ...filters, ...(source === 'All' ? {} : { source }) }, formats);
   return (
