@@ -85,6 +85,21 @@ describe('details of the portal', { skip: withoutChromium }, () => {
     });
   });
 
+  test('an export is told of as ready, and not as kept: its file may not come', async () => {
+    await stage.look(admin, '/portal/payments', async (page) => {
+      const begun = page.waitForEvent('download');
+      await button(page, 'Export').click();
+      await page.getByRole('menuitem', { name: 'CSV' }).click();
+      await button(page, 'Start the export').click();
+      await page
+        .getByText('The export is ready. Should the file not come, it lies under')
+        .waitFor();
+      assert.equal(await page.getByText(/keeps the file|saved|downloaded/i).count(), 0);
+      const download = await begun;
+      await download.cancel();
+    });
+  });
+
   test('the request log shows what applications ask; what the pages ask, on demand', async () => {
     const { headers } = await call('GET', '/provisioning/v2/stores');
     await eventually('the request is kept', async () => {
@@ -99,6 +114,12 @@ describe('details of the portal', { skip: withoutChromium }, () => {
       await page.waitForURL('**/portal/logs?source=Portal');
       await page.getByText('switchyard-portal').first().waitFor();
     });
+    const ofPage = (await call('GET', '/logs/v1/requests?source=Portal')).body.items[0];
+    for (const query of [`requestId=${ofPage.requestId}`, 'clientId=switchyard-portal']) {
+      await stage.look(admin, `/portal/logs?${query}`, async (page) => {
+        await page.getByText('switchyard-portal').first().waitFor();
+      });
+    }
     const all = (await call('GET', '/logs/v1/requests?limit=200')).body.items;
     for (const { source, clientId } of all) {
       assert.equal(source, clientId === 'switchyard-portal' ? 'Portal' : 'Api');
