@@ -38,13 +38,19 @@ const settled = `Promise.allSettled(document.getAnimations()
   .filter(({ effect }) => Number.isFinite(effect?.getComputedTiming().endTime))
   .map(({ finished }) => finished))`;
 
+const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
+
+/** What floats over a page is put in its place a moment after the page has become narrow. */
+export const assertNotSideways = (page: Page, name: string): Promise<void> =>
+  eventually(
+    `${name} is no wider than its window`,
+    async () => (await page.evaluate(overflow)) === 0,
+  );
+
 /** @param name tells a page apart from the others in what fails */
 export async function assertAccessible(page: Page, name: string): Promise<void> {
   await page.setViewportSize(narrow);
-  const overflow = await page.evaluate(
-    'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-  );
-  assert.equal(overflow, 0, `${name} is wider than a small phone`);
+  await assertNotSideways(page, `${name} on a small phone`);
   await page.setViewportSize(wide);
   // As the browser's own tool would: the policy of the page holds for the page.
   // Once for a page, whose screens are many.

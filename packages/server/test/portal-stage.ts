@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import type { DemoFacts as WholeFacts } from '../src/demo/demo-json.ts';
-import { assertAccessible } from './accessible.ts';
+import { assertAccessible, assertNotSideways } from './accessible.ts';
 import { openChromium } from './chromium.ts';
 import type { Client } from './client.ts';
 import { freePorts } from './free-ports.ts';
@@ -67,10 +67,7 @@ export function complaintsOf(page: Page): readonly string[] {
 export async function assertFits(page: Page, name: string): Promise<void> {
   for (const size of [wide, narrow]) {
     await page.setViewportSize(size);
-    const overflow = await page.evaluate(
-      'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-    );
-    assert.equal(overflow, 0, `${name} at ${size.width}`);
+    await assertNotSideways(page, `${name} at ${size.width}`);
   }
 }
 
