@@ -66,14 +66,26 @@ const actionCodes = {
   '208': '41',
   '209': '43',
   '902': '12',
+  '903': '19',
   '904': '30',
   '906': '90',
   '907': '91',
   '908': '92',
   '909': '96',
+  '910': '91',
   '911': '68',
+  '912': '91',
   '913': '94',
   '914': '25',
+  // Of its keys and its counting: it has not looked at what the message asks for.
+  '916': '96',
+  '917': '96',
+  '918': '96',
+  '919': '96',
+  '920': '96',
+  '921': '96',
+  '922': '96',
+  '923': '09',
 } as const;
 
 /** ISO 8583:1993, A.3: capabilities, presence, how the card was read, how the holder was proved. */

@@ -59,16 +59,21 @@ function yearOf(monthDay: string, now: number): string {
   return String(monthDay > latest ? year - 1 : year).slice(-2);
 }
 
-function responseMaps({ responseCodes }: HostTable) {
+type CodesFor = (mti: string) => Codes;
+
+/** What says yes to a reversal or a network message is none to a sale: each has codes of its own first. */
+function responseMaps({
+  responseCodes,
+}: HostTable): { said: CodesFor; meant: CodesFor } | undefined {
   if (responseCodes === undefined) return undefined;
   const { financial, reversal = {}, network = {} } = responseCodes;
-  const said = inverse(financial);
-  return {
-    meaning: { ...network, ...reversal, ...financial } as Codes,
-    financial: said,
-    reversal: { ...said, ...inverse(reversal) } as Codes,
-    network: { ...said, ...inverse(network) } as Codes,
+  const mapsOf = (codes: (of: Codes) => Codes): CodesFor => {
+    const usual = codes(financial);
+    const ofReversals = { ...usual, ...codes(reversal) };
+    const ofNetwork = { ...usual, ...codes(network) };
+    return (mti) => (isNetwork(mti) ? ofNetwork : isReversal(mti) ? ofReversals : usual);
   };
+  return { said: mapsOf(inverse), meant: mapsOf((codes) => codes) };
 }
 
 /** A code without a line stays as it is where it fits, and is refused by the field where not. */
@@ -246,8 +251,7 @@ function codes(table: HostTable): { out: Step; back: Step } {
       const { 22: mode, 39: response } = fields;
       if (mode !== undefined) fields[22] = mapped(entryModes, mode);
       if (response !== undefined && responses !== undefined) {
-        const { financial, reversal, network: net } = responses;
-        const said = isNetwork(mti) ? net : isReversal(mti) ? reversal : financial;
+        const said = responses.said(mti);
         // A host has no word of its own for a code that its table does not know: it malfunctions.
         fields[39] = said[response] ?? said[malfunction] ?? response;
       }
@@ -262,7 +266,7 @@ function codes(table: HostTable): { out: Step; back: Step } {
     back(fields, mti) {
       const { 22: mode, 39: response } = fields;
       if (mode !== undefined) fields[22] = mapped(modeOf, mode);
-      if (response !== undefined) fields[39] = mapped(responses?.meaning, response);
+      if (response !== undefined) fields[39] = mapped(responses?.meant(mti), response);
       if (functionCodes !== undefined && !isNetwork(mti)) delete fields[24];
       for (const field of Object.keys(constants)) delete fields[Number(field)];
     },

@@ -109,6 +109,40 @@ describe('1993', () => {
     assert.equal(taken[39], '400');
   });
 
+  it('takes a yes to a reversal or a network message for none to a sale', () => {
+    const host = builtIn('iso1993-ascii');
+    const read = (mti: string, code: string) =>
+      host.decode(wire.encode({ mti, fields: { 11: '000001', 39: code } })).fields[39];
+    for (const mti of ['0110', '0210', '0230']) {
+      assert.deepEqual([read(mti, '400'), read(mti, '800')], ['400', '800'], mti);
+      assert.deepEqual([read(mti, '000'), read(mti, '116')], ['00', '51'], mti);
+    }
+    // Out of order, still at work: nobody has judged anything.
+    const faults = ['903', '906', '907', '908', '909', '910', '911', '912', '923'];
+    const meant = ['19', '90', '91', '92', '96', '91', '68', '91', '09'];
+    assert.deepEqual(
+      faults.map((code) => read('0230', code)),
+      meant,
+    );
+    for (const code of ['916', '917', '918', '919', '920', '921', '922']) {
+      assert.equal(read('0230', code), '96', code);
+    }
+    assert.equal(rawOf({ mti: '0210', fields: { 11: '000001', 39: '96' } })[39], '909');
+    assert.deepEqual([read('0430', '400'), read('0430', '000')], ['00', '00']);
+    assert.deepEqual([read('0430', '800'), read('0430', '914')], ['800', '25']);
+    assert.deepEqual([read('0810', '800'), read('0810', '400')], ['00', '400']);
+  });
+
+  it('reads a code of its own by what the message is, where a table has it twice', () => {
+    const host = hostOf({
+      ...builtInHosts['iso1993-ascii'],
+      responseCodes: { financial: { '000': '00', '400': '05' }, reversal: { '400': '00' } },
+    });
+    const read = (mti: string) =>
+      host.decode(wire.encode({ mti, fields: { 11: '000001', 39: '400' } })).fields[39];
+    assert.deepEqual([read('0210'), read('0430')], ['05', '00']);
+  });
+
   it('names the original in DE56, what was and what remains in DE30 and 4, and why in DE25', () => {
     const raw = rawOf(reversal);
     assert.equal(raw[56], '120000000126112203000006123456');
