@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { serviceIdKeptMs } from '../limits.ts';
 import { answerTo, failureTo, requestOf } from '../messages/build.ts';
 import { type AnyMessage, type Header, isMessage, type Message } from '../messages/message.ts';
 import { readMessage } from '../messages/read.ts';
@@ -151,6 +152,23 @@ test('NotFound counts when it is said twice in a row', () => {
   assert.equal(outcomeOf(receive(sale, failed(fourth, 'NotFound'))), 'NotProcessed');
   const late = receive(sale, approved(payment));
   assert.equal(late.do, 'Late', 'and if it was processed all the same, that is told');
+});
+
+test('what a terminal may have forgotten is not taken for what it never had', () => {
+  const { header } = till().pay();
+  const ages = [
+    [serviceIdKeptMs - 5_001, 'NotProcessed'],
+    [serviceIdKeptMs - 5_000, 'Unknown'],
+    [60 * serviceIdKeptMs, 'Unknown'],
+    // The clock was put back: nobody knows how old it is.
+    [-5_001, 'Unknown'],
+  ] as const;
+  for (const [age, outcome] of ages) {
+    const { sale, pass } = till({ journal: { header, at: start - age } });
+    assert.equal(receive(sale, failed(sent(sale.tick()), 'NotFound')).do, 'Wait');
+    const step = receive(sale, failed(sent(pass(5_000)), 'NotFound'));
+    assert.equal(outcomeOf(step), outcome, `${age} ms old`);
+  }
 });
 
 test('what nobody can tell is unknown, never a refusal', () => {

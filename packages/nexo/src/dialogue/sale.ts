@@ -1,4 +1,5 @@
 /** The sale system's side of the dialogue: one service at a time, and no outcome is guessed. */
+import { serviceIdKeptMs } from '../limits.ts';
 import { requestOf } from '../messages/build.ts';
 import { bytesOf } from '../messages/bytes.ts';
 import {
@@ -124,6 +125,8 @@ export type SaleDialogue = {
   readonly lost: () => SaleStep;
   /** The transport is sure that the request never left. */
   readonly notSent: () => SaleStep;
+  /** Nobody waits for the answer of a question that went besides a service: it makes room for another. */
+  readonly drop: (question: Header) => void;
   /** When `tick` is to be called, epoch milliseconds; again and again while that is not later than now. */
   readonly due: () => number | undefined;
   readonly tick: () => SaleStep;
@@ -155,6 +158,8 @@ const besidesMax = 16;
  * - Without an answer in time, or when the connection breaks, the outcome is asked for by
  *   TransactionStatus until it is known: `InProgress` and `Busy` mean ask again; `NotFound` counts when
  *   it is said twice. What is not known at the end is `Unknown`, and is never taken for a refusal.
+ * - `NotFound` tells nothing of a service that the terminal may have forgotten, 48 hours later: it is
+ *   `Unknown`.
  * - Categories that no TransactionStatus repeats end as `Unknown` at once.
  *
  * Source: nexo Sale to POI 3.0, `TransactionStatus`; public documentation of the Terminal API, "Verify
@@ -326,9 +331,14 @@ export function createSaleDialogue(deps: SaleDeps): SaleDialogue {
     }
     const found = resultOf(message)?.ErrorCondition;
     recovery.notFound = found === 'NotFound' ? recovery.notFound + 1 : 0;
-    return recovery.notFound >= notFoundNeeded
-      ? finish({ outcome: 'NotProcessed' })
-      : { do: 'Wait' };
+    if (recovery.notFound < notFoundNeeded) return { do: 'Wait' };
+    return finish({ outcome: isRemembered(current.at) ? 'NotProcessed' : 'Unknown' });
+  }
+
+  /** A clock that was put back tells no age. */
+  function isRemembered(at: number): boolean {
+    const age = now() - at;
+    return age >= 0 && age < serviceIdKeptMs;
   }
 
   function due(): number | undefined {
@@ -345,6 +355,7 @@ export function createSaleDialogue(deps: SaleDeps): SaleDialogue {
     receive,
     lost,
     notSent: () => finish({ outcome: 'NotProcessed' }),
+    drop: (question) => void besides.delete(pairOf(question)),
     due,
     tick,
     journal: () => current && { header: current.header, at: current.at },
