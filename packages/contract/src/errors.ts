@@ -15,7 +15,8 @@ export type Outcome = 'NotProcessed' | 'Processed' | 'Unknown';
 /**
  * The facts of one error code. `title` is the short text of the problem, `help` the sentence of the
  * page that is published for the code, `retryable` tells whether the same request can succeed later,
- * `outcome` is what a refusal with this code says unless it says otherwise itself.
+ * `outcome` is what a refusal with this code says unless it says otherwise itself. With `reserved` no
+ * version of the platform answers the code yet.
  *
  * @example
  * const facts: ErrorCodeFacts = errorCodes.amount_zero;
@@ -26,11 +27,13 @@ export type ErrorCodeFacts = {
   readonly help: string;
   readonly retryable: boolean;
   readonly outcome: Outcome;
+  readonly reserved?: true;
 };
 
 /**
- * The closed list of the codes of `application/problem+json`. A status below 500 always says
- * `NotProcessed`. A decline by the issuer is not in it: it is an answer with HTTP 200.
+ * The closed list of the codes of `application/problem+json`. A status below 500 says `NotProcessed`
+ * but for `service_id_reused` and `request_interrupted`: what came first may have been done. A decline by
+ * the issuer is not in it: it is an answer with HTTP 200.
  *
  * Source: the platform's contract, chapters 3 and 7; problem shape after RFC 9457.
  *

@@ -45,6 +45,7 @@ test('codes mean what the table of the reference says', () => {
   const reasons = {
     '05': 'DoNotHonor',
     '14': 'InvalidCardNumber',
+    '26': 'DuplicateTransaction',
     '41': 'LostCard',
     '43': 'StolenCard',
     '51': 'InsufficientFunds',

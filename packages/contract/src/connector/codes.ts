@@ -13,6 +13,8 @@ export const closeCodes = {
   done: 1000,
   invalidText: 1007,
   messageTooLarge: 1009,
+  /** The platform met a fault of its own: register again, after a pause that grows. */
+  fault: 1011,
   /** The service restarts: connect again after a random pause of up to 30 s. */
   restarting: 1012,
   /** The other side has ended the session. */
@@ -168,6 +170,12 @@ export const connectorFaults = {
     status: 503,
     retryable: true,
     summary: 'The terminal is connected to another node, which cannot be reached at the moment.',
+  },
+  unavailable: {
+    closeCode: closeCodes.fault,
+    status: 503,
+    retryable: true,
+    summary: 'The platform met a fault of its own, such as a database that is away.',
   },
   restarting: {
     closeCode: closeCodes.restarting,

@@ -14,6 +14,16 @@ const tsn = Type.String({
   examples: ['AXIUM_DX8000-10000001'],
 });
 
+const posId = Type.Optional(
+  Type.String({
+    minLength: 1,
+    maxLength: 64,
+    pattern: '^[A-Za-z0-9._:-]+$',
+    description:
+      'Which point of sale it is; applications of the aggregator must say it. Client and `posId` own a claim.',
+  }),
+);
+
 const requestId = Type.String({
   minLength: 1,
   maxLength: 64,
@@ -41,7 +51,8 @@ export const RegisterMessage = message(
     client_secret: Type.Optional(secret('Its secret.')),
     softwareVersion: Type.Optional(Type.String({ maxLength: 64 })),
   },
-  'The registration of a device.',
+  'The registration of a device. The credentials may also be named `clientId` and `clientSecret`, or stand ' +
+    'below `customRegistrationData` or `custom_registration_data`, as an object or as its text.',
 );
 export type RegisterMessage = Static<typeof RegisterMessage>;
 
@@ -77,15 +88,7 @@ export const ClaimMessage = message(
     type: Type.Literal('claim'),
     requestId,
     tsn,
-    posId: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 64,
-        pattern: '^[A-Za-z0-9._:-]+$',
-        description:
-          'Which point of sale it is; applications of the aggregator must say it. Client and `posId` own a claim.',
-      }),
-    ),
+    posId,
     waitSeconds: Type.Optional(
       Type.Integer({
         minimum: 0,
@@ -158,13 +161,20 @@ export const DeviceStatusMessage = message(
 export type DeviceStatusMessage = Static<typeof DeviceStatusMessage>;
 
 /**
- * Ends a session of one's own.
+ * Ends a session of one's own. With `tsn`, and `posId` where the claim had one, also a session that was
+ * claimed over another control connection.
  *
  * @example
  * const release: ReleaseMessage = { type: 'release', requestId: '3', sessionId };
  */
 export const ReleaseMessage = message(
-  { type: Type.Literal('release'), requestId, sessionId: Type.String({ maxLength: 128 }) },
+  {
+    type: Type.Literal('release'),
+    requestId,
+    sessionId: Type.String({ maxLength: 128 }),
+    tsn: Type.Optional(tsn),
+    posId,
+  },
   'The end of a session.',
 );
 export type ReleaseMessage = Static<typeof ReleaseMessage>;

@@ -1,5 +1,5 @@
 /** Codes of the first checks: what arrived over HTTP, and who sent it. */
-import { refused, refusedForNow } from './facts.ts';
+import { refused, refusedForNow, reserved } from './facts.ts';
 
 /** Size, media type and headers: checked before anything is read. */
 export const transportCodes = {
@@ -8,7 +8,7 @@ export const transportCodes = {
     'The request is not valid HTTP',
     'The request line, a header or the encoding of the address could not be understood.',
   ),
-  missing_header: refused(
+  missing_header: reserved(
     400,
     'A required header is missing',
     'The operation needs a header that the request did not carry; the detail names it.',
@@ -58,12 +58,12 @@ export const transportCodes = {
     'No acceptable representation',
     'The Accept header admits none of the media types that the operation can answer with.',
   ),
-  endpoint_gone: refused(
+  endpoint_gone: reserved(
     410,
     'The address has been withdrawn',
     'The operation existed and was withdrawn after its announced sunset.',
   ),
-  version_retired: refused(
+  version_retired: reserved(
     410,
     'The version has been retired',
     'The version in the path is past its announced sunset; use its successor.',

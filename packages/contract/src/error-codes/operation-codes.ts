@@ -1,5 +1,5 @@
 /** Codes of what is looked up, and of what its state and its contract allow. */
-import { refused, refusedForNow } from './facts.ts';
+import { kept, notKnownOnce, refused, refusedForNow, reserved } from './facts.ts';
 
 /** What the path or the body points at. Another tenant's identifier answers as an unknown one. */
 export const lookupCodes = {
@@ -128,7 +128,7 @@ export const lookupCodes = {
     'The resource has changed since it was read',
     'The If-Match header does not match the current ETag; read the resource again.',
   ),
-  precondition_required: refused(
+  precondition_required: reserved(
     428,
     'The If-Match header is needed',
     'Send the ETag that the resource was read with, so that no change of others is overwritten.',
@@ -152,7 +152,7 @@ export const idempotencyCodes = {
     'The same request is still running',
     'An earlier request with this identifier has not finished; repeat it later for its answer.',
   ),
-  request_interrupted: refused(
+  request_interrupted: notKnownOnce(
     409,
     'The same request was cut off',
     'An earlier request with this key was cut off and may have been done; look before you take another key.',
@@ -162,7 +162,7 @@ export const idempotencyCodes = {
     'The identifier matches several transactions',
     'Several merchants in your scope used this client identifier; add the merchantId parameter.',
   ),
-  transaction_archived: refused(
+  transaction_archived: reserved(
     409,
     'The transaction is archived',
     'The identifier belongs to a transaction past its retention; its final state is in the problem.',
@@ -186,10 +186,12 @@ export const stateCodes = {
     'The sale awaits its confirmation',
     'Confirm the sale, or take it back with a Technical cancel; unconfirmed it is reversed in time.',
   ),
-  batch_running: refusedForNow(
-    409,
-    'A batch is still running',
-    'A capture of all transactions with this scope is running; wait for its end.',
+  batch_running: kept(
+    refusedForNow(
+      409,
+      'A batch is still running',
+      'A capture of all transactions with this scope is running; wait for its end.',
+    ),
   ),
   not_authorized: refused(
     422,
@@ -201,7 +203,7 @@ export const stateCodes = {
     'The transaction was declined',
     'A declined sale stays declined; send a new sale with a new identifier.',
   ),
-  transaction_failed: refused(
+  transaction_failed: reserved(
     422,
     'The transaction failed',
     'The sale never reached the acquirer; send a new sale with a new identifier.',
@@ -246,12 +248,12 @@ export const stateCodes = {
     'The transaction is refunded already',
     'The whole captured amount was refunded by earlier operations.',
   ),
-  not_refundable: refused(
+  not_refundable: reserved(
     422,
     'The transaction cannot be refunded',
     'The transaction is of a kind that has no refund.',
   ),
-  refund_window_closed: refused(
+  refund_window_closed: reserved(
     422,
     'The time for refunds has passed',
     'The acquirer contract accepts refunds for a limited time after the capture.',
@@ -293,8 +295,8 @@ export const stateCodes = {
   ),
   resolution_not_possible: refused(
     409,
-    'The hold cannot be ended in this way',
-    'A payment that has ended is not accepted any more, nor another currency: give it back, or say how it was settled.',
+    'It cannot be resolved in this way',
+    'What has ended, or may still end by itself, is not decided by hand; the detail says what is possible.',
   ),
   event_limit_reached: refused(
     422,
@@ -385,7 +387,7 @@ export const configurationCodes = {
     'The service is not subscribed',
     'The organisation has no subscription to a package that holds the service.',
   ),
-  provider_not_subscribed: refused(
+  provider_not_subscribed: reserved(
     422,
     'The provider service is not subscribed',
     'The organisation has no subscription that holds the service of this provider.',

@@ -1,5 +1,5 @@
 /** Codes of the Retail API: the words of the connector where it is asked by HTTP, and its own. */
-import { notKnown, refused, refusedForNow } from './facts.ts';
+import { notKnownOnce, refused, refusedForNow } from './facts.ts';
 
 export const retailCodes = {
   device_unknown: refused(
@@ -47,10 +47,10 @@ export const retailCodes = {
     'Another point of sale uses the terminal',
     'Nothing was sent; try again after Retry-After, or wait with `waitSeconds`.',
   ),
-  service_id_reused: refused(
+  service_id_reused: notKnownOnce(
     409,
     'The ServiceID was used before',
-    'A pair of SaleID and ServiceID is good once in 48 hours at a terminal; nothing was sent.',
+    'A pair of SaleID and ServiceID is good once in 48 hours; read at `message` what became of the first.',
   ),
   nexo_invalid: refused(
     422,
@@ -62,22 +62,22 @@ export const retailCodes = {
     'The message is not found',
     'No message of this ServiceID was sent to the terminal in the last 48 hours.',
   ),
-  message_rejected: notKnown(
+  message_rejected: notKnownOnce(
     502,
     'The terminal rejected the message',
     'The terminal told by a Reject event that it did not take the message; ask it by a TransactionStatus request.',
   ),
-  device_disconnected: notKnown(
+  device_disconnected: notKnownOnce(
     502,
     'The terminal was lost',
     'The message was sent and the connection of the terminal broke before its answer; ask it by a TransactionStatus request.',
   ),
-  session_lost: notKnown(
+  session_lost: notKnownOnce(
     502,
     'The session with the terminal ended',
     'The message was sent and the session ended before the answer, for what `reason` says; ask by a TransactionStatus request.',
   ),
-  timeout: notKnown(
+  timeout: notKnownOnce(
     504,
     'The terminal did not answer in time',
     'The message was sent and no answer came; ask the terminal by a TransactionStatus request.',

@@ -1,5 +1,5 @@
 /** Codes of load, and of faults of ours or of the parties behind us. */
-import { notKnown, refused, refusedForNow } from './facts.ts';
+import { kept, notKnown, refused, refusedForNow, reserved } from './facts.ts';
 
 /** Load, and faults of ours or of the parties behind us. */
 export const serverCodes = {
@@ -13,15 +13,17 @@ export const serverCodes = {
     'An internal error occurred',
     'A fault of the platform; ask for the status of the transaction before trying again.',
   ),
-  acquirer_rejected_message: refused(
+  acquirer_rejected_message: reserved(
     502,
     'The acquirer rejected the message',
     'The acquirer answered that it cannot read the message; nothing was processed.',
   ),
-  provider_bad_answer: notKnown(
-    502,
-    'The provider gave an unusable answer',
-    'The service provider answered outside its interface; ask for the status of the payment.',
+  provider_bad_answer: kept(
+    notKnown(
+      502,
+      'The provider gave an unusable answer',
+      'The service provider answered outside its interface; ask for the status of the payment.',
+    ),
   ),
   acquirer_unavailable: refusedForNow(
     503,
@@ -63,10 +65,12 @@ export const serverCodes = {
     'The process is shutting down',
     'The process takes no new requests; send the request again, another process will answer.',
   ),
-  acquirer_timeout: notKnown(
-    504,
-    'The acquirer did not answer in time',
-    'No answer came and the reversal could not be made durable; ask for the status.',
+  acquirer_timeout: kept(
+    notKnown(
+      504,
+      'The acquirer did not answer in time',
+      'No answer came and the reversal could not be made durable; ask for the status.',
+    ),
   ),
   provider_timeout: notKnown(
     504,

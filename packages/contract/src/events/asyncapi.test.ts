@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Check } from 'typebox/value';
+import { closeCodes, closingsOf, connectorFaults, connectorPaths } from '../connector/index.ts';
 import { asyncApiDocument, eventDefinitions, publicSchema } from './index.ts';
 
 type Json = Record<string, unknown>;
@@ -11,11 +12,11 @@ type Message = {
 
 const document = asyncApiDocument({ baseUrl: 'https://api.example/pay', version: '1.2.3' });
 
-function at(path: string): unknown {
+function at(path: string, from: Json = document): unknown {
   return path
     .slice(2)
     .split('/')
-    .reduce<unknown>((value, name) => (value as Json | undefined)?.[name], document);
+    .reduce<unknown>((value, name) => (value as Json | undefined)?.[name], from);
 }
 
 function references(value: unknown): string[] {
@@ -53,6 +54,75 @@ describe('the AsyncAPI document', () => {
       for (const one of operation.messages) {
         assert.ok(String(one['$ref']).startsWith(`${operation.channel['$ref']}/messages/`));
       }
+    }
+  });
+
+  test('tells where the WebSockets are, for devices with certificates too', () => {
+    const deviceUrl = 'https://devices.example:9021';
+    const whole = asyncApiDocument({ baseUrl: 'http://localhost/pay', deviceUrl, version: '1' });
+    const { api: _api, ...servers } = whole['servers'] as Record<string, Json>;
+    const places = Object.values(servers).map(({ description: _text, ...place }) => place);
+    assert.deepEqual(places, [
+      { host: 'localhost', pathname: '/pay', protocol: 'ws' },
+      { host: 'devices.example:9021', protocol: 'wss' },
+    ]);
+    const listener = (of: Json) => (of['channels'] as Record<string, Json>)['deviceListener'];
+    assert.deepEqual(listener(whole)?.['servers'], [
+      { $ref: '#/servers/sockets' },
+      { $ref: '#/servers/deviceSockets' },
+    ]);
+    assert.deepEqual(listener(document)?.['servers'], [{ $ref: '#/servers/sockets' }]);
+    assert.deepEqual(
+      references(whole).filter((one) => at(one, whole) === undefined),
+      [],
+    );
+    assert.equal(at('#/channels/posListener/address'), connectorPaths.posListener);
+  });
+
+  test('what an operation says and hears is of its own channel, and so is each part of an address', () => {
+    type Refs = readonly { readonly $ref: string }[];
+    type Operation = {
+      channel: Refs[0];
+      messages: Refs;
+      reply?: { channel: Refs[0]; messages: Refs };
+    };
+    for (const [name, one] of Object.entries(document['operations'] as Record<string, Operation>)) {
+      for (const { channel, messages } of one.reply === undefined ? [one] : [one, one.reply]) {
+        for (const { $ref } of messages) {
+          assert.ok($ref.startsWith(`${channel?.$ref}/messages/`), `${name}: ${$ref}`);
+        }
+      }
+    }
+    for (const [name, { address, parameters = {} }] of Object.entries(
+      document['channels'] as Record<string, { address: string | null; parameters?: Json }>,
+    )) {
+      const parts = [...(address ?? '').matchAll(/\{(\w+)\}/g)].map(([, part]) => part);
+      assert.deepEqual(Object.keys(parameters), parts, name);
+    }
+  });
+
+  test('a session asks for a token where the platform is set so', () => {
+    const at = (sessionAuth: 'url' | 'bearer') => {
+      const operations = asyncApiDocument({ baseUrl: 'https://x', version: '1', sessionAuth });
+      return (operations['operations'] as Record<string, Json>)['receiveFromPos']?.['security'];
+    };
+    assert.equal(at('url'), undefined);
+    assert.deepEqual(at('bearer'), [{ $ref: '#/components/securitySchemes/posToken' }]);
+  });
+
+  test('each close code and each word that ends a connection is told of, once for a channel', () => {
+    const channels = ['deviceListener', 'deviceConnection', 'posListener', 'session'] as const;
+    const all = channels.flatMap((channel) => closingsOf(channel));
+    for (const channel of channels) {
+      const codes = closingsOf(channel).map(({ code }) => code);
+      assert.deepEqual(codes, [...new Set(codes)].sort(), channel);
+      assert.deepEqual(at(`#/channels/${channel}/x-close-codes`), closingsOf(channel));
+    }
+    const told = new Set(all.map(({ code }) => code));
+    for (const [name, code] of Object.entries(closeCodes)) assert.ok(told.has(code), name);
+    const words = new Set(all.flatMap(({ reasons }) => reasons));
+    for (const [word, fault] of Object.entries(connectorFaults)) {
+      assert.equal(words.has(word), 'closeCode' in fault, word);
     }
   });
 

@@ -1,21 +1,13 @@
-/** The AsyncAPI 3 document: what the platform sends, over which ways, and how it looks. */
+/** The AsyncAPI 3 document: what the platform sends and takes beside HTTP requests, and how it looks. */
 import type { TSchema } from 'typebox';
+import { type ConnectorPlaces, connectorParts } from '../connector/document.ts';
 import { QrEvent } from '../schemas/qr.ts';
 import { type EventDefinition, eventDefinitions } from './catalogue.ts';
+import { type Json, publicSchema, ref } from './document-parts.ts';
 import { EventBody, FeedItem } from './envelope.ts';
-
-type Json = Record<string, unknown>;
-
-/** Of a schema what everybody understands: without the marks of ours. */
-export function publicSchema(schema: TSchema): Json {
-  const text = JSON.stringify(schema, (key, value) => (key === 'x-codes' ? undefined : value));
-  return JSON.parse(text) as Json;
-}
 
 const pascalCase = (words: string) =>
   words.replaceAll(/(?:^|[._])([a-z])/g, (_found, letter: string) => letter.toUpperCase());
-
-const ref = (path: string) => ({ $ref: `#/${path}` });
 
 /** Types that say the same share one schema, which has the name of the first of them. */
 function schemaNames(definitions: readonly EventDefinition[]): Map<TSchema, string> {
@@ -87,7 +79,12 @@ as a stream. Each event has one identifier and the same bytes on every way and i
 Deliveries come at least once and in any order: \`sequence\` tells which change of a subject is the later
 one. The feed has the order in which events were published, without gaps and without repetition.
 
-Members may be added to events in time: ignore those that you do not know.`;
+Devices and points of sale talk to each other over the WebSockets of the Cloud Connector. A device registers
+and gets an address; a point of sale claims the device and gets one too. What they say to each other passes
+as it is. How a connection ends is told by its close code, \`x-close-codes\` of its channel; a handshake that
+is refused is answered with a problem (RFC 9457) in place of the connection.
+
+Members may be added to events and messages in time: ignore those that you do not know.`;
 
 const terminalMessage: Json = {
   name: 'QrEvent',
@@ -151,56 +148,67 @@ function operationsOf(definitions: readonly EventDefinition[]): Json {
   };
 }
 
+const serverOf = (baseUrl: string): Json => {
+  const { host, pathname } = new URL(baseUrl);
+  return {
+    host,
+    ...(pathname === '/' ? {} : { pathname }),
+    protocol: 'https',
+    description: 'The API of the platform.',
+    security: [ref('components/securitySchemes/bearer')],
+  };
+};
+
+const bearer: Json = {
+  type: 'http',
+  scheme: 'bearer',
+  bearerFormat: 'JWT',
+  description: 'A token with the permission `hook.read`.',
+};
+
 /**
  * The document for one platform.
  *
- * @param facts - where the API is, and which version it has
+ * @param facts - where the API and the WebSockets are, and which version it has
  * @returns an AsyncAPI 3.0 document as plain JSON
  * @example
  * const document = asyncApiDocument({ baseUrl: 'https://api.example', version: '1.0.0' });
  */
-export function asyncApiDocument({ baseUrl, version }: { baseUrl: string; version: string }): Json {
+export function asyncApiDocument({
+  version,
+  ...places
+}: ConnectorPlaces & { readonly version: string }): Json {
   const definitions = [...eventDefinitions.values()];
   const names = schemaNames(definitions);
-  const url = new URL(baseUrl);
   const all = definitions.map(({ type }) => [type, ref(`components/messages/${type}`)]);
   const messages = Object.fromEntries(all) as Json;
+  const sockets = connectorParts(places);
   return {
     asyncapi: '3.0.0',
-    info: { title: 'Switchyard events', version, description, license: { name: 'Apache-2.0' } },
-    defaultContentType: 'application/json',
-    servers: {
-      api: {
-        host: url.host,
-        ...(url.pathname === '/' ? {} : { pathname: url.pathname }),
-        protocol: 'https',
-        description: 'The API of the platform.',
-        security: [ref('components/securitySchemes/bearer')],
-      },
+    info: {
+      ...{ title: 'Switchyard events and WebSockets', version, description },
+      license: { name: 'Apache-2.0' },
     },
-    channels: channelsOf(messages),
-    operations: operationsOf(definitions),
+    defaultContentType: 'application/json',
+    servers: { api: serverOf(places.baseUrl), ...sockets.servers },
+    channels: { ...channelsOf(messages), ...sockets.channels },
+    operations: { ...operationsOf(definitions), ...sockets.operations },
     components: {
       messages: {
         ...Object.fromEntries(
           definitions.map((one) => [one.type, messageOf(one, names.get(one.data) ?? '')]),
         ),
         QrEvent: terminalMessage,
+        ...sockets.messages,
       },
       schemas: {
         ...Object.fromEntries([...names].map(([schema, name]) => [name, publicSchema(schema)])),
         DeliveryHeaders: headers,
         FeedItem: publicSchema(FeedItem),
         QrEvent: publicSchema(QrEvent),
+        ...sockets.schemas,
       },
-      securitySchemes: {
-        bearer: {
-          type: 'http',
-          scheme: 'bearer',
-          bearerFormat: 'JWT',
-          description: 'A token with the permission `hook.read`.',
-        },
-      },
+      securitySchemes: { bearer, ...sockets.securitySchemes },
     },
   };
 }

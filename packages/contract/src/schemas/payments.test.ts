@@ -15,6 +15,7 @@ import {
   type Transaction,
 } from './payments.ts';
 import { Problem } from './problem.ts';
+import { PhysicalDeviceInput } from './provisioning.ts';
 
 const requests = {
   ProcessRequest,
@@ -158,4 +159,24 @@ test('a problem names a code of the list', () => {
   };
   assert.ok(Compile(Problem).Check(problem));
   assert.ok(!Compile(Problem).Check({ ...problem, code: 'something_else' }));
+});
+
+test('every serial number that a device can have may count its offline sales, and no other', () => {
+  const isDevice = Compile(PhysicalDeviceInput);
+  const isSale = Compile(ProcessRequest);
+  const takes = (serialNumber: string) => {
+    const device = { serialNumber, make: 'AXIUM', model: 'DX8000', family: 'axium' };
+    const counted = { authorizedAt: '2026-03-01T12:30:00.000Z', authorizationCode: '9A01B2' };
+    const offlineData = { ...counted, terminalSequence: 17, reason: 'NoConnection', serialNumber };
+    return [
+      isDevice.Check(device),
+      isSale.Check({ ...sale, offlineTransaction: true, offlineData }),
+    ];
+  };
+  for (const serial of ['10000001', 'aB3', 'AB.12_34', '.', 'x'.repeat(32)]) {
+    assert.deepEqual(takes(serial), [true, true], serial);
+  }
+  for (const serial of ['', 'AB-12', 'A B', 'é', 'x'.repeat(33)]) {
+    assert.deepEqual(takes(serial), [false, false], serial);
+  }
 });

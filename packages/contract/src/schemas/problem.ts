@@ -37,6 +37,18 @@ export const Problem = Type.Object(
         { description: 'The transaction, where its state is the reason.' },
       ),
     ),
+    message: Type.Optional(
+      Type.Object(
+        {
+          messageId: Type.String(),
+          saleId: Type.String(),
+          serviceId: Type.String(),
+          status: Type.String(),
+          address: Type.String({ description: 'Where the whole message and its answer are.' }),
+        },
+        { description: 'The message to a terminal that was sent first by the same ServiceID.' },
+      ),
+    ),
     allowedOperations: Type.Optional(
       Type.Array(
         Type.Object({

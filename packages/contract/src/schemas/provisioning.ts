@@ -9,6 +9,7 @@ import {
   replacement,
   shortText,
 } from './provisioned.ts';
+import { serialNumberForm } from './values.ts';
 
 const organizationId = identifier('The organisation.');
 const merchantId = identifier('The merchant.');
@@ -213,7 +214,7 @@ const physicalDeviceInput = {
     identifier('The merchant that has it; a device without one is in stock.'),
   ),
   serialNumber: Type.String({
-    pattern: '^[A-Za-z0-9._]{1,32}$',
+    ...serialNumberForm,
     description: 'The serial number on the housing, unique in the organisation; no hyphen.',
     examples: ['10000001'],
   }),

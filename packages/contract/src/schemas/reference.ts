@@ -20,6 +20,9 @@ export const ListedErrorCode = closed(
     outcome: wordOf(['NotProcessed', 'Processed', 'Unknown'], {
       description: 'Whether money may have moved, unless the problem itself says otherwise.',
     }),
+    reserved: Type.Optional(
+      Type.Boolean({ description: 'True where nothing answers with it yet.' }),
+    ),
   },
   'An error code.',
 );

@@ -53,6 +53,15 @@ export const Uuid = Type.String({
 });
 
 /**
+ * The form of a serial number on the housing of a terminal, wherever one is named. It holds no hyphen, which
+ * parts make and model from it in a whole terminal serial number.
+ *
+ * @example
+ * const schema = Type.Object({ serialNumber: Type.String(serialNumberForm) });
+ */
+export const serialNumberForm = { pattern: '^[A-Za-z0-9._]{1,32}$' } as const;
+
+/**
  * A time: RFC 3339 in UTC; the platform writes milliseconds.
  *
  * @example

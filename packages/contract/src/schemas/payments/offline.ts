@@ -1,6 +1,6 @@
 /** Offline sales: what a terminal tells of a sale that it approved alone, and the gaps in its count. */
 import { type Static, Type } from 'typebox';
-import { Timestamp, Uuid, wordOf } from '../values.ts';
+import { serialNumberForm, Timestamp, Uuid, wordOf } from '../values.ts';
 
 const strict = { additionalProperties: false } as const;
 
@@ -20,9 +20,7 @@ export const offlineReasons = [
 export type OfflineReason = (typeof offlineReasons)[number];
 
 const serialNumber = Type.String({
-  minLength: 1,
-  maxLength: 32,
-  pattern: '^[A-Za-z0-9]+$',
+  ...serialNumberForm,
   description:
     'The hardware that counted, where a device has been given another one: each counts for itself.',
   examples: ['10000001'],
