@@ -7,7 +7,9 @@ import { testDatabase } from '../../test/database.ts';
 import { eventually } from '../../test/eventually.ts';
 import {
   type Asked,
+  answerTo,
   approve,
+  frameOf,
   networkOnly,
   type ScriptedHost,
   startScriptedHost,
@@ -98,7 +100,7 @@ async function setUp(links: Iso8583HostLink[], unfinished: Iso8583HostLink[] = [
     (await metrics.registry.getSingleMetric('switchyard_acquirer_link_up')?.get())?.values.map(
       ({ labels, value }) => `${labels['name']} ${value}`,
     );
-  return { acquiring, shown };
+  return { acquiring, shown, metrics };
 }
 
 describe('acquirer links', () => {
@@ -120,6 +122,40 @@ describe('acquirer links', () => {
     const { acquiring } = await setUp([elsewhere, link]);
     await acquiring.start();
     assert.equal(acquiring.availability(organizationId).length, 2);
+  });
+
+  test('a code that is not in the table declines, and is counted for its link', async () => {
+    const host = await startHost();
+    const codes = ['ZZ', 'ZZ', '05', 'Q1'];
+    host.script((asked) => {
+      const { message, socket } = asked;
+      if (message.mti !== '0200') return approve(asked);
+      socket.write(frameOf(answerTo(message, { 39: codes.shift() ?? '00' })));
+      return undefined;
+    });
+    const link = linkTo({ port: host.port });
+    const { acquiring, metrics } = await setUp([link]);
+    await acquiring.start();
+    await eventually('up', () => acquiring.available(link.linkId));
+    const answered: string[] = [];
+    for (let sale = 0; sale < 5; sale += 1) {
+      const outcome = await acquiring.send(saleOn(link.linkId));
+      const code = 'responseCode' in outcome ? outcome.responseCode : '';
+      answered.push(`${outcome.outcome} ${code}`);
+    }
+    assert.deepEqual(answered, [
+      'Declined ZZ',
+      'Declined ZZ',
+      'Declined 05',
+      'Declined Q1',
+      'Approved 00',
+    ]);
+    const counted = metrics.registry.getSingleMetric('switchyard_acquirer_unknown_codes_total');
+    const { values = [] } = (await counted?.get()) ?? {};
+    assert.deepEqual(
+      values.map(({ labels, value }) => [labels['link'], value]),
+      [[link.linkId, 3]],
+    );
   });
 
   /** Leaves sales unanswered until told. */

@@ -20,6 +20,7 @@ import type {
   LateAnswer,
   ZonePinKey,
 } from './types.ts';
+import { createUnknownCodes } from './unknown-codes.ts';
 
 export {
   AcknowledgementFault,
@@ -32,6 +33,7 @@ export { createHosts, type Hosts } from './hosts.ts';
 export { createLinkSigners, type LinkSigners } from './http-json/index.ts';
 export type { LinkNames } from './link-faults.ts';
 export type { OpenLink } from './links.ts';
+export { isDuplicate, isUndecided, mayBeBooked } from './may-be-booked.ts';
 export type { LinkFault } from './setting-fault.ts';
 export type {
   AcquirerLink,
@@ -113,6 +115,7 @@ export function createAcquiring(deps: Deps): Acquiring {
     labelNames: ['kind', 'outcome'],
     buckets: [0.005, 0.02, 0.1, 0.5, 1, 2, 5, 10, 30],
   });
+  const unknownCodes = createUnknownCodes({ metrics: deps.metrics, log });
   const known = new Map<string, ReturnType<typeof seconds.labels>>();
   let timer: NodeJS.Timeout | undefined;
 
@@ -150,6 +153,7 @@ export function createAcquiring(deps: Deps): Acquiring {
       const outcome = await connection.send(request, onSent);
       const elapsed = (deps.clock.now() - startedAt) / 1000;
       observe(request.kind, outcome.outcome, elapsed);
+      unknownCodes.note(request.linkId, outcome);
       return outcome;
     },
     async close() {

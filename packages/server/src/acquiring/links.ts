@@ -25,6 +25,8 @@ export type OpenLink = {
   linkId: string;
   name: string;
   available: boolean;
+  /** Disabled or removed: it takes no sale, and is open for what was begun on it. */
+  isFinishing: boolean;
   /** Left out by what keeps none. */
   connections?: { wanted: number; signedOn: number };
   /** Epoch ms. */
@@ -239,10 +241,10 @@ export function createLinks(deps: LinksDeps): Links {
   }
 
   function shown(link: AcquirerLink, connection: AcquirerConnection | undefined): OpenLink {
-    const { linkId, name } = link;
+    const { linkId, name, isFinishing = false } = link;
     const expiresAt = certificateOf(deps.certificates, link)?.expiresAt;
     return {
-      ...{ linkId, name, available: connection?.available() ?? false },
+      ...{ linkId, name, isFinishing, available: connection?.available() ?? false },
       ...(connection?.connections === undefined ? {} : { connections: connection.connections() }),
       ...(expiresAt === undefined ? {} : { clientCertificateExpiresAt: expiresAt }),
       faults: faultsOf(linkId),

@@ -123,6 +123,8 @@ type LinkTo<Adapter extends string, Settings> = {
   name: string;
   adapter: Adapter;
   settings: Settings;
+  /** Disabled or removed: it takes no sale, and is open for what was begun on it. */
+  isFinishing?: boolean;
 };
 
 /** An acquirer that speaks ISO 8583. */

@@ -24,7 +24,7 @@ export async function availability(deps: Deps, caller: Caller): Promise<Availabi
   const routes = await routesOf(deps, caller);
   const links = deps.acquiring
     .openOf(caller.organizationId)
-    .filter(({ linkId }) => routes === undefined || routes.has(linkId))
+    .filter(({ linkId, isFinishing }) => !isFinishing && (routes?.has(linkId) ?? true))
     .map(({ name, available }) => ({ name, available }));
   const available = links.some((link) => link.available);
   return { available, offlineAdvised: !available, links };

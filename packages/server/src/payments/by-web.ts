@@ -6,12 +6,17 @@ import type { LoadedTransaction } from './model.ts';
 import { type OperationAnswer, operate, termsFor } from './operation.ts';
 import { OtherKindTaken } from './operation-replay.ts';
 import { allowedOperations } from './rules.ts';
-import { judge, type Terms, type Verb } from './state.ts';
+import { judge, openAmount, type Terms, type Verb } from './state.ts';
 
-/** Refund where something captured is left to refund, else cancel. */
+/**
+ * Refund where something captured is left to refund, else cancel. Where neither can be any more the reason
+ * is that of the refund: whoever hears that it is captured would try to refund what is refunded already.
+ */
 function verbByWeb(loaded: LoadedTransaction, terms: Terms): Extract<Verb, 'Refund' | 'Cancel'> {
-  const refund = judge(loaded.row.position, 'Refund', terms);
-  return refund.allowed && refund.maxAmount > 0 ? 'Refund' : 'Cancel';
+  const { position } = loaded.row;
+  const refund = judge(position, 'Refund', terms);
+  if (refund.allowed && refund.maxAmount > 0) return 'Refund';
+  return position.captured > 0 && openAmount(position) === 0 ? 'Refund' : 'Cancel';
 }
 
 /** What may be done now, of every operation, and first of refund or cancel by web. */
@@ -53,14 +58,20 @@ export async function refundByWeb(
   }
 }
 
-// A replay must choose what the first call chose, whatever is left to refund by now.
+const verbsByWeb: ReadonlySet<string> = new Set<Verb>(['Refund', 'Cancel']);
+
+// A replay must choose what the first call chose, whatever is left to refund by now. A capture may have
+// the same identifier: each kind of operation has its own.
 async function chosenVerb(
   deps: PaymentsDeps,
   loaded: LoadedTransaction,
   clientOperationId: string | undefined,
 ): Promise<Extract<Verb, 'Refund' | 'Cancel'>> {
   const first = loaded.operations.find(
-    (each) => clientOperationId !== undefined && each.clientOperationId === clientOperationId,
+    (each) =>
+      clientOperationId !== undefined &&
+      each.clientOperationId === clientOperationId &&
+      verbsByWeb.has(each.kind),
   );
   if (first?.kind === 'Refund' || first?.kind === 'Cancel') return first.kind;
   return verbByWeb(loaded, await termsFor(deps, loaded));

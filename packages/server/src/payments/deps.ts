@@ -1,5 +1,6 @@
 // What the payments room is built from; each operation takes these as its first argument.
 import type { Acquiring } from '../acquiring/index.ts';
+import type { Recorder } from '../audit/index.ts';
 import type { Clock, FailPoints, Ids, Jobs, Log, Metrics } from '../platform/index.ts';
 import type { Provisioning } from '../provisioning/index.ts';
 import type { Hsm, Vault } from '../vault/index.ts';
@@ -24,6 +25,7 @@ export type PaymentsDeps = {
     'resolve' | 'contract' | 'merchants' | 'stores' | 'acquirerLinks'
   >;
   approvals: Approvals;
+  audit: Pick<Recorder, 'record'>;
   vault: Vault;
   hsm: Hsm;
   pinCounters: PinCounters;

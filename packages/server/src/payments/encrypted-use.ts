@@ -35,12 +35,17 @@ function isAskedForPin({ sale }: Before, request: ProcessRequest): boolean {
   return isAlike(sale, request) && nextActionOf(sale) === 'AskPin';
 }
 
+/** Nothing of it was sent: the terminal is told to sell again, and has read the card once. */
+const cameToNothing = ({ sale }: Before, request: ProcessRequest): boolean =>
+  sale?.row.state === 'Failed' && isAlike(sale, request);
+
 /** @throws Refusal ksn_reused, encryption_key_unknown */
 export async function useEncrypted(deps: Deps, request: ProcessRequest, of: UseOf): Promise<void> {
   const use = dataUseOf(request, of);
   if (use === undefined || (await deps.dataUses.take(use))) return;
   const before = await saleBefore(deps, use);
-  if (before === undefined || !isAskedForPin(before, request)) refuseReusedData();
+  if (before === undefined) return refuseReusedData();
+  if (!isAskedForPin(before, request) && !cameToNothing(before, request)) refuseReusedData();
   const takesOver = before.usedBy;
   if (!(await deps.dataUses.take({ ...use, takesOver }))) refuseReusedData();
 }

@@ -1,7 +1,6 @@
 // The door to the card payments: sale, capture, refund, cancel, status, and what they leave to do.
 import type { FastifyInstance } from 'fastify';
 import type { LateAnswer } from '../acquiring/index.ts';
-import type { Recorder } from '../audit/index.ts';
 import type { Database, Jobs } from '../platform/index.ts';
 import type { Provisioning } from '../provisioning/index.ts';
 import {
@@ -84,7 +83,6 @@ type Own = 'store' | 'reroutes' | 'running' | 'jobs' | 'approvals' | 'provisioni
 type Deps = Omit<PaymentsDeps, Own> & {
   database: Database;
   jobs: Jobs;
-  audit: Pick<Recorder, 'record'>;
   provisioning: Provisioning;
 };
 
@@ -102,6 +100,7 @@ export function createPayments({ database, jobs, audit, ...rest }: Deps): Paymen
   };
   const deps = {
     ...rest,
+    audit,
     jobs,
     store: createStore({ database, ids: rest.ids, clock: rest.clock }),
     reroutes: createReroutes({ database, ids: rest.ids }),

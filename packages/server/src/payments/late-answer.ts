@@ -1,16 +1,12 @@
 // An answer after its time is recorded; whatever it says, the reversal stands.
-import { responseCodeFacts } from '@switchyard/contract';
 import type { LateAnswer } from '../acquiring/index.ts';
+import { isApprovalOfSale } from './approved-at-host.ts';
 import type { PaymentsDeps } from './deps.ts';
 import { reverseAgain } from './reversal.ts';
 import { after, changeOf } from './step.ts';
+import { alarmLateContradiction } from './unanswered.ts';
 
 const triesMax = 20;
-
-function isApprovedSale({ kind, responseCode }: LateAnswer): boolean {
-  const ofSale = kind === 'Sale' || kind === 'Authorization' || kind === 'OfflineSale';
-  return ofSale && responseCodeFacts(responseCode).approved;
-}
 
 async function record(deps: PaymentsDeps, late: LateAnswer): Promise<void> {
   for (let tries = 0; tries < triesMax; tries += 1) {
@@ -23,8 +19,12 @@ async function record(deps: PaymentsDeps, late: LateAnswer): Promise<void> {
       data: { response: { code: late.responseCode }, reason: late.kind },
     });
     if (!(await deps.store.commit(change))) continue;
+    alarmLateContradiction(deps, loaded, late);
     // Its reversal has ended and may have come first: an approval behind it is taken back again.
-    if (isApprovedSale(late)) await reverseAgain(deps, after(loaded, change), 'LateApproval');
+    if (isApprovalOfSale(late.kind, late.responseCode)) {
+      const of = { approvedAtHost: true };
+      await reverseAgain(deps, after(loaded, change), 'LateApproval', of);
+    }
     return;
   }
   throw new Error('a late answer could not be recorded');

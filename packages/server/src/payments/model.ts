@@ -64,10 +64,17 @@ export type OperationDetails = {
   remainingAmount?: number;
   /** The host had the numbers of its first message already: that it has them proves nothing then. */
   collided?: true;
+  /** How often a reversal was given new numbers, where the host had had the old ones. */
+  renewals?: number;
+  /** The acquirer approved what this takes back, though no amount of it was taken over. */
+  approvedAtHost?: true;
   response?: { code?: string; reason?: string };
   /** YYYY-MM-DD: the day of the store to which a capture belongs. */
   settlementDate?: string;
 };
+
+/** The response of an operation that somebody has ended, where no acquirer did. */
+export const resolvedByHand = 'Resolved';
 
 export type StoredOperation = {
   number: number;
@@ -139,6 +146,8 @@ export type EventData = {
   addressResult?: string;
   actor?: string;
   reason?: string;
+  /** What somebody wrote to what he decided. */
+  note?: string;
   /** With the intent, and where the sale takes another way; never shown. */
   facts?: SaleFacts;
 };

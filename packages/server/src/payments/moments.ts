@@ -1,12 +1,26 @@
 // What was right yesterday and is wrong today: the time that a request gives itself, and that of its card.
 import { type ProcessRequest, refuse } from '@switchyard/contract';
+import { isActiveCurrency } from '@switchyard/money';
 
 const westernmostMs = 12 * 3_600_000;
 
-/** What was right yesterday and is wrong today. @throws Refusal too_late, card_expired_input */
+/**
+ * What was right yesterday and is wrong today.
+ *
+ * @throws Refusal too_late, card_expired_input, currency_unknown
+ */
 export function checkTimes(request: ProcessRequest, card: { expiry: string }, now: number): void {
   checkNotAfter(request, now);
   checkExpiry(card, now);
+  checkCurrency(request, now);
+}
+
+/** Whether payments were made in the currency at a time. @throws Refusal currency_unknown */
+export function checkCurrency({ currency }: Pick<ProcessRequest, 'currency'>, time: number): void {
+  if (isActiveCurrency(currency, time)) return;
+  refuse('currency_unknown', 'The currency was not active in ISO 4217 at the time of the sale.', {
+    errors: [{ pointer: '/currency', code: 'currency_unknown', detail: 'Not active at the time.' }],
+  });
 }
 
 /** @throws Refusal too_late */

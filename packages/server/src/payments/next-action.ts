@@ -5,6 +5,7 @@ import {
   factsOf,
   type LoadedTransaction,
   outcomeOf,
+  resolvedByHand,
   type SaleFacts,
 } from './model.ts';
 import type { State } from './state.ts';
@@ -27,7 +28,8 @@ export function summaryOf(
   context: { contactless: boolean; zeroAmount: boolean },
 ): ResponseSummary {
   if (response.code === undefined) {
-    return { category: 'TechnicalFailure', reason: response.reason ?? 'NoAnswer' };
+    const { reason = 'NoAnswer' } = response;
+    return { category: reason === resolvedByHand ? 'Unknown' : 'TechnicalFailure', reason };
   }
   const { category, reason, retry } = responseCodeFacts(response.code, context);
   return { category, code: response.code, reason, ...(retry === undefined ? {} : { retry }) };

@@ -5,16 +5,19 @@ import {
   CaptureRequest,
   type ErrorCode,
   OperationAnswer,
+  OperationResolveRequest,
   RefundByWebRequest,
   RefundRequest,
 } from '@switchyard/contract';
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import { Type } from 'typebox';
 import { type Caller, route } from '../http/index.ts';
 import { allowed, refundByWeb } from './by-web.ts';
 import { chipOutcomeOf } from './chip-outcome.ts';
 import type { PaymentsDeps } from './deps.ts';
 import { findTransaction } from './find.ts';
 import { type OperationAnswer as Answer, type OperationCall, operate } from './operation.ts';
+import { resolveOperation } from './resolve.ts';
 import {
   ByTransaction,
   base,
@@ -204,6 +207,44 @@ export function registerByWeb(app: FastifyInstance, deps: PaymentsDeps): void {
       const loaded = await findTransaction(deps, caller, params.transactionId, query.merchantId);
       const { amount } = body;
       const answer = await refundByWeb(deps, caller, loaded, { amount, clientOperationId });
+      return answerOperation(reply, answer);
+    },
+  });
+}
+
+const numberForm = /^[1-9]\d{0,8}$/;
+
+const OfOperation = Type.Object({
+  ...ByTransaction.properties,
+  number: Type.String({
+    minLength: 1,
+    maxLength: 36,
+    description: 'The number of the operation within its transaction.',
+  }),
+});
+
+export function registerResolve(app: FastifyInstance, deps: PaymentsDeps): void {
+  route(app, {
+    method: 'POST',
+    url: `${base}/:transactionId/operations/:number/resolve`,
+    operationId: 'resolveOperation',
+    summary: 'End an operation that nobody answers',
+    description:
+      'Of a Pending operation whose numbers the acquirer has had from something else, or that is without an answer for ten minutes: somebody has looked into its books, and says whether it was done. It is not sent again. Who decided stands in its event and in the audit.',
+    tags,
+    rateLimit,
+    permission: 'pay.refundbyweb',
+    faultOutcome: 'Unknown',
+    params: OfOperation,
+    query: OfMerchant,
+    body: OperationResolveRequest,
+    response: { 200: OperationAnswer },
+    errors: [...ofTransaction, 'resolution_not_possible', 'concurrent_modification'],
+    handler: async ({ caller, id, params, query, body }, reply) => {
+      const loaded = await findTransaction(deps, caller, params.transactionId, query.merchantId);
+      const number = numberForm.test(params.number) ? Number(params.number) : 0;
+      const decision = { ...body, number };
+      const answer = await resolveOperation(deps, { caller, id }, loaded, decision);
       return answerOperation(reply, answer);
     },
   });

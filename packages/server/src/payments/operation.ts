@@ -30,7 +30,12 @@ import { hasLapsed } from './settlement/index.ts';
 import { type Changes, openAmount, overCaptureOf, type Terms, type Verb } from './state.ts';
 import { after, changeOf, type Step } from './step.ts';
 import { OperationIdTaken } from './store.ts';
-import { alarmCollision, unansweredStep } from './unanswered.ts';
+import {
+  alarmCollision,
+  alarmContradiction,
+  renewedWhereTaken,
+  unansweredStep,
+} from './unanswered.ts';
 
 export type OperationCall = OperationRequest & {
   clientOperationId?: string | undefined;
@@ -350,7 +355,10 @@ export async function settleOperation(
   for (let attempt = 0; attempt < rivalsMax * 5 && standing !== undefined; attempt += 1) {
     const operation = standing.operations.find((each) => each.number === number);
     if (operation === undefined) throw new Error('an operation has vanished');
-    if (!openStatuses.has(operation.status)) return standing;
+    if (!openStatuses.has(operation.status)) {
+      alarmContradiction(deps, operation, { outcome, repeated }, transactionId);
+      return standing;
+    }
     const step = settledStep(standing, operation, outcome, {
       at: deps.clock.now(),
       repeated,
@@ -358,9 +366,11 @@ export async function settleOperation(
     });
     if (step === 'Unanswered') {
       const collided = !repeated && collides(operation, outcome);
+      const renewed = await renewedWhereTaken(deps, standing, operation, outcome);
+      const isNews = collided || renewed !== operation;
       // Already Pending and the jobs table has it: nothing new to tell.
-      if (!collided && (queued || operation.status === 'Pending')) return standing;
-      const pending = unansweredStep(deps, standing, operation, collided);
+      if (!isNews && (queued || operation.status === 'Pending')) return standing;
+      const pending = unansweredStep(deps, standing, renewed, collided);
       const change = changeOf(standing.row, pending);
       if (await deps.store.commit(change)) {
         if (collided) alarmCollision(deps, { transactionId, number });

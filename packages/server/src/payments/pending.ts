@@ -6,6 +6,7 @@ import { alarmAfter, type Lanes, unanswered } from './link-queue.ts';
 import { factsOf, type LoadedTransaction, type StoredOperation } from './model.ts';
 import { sendOperation, settleOperation } from './operation.ts';
 import { createRepeatPlaces } from './repeat-places.ts';
+import { isMalfunction } from './settled.ts';
 import { createTurns } from './turns.ts';
 
 /** Waits between repeats, ms; the last one goes on for ever. */
@@ -51,18 +52,19 @@ export function createRepeats(
     if (job.lane !== undefined && !deps.acquiring.available(job.lane)) {
       return notYet(deps, noLinkRetryMs);
     }
-    const { transactionId, number } = job.payload as Payload;
-    const loaded = await deps.store.findById(job.organizationId, transactionId);
-    const operation = loaded?.operations.find((each) => each.number === number);
-    if (loaded === undefined || operation?.status !== 'Pending') return undefined;
+    const found = await stillPending(deps, job);
+    if (found === undefined) return undefined;
+    const [loaded, operation] = found;
     const { linkId } = factsOf(loaded);
     if (isBehind(loaded, operation) || (await lanes.isHeld(job))) return notYet(deps, heldRetryMs);
     if (!places.take(linkId)) return notYet(deps, noPlaceRetryMs);
     let outcome: AcquirerOutcome | undefined;
     try {
       await turn.mine;
-      outcome = await sendOperation(deps, loaded, operation, mayHaveLeft(job), turn.pass);
-      return await settleRepeat(deps, job, loaded, outcome);
+      const open = await stillPending(deps, job);
+      if (open === undefined) return undefined;
+      outcome = await sendOperation(deps, ...open, mayHaveLeft(job), turn.pass);
+      return await settleRepeat(deps, job, open[0], outcome);
     } finally {
       places.release(linkId, isAnswered(outcome));
     }
@@ -77,6 +79,21 @@ export function createRepeats(
       turn.pass();
     }
   };
+}
+
+/**
+ * The operation as it stands now, unless it has ended. Looked at again when its turn has come: somebody may
+ * have ended it as not done meanwhile, and its amount may be another one's by now.
+ */
+async function stillPending(
+  deps: PaymentsDeps,
+  { organizationId, payload }: Job,
+): Promise<[LoadedTransaction, StoredOperation] | undefined> {
+  const { transactionId, number } = payload as Payload;
+  const loaded = await deps.store.findById(organizationId, transactionId);
+  const operation = loaded?.operations.find((each) => each.number === number);
+  if (loaded === undefined || operation?.status !== 'Pending') return undefined;
+  return [loaded, operation];
 }
 
 const mayHaveLeft = ({ payload, attempts }: Job): boolean =>
@@ -96,19 +113,22 @@ async function settleRepeat(
   outcome: AcquirerOutcome,
 ): Promise<Later | undefined> {
   const { transactionId, number } = job.payload as Payload;
-  const standing = await settleOperation(deps, loaded, number, outcome, {
+  // What is no answer changes nothing, so that no commit would find what somebody has ended meanwhile.
+  const isOpen = outcome.outcome === 'Unknown' || isMalfunction(outcome);
+  const now = isOpen ? await deps.store.findById(job.organizationId, transactionId) : loaded;
+  const standing = await settleOperation(deps, now ?? loaded, number, outcome, {
     queued: true,
     repeated: mayHaveLeft(job),
   });
-  const now = standing.operations.find((each) => each.number === number);
-  if (now?.status !== 'Pending') return undefined;
+  const operation = standing.operations.find((each) => each.number === number);
+  if (operation?.status !== 'Pending') return undefined;
   // What did not leave was no try: the next one is not a repeat because of it.
   if (outcome.outcome === 'NotSent') {
     return notYet(deps, noLinkRetryMs);
   }
   if (job.attempts + 1 === alarmAfter) {
     deps.log.error(
-      { transactionId, number, kind: now.kind, attempts: job.attempts + 1 },
+      { transactionId, number, kind: operation.kind, attempts: job.attempts + 1 },
       'an operation has no answer from the acquirer after many tries',
     );
   }

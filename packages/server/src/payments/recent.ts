@@ -1,4 +1,5 @@
 // Sales as they were made durable a moment ago, for those of the same process who tell of them behind the commit.
+import { createInFlight } from '../platform/index.ts';
 import type { LoadedTransaction } from './model.ts';
 
 /** What reading a sale again costs, its memory is worth for some seconds of them. */
@@ -19,14 +20,14 @@ export type RecentSales = {
 
 /** @example const recent = createRecentSales(); recent.note(loaded); */
 export function createRecentSales(most = standardMost): RecentSales {
-  const known = new Map<string, LoadedTransaction>();
+  const known = createInFlight<LoadedTransaction>();
   return {
     note(loaded) {
       const { transactionId, version } = loaded.row;
       known.delete(transactionId);
       if (loaded.events.length !== version) return;
       known.set(transactionId, loaded);
-      const [oldest] = known.size > most ? known.keys() : [];
+      const oldest = known.size() > most ? known.oldest() : undefined;
       if (oldest !== undefined) known.delete(oldest);
     },
     find(organizationId, transactionId, events) {
@@ -34,6 +35,6 @@ export function createRecentSales(most = standardMost): RecentSales {
       const isIt = loaded?.row.organizationId === organizationId && loaded.row.version >= events;
       return isIt ? loaded : undefined;
     },
-    forget: (transactionId) => void known.delete(transactionId),
+    forget: known.delete,
   };
 }

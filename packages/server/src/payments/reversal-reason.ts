@@ -6,6 +6,7 @@ const causes: Readonly<Record<string, AcquirerReversalReason>> = {
   Timeout: 'Timeout',
   ConnectionLost: 'Timeout',
   Unanswered: 'Timeout',
+  Undecided: 'Timeout',
   LateApproval: 'Timeout',
   ApprovedAfterReversal: 'Timeout',
   InvalidResponse: 'InvalidResponse',

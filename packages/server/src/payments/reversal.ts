@@ -105,11 +105,13 @@ export async function reverseAgain(
   deps: PaymentsDeps,
   loaded: LoadedTransaction,
   reason: string,
+  { approvedAtHost }: { approvedAtHost: boolean },
 ): Promise<LoadedTransaction> {
   let standing = loaded;
   for (let attempt = 0; attempt < rivalsMax; attempt += 1) {
     if (standing.row.position.phase !== 'Reversed') return standing;
-    const step = await reversalStep(deps, standing, { at: deps.clock.now(), reason });
+    const details = approvedAtHost ? { approvedAtHost } : {};
+    const step = await reversalStep(deps, standing, { at: deps.clock.now(), reason, details });
     const change = changeOf(standing.row, step);
     if (await deps.store.commit(change)) {
       deps.running.changed(standing.row.transactionId);

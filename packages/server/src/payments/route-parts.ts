@@ -47,6 +47,9 @@ export const common: ErrorCode[] = [
   'concurrent_modification',
   'acquirer_unavailable',
   'not_sent',
+  // Of the kept card that the acquirer is told.
+  'card_keys_unavailable',
+  'card_token_unknown',
 ];
 export const ofState: ErrorCode[] = [
   'transaction_in_progress',
@@ -69,6 +72,12 @@ export const ofApproval: ErrorCode[] = [
 /** For the document: the header means the same as the member of the body. */
 export const idempotencyHeaders = {
   [idempotencyKeyHeader]: 'Means the same as clientOperationId; both must agree.',
+};
+
+/** Of a sale, which always has its identifier in the body. */
+export const saleKeyHeaders = {
+  [idempotencyKeyHeader]:
+    'Need not be sent, since clientTransactionId names the sale; if it is sent it must be the same.',
 };
 
 /** The identifier of an operation, from the body or the header; both must say the same. */

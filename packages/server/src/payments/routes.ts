@@ -4,7 +4,7 @@ import { registerBatches } from './batch-routes.ts';
 import type { CaptureAllDeps } from './capture-all.ts';
 import { registerConfirm } from './confirm-route.ts';
 import { registerOffline } from './offline/index.ts';
-import { registerByWeb, registerOperations } from './operation-routes.ts';
+import { registerByWeb, registerOperations, registerResolve } from './operation-routes.ts';
 import { registerReads } from './read-routes.ts';
 import { registerSale } from './sale-route.ts';
 
@@ -14,6 +14,7 @@ export function registerPaymentRoutes(app: FastifyInstance, deps: CaptureAllDeps
   registerOperations(app, deps);
   registerConfirm(app, deps);
   registerByWeb(app, deps);
+  registerResolve(app, deps);
   registerReads(app, deps);
   registerBatches(app, deps);
   registerOffline(app, deps);

@@ -68,3 +68,22 @@ test('a card is good to the end of its month, a request up to its notAfter', () 
   assert.equal(codeOf({ notAfter: '2026-12-31T23:59:60Z' }, '3012'), 'too_late');
   assert.equal(codeOf({ notAfter: '2027-01-01T01:00:00+02:00' }, '3012'), 'too_late');
 });
+
+test('a currency is judged by the time of the sale, whenever it is asked about', () => {
+  const lastDay = Date.parse('2025-12-31T23:59:59.999Z');
+  const codeOf = (currency: string, now: number) => {
+    const sale = request({ currency });
+    try {
+      checkFields(sale);
+      return checkTimes(sale, { expiry: '9912' }, now);
+    } catch (error) {
+      return (error as Refusal).code;
+    }
+  };
+  assert.equal(codeOf('BGN', lastDay), undefined);
+  assert.equal(codeOf('BGN', lastDay + 1), 'currency_unknown');
+  for (const now of [lastDay, lastDay + 1]) {
+    assert.equal(codeOf('EUR', now), undefined);
+    assert.equal(codeOf('XAU', now), 'currency_unknown');
+  }
+});

@@ -36,9 +36,10 @@ const at = (pointer: string, code: ErrorCode, detail: string) => ({
 
 /** Faults of the fields that a schema cannot see. @throws Refusal of the fields */
 export function checkFields(request: ProcessRequest): void {
-  if (!isActiveCurrency(request.currency)) {
+  // Whether it was one at the time of the sale is asked once that is known.
+  if (!isActiveCurrency(request.currency, 0)) {
     refuse('currency_unknown', 'The currency is not in ISO 4217.', {
-      ...at('/currency', 'currency_unknown', 'Not an active ISO 4217 code.'),
+      ...at('/currency', 'currency_unknown', 'Not an ISO 4217 code to pay in.'),
     });
   }
   checkPurpose(request);

@@ -6,11 +6,11 @@ import type { PaymentsDeps } from './deps.ts';
 import {
   base,
   checkSaleKey,
-  idempotencyHeaders,
   markReplay,
   ofIdentifier,
   pointAt,
   rateLimit,
+  saleKeyHeaders,
   tags,
 } from './route-parts.ts';
 import { sale } from './sale.ts';
@@ -44,7 +44,7 @@ export function registerSale(app: FastifyInstance, deps: PaymentsDeps): void {
     permission: 'pay.sale',
     rateLimit,
     faultOutcome: 'Unknown',
-    headers: idempotencyHeaders,
+    headers: saleKeyHeaders,
     body: ProcessRequest,
     examples: saleExamples,
     response: { 200: Transaction, 202: Transaction },
@@ -75,6 +75,7 @@ export function registerSale(app: FastifyInstance, deps: PaymentsDeps): void {
       'card_number_invalid',
       'card_expired_input',
       'card_token_unknown',
+      'card_keys_unavailable',
       'emv_data_invalid',
       'emv_data_mismatch',
       'capture_mode_not_supported',

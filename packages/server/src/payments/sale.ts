@@ -21,7 +21,8 @@ import { merchantOf, storeOf } from './scope.ts';
 import { type Intent, settleSale } from './settle-sale.ts';
 import { settlementFactsOf } from './settlement/index.ts';
 import { noAmounts, overCaptureOf } from './state.ts';
-import { steppedUp } from './step-up.ts';
+import { steppedUp, takeStepUp } from './step-up.ts';
+import { saleOfUnread } from './unread-card.ts';
 import { isVerification } from './verification.ts';
 
 export type SaleAnswer = { loaded: LoadedTransaction; replayed: boolean };
@@ -41,11 +42,9 @@ export async function sale(
   checkOffline(request);
   const { organizationId } = caller;
   const names = namesOf(caller, request);
-  const card = await presentedCard(request, {
-    reveal: (token) =>
-      deps.vault.reveal(organizationId, token, { purpose: 'Sale', actor: caller.clientId }),
-    decrypt: (asked) => deps.hsm.decryptData({ ...asked, organizationId }),
-  });
+  const read = await readCard(deps, caller, request, names);
+  if ('standing' in read) return read.standing;
+  const { card } = read;
   // An offline sale is as old as its connection was lost.
   if (!isOffline(request)) deps.terminalClock.note(card.chipDate);
   const mark = deps.vault.mark(organizationId, card);
@@ -100,6 +99,28 @@ export async function sale(
   return begin(deps, key, await intentOf(deps, caller, of));
 }
 
+/** The card; or the sale that it has made already, where it cannot be read any more. */
+async function readCard(
+  deps: PaymentsDeps,
+  caller: Caller,
+  request: ProcessRequest,
+  names: Names,
+): Promise<{ card: PresentedCard } | { standing: SaleAnswer }> {
+  const { organizationId, clientId } = caller;
+  try {
+    const card = await presentedCard(request, {
+      reveal: (token) =>
+        deps.vault.reveal(organizationId, token, { purpose: 'Sale', actor: clientId }),
+      decrypt: (asked) => deps.hsm.decryptData({ ...asked, organizationId }),
+    });
+    return { card };
+  } catch (refusal) {
+    const fingerprintWith = (mark: string) => fingerprintFor(deps, request, names, mark);
+    const asked = { request, names, fingerprintWith };
+    return { standing: await saleOfUnread(deps, caller, asked, refusal) };
+  }
+}
+
 const isOffline = (request: ProcessRequest): request is OfflineRequest =>
   request.offlineTransaction === true;
 
@@ -141,7 +162,12 @@ async function takeMore(
     mark,
   });
   if (pin !== undefined) card.sensitive = { ...card.sensitive, pin };
-  // Last: whatever was refused before it leaves the card data good for the next try.
+  // Last: whatever was refused before leaves the declined sale and the card data good for the next try.
+  if (declined !== undefined) {
+    const { clientTransactionId } = request;
+    const declinedId = declined.transactionId;
+    await takeStepUp(deps, { organizationId, declinedId, merchantId, clientTransactionId });
+  }
   await useEncrypted(deps, request, {
     ...{ organizationId, merchantId, mark, at: deps.clock.now(), stepUpOf },
   });

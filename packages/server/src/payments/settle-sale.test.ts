@@ -101,6 +101,20 @@ test('an approval behind a reversal that has ended is reversed once more', async
   assert.equal(made[0]?.job?.kind, 'payments.repeat');
 });
 
+test('what may be booked yet behind a reversal that has ended is reversed once more, a decline is not', async () => {
+  const ends = { '09': 'Reversing', '68': 'Reversing', '26': 'Reversing', '94': 'Reversing' };
+  for (const [responseCode, state] of Object.entries({ ...ends, '05': 'Reversed' })) {
+    const { deps, made } = room({
+      now: 100,
+      outcome: { outcome: 'Declined', responseCode },
+      standing: transaction('Reversed', 3),
+    });
+    assert.equal((await settleSale(deps, intent)).row.state, state, responseCode);
+    // Nobody has approved it: a host that never had it may say so.
+    assert.equal(made[0]?.operation?.details.approvedAtHost, undefined);
+  }
+});
+
 test('a reversal that is still queued stands as it is', async () => {
   const standing = transaction('Reversing', 2);
   const { deps, made } = room({ now: 100, outcome: approved, standing });
@@ -108,10 +122,25 @@ test('a reversal that is still queued stands as it is', async () => {
   assert.equal(made.length, 0);
 });
 
-test('a host that takes the sale for a duplicate is not believed: the sale is reversed', async () => {
-  const outcome: AcquirerOutcome = { outcome: 'Declined', responseCode: '94' };
-  const { deps, made } = room({ now: 100, outcome });
-  const settled = await settleSale(deps, intent);
-  assert.equal(settled.row.state, 'Reversing');
-  assert.equal(made[0]?.operation?.kind, 'Reversal');
+test('a host that takes the sale for a duplicate, or is not done with it, is not believed: it is reversed', async () => {
+  const reasons = { '94': 'Duplicate', '26': 'Duplicate', '09': 'Undecided', '68': 'Undecided' };
+  for (const [responseCode, reason] of Object.entries(reasons)) {
+    const outcome: AcquirerOutcome = { outcome: 'Declined', responseCode };
+    const { deps, made } = room({ now: 100, outcome });
+    const settled = await settleSale(deps, intent);
+    assert.equal(settled.row.state, 'Reversing', responseCode);
+    assert.equal(made.length, 1);
+    const { event, operation, job } = made[0] ?? {};
+    assert.deepEqual([operation?.kind, job?.kind], ['Reversal', 'payments.repeat']);
+    assert.deepEqual([event?.data.reason, event?.data.response?.code], [reason, responseCode]);
+  }
+});
+
+test('a host that has judged, or could not work, is believed: nothing is reversed', async () => {
+  for (const responseCode of ['05', '51', '90', '91', '92', '96']) {
+    const outcome: AcquirerOutcome = { outcome: 'Declined', responseCode };
+    const { deps, made } = room({ now: 100, outcome });
+    assert.equal((await settleSale(deps, intent)).row.state, 'Declined', responseCode);
+    assert.equal(made[0]?.operation, undefined);
+  }
 });

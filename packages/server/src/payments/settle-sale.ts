@@ -1,6 +1,6 @@
 // Speaks to the acquirer about a sale whose intent is durable, and makes the outcome durable.
 import { type ProcessRequest, Refusal } from '@switchyard/contract';
-import type { AcquirerOutcome } from '../acquiring/index.ts';
+import { type AcquirerOutcome, isDuplicate, mayBeBooked } from '../acquiring/index.ts';
 import { pause } from '../platform/index.ts';
 import type { AcquirerContract } from '../provisioning/index.ts';
 import { confirmationOf } from './confirm.ts';
@@ -58,11 +58,12 @@ export async function settleSale(deps: PaymentsDeps, first: Intent): Promise<Loa
 async function giveWay(
   deps: PaymentsDeps,
   standing: LoadedTransaction,
-  { outcome }: AcquirerOutcome,
+  outcome: AcquirerOutcome,
 ): Promise<LoadedTransaction> {
-  const mayHold = outcome === 'Approved' || outcome === 'Unknown';
+  const approvedAtHost = outcome.outcome === 'Approved';
+  const mayHold = approvedAtHost || outcome.outcome === 'Unknown' || mayBeBooked(outcome);
   if (!mayHold || standing.row.position.phase !== 'Reversed') return standing;
-  return reverseAgain(deps, standing, 'ApprovedAfterReversal');
+  return reverseAgain(deps, standing, 'ApprovedAfterReversal', { approvedAtHost });
 }
 
 const commitAgainMs = 100;
@@ -117,8 +118,6 @@ function settlementOf(facts: SaleFacts, at: number): { settlementDate?: string }
   return facts.kind === 'Sale' ? { settlementDate: settlementDayOf(facts, at).date } : {};
 }
 
-const duplicateCode = '94';
-
 function issuerMembers(outcome: { issuerData?: string; addressResult?: string }) {
   const { issuerData, addressResult } = outcome;
   return {
@@ -138,6 +137,7 @@ async function stepOf(deps: PaymentsDeps, intent: Intent, outcome: AcquirerOutco
           at,
           reason: 'PartialApproval',
           response: { code: responseCode },
+          details: { approvedAtHost: true },
         });
       }
       const captured = intent.facts.kind === 'Sale' ? { captured: amount } : {};
@@ -161,11 +161,10 @@ async function stepOf(deps: PaymentsDeps, intent: Intent, outcome: AcquirerOutco
       };
     }
     case 'Declined':
-      // The host takes it for one that it had before: whatever it did then is taken back.
-      if (outcome.responseCode === duplicateCode) {
+      if (mayBeBooked(outcome)) {
         return reversalStep(deps, intent.loaded, {
           at,
-          reason: 'Duplicate',
+          reason: isDuplicate(outcome) ? 'Duplicate' : 'Undecided',
           response: { code: outcome.responseCode },
         });
       }

@@ -1,7 +1,8 @@
 // What an acquirer's answer makes of an operation: pure, one place for captures, refunds, cancels.
 
-import type { AcquirerOutcome } from '../acquiring/index.ts';
+import { type AcquirerOutcome, isDuplicate, isUndecided } from '../acquiring/index.ts';
 import { isoTime } from '../platform/index.ts';
+import { wasApprovedAtHost } from './approved-at-host.ts';
 import {
   factsOf,
   type LoadedTransaction,
@@ -14,15 +15,43 @@ import type { Step } from './step.ts';
 
 /** The host knows no such original; it may still be on its way there for a while. */
 const originalNotFound = '25';
-/** The host has had a message with these numbers: ours, where it was sent before. */
-const duplicates: ReadonlySet<string> = new Set(['94', '26']);
+/** Nobody has judged the message: the host, or the way to the issuer, is out of order for a while. */
+const malfunctions: ReadonlySet<string> = new Set([
+  ...['06', '09', '19', '68', '90', '91', '92', '96'],
+]);
 
-export const isDuplicate = (outcome: AcquirerOutcome): boolean =>
-  outcome.outcome === 'Declined' && duplicates.has(outcome.responseCode);
+/** The host says that it could not work, and nothing of what became of the money. */
+export const isMalfunction = (outcome: AcquirerOutcome): boolean =>
+  outcome.outcome === 'Declined' && malfunctions.has(outcome.responseCode);
+
+/** The host has had our message, which was sent before: it has done what it was asked for. */
+export const hasOurs = (
+  { details }: StoredOperation,
+  outcome: AcquirerOutcome,
+  repeated: boolean,
+): boolean => isDuplicate(outcome) && repeated && details.collided !== true;
 
 /** The first message of an operation, and the host has its numbers: from somebody else. */
 export const collides = (operation: StoredOperation, outcome: AcquirerOutcome): boolean =>
-  isDuplicate(outcome) && operation.kind !== 'Reversal' && operation.details.collided !== true;
+  isDuplicate(outcome) && operation.details.collided !== true;
+
+/** Earlier reversals of the sale that have ended, but for those of a sale that the host did not know. */
+const reversedBefore = ({ operations }: LoadedTransaction, { number }: StoredOperation) =>
+  operations.filter(
+    ({ kind, status, details, ...each }) =>
+      kind === 'Reversal' &&
+      each.number < number &&
+      status === 'Succeeded' &&
+      details.response?.code !== originalNotFound,
+  );
+
+/** The host has taken an earlier reversal, or its books say so: a second one may be a duplicate to it. */
+const wasReversed = (loaded: LoadedTransaction, operation: StoredOperation): boolean =>
+  reversedBefore(loaded, operation).length > 0;
+
+/** The host itself has said so: one that was ended by hand is no proof that a later approval is gone. */
+const wasTakenByHost = (loaded: LoadedTransaction, operation: StoredOperation): boolean =>
+  reversedBefore(loaded, operation).some(({ details }) => details.response?.code !== undefined);
 
 function succeeded(loaded: LoadedTransaction, operation: StoredOperation, amount: number): Changes {
   const { details } = operation;
@@ -111,6 +140,38 @@ function settledAmount(operation: StoredOperation, approved: number): number {
   return inParts ? Math.min(operation.amount, approved) : operation.amount;
 }
 
+/** The step that ends an operation: what was reserved is done, or free again. */
+export function endedStep(
+  loaded: LoadedTransaction,
+  operation: StoredOperation,
+  of: {
+    /** Epoch ms. */
+    at: number;
+    status: 'Succeeded' | 'Declined' | 'Failed';
+    response: { code?: string; reason?: string };
+    amount?: number;
+  },
+): Step {
+  const { at, status, response, amount = operation.amount } = of;
+  const isDone = status === 'Succeeded';
+  // Once the acquirer has it, what the chip said is nobody's any more.
+  const { chipData: _chip, ...details } = operation.details;
+  const told = { ...settlementOf(loaded, operation, status, at), response };
+  return {
+    at,
+    type: (isDone ? done : notDone)[operation.kind],
+    changes: isDone ? succeeded(loaded, operation, amount) : given(operation),
+    data: { amount, ...told },
+    operation: {
+      ...operation,
+      amount,
+      status,
+      details: { ...details, ...told },
+      updatedAt: isoTime(at),
+    },
+  };
+}
+
 /**
  * The step that an outcome makes, or that it is no answer. A reversal ends only when the host has
  * taken it; what was refused, or may not have arrived, is sent again.
@@ -122,50 +183,40 @@ export function settledStep(
   { at, repeated, notFoundFinalAt }: Circumstances,
 ): Step | 'Unanswered' {
   const ends = (
-    status: OperationStatus,
-    changes: Changes,
-    response?: { code?: string; reason?: string },
+    status: 'Succeeded' | 'Declined' | 'Failed',
+    response: { code?: string; reason?: string },
     amount = operation.amount,
-  ): Step => {
-    const settlement = settlementOf(loaded, operation, status, at);
-    // Once the acquirer has it, what the chip said is nobody's any more.
-    const { chipData: _chip, ...details } = operation.details;
-    const told = { ...settlement, ...(response === undefined ? {} : { response }) };
-    return {
-      at,
-      type: status === 'Succeeded' ? done[operation.kind] : notDone[operation.kind],
-      changes,
-      data: { amount, ...told },
-      operation: {
-        ...operation,
-        amount,
-        status,
-        details: { ...details, ...told },
-        updatedAt: isoTime(at),
-      },
-    };
-  };
+  ) => endedStep(loaded, operation, { at, status, response, amount });
   switch (outcome.outcome) {
     case 'Approved': {
       const amount = settledAmount(operation, outcome.amount);
-      const response = { code: outcome.responseCode };
-      return ends('Succeeded', succeeded(loaded, operation, amount), response, amount);
+      return ends('Succeeded', { code: outcome.responseCode }, amount);
     }
     case 'Declined': {
       const code = outcome.responseCode;
-      const taken = () =>
-        ends('Succeeded', succeeded(loaded, operation, operation.amount), { code });
+      const taken = () => ends('Succeeded', { code });
+      // A line that was not taken: whatever the code, nobody asks for it again.
+      if (operation.status === 'Filed') return ends('Declined', { code });
       if (isDuplicate(outcome)) {
-        const isOurs = repeated && operation.details.collided !== true;
-        return isOurs || operation.kind === 'Reversal' ? taken() : 'Unanswered';
+        const isSecond = operation.kind === 'Reversal' && wasReversed(loaded, operation);
+        const isTaken = hasOurs(operation, outcome, repeated) || isSecond;
+        return isTaken ? taken() : 'Unanswered';
       }
-      if (operation.kind !== 'Reversal') return ends('Declined', given(operation), { code });
-      return code === originalNotFound && at >= notFoundFinalAt ? taken() : 'Unanswered';
+      if (operation.kind !== 'Reversal') {
+        // The message before may have been booked: its amount is not free because of that.
+        const isOpen = isUndecided(outcome) || (repeated && isMalfunction(outcome));
+        return isOpen ? 'Unanswered' : ends('Declined', { code });
+      }
+      // It never came, or is gone since a reversal was taken. One that the host has approved is there else,
+      // under whatever numbers it looks.
+      const mayBeMissing = !wasApprovedAtHost(loaded) || wasTakenByHost(loaded, operation);
+      const isGone = code === originalNotFound && at >= notFoundFinalAt && mayBeMissing;
+      return isGone ? taken() : 'Unanswered';
     }
     case 'NotSent':
       // A first send that did not leave can be taken back; a repeat cannot, nor can a reversal.
       if (operation.status !== 'Sent' || operation.kind === 'Reversal') return 'Unanswered';
-      return ends('Failed', given(operation), { reason: outcome.reason });
+      return ends('Failed', { reason: outcome.reason });
     default:
       return 'Unanswered';
   }

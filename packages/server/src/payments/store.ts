@@ -1,4 +1,5 @@
 // The SQL of the payments room: each write is one guarded statement, batched with its neighbours.
+import { CompiledQuery, type Kysely } from 'kysely';
 import type { Clock, Database, HotStatement, Ids } from '../platform/index.ts';
 import { createGroupCommit, isoTime } from '../platform/index.ts';
 import type { Change, LoadedTransaction, StoredEvent, TransactionRow } from './model.ts';
@@ -10,6 +11,8 @@ export type Store = {
   begin(row: TransactionRow, event: StoredEvent): Promise<boolean>;
   /** Makes one change durable. False where somebody was faster. */
   commit(change: Change): Promise<boolean>;
+  /** The same of a change with an operation, with what else is durable with it, or not at all. */
+  commitBeside(change: Change, beside: (trx: Kysely<unknown>) => Promise<void>): Promise<boolean>;
   findById(organizationId: string, transactionId: string): Promise<LoadedTransaction | undefined>;
   /** At most a few: one client identifier may stand once for each merchant. */
   findByClientId(
@@ -52,8 +55,6 @@ const uniqueViolation = '23505';
 const matchesMax = 20;
 /** Writes that may wait; at the bench's knee a few hundred do. */
 const queueMax = 5000;
-/** What a sale would wait at most, twice, for fewer statements: beside captures that costs more than it saves (ADR 0073). */
-const gatherMs = 0;
 
 function isUniqueViolation(error: unknown): boolean {
   return typeof error === 'object' && error !== null && 'code' in error
@@ -70,7 +71,6 @@ export function createStore({ database, ids, clock }: Deps): Store {
   const begins = createGroupCommit<{ row: TransactionRow; event: StoredEvent }, boolean>({
     name: 'payments-begin',
     queueLimit: queueMax,
-    gatherMs,
     // The unique key of the client's identifier is what two batches could fight over.
     key: ({ row }) => `${row.organizationId}${row.clientTransactionId}${row.merchantId}`,
     run: async (rows) => {
@@ -85,7 +85,6 @@ export function createStore({ database, ids, clock }: Deps): Store {
     createGroupCommit<Change, boolean>({
       name,
       queueLimit: queueMax,
-      gatherMs,
       key: ({ after }) => sortKey(after),
       run: async (changes) => {
         const batch = changes.map((change, i) => statements.commitRow(change, i, ids.uuid()));
@@ -142,6 +141,15 @@ export function createStore({ database, ids, clock }: Deps): Store {
         throw error;
       }
     },
+    commitBeside: (change, beside) =>
+      database.transaction(async (trx) => {
+        const values = [JSON.stringify([statements.commitRow(change, 0, ids.uuid())])];
+        const { text } = statements.commitOperation;
+        const done = await trx.executeQuery(CompiledQuery.raw(text, values));
+        if (done.rows.length === 0) return false;
+        await beside(trx);
+        return true;
+      }),
     findById: (organizationId, transactionId) =>
       reads.submit({ organizationId, transactionId, clientTransactionId: null, merchantId: null }),
     async findByClientId(organizationId, clientTransactionId, merchantId) {

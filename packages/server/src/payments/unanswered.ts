@@ -1,8 +1,23 @@
 // Leaves operations that have no answer to the jobs table.
+import { responseCodeFacts } from '@switchyard/contract';
+import {
+  type AcquirerOutcome,
+  type AcquirerRequestKind,
+  isDuplicate,
+  isUndecided,
+} from '../acquiring/index.ts';
 import { isoTime } from '../platform/index.ts';
 import type { PaymentsDeps } from './deps.ts';
-import { factsOf, type LoadedTransaction, type StoredOperation } from './model.ts';
-import { repeatJobFor } from './reversal.ts';
+import {
+  factsOf,
+  type LoadedTransaction,
+  type OperationKind,
+  type OperationStatus,
+  resolvedByHand,
+  type StoredOperation,
+} from './model.ts';
+import { nextReferenceFor, repeatJobFor } from './reversal.ts';
+import { hasOurs, isMalfunction } from './settled.ts';
 import type { Step } from './step.ts';
 
 /** Somebody has to look: a terminal counts where another one has counted before. */
@@ -13,6 +28,88 @@ export function alarmCollision(
   log.error(of, 'the acquirer has had the numbers of a message that was never sent before');
 }
 
+/** What an answer says became of an operation, where it says anything of it. */
+function toldBy(
+  operation: StoredOperation,
+  outcome: AcquirerOutcome,
+  repeated: boolean,
+): OperationStatus | undefined {
+  if (outcome.outcome === 'Approved') return 'Succeeded';
+  if (isDuplicate(outcome)) return hasOurs(operation, outcome, repeated) ? 'Succeeded' : undefined;
+  return outcome.outcome === 'Declined' && !isMalfunction(outcome) ? 'Declined' : undefined;
+}
+
+const contradiction = 'the acquirer contradicts what was resolved by hand';
+
+/**
+ * A message was under way while somebody ended its operation: the acquirer says something else of it after
+ * all; or nothing, and may have booked what was ended as not done.
+ */
+export function alarmContradiction(
+  { log }: Pick<PaymentsDeps, 'log'>,
+  operation: StoredOperation,
+  { outcome, repeated }: { outcome: AcquirerOutcome; repeated: boolean },
+  transactionId: string,
+): void {
+  const { number, status, details } = operation;
+  if (details.response?.reason !== resolvedByHand) return;
+  const told = toldBy(operation, outcome, repeated);
+  if (told !== undefined && told !== status) {
+    log.error({ transactionId, number, status }, contradiction);
+    return;
+  }
+  const isOpen = outcome.outcome === 'Unknown' || isUndecided(outcome);
+  if (status !== 'Declined' || !isOpen) return;
+  log.error(
+    { transactionId, number, status },
+    'what was resolved by hand as not done was under way, and may have been done',
+  );
+}
+
+const operationKinds: Readonly<Partial<Record<AcquirerRequestKind, OperationKind>>> = {
+  Capture: 'Capture',
+  Refund: 'Refund',
+  Reversal: 'Cancel',
+};
+
+/** An approval that comes late does not say of which message: of one of the kind that was ended as not done. */
+export function alarmLateContradiction(
+  { log }: Pick<PaymentsDeps, 'log'>,
+  { row, operations }: LoadedTransaction,
+  { kind, responseCode }: { kind: AcquirerRequestKind; responseCode: string },
+): void {
+  if (!responseCodeFacts(responseCode).approved) return;
+  const ended = operations.find(
+    ({ details, ...each }) =>
+      each.kind === operationKinds[kind] &&
+      each.status === 'Declined' &&
+      details.response?.reason === resolvedByHand,
+  );
+  if (ended === undefined) return;
+  const { number, status } = ended;
+  log.error({ transactionId: row.transactionId, number, status, isLate: true }, contradiction);
+}
+
+const renewalsMax = 6;
+
+/**
+ * A reversal whose numbers the host has had from something else gets new ones: what is taken back is named
+ * by the message, so that they take nothing back twice. Not for ever: a host that has had all of them
+ * means something else, and somebody has to look.
+ */
+export async function renewedWhereTaken(
+  deps: PaymentsDeps,
+  loaded: LoadedTransaction,
+  operation: StoredOperation,
+  outcome: AcquirerOutcome,
+): Promise<StoredOperation> {
+  const { renewals = 0 } = operation.details;
+  if (operation.kind !== 'Reversal' || !isDuplicate(outcome)) return operation;
+  if (renewals >= renewalsMax) return operation;
+  const reference = await nextReferenceFor(deps, loaded, 'Reversal');
+  return { ...operation, details: { ...operation.details, reference, renewals: renewals + 1 } };
+}
+
 /** Leaves a sent operation to the jobs table, in one commit; that its numbers collide is noted on it. */
 export function unansweredStep(
   deps: PaymentsDeps,
@@ -20,8 +117,7 @@ export function unansweredStep(
   operation: StoredOperation,
   collided: boolean,
 ): Step {
-  if (!collided) return pendingStep(deps, loaded, operation);
-  const details = { ...operation.details, collided: true } as const;
+  const details = { ...operation.details, ...(collided ? { collided } : {}) };
   const { job, ...step } = pendingStep(deps, loaded, { ...operation, details });
   // Where it is Pending already it has its job.
   return operation.status === 'Sent' && job !== undefined ? { ...step, job } : step;

@@ -1,6 +1,7 @@
 // Cancels and refunds: judged and reserved by one guarded statement, then asked of the provider.
 import { refuse } from '@switchyard/contract';
 import { askCancel, askRefund } from './ask.ts';
+import { conflictOf } from './conflict.ts';
 import { answerMs, duplicateWaitMs, operationsMax, type QrDeps, rivalsMax } from './deps.ts';
 import type { LoadedQr, StoredOperation } from './model.ts';
 import { newOperation } from './report.ts';
@@ -65,18 +66,27 @@ async function replay(
 }
 
 /** The amount that a refund takes. @throws Refusal of the amount */
-function amountOf({ row }: LoadedQr, { amount, currency }: OperationCall, maxAmount: number) {
-  if (currency !== undefined && currency !== row.position.currency) {
-    refuse('currency_mismatch', 'A refund is in the currency of the payment.');
+function amountOf(loaded: LoadedQr, { amount, currency }: OperationCall, maxAmount: number) {
+  const { position, operationCount } = loaded.row;
+  const extensions = conflictOf(loaded);
+  if (currency !== undefined && currency !== position.currency) {
+    const detail = 'A refund is in the currency of the payment.';
+    const error = { pointer: '/currency', code: 'currency_mismatch', detail };
+    refuse('currency_mismatch', detail, { extensions, errors: [error] });
   }
-  if (row.operationCount >= operationsMax) {
-    refuse('event_limit_reached', `More than ${operationsMax} operations are not taken.`);
+  if (operationCount >= operationsMax) {
+    const detail = `More than ${operationsMax} operations are not taken.`;
+    refuse('event_limit_reached', detail, { extensions });
   }
   const wanted = amount ?? maxAmount;
-  if (wanted === 0) refuse('already_refunded', 'All of it is refunded, or about to be.');
+  if (wanted === 0) {
+    refuse('already_refunded', 'All of it is refunded, or about to be.', { extensions });
+  }
   if (wanted > maxAmount) {
-    refuse('refund_amount_exceeded', `At most ${maxAmount} is left to refund.`, {
-      extensions: { maxAmount },
+    const detail = `${maxAmount} ${position.currency} minor units are left to refund.`;
+    refuse('refund_amount_exceeded', detail, {
+      extensions: { ...extensions, maxAmount },
+      errors: [{ pointer: '/amount', code: 'too_large', detail }],
     });
   }
   return wanted;
@@ -116,7 +126,7 @@ function reserve(
       const verdict = judgeVerb(loaded.row.position, verb);
       if (!verdict.allowed) {
         return refuse(verdict.reason, 'The payment does not allow it as it stands.', {
-          extensions: { transaction: transactionOf(loaded) },
+          extensions: conflictOf(loaded),
         });
       }
       if (verdict.mode === 'Nothing') return { done: { loaded, replayed: false }, send: false };
@@ -134,12 +144,6 @@ function reserve(
     return refuse('concurrent_modification', 'Too many work on this payment; try again.');
   });
 }
-
-export const transactionOf = ({ row }: LoadedQr) => ({
-  transactionId: row.transactionId,
-  clientTransactionId: row.clientTransactionId,
-  state: row.status,
-});
 
 /**
  * Cancels or refunds a payment.

@@ -2,9 +2,9 @@
 import { QrRequest, QrTransaction, refuse } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { route } from '../http/index.ts';
+import { transactionOf } from './conflict.ts';
 import { createPayment } from './create.ts';
 import type { QrDeps } from './deps.ts';
-import { transactionOf } from './operation.ts';
 import {
   agreedId,
   base,

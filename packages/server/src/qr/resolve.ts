@@ -2,10 +2,10 @@
 import { refuse } from '@switchyard/contract';
 import { holdsCardNumber } from '@switchyard/emv';
 import { askHeldRefunds } from './ask-held.ts';
+import { conflictOf } from './conflict.ts';
 import { type Asked, operationsMax, type QrDeps } from './deps.ts';
 import { type Resolution, resolutionsOf, resolved } from './hold.ts';
 import type { Change, LoadedQr, QrRow, StoredOperation } from './model.ts';
-import { transactionOf } from './operation.ts';
 import { retried, settledElsewhere } from './refund-unanswered.ts';
 import { newOperation } from './report.ts';
 import { settle } from './settle.ts';
@@ -32,14 +32,14 @@ function checkNote({ resolution, note }: Decision): void {
 
 /** @throws Refusal payment_not_held, resolution_not_possible */
 function demandPossible(standing: LoadedQr, resolution: Resolution): void {
-  const transaction = transactionOf(standing);
+  const conflict = conflictOf(standing);
   const possible = resolutionsOf(standing.row.position);
   if (possible.length === 0) {
-    refuse('payment_not_held', 'Nothing waits for a decision.', { extensions: { transaction } });
+    refuse('payment_not_held', 'Nothing waits for a decision.', { extensions: conflict });
   }
   if (possible.includes(resolution)) return;
   refuse('resolution_not_possible', `Possible are ${possible.join(', ')}.`, {
-    extensions: { transaction, allowedResolutions: possible },
+    extensions: { ...conflict, allowedResolutions: possible },
   });
 }
 
@@ -56,7 +56,8 @@ function outcomeOf(
   const { changes, refund: amount } = resolved(position, resolution);
   if (amount === 0) return { changes, operations: [] };
   if (operationCount >= operationsMax) {
-    refuse('event_limit_reached', `More than ${operationsMax} operations are not taken: Settle.`);
+    const detail = `More than ${operationsMax} operations are not taken: Settle.`;
+    refuse('event_limit_reached', detail, { extensions: conflictOf(standing) });
   }
   const cause = 'Resolution' as const;
   const refund = newOperation(standing, 'Refund', { at, newId, amount, actor, cause });

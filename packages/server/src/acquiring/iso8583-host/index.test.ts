@@ -36,7 +36,7 @@ const request: AcquirerRequest = {
   card: { pan: '4111111111111111', expiry: '3012' },
 };
 
-test('the right answer after a wrong one is a late answer', async () => {
+async function attached() {
   const host = await startScriptedHost();
   const told: LateAnswer[] = [];
   const { organizationId, linkId } = request;
@@ -49,8 +49,20 @@ test('the right answer after a wrong one is a late answer', async () => {
     log: createLog({ logLevel: 'silent', instanceName: 'test' }),
     onLateAnswer: (late) => told.push(late),
   });
+  const close = async () => {
+    await connection.close();
+    await host.stop();
+  };
+  await eventually('signed on', () => connection.available());
+  return { host, connection, told, close };
+}
+
+const { organizationId, transactionId } = request;
+const late = { organizationId, transactionId, kind: 'Sale', responseCode: '00' };
+
+test('the right answer after a wrong one is a late answer', async () => {
+  const { host, connection, told, close } = await attached();
   try {
-    await eventually('signed on', () => connection.available());
     let sale: Asked | undefined;
     host.script((asked) => {
       sale = asked;
@@ -62,10 +74,30 @@ test('the right answer after a wrong one is a late answer', async () => {
     assert.ok(sale);
     approve(sale);
     await eventually('told', () => told.length > 0);
-    const { transactionId } = request;
-    assert.deepEqual(told, [{ organizationId, transactionId, kind: 'Sale', responseCode: '00' }]);
+    assert.deepEqual(told, [late]);
   } finally {
-    await connection.close();
-    await host.stop();
+    await close();
+  }
+});
+
+test('an answer after one that judged nothing is a late answer, one after a judgement is none', async () => {
+  const { host, connection, told, close } = await attached();
+  const sales: Asked[] = [];
+  try {
+    for (const [index, code] of ['05', '09', '68', '26', '94'].entries()) {
+      host.script((asked) => {
+        sales.push(asked);
+        asked.socket.write(frameOf(answerTo(asked.message, { 39: code })));
+      });
+      const reference = { ...request.reference, stan: `00000${index}` };
+      const outcome = await connection.send({ ...request, reference });
+      assert.deepEqual(outcome, { outcome: 'Declined', responseCode: code });
+    }
+    // In this order on one connection: that of the judged sale has been read when the last one is told.
+    for (const sale of sales) approve(sale);
+    await eventually('told', () => told.length >= 4);
+    assert.deepEqual(told, Array(4).fill(late));
+  } finally {
+    await close();
   }
 });

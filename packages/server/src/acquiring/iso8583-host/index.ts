@@ -4,6 +4,7 @@ import { LRUCache } from 'lru-cache';
 import { type Clock, isLoopbackHost, type Log } from '../../platform/index.ts';
 import type { Hsm } from '../../vault/index.ts';
 import type { TlsIdentity } from '../client-certificates.ts';
+import { mayBeBooked } from '../may-be-booked.ts';
 import type { KeyRing } from '../received-keys.ts';
 import type {
   AcquirerConnection,
@@ -44,7 +45,8 @@ export function connectIso8583Host(deps: Iso8583HostDeps): AcquirerConnection {
   if (settings.tls !== true && !isLoopbackHost(settings.host)) {
     throw new Error(`The acquirer link ${deps.link.name} leaves loopback and needs TLS.`);
   }
-  // Requests that were given up, so that an answer that comes after all can be told of.
+  // Requests that were given up, or answered without a judgement, so that an answer that comes after all can be
+  // told of.
   const givenUp = new LRUCache<string, Omit<LateAnswer, 'responseCode'>>({ max: forgottenMax });
 
   const link = openLink({
@@ -90,8 +92,8 @@ export function connectIso8583Host(deps: Iso8583HostDeps): AcquirerConnection {
       const message = toMessage(request, settings.institutionId, originalTime);
       const exchange = await link.exchange(message, deps.timeoutMs, onSent);
       const outcome = toOutcome(request, message, exchange);
-      // Also after an answer that answers something else: the right one may still be on its way.
-      if (outcome.outcome === 'Unknown') {
+      // Also after an answer that answers something else or judges nothing: the right one may be on its way.
+      if (outcome.outcome === 'Unknown' || mayBeBooked(outcome)) {
         const { organizationId, transactionId, kind } = request;
         givenUp.set(correlationKey(message), { organizationId, transactionId, kind });
       }

@@ -33,9 +33,7 @@ export function createClearingWork(deps: SettleDeps): (job: Job) => Promise<Late
       const { transactionId, number } = row;
       const loaded = await deps.store.findById(organizationId, transactionId);
       if (loaded === undefined) throw new Error('a transaction of a clearing file has vanished');
-      // A line that the acquirer has had before was taken then.
-      const how = { repeated: true };
-      const standing = await settleOperation(deps, loaded, number, outcomeOf(row), how);
+      const standing = await settleOperation(deps, loaded, number, outcomeOf(row));
       const operation = standing.operations.find((each) => each.number === number);
       return { line: row.line, accepted: operation?.status === 'Succeeded' };
     } finally {

@@ -162,14 +162,23 @@ test('no answer is tried again, and says so to the queue of the link', async () 
   assert.equal(state(), 'Stored');
 });
 
-test('a host that is out of order is asked until somebody has been alarmed, then believed', async () => {
-  const outcome = { outcome: 'Declined', responseCode: '96' } as const;
-  const first = room({ phase: 'Sending', outcome });
-  assert.ok(await first.tell(job()));
-  assert.equal(first.state(), 'Stored');
-  const last = room({ phase: 'Sending', outcome });
-  assert.equal(await last.tell(job(alarmAfter - 1)), undefined);
-  assert.equal(last.state(), 'Declined');
+test('a host that is out of order is never believed, however long it was silent before', async () => {
+  for (const responseCode of ['06', '09', '19', '68', '90', '91', '92', '96']) {
+    for (const attempts of [0, alarmAfter - 1, 9, 1000]) {
+      const outcome = { outcome: 'Declined', responseCode } as const;
+      const { tell, state, forgotten } = room({ phase: 'Sending', outcome });
+      const later = await tell(job(attempts));
+      assert.deepEqual([state(), forgotten()], ['Stored', 0], `${responseCode} at ${attempts}`);
+      assert.deepEqual([later?.note, later?.untried], [undefined, undefined], 'it holds up nobody');
+    }
+  }
+  const judged = { outcome: 'Declined', responseCode: '51' } as const;
+  const declined = room({ phase: 'Sending', outcome: judged });
+  assert.equal(await declined.tell(job(9)), undefined);
+  assert.equal(declined.state(), 'Declined');
+  const cured = room({ phase: 'Sending', outcome: approved });
+  assert.equal(await cured.tell(job(10)), undefined);
+  assert.equal(cured.state(), 'Captured');
 });
 
 test('what was taken back is not sent, by a process that was stopped neither', async () => {
@@ -188,10 +197,13 @@ test('taken back while it was under way: that stands, and what it left behind is
   assert.equal(await queued.tell(job()), undefined);
   assert.equal(queued.state(), 'Reversing');
   assert.deepEqual(queued.made, []);
-  for (const outcome of [approved, { outcome: 'Unknown', reason: 'Timeout' } as const]) {
+  const open = ['09', '68', '26', '94'].map(
+    (responseCode): AcquirerOutcome => ({ outcome: 'Declined', responseCode }),
+  );
+  for (const outcome of [approved, { outcome: 'Unknown', reason: 'Timeout' } as const, ...open]) {
     const ended = room({ phase: 'Sending', meanwhile: 'Reversed', outcome });
     assert.equal(await ended.tell(job()), undefined);
-    assert.equal(ended.state(), 'Reversing');
+    assert.equal(ended.state(), 'Reversing', JSON.stringify(outcome));
     assert.equal(ended.made[0]?.event.data.reason, 'ApprovedAfterReversal');
   }
   const declined = { outcome: 'Declined', responseCode: '51' } as const;

@@ -1,5 +1,5 @@
 // Tells the acquirer of offline sales: an advice, repeated with the same numbers until it is answered.
-import type { AcquirerOutcome } from '../../acquiring/index.ts';
+import { type AcquirerOutcome, isDuplicate, mayBeBooked } from '../../acquiring/index.ts';
 import { type Job, jittered, type Later } from '../../platform/index.ts';
 import { graceMs, type PaymentsDeps } from '../deps.ts';
 import { alarmAfter, type Lanes, unanswered } from '../link-queue.ts';
@@ -7,7 +7,7 @@ import { factsOf, type LoadedTransaction, type SaleFacts } from '../model.ts';
 import { repeatDelayMs } from '../pending.ts';
 import { createRepeatPlaces } from '../repeat-places.ts';
 import { reverseAgain } from '../reversal.ts';
-import { isDuplicate } from '../settled.ts';
+import { isMalfunction } from '../settled.ts';
 import { settlementDayOf } from '../settlement/index.ts';
 import { after, changeOf, type Step } from '../step.ts';
 import { createTurns, type Turn } from '../turns.ts';
@@ -23,8 +23,6 @@ const noPlaceRetryMs = 1000;
 const heldRetryMs = 2000;
 /** Noted where the host had the numbers of the first advice: that it has them proves nothing then. */
 const collision = 'NumbersTaken';
-/** Nobody has judged the sale: the host, or the way to the issuer, is out of order for a while. */
-const malfunctions: ReadonlySet<string> = new Set(['06', '19', '68', '91', '92', '96']);
 
 /** @example jobs.handle(offlineJob, createOfflineSender(deps, lanes)); */
 export function createOfflineSender(
@@ -54,7 +52,7 @@ export function createOfflineSender(
       deps.failPoints.hit('after-intent');
       const { repeat } = sending;
       outcome = await send(deps, sending, turn.pass);
-      return await settle(deps, job, sending.loaded, { outcome, repeat, tries: job.attempts + 1 });
+      return await settle(deps, job, sending.loaded, { outcome, repeat });
     } finally {
       places.release(linkId, isAnswered(outcome));
     }
@@ -161,7 +159,7 @@ async function send(
   );
 }
 
-type Told = { outcome: AcquirerOutcome; repeat: boolean; tries: number };
+type Told = { outcome: AcquirerOutcome; repeat: boolean };
 
 /** Makes the answer durable. @returns when to try again, where there is none yet */
 async function settle(
@@ -177,7 +175,8 @@ async function settle(
     if (phase !== 'Sending') {
       // Taken back meanwhile: that stands, and an approval behind its end is taken back once more.
       if (phase === 'Reversed' && mayHold(told.outcome)) {
-        await reverseAgain(deps, standing, 'ApprovedAfterReversal');
+        const approvedAtHost = told.outcome.outcome === 'Approved';
+        await reverseAgain(deps, standing, 'ApprovedAfterReversal', { approvedAtHost });
       }
       break;
     }
@@ -205,13 +204,14 @@ async function settle(
 const hasCollided = ({ events }: LoadedTransaction): boolean =>
   events.some(({ type, data }) => type === sentType && data.reason === collision);
 
-const mayHold = ({ outcome }: AcquirerOutcome) => outcome === 'Approved' || outcome === 'Unknown';
+const mayHold = (outcome: AcquirerOutcome) =>
+  outcome.outcome === 'Approved' || outcome.outcome === 'Unknown' || mayBeBooked(outcome);
 
 /** What the answer makes of the sale; nothing where it is none. The goods are gone: nothing is reversed. */
 function answeredStep(
   deps: PaymentsDeps,
   loaded: LoadedTransaction,
-  { outcome, repeat, tries }: Told,
+  { outcome, repeat }: Told,
 ): Step | undefined {
   const facts = factsOf(loaded);
   switch (outcome.outcome) {
@@ -226,7 +226,7 @@ function answeredStep(
           ? capturedStep(deps, facts, loaded.row.amount, code)
           : { at: deps.clock.now(), type: sentType, changes: {}, data: { reason: collision } };
       }
-      if (malfunctions.has(code) && tries < alarmAfter) return undefined;
+      if (isMalfunction(outcome)) return undefined;
       return {
         at: deps.clock.now(),
         type: 'transaction.declined',

@@ -6,7 +6,7 @@ import type { PaymentsDeps } from '../deps.ts';
 import { takenOverOffline } from '../encrypted-use.ts';
 import type { PresentedCard } from '../instrument.ts';
 import { factsOf, type LoadedTransaction } from '../model.ts';
-import { checkExpiry, checkNotAfter } from '../moments.ts';
+import { checkCurrency, checkExpiry, checkNotAfter } from '../moments.ts';
 import { replayOr, replaySale, type SaleKey, unlessReused } from '../replay.ts';
 import { captureModeFor } from '../rules.ts';
 import type { Intent } from '../settle-sale.ts';
@@ -54,6 +54,7 @@ export async function storeOffline(deps: PaymentsDeps, upload: Upload): Promise<
     checkNotAfter(request, now);
     checkMoment(request, now);
     checkExpiry(card, madeAt(request.offlineData));
+    checkCurrency(request, madeAt(request.offlineData));
     checkCertificate(card);
   } catch (refusal) {
     return replayOr(refusal, unlessReused(replaySale(deps, key, fingerprint)));

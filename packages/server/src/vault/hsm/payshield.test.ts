@@ -145,6 +145,14 @@ describe('the payShield', () => {
     assert.equal(pinIn(one.pinBlock, 'zpk', 'ISO0'), '1234');
   });
 
+  it('is sent twelve digits of the shortest card number too', async () => {
+    const shortPan = '676770000000';
+    const pinBlock = terminalBlock('ISO0', tdesKsn, '1234', shortPan);
+    const short = await hsm.translatePin({ ...request, pinBlock, pan: shortPan });
+    assert.equal(stub.asked.at(-1)?.slice(-12), '067677000000');
+    assert.equal(pinIn(short.pinBlock, 'zpk', 'ISO0', shortPan), '1234');
+  });
+
   it('is sent these bytes for a check value (BU), a MAC (M6) and an import (A6)', async () => {
     assert.deepEqual(await hsm.checkKey('zpk'), {
       checkValue: entryOf('zpk', '').checkValue,

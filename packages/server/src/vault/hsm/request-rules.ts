@@ -16,8 +16,11 @@ const leastCheckDigits = 4;
 
 export const blockFormatOf = (format: PinFormat): PinBlockFormat => `ISO${format}`;
 
-/** The twelve digits left of the check digit. */
-export const twelveDigitsOf = (pan: string): string => pan.slice(0, -1).slice(-12);
+const accountDigits = 12;
+
+/** The twelve digits left of the check digit; of the shortest numbers with a zero before them, as in the block. */
+export const twelveDigitsOf = (pan: string): string =>
+  pan.slice(0, -1).slice(-accountDigits).padStart(accountDigits, '0');
 
 export function demandHex(text: string, code: 'PinBlockInvalid' | 'DataInvalid'): Buffer {
   if (!hexForm.test(text)) throw new HsmError(code);

@@ -1,0 +1,41 @@
+// What a refusal for the state of a payment carries: how it stands, and what it still allows. Pure.
+import type { AllowedOperation } from '@switchyard/contract';
+import { operationsMax } from './deps.ts';
+import type { LoadedQr, QrRow } from './model.ts';
+import { judgeVerb, type Verb } from './state.ts';
+
+const verbs: readonly Verb[] = ['Cancel', 'Refund'];
+
+function allowedOf({ position, operationCount }: QrRow, operation: Verb): AllowedOperation {
+  const { amount, currency } = position;
+  const refused = (reason: string) => ({
+    operation,
+    allowed: false,
+    maxAmount: 0,
+    currency,
+    reason,
+  });
+  const verdict = judgeVerb(position, operation);
+  if (!verdict.allowed) return refused(verdict.reason);
+  // It would succeed and change nothing.
+  if (verdict.mode === 'Nothing') return refused('already_cancelled');
+  // All of it, whatever the provider makes of it.
+  if (verdict.mode === 'Send') return { operation, allowed: true, maxAmount: amount, currency };
+  if (operationCount >= operationsMax) return refused('event_limit_reached');
+  const { maxAmount } = verdict;
+  if (maxAmount === 0) return refused('already_refunded');
+  return { operation, allowed: true, maxAmount, currency };
+}
+
+/** The transaction of a problem. */
+export const transactionOf = ({ row }: LoadedQr) => ({
+  transactionId: row.transactionId,
+  clientTransactionId: row.clientTransactionId,
+  state: row.status,
+});
+
+/** The members of a problem whose reason is the state of the payment. */
+export const conflictOf = (loaded: LoadedQr) => ({
+  transaction: transactionOf(loaded),
+  allowedOperations: verbs.map((verb) => allowedOf(loaded.row, verb)),
+});
