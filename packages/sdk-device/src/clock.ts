@@ -70,3 +70,22 @@ export async function within<Result>(
     own.abort();
   }
 }
+
+/** What somebody else's work gives, unless the signal comes first; the work goes on. */
+export async function unlessAborted<Result>(
+  work: Promise<Result>,
+  signal: AbortSignal | undefined,
+): Promise<Result> {
+  if (signal === undefined) return work;
+  if (signal.aborted) throw aborted();
+  let stop: () => void = () => {};
+  const stopped = new Promise<never>((_, reject) => {
+    stop = () => reject(aborted());
+    signal.addEventListener('abort', stop);
+  });
+  try {
+    return await Promise.race([work, stopped]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}

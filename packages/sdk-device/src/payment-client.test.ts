@@ -253,6 +253,35 @@ describe('tokens of a terminal', () => {
     await assert.rejects(source.get(), (error: Error) => !/123456|password|=p/.test(error.message));
   });
 
+  test('whoever gives up ends his own waiting, and nobody else’s', async () => {
+    platform.answer = () => given();
+    let signedIn: () => void = () => {};
+    const atTheScreen = new Promise<void>((resolve) => {
+      signedIn = resolve;
+    });
+    let asked = 0;
+    const source = closing(
+      passwordTokens({
+        ...{ deviceAuthUrl: platform.url, clientId: 'device', tls: tls(), clock: movable() },
+        async signIn() {
+          asked += 1;
+          await atTheScreen;
+          return { username: 'u', password: 'p' };
+        },
+      }),
+    );
+    const stop = new AbortController();
+    const first = source.get(stop.signal);
+    const second = source.get(new AbortController().signal);
+    const isAborted = { name: 'DeviceError', kind: 'Aborted' };
+    stop.abort();
+    await assert.rejects(first, isAborted);
+    await assert.rejects(source.get(stop.signal), isAborted);
+    signedIn();
+    assert.equal(await second, await source.get());
+    assert.equal(asked, 1);
+  });
+
   test('of the demo: by the token of a user, and carried on', async () => {
     const time = movable();
     platform.answer = () => given({ refresh_token: 'r' });

@@ -64,13 +64,12 @@ export async function postForm(
   url: string,
   form: Readonly<Record<string, string | undefined>>,
   headers: Readonly<Record<string, string>> = {},
-  signal?: AbortSignal,
 ): Promise<GivenToken> {
   const sent = Object.entries(form).filter(
     (entry): entry is [string, string] => entry[1] !== undefined,
   );
   const answer = await http.ask({
-    ...{ method: 'POST', url, signal, body: new URLSearchParams(sent).toString() },
+    ...{ method: 'POST', url, body: new URLSearchParams(sent).toString() },
     headers: {
       ...headers,
       'content-type': 'application/x-www-form-urlencoded',

@@ -1,8 +1,8 @@
 /** The token of a terminal: asked for once, kept, renewed before it ends; three ways to it. */
 import type { MerchantCredentials } from '@switchyard/contract';
 import { demandHttps } from './addresses.ts';
-import { type Clock, systemClock } from './clock.ts';
-import { DeviceError, invalid } from './errors.ts';
+import { type Clock, systemClock, unlessAborted } from './clock.ts';
+import { aborted, DeviceError, invalid } from './errors.ts';
 import { createHttp, type Http } from './http.ts';
 import type { DeviceTls } from './tls.ts';
 import { type GivenToken, getCredentials, postForm } from './token-requests.ts';
@@ -90,30 +90,33 @@ const earlyMs = 30_000;
 const secondMs = 1000;
 
 type Grants = {
-  first(signal?: AbortSignal): Promise<GivenToken>;
-  refresh?(refreshToken: string, signal?: AbortSignal): Promise<GivenToken>;
+  first(): Promise<GivenToken>;
+  refresh?(refreshToken: string): Promise<GivenToken>;
 };
 
-/** One request at a time; a refresh token that is refused is no end, but a new beginning. */
+/**
+ * One request at a time, which is nobody's own: whoever gives up ends his waiting alone. A refresh token
+ * that is refused is no end, but a new beginning.
+ */
 function keepToken(grants: Grants, clock: Clock): TokenSource {
   let known: { given: GivenToken; until: number } | undefined;
   let asking: Promise<string> | undefined;
 
-  async function renewed(signal?: AbortSignal): Promise<GivenToken> {
+  async function renewed(): Promise<GivenToken> {
     const refreshToken = known?.given.refreshToken;
-    if (refreshToken === undefined || grants.refresh === undefined) return grants.first(signal);
+    if (refreshToken === undefined || grants.refresh === undefined) return grants.first();
     try {
-      return await grants.refresh(refreshToken, signal);
+      return await grants.refresh(refreshToken);
     } catch (error) {
       if (!(error instanceof DeviceError) || error.code !== 'invalid_grant') throw error;
       known = undefined;
-      return grants.first(signal);
+      return grants.first();
     }
   }
 
-  async function ask(signal?: AbortSignal): Promise<string> {
+  async function ask(): Promise<string> {
     const askedAt = clock.now();
-    const given = await renewed(signal);
+    const given = await renewed();
     const lifeMs = given.expiresInSeconds * secondMs;
     known = { given, until: askedAt + Math.max(lifeMs - earlyMs, lifeMs / 2) };
     return given.accessToken;
@@ -124,10 +127,11 @@ function keepToken(grants: Grants, clock: Clock): TokenSource {
       if (known !== undefined && known.until > clock.now()) {
         return Promise.resolve(known.given.accessToken);
       }
-      asking ??= ask(signal).finally(() => {
+      if (signal?.aborted === true) return Promise.reject(aborted());
+      asking ??= ask().finally(() => {
         asking = undefined;
       });
-      return asking;
+      return unlessAborted(asking, signal);
     },
     forget(token) {
       if (known?.given.accessToken === token) known = { given: known.given, until: 0 };
@@ -188,30 +192,26 @@ export function machineTokens(options: MachineTokenOptions): DeviceTokens {
   const choose = options.choose ?? (([first]: readonly MerchantCredentials[]) => first);
   let credentials: MerchantCredentials | undefined;
 
-  async function lookUp(signal?: AbortSignal): Promise<MerchantCredentials> {
-    const chosen = choose(await getCredentials(http, trimmed(authUrl), serialNumber, signal));
+  async function lookUp(): Promise<MerchantCredentials> {
+    const chosen = choose(await getCredentials(http, trimmed(authUrl), serialNumber));
     if (chosen === undefined) throw invalid('no_credentials', 'the terminal has no merchant');
     credentials = chosen;
     return chosen;
   }
 
-  const grant = ({ clientId, clientSecret }: MerchantCredentials, signal?: AbortSignal) =>
-    postForm(
-      http,
-      `${trimmed(deviceAuthUrl)}/oauth2-mtls/v1/token`,
-      { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret },
-      {},
-      signal,
-    );
+  const grant = ({ clientId, clientSecret }: MerchantCredentials) =>
+    postForm(http, `${trimmed(deviceAuthUrl)}/oauth2-mtls/v1/token`, {
+      ...{ grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret },
+    });
 
-  async function first(signal?: AbortSignal): Promise<GivenToken> {
+  async function first(): Promise<GivenToken> {
     const known = credentials;
-    if (known === undefined) return grant(await lookUp(signal), signal);
+    if (known === undefined) return grant(await lookUp());
     try {
-      return await grant(known, signal);
+      return await grant(known);
     } catch (error) {
       if (!(error instanceof DeviceError) || error.code !== 'invalid_client') throw error;
-      return grant(await lookUp(signal), signal);
+      return grant(await lookUp());
     }
   }
 
@@ -234,14 +234,13 @@ export function passwordTokens(options: PasswordTokenOptions): DeviceTokens {
   demandHttps(deviceAuthUrl, 'deviceAuthUrl');
   const http = createHttp(options.tls);
   const url = `${trimmed(deviceAuthUrl)}/oauth2-mtls/v1/token`;
-  const post = (form: Readonly<Record<string, string | undefined>>, signal?: AbortSignal) =>
-    postForm(http, url, { ...form, client_id: clientId, scope }, {}, signal);
+  const post = (form: Readonly<Record<string, string | undefined>>) =>
+    postForm(http, url, { ...form, client_id: clientId, scope });
   return withClose(
     keepToken(
       {
-        first: async (signal) => post({ grant_type: 'password', ...(await signIn()) }, signal),
-        refresh: (token, signal) =>
-          post({ grant_type: 'refresh_token', refresh_token: token }, signal),
+        first: async () => post({ grant_type: 'password', ...(await signIn()) }),
+        refresh: (token) => post({ grant_type: 'refresh_token', refresh_token: token }),
       },
       clock,
     ),
@@ -269,7 +268,7 @@ export function customTokens(options: CustomTokenOptions): DeviceTokens {
   return withClose(
     keepToken(
       {
-        async first(signal) {
+        async first() {
           const form = {
             device_model: options.deviceModel,
             device_id: deviceId,
@@ -277,16 +276,12 @@ export function customTokens(options: CustomTokenOptions): DeviceTokens {
           };
           const authorization = `Bearer ${await options.merchantToken()}`;
           const url = `${base}/auth/realms/${name}/custom-token`;
-          return postForm(http, url, form, { authorization }, signal);
+          return postForm(http, url, form, { authorization });
         },
-        refresh: (token, signal) =>
-          postForm(
-            http,
-            `${base}/oauth2/v1/${name}/token`,
-            { grant_type: 'refresh_token', refresh_token: token, client_id: clientId },
-            {},
-            signal,
-          ),
+        refresh: (token) =>
+          postForm(http, `${base}/oauth2/v1/${name}/token`, {
+            ...{ grant_type: 'refresh_token', refresh_token: token, client_id: clientId },
+          }),
       },
       clock,
     ),

@@ -22,7 +22,7 @@ export type TestConnector = {
   isOnline: boolean;
   /** Said instead of what is due: a message, or nothing at all. */
   answer: ((message: Members) => Members | 'silence' | undefined) | undefined;
-  refuse: ((path: string) => Refusal | undefined) | undefined;
+  refuse: ((path: string, authorization?: string) => Refusal | undefined) | undefined;
   /** What the terminal does with what comes. */
   terminal: ((text: string, say: (text: string) => void) => void) | undefined;
   /** Texts that a resumed session begins with. */
@@ -41,7 +41,7 @@ export async function testConnector(): Promise<TestConnector> {
   let last: { sessionId: string; resumeToken: string } | undefined;
   const server = createServer((request, response) => {
     request.resume();
-    if (request.url !== '/token') {
+    if (request.url?.endsWith('/token') !== true) {
       response.writeHead(404).end();
       return;
     }
@@ -128,7 +128,7 @@ export async function testConnector(): Promise<TestConnector> {
 
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
     const path = request.url ?? '';
-    const refused = connector.refuse?.(path);
+    const refused = connector.refuse?.(path, request.headers.authorization);
     if (refused !== undefined) {
       const { status, retryAfter } = refused;
       const after = retryAfter === undefined ? '' : `Retry-After: ${retryAfter}\r\n`;

@@ -51,10 +51,7 @@ export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents
   const waiting = new Map<string, Settle>();
   const devices = new Map<string, Settle>();
   const reasons = new Map<string, PosError>();
-  const main: Lane = {
-    dialogue: createSaleDialogue(deps.dialogue),
-    wake: new AbortController(),
-  };
+  const main: Lane = { dialogue: createSaleDialogue(deps.dialogue), wake: new AbortController() };
   let lanes: readonly Lane[] = [main];
   let isClosed = false;
   let sent: Sent | undefined;
@@ -110,7 +107,8 @@ export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents
     }
   }
 
-  function notDelivered(lane: Lane, { ServiceID = '' }: Header, error: PosError): void {
+  function notDelivered(lane: Lane, header: Header, error: PosError): void {
+    const { ServiceID = '' } = header;
     const isOwn = lane.dialogue.journal()?.header.ServiceID === ServiceID;
     if (isOwn && error.outcome === 'NotProcessed') {
       reasons.set(ServiceID, error);
@@ -118,6 +116,7 @@ export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents
     } else if (isOwn) {
       perform(lane, lane.dialogue.lost());
     } else if (waiting.has(ServiceID)) {
+      lane.dialogue.drop(header);
       waiting.get(ServiceID)?.reject(error);
       waiting.delete(ServiceID);
     } else {
@@ -222,27 +221,23 @@ export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents
     return ended;
   }
 
-  /** Begins and runs one service; `keep` is awaited before anything is sent. */
-  async function run(
-    category: Category,
-    body: object,
-    { keep, signal }: { keep(header: Header): Promise<void>; signal?: AbortSignal | undefined },
-  ): Promise<{ ended: Ended; serviceId: string }> {
-    demandSound(category, body);
+  /** Begins something that nothing is sent of yet. */
+  async function begin(category: Category, body: object, signal: AbortSignal | undefined) {
+    demandSound(deps.dialogue, category, body);
     await link.open(signal);
+    if (signal?.aborted === true) throw aborted();
     const step = main.dialogue.begin(category, body as never);
     if (step.do !== 'Send') throw invalid('refused', 'reason' in step ? step.reason : step.do);
     const { header } = step.message;
     const { ServiceID: serviceId = '' } = header;
-    const ended = ending(waiting, serviceId);
-    try {
-      await keep(header);
-    } catch (error) {
-      reasons.set(serviceId, invalid('store_failed', textOf(error), error));
-      perform(main, main.dialogue.notSent());
-      return { ended: await ended, serviceId };
-    }
-    const stop = () => perform(main, main.dialogue.abort('the till does not want it any more'));
+    return { step, header, serviceId, ended: ending(waiting, serviceId) };
+  }
+
+  /** Sends it and waits for its end; `stop` is what an abort does. */
+  async function sentAndEnded(
+    { step, serviceId, ended }: Awaited<ReturnType<typeof begin>>,
+    { stop, signal }: { stop(): void; signal: AbortSignal | undefined },
+  ): Promise<{ ended: Ended; serviceId: string }> {
     perform(main, step);
     signal?.addEventListener('abort', stop);
     if (signal?.aborted === true) stop();
@@ -253,28 +248,44 @@ export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents
     }
   }
 
-  /** A body that cannot be written is found before anything is begun. */
-  function demandSound(category: Category, body: object): void {
-    const probe = { saleId, poiId, serviceId: '0', deviceId: '0' };
-    try {
-      writeMessage(requestOf(category, probe, body as never) as AnyMessage);
-    } catch (error) {
-      if (!(error instanceof NexoError)) throw error;
-      throw invalid(error.code, error.message, error);
-    }
-  }
-
   return {
-    run,
+    /** Begins and runs one service; `keep` is awaited before anything is sent. */
+    async run(
+      category: Category,
+      body: object,
+      { keep, signal }: { keep(header: Header): Promise<void>; signal?: AbortSignal | undefined },
+    ): Promise<{ ended: Ended; serviceId: string }> {
+      const begun = await begin(category, body, signal);
+      const { header, serviceId, ended } = begun;
+      const unsent = await keep(header).then(
+        // An abort that came after its service could overtake it: neither is sent.
+        () => (signal?.aborted === true ? aborted() : undefined),
+        (error: unknown) => invalid('store_failed', textOf(error), error),
+      );
+      if (unsent !== undefined) {
+        reasons.set(serviceId, unsent);
+        perform(main, main.dialogue.notSent());
+        return { ended: await ended, serviceId };
+      }
+      const stop = () => perform(main, main.dialogue.abort('the till does not want it any more'));
+      return sentAndEnded(begun, { stop, signal });
+    },
 
-    /** A question that goes besides a service: nothing is kept of it. */
+    /** A question that goes besides a service: nothing is kept of it, and giving it up stops nothing. */
     async ask(category: Category, body: object, signal?: AbortSignal) {
-      return run(category, body, { keep: async () => {}, signal });
+      const begun = await begin(category, body, signal);
+      const { header, serviceId } = begun;
+      const stop = () => {
+        main.dialogue.drop(header);
+        waiting.get(serviceId)?.reject(aborted());
+        waiting.delete(serviceId);
+      };
+      return sentAndEnded(begun, { stop, signal });
     },
 
     /** A device message: to the terminal's screen, keys, printer, reader. */
     async device(category: Category, body: object, signal?: AbortSignal) {
-      demandSound(category, body);
+      demandSound(deps.dialogue, category, body);
       await link.open(signal);
       const deviceId = nextServiceId();
       const running = main.dialogue.journal()?.header.ServiceID;
@@ -338,6 +349,17 @@ export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents
       await link.close();
     },
   };
+}
+
+/** A body that cannot be written is found before anything is begun. */
+function demandSound({ saleId, poiId }: SaleDeps, category: Category, body: object): void {
+  const probe = { saleId, poiId, serviceId: '0', deviceId: '0' };
+  try {
+    writeMessage(requestOf(category, probe, body as never) as AnyMessage);
+  } catch (error) {
+    if (!(error instanceof NexoError)) throw error;
+    throw invalid(error.code, error.message, error);
+  }
 }
 
 function isNotFound(message: AnyMessage): boolean {

@@ -123,11 +123,14 @@ export function localLink(settings: LocalLinkSettings, events: LinkEvents): Link
   };
 }
 
+/** Relays that cannot reach the terminal now, or cannot even tell: it is itself that says who uses it. */
+const outOfReach = new Set(['device_offline', 'node_unreachable', 'unavailable', 'restarting']);
+
 /** Faults of the way, and of a terminal that is not in the cloud; not those of one that is in use. */
 function isOfTheWay(error: unknown): boolean {
   if (!(error instanceof PosError)) return false;
   if (error.kind === 'Transport') return true;
-  return error.kind === 'Relay' && ['device_offline', 'restarting'].includes(error.code);
+  return error.kind === 'Relay' && outOfReach.has(error.code);
 }
 
 /** Cloud first; the local network where the cloud does not reach the terminal. */

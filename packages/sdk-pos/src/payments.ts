@@ -18,6 +18,20 @@ export type PaymentOrder = {
   readonly tip?: number | undefined;
   readonly cashback?: number | undefined;
   readonly operatorId?: string | undefined;
+  /** Of a refund: the payment that it gives back. Terminals refuse a refund of nothing, or ask for the card. */
+  readonly original?: PaymentOriginal | undefined;
+};
+
+/**
+ * A payment as its terminal called it when it was made: in its answer, `POIData.POITransactionID`.
+ *
+ * @example
+ * const { TransactionID, TimeStamp } = answer.message.body.POIData.POITransactionID;
+ * const original: PaymentOriginal = { poiTransactionId: TransactionID, poiTimeStamp: TimeStamp };
+ */
+export type PaymentOriginal = {
+  readonly poiTransactionId: string;
+  readonly poiTimeStamp: string;
 };
 
 /**
@@ -26,9 +40,7 @@ export type PaymentOrder = {
  * @example
  * const order: ReversalOrder = { poiTransactionId, poiTimeStamp, reason: 'CustCancel' };
  */
-export type ReversalOrder = {
-  readonly poiTransactionId: string;
-  readonly poiTimeStamp: string;
+export type ReversalOrder = PaymentOriginal & {
   readonly reason: RequestBody<'Reversal'>['ReversalReason'];
 };
 
@@ -53,6 +65,13 @@ function amountsOf({ amount, currency, tip, cashback }: PaymentOrder) {
   };
 }
 
+const originalOf = ({
+  poiTransactionId: TransactionID,
+  poiTimeStamp: TimeStamp,
+}: PaymentOriginal) => ({
+  POITransactionID: { TransactionID, TimeStamp },
+});
+
 /**
  * The body of a payment request.
  *
@@ -69,13 +88,16 @@ export function paymentBody(
   at: string,
   type: 'Normal' | 'Refund' = 'Normal',
 ): RequestBody<'Payment'> {
-  const { transactionId, operatorId } = order;
+  const { transactionId, operatorId, original } = order;
   return {
     SaleData: {
       ...(operatorId === undefined ? {} : { OperatorID: operatorId }),
       SaleTransactionID: { TransactionID: transactionId, TimeStamp: at },
     },
-    PaymentTransaction: { AmountsReq: amountsOf(order) },
+    PaymentTransaction: {
+      AmountsReq: amountsOf(order),
+      ...(original === undefined ? {} : { OriginalPOITransaction: originalOf(original) }),
+    },
     PaymentData: { PaymentType: type },
   };
 }
@@ -89,11 +111,7 @@ export function paymentBody(
  * await terminal.request('Reversal', reversalBody(order));
  */
 export function reversalBody(order: ReversalOrder): RequestBody<'Reversal'> {
-  const { poiTransactionId: TransactionID, poiTimeStamp: TimeStamp, reason } = order;
-  return {
-    OriginalPOITransaction: { POITransactionID: { TransactionID, TimeStamp } },
-    ReversalReason: reason,
-  };
+  return { OriginalPOITransaction: originalOf(order), ReversalReason: order.reason };
 }
 
 /**

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { closeCodes } from '@switchyard/contract';
+import { closeCodes, connectorPaths } from '@switchyard/contract';
 import { type TestConnector, testConnector } from './connector.fixture.ts';
 import { eventually } from './eventually.fixture.ts';
 import {
@@ -181,6 +181,25 @@ test('a new token is handed over before the old one ends', async (t) => {
   await eventually(() => connector.said.length === 2, 'the renewal');
   assert.deepEqual(connector.said[1], { type: 'renewToken', token: 'token-2', requestId: '2' });
   assert.equal(connector.controls.length, 1);
+});
+
+test('a session shows its token, and one that was revoked meanwhile is replaced once', async (t) => {
+  const { claim, connector } = await scene(t);
+  const shown: (string | undefined)[] = [];
+  let revoked = '';
+  connector.refuse = (path, authorization) => {
+    if (!path.startsWith(connectorPaths.sessions)) return undefined;
+    shown.push(authorization);
+    return authorization === undefined || authorization === revoked ? { status: 401 } : undefined;
+  };
+  await (await claim()).release();
+  revoked = 'Bearer token-1';
+  await (await claim()).release();
+  assert.deepEqual(shown, ['Bearer token-1', 'Bearer token-1', 'Bearer token-2']);
+  connector.refuse = (path) =>
+    path.startsWith(connectorPaths.sessions) ? { status: 401 } : undefined;
+  await assert.rejects(claim(), isFault('Transport', 'unauthorized'));
+  assert.equal(connector.said.at(-1)?.['type'], 'release', 'the terminal is free again');
 });
 
 test('a token that is refused before its end is replaced, once', async (t) => {

@@ -97,7 +97,7 @@ export function createPosClient(settings: PosClientSettings): PosClient {
   });
   return {
     claim: (tsn, options, events) =>
-      claimSession({ control, tls, timeoutMs, clock, posId }, tsn, options, events),
+      claimSession({ control, tokens, tls, timeoutMs, clock, posId }, tsn, options, events),
     async status(tsn, { signal } = {}) {
       const answer = await control.ask({ type: 'status', tsn }, timeoutMs, signal);
       if (answer.type === 'deviceStatus') return statusOf(answer);

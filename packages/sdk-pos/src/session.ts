@@ -10,6 +10,7 @@ import type { PosTls } from './http.ts';
 import { sendThrough } from './sending.ts';
 import { openSocket } from './socket.ts';
 import type { SocketEnd } from './socket-end.ts';
+import type { Tokens } from './tokens.ts';
 
 /**
  * How a terminal is claimed.
@@ -64,6 +65,7 @@ export type Session = {
 
 export type SessionDeps = {
   readonly control: Control;
+  readonly tokens: Tokens;
   readonly tls: PosTls;
   readonly timeoutMs: number;
   readonly clock: Clock;
@@ -72,6 +74,7 @@ export type SessionDeps = {
 
 const secondMs = 1000;
 const orderly = 1000;
+const unauthorizedStatus = 401;
 
 function demandClaimed(answer: PosAnswer): ClaimedMessage {
   if (answer.type === 'claimed') return answer;
@@ -87,7 +90,7 @@ export async function claimSession(
   options: ClaimOptions,
   events: SessionEvents,
 ): Promise<Session> {
-  const { control, tls, timeoutMs, clock, posId } = deps;
+  const { control, tokens, tls, timeoutMs, clock, posId } = deps;
   let claimed: ClaimedMessage | undefined;
   let socket: WebSocket | undefined;
   let resumeToken: string | undefined;
@@ -105,13 +108,27 @@ export async function claimSession(
     if (!isReleased) events.broken(errorOfEnd(end));
   }
 
-  async function connect(answer: ClaimedMessage, signal?: AbortSignal): Promise<void> {
-    demandUrl(answer.sessionUrl, 'sessionUrl', 'wss');
+  /** A platform need not ask for it: the address is a secret itself. */
+  async function tokenNow(
+    signal: AbortSignal | undefined,
+  ): Promise<{ token?: string; missing?: unknown }> {
+    try {
+      return { token: (await unlessAborted(tokens.get(), signal)).token };
+    } catch (error) {
+      if (signal?.aborted === true) throw error;
+      return { missing: error };
+    }
+  }
+
+  async function connectOnce(answer: ClaimedMessage, signal?: AbortSignal): Promise<void> {
+    const { token, missing } = await tokenNow(signal);
     const early: (string | Buffer)[] = [];
     let made: WebSocket | undefined;
     const opened = await openSocket(
       {
         ...{ url: answer.sessionUrl, tls, timeoutMs, clock, signal },
+        // A platform may want to see that the address is used by whoever was given it.
+        headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
         maxMessageBytes: connectorLimits.messageMaxBytes,
       },
       {
@@ -122,7 +139,13 @@ export async function claimSession(
         },
         closed: (end) => made !== undefined && ended(made, end),
       },
-    );
+    ).catch((error: unknown) => {
+      if (!(error instanceof PosError) || error.status !== unauthorizedStatus) throw error;
+      // Where the platform asks for one, that there is none is what went wrong.
+      if (token === undefined) throw missing;
+      tokens.forget(token);
+      throw error;
+    });
     if (isReleased) {
       opened.close(orderly);
       throw closed();
@@ -130,6 +153,17 @@ export async function claimSession(
     made = opened;
     socket = opened;
     for (const message of early) events.message(message);
+  }
+
+  /** A token that was revoked before its end is replaced once; nobody has used the address then. */
+  async function connect(answer: ClaimedMessage, signal?: AbortSignal): Promise<void> {
+    demandUrl(answer.sessionUrl, 'sessionUrl', 'wss');
+    try {
+      await connectOnce(answer, signal);
+    } catch (error) {
+      if (!(error instanceof PosError) || error.status !== unauthorizedStatus) throw error;
+      await connectOnce(answer, signal);
+    }
   }
 
   async function begin(wanted: ClaimOptions): Promise<boolean> {

@@ -1,8 +1,5 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { closeCodes } from '@switchyard/contract';
 import {
@@ -12,71 +9,13 @@ import {
   requestOf,
   writeMessage,
 } from '@switchyard/nexo';
-import { type TestConnector, testConnector } from './connector.fixture.ts';
+import type { TestConnector } from './connector.fixture.ts';
 import { eventually } from './eventually.fixture.ts';
-import {
-  authorizedAmount,
-  createPosClient,
-  createTerminal,
-  demandSuccess,
-  memoryServiceStore,
-  type PosClient,
-  PosError,
-  type ServiceStore,
-  type Terminal,
-  type TerminalSettings,
-} from './index.ts';
-import { type TestPoi, testPoi } from './poi.fixture.ts';
-import { type SteppedClock, steppedClock } from './stepped-clock.fixture.ts';
+import { authorizedAmount, demandSuccess, type ServiceStore } from './index.ts';
+import { testPoi } from './poi.fixture.ts';
+import { isFault, localPoi, order, poiId, saleId, scene } from './scene.fixture.ts';
 
-const poiId = 'AXIUM_DX8000-10000001';
-const saleId = 'till-3';
-const order = { amount: 1250, currency: 'EUR', transactionId: '4711' };
 const key = { identifier: 'store-7', version: 1, passphrase: 'correct horse battery' };
-
-type Scene = {
-  readonly connector: TestConnector;
-  readonly client: PosClient;
-  readonly poi: TestPoi;
-  readonly clock: SteppedClock;
-  readonly store: ServiceStore;
-  readonly faults: PosError[];
-  /** A till, as after a start of its process. */
-  till(settings?: Partial<TerminalSettings>): Terminal;
-};
-
-async function scene(t: TestContext, poi: TestPoi = testPoi(poiId)): Promise<Scene> {
-  const connector = await testConnector();
-  connector.terminal = (text, say) => poi.hear(text, say);
-  const clock = steppedClock();
-  const store = memoryServiceStore();
-  const faults: PosError[] = [];
-  const { baseUrl, tokenUrl } = connector;
-  const credentials = { tokenUrl, clientId: 'till-3', clientSecret: 'secret' };
-  const client = createPosClient({ baseUrl, credentials, clock, chance: () => 0.5 });
-  t.after(async () => {
-    client.close();
-    await connector.stop();
-  });
-  return {
-    ...{ connector, client, poi, clock, store, faults },
-    till: (settings = {}) =>
-      createTerminal({
-        ...{ saleId, poiId, store, clock },
-        transport: { kind: 'cloud', client, tsn: poiId },
-        onFault: (error) => faults.push(error),
-        ...settings,
-      }),
-  };
-}
-
-const isFault =
-  (kind: string, code: string, outcome: string) =>
-  (error: unknown): boolean =>
-    error instanceof PosError &&
-    error.kind === kind &&
-    error.code === code &&
-    error.outcome === outcome;
 
 test('a sale in minor units is paid, and what was authorised comes back in minor units', async (t) => {
   const { till, poi, store } = await scene(t);
@@ -463,32 +402,6 @@ test('bodies and amounts that are none are found before anything is begun', asyn
   assert.deepEqual([poi.heard, await store.load()], [[], []]);
 });
 
-/** A terminal in the local network: one POST, one answer. */
-async function localPoi(t: TestContext, poi: TestPoi) {
-  const server = createServer((request, response) => {
-    let text = '';
-    request.setEncoding('utf8');
-    request.on('data', (chunk: string) => {
-      text += chunk;
-    });
-    request.on('end', () => {
-      const held = setImmediate(() => response.writeHead(200).end());
-      poi.hear(text, (answer) => {
-        clearImmediate(held);
-        response.end(answer);
-      });
-    });
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const stop = () => {
-    server.closeAllConnections();
-    server.close();
-  };
-  t.after(stop);
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/nexo`, stop };
-}
-
 test('the same over the local network', async (t) => {
   const { till, poi, connector } = await scene(t);
   const { url } = await localPoi(t, poi);
@@ -525,16 +438,35 @@ test('where the cloud loses the terminal in the middle, the local network tells 
   assert.equal(connector.sessions.length, 1);
 });
 
-test('a terminal that another till uses is not asked over the local network', async (t) => {
-  const { till, poi, connector, client } = await scene(t);
-  const local = await localPoi(t, poi);
-  connector.answer = ({ type, requestId }) =>
+/** A connector that answers every claim so. */
+const refusesClaims =
+  (code: string): TestConnector['answer'] =>
+  ({ type, requestId }) =>
     type === 'claim'
       ? {
           ...{ type: 'error', requestId, correlationId: 'c-1' },
-          error: { code: 'device_claimed', message: 'in use', retryable: true },
+          error: { code, message: code, retryable: true },
         }
       : undefined;
+
+test('where the cloud cannot reach the terminal, or cannot tell, the local network is taken', async (t) => {
+  for (const code of ['device_offline', 'node_unreachable', 'unavailable', 'restarting']) {
+    const { till, poi, connector, client } = await scene(t);
+    const local = await localPoi(t, poi);
+    connector.answer = refusesClaims(code);
+    const terminal = till({ transport: { kind: 'auto', cloud: { client, tsn: poiId }, local } });
+    await terminal.open();
+    assert.equal((await terminal.sale(order)).result, 'Success', code);
+    assert.deepEqual(poi.heard, ['Payment']);
+    assert.equal(connector.sessions.length, 0);
+    await terminal.close();
+  }
+});
+
+test('a terminal that another till uses is not asked over the local network', async (t) => {
+  const { till, poi, connector, client } = await scene(t);
+  const local = await localPoi(t, poi);
+  connector.answer = refusesClaims('device_claimed');
   const terminal = till({ transport: { kind: 'auto', cloud: { client, tsn: poiId }, local } });
   await terminal.open();
   await assert.rejects(terminal.sale(order), isFault('Relay', 'device_claimed', 'NotProcessed'));

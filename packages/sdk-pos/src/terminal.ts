@@ -11,7 +11,7 @@ import {
   serviceIdKeptMs,
 } from '@switchyard/nexo';
 import { systemClock, unlessAborted } from './clock.ts';
-import { aborted, invalid, PosError } from './errors.ts';
+import { aborted, invalid, PosError, textOf } from './errors.ts';
 import { createExchange, type Ended, type Exchange } from './exchange.ts';
 import { autoLink, cloudLink, type Link, type LinkEvents, localLink } from './links.ts';
 import { localSocketLink } from './local-socket-link.ts';
@@ -62,15 +62,29 @@ export type Terminal = {
     options?: RequestOptions,
   ) => Promise<Answer<Of>>;
   readonly sale: (order: PaymentOrder, options?: RequestOptions) => Promise<Answer<'Payment'>>;
+  /** Gives money back; name the payment as `original`. */
   readonly refund: (order: PaymentOrder, options?: RequestOptions) => Promise<Answer<'Payment'>>;
   readonly reverse: (order: ReversalOrder, options?: RequestOptions) => Promise<Answer<'Reversal'>>;
   /** Ends or changes an input that runs at the terminal. */
   readonly updateInput: (body: object, options?: RequestOptions) => Promise<void>;
   /** Services whose outcome nobody could tell. */
   readonly unknown: () => readonly KeptService[];
-  /** Asks once more how one of them ended. Aborting ends the asking: what is unknown stays so. */
+  /**
+   * Asks once more how one of them ended. Aborting ends the asking: what is unknown stays so. What is known by then,
+   * as somebody has settled it, stays known where the terminal cannot tell.
+   */
   readonly recover: (serviceId: string, options?: RequestOptions) => Promise<Recovered>;
-  /** Frees the terminal. A service that runs is asked about at the next `open`. */
+  /**
+   * Keeps how one of them ended, as somebody has found out who looked: no terminal remembers it after 48 hours.
+   *
+   * @throws PosError `service_unknown` where there is no such service whose outcome is unknown
+   */
+  readonly settle: (serviceId: string, how: 'Done' | 'NotDone') => Promise<void>;
+  /**
+   * Frees the terminal. A service that runs is asked about at the next `open`.
+   *
+   * @throws PosError where the connector could not be told: the terminal is free a minute later
+   */
   readonly close: () => Promise<void>;
 };
 
@@ -205,24 +219,50 @@ export function createTerminal(settings: TerminalSettings): Terminal {
   }
 
   /** The outcome is known; that it cannot be written down must not hide it. */
-  async function note(kept: KeptService, ended: Ended): Promise<void> {
+  async function note(
+    kept: KeptService,
+    outcome: NonNullable<KeptService['outcome']>,
+  ): Promise<void> {
     try {
-      await keep({ ...kept, outcome: moneyOf(ended) });
+      await keep({ ...kept, outcome });
       await forget();
     } catch (error) {
       settings.onFault?.(invalid('store_failed', 'the outcome could not be kept', error));
     }
   }
 
+  function named(serviceId: string): KeptService {
+    const kept = services.get(serviceId);
+    if (kept === undefined) throw invalid('service_unknown', 'there is no such service');
+    return kept;
+  }
+
+  /** Asked and noted in one turn, so that nobody settles it between; what is known stays known. */
   async function recoverOne(
-    kept: KeptService,
+    serviceId: string,
     through: Exchange,
     signal: AbortSignal | undefined,
   ): Promise<Recovered> {
-    const ended = await inTurn(() => through.recover(kept, signal), signal);
-    await note(kept, ended);
-    const outcome = moneyOf(ended);
+    const kept = named(serviceId);
+    const ended = await through.recover(kept, signal);
+    const told = moneyOf(ended);
+    const outcome = told === 'Unknown' ? (kept.outcome ?? told) : told;
+    await note(kept, outcome);
     return { kept, outcome, ...(ended.outcome === 'Answered' ? { message: ended.message } : {}) };
+  }
+
+  async function settle(serviceId: string, outcome: 'Answered' | 'NotProcessed'): Promise<void> {
+    const kept = services.get(serviceId);
+    if (kept?.outcome !== 'Unknown') {
+      throw invalid('service_unknown', 'there is no such service whose outcome is unknown');
+    }
+    const settled = { ...kept, outcome };
+    try {
+      await store.save(settled);
+    } catch (error) {
+      throw invalid('store_failed', textOf(error), error);
+    }
+    services.set(serviceId, settled);
   }
 
   async function start(signal: AbortSignal): Promise<readonly Recovered[]> {
@@ -248,8 +288,8 @@ export function createTerminal(settings: TerminalSettings): Terminal {
     );
     exchange = made;
     const recovered: Recovered[] = [];
-    for (const kept of loaded.filter(({ outcome }) => outcome === undefined)) {
-      recovered.push(await recoverOne(kept, made, signal));
+    for (const { serviceId } of loaded.filter(({ outcome }) => outcome === undefined)) {
+      recovered.push(await inTurn(() => recoverOne(serviceId, made, signal), signal));
     }
     await forget();
     return recovered;
@@ -309,7 +349,7 @@ export function createTerminal(settings: TerminalSettings): Terminal {
         await keep(begun);
       },
     });
-    if (begun !== undefined) await note(begun, ended);
+    if (begun !== undefined) await note(begun, moneyOf(ended));
     return answerOf<Of>(ended, serviceId);
   }
 
@@ -342,9 +382,13 @@ export function createTerminal(settings: TerminalSettings): Terminal {
     updateInput: async (body, { signal } = {}) => opened().notify('InputUpdate', body, signal),
     unknown: () => [...services.values()].filter(({ outcome }) => outcome === 'Unknown'),
     async recover(serviceId, { signal } = {}) {
-      const kept = services.get(serviceId);
-      if (kept === undefined) throw invalid('service_unknown', 'there is no such service');
-      return recoverOne(kept, opened(), signal);
+      named(serviceId);
+      const through = opened();
+      return inTurn(() => recoverOne(serviceId, through, signal), signal);
+    },
+    async settle(serviceId, how) {
+      opened();
+      await inTurn(() => settle(serviceId, how === 'Done' ? 'Answered' : 'NotProcessed'));
     },
     async close() {
       await exchange?.close();

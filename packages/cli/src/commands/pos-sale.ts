@@ -5,10 +5,12 @@ import {
   createPosClient,
   createTerminal,
   fileServiceStore,
+  type KeptService,
   minorUnitsOf,
   PosError,
   type Recovered,
   type RequestBody,
+  serviceIdKeptMs,
   type Terminal,
   type TerminalTransport,
 } from '@switchyard/sdk-pos';
@@ -20,7 +22,16 @@ import { visible } from '../screen/escape.ts';
 import { readNamed } from '../session/files.ts';
 import { demoFolder, demoOption, membersOf, readDemo, terminalNamed } from './demo-facts.ts';
 import { wholeNumber } from './options.ts';
-import { type Earlier, earlierOf, linesOf, moneyText, tellAnswer, told } from './pos-told.ts';
+import {
+  type Earlier,
+  earlierOf,
+  linesOf,
+  moneyText,
+  settledByHand,
+  tellAnswer,
+  told,
+  tooYoung,
+} from './pos-told.ts';
 
 type TillOptions = {
   readonly demo?: string;
@@ -35,6 +46,8 @@ type SaleOptions = TillOptions & {
   readonly reference?: string;
   readonly receipt?: boolean;
 };
+/** Names a payment whose end somebody has found out. */
+type RecoverOptions = TillOptions & { readonly paid?: string; readonly notPaid?: string };
 
 const waitSeconds = 10;
 const secondMs = 1000;
@@ -100,15 +113,26 @@ async function withTill<Result>(
       screen.note(`  A late answer to ${visible(header.ServiceID ?? '')}: look at the terminal.`),
   });
   try {
-    return await work({ terminal, tsn, isLocal: local !== undefined }, await terminal.open());
+    const isOpen = ({ outcome = 'Unknown' }: KeptService) => outcome === 'Unknown';
+    const opening = terminal.open({ signal: world.stopping });
+    const opened = await ((await store.load()).some(isOpen) ? asking(opening) : opening);
+    return await work({ terminal, tsn, isLocal: local !== undefined }, opened);
   } catch (error) {
     return told(error);
   } finally {
-    await terminal.close();
-    client.close();
-    store.close();
+    try {
+      await terminal.close();
+    } catch (error) {
+      // The result stands, and the terminal is free again in a minute.
+      screen.note(`  The session was not ended in order: ${visible(textOf(error))}`);
+    } finally {
+      client.close();
+      store.close();
+    }
   }
 }
+
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 function shownBy(body: RequestBody<'Display'>, show: (lines: readonly string[]) => void) {
   show(linesOf(body));
@@ -171,13 +195,56 @@ function unsettledIn(earlier: readonly Earlier[]): Earlier | undefined {
   return earlier.find(({ outcome }) => outcome !== 'NotPaid');
 }
 
+/** Whoever ends the asking knows as little as before. */
+async function asking<Result>(work: Promise<Result>): Promise<Result> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof PosError) || error.kind !== 'Aborted') throw error;
+    const { kind, code } = error;
+    throw new PosError(kind, 'the terminal was asked no more', { code, outcome: 'Unknown' });
+  }
+}
+
+const isUnknownPayment = ({
+  kept,
+  outcome = kept.outcome,
+}: Pick<Recovered, 'kept'> & Partial<Recovered>): boolean =>
+  kept.header.MessageCategory === 'Payment' && outcome === 'Unknown';
+
+/**
+ * What stood open at the start, and what nobody could tell of in an earlier run. Where the terminal cannot tell of
+ * one, it is asked of no other: each would take minutes, and nothing is sold before the first is known.
+ */
+async function recoveredAt(
+  { world }: Kit,
+  { terminal }: Till,
+  opened: readonly Recovered[],
+): Promise<Recovered[]> {
+  const asked = new Set(opened.map(({ kept }) => kept.serviceId));
+  const recovered = [...opened];
+  for (const kept of terminal.unknown()) {
+    if (asked.has(kept.serviceId) || !isUnknownPayment({ kept })) continue;
+    const { stopping: signal } = world;
+    recovered.push(
+      recovered.some(isUnknownPayment)
+        ? { kept, outcome: 'Unknown' }
+        : await asking(terminal.recover(kept.serviceId, { signal })),
+    );
+  }
+  return recovered;
+}
+
+const earlierIn = (recovered: readonly Recovered[], currency: string): Earlier[] =>
+  recovered.flatMap((each) => earlierOf(each, currency) ?? []);
+
 async function sale(kit: Kit, wanted: string, options: SaleOptions): Promise<ExitName | undefined> {
   const { world, screen } = kit;
   const { currency, receipt: withReceipt = false } = options;
   const amount = minorUnits(wanted, currency);
   const amountText = moneyText(amount, currency);
-  return withTill(kit, { ...options, amountText }, async (till, recovered) => {
-    const earlier = recovered.flatMap((each) => earlierOf(each, currency) ?? []);
+  return withTill(kit, { ...options, amountText }, async (till, opened) => {
+    const earlier = earlierIn(await recoveredAt(kit, till, opened), currency);
     for (const { text } of earlier) screen.note(text);
     if (unsettledIn(earlier) !== undefined) {
       screen.result({ result: 'NotAsked', earlier }, () => 'Nothing new was asked for.\n');
@@ -193,20 +260,49 @@ async function sale(kit: Kit, wanted: string, options: SaleOptions): Promise<Exi
   });
 }
 
+/**
+ * The terminal's own word goes before what anybody says: it is asked first. That a payment was not made is believed
+ * of nobody else while the terminal may still run it, or tell of it once it is back.
+ */
+async function settledAt(
+  { world }: Kit,
+  { terminal }: Till,
+  opened: readonly Recovered[],
+  { serviceId, isPaid }: { readonly serviceId: string; readonly isPaid: boolean },
+): Promise<Earlier[]> {
+  const isNamed = ({ kept }: Pick<Recovered, 'kept'>) => kept.serviceId === serviceId;
+  const { stopping: signal } = world;
+  const others = opened.filter((each) => !isNamed(each));
+  const isOpen = terminal.unknown().some((kept) => isNamed({ kept }) && isUnknownPayment({ kept }));
+  const told =
+    opened.find(isNamed) ??
+    (isOpen
+      ? await asking(terminal.recover(serviceId, { signal }))
+      : fail('notFound', `No payment ${serviceId} is open.`));
+  if (!isUnknownPayment(told)) return earlierIn([...others, told], usual);
+  const isYoung = world.clock.now() - told.kept.at < serviceIdKeptMs;
+  if (!isPaid && isYoung) return [...earlierIn(others, usual), tooYoung(told)];
+  await terminal.settle(serviceId, isPaid ? 'Done' : 'NotDone');
+  return [...earlierIn(others, usual), settledByHand(told, isPaid)];
+}
+
+const usual = 'EUR';
+
 /** Asks how sales ended of which that is not known, and sells nothing. */
-async function recover(kit: Kit, options: TillOptions): Promise<ExitName | undefined> {
-  const usual = 'EUR';
-  return withTill(kit, options, async ({ terminal }, opened) => {
-    const known = new Set(opened.map(({ kept }) => kept.serviceId));
-    const recovered = [...opened];
-    for (const { serviceId } of terminal.unknown()) {
-      if (!known.has(serviceId)) recovered.push(await terminal.recover(serviceId));
-    }
-    const earlier = recovered.flatMap((each) => earlierOf(each, usual) ?? []);
+async function recover(kit: Kit, options: RecoverOptions): Promise<ExitName | undefined> {
+  const { paid, notPaid } = options;
+  const serviceId = paid ?? notPaid;
+  return withTill(kit, options, async (till, opened) => {
+    const earlier =
+      serviceId === undefined
+        ? earlierIn(await recoveredAt(kit, till, opened), usual)
+        : await settledAt(kit, till, opened, { serviceId, isPaid: paid !== undefined });
     kit.screen.result({ earlier }, () =>
       earlier.length === 0 ? 'Nothing is open.\n' : earlier.map(({ text }) => `${text}\n`).join(''),
     );
-    return earlier.some(({ outcome }) => outcome === 'Unknown') ? 'unsettled' : undefined;
+    return till.terminal.unknown().some((kept) => isUnknownPayment({ kept }))
+      ? 'unsettled'
+      : undefined;
   });
 }
 
@@ -248,6 +344,28 @@ Example:
     );
   tillOptions(pos.command('recover'))
     .description('Asks the terminal how sales ended of which that is not known; it sells nothing.')
-    .addHelpText('after', '\nExample:\n  $ switchyard pos recover')
-    .action(act<TillOptions>((kit, _args, options) => recover(kit, options), { finishes: true }));
+    .addOption(
+      new Option(
+        '--paid <serviceId>',
+        'settles a payment that the terminal cannot tell of any more: it was paid',
+      ).conflicts('notPaid'),
+    )
+    .option(
+      '--not-paid <serviceId>',
+      'settles such a payment, from 48 hours after it began: it was not paid',
+    )
+    .addHelpText(
+      'after',
+      `
+A terminal remembers a payment for 48 hours. What it cannot tell of after that stays open until
+somebody has looked for it, at the platform or in the books, and settles it. Before that only the
+terminal can say that it was not paid: --not-paid leaves it open, and the command ends with 11.
+
+Examples:
+  $ switchyard pos recover
+  $ switchyard pos recover --not-paid 0GK3Z81Q2M`,
+    )
+    .action(
+      act<RecoverOptions>((kit, _args, options) => recover(kit, options), { finishes: true }),
+    );
 }

@@ -7,6 +7,7 @@ import {
   type PosErrorKind,
   type Recovered,
   type RequestBody,
+  serviceIdKeptMs,
 } from '@switchyard/sdk-pos';
 import type { ExitName } from '../exit-codes.ts';
 import { CommandFault } from '../faults.ts';
@@ -149,15 +150,34 @@ export type Earlier = {
   readonly facts?: Facts;
 };
 
+function namedIn({ serviceId, at }: Recovered['kept']) {
+  const begun = new Date(at).toISOString();
+  return { serviceId, at: begun, when: `The payment ${visible(serviceId)} of ${begun}` };
+}
+
+/** What somebody says of a payment that no terminal can tell of. */
+export function settledByHand({ kept }: Pick<Recovered, 'kept'>, isPaid: boolean): Earlier {
+  const { when, ...named } = namedIn(kept);
+  return isPaid
+    ? { ...named, outcome: 'Paid', text: `${when} is settled by hand: it was paid.` }
+    : { ...named, outcome: 'NotPaid', text: `${when} is settled by hand: it was not paid.` };
+}
+
+/** Why nobody can say yet that it was not paid. */
+export function tooYoung({ kept }: Pick<Recovered, 'kept'>): Earlier {
+  const { when, ...named } = namedIn(kept);
+  const text = `${when}: nobody could tell how it ended, and it may still run.
+  --not-paid is taken from ${new Date(kept.at + serviceIdKeptMs).toISOString()}, 48 hours after it began.`;
+  return { ...named, outcome: 'Unknown', text };
+}
+
 /** Other services than payments moved no money, whatever became of them. */
 export function earlierOf(
   { kept, outcome, message }: Recovered,
   currency: string,
 ): Earlier | undefined {
-  const { serviceId, header } = kept;
-  if (header.MessageCategory !== 'Payment') return undefined;
-  const at = new Date(kept.at).toISOString();
-  const when = `The payment ${serviceId} of ${at}`;
+  if (kept.header.MessageCategory !== 'Payment') return undefined;
+  const { serviceId, at, when } = namedIn(kept);
   if (outcome === 'Unknown') {
     return { serviceId, at, outcome, text: `${when}: nobody could tell how it ended.` };
   }

@@ -5,7 +5,10 @@ import { systemClock } from '../clock.ts';
 import { createRunner } from '../kit.ts';
 import { createProgram } from '../program.ts';
 
-export async function run(...args: string[]) {
+export const run = (...args: string[]) => runUntil(new AbortController().signal, ...args);
+
+/** The signal is what Ctrl+C is. */
+export async function runUntil(stopping: AbortSignal, ...args: string[]) {
   const said = { stdout: '', stderr: '' };
   const stream = (name: keyof typeof said) => ({
     write(text: string | Uint8Array, done?: (error?: Error | null) => void) {
@@ -20,7 +23,7 @@ export async function run(...args: string[]) {
     stdin: Readable.from([]),
     stdout: stream('stdout'),
     stderr: stream('stderr'),
-    stopping: new AbortController().signal,
+    stopping,
   };
   const runner = createRunner(world);
   try {

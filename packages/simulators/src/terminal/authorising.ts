@@ -136,15 +136,17 @@ async function send(work: Work, inside: Inside, sale: Sale, of: Try) {
 }
 
 /** @throws ServiceFault where it was not approved; whatever could have been taken is reversed */
-async function approvedOf(
+function approvedOf(
   inside: Inside,
   { known, body, until }: Awaited<ReturnType<typeof send>>,
-): Promise<Transaction> {
+): Transaction {
   if (known.kind === 'NotTaken') throw new ServiceFault(refusalOf(known.code), known.code);
   if (known.kind === 'Told') return known.transaction;
   const clientTransactionId = String(body['clientTransactionId']);
-  await reverse(inside, { clientTransactionId, reason: 'Timeout', until });
-  throw new ServiceFault('UnreachableHost', 'no outcome; it is reversed', clientTransactionId);
+  const told = 'no outcome; it is reversed';
+  const fault = new ServiceFault('UnreachableHost', told, clientTransactionId);
+  reverse(inside, { clientTransactionId, reason: 'Timeout', until }, fault);
+  throw fault;
 }
 
 /** What the holder is asked for next: a PIN, or the chip; nothing where it is over. */
@@ -179,15 +181,18 @@ function approveOffline(inside: Inside, sale: Sale, card: TestCard): Approval {
 }
 
 /** The chip has the last word: it may decline what was approved, or be taken out before it has spoken. */
-async function endWithCard(inside: Inside, card: TestCard, approved: Transaction): Promise<void> {
+function endWithCard(inside: Inside, card: TestCard, approved: Transaction): void {
   const reason = { DeclinesApproval: 'ChipDeclined', RemovedLate: 'CardRemoved' } as const;
   const { behaviour } = card;
   if (behaviour !== 'DeclinesApproval' && behaviour !== 'RemovedLate') return;
   const { clientTransactionId, transactionId } = approved;
-  await reverse(inside, { clientTransactionId, reason: reason[behaviour], until: inside.now() });
-  throw behaviour === 'RemovedLate'
-    ? new ServiceFault('Cancel', 'the card was taken out; it is reversed', transactionId)
-    : new ServiceFault('Refusal', 'the chip declined; it is reversed', transactionId);
+  const fault =
+    behaviour === 'RemovedLate'
+      ? new ServiceFault('Cancel', 'the card was taken out; it is reversed', transactionId)
+      : new ServiceFault('Refusal', 'the chip declined; it is reversed', transactionId);
+  const reversal = { clientTransactionId, reason: reason[behaviour], until: inside.now() };
+  reverse(inside, reversal, fault);
+  throw fault;
 }
 
 /**
@@ -205,7 +210,7 @@ export async function authorise(
   if (card.behaviour === 'ApprovesItself') {
     work.commit();
     const approval = approveOffline(inside, sale, card);
-    await workOff(inside);
+    workOff(inside);
     return approval;
   }
   let pinTries = 0;
@@ -221,9 +226,9 @@ export async function authorise(
       pinTries += 1;
     }
     work.commit();
-    told = await approvedOf(inside, await send(work, inside, sale, next));
+    told = approvedOf(inside, await send(work, inside, sale, next));
     if (told.approved) {
-      await endWithCard(inside, card, told);
+      endWithCard(inside, card, told);
       return { by: 'Platform', transaction: told, isPinEntered: next.pin !== undefined };
     }
     next = nextTry(next, told);

@@ -1,7 +1,7 @@
 // What the terminal keeps over a restart: plain data, of which each change is written down before anything is told.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Header, PoiMemory, ServiceRecord, Structure } from '@switchyard/nexo';
+import type { Header, OpenValue, PoiMemory, ServiceRecord, Structure } from '@switchyard/nexo';
 import { type Accounts, noAccounts } from './accounts.ts';
 import { type Books, emptyBooks } from './books.ts';
 import { openJournal } from './journal.ts';
@@ -18,6 +18,8 @@ export type Pending = {
   readonly until: number;
   /** It stands in the books. */
   readonly isBooked?: true;
+  /** It is taken back, whatever the platform says of it now: what its till is told. */
+  readonly givenBack?: { readonly condition: OpenValue<'ErrorCondition'>; readonly why: string };
 };
 
 /** An operation on an original that was begun at the platform and has no answer to the till yet. */
@@ -33,15 +35,26 @@ export type PendingOperation = {
   readonly isBooked?: true;
 };
 
-/** A sale whose outcome is not known: it is reversed until the platform says that it was. */
-export type Reversal = {
+/** What the platform refused stays: it is asked again, ever more slowly, and told once for each reason. */
+type Refusable = {
+  /** Why it was refused last. */
+  readonly refused?: string;
+  readonly refusals?: number;
+  /** It is not asked again before, epoch milliseconds. */
+  readonly againAt?: number;
+};
+
+/** A sale that is taken back: it is owed until the platform says that nothing is left to give back. */
+export type Reversal = Refusable & {
   readonly clientTransactionId: string;
-  readonly reason: 'Timeout' | 'CardRemoved' | 'ChipDeclined';
+  readonly reason: 'Timeout' | 'CardRemoved' | 'ChipDeclined' | 'CustomerCancel';
   readonly until: number;
+  /** So many refunds of it have failed for good: the next has another identifier. */
+  readonly spent?: number;
 };
 
 /** A sale that the chip approved: sent on when the platform can be reached. Its card data is encrypted. */
-export type OfflineSale = { readonly body: Readonly<Record<string, unknown>> };
+export type OfflineSale = Refusable & { readonly body: Readonly<Record<string, unknown>> };
 
 export type Memory = {
   readonly dialogue?: PoiMemory;

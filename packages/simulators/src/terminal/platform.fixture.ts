@@ -5,6 +5,9 @@ import type { Asked, TerminalPlatform } from './platform.ts';
 type Body = Readonly<Record<string, unknown>>;
 type Row = { body: Body; state: string; refunded: number; transactionId: string };
 
+/** How it behaves at the next operation; `LosesAnswer` does it. */
+export type OperationBehaviour = 'LosesAnswer' | 'NeverGets' | 'NotSent' | 'InProgress';
+
 /** How the platform behaves at the next sale. */
 export type Behaviour =
   | 'Approves'
@@ -14,7 +17,8 @@ export type Behaviour =
   | 'LosesAnswer'
   | 'NeverGets'
   | 'WrongPin'
-  | 'KsnReused';
+  | 'KsnReused'
+  | 'Refuses';
 
 const at = '2026-03-01T10:00:00.000Z';
 
@@ -23,8 +27,13 @@ export function fakePlatform() {
   const behaviours: Behaviour[] = [];
   const sold: Body[] = [];
   const operations: string[] = [];
+  const comingOperations: OperationBehaviour[] = [];
+  /** By the identifier of the client: asked again, it is the same one. */
+  const done = new Map<string, Asked>();
+  let refunds: 'NeedsApproval' | 'Declines' | undefined;
   let isStuck = false;
   let isUp = true;
+  let isElsewhere = false;
 
   const view = (row: Row, response: object = {}): Asked => {
     const { body, state, transactionId } = row;
@@ -52,7 +61,9 @@ export function fakePlatform() {
   };
 
   const byAny = (id: string) =>
-    rows.get(id) ?? [...rows.values()].find(({ transactionId }) => transactionId === id);
+    isElsewhere
+      ? undefined
+      : (rows.get(id) ?? [...rows.values()].find(({ transactionId }) => transactionId === id));
 
   function sell(body: Body): Promise<Asked> {
     if (!isUp) return Promise.resolve({ outcome: 'NotSent' });
@@ -61,6 +72,9 @@ export function fakePlatform() {
     if (known !== undefined) return Promise.resolve(view(known));
     const behaviour = behaviours.shift() ?? 'Approves';
     if (behaviour === 'NeverGets') return Promise.resolve({ outcome: 'Unknown' });
+    if (behaviour === 'Refuses') {
+      return Promise.resolve({ outcome: 'Refused', status: 422, code: 'merchant_not_active' });
+    }
     sold.push(body);
     if (behaviour === 'KsnReused') {
       return Promise.resolve({ outcome: 'Refused', status: 422, code: 'ksn_reused' });
@@ -94,7 +108,17 @@ export function fakePlatform() {
 
   function operate(id: string, verb: string, body: Body): Promise<Asked> {
     if (!isUp) return Promise.resolve({ outcome: 'NotSent' });
-    operations.push(`${verb} ${String(body['clientOperationId'])}`);
+    const behaviour = comingOperations.shift();
+    if (behaviour === 'NotSent') return Promise.resolve({ outcome: 'NotSent' });
+    if (behaviour === 'NeverGets') return Promise.resolve({ outcome: 'Unknown' });
+    if (behaviour === 'InProgress') {
+      const refusal = { status: 409, code: 'transaction_in_progress', isPassing: true } as const;
+      return Promise.resolve({ outcome: 'Refused', ...refusal });
+    }
+    const operationId = `${verb} ${String(body['clientOperationId'])}`;
+    operations.push(operationId);
+    const known = isElsewhere ? undefined : done.get(operationId);
+    if (known !== undefined) return Promise.resolve(known);
     const row = byAny(id);
     if (row === undefined) {
       return Promise.resolve({ outcome: 'Refused', status: 404, code: 'transaction_not_found' });
@@ -103,13 +127,23 @@ export function fakePlatform() {
     if (verb === 'cancel' && row.state === 'Captured') {
       return Promise.resolve({ outcome: 'Refused', status: 409, code: 'already_captured' });
     }
+    if (verb === 'refund' && refunds === 'NeedsApproval') {
+      return Promise.resolve({ outcome: 'Refused', status: 422, code: 'approval_code_required' });
+    }
+    if (verb === 'refund' && refunds === 'Declines') {
+      const declined = view(row, { operation: { status: 'Declined', createdAt: at, kind: verb } });
+      done.set(operationId, declined);
+      return Promise.resolve(declined);
+    }
     row.state = verb === 'capture' ? 'Captured' : verb === 'refund' ? 'Refunded' : 'Cancelled';
     const amount = Number(body['amount'] ?? row.body['amount']);
+    row.refunded += verb === 'refund' ? amount : 0;
+    const facts = { status: 'Succeeded', amount, createdAt: at, kind: verb };
+    const answer = view(row, { operation: facts });
+    done.set(operationId, answer);
     // As where the power goes off before the answer is there.
     if (isStuck) return new Promise(() => {});
-    return Promise.resolve(
-      view(row, { operation: { status: 'Succeeded', amount, createdAt: at, kind: verb } }),
-    );
+    return Promise.resolve(behaviour === 'LosesAnswer' ? { outcome: 'Unknown' } : answer);
   }
 
   const platform: TerminalPlatform = {
@@ -133,11 +167,21 @@ export function fakePlatform() {
     sold,
     rows,
     operations,
+    setRefunds: (how: typeof refunds) => {
+      refunds = how;
+    },
     /** Operations are done, and nobody hears of it. */
     setStuck: (stuck: boolean) => {
       isStuck = stuck;
     },
+    /** The terminal belongs to another merchant, who has none of these sales. */
+    setElsewhere: (elsewhere: boolean) => {
+      isElsewhere = elsewhere;
+    },
     next: (...coming: Behaviour[]) => void behaviours.push(...coming),
+    nextOperations: (...coming: OperationBehaviour[]) => void comingOperations.push(...coming),
+    /** What was given back, in minor units. */
+    refunded: () => [...rows.values()].reduce((sum, row) => sum + row.refunded, 0),
     setUp: (up: boolean) => {
       isUp = up;
     },

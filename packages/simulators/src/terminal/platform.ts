@@ -12,7 +12,13 @@ import { createDeviceCalls, type DeviceCalls, type DeviceFacts } from './device-
  */
 export type Asked =
   | { readonly outcome: 'Answered'; readonly transaction: Transaction & OperationAnswer }
-  | { readonly outcome: 'Refused'; readonly status: number; readonly code: string }
+  | {
+      readonly outcome: 'Refused';
+      readonly status: number;
+      readonly code: string;
+      /** The same may succeed later. */
+      readonly isPassing?: true;
+    }
   | { readonly outcome: 'Unknown' | 'NotSent' };
 
 /**
@@ -40,23 +46,40 @@ const refusedFrom = 400;
 const faultsFrom = 500;
 const tooMany = 429;
 
-function codeOf(body: unknown): string {
-  const code = (body as { code?: unknown } | undefined)?.code;
-  return typeof code === 'string' ? code : 'unknown';
+type ToldProblem = {
+  readonly code?: unknown;
+  readonly outcome?: unknown;
+  readonly retryable?: unknown;
+};
+
+/** What an answer says of the question. A fault that is no problem of the platform tells nothing. */
+export function askedOf({
+  status,
+  body,
+}: {
+  readonly status: number;
+  readonly body: unknown;
+}): Asked {
+  if (status < refusedFrom) {
+    return { outcome: 'Answered', transaction: body as Transaction & OperationAnswer };
+  }
+  if (status === tooMany) return { outcome: 'NotSent' };
+  const { code, outcome, retryable } = (body ?? {}) as ToldProblem;
+  const isNothingDone = typeof code === 'string' && outcome === 'NotProcessed';
+  if (outcome === 'Unknown') return { outcome };
+  if (status >= faultsFrom && !isNothingDone) return { outcome: 'Unknown' };
+  // Whoever is overloaded has done nothing; what could not be sent never will be under its identifier.
+  if (status >= faultsFrom && retryable === true) return { outcome: 'NotSent' };
+  return {
+    ...{ outcome: 'Refused', status, code: typeof code === 'string' ? code : 'unknown' },
+    ...(retryable === true ? { isPassing: true } : {}),
+  };
 }
 
 function createPlatform(calls: DeviceCalls): TerminalPlatform {
   async function ask(method: string, path: string, body?: unknown): Promise<Asked> {
     const answer = await calls.call(method, base + path, body);
-    if (answer.outcome !== 'Answered') return { outcome: answer.outcome };
-    const { status } = answer;
-    if (status < refusedFrom) {
-      return { outcome: 'Answered', transaction: answer.body as Transaction & OperationAnswer };
-    }
-    // A fault of the platform says nothing of what was done before it.
-    if (status >= faultsFrom) return { outcome: 'Unknown' };
-    if (status === tooMany) return { outcome: 'NotSent' };
-    return { outcome: 'Refused', status, code: codeOf(answer.body) };
+    return answer.outcome === 'Answered' ? askedOf(answer) : { outcome: answer.outcome };
   }
   return {
     sell: (body) => ask('POST', '/process', body),

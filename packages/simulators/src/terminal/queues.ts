@@ -1,79 +1,162 @@
 // What the terminal still owes the platform: reversals of sales without an outcome, and offline sales.
 import type { Keeper, OfflineSale, Reversal } from './memory.ts';
 import type { Asked } from './platform.ts';
-import type { Inside } from './work.ts';
+import type { Inside, ServiceFault } from './work.ts';
 
 const notFound = 404;
-/** The platform knows the sale, and its state says no. */
-const ofTheState: readonly number[] = [409, 422];
+const minuteMs = 60_000;
+const hourMs = 3_600_000;
+/** Nothing of the sale is held or taken; every other refusal leaves the customer charged. */
+const nothingLeft: readonly string[] = [
+  ...['already_cancelled', 'already_refunded', 'not_captured', 'nothing_to_cancel'],
+  ...['transaction_declined', 'transaction_failed', 'transaction_reversed'],
+];
+
+/** What of it was captured is not reversed any more. */
+const refundable: readonly string[] = ['already_captured', 'authorization_expired'];
+
+/** `NotNow`: the platform cannot be asked. `Later`: it can, and this is not the time for it. */
+type Ended =
+  | { readonly ended: 'Done' | 'NotNow' | 'Later' }
+  | { readonly ended: 'Refused'; readonly code: string; readonly isSpent?: boolean };
+
+/** A refund that the acquirer declined, or that was never sent, gives nothing back under its identifier. */
+function refundEnded(asked: Asked): Asked | (Ended & { ended: 'Refused' }) {
+  if (asked.outcome === 'Refused' && asked.code === 'not_sent') {
+    return { ended: 'Refused', code: asked.code, isSpent: true };
+  }
+  if (asked.outcome !== 'Answered') return asked;
+  const status = asked.transaction.operation?.status;
+  if (status !== 'Declined' && status !== 'Failed') return asked;
+  return { ended: 'Refused', code: `refund ${status}`, isSpent: true };
+}
 
 /** A sale that was captured at once is no longer reversed: its money goes back by a refund. */
 async function takeBack(
   { platform }: Inside,
-  { clientTransactionId, reason }: Reversal,
-): Promise<Asked> {
+  { clientTransactionId, reason, spent = 0 }: Reversal,
+): Promise<Asked | (Ended & { ended: 'Refused' })> {
   const asked = await platform.operate(clientTransactionId, 'cancel', {
     cancelReason: 'Technical',
     reversalReason: reason,
     clientOperationId: `${clientTransactionId}-reversal`,
   });
-  const isCaptured = asked.outcome === 'Refused' && asked.code === 'already_captured';
-  if (!isCaptured) return asked;
-  const clientOperationId = `${clientTransactionId}-refund`;
-  return platform.operate(clientTransactionId, 'refund', { clientOperationId });
+  const mayBeCaptured = asked.outcome === 'Refused' && refundable.includes(asked.code);
+  if (!mayBeCaptured) return asked;
+  const clientOperationId = `${clientTransactionId}-refund${spent === 0 ? '' : `-${spent}`}`;
+  return refundEnded(await platform.operate(clientTransactionId, 'refund', { clientOperationId }));
 }
 
-/** Whether the platform has dealt with it, one way or another. */
-async function isReversed(inside: Inside, reversal: Reversal): Promise<boolean> {
+/** Whether the platform has dealt with it. */
+async function reversed(inside: Inside, reversal: Reversal): Promise<Ended> {
   const asked = await takeBack(inside, reversal);
-  if (asked.outcome === 'Answered') return true;
-  if (asked.outcome !== 'Refused' || asked.code === 'transaction_in_progress') return false;
-  // What is not there may still come, for a while; what has nothing to give back took nothing. Whoever
-  // may not ask, or asks in a wrong way, still owes it.
-  if (asked.status === notFound) return inside.now() > reversal.until;
-  return ofTheState.includes(asked.status);
+  if ('ended' in asked) return asked;
+  if (asked.outcome === 'Answered') return { ended: 'Done' };
+  if (asked.outcome !== 'Refused') return { ended: 'NotNow' };
+  if (asked.isPassing === true) return { ended: 'Later' };
+  // What nobody has heard of may still come, for a while. What was approved is there, though not for a terminal
+  // that another merchant has now. Whoever may not ask, asks in a wrong way or lacks an approval, still owes it.
+  if (asked.status === notFound && reversal.reason === 'Timeout') {
+    return { ended: inside.now() > reversal.until ? 'Done' : 'Later' };
+  }
+  if (nothingLeft.includes(asked.code)) return { ended: 'Done' };
+  return { ended: 'Refused', code: asked.code };
 }
 
-async function isUploaded({ platform, tell }: Inside, { body }: OfflineSale): Promise<boolean> {
+async function uploaded({ platform }: Inside, { body }: OfflineSale): Promise<Ended> {
   const asked = await platform.sell(body);
-  if (asked.outcome === 'Refused') tell({ type: 'Fault', fault: `offline sale: ${asked.code}` });
-  return asked.outcome === 'Answered' || asked.outcome === 'Refused';
+  if (asked.outcome === 'Answered') return { ended: 'Done' };
+  if (asked.outcome !== 'Refused') return { ended: 'NotNow' };
+  return asked.isPassing === true ? { ended: 'Later' } : { ended: 'Refused', code: asked.code };
 }
 
-/** One at a time of each terminal: whoever comes meanwhile waits, and then looks anew. */
-const working = new WeakMap<Keeper, Promise<void>>();
+/** The same, to be asked again later: each time twice as late, up to an hour. */
+function putOff<Of extends Reversal | OfflineSale>(
+  { now, tell }: Inside,
+  one: Of,
+  what: string,
+  code: string,
+): Of {
+  if (one.refused !== code) tell({ type: 'Fault', fault: `${what}: ${code}` });
+  const refusals = (one.refusals ?? 0) + 1;
+  const againAt = now() + Math.min(minuteMs * 2 ** (refusals - 1), hourMs);
+  return { ...one, refused: code, refusals, againAt };
+}
 
-/** Works off what can be worked off now, oldest first. */
-export function workOff(inside: Inside): Promise<void> {
-  const before = working.get(inside.keeper) ?? Promise.resolve();
-  const next = before.then(() => workThrough(inside));
-  working.set(
-    inside.keeper,
-    next.catch(() => undefined),
-  );
-  return next;
+/** One turn at a time of each terminal, and at most one more behind it: that one looks anew for all who came. */
+const turns = new WeakMap<Keeper, 'Running' | 'OnceMore'>();
+
+/** Begins to work off what can be worked off now, oldest first. Nobody waits for it: it may take minutes. */
+export function workOff(inside: Inside): void {
+  const { keeper } = inside;
+  if (turns.has(keeper)) turns.set(keeper, 'OnceMore');
+  else void workOn(inside);
+}
+
+async function workOn(inside: Inside): Promise<void> {
+  const { keeper, tell } = inside;
+  try {
+    do {
+      turns.set(keeper, 'Running');
+      await workThrough(inside);
+    } while (turns.get(keeper) === 'OnceMore');
+  } catch (error) {
+    tell({ type: 'Fault', fault: error instanceof Error ? error.message : String(error) });
+  } finally {
+    turns.delete(keeper);
+  }
 }
 
 async function workThrough(inside: Inside): Promise<void> {
-  const { keeper, moment } = inside;
+  const { keeper, moment, now } = inside;
   if (!moment.isReachable) return;
-  for (const reversal of keeper.read().reversals) {
-    if (!(await isReversed(inside, reversal))) break;
-    const { clientTransactionId } = reversal;
+  const isDue = ({ againAt = 0 }: Reversal | OfflineSale) => againAt <= now();
+  for (const reversal of keeper.read().reversals.filter(isDue)) {
+    const told = await reversed(inside, reversal);
+    if (told.ended === 'NotNow') break;
+    if (told.ended === 'Later') continue;
+    const left = told.ended === 'Refused' ? [reversalLeft(inside, reversal, told)] : [];
+    const { clientTransactionId: id } = reversal;
     const reversals = keeper
       .read()
-      .reversals.filter((each) => each.clientTransactionId !== clientTransactionId);
+      .reversals.flatMap((each) => (each.clientTransactionId === id ? left : [each]));
     keeper.keep({ reversals });
   }
-  for (const sale of keeper.read().uploads) {
-    if (!(await isUploaded(inside, sale))) return;
-    keeper.keep({ uploads: keeper.read().uploads.filter((each) => each !== sale) });
+  for (const sale of keeper.read().uploads.filter(isDue)) {
+    const told = await uploaded(inside, sale);
+    if (told.ended === 'NotNow') return;
+    if (told.ended === 'Later') continue;
+    const left = told.ended === 'Refused' ? [putOff(inside, sale, 'offline sale', told.code)] : [];
+    const uploads = keeper.read().uploads.flatMap((each) => (each === sale ? left : [each]));
+    keeper.keep({ uploads });
   }
 }
 
-/** Has a sale reversed, now or as soon as the platform can be reached. */
-export async function reverse(inside: Inside, reversal: Reversal): Promise<void> {
+function reversalLeft(
+  inside: Inside,
+  reversal: Reversal,
+  { code, isSpent }: Ended & { ended: 'Refused' },
+): Reversal {
+  const spent = (reversal.spent ?? 0) + (isSpent === true ? 1 : 0);
+  return putOff(inside, { ...reversal, spent }, 'reversal', code);
+}
+
+/**
+ * Has a sale reversed, from now on or as soon as the platform can be reached; its till is answered meanwhile. In the
+ * same moment it is written down
+ * what its till is told, which is no longer asked of the platform after a restart.
+ */
+export function reverse(
+  inside: Inside,
+  reversal: Reversal,
+  { condition, additional = '' }: ServiceFault,
+): void {
   const { keeper } = inside;
-  keeper.keep({ reversals: [...keeper.read().reversals, reversal] });
-  await workOff(inside);
+  const { pending, reversals } = keeper.read();
+  const isPending = pending?.clientTransactionId === reversal.clientTransactionId;
+  keeper.keep({
+    reversals: [...reversals, reversal],
+    ...(isPending ? { pending: { ...pending, givenBack: { condition, why: additional } } } : {}),
+  });
+  workOff(inside);
 }

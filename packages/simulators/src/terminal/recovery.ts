@@ -27,14 +27,19 @@ function failed(
 
 /** The answer to what was pending; the till gets it by TransactionStatus. */
 async function recovered(inside: Inside, pending: Pending): Promise<AnyMessage | undefined> {
+  const { givenBack } = pending;
+  if (givenBack !== undefined) {
+    return failed(inside, pending, givenBack.condition, givenBack.why);
+  }
   const known = await findOut(inside, pending);
   if (known.kind === 'NotTaken') {
     return failed(inside, pending, 'Aborted', 'the terminal started anew; nothing was taken');
   }
   if (known.kind === 'Unreachable') {
     const { clientTransactionId, until } = pending;
-    await reverse(inside, { clientTransactionId, until, reason: 'Timeout' });
-    return failed(inside, pending, 'UnreachableHost', 'no outcome; it is reversed');
+    const fault = new ServiceFault('UnreachableHost', 'no outcome; it is reversed');
+    reverse(inside, { clientTransactionId, until, reason: 'Timeout' }, fault);
+    return failed(inside, pending, fault.condition, fault.additional ?? '');
   }
   const { transaction } = known;
   const { header, saleData, currency, kind } = pending;
@@ -56,7 +61,7 @@ async function recoveredOperation(
   const { header, saleData, type = 'Normal', id, verb } = pending;
   const isReversal = header.MessageCategory === 'Reversal';
   try {
-    const done = await outcomeOf(inside, pending);
+    const done = await outcomeOf(inside, pending, { wasAsked: true });
     const line = bookedOperation(done, verb);
     const booked = isReversal ? { ...line, type: 'ReverseDebit' } : line;
     if (pending.isBooked !== true) book(inside, { ...booked, saleId: header.SaleID });
@@ -72,27 +77,9 @@ async function recoveredOperation(
   }
 }
 
-/** A sale whose signature was refused: it is taken back, and the till is told why. */
-async function takenBack(
-  inside: Inside,
-  pending: Pending,
-  operation: PendingOperation,
-): Promise<AnyMessage | undefined> {
-  try {
-    await outcomeOf(inside, operation);
-    return failed(inside, pending, 'Refusal', 'the signature is not right');
-  } catch (error) {
-    if (!(error instanceof ServiceFault)) throw error;
-    return failed(inside, pending, error.condition, error.additional ?? '');
-  }
-}
-
 /** The answer to the service that had asked the platform for something when the terminal went down. */
 export async function answerAfterRestart(inside: Inside): Promise<AnyMessage | undefined> {
   const { pending, operation } = inside.keeper.read();
-  if (pending !== undefined && operation !== undefined) {
-    return takenBack(inside, pending, operation);
-  }
   if (pending !== undefined) return recovered(inside, pending);
   return operation === undefined ? undefined : recoveredOperation(inside, operation);
 }

@@ -123,6 +123,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
   let tasks = new Map<string, Task>();
   let generation = 0;
   let isOff = false;
+  let power = new AbortController();
   let doing: Doing | undefined;
   let screen: TerminalScreen = { state: 'Idle', lines: ['Welcome'] };
   let poi = wake();
@@ -134,10 +135,9 @@ export function createTerminal(options: TerminalOptions): Terminal {
   });
   const inside: Inside = {
     ...{ poiId, serialNumber: serialOf(poiId), now, platform, keeper, moment, tell, show },
-    askTill: till.askTill,
+    ...{ askTill: till.askTill, sleep: pause, random: options.random },
     countryNumeric: options.countryNumeric ?? '250',
-    sleep: pause,
-    random: options.random,
+    power: () => power.signal,
     times: { ...standardTimes, ...options.times },
     pad: createPinPad(options.keys, keeper.read().keys),
   };
@@ -307,8 +307,11 @@ export function createTerminal(options: TerminalOptions): Terminal {
     for (const answer of left) poi.finish(answer);
     if (left.length > 0) keeper.keep({ dialogue: poi.memory() });
     if (pending !== undefined || operation !== undefined) {
-      const answer = await answerAfterRestart(inside);
-      if (mine !== generation) return;
+      const answer = await answerAfterRestart(inside).catch((error: unknown) => {
+        if (error instanceof PowerFault) return 'PowerLost' as const;
+        throw error;
+      });
+      if (answer === 'PowerLost' || mine !== generation) return;
       if (answer !== undefined) poi.finish(answer);
       keeper.keep({ dialogue: poi.memory(), pending: undefined, operation: undefined });
     }
@@ -319,6 +322,8 @@ export function createTerminal(options: TerminalOptions): Terminal {
     generation += 1;
     const mine = generation;
     isOff = true;
+    power.abort(new PowerFault('off'));
+    power = new AbortController();
     doing = undefined;
     tell({ type: 'Fault', fault: 'Reboot' });
     for (const { controller } of tasks.values()) controller.abort(new PowerFault('off'));
@@ -348,9 +353,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
     }
   }
 
-  const settle = () => {
-    workOff(inside).catch((error: Error) => tell({ type: 'Fault', fault: error.message }));
-  };
+  const settle = () => workOff(inside);
   const timer = setInterval(settle, workOffEveryMs);
   timer.unref();
   const recovering = recover(generation).then(settle, (error: Error) =>
@@ -371,6 +374,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
     async stop() {
       notify('Shutdown');
       clearInterval(timer);
+      power.abort(new PowerFault('off'));
       await recovering;
       generation += 1;
       isOff = true;

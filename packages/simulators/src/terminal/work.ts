@@ -120,6 +120,8 @@ export type Inside = {
   /** ISO 3166, three digits. */
   readonly countryNumeric: string;
   readonly now: () => number;
+  /** Aborted when the terminal goes off; taken before the work that it ends. */
+  readonly power: () => AbortSignal;
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
   readonly random: (size: number) => Uint8Array;
   readonly times: TerminalTimes;

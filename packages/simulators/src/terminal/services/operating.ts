@@ -12,27 +12,53 @@ export type Done = {
 };
 type Terms = { readonly amount?: number; readonly currency?: string };
 
-const enquiriesMax = 10;
+/** So many tries come quickly; who then still does not know asks on, slowly. */
+const quickTries = 10;
+const slower = 5;
+/**
+ * The platform has looked at the operation itself, and knows of none that it has taken on. Where it does not find
+ * the original it has looked at nothing: the terminal may have come to another merchant meanwhile.
+ */
+const ofTheOperation: readonly number[] = [409, 422];
+const notFound = 404;
+const faultsFrom = 500;
 
 const conditions: Readonly<Record<string, OpenValue<'ErrorCondition'>>> = {
   transaction_not_found: 'NotFound',
   permission_denied: 'UnavailableService',
 };
 
-/** A try whose answer was lost is made again: under the same identifier it is the same operation. */
+/** Whether it says how the operation ended, where an earlier try may have had it done. */
+function isTold(asked: Asked): boolean {
+  if (asked.outcome === 'Answered') return true;
+  if (asked.outcome !== 'Refused' || asked.isPassing === true) return false;
+  // A fault that is a refusal says of itself that nothing was done, and that nothing will be.
+  return ofTheOperation.includes(asked.status) || asked.status >= faultsFrom;
+}
+
+/**
+ * A try whose answer was lost is made again: under the same identifier it is the same operation. What may
+ * have been done is asked for until the platform tells: whoever heard a failure would do it once more.
+ *
+ * @throws PowerFault where the terminal goes off meanwhile; it asks on after its start
+ */
 async function ask(
-  { platform, sleep, times, moment }: Inside,
-  id: string,
-  verb: 'capture' | 'refund' | 'cancel',
-  body: Readonly<Record<string, unknown>>,
-): Promise<Asked> {
-  let asked: Asked = { outcome: 'NotSent' };
-  for (let tries = 0; tries < enquiriesMax; tries += 1) {
-    asked = moment.isReachable ? await platform.operate(id, verb, body) : { outcome: 'NotSent' };
-    if (asked.outcome !== 'Unknown') break;
-    await sleep(times.enquiry);
+  { platform, sleep, times, moment, power, tell }: Inside,
+  { id, verb, body }: PendingOperation,
+  wasAsked: boolean,
+): Promise<Exclude<Asked, { outcome: 'Unknown' }>> {
+  const off = power();
+  let mayBeDone = wasAsked;
+  for (let tries = 1; ; tries += 1) {
+    const asked = moment.isReachable
+      ? await platform.operate(id, verb, body)
+      : ({ outcome: 'NotSent' } as const);
+    off.throwIfAborted();
+    mayBeDone ||= asked.outcome === 'Unknown';
+    if (asked.outcome !== 'Unknown' && (!mayBeDone || isTold(asked))) return asked;
+    if (tries === quickTries) tell({ type: 'Fault', fault: `${verb}: nobody tells how it ended` });
+    await sleep(tries < quickTries ? times.enquiry : times.enquiry * slower, off);
   }
-  return asked;
 }
 
 async function verbFor(
@@ -40,6 +66,21 @@ async function verbFor(
   id: string,
 ): Promise<'refund' | 'cancel' | undefined> {
   return moment.isReachable ? platform.takesBack(id) : undefined;
+}
+
+/**
+ * Nothing is begun on what is not there: only then does `ask` know that what it does not find was there.
+ *
+ * @throws ServiceFault
+ */
+export async function demandFound({ platform, moment }: Inside, id: string): Promise<void> {
+  const found = moment.isReachable ? await platform.find(id) : undefined;
+  if (found?.outcome === 'Answered') return;
+  if (found?.outcome !== 'Refused') {
+    throw new ServiceFault('UnreachableHost', 'the original cannot be looked up', id);
+  }
+  // Who may not look may still be allowed to give back.
+  if (found.status === notFound) throw new ServiceFault('NotFound', found.code, id);
 }
 
 /** The request that it is done for, as far as a restart has to know it. */
@@ -58,8 +99,10 @@ export async function operate(
   terms: Terms = {},
 ): Promise<Done> {
   const { keeper, serialNumber, now } = inside;
+  const off = inside.power();
   const number = keeper.read().transactions + 1;
   const chosen = verb === 'takeBack' ? ((await verbFor(inside, id)) ?? 'cancel') : verb;
+  off.throwIfAborted();
   const reasons = {
     cancel: { cancelReason: 'Functional' },
     reverse: { cancelReason: 'Technical', reversalReason: 'Timeout' },
@@ -72,20 +115,27 @@ export async function operate(
     body: { ...terms, ...reasons[chosen], clientOperationId },
   };
   keeper.keep({ transactions: number, operation });
-  return outcomeOf(inside, operation);
+  return outcomeOf(inside, operation, { wasAsked: false });
 }
 
-/** @throws ServiceFault where it was not done */
+/**
+ * How an operation ended.
+ *
+ * @param how - `wasAsked`: an earlier start may have had it done
+ * @throws ServiceFault where it was not done
+ */
 export async function outcomeOf(
   inside: Inside,
-  { id, verb, body }: PendingOperation,
+  pending: PendingOperation,
+  { wasAsked }: { readonly wasAsked: boolean },
 ): Promise<Done> {
-  const asked = await ask(inside, id, verb, body);
+  const { id } = pending;
+  const asked = await ask(inside, pending, wasAsked);
   if (asked.outcome === 'Refused') {
     throw new ServiceFault(conditions[asked.code] ?? 'NotAllowed', asked.code, id);
   }
   if (asked.outcome !== 'Answered') {
-    throw new ServiceFault('UnreachableHost', 'its outcome is not known', id);
+    throw new ServiceFault('UnreachableHost', 'nothing was sent', id);
   }
   const { operation, ...transaction } = asked.transaction;
   const status = operation?.status ?? 'Succeeded';

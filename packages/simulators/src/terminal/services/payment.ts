@@ -4,11 +4,12 @@ import { decimalText, NexoError, type Structure, toAmount, toMinorUnits } from '
 import { type Approval, authorise, type Sale } from '../authorising.ts';
 import { book } from '../booking.ts';
 import type { TestCard } from '../cards.ts';
+import { reverse } from '../queues.ts';
 import { readCard } from '../reading.ts';
 import { receiptLines, receiptsOf } from '../receipts.ts';
 import { storyOf } from '../stories.ts';
 import { type Inside, type Reply, ServiceFault, succeeded, type Work } from '../work.ts';
-import { type Done, operate } from './operating.ts';
+import { type Done, demandFound, operate } from './operating.ts';
 
 type Request = Work<'PaymentRequest'>;
 type Answer = Structure<'PaymentResponse'>;
@@ -159,13 +160,15 @@ async function checkSignature(
   work: Request,
   inside: Inside,
   card: TestCard,
-  { transactionId }: Transaction,
+  { clientTransactionId, transactionId }: Transaction,
 ): Promise<void> {
   if (card.verification !== 'Signature') return;
   const isRight = await inside.askTill(work, 'Is the signature right?');
   if (isRight !== false) return;
-  await operate(inside, { id: transactionId, verb: 'takeBack', of: { header: work.header } });
-  throw new ServiceFault('Refusal', 'the signature is not right', transactionId);
+  const fault = new ServiceFault('Refusal', 'the signature is not right', transactionId);
+  const reason = 'CustomerCancel';
+  reverse(inside, { clientTransactionId, reason, until: inside.now() }, fault);
+  throw fault;
 }
 
 const bookedAs = (sale: Sale, type: string | undefined): string =>
@@ -268,6 +271,7 @@ async function onOriginal(work: Request, inside: Inside, verb: 'capture' | 'refu
   work.commit();
   const amount = RequestedAmount === undefined ? {} : { amount: minor(RequestedAmount, currency) };
   const of = { header: work.header, saleData, type };
+  await demandFound(inside, id);
   const done = await operate(inside, { id, verb, of }, { ...amount, currency });
   const { show, tell } = inside;
   const { transaction } = done;
