@@ -191,6 +191,14 @@ export function createClaims({ clock, backplane, devices, clients, presence }: D
       return { tsn, online: false, claimed: false, ...at };
     },
 
+    /** Of a device, what a claim of this caller would get it by. */
+    async own(
+      asking: Asking,
+      { tsn, posId }: Pick<Wanted, 'tsn' | 'posId'>,
+    ): Promise<Pick<Got, 'device' | 'owner'>> {
+      return { device: await deviceOf(asking, tsn), owner: ownerOf(asking.caller, posId) };
+    },
+
     /** False where the session has ended, or was never one of this owner. */
     async release(
       { device, owner }: Pick<Got, 'device' | 'owner'>,
@@ -198,6 +206,19 @@ export function createClaims({ clock, backplane, devices, clients, presence }: D
     ): Promise<boolean> {
       const asked = { kind: 'release', sessionId, owner };
       return (await ask(device, asked))?.['released'] === true;
+    },
+
+    /** Whether the session goes on; also where nobody can say so now. */
+    async holds(
+      { device, owner }: Pick<Got, 'device' | 'owner'>,
+      sessionId: string,
+    ): Promise<boolean> {
+      try {
+        return (await ask(device, { kind: 'holds', sessionId, owner }))?.['holds'] === true;
+      } catch (error) {
+        if (error instanceof Fault) return true;
+        throw error;
+      }
     },
 
     /** Calls back at each change of the device. @returns ends it */

@@ -55,13 +55,17 @@ export function createDeviceConnections(deps: Deps): UpgradeRoute {
   async function deviceOf({
     organizationId,
     physicalDeviceId,
+    logicalDeviceId,
   }: ConnectionFacts): Promise<PlacedTerminal> {
+    let device: PlacedTerminal;
     try {
-      return await devices.demand(await devices.find(organizationId, physicalDeviceId));
+      device = await devices.demand(await devices.find(organizationId, physicalDeviceId));
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
       return refuse('device_not_active', 'The device may not use the connector any more.');
     }
+    if (device.logicalDeviceId === logicalDeviceId) return device;
+    return refuse('session_gone', 'The device has moved to another place since it registered.');
   }
 
   return {

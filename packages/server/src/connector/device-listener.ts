@@ -62,16 +62,15 @@ export function createDeviceListener(deps: Deps) {
   }
 
   function tellFault(peer: Peer, error: unknown): void {
-    if (!(error instanceof Fault)) {
-      log.error({ err: error, correlationId: peer.correlationId }, 'a registration met a fault');
-      peer.close(1011, 'internal_error');
-      return;
-    }
-    metrics.fault(error.code);
     const { correlationId } = peer;
-    log.info({ correlationId, code: error.code }, 'a device was not registered');
-    peer.send(errorText(error, correlationId));
-    peer.close(closeCodeOf(error.code), error.code);
+    const isOurs = !(error instanceof Fault);
+    if (isOurs) log.error({ err: error, correlationId }, 'a registration met a fault');
+    const fault = isOurs ? new Fault('unavailable') : error;
+    const { code } = fault;
+    metrics.fault(code);
+    log.info({ correlationId, code }, 'a device was not registered');
+    peer.send(errorText(fault, correlationId));
+    peer.close(closeCodeOf(code), code);
   }
 
   async function hear(peer: Peer, handshake: Handshake, data: Buffer, isBinary: boolean) {

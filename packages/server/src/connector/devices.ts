@@ -27,8 +27,6 @@ const isPlaced = (terminal: Terminal): terminal is PlacedTerminal =>
 const isService = ({ name, domain }: { name: string; domain: string }) =>
   name === service.name && domain === service.domain;
 
-type Hardware = { readonly organizationId: string; readonly physicalDeviceId: string };
-
 type Deps = Pick<ConnectorDeps, 'settings' | 'provisioning' | 'catalog'>;
 
 /** @example const device = await devices.demand(terminal); */
@@ -71,20 +69,24 @@ export function createDevices({ settings, provisioning, catalog }: Deps) {
       return terminal as PlacedTerminal;
     },
 
-    /** Asked again of devices that are connected, by two questions for all; those without are fine. */
-    async faultsOf<Asked extends Hardware>(
+    /**
+     * Asked again of devices that are connected, by two questions for all; those without are fine. One that
+     * stands elsewhere now has moved: who may use it, and who it may register for, has changed.
+     */
+    async faultsOf<Asked extends PlacedTerminal>(
       asked: readonly Asked[],
-    ): Promise<ReadonlyMap<Asked, ConnectorFaultCode>> {
+    ): Promise<ReadonlyMap<Asked, ConnectorFaultCode | 'moved'>> {
       const found = await terminals.ofHardware(asked);
       const byId = new Map(found.map((terminal) => [terminal.physicalDeviceId, terminal]));
       const placed = found.filter(isPlaced);
       const active = await catalog.activeAt(service, placed);
-      const faults = new Map<Asked, ConnectorFaultCode>();
+      const faults = new Map<Asked, ConnectorFaultCode | 'moved'>();
       for (const one of asked) {
         const terminal = byId.get(one.physicalDeviceId);
         // One that was deleted is not there to be used any more: it was known.
         const own = terminal === undefined ? 'device_disabled' : ownFault(terminal)?.code;
         if (own !== undefined) faults.set(one, own);
+        else if (terminal?.logicalDeviceId !== one.logicalDeviceId) faults.set(one, 'moved');
         else if (!active.has(terminal?.logicalDeviceId ?? '')) faults.set(one, 'not_enabled');
       }
       return faults;

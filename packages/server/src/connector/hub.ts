@@ -71,6 +71,8 @@ type Deps = Pick<ConnectorDeps, 'clock' | 'ids' | 'log' | 'audit' | 'database'> 
 
 const offlineRetryMs = 5000;
 const isConnected = ({ peer }: Entry): boolean => peer !== undefined;
+const isOwn = ({ session }: Entry, { sessionId, owner }: SessionAsked): boolean =>
+  session?.id === sessionId && session.claimant.owner === owner;
 const superseded = { code: closeCodes.superseded, word: 'superseded' } as const;
 const released = { code: closeCodes.released, word: 'released' } as const;
 
@@ -205,16 +207,17 @@ export function createHub(deps: Deps) {
         return claim(entry, message as unknown as ClaimAsked);
       case 'status':
         return stateOf(entry);
+      case 'holds':
+        return { holds: isOwn(entry, message as unknown as SessionAsked) };
       case 'release':
-        return { released: release(entry, message as unknown as ReleaseAsked) };
+        return { released: release(entry, message as unknown as SessionAsked) };
       default:
         throw new Error(`the connector knows no message ${String(message['kind'])}`);
     }
   }
 
-  function release(entry: Entry, { sessionId, owner }: ReleaseAsked): boolean {
-    const { session } = entry;
-    if (session?.id !== sessionId || session.claimant.owner !== owner) return false;
+  function release(entry: Entry, asked: SessionAsked): boolean {
+    if (!isOwn(entry, asked)) return false;
     endSession(entry, released);
     return true;
   }
@@ -350,4 +353,4 @@ export function createHub(deps: Deps) {
 
 type Connection = Pick<ConnectionFacts, 'connectionId' | 'order' | 'thumbprint' | 'clientId'>;
 export type Connected = Pick<Entry, 'device' | 'thumbprint' | 'clientId' | 'connectionId'>;
-type ReleaseAsked = { readonly sessionId: string; readonly owner: string };
+type SessionAsked = { readonly sessionId: string; readonly owner: string };

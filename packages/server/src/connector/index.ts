@@ -2,7 +2,7 @@
 import { connectorPaths } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import type { Upgrades } from '../http/index.ts';
-import { createPoller } from '../platform/index.ts';
+import { createPoller, pause } from '../platform/index.ts';
 import type { JoinedEnd } from './addresses.ts';
 import { BackplaneFault, createLocalBackplane } from './backplane.ts';
 import { createClaims } from './claims.ts';
@@ -39,6 +39,12 @@ export type Connector = ReturnType<typeof createConnector>;
 
 type Round = { pollMs: number; work(): Promise<void>; onError(error: unknown): void };
 
+type RecheckHow = {
+  readonly roundMs: number;
+  readonly signal: AbortSignal;
+  readonly onError: (what: string) => (error: unknown) => void;
+};
+
 /** Again and again, with a rest between, whatever there was to do. */
 const round = ({ pollMs, work, onError }: Round) =>
   createPoller({
@@ -48,6 +54,28 @@ const round = ({ pollMs, work, onError }: Round) =>
       return false;
     },
   });
+
+/** Of devices, and beside them of points of sale. */
+function createRechecks(
+  {
+    posListener,
+    ...asked
+  }: Pick<Parameters<typeof createRecheck>[0], 'devices' | 'clients' | 'hub'> & {
+    readonly posListener: Pick<ReturnType<typeof createPosListener>, 'recheck'>;
+  },
+  { roundMs, signal, onError }: RecheckHow,
+) {
+  return [
+    createRecheck({
+      ...{ ...asked, roundMs, signal, rest: (ms: number) => pause(ms, signal) },
+      onError: onError('devices could not be looked at again'),
+    }),
+    round({
+      ...{ pollMs: roundMs, work: posListener.recheck },
+      onError: onError('connections could not be looked at again'),
+    }),
+  ];
+}
 
 /** @example const connector = createConnector(deps); connector.register(http.upgrades); connector.start(); */
 export function createConnector(deps: ConnectorDeps) {
@@ -75,15 +103,11 @@ export function createConnector(deps: ConnectorDeps) {
   const posListener = createPosListener({ ...parts, claims });
   const stopping = new AbortController();
   const { signal } = stopping;
-  const recheck = createRecheck({ devices, clients, hub, signal, roundMs: times.recheckMs });
   const onError = (what: string) => (error: unknown) => log.error({ err: error }, what);
   const onAbandoned = onError('that a device went away could not be noted');
+  const rechecked = { devices, clients, hub, posListener };
   const pollers = [
-    round({
-      pollMs: times.recheckMs,
-      work: () => posListener.recheck().then(recheck),
-      onError: onError('connections could not be looked at again'),
-    }),
+    ...createRechecks(rechecked, { roundMs: times.recheckMs, signal, onError }),
     round({
       pollMs: renewEveryMs,
       work: () => presence.renew(hub.connected()).then(hub.compare),

@@ -61,6 +61,8 @@ type Deps = {
 
 /** Too many claim at this moment: they take no longer than that. */
 const busySeconds = 1;
+/** Of the sessions that are remembered, for each claim that finds no room. */
+const lookedAtMost = 4;
 
 /** @throws bad_message */
 function readMessage(text: string): PosMessage {
@@ -112,6 +114,8 @@ export function openPosConnection(deps: Deps): PosConnection {
     if (news['kind'] === 'ended' && news['sessionId'] === sessionId) claim.isLive = false;
     if (news['kind'] !== 'status') return;
     const { online, claimed, lastSeenAt } = news;
+    // That it ended may have been told while nobody heard it.
+    if (claimed !== true) claim.isLive = false;
     const { tsn } = claim.got.device;
     const state = { online: online === true, claimed: claimed === true };
     say(stateMessage({ tsn, ...state, lastSeenAt: Number(lastSeenAt) }));
@@ -138,13 +142,39 @@ export function openPosConnection(deps: Deps): PosConnection {
     held.delete(sessionId);
   }
 
+  /**
+   * The oldest are asked about, so that what nobody told of its end does not stand in the way for ever. Who was
+   * asked goes to the end: the next look is at others.
+   */
+  async function lookAtOldest(): Promise<void> {
+    const oldest = [...held].filter(([, { isLive }]) => isLive).slice(0, lookedAtMost);
+    for (const [sessionId, claim] of oldest) {
+      held.delete(sessionId);
+      held.set(sessionId, claim);
+    }
+    const look = async ([sessionId, claim]: [string, Held]) => {
+      if (!(await claims.holds(claim.got, sessionId))) claim.isLive = false;
+    };
+    await Promise.all(oldest.map(look));
+  }
+
+  const isFull = () => liveCount() + running > connectorLimits.claimsPerConnection;
+
+  /** @throws too_many_claims */
+  async function demandRoom(): Promise<void> {
+    if (isFull()) await lookAtOldest();
+    if (isFull()) fail('too_many_claims');
+  }
+
   /** Where there is none, one of an ended session of its own makes room. @throws rate_limited */
-  function takePlace(): () => void {
+  async function takePlace(): Promise<() => void> {
     const { places } = deps;
     const whose = `${caller.organizationId}/${caller.clientId}`;
     const first = places.take(whose);
     if (typeof first === 'function') return first;
-    const ended = [...held].find(([, { isLive }]) => !isLive);
+    const findEnded = () => [...held].find(([, { isLive }]) => !isLive);
+    if (findEnded() === undefined) await lookAtOldest();
+    const ended = findEnded();
     if (ended !== undefined) forget(ended[0]);
     const second = places.take(whose);
     return typeof second === 'function'
@@ -161,8 +191,8 @@ export function openPosConnection(deps: Deps): PosConnection {
 
   async function claim(wanted: ClaimMessage): Promise<PosAnswer> {
     isAsked = true;
-    if (liveCount() + running > connectorLimits.claimsPerConnection) fail('too_many_claims');
-    const leave = takePlace();
+    await demandRoom();
+    const leave = await takePlace();
     const got = await claimed(wanted).catch((error: unknown) => {
       leave();
       throw error;
@@ -180,10 +210,21 @@ export function openPosConnection(deps: Deps): PosConnection {
     };
   }
 
-  async function release({ requestId, sessionId }: ReleaseMessage): Promise<PosAnswer> {
-    const { got } = held.get(sessionId) ?? fail('session_unknown');
+  /** Of a control connection that broke: the terminal leads to its session, and the owner to nobody else's. */
+  function namedBy({ tsn, posId }: ReleaseMessage): Promise<Pick<Got, 'device' | 'owner'>> {
+    if (tsn === undefined) return fail('session_unknown');
+    return claims.own(deps.askingOf(caller), { tsn, posId });
+  }
+
+  async function release(message: ReleaseMessage): Promise<PosAnswer> {
+    const { requestId, sessionId } = message;
+    const isReleased = await claims.release(
+      held.get(sessionId)?.got ?? (await namedBy(message)),
+      sessionId,
+    );
+    // Only now: where its node could not be asked, it is asked again.
     forget(sessionId);
-    if (!(await claims.release(got, sessionId))) fail('session_unknown');
+    if (!isReleased) fail('session_unknown');
     return { type: 'released', requestId, sessionId };
   }
 
@@ -230,7 +271,7 @@ export function openPosConnection(deps: Deps): PosConnection {
     } catch (error) {
       if (!(error instanceof Fault)) deps.broken(error);
       if (isClosed) return;
-      const fault = error instanceof Fault ? error : new Fault('restarting');
+      const fault = error instanceof Fault ? error : new Fault('unavailable');
       // Whoever does not speak the protocol is not listened to any longer.
       if (fault.code === 'bad_message') return end(fault);
       deps.told(fault);

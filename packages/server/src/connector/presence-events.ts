@@ -12,13 +12,14 @@ import {
 } from '../platform/index.ts';
 import { tsnOf } from '../provisioning/index.ts';
 import type { ConnectorTimes } from './deps.ts';
+import { renewEveryMs } from './presence.ts';
 
 /** So many of each kind in a statement. */
 const rowsMax = 500;
 
 /**
  * $1 is now, $2 since when a device has to stand so, $3 when the last event of it was at the latest. What a
- * node that died has left runs out, and has waited long enough by then.
+ * node that died has left runs out, and has waited long enough by then; $5 says whether it is told of.
  */
 const tellText = `WITH came AS (
     SELECT organization_id, physical_device_id FROM device_presence
@@ -31,7 +32,7 @@ const tellText = `WITH came AS (
     ORDER BY since LIMIT $4 FOR UPDATE SKIP LOCKED
   ), lapsed AS (
     SELECT organization_id, physical_device_id FROM device_presence
-    WHERE told_online AND online_until <= $1 AND told_at <= $3
+    WHERE $5 AND told_online AND online_until <= $1 AND told_at <= $3
     ORDER BY online_until LIMIT $4 FOR UPDATE SKIP LOCKED
   ), told AS (
     UPDATE device_presence p SET told_online = NOT p.told_online, told_at = $1,
@@ -55,20 +56,31 @@ type Deps = {
   readonly times: Pick<ConnectorTimes, 'steadyMs' | 'tellAgainMs' | 'tellMs'>;
 };
 
-/** Any number of processes may tell: each row is told by one of them. @example createTeller(deps).start(); */
+/**
+ * Any number of processes may tell: each row is told by one of them. While the database was away nobody could
+ * renew: what ran out then says nothing of the devices, until all have had the time to renew.
+ *
+ * @example createTeller(deps).start();
+ */
 export function createTeller({ database, clock, log, times }: Deps): Poller {
+  let wasAway = false;
+  let trustedFrom = 0;
   return createPoller({
     pollMs: times.tellMs,
     async turn() {
       const now = clock.now();
       const told = await database.query(tellText, [
         ...[isoTime(now), isoTime(now - times.steadyMs), isoTime(now - times.tellAgainMs)],
-        rowsMax,
+        ...[rowsMax, !wasAway && now >= trustedFrom],
       ]);
+      if (wasAway) trustedFrom = now + renewEveryMs;
+      wasAway = false;
       return told.length >= rowsMax;
     },
-    onError: (error) =>
-      log.error({ err: error }, 'devices that came and went could not be told of'),
+    onError(error) {
+      wasAway = true;
+      log.error({ err: error }, 'devices that came and went could not be told of');
+    },
   });
 }
 

@@ -1,6 +1,7 @@
 // Asks again whether those who are connected still may: what was disabled or taken back is cut off.
+import { closeCodes } from '@switchyard/contract';
 import type { Clients } from '../identity/index.ts';
-import { pause } from '../platform/index.ts';
+import { createPoller, type Poller } from '../platform/index.ts';
 import type { Devices } from './devices.ts';
 import { closeCodeOf } from './faults.ts';
 import type { Connected, Hub } from './hub.ts';
@@ -10,9 +11,12 @@ type Deps = {
   readonly devices: Pick<Devices, 'faultsOf'>;
   readonly clients: Pick<Clients, 'permissionsOf' | 'standBound'>;
   readonly hub: Pick<Hub, 'connected' | 'cutDevice' | 'claimants' | 'cutClient'>;
-  /** A round is spread over such a time, and ends early with the process. */
+  /** A round is spread over such a time, and the next one follows it. */
   readonly roundMs: number;
+  /** Ends early with the process. */
+  readonly rest: (ms: number) => Promise<void>;
   readonly signal: AbortSignal;
+  readonly onError: (error: unknown) => void;
 };
 
 type Fallen = 'unauthorized' | 'role_missing';
@@ -28,14 +32,16 @@ async function inTurns<Item>(items: readonly Item[], look: (item: Item) => Promi
   }
 }
 
-/** @example const recheck = createRecheck({ devices, clients, hub, roundMs, signal }); await recheck(); */
+/** @example createRecheck({ devices, clients, hub, roundMs, rest, signal, onError }).start(); */
 export function createRecheck({
   devices,
   clients,
   hub,
   roundMs,
+  rest,
   signal,
-}: Deps): () => Promise<void> {
+  onError,
+}: Deps): Poller {
   /** The applications among them that are disabled or have lost their role, by which devices have registered. */
   async function fallenOf(some: readonly Connected[]): Promise<ReadonlyMap<string, Fallen>> {
     const named = some.flatMap(({ device: { organizationId }, clientId }) =>
@@ -65,7 +71,9 @@ export function createRecheck({
         ? (fallen.get(`${device.organizationId}/${clientId}`) ?? faults.get(device))
         : 'unauthorized';
       if (word === undefined) continue;
-      hub.cutDevice(device, connectionId, { code: closeCodeOf(word), word });
+      // Whoever moved is welcome again, by the credentials of its new place.
+      const code = word === 'moved' ? closeCodes.restarting : closeCodeOf(word);
+      hub.cutDevice(device, connectionId, { code, word });
     }
   }
 
@@ -84,14 +92,25 @@ export function createRecheck({
     });
   }
 
-  return async () => {
+  async function round(): Promise<void> {
+    let began = performance.now();
     await lookAtClients();
     const all = hub.connected();
-    const portions = Math.ceil(all.length / portion);
-    for (let at = 0; at < portions; at += 1) {
-      if (at > 0) await pause(roundMs / portions, signal);
-      if (signal.aborted) return;
+    const portions = Math.max(1, Math.ceil(all.length / portion));
+    for (let at = 0; at < portions && !signal.aborted; at += 1) {
       await lookAt(all.slice(at * portion, (at + 1) * portion));
+      // The rest after the last one belongs to the round: each device is asked about once in that time.
+      await rest(Math.max(0, roundMs / portions - (performance.now() - began)));
+      began = performance.now();
     }
-  };
+  }
+
+  return createPoller({
+    pollMs: roundMs,
+    onError,
+    async turn() {
+      await round();
+      return !signal.aborted;
+    },
+  });
 }

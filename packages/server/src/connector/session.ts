@@ -98,7 +98,7 @@ export function createSession(deps: Deps, claimant: Claimant, isResumed: boolean
     id: ids.secret(),
     resumeToken,
     claimant,
-    standing: () => ({ owner: claimant.owner, phase, dataAt, endsAt }),
+    standing: () => ({ owner: claimant.owner, phase, isResumed, dataAt, endsAt }),
     isOpen: () => phase === 'Open',
     hasToken: (token) => token !== undefined && timingSafeEqual(digest(token), tokenHash),
     useAddress() {

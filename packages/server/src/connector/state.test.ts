@@ -6,7 +6,7 @@ const quietMs = 150_000;
 const now = 1_000_000;
 
 const standing = (facts: Partial<Standing> = {}): Standing => ({
-  ...{ owner: 'a', phase: 'Open', dataAt: now, endsAt: now + 30_000 },
+  ...{ owner: 'a', phase: 'Open', isResumed: false, dataAt: now, endsAt: now + 30_000 },
   ...facts,
 });
 const claim = (facts: Partial<Claim> = {}): Claim => ({
@@ -43,6 +43,13 @@ describe('who gets a device', () => {
     ['a second claim of the owner', {}, {}, 'Refused'],
     ['a claim of the owner on what it has reserved', { phase: 'Reserved' }, {}, 'Refused'],
     ['a token on what was never open', { phase: 'Reserved' }, { hasToken: true }, 'Refused'],
+    [
+      'a token on what was resumed, and broke again before it was open',
+      { phase: 'Reserved', isResumed: true },
+      { hasToken: true },
+      'Resumed',
+    ],
+    ['no token on what was resumed', { phase: 'Reserved', isResumed: true }, {}, 'Refused'],
     ['a token after a break', { phase: 'Resumable' }, { hasToken: true }, 'Resumed'],
     ['a token while the former end seems open', {}, { hasToken: true }, 'Resumed'],
     ['the owner without its token, after a break', { phase: 'Resumable' }, {}, 'Fresh'],

@@ -9,6 +9,8 @@ export type Phase = 'Reserved' | 'Open' | 'Resumable';
 export type Standing = {
   readonly owner: string;
   readonly phase: Phase;
+  /** Its owner got it back after a break: what was held for it may wait in it, though it was never open. */
+  readonly isResumed: boolean;
   /** When data last flowed. */
   readonly dataAt: number;
   /** When it ends by itself, unless something happens. */
@@ -45,11 +47,11 @@ export function decideClaim(
   { quietMs }: { readonly quietMs: number },
 ): Decision {
   if (standing === undefined) return { kind: 'Fresh' };
-  const { phase, dataAt, endsAt } = standing;
+  const { phase, isResumed, dataAt, endsAt } = standing;
   const retryAfterMs = phase === 'Open' ? usedRetryMs : Math.max(0, endsAt - now);
   const refused = { kind: 'Refused', code: 'device_claimed', retryAfterMs } as const;
   if (standing.owner !== claim.owner) return refused;
-  if (claim.hasToken && phase !== 'Reserved') return { kind: 'Resumed' };
+  if (claim.hasToken && (phase !== 'Reserved' || isResumed)) return { kind: 'Resumed' };
   if (claim.takeOver) {
     const isQuiet = phase !== 'Open' || now - dataAt >= quietMs;
     if (isQuiet || claim.force) return { kind: 'TakenOver', isForced: !isQuiet };

@@ -37,6 +37,7 @@ describe('acquirer links and contracts', () => {
         linkId: acquirerLinkId,
         name: 'south',
         adapter: 'iso8583-host',
+        isFinishing: false,
         settings: {
           ...{ host: '127.0.0.1', port: 8583, tls: false, institutionId: '1' },
           ...{ dialect: 'iso1987-binary', connections: 1 },
@@ -169,5 +170,30 @@ describe('acquirer links and contracts', () => {
       const path = `/merchants/${merchantId}/acquirer-contracts`;
       assertRefused(await call('org', 'POST', path, { body }), 422, code, pointer);
     }
+  });
+
+  test('a currency that was withdrawn stays where it stands, and comes in nowhere anew', async () => {
+    const { call, made, shop, database } = scene;
+    const { merchantId } = await shop('withdrawn-currency');
+    const path = `/merchants/${merchantId}/acquirer-contracts`;
+    const body = { ...contractBody(linkId, 'WDRN'), currencies: ['EUR', 'BGN'] };
+    const anew = await call('org', 'POST', path, { body });
+    assertRefused(anew, 422, 'currency_unknown', '/currencies/1');
+    const { contractId } = await made('org', path, { ...body, currencies: ['EUR'] });
+    const own = `${path}/${contractId}`;
+    const put = (members: object) => call('org', 'PUT', own, { body: { ...body, ...members } });
+    assertRefused(await put({}), 422, 'currency_unknown', '/currencies/1');
+    // As it was made while the lev was money.
+    await database.query(
+      `UPDATE acquirer_contracts SET currencies = '["EUR","BGN"]' WHERE contract_id = $1`,
+      [contractId],
+    );
+    const limits = { offlineLimits: { maxAmounts: { BGN: 1000 }, maxAgeHours: 72, maxCount: 9 } };
+    const kept = await put(limits);
+    assert.deepEqual([kept.status, kept.body['currencies']], [200, ['EUR', 'BGN']]);
+    const routing = [{ currencies: ['ANG'] }];
+    assertRefused(await put({ routing }), 422, 'currency_unknown', '/routing/0/currencies/0');
+    assert.equal((await put({ currencies: ['EUR'] })).status, 200);
+    assertRefused(await put({}), 422, 'currency_unknown', '/currencies/1');
   });
 });

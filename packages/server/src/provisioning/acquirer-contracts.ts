@@ -23,11 +23,22 @@ async function requireLink(run: Run, scope: Scope, linkId: string): Promise<void
   if (link === undefined) refuseField('/acquirerLink', 'names no acquirer link');
 }
 
+type IsCurrency = (currency: string) => boolean;
+
+/**
+ * A currency that was withdrawn may stay where it stands: what terminals have sold offline in its last
+ * days is still to come.
+ */
+function currenciesFor(current: Row | undefined): IsCurrency {
+  const standing = new Set((current?.['currencies'] ?? []) as string[]);
+  return (currency) => isActiveCurrency(currency) || standing.has(currency);
+}
+
 /** Minor units of several currencies cannot be compared with one bound. */
-function refuseWrongRouting(routing: readonly RoutingRule[]): void {
+function refuseWrongRouting(routing: readonly RoutingRule[], isCurrency: IsCurrency): void {
   for (const [index, { currencies = [], amountFrom, amountTo }] of routing.entries()) {
     const pointer = `/routing/${index}`;
-    const unknown = currencies.findIndex((currency) => !isActiveCurrency(currency));
+    const unknown = currencies.findIndex((currency) => !isCurrency(currency));
     if (unknown >= 0) {
       const which = `${pointer}/currencies/${unknown}`;
       refuseField(which, 'is no active currency of ISO 4217', 'currency_unknown');
@@ -42,18 +53,18 @@ function refuseWrongRouting(routing: readonly RoutingRule[]): void {
   }
 }
 
-function refuseWrongMeaning(input: Input): void {
+function refuseWrongMeaning(input: Input, isCurrency: IsCurrency): void {
   for (const [index, currency] of (input['currencies'] as string[]).entries()) {
-    if (isActiveCurrency(currency)) continue;
+    if (isCurrency(currency)) continue;
     refuseField(`/currencies/${index}`, 'is no active currency of ISO 4217', 'currency_unknown');
   }
   const { maxAmounts = {} } = (input['offlineLimits'] ?? {}) as { maxAmounts?: object };
   for (const currency of Object.keys(maxAmounts)) {
-    if (isActiveCurrency(currency)) continue;
+    if (isCurrency(currency)) continue;
     const pointer = `/offlineLimits/maxAmounts/${currency}`;
     refuseField(pointer, 'is no active currency of ISO 4217', 'currency_unknown');
   }
-  refuseWrongRouting((input['routing'] ?? []) as RoutingRule[]);
+  refuseWrongRouting((input['routing'] ?? []) as RoutingRule[], isCurrency);
   const modes = input['captureModes'] as string[];
   const standard = input['defaultCaptureMode'];
   if (standard !== undefined && !modes.includes(String(standard))) {
@@ -144,7 +155,7 @@ const kind: Kind<AcquirerContract> = {
       offlineLimits: offlineLimitsOf(row['offline_limits']),
     }),
   async columns(lookup, scope, input, current) {
-    refuseWrongMeaning(input);
+    refuseWrongMeaning(input, currenciesFor(current));
     if (current !== undefined) refuseMove(input, current);
     const range = input['terminalIdRange'] as TerminalIdRange;
     const linkId = String(input['acquirerLink']);

@@ -176,12 +176,13 @@ const linksMax = 1000;
 
 /** Of every organisation: the one list that no caller from outside can read. */
 export function listLinksToOpen(run: Run, also: readonly string[]): Promise<Row[]> {
+  const isInUse = "status = 'Enabled' AND removed_at IS NULL";
   return run(
     `SELECT organization_id, acquirer_link_id, name, adapter, host, port, tls,
        client_certificate, institution_id, dialect, connections, tpdu, zone_pin_key, mac_key,
-       zone_master_key, http_json
+       zone_master_key, http_json, NOT (${isInUse}) AS is_finishing
      FROM acquirer_links
-     WHERE (status = 'Enabled' AND removed_at IS NULL) OR acquirer_link_id = ANY($1::uuid[])
+     WHERE (${isInUse}) OR acquirer_link_id = ANY($1::uuid[])
      ORDER BY organization_id, acquirer_link_id LIMIT ${linksMax}`,
     [also],
   );

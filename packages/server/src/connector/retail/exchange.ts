@@ -1,7 +1,9 @@
 // Sends a message to a terminal and hears its answer, noted before it goes out and after it came.
 import { type ErrorCode, Refusal, type RetailAccepted, refuse } from '@switchyard/contract';
 import { errorConditions, type Reading } from '@switchyard/nexo';
+import type { Caller } from '../../http/index.ts';
 import { isoTime } from '../../platform/index.ts';
+import type { Terminal } from '../../provisioning/index.ts';
 import type { Asking } from '../claims.ts';
 import type { PlacedTerminal } from '../devices.ts';
 import { createPlaces, type Places } from '../places.ts';
@@ -9,8 +11,9 @@ import { type RetailDeps, usualTimes } from './deps.ts';
 import type { Answer } from './line.ts';
 import type { Lease, Lines } from './lines.ts';
 import { type Asked, readAsked } from './read-request.ts';
+import { refusalOfEnd, refuseReused } from './refusals.ts';
 import type { Kept, MessageStore, Outcome } from './store.ts';
-import type { Terminals } from './terminals.ts';
+import { sightOf, type Terminals } from './terminals.ts';
 
 export type Call = {
   readonly asking: Asking;
@@ -99,7 +102,7 @@ export function createExchange({ lines, store, terminals, clock, log, told, ...d
   async function note(
     asked: Asked,
     terminal: PlacedTerminal,
-    { dueAt, isPublished }: { dueAt: number; isPublished: boolean },
+    { caller, dueAt, isPublished }: { caller: Caller; dueAt: number; isPublished: boolean },
   ): Promise<Kept | undefined> {
     const { service, isAnswered, header } = asked;
     if (service === undefined) return undefined;
@@ -107,18 +110,26 @@ export function createExchange({ lines, store, terminals, clock, log, told, ...d
     const kept = await store.begin({
       ...{ terminal, ...service, category, isPublished, isAnswered, dueAt },
     });
-    return kept ?? refuse('service_id_reused', 'The terminal was sent this ServiceID before.');
+    return kept ?? refuseReused(await firstOf(caller, terminal, asked));
+  }
+
+  /** What was sent by the same ServiceID before. */
+  async function firstOf(caller: Caller, terminal: Terminal, { service }: Asked) {
+    return service === undefined ? undefined : store.find(terminal, service, sightOf(caller));
   }
 
   async function begin(call: Call, asked: Asked, isPublished: boolean): Promise<Begun> {
     const { asking, tsn, posId, waitSeconds, signal } = call;
     const dueAt = clock.now() + answerMs;
     const terminal = await terminals.find(asking.caller, tsn);
+    // Before anything is said of the terminal: that it is away now tells nothing of what it did.
+    const first = await firstOf(asking.caller, terminal, asked);
+    if (first !== undefined) refuseReused(first);
     const lease = await lines.take(asking, terminal, { tsn, posId, waitSeconds }, signal);
     try {
       if (signal.aborted) refuse('device_offline', 'Whoever asked has gone.');
       const placed = terminals.placed(terminal);
-      const kept = await note(asked, placed, { dueAt, isPublished });
+      const kept = await note(asked, placed, { caller: asking.caller, dueAt, isPublished });
       return { asked, terminal: placed, kept, dueAt, lease };
     } catch (error) {
       lease.free();
@@ -131,21 +142,22 @@ export function createExchange({ lines, store, terminals, clock, log, told, ...d
       const left = Math.max(1, dueAt - clock.now());
       const answer = await lease.line.ask(asked.key, asked.text, left);
       if (kept !== undefined)
-        track(settle(kept, { text: answer.text, ...wordsOf(answer.reading) }));
+        void track(settle(kept, { text: answer.text, ...wordsOf(answer.reading) }));
       return answer;
     } catch (error) {
       const fault: ErrorCode = error instanceof Refusal ? error.code : 'internal_error';
-      if (kept !== undefined) track(settle(kept, { fault }));
+      if (kept !== undefined) void track(settle(kept, { fault }));
       throw error;
     } finally {
       lease.free();
     }
   }
 
-  function track(work: Promise<unknown>): void {
+  function track<Result>(work: Promise<Result>): Promise<Result> {
     running.add(work);
     const over = () => running.delete(work);
     work.then(over, over);
+    return work;
   }
 
   /** What nobody answers: to the session that is under way, wherever that is, or to a new one. */
@@ -154,11 +166,47 @@ export function createExchange({ lines, store, terminals, clock, log, told, ...d
     const terminal = await terminals.find(asking.caller, tsn);
     const isSent = await lines.sendElsewhere(asking, terminal, { tsn, posId }, asked.text);
     if (isSent) return;
-    const { lease } = await begin(call, asked, false);
+    const { lease, kept } = await begin(call, asked, false);
     try {
-      lease.line.send(asked.text);
+      if (lease.line.send(asked.text)) return;
+      if (kept !== undefined) await settle(kept, { fault: 'device_disconnected' });
+      throw refusalOfEnd('device_disconnected');
     } finally {
       lease.free();
+    }
+  }
+
+  async function answerOf(call: Call, asked: Asked): Promise<string | undefined> {
+    const leave = placeFor(places, call.asking.caller.clientId);
+    try {
+      if (!asked.isAnswered) {
+        await sendAlone(call, asked);
+        return undefined;
+      }
+      const { text } = await hear(await begin(call, asked, false));
+      return text;
+    } finally {
+      leave();
+    }
+  }
+
+  async function acceptanceOf(
+    call: Call,
+    asked: Asked,
+    service: NonNullable<Asked['service']>,
+  ): Promise<RetailAccepted> {
+    const leave = placeFor(places, call.asking.caller.clientId);
+    try {
+      const begun = await begin(call, asked, true);
+      // Its end is noted, and told by an event.
+      void track(hear(begun).then(leave, leave));
+      const { terminal, kept, dueAt } = begun;
+      const category = asked.header.MessageCategory;
+      const named = { messageId: kept?.messageId ?? '', tsn: terminal.tsn, ...service, category };
+      return { ...named, dueAt: isoTime(dueAt) };
+    } catch (error) {
+      leave();
+      throw error;
     }
   }
 
@@ -169,17 +217,8 @@ export function createExchange({ lines, store, terminals, clock, log, told, ...d
     /** The answer as it came; undefined for what nobody answers. */
     async sync(call: Call): Promise<string | undefined> {
       const asked = readAsked(call.body);
-      const leave = placeFor(places, call.asking.caller.clientId);
-      try {
-        if (!asked.isAnswered) {
-          await sendAlone(call, asked);
-          return undefined;
-        }
-        const { text } = await hear(await begin(call, asked, false));
-        return text;
-      } finally {
-        leave();
-      }
+      lines.demandGoing();
+      return track(answerOf(call, asked));
     },
 
     /** Once it is on its way. */
@@ -189,23 +228,11 @@ export function createExchange({ lines, store, terminals, clock, log, told, ...d
       if (service === undefined || !asked.isAnswered) {
         return refuse('nexo_invalid', 'Requests of services alone are answered later.');
       }
-      const leave = placeFor(places, call.asking.caller.clientId);
-      try {
-        const begun = await begin(call, asked, true);
-        // Its end is noted, and told by an event.
-        const end = hear(begun).then(leave, leave);
-        track(end);
-        const { terminal, kept, dueAt } = begun;
-        const category = asked.header.MessageCategory;
-        const named = { messageId: kept?.messageId ?? '', tsn: terminal.tsn, ...service, category };
-        return { ...named, dueAt: isoTime(dueAt) };
-      } catch (error) {
-        leave();
-        throw error;
-      }
+      lines.demandGoing();
+      return track(acceptanceOf(call, asked, service));
     },
 
-    /** What was heard has been noted. */
+    /** Whoever waited is answered, and what was heard has been noted. */
     async settled(): Promise<void> {
       while (running.size > 0) await Promise.allSettled([...running]);
     },

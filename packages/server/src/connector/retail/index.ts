@@ -29,7 +29,7 @@ export function createRetail(deps: RetailDeps): Retail {
   const { relay, live, clock, log } = deps;
   const { sweepMs } = { ...usualTimes, ...deps.times };
   const store = createMessageStore(deps);
-  const lines = createLines({ relay });
+  const lines = createLines({ relay, clock });
   const terminals = createTerminals(deps);
   const exchange = createExchange({
     ...{ lines, store, terminals, clock, log, times: deps.times },

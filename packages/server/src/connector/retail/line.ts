@@ -95,7 +95,9 @@ export async function openLine(
     ask: (key, text, waitMs) =>
       new Promise<Answer>((resolve, reject) => {
         if (waiting.has(key)) {
-          reject(new Refusal('service_id_reused', 'The same message waits for its answer.'));
+          // Of a device, such as what it shows: a service was noted before, and moves no money here.
+          const outcome = 'NotProcessed';
+          reject(new Refusal('service_id_reused', 'The same message waits.', { outcome }));
           return;
         }
         const over = () => {

@@ -15,7 +15,12 @@ const wanted = { tsn: 'T-1', posId: 'till' };
 
 const sentWhere = (request: () => Promise<never>) => {
   const relay = { backplane: { own: () => () => {}, request } } as unknown as Relay;
-  return createLines({ relay }).sendElsewhere(asking, terminal, wanted, 'abort');
+  return createLines({ relay, clock: { now: () => 0 } }).sendElsewhere(
+    asking,
+    terminal,
+    wanted,
+    'abort',
+  );
 };
 
 test('an abort while other nodes cannot be asked goes the way of a new one', async () => {

@@ -1,6 +1,6 @@
 // Shares one session among what one point of sale sends to a terminal at a time, such as a payment and its abort.
 import { hash } from 'node:crypto';
-import { Refusal } from '@switchyard/contract';
+import { Refusal, refuse } from '@switchyard/contract';
 import type { Terminal } from '../../provisioning/index.ts';
 import { BackplaneFault } from '../backplane.ts';
 import { type Asking, ownerOf, type Wanted } from '../claims.ts';
@@ -11,7 +11,15 @@ import { translated } from './refusals.ts';
 
 export type Lease = { readonly line: Line; free(): void };
 
-type Entry = { readonly opening: Promise<Line>; users: number; disown: () => void };
+type Entry = {
+  readonly opening: Promise<Line>;
+  /** Nobody waits for it any more. */
+  readonly leaving: AbortController;
+  /** For it to open: whoever hung up does not. */
+  waiting: number;
+  users: number;
+  disown: () => void;
+};
 
 export type Lines = ReturnType<typeof createLines>;
 
@@ -21,32 +29,89 @@ async function keyFor(asking: Asking, terminal: Terminal, { posId }: Wanted): Pr
   return hash('sha256', `${deviceKeyOf(terminal)}|${owner}`, 'hex');
 }
 
+/** What a terminal is waited for over. */
+const passing: ReadonlySet<string> = new Set(['device_offline', 'device_claimed']);
+
 const topicOf = (key: string) => `retail.${key}`;
 
 /** @example const { line, free } = await lines.take(asking, terminal, wanted, signal); */
-export function createLines({ relay }: Pick<RetailDeps, 'relay'>) {
+export function createLines({ relay, clock }: Pick<RetailDeps, 'relay' | 'clock'>) {
   const entries = new Map<string, Entry>();
+  let isStopping = false;
+
+  function demandGoing(): void {
+    if (!isStopping) return;
+    refuse('shutting_down', 'The process sends no more messages.', { retryAfterMs: 1000 });
+  }
 
   async function open(asking: Asking, wanted: Wanted, signal: AbortSignal): Promise<Line> {
-    const got = await translated(() => relay.claims.claim(asking, wanted, signal));
+    const got = await translated(() => relay.claims.claim(asking, wanted, signal)).catch(
+      (error: unknown) => {
+        demandGoing();
+        throw error;
+      },
+    );
     const line = await openLine((end) => relay.join(got.sessionId, end));
     if (line !== undefined && !signal.aborted) return line;
     line?.end('done');
     await translated(() => relay.claims.release(got, got.sessionId));
+    demandGoing();
     throw new Refusal('device_offline', 'The terminal could not be reached.', {
       retryAfterMs: 1000,
     });
   }
 
-  function begin(key: string, opening: Promise<Line>): Entry {
+  function begin(key: string, asking: Asking, wanted: Wanted): Entry {
+    const leaving = new AbortController();
+    const opening = open(asking, wanted, leaving.signal);
     // What comes to other nodes for this session, such as an abort, is sent here.
     const disown = relay.backplane.own(topicOf(key), async ({ text }) => ({
       isSent: typeof text === 'string' && (await opening).send(text),
     }));
-    const entry: Entry = { opening, users: 0, disown };
+    const entry: Entry = { opening, leaving, waiting: 0, users: 0, disown };
     entries.set(key, entry);
     opening.catch(() => forget(key, entry));
     return entry;
+  }
+
+  /** Until it is open; it is given up once all who wait for it have hung up. */
+  async function opened(entry: Entry, signal: AbortSignal): Promise<Line> {
+    const left = () => {
+      entry.waiting -= 1;
+      if (entry.waiting === 0) entry.leaving.abort();
+    };
+    entry.users += 1;
+    entry.waiting += 1;
+    if (signal.aborted) left();
+    else signal.addEventListener('abort', left);
+    try {
+      return await entry.opening;
+    } finally {
+      signal.removeEventListener('abort', left);
+    }
+  }
+
+  /** Whoever joined one that waits less than itself opens its own for the rest of its time. */
+  async function lineFor(
+    key: string,
+    asking: Asking,
+    wanted: Wanted,
+    signal: AbortSignal,
+  ): Promise<{ entry: Entry; line: Line; isJoined: boolean }> {
+    const until = clock.now() + (wanted.waitSeconds ?? 0) * 1000;
+    for (let left = wanted.waitSeconds; ; left = Math.ceil((until - clock.now()) / 1000)) {
+      demandGoing();
+      const known = entries.get(key);
+      const entry = known ?? begin(key, asking, { ...wanted, waitSeconds: left });
+      try {
+        const line = await opened(entry, signal);
+        return { entry, line, isJoined: known !== undefined };
+      } catch (error) {
+        const mayWait = error instanceof Refusal && passing.has(error.code);
+        const isOver = signal.aborted || clock.now() >= until;
+        if (known === undefined || !mayWait || isOver) throw error;
+      }
+    }
   }
 
   function forget(key: string, entry: Entry): void {
@@ -62,6 +127,9 @@ export function createLines({ relay }: Pick<RetailDeps, 'relay'>) {
   }
 
   return {
+    /** @throws shutting_down */
+    demandGoing,
+
     async take(
       asking: Asking,
       terminal: Terminal,
@@ -69,11 +137,8 @@ export function createLines({ relay }: Pick<RetailDeps, 'relay'>) {
       signal: AbortSignal,
     ): Promise<Lease> {
       const key = await keyFor(asking, terminal, wanted);
-      const known = entries.get(key);
-      const entry = known ?? begin(key, open(asking, wanted, signal));
-      entry.users += 1;
-      const line = await entry.opening;
-      if (known !== undefined && !line.isOpen()) {
+      const { entry, line, isJoined } = await lineFor(key, asking, wanted, signal);
+      if (isJoined && !line.isOpen()) {
         release(key, entry, line);
         const retryAfterMs = 1000;
         throw new Refusal('device_claimed', 'A session with it ends just now.', { retryAfterMs });
@@ -103,10 +168,17 @@ export function createLines({ relay }: Pick<RetailDeps, 'relay'>) {
       }
     },
 
-    /** Ends them all: whoever waits is told that the outcome is not known. */
+    /**
+     * Ends them all: whoever waits for an answer is told that the outcome is not known, and whoever waits for
+     * a terminal that nothing was sent.
+     */
     async stop(): Promise<void> {
-      const all = [...entries.values()];
-      for (const { opening } of all) (await opening.catch(() => undefined))?.end('restarting');
+      isStopping = true;
+      const ends = [...entries.values()].map(async ({ opening, leaving }) => {
+        leaving.abort();
+        (await opening.catch(() => undefined))?.end('restarting');
+      });
+      await Promise.all(ends);
     },
   };
 }

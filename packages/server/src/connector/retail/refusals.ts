@@ -1,6 +1,13 @@
 // Tells by HTTP what the connector cannot do, in its own words.
-import { connectorFaults, isErrorCode, Refusal, refuse } from '@switchyard/contract';
+import {
+  connectorFaults,
+  isErrorCode,
+  Refusal,
+  type RetailMessage,
+  refuse,
+} from '@switchyard/contract';
 import { Fault } from '../faults.ts';
+import { messagePath } from './addresses.ts';
 
 const usualRetryMs = 5000;
 
@@ -33,6 +40,18 @@ export function refusalOfEnd(word: string): Refusal {
   }
   return new Refusal('session_lost', 'The session ended before the answer of the terminal.', {
     extensions: { reason: word },
+  });
+}
+
+/** Of a ServiceID that was used: whether money has moved is told by the message that came first. */
+export function refuseReused(first: RetailMessage | undefined): never {
+  if (first === undefined) {
+    return refuse('service_id_reused', 'The terminal was sent this ServiceID before.');
+  }
+  const { messageId, saleId, serviceId, status } = first;
+  const message = { messageId, saleId, serviceId, status, address: messagePath(first) };
+  return refuse('service_id_reused', 'This was sent before: read what became of it.', {
+    extensions: { message },
   });
 }
 

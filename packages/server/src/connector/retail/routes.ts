@@ -21,14 +21,14 @@ import {
 } from '../../http/index.ts';
 import { isoTime } from '../../platform/index.ts';
 import type { Asking } from '../claims.ts';
+import { retailBase as base, messagePath } from './addresses.ts';
 import type { RetailDeps } from './deps.ts';
 import { exampleMessage } from './example.ts';
 import type { Call, Exchange } from './exchange.ts';
 import { translated } from './refusals.ts';
-import type { Terminals } from './terminals.ts';
+import { sightOf, type Terminals } from './terminals.ts';
 import { retailTopic } from './topic.ts';
 
-const base = '/retail/v1';
 const tags = ['Retail API'] as const;
 const rateLimit = 'payments';
 const json = 'application/json';
@@ -219,10 +219,7 @@ function registerSending(app: FastifyInstance, { exchange }: Deps): void {
     errors: ofSending,
     async handler(request, reply) {
       const accepted = await exchange.async(callOf(request, reply));
-      const { tsn, serviceId, saleId } = accepted;
-      const [device, service] = [tsn, serviceId].map(encodeURIComponent);
-      const query = new URLSearchParams({ saleId }).toString();
-      reply.code(202).header('Location', `${base}/devices/${device}/messages/${service}?${query}`);
+      reply.code(202).header('Location', messagePath(accepted));
       return accepted;
     },
   });
@@ -263,9 +260,10 @@ function registerMessages(app: FastifyInstance, deps: Deps, streams: Streams): v
     async handler(request, reply) {
       const { caller, params, query } = request;
       const { wait: waitSeconds = 0, saleId } = query;
+      const { messageServiceId: serviceId } = params;
       const terminal = await terminals.find(caller, params.tsn);
       const look = async () =>
-        (await exchange.find(terminal, params.messageServiceId, saleId)) ??
+        (await exchange.find(terminal, { serviceId, saleId }, sightOf(caller))) ??
         refuse('message_not_found', 'No such message was sent to the terminal.');
       let message = await look();
       if (waitSeconds === 0 || message.status !== 'Waiting') return message;

@@ -25,6 +25,12 @@ export type NewMessage = {
 
 export type Kept = { readonly organizationId: string; readonly messageId: string };
 
+/** What somebody may see: left out, all merchants of the organisation, or all stores. */
+export type Sight = {
+  readonly merchantId?: string | undefined;
+  readonly storeId?: string | undefined;
+};
+
 export type Outcome =
   | { readonly text: string; readonly result?: string; readonly errorCondition?: string }
   | { readonly fault: ErrorCode };
@@ -67,7 +73,7 @@ const publish = `INSERT INTO outbox
 const settleText = `WITH settled AS (
     UPDATE retail_messages SET status = $4, result = $5, error_condition = $6, fault = $7,
       response = $8, settled_at = $1
-    WHERE organization_id = $2 AND message_id = $3 AND status = 'Waiting'
+    WHERE organization_id = $2 AND message_id = $3 AND status IN ('Waiting', 'Sent')
     RETURNING organization_id, message_id, is_published
   ), told AS (${publish})
   SELECT message_id FROM settled`;
@@ -93,6 +99,7 @@ const findText = `SELECT message_id, service_id, sale_id, category, status, resu
   FROM retail_messages
   WHERE organization_id = $1 AND physical_device_id = $2 AND service_id = $3
     AND sale_id = coalesce($4, sale_id) AND created_at >= $5
+    AND merchant_id = coalesce($6, merchant_id) AND store_id = coalesce($7, store_id)
   ORDER BY created_at DESC LIMIT 1`;
 
 const settledText = `SELECT organization_id, message_id FROM retail_messages
@@ -149,7 +156,7 @@ export function createMessageStore({ database, clock, ids, masterKey }: Deps) {
       return rows.length === 0 ? undefined : { organizationId, messageId };
     },
 
-    /** Once: what was settled before stays as it is. */
+    /** Once: what was settled before stays as it is. Of what nobody answers: that it could not be sent. */
     async settle(kept: Kept, outcome: Outcome): Promise<void> {
       const { organizationId, messageId } = kept;
       const told =
@@ -162,16 +169,20 @@ export function createMessageStore({ database, clock, ids, masterKey }: Deps) {
       await database.query(settleText, [now(), organizationId, messageId, ...told]);
     },
 
+    /** A terminal moves: what it was sent is told where it stood then, and to those above. */
     async find(
       {
         organizationId,
         physicalDeviceId,
         tsn,
       }: Pick<PlacedTerminal, 'organizationId' | 'physicalDeviceId' | 'tsn'>,
-      serviceId: string,
-      saleId: string | undefined,
+      { serviceId, saleId }: { readonly serviceId: string; readonly saleId?: string | undefined },
+      { merchantId, storeId }: Sight,
     ): Promise<RetailMessage | undefined> {
-      const values = [organizationId, physicalDeviceId, serviceId, saleId ?? null, oldest()];
+      const values = [
+        ...[organizationId, physicalDeviceId, serviceId, saleId ?? null, oldest()],
+        ...[merchantId ?? null, storeId ?? null],
+      ];
       const [row] = await database.query<Row>(findText, values);
       if (row === undefined) return undefined;
       return viewOf({ organizationId, messageId: row.message_id }, tsn, row);

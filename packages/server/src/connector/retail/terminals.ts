@@ -9,11 +9,18 @@ import { Fault } from '../faults.ts';
 import type { Presence } from '../presence.ts';
 import type { RetailDeps } from './deps.ts';
 import { refuseUnknownDevice } from './refusals.ts';
+import type { Sight } from './store.ts';
 
 export type Terminals = ReturnType<typeof createTerminals>;
 
 const merchantOf = ({ entityType, entityId, merchantId }: Caller) =>
   entityType === 'merchant' ? entityId : merchantId;
+
+/** What a caller may see of messages. */
+export const sightOf = (caller: Caller): Sight => ({
+  merchantId: merchantOf(caller),
+  storeId: caller.storeId,
+});
 
 type Deps = Pick<RetailDeps, 'relay' | 'provisioning' | 'catalog'>;
 
