@@ -1,7 +1,7 @@
 // Keeps demo.json: what somebody needs to try the demo environment, readable for its owner alone.
 import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isAlive, mailDirOf, type Settings } from '../platform/index.ts';
+import { isMarkAlive, mailDirOf, processMark, type Settings } from '../platform/index.ts';
 import { tsnOf } from '../provisioning/index.ts';
 import { redirectUriOf, type Secrets } from './applications.ts';
 import {
@@ -140,20 +140,28 @@ export function readSecrets(dataDir: string): DemoSecrets {
   return { applications, users };
 }
 
-/**
- * Where a platform on this directory tells of its health; nowhere where the process that wrote so has
- * ended, since another demo may have taken its ports.
- */
-export function readMetricsUrl(dataDir: string): string | undefined {
-  const { metricsUrl, processId } = readMembers(dataDir);
-  if (typeof processId === 'number' && !isAlive(processId)) return undefined;
-  return typeof metricsUrl === 'string' ? metricsUrl : undefined;
+/** The platform that has written demo.json last. */
+export type LastStart = {
+  /** Where it told of its health. */
+  readonly metricsUrl?: string;
+  /** Another process than this one, and still there; undefined where nothing tells. */
+  readonly isElsewhere?: boolean;
+};
+
+export function readLastStart(dataDir: string): LastStart {
+  const { metricsUrl, processMark: mark } = readMembers(dataDir);
+  return {
+    ...(typeof metricsUrl === 'string' ? { metricsUrl } : {}),
+    ...(typeof mark === 'string' && mark !== processMark(process.pid)
+      ? { isElsewhere: isMarkAlive(mark) }
+      : {}),
+  };
 }
 
 /** Under another name first: whoever reads it meanwhile never sees half of it. */
 export function writeFacts(dataDir: string, facts: DemoFacts): void {
   const file = demoFileIn(dataDir);
-  const text = `${JSON.stringify({ ...facts, processId: process.pid }, undefined, 2)}\n`;
+  const text = `${JSON.stringify({ ...facts, processMark: processMark(process.pid) }, undefined, 2)}\n`;
   mkdirSync(dataDir, { recursive: true });
   if (readText(file) !== text) {
     const unfinished = `${file}.${process.pid}`;

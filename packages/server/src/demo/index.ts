@@ -28,7 +28,7 @@ import {
   type DeviceKeys,
   demoFileIn,
   factsOf,
-  readMetricsUrl,
+  readLastStart,
   readSecrets,
   writeFacts,
 } from './demo-json.ts';
@@ -87,16 +87,21 @@ export class DemoFault extends Error {
   override name = 'DemoFault';
 }
 
-// Two demos on one directory would take each other's link, ledger and addresses.
-async function refuseSecondCopy(dataDir: string): Promise<void> {
-  const metricsUrl = readMetricsUrl(dataDir);
-  if (metricsUrl === undefined) return;
+/** By its health, where demo.json does not say which process it was. */
+async function answersAt(metricsUrl: string | undefined): Promise<boolean> {
+  if (metricsUrl === undefined) return false;
   const signal = AbortSignal.timeout(healthTimeoutMs);
-  const alive = await fetch(`${metricsUrl}/healthz`, { signal }).then(
+  return fetch(`${metricsUrl}/healthz`, { signal }).then(
     async (answer) => answer.ok && (await answer.text()).includes('"ok"'),
     () => false,
   );
-  if (!alive) return;
+}
+
+// Two demos on one directory would take each other's link, ledger and addresses. One that stops is there
+// until its process has ended, since its database goes last; another process may have its ports by then.
+async function refuseSecondCopy(dataDir: string): Promise<void> {
+  const { metricsUrl, isElsewhere } = readLastStart(dataDir);
+  if (!(isElsewhere ?? (await answersAt(metricsUrl)))) return;
   throw new DemoFault(
     `Switchyard is running on ${dataDir} already (health at ${metricsUrl}/healthz).\n` +
       'Stop it first, or give this one a directory of its own: SWITCHYARD_DATA_DIR=… npm start',

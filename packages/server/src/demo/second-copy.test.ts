@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { readMetricsUrl } from './demo-json.ts';
+import { processMark } from '../platform/index.ts';
+import { readLastStart } from './demo-json.ts';
 import { type DemoDeps, startDemo } from './index.ts';
 
 test('a second copy on the directory of a living one is told so, and touches nothing', async () => {
@@ -18,16 +20,35 @@ test('a second copy on the directory of a living one is told so, and touches not
     await writeFile(join(dataDir, 'demo.json'), JSON.stringify({ metricsUrl }));
     const deps = { settings: { dataDir, acquirerPort: 0 } } as unknown as DemoDeps;
     await assert.rejects(startDemo(deps), /is running on .* already/);
-    const write = (processId: number) =>
-      writeFile(join(dataDir, 'demo.json'), JSON.stringify({ metricsUrl, processId }));
-    await write(process.pid);
+    const write = (mark: string) =>
+      writeFile(join(dataDir, 'demo.json'), JSON.stringify({ metricsUrl, processMark: mark }));
+    await write(processMark(process.pid));
     await assert.rejects(startDemo(deps), /is running on .* already/);
-    const { pid: ended } = spawnSync(process.execPath, ['--version']);
-    await write(ended);
-    assert.equal(readMetricsUrl(dataDir), undefined, 'another demo has the port by now');
   } finally {
     health.closeAllConnections();
     await new Promise((resolve) => health.close(resolve));
+    await rm(dataDir, { recursive: true, force: true });
+  }
+});
+
+test('one that still stops is there, though nobody tells of its health any more', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'switchyard-second-'));
+  const other = spawn(process.execPath, ['-e', 'process.stdin.resume()'], {
+    stdio: ['pipe', 'ignore', 'inherit'],
+  });
+  try {
+    await once(other, 'spawn');
+    // The port is nobody's.
+    const facts = { metricsUrl: 'http://127.0.0.1:9', processMark: processMark(other.pid ?? 0) };
+    await writeFile(join(dataDir, 'demo.json'), JSON.stringify(facts));
+    const deps = { settings: { dataDir, acquirerPort: 0 } } as unknown as DemoDeps;
+    await assert.rejects(startDemo(deps), /is running on .* already/);
+    const gone = once(other, 'exit');
+    other.kill('SIGKILL');
+    await gone;
+    assert.equal(readLastStart(dataDir).isElsewhere, false, 'another demo may have its port');
+  } finally {
+    other.kill('SIGKILL');
     await rm(dataDir, { recursive: true, force: true });
   }
 });

@@ -20,13 +20,19 @@ export function bearerOf(authorization: string | undefined): string {
   return token;
 }
 
-/** Who stands behind a request without a token; undefined where that is nobody. */
-export type SessionCallerOf = (request: FastifyRequest) => Promise<Caller> | undefined;
+export type SessionCallerOf = {
+  /** Who stands behind a request without a token; undefined where that is nobody. */
+  (request: FastifyRequest): Promise<Caller> | undefined;
+  /** Whether it comes with a session that was found good here. */
+  readonly knows?: (request: FastifyRequest) => boolean;
+};
 
 export type Authenticate = {
   (request: FastifyRequest): Promise<Caller>;
   /** For who asks again and again of one request: its token is read once. */
   again(request: FastifyRequest): () => Promise<Caller>;
+  /** Whether it comes with a token or a session that was found good here before. */
+  knows(request: FastifyRequest): boolean;
 };
 
 /** A token that is there decides alone, and nobody looks at cookies. */
@@ -49,7 +55,14 @@ export function createAuthenticate(
     return () => verify(presentedBy(request));
   }
 
-  return Object.assign(authenticate, { again });
+  function knows(request: FastifyRequest): boolean {
+    const { authorization } = request.headers;
+    if (authorization === undefined) return sessionCallerOf.knows?.(request) === true;
+    const token = bearerForm.exec(authorization)?.[1];
+    return token !== undefined && verifyToken.knows?.(token) === true;
+  }
+
+  return Object.assign(authenticate, { again, knows });
 }
 
 /** Throws `permission_denied` unless the caller holds what the route asks for. */

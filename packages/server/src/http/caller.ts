@@ -36,4 +36,6 @@ export type VerifyToken = {
   (token: string, presented: Presented): Promise<Caller>;
   /** The same for who asks about one token again and again. */
   readonly prepared?: (token: string) => (presented: Presented) => Promise<Caller>;
+  /** Whether it was found good here: whose it is costs nothing. */
+  readonly knows?: (token: string) => boolean;
 };

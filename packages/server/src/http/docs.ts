@@ -1,5 +1,5 @@
 // The pages for people: the API reference and the error codes, without a request to anybody else.
-import { isErrorCode, Refusal } from '@switchyard/contract';
+import { asyncApiDocument, isErrorCode, Refusal } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { createAsset } from './assets.ts';
@@ -39,8 +39,22 @@ const common = {
 
 const page = { ...common, isHidden: true, produces: ['text/html'] } as const;
 
+type SocketPlaces = {
+  readonly baseUrl: string;
+  readonly deviceAuthUrl?: string;
+  readonly connectorSessionAuth?: 'url' | 'bearer';
+};
+
 /** Made when they are first asked for: by then all routes are declared. */
 export type Documents = { readonly openApi: () => unknown; readonly asyncApi: () => unknown };
+
+/** The AsyncAPI document of a platform with such settings. */
+export const asyncApiOf =
+  (settings: SocketPlaces, version: string): Documents['asyncApi'] =>
+  () => {
+    const { baseUrl, deviceAuthUrl: deviceUrl, connectorSessionAuth: sessionAuth } = settings;
+    return asyncApiDocument({ baseUrl, deviceUrl, sessionAuth, version });
+  };
 
 const documentOf = (write: () => unknown) =>
   createAsset({
@@ -65,8 +79,10 @@ export function registerDocs(app: FastifyInstance, { openApi, asyncApi }: Docume
     ...common,
     url: '/asyncapi.json',
     operationId: 'getAsyncApi',
-    summary: 'Read what events there are',
-    description: 'The AsyncAPI 3.0 document: events, and the ways on which they come.',
+    summary: 'Read what events and WebSockets there are',
+    description:
+      'The AsyncAPI 3.0 document: events with the ways on which they come, and the WebSockets of devices ' +
+      'and points of sale with their messages and close codes.',
     response: { 200: Type.Object({}, { description: 'The document.' }) },
     handler: (request, reply) => events.send(request, reply),
   });

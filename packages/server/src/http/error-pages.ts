@@ -15,6 +15,8 @@ const outcomeTexts: Record<ErrorCodeFacts['outcome'], string> = {
     'Unless the problem says otherwise, money may have moved: read the status of the transaction, by your own identifier, before anything else is done.',
 };
 
+const reservedText = 'Reserved: no operation of this version answers with it.';
+
 function adviceOf({ status, retryable, outcome }: ErrorCodeFacts): string {
   if (outcome === 'Unknown') {
     return 'Read the status first. A request with the same client identifier can be sent again: it takes effect once.';
@@ -57,6 +59,7 @@ export function errorPage(code: ErrorCode): Html {
     html`<p class="crumb"><a href="../errors">Error codes</a></p>
 <h1><code>${code}</code></h1>
 <p class="lead">${facts.title}.</p>
+${facts.reserved === true ? html`<p>${reservedText}</p>` : ''}
 <dl>
 <dt>HTTP status</dt><dd>${facts.status}</dd>
 <dt>Meaning</dt><dd>${facts.help}</dd>
@@ -78,8 +81,9 @@ export function unknownErrorPage(): Html {
 }
 
 function errorRow(code: ErrorCode): Html {
-  const { title, retryable, outcome }: ErrorCodeFacts = errorCodes[code];
-  return html`<tr><td><a href="errors/${code}"><code>${code}</code></a></td><td>${title}</td><td>${outcome}</td><td>${retryable ? 'yes' : 'no'}</td></tr>
+  const { title, retryable, outcome, reserved }: ErrorCodeFacts = errorCodes[code];
+  const shown = reserved === true ? `${title} (reserved)` : title;
+  return html`<tr><td><a href="errors/${code}"><code>${code}</code></a></td><td>${shown}</td><td>${outcome}</td><td>${retryable ? 'yes' : 'no'}</td></tr>
 `;
 }
 

@@ -1,5 +1,5 @@
 // What every declared route asks before it reads a body, in the published order.
-import { type ErrorCode, Refusal } from '@switchyard/contract';
+import { type ErrorCode, errorCodes, Refusal } from '@switchyard/contract';
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import { isActedFromAbove } from './acting.ts';
 import { type Authenticate, createPermissionCheck } from './authenticate.ts';
@@ -15,7 +15,7 @@ export const bodyLimitBytes = 1_048_576;
 export const urlLimitChars = 8192;
 
 export type GateDeps = {
-  readonly authenticate: (request: FastifyRequest) => Promise<Caller>;
+  readonly authenticate: Authenticate;
   /** The caller in the organisation that the request names. */
   readonly act: (request: FastifyRequest, caller: Caller) => Promise<Caller>;
   readonly rateLimits: RateLimits;
@@ -28,7 +28,8 @@ type Gate = (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDone
 const json = ['application/json'];
 
 export function createGate(facts: RouteFacts, deps: GateDeps): Gate {
-  const { authenticate, act, rateLimits, loadShedding, certificates } = deps;
+  const { act, rateLimits, loadShedding, certificates } = deps;
+  const findCaller = createFindCaller(deps);
   const priority = facts.priority ?? 'sale';
   const needsCertificate = facts.permission === 'certificate';
   const isPublic = facts.permission === 'public' || needsCertificate;
@@ -43,7 +44,7 @@ export function createGate(facts: RouteFacts, deps: GateDeps): Gate {
       if (needsCertificate) await certificates.demand(request);
       return;
     }
-    const caller = await authenticate(request);
+    const caller = await findCaller(request);
     request.caller = caller;
     takeRate(caller, reply);
     checkPermission(caller);
@@ -62,6 +63,37 @@ export function createGate(facts: RouteFacts, deps: GateDeps): Gate {
       return;
     }
     checkCaller(request, reply).then(() => done(), done);
+  };
+}
+
+/** Who comes with nothing at all costs nothing, and is told what is missing. */
+const isStranger = (error: unknown) =>
+  error instanceof Refusal &&
+  error.code !== 'token_missing' &&
+  errorCodes[error.code].status === 401;
+
+/**
+ * An address has so many tokens of nobody, since nobody else can be counted for them: behind these its tokens and
+ * sessions are looked at no more, but for those that are known. A till that goes on with an old one does not stop its
+ * neighbours.
+ */
+function createFindCaller({
+  authenticate,
+  rateLimits: { strangers },
+}: Pick<GateDeps, 'authenticate' | 'rateLimits'>): (request: FastifyRequest) => Promise<Caller> {
+  return async (request) => {
+    const retryAfterMs = strangers.waitMs(request.ip);
+    if (retryAfterMs !== undefined && !authenticate.knows(request)) {
+      throw new Refusal('rate_limited', 'Too many tokens that are not valid came from there.', {
+        retryAfterMs,
+      });
+    }
+    try {
+      return await authenticate(request);
+    } catch (error) {
+      if (isStranger(error)) strangers.note(request.ip);
+      throw error;
+    }
   };
 }
 
@@ -84,9 +116,7 @@ function restOf(request: FastifyRequest): FastifyRequest {
 export function createRecheck({
   authenticate,
   act,
-}: Pick<GateDeps, 'act'> & { readonly authenticate: Authenticate }): (
-  request: FastifyRequest,
-) => () => Promise<Caller> {
+}: Pick<GateDeps, 'act' | 'authenticate'>): (request: FastifyRequest) => () => Promise<Caller> {
   return (request) => {
     const permission = request.routeOptions.config.facts?.permission ?? 'token';
     const checkPermission = createPermissionCheck(permission);

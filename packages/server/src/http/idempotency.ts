@@ -112,7 +112,6 @@ function refuseUnanswered(state: 'Running' | 'Interrupted' | 'Reused'): never {
   return refuse(
     'request_interrupted',
     'The first request under this Idempotency-Key was cut off, and may have been done.',
-    { outcome: 'Unknown' },
   );
 }
 

@@ -58,7 +58,8 @@ const statusTexts: Record<number, string> = {
 export function answersOf(facts: RouteFacts, names: SchemaNames): JsonObject {
   const answers: JsonObject = {};
   for (const [status, schema] of Object.entries(facts.response)) {
-    const description = describedBy(schema) ?? statusTexts[Number(status)] ?? 'An answer.';
+    const known = facts.notes?.[Number(status)] ?? statusTexts[Number(status)];
+    const description = describedBy(schema) ?? known ?? 'An answer.';
     const types =
       status === '200' ? (facts.produces ?? ['application/json']) : ['application/json'];
     const content =

@@ -1,6 +1,7 @@
 // Writes the OpenAPI 3.1 document of the declared routes, from the schemas that check requests.
 import { Problem } from '@switchyard/contract';
 import type { TSchema } from 'typebox';
+import { deprecationText } from './deprecation.ts';
 import { answersOf } from './openapi-answers.ts';
 import { exampleOf } from './openapi-examples.ts';
 import { createSchemaNames, type JsonObject, type SchemaNames } from './openapi-schemas.ts';
@@ -12,6 +13,8 @@ export type OpenApiFacts = {
   readonly description: string;
   readonly baseUrl: string;
   readonly authUrl: string;
+  /** Where devices show their certificates; left out where nobody listens there. */
+  readonly deviceAuthUrl?: string | undefined;
   /** Where the token address of the document leads; left out, it has a place to fill. */
   readonly shownUserDomain?: string | undefined;
   /** What the tags of the routes are about. */
@@ -27,7 +30,10 @@ export function writeOpenApi(facts: OpenApiFacts, declared: readonly RouteFacts[
     const path = operation.url.replace(/:(\w+)/g, '{$1}');
     paths[path] = {
       ...paths[path],
-      [operation.method.toLowerCase()]: operationObject(operation, names),
+      [operation.method.toLowerCase()]: {
+        ...operationObject(operation, names),
+        ...serversOf(operation, facts),
+      },
     };
   }
   demandUniqueIds(operations);
@@ -70,11 +76,13 @@ function tagObjects(operations: readonly RouteFacts[], descriptions: Record<stri
 }
 
 function operationObject(facts: RouteFacts, names: SchemaNames): JsonObject {
-  const { operationId, summary, tags, permission } = facts;
+  const { operationId, summary, tags, permission, deprecated } = facts;
+  const ending = deprecated && deprecationText(deprecated);
   return {
     operationId,
     summary,
-    description: [facts.description, rightsText(permission)].filter(Boolean).join('\n\n'),
+    ...(deprecated === undefined ? {} : { deprecated: true }),
+    description: [ending, facts.description, rightsText(permission)].filter(Boolean).join('\n\n'),
     tags,
     'x-permission': permission,
     security: securityOf(permission),
@@ -87,6 +95,11 @@ function operationObject(facts: RouteFacts, names: SchemaNames): JsonObject {
     ...bodyObject(facts, names),
     responses: answersOf(facts, names),
   };
+}
+
+function serversOf({ onDevices }: RouteFacts, { deviceAuthUrl }: OpenApiFacts): JsonObject {
+  if (onDevices !== true || deviceAuthUrl === undefined) return {};
+  return { servers: [{ url: deviceAuthUrl }] };
 }
 
 function securityOf(permission: Access): JsonObject[] {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Refusal } from '@switchyard/contract';
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { addressKey, createRateLimits, defaultRatePolicies } from './rate-limits.ts';
-import { createSample } from './server.fixture.ts';
+import { callerWith, createSample } from './server.fixture.ts';
 
 /** The two headers are all that a limit does to a reply. */
 function createReply() {
@@ -91,6 +91,75 @@ describe('rate limits', () => {
 
   it('knows its policies by name alone', () => {
     assert.throws(() => createRateLimits().policy('paymenst'), RangeError);
+  });
+
+  it('looks at no more tokens of nobody than an address may show', async () => {
+    const sample = await createSample({
+      rateLimits: { strangers: { windowSeconds: 60, limit: 2 } },
+    });
+    try {
+      const ask = async (token: string | undefined, remoteAddress: string) => {
+        const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
+        const url = '/sample/v1/things';
+        return sample.app.inject({ url, remoteAddress, headers: authorization });
+      };
+      const codesOf = async (tokens: readonly (string | undefined)[], address: string) => {
+        const codes: number[] = [];
+        for (const token of tokens) codes.push((await ask(token, address)).statusCode);
+        return codes;
+      };
+      // Whoever forgot the token, and whoever may not, is no stranger.
+      assert.deepEqual(
+        await codesOf([undefined, undefined, 'all', 'forged', 'expired'], '192.0.2.1'),
+        [401, 401, 200, 401, 401],
+      );
+      const limited = await ask('forged', '192.0.2.1');
+      assert.equal(limited.statusCode, 429);
+      assert.equal(limited.json().code, 'rate_limited');
+      assert.match(String(limited.headers['retry-after']), /^(60|59)$/);
+      assert.deepEqual(await codesOf(['new', 'all'], '192.0.2.1'), [429, 429]);
+      assert.deepEqual(await codesOf(['known'], '192.0.2.1'), [200], 'found good before');
+      assert.deepEqual(await codesOf(['forged', 'all'], '192.0.2.2'), [401, 200]);
+    } finally {
+      await sample.close();
+    }
+  });
+
+  it('has no address wait for what others beyond the room for addresses did', () => {
+    const policies = { strangers: { windowSeconds: 60, limit: 2 } };
+    const { strangers } = createRateLimits(policies, 2);
+    for (const last of [1, 2, 3, 4, 5, 6, 7]) {
+      for (let count = 0; count < 3; count += 1) strangers.note(`192.0.2.${last}`);
+    }
+    assert.notEqual(strangers.waitMs('192.0.2.1'), undefined);
+    assert.notEqual(strangers.waitMs('192.0.2.2'), undefined);
+    assert.equal(strangers.waitMs('198.51.100.1'), undefined, 'nothing of it came from there');
+  });
+
+  it('looks on at sessions that are known', async () => {
+    const bySession = async ({ headers }: FastifyRequest) => {
+      if (headers.cookie === 'ended') throw new Refusal('token_expired', 'It has ended.');
+      return callerWith();
+    };
+    const sample = await createSample({
+      rateLimits: { strangers: { windowSeconds: 60, limit: 2 } },
+      sessionCallerOf: Object.assign(bySession, {
+        knows: ({ headers }: FastifyRequest) => headers.cookie === 'known',
+      }),
+    });
+    try {
+      const statusOf = async (headers: Record<string, string>) =>
+        (await sample.app.inject({ url: '/sample/v1/things', headers })).statusCode;
+      assert.equal(await statusOf({ cookie: 'new' }), 200);
+      assert.equal(await statusOf({ cookie: 'ended' }), 401);
+      assert.equal(await statusOf({ cookie: 'ended' }), 401);
+      assert.equal(await statusOf({ cookie: 'new' }), 429);
+      assert.equal(await statusOf({ cookie: 'known' }), 200);
+      const authorization = 'Bearer forged';
+      assert.equal(await statusOf({ cookie: 'known', authorization }), 429, 'a token decides');
+    } finally {
+      await sample.close();
+    }
   });
 
   it('answers with Retry-After, and counts public routes by address', async () => {

@@ -25,6 +25,8 @@ export const defaultRatePolicies = {
   pages: { windowSeconds: 60, limit: 3000 },
   // Of an address: a person fills in a form once, and a whole office a few times.
   signUps: { windowSeconds: 60, limit: 60 },
+  // Of an address, for tokens and sessions of nobody: each of them can cost a look at the database.
+  strangers: { windowSeconds: 60, limit: 3000 },
 } as const satisfies RatePolicies;
 
 /** Keys that one counter follows; further ones of the same window share one place. */
@@ -43,7 +45,15 @@ export type RateSubject = {
 /** Sets the RateLimit headers; throws `rate_limited` when a limit is reached. */
 export type TakeRate = (subject: RateSubject, reply: FastifyReply) => void;
 
+/** Requests of nobody, by address: how many there are shows behind each, and is asked before the next. */
+export type Strangers = {
+  /** How long the address must wait, ms; undefined where it need not. */
+  waitMs(address: string): number | undefined;
+  note(address: string): void;
+};
+
 export type RateLimits = {
+  readonly strangers: Strangers;
   /** Throws for a policy that was not configured, so that a route cannot be without one. */
   policy(name: string): TakeRate;
 };
@@ -51,20 +61,23 @@ export type RateLimits = {
 type Counter = {
   /** How often a key may still come in this window; below zero where it came too often. */
   take(key: string): number;
+  /** The same without counting, of the key alone: a place that others share speaks for none of them. */
+  left(key: string): number;
   clear(): void;
 };
 
 /** Of every request: the package that counts by promises and timers costs ten times as much. */
 function createCounter(limit: number, keys: number): Counter {
   const counts = new Map<string, number>();
+  const placeOf = (key: string) => (counts.size < keys || counts.has(key) ? key : 'others');
   return {
     take(key) {
-      const isStranger = counts.size >= keys && !counts.has(key);
-      const counted = isStranger ? 'others' : key;
+      const counted = placeOf(key);
       const count = (counts.get(counted) ?? 0) + 1;
       counts.set(counted, count);
       return limit - count;
     },
+    left: (key) => limit - (counts.get(key) ?? 0),
     clear: () => counts.clear(),
   };
 }
@@ -120,15 +133,42 @@ function createPolicy(name: string, policy: RatePolicy, keys: number): TakeRate 
   };
 }
 
+function createStrangers({ limit, windowSeconds }: RatePolicy, keys: number): Strangers {
+  const counter = createCounter(limit, keys);
+  let windowEndsMs = 0;
+
+  function leftMs(): number {
+    const nowMs = Math.floor(performance.now());
+    if (nowMs >= windowEndsMs) {
+      windowEndsMs = nowMs + windowSeconds * 1000;
+      counter.clear();
+    }
+    return windowEndsMs - nowMs;
+  }
+
+  return {
+    waitMs(address) {
+      const waitMs = leftMs();
+      return counter.left(addressKey(address)) > 0 ? undefined : waitMs;
+    },
+    note(address) {
+      leftMs();
+      counter.take(addressKey(address));
+    },
+  };
+}
+
 export function createRateLimits(
   policies: RatePolicies = defaultRatePolicies,
   keys = keyLimit,
 ): RateLimits {
   const takes = new Map<string, TakeRate>();
-  for (const [name, policy] of Object.entries({ ...defaultRatePolicies, ...policies })) {
+  const { strangers, ...others } = { ...defaultRatePolicies, ...policies };
+  for (const [name, policy] of Object.entries(others)) {
     takes.set(name, createPolicy(name, policy, keys));
   }
   return {
+    strangers: createStrangers(strangers, keys),
     policy(name) {
       const take = takes.get(name);
       if (take === undefined) throw new RangeError(`no rate limit is called ${name}`);

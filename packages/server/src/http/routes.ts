@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
 import { withActing } from './acting.ts';
 import type { Caller } from './caller.ts';
+import { type Deprecated, deprecationHeaders } from './deprecation.ts';
 import { withKey } from './idempotency.ts';
 
 /** In the order in which overload turns requests away. */
@@ -69,6 +70,12 @@ export type RouteFacts = {
   readonly examples?: Readonly<Record<string, unknown>>;
   /** Its refusals stand in `response`, in a form that is not ours. */
   readonly hasOwnErrors?: boolean;
+  /** It has a successor, and will be withdrawn. */
+  readonly deprecated?: Deprecated;
+  /** Served by the listener for devices alone; for the document. */
+  readonly onDevices?: boolean;
+  /** What an answer without a body in JSON is, by status; for the document. */
+  readonly notes?: Readonly<Record<number, string>>;
   /** Not an operation of the API: pages for people. */
   readonly isHidden?: boolean;
 };
@@ -90,7 +97,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     facts?: RouteFacts;
     /** Tells the document of an endpoint that another library answers, past the house rules. */
-    described?: RouteFacts;
+    described?: RouteFacts | readonly RouteFacts[];
   }
   interface FastifyRequest {
     caller: Caller | undefined;
@@ -111,6 +118,7 @@ export function route<
   const P extends TSchema | undefined = undefined,
 >(app: FastifyInstance, declared: Route<A, B, Q, P>): void {
   const { handler, ...given } = declared;
+  if (given.deprecated !== undefined) deprecationHeaders(given.deprecated);
   const facts: RouteFacts = withKey(withActing(withBody(given)));
   const schema = {
     ...(facts.body === undefined ? {} : { body: facts.body }),

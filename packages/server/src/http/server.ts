@@ -1,6 +1,6 @@
 // The HTTP server: one Fastify over TLS with the house rules that every route obeys.
 import type { AddressInfo } from 'node:net';
-import { asyncApiDocument, Refusal } from '@switchyard/contract';
+import { Refusal } from '@switchyard/contract';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import serverPackage from '../../package.json' with { type: 'json' };
 import {
@@ -21,7 +21,8 @@ import { createAuthenticate, type SessionCallerOf } from './authenticate.ts';
 import type { VerifyToken } from './caller.ts';
 import { type CertificateReader, createCertificateReader } from './client-certificates.ts';
 import { createClientErrorHandler } from './client-errors.ts';
-import { registerDocs } from './docs.ts';
+import { tellDeprecation } from './deprecation.ts';
+import { asyncApiOf, registerDocs } from './docs.ts';
 import { createDrain, type Drain } from './drain.ts';
 import { createStreams, type Streams, type StreamsDeps } from './event-stream.ts';
 import { bodyLimitBytes, createGate, createRecheck, type GateDeps, urlLimitChars } from './gate.ts';
@@ -51,6 +52,10 @@ export type HttpSettings = {
   readonly port: number;
   readonly baseUrl: string;
   readonly authUrl: string;
+  /** Where devices show their certificates; for the documents. */
+  readonly deviceAuthUrl?: string;
+  /** What opens the address of a session; for the document. */
+  readonly connectorSessionAuth?: 'url' | 'bearer';
   /** Addresses and ranges of the proxy that ends TLS. */
   readonly trustProxy?: readonly string[] | undefined;
   /** WebSockets that there may be beside the connections of HTTP. */
@@ -173,7 +178,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   app.addHook('onClose', async () => loadShedding.stop());
   registerDocs(app, {
     openApi: () => writeOpenApi(openApiFacts(deps), operations),
-    asyncApi: () => asyncApiDocument({ baseUrl: settings.baseUrl, version: aboutTheApi.version }),
+    asyncApi: asyncApiOf(settings, aboutTheApi.version),
   });
 
   return {
@@ -210,8 +215,8 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
 
 function openApiFacts(deps: HttpDeps): OpenApiFacts {
   const { settings, tagDescriptions = {}, shownUserDomain } = deps;
-  const { baseUrl, authUrl } = settings;
-  return { ...aboutTheApi, baseUrl, authUrl, shownUserDomain, tagDescriptions };
+  const { baseUrl, authUrl, deviceAuthUrl } = settings;
+  return { ...aboutTheApi, baseUrl, authUrl, deviceAuthUrl, shownUserDomain, tagDescriptions };
 }
 
 /** Whoever asks there by plain HTTP learns what the address is. */
@@ -372,10 +377,14 @@ function guardRoutes(
   app.addHook('onRoute', (options) => {
     routes.add(options.method, options.url);
     const { facts, described } = options.config ?? {};
-    if (described !== undefined) operations.push({ ...described, url: options.url });
+    const methods = [options.method].flat();
+    for (const each of [described ?? []].flat()) {
+      if (methods.includes(each.method)) operations.push({ ...each, url: options.url });
+    }
     if (facts === undefined) return;
     if (options.method === facts.method) operations.push({ ...facts, url: options.url });
-    options.onRequest = [createGate(facts, deps), ...[options.onRequest ?? []].flat()];
+    const told = tellDeprecation(facts.deprecated);
+    options.onRequest = [...told, createGate(facts, deps), ...[options.onRequest ?? []].flat()];
     if (facts.takesKey === true && keys !== undefined) {
       options.handler = withIdempotency(facts, options.handler, keys);
     }

@@ -1,6 +1,7 @@
 // Where applications send browsers to sign in: both spellings, by GET and by POST, and the way back.
 import { errorCodes, Refusal } from '@switchyard/contract';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { authorizationEndpoints, authorizationInRealm } from './endpoint-descriptions.ts';
 import { type Listener, passOn, type RealmRequest } from './pass-on.ts';
 import { innerPaths } from './provider-configuration.ts';
 import type { RateLimits } from './rate-limits.ts';
@@ -128,8 +129,13 @@ export async function registerAuthorizationRoutes(app: FastifyInstance, deps: De
     );
     scope.setErrorHandler((error, request, reply) => show(request, reply, troubleOf(error)));
     const inRealm = `/auth/realms/:realm${innerPaths.authorization}`;
-    for (const url of ['/oauth2/v1/:realm/auth', inRealm]) {
-      scope.route({ method: [...methods], url, exposeHeadRoute: false, handler: authorize });
+    for (const [url, described] of [
+      ['/oauth2/v1/:realm/auth', authorizationEndpoints],
+      [inRealm, authorizationInRealm],
+    ] as const) {
+      const config = { described: described.map((each) => ({ ...each, url })) };
+      const shared = { url, exposeHeadRoute: false, handler: authorize };
+      scope.route({ ...shared, method: [...methods], config });
       scope.route({ method: ['HEAD', 'PUT', 'PATCH', 'DELETE'], url, handler: refuseMethod });
     }
     scope.route({ method: 'GET', url: `${inRealm}/:uid`, exposeHeadRoute: false, handler: resume });

@@ -7,6 +7,7 @@ import type { User } from './accounts/types.ts';
 import type { Applications } from './applications.ts';
 import { type DeviceMethod, deviceMethods } from './auth-claims.ts';
 import { deviceScope } from './devices/device-tokens.ts';
+import { customTokenEndpoint } from './endpoint-descriptions.ts';
 import type { Families } from './families.ts';
 import type { Family } from './family-store.ts';
 import type { RateLimits } from './rate-limits.ts';
@@ -176,9 +177,11 @@ export async function registerCustomToken(
     scope.setErrorHandler((error, request, reply) =>
       error instanceof Refused ? sendRefused(reply, error) : answerError(error, request, reply),
     );
+    const url = '/auth/realms/:realm/custom-token';
     scope.post<{ Params: { realm: string }; Body: Form | undefined }>(
-      '/auth/realms/:realm/custom-token',
+      url,
       {
+        config: { described: { ...customTokenEndpoint, url } },
         // Who asks comes before what they say.
         onRequest: async (request, reply) => {
           const wait = deps.limits.address(request.ip);

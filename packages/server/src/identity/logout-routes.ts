@@ -3,6 +3,7 @@ import { errorCodes, Refusal } from '@switchyard/contract';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { html, readForms } from '../http/index.ts';
 import type { AuthenticateClient } from './client-authentication.ts';
+import { logoutEndpoints } from './endpoint-descriptions.ts';
 import type { Leave, Logout, LogoutRequest } from './logout.ts';
 import type { RealmRequest } from './pass-on.ts';
 import type { RealmProvider } from './provider.ts';
@@ -185,7 +186,8 @@ export async function registerLogoutRoutes(app: FastifyInstance, deps: LogoutDep
     readForms(scope);
     scope.setErrorHandler((error, request, reply) => show(request, reply, troubleOf(error)));
     const url = `/auth/realms/:realm${logoutPath}`;
-    scope.route({ method: ['GET', 'POST'], url, exposeHeadRoute: false, handler: ask });
+    const config = { described: logoutEndpoints.map((each) => ({ ...each, url })) };
+    scope.route({ method: ['GET', 'POST'], url, config, exposeHeadRoute: false, handler: ask });
     scope.post(`${url}/confirm`, confirm);
     done();
   });

@@ -1,12 +1,16 @@
 // Mounts the authorization server: both spellings of its paths, into the realm's own provider.
 import { errorCodes, Refusal } from '@switchyard/contract';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { RouteFacts } from '../http/index.ts';
+import {
+  introspectionEndpoint,
+  revocationEndpoint,
+  tokenInRealm,
+} from './endpoint-descriptions.ts';
 import { answerPreflight, type Origins } from './origins.ts';
 import { type Listener, passOn, type RealmRequest } from './pass-on.ts';
 import { innerPaths } from './provider-configuration.ts';
 import type { RateLimits } from './rate-limits.ts';
-import { tokenEndpoint } from './token-description.ts';
+import { type Described, tokenEndpoint } from './token-description.ts';
 import type { Realm } from './types.ts';
 
 type Endpoint = {
@@ -16,7 +20,7 @@ type Endpoint = {
   /** Whether pages of registered origins may call it by script; they ask first, with OPTIONS. */
   readonly isForPages: boolean;
   /** For the OpenAPI document; the others are told by discovery. */
-  readonly described?: Omit<RouteFacts, 'url'>;
+  readonly described?: Described;
 };
 
 type Deps = {
@@ -37,11 +41,18 @@ const endpoints: readonly Endpoint[] = [
     isForPages: true,
     described: tokenEndpoint,
   },
-  ...(['token', 'introspection', 'revocation'] as const).map((name) => ({
+  ...(
+    [
+      ['token', tokenInRealm],
+      ['introspection', introspectionEndpoint],
+      ['revocation', revocationEndpoint],
+    ] as const
+  ).map(([name, described]) => ({
     url: `/auth/realms/:realm${innerPaths[name]}`,
     inner: innerPaths[name],
     methods: posts,
     isForPages: name !== 'introspection',
+    described,
   })),
   ...(['jwks', 'discovery'] as const).map((name) => ({
     url: `/auth/realms/:realm${innerPaths[name]}`,

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import type { RouteFacts } from '../http/index.ts';
 import { scopes } from './scopes.ts';
 
-const text = (description: string) => Type.Optional(Type.String({ description }));
+export const text = (description: string) => Type.Optional(Type.String({ description }));
 
 const TokenRequest = Type.Object({
   grant_type: Type.Enum(['client_credentials', 'authorization_code', 'refresh_token', 'password'], {
@@ -21,19 +21,24 @@ const TokenRequest = Type.Object({
   totp: text('Of password: the one-time password of now, of users who have one.'),
 });
 
-const TokenAnswer = Type.Object(
+export const TokenAnswer = Type.Object(
   {
     access_token: Type.String({ description: 'A JWT, for `Authorization: Bearer`.' }),
     token_type: Type.Enum(['Bearer']),
     expires_in: Type.Integer({ description: 'Seconds.' }),
-    scope: Type.Optional(Type.String()),
+    scope: text('What was granted of the scope, with blanks between.'),
     refresh_token: text('Not with client_credentials.'),
-    id_token: text('Where a person signed in and asked for openid.'),
+    refresh_expires_in: Type.Integer({
+      description: 'Seconds that the refresh token is good for; 0 where there is none.',
+    }),
+    id_token: text('Where openid was asked for, by a person or a device.'),
+    'not-before-policy': Type.Integer({ description: 'A time, as Keycloak tells it: always 0.' }),
+    session_state: text('The sign-in that the tokens belong to. Not with client_credentials.'),
   },
   { description: 'The tokens.' },
 );
 
-function refusal(description: string) {
+export function refusal(description: string) {
   return Type.Object(
     {
       error: Type.String({ description: 'The word of RFC 6749.' }),
@@ -44,7 +49,15 @@ function refusal(description: string) {
 }
 
 /** The address stands where the endpoint is mounted. */
-export const tokenEndpoint: Omit<RouteFacts, 'url'> = {
+export type Described = Omit<RouteFacts, 'url'>;
+
+export const realmParams = Type.Object({
+  realm: Type.String({
+    description: 'The user domain, which the specification calls userDomainId.',
+  }),
+});
+
+export const tokenEndpoint: Described = {
   method: 'POST',
   operationId: 'getToken',
   summary: 'Get a token',
@@ -54,7 +67,7 @@ export const tokenEndpoint: Omit<RouteFacts, 'url'> = {
     '`/auth/realms/{realm}/.well-known/openid-configuration` names all endpoints of the realm.',
   tags: ['Sign-in'],
   permission: 'public',
-  params: Type.Object({ realm: Type.String({ description: 'The user domain.' }) }),
+  params: realmParams,
   body: TokenRequest,
   readsForm: true,
   examples: {

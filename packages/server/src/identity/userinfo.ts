@@ -5,6 +5,7 @@ import { decodeJwt } from 'jose';
 import { type Caller, readForms } from '../http/index.ts';
 import type { User } from './accounts/types.ts';
 import { userInfo } from './claims.ts';
+import { userInfoEndpoints } from './endpoint-descriptions.ts';
 import { answerPreflight, type Origins, openToPage } from './origins.ts';
 import type { RealmRequest } from './pass-on.ts';
 import type { RateLimits } from './rate-limits.ts';
@@ -114,7 +115,8 @@ export async function registerUserInfo(app: FastifyInstance, deps: UserInfoDeps)
     readForms(scope);
     scope.setErrorHandler(answerError);
     const url = `/auth/realms/:realm${userInfoPath}`;
-    scope.route({ method: [...methods, 'OPTIONS'], url, handler: handle });
+    const config = { described: userInfoEndpoints.map((each) => ({ ...each, url })) };
+    scope.route({ method: [...methods, 'OPTIONS'], url, config, handler: handle });
     done();
   });
 }

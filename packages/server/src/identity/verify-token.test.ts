@@ -8,8 +8,10 @@ import { testDatabase } from '../../test/database.ts';
 import { authUrl, movableClock, openTestRealm, type TestRealm } from '../../test/identity.ts';
 import type { Database } from '../platform/index.ts';
 import { createKeyRing } from './realm-keys.ts';
+import { createRevision } from './revision.ts';
 import { createIdentityStore } from './store.ts';
 import type { RealmKey } from './types.ts';
+import { createVerifyToken } from './verify-token.ts';
 
 const minuteMs = 60_000;
 const masterKey = randomBytes(32);
@@ -134,6 +136,45 @@ describe('an access token', () => {
         .sign(privateKey);
       assert.equal(await codeOf(verify(forged)), 'token_invalid');
     }
+  });
+
+  test('of a key as none of ours is called has no realm looked for', async () => {
+    let looks = 0;
+    const realms = {
+      find: async () => undefined,
+      async findByIssuer() {
+        looks += 1;
+        return undefined;
+      },
+    };
+    const deps = { realms, clock, revision: createRevision(), noteUse: () => {} };
+    const nobody = {
+      applications: { find: async () => undefined },
+      findUser: async () => undefined,
+    };
+    const verifyElsewhere = createVerifyToken({ ...deps, ...nobody });
+    const forged = (kid: unknown) => {
+      const head = encode({ alg: 'ES256', typ: 'JWT', kid });
+      return `${head}.${encode({ iss: `${authUrl}/auth/realms/x1` })}.`;
+    };
+    for (const kid of [undefined, 7, '', 'mine', 'a'.repeat(44)]) {
+      assert.equal(await codeOf(verifyElsewhere(forged(kid))), 'token_invalid');
+    }
+    assert.equal(looks, 0);
+    assert.equal(await codeOf(verifyElsewhere(forged('a'.repeat(43)))), 'token_invalid');
+    assert.equal(looks, 1);
+  });
+
+  test('is known once it was found good, and no longer than it is', async () => {
+    const client = await realm.createApplication({ roles: ['MerchantReadOnly'] });
+    const { verifyToken } = realm.identity;
+    const mine = await realm.getToken(client);
+    assert.equal(verifyToken.knows(mine), false);
+    await verifyToken(mine);
+    assert.equal(verifyToken.knows(mine), true);
+    assert.equal(await codeOf(verifyToken(`${mine}x`)), 'token_invalid');
+    assert.equal(verifyToken.knows(`${mine}x`), false);
+    assert.equal(verifyToken.knows('x'.repeat(9000)), false);
   });
 
   test('with a changed claim is refused', async () => {

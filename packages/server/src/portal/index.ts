@@ -1,9 +1,9 @@
 // The door of the portal: sessions of browsers, and the built pages that live on them.
 import { fileURLToPath } from 'node:url';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { Recorder } from '../audit/index.ts';
 import type { Connector } from '../connector/index.ts';
-import type { Caller, Upgrades } from '../http/index.ts';
+import type { SessionCallerOf, Upgrades } from '../http/index.ts';
 import type { Identity } from '../identity/index.ts';
 import type { Clock, Database, Ids, Log, Settings } from '../platform/index.ts';
 import { isBuilding } from './building.ts';
@@ -40,7 +40,7 @@ export type PortalDeps = Omit<ViewDeps, 'provisioning'> & {
 
 export type Portal = {
   /** The caller behind a request of the portal's pages; undefined for every other request. */
-  callerOf(request: FastifyRequest): Promise<Caller> | undefined;
+  readonly callerOf: SessionCallerOf;
   register(app: FastifyInstance, upgrades: Pick<Upgrades, 'add'>): void;
   /** Deletes sessions whose day is over, now and then. */
   start(): void;

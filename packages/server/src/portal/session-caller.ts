@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { Refusal, refuse } from '@switchyard/contract';
 import type { FastifyRequest } from 'fastify';
-import type { Caller, Presented, VerifyToken } from '../http/index.ts';
+import type { Caller, Presented, SessionCallerOf, VerifyToken } from '../http/index.ts';
 import { type FindDevice, type PortalPlaces, permissionsAt } from '../identity/index.ts';
 import { readCookie, sessionCookie } from './cookies.ts';
 import type { SessionKey } from './session-store.ts';
@@ -33,7 +33,7 @@ const manners: ReadonlyMap<unknown, Manner> = new Map([
 
 export type SessionCaller = {
   /** Undefined where the request is none of a page of ours, or brings no cookie. */
-  of(request: FastifyRequest): Promise<Caller> | undefined;
+  readonly of: SessionCallerOf;
   /** Of a request whose caller came so. */
   sessionOf(request: FastifyRequest): PortalSession | undefined;
   /** Of a handshake, in which no header of a page's own can be. @throws Refusal for all pages but ours */
@@ -44,6 +44,9 @@ export type SessionCaller = {
 
 /** A page of ours, and the session that its browser has. */
 export type PortalPage = SessionKey & { readonly origin: string };
+
+/** By a page of ours. */
+type Shown = { readonly cookie: string; readonly origin: string; readonly manner: Manner };
 
 type Deps = {
   readonly sessions: Sessions;
@@ -126,9 +129,7 @@ export function createSessionCaller(deps: Deps): SessionCaller {
 
   async function callerOf(
     request: FastifyRequest,
-    cookie: string,
-    origin: string,
-    manner: Manner,
+    { cookie, origin, manner }: Shown,
   ): Promise<Caller> {
     const session = await sessionAt(keyOf(cookie), origin, manner);
     used.set(request, session);
@@ -139,19 +140,30 @@ export function createSessionCaller(deps: Deps): SessionCaller {
     return typeof till === 'string' ? atTill(findDevice, caller, till) : caller;
   }
 
+  function shownBy(request: FastifyRequest): Shown | undefined {
+    const manner = isLink(request) ? 'active' : manners.get(request.headers[portalHeader]);
+    if (manner === undefined) return undefined;
+    const cookie = readCookie(request.raw, sessionCookie);
+    const origin = cookie === undefined ? undefined : places.at(request.host)?.origin;
+    if (cookie === undefined || origin === undefined) return undefined;
+    return isFromOrigin(request.headers, origin) ? { cookie, origin, manner } : undefined;
+  }
+
+  function of(request: FastifyRequest): Promise<Caller> | undefined {
+    const shown = shownBy(request);
+    if (shown === undefined) return undefined;
+    // Asked again while it is answered, as of a stream: that is nobody's click.
+    const manner = used.has(request) ? 'background' : shown.manner;
+    return callerOf(request, { ...shown, manner });
+  }
+
+  function knows(request: FastifyRequest): boolean {
+    const at = keyOf(shownBy(request)?.cookie ?? '');
+    return at !== undefined && sessions.knows(at);
+  }
+
   return {
-    of(request) {
-      const said = isLink(request) ? 'active' : manners.get(request.headers[portalHeader]);
-      // Asked again while it is answered, as of a stream: that is nobody's click.
-      const manner = said !== undefined && used.has(request) ? 'background' : said;
-      if (manner === undefined) return undefined;
-      const cookie = readCookie(request.raw, sessionCookie);
-      const place = cookie === undefined ? undefined : places.at(request.host);
-      if (cookie === undefined || place === undefined) return undefined;
-      return isFromOrigin(request.headers, place.origin)
-        ? callerOf(request, cookie, place.origin, manner)
-        : undefined;
-    },
+    of: Object.assign(of, { knows }),
     sessionOf: (request) => used.get(request),
 
     pageOf(handshake) {

@@ -84,6 +84,10 @@ export function createSessions({ database, clock, ids, masterKey, identity }: De
   const remembered = new LRUCache<string, PortalSession>({
     ...{ max: rememberedMax, ttl: rememberedMs, ttlResolution: 0, perf: clock },
   });
+  /** Those that were found here, by name: for as long as one may rest. */
+  const found = new LRUCache<string, true>({
+    ...{ max: rememberedMax, ttl: idleMs, ttlResolution: 0, perf: clock },
+  });
   /** No longer than the requests under way. */
   const renewing = new Map<string, Promise<PortalSession>>();
 
@@ -98,18 +102,26 @@ export function createSessions({ database, clock, ids, masterKey, identity }: De
   function remember(stored: StoredSession): PortalSession {
     const session = opened(stored);
     remembered.set(nameOf(session), session);
+    found.set(nameOf(session), true);
     return session;
+  }
+
+  function drop(at: SessionKey): void {
+    remembered.delete(nameOf(at));
+    found.delete(nameOf(at));
   }
 
   async function find(at: SessionKey): Promise<PortalSession | undefined> {
     const known = remembered.get(nameOf(at));
     if (known !== undefined) return known;
     const stored = await store.find(at);
-    return stored === undefined ? undefined : remember(stored);
+    if (stored !== undefined) return remember(stored);
+    drop(at);
+    return undefined;
   }
 
   async function end(at: SessionKey, tell: (trx: Kysely<unknown>) => Promise<void>) {
-    remembered.delete(nameOf(at));
+    drop(at);
     const stored = await store.remove(at, tell);
     if (stored === undefined) return;
     const { userDomainId, tokens } = opened(stored);
@@ -157,7 +169,7 @@ export function createSessions({ database, clock, ids, masterKey, identity }: De
 
     /** Of this session alone: what else its browser is signed in to goes on. */
     async forget(at: SessionKey): Promise<void> {
-      remembered.delete(nameOf(at));
+      drop(at);
       await store.remove(at, async () => {});
     },
 
@@ -181,8 +193,12 @@ export function createSessions({ database, clock, ids, masterKey, identity }: De
         await store.insert(trx, { ...session, tokensSealed: sealedOf(at, tokens) });
         await tell(trx, session);
       });
+      found.set(nameOf(at), true);
       return { cookie, session };
     },
+
+    /** Whether it was found here and is not known to be over: what `use` says of it costs little. */
+    knows: (at: SessionKey): boolean => found.has(nameOf(at)),
 
     /**
      * The session that may go on now, with tokens that are good for a while. Somebody who is at work

@@ -3,6 +3,7 @@ import { errorCodes, MerchantCredentials, Refusal } from '@switchyard/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { type CertificateReader, route } from '../../http/index.ts';
+import { deviceTokenEndpoint } from '../endpoint-descriptions.ts';
 import { type Listener, passOn } from '../pass-on.ts';
 import { innerPaths } from '../provider-configuration.ts';
 import type { RateLimits } from '../rate-limits.ts';
@@ -116,7 +117,8 @@ async function registerToken(app: FastifyInstance, deps: CredentialRouteDeps): P
       if (known.status === 401) limits.failed(request.ip);
       return refuseWith(reply, known.status, known.error, error.detail);
     });
-    scope.all(deviceTokenPath, handle);
+    const config = { described: { ...deviceTokenEndpoint, url: deviceTokenPath } };
+    scope.all(deviceTokenPath, { config }, handle);
     done();
   });
 }

@@ -103,14 +103,13 @@ describe('what goes wrong', () => {
     const browser = pages.openBrowser();
     const { text } = await browser.visit('/openapi.json');
     const { paths } = JSON.parse(text) as { paths: object };
-    const own = Object.keys(paths).filter((path) => path.startsWith('/auth/'));
-    assert.deepEqual(own, []);
     const document = await readFile('docs/concepts/sign-in.md', 'utf8');
     const { pageTable } = await import('./page-table.ts');
     const anything: unknown = new Proxy(() => {}, { get: () => anything });
     const routes = pageTable(anything as Parameters<typeof pageTable>[0]);
     assert.ok(routes.length > 30);
     for (const { method, url } of routes) {
+      assert.ok(!(url.replaceAll(/:(\w+)/g, '{$1}') in paths), url);
       const path = url.replace('/auth/realms/:realm', '…').replaceAll(/:(\w+)/g, '{$1}');
       assert.match(document, new RegExp(`\`${path.replaceAll(/[{}]/g, '\\$&')}\`[^\n]*${method}`));
     }
