@@ -12,10 +12,12 @@ import {
   explainPortInUse,
   type Lifecycle,
   type Log,
+  type Monitoring,
   openDatabase,
   type Settings,
   startEmbeddedPostgres,
   systemClock,
+  yieldEngineThreads,
 } from './platform/index.ts';
 
 type Started = { settings: Settings; log: Log; lifecycle: Lifecycle };
@@ -66,6 +68,7 @@ const seeds = ({ roles }: Settings) => roles.has('cards') && roles.has('identity
 async function bringUp(started: Started): Promise<void> {
   const { settings, log, lifecycle } = started;
   checkOpenFiles(settings, log);
+  yieldEngineThreads(log);
   const database = await openDatabaseOf(started);
   const certificate =
     settings.tls === 'on' ? await ensureCertificates({ settings, clock: systemClock }) : undefined;
@@ -78,6 +81,9 @@ async function bringUp(started: Started): Promise<void> {
     ...(certificate === undefined ? {} : { tls: certificate }),
   });
   let demo: Demo | undefined;
+  let monitoring: Monitoring | undefined;
+  // Registered before all that takes its time to end, so that it tells of a stop until that is over.
+  lifecycle.onStop('monitoring', () => monitoring?.close());
   // Registered before the rooms, so that it ends after them: sales under way need their acquirer.
   lifecycle.onStop('demo', () => demo?.stop());
   lifecycle.onStop('rooms', house.stop, house.stopLimitMs);
@@ -87,7 +93,7 @@ async function bringUp(started: Started): Promise<void> {
   await house.start();
   await house.http.listen();
   const { connector } = house;
-  const monitoring = createMonitoring({
+  monitoring = createMonitoring({
     host: settings.metricsHost,
     port: settings.metricsPort,
     metrics: house.metrics,
@@ -102,7 +108,6 @@ async function bringUp(started: Started): Promise<void> {
       : { beside: { nats: async () => connector.nodesAreUp() === true } }),
   });
   await monitoring.listen();
-  lifecycle.onStop('monitoring', monitoring.close);
   // First of all, so that traffic goes elsewhere while the rest ends.
   lifecycle.onStop('readiness', monitoring.drain);
   const { baseUrl, environment, roles } = settings;

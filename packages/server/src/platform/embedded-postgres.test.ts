@@ -21,9 +21,9 @@ import { eventually } from '../../test/eventually.ts';
 import { pause } from './clock.ts';
 import { type Database, openDatabase } from './database.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.ts';
-import { createLog } from './log.ts';
+import { createLog, type Log } from './log.ts';
 import { findBinariesIn } from './postgres-binaries.ts';
-import { isAlive } from './postgres-home.ts';
+import { isAlive, processMark } from './postgres-home.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 const settings = { shared_buffers: '32MB', max_wal_size: '128MB' };
@@ -130,6 +130,33 @@ describe('embedded PostgreSQL', () => {
       await withServer(dataDir, async () => {});
     }
     assert.ok(!isAlive(host.pid));
+  });
+
+  test('a guest whose host ends before its server is up starts one of its own', async () => {
+    const dataDir = join(base, 'i');
+    await copyTemplate(dataDir);
+    await mkdir(dataDir, { recursive: true });
+    const host = spawn(process.execPath, ['-e', 'process.stdin.resume()'], {
+      stdio: ['pipe', 'ignore', 'inherit'],
+    });
+    try {
+      await once(host, 'spawn');
+      await writeFile(join(dataDir, 'owner'), processMark(host.pid ?? 0));
+      const told: string[] = [];
+      const note = (_facts: unknown, text: string) => void told.push(text);
+      const starting = startEmbeddedPostgres({
+        ...{ dataDir, settings },
+        log: { info: note, warn: note, error: note } as unknown as Log,
+      });
+      await eventually('it waits', () => told.some((text) => text.startsWith('waiting for')));
+      host.kill('SIGKILL');
+      const server = await starting;
+      assert.ok(isAlive(server.pid()));
+      await server.stop();
+      assert.ok(!isAlive(server.pid()), 'it is stopped by who started it');
+    } finally {
+      host.kill('SIGKILL');
+    }
   });
 
   test('killed under load it comes back alone, and no acknowledged row is missing', async () => {

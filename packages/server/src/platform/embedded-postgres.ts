@@ -6,14 +6,13 @@ import { findBinaries } from './postgres-binaries.ts';
 import { ensureCluster } from './postgres-cluster.ts';
 import type { PostgresSettings } from './postgres-configuration.ts';
 import {
-  claimOwnership,
-  dropOwnership,
   dropSocketDirectory,
   openHome,
   ownedDirectory,
   type Place,
   socketDirectory,
 } from './postgres-home.ts';
+import { claimOwnership, dropOwnership } from './postgres-owner.ts';
 import {
   answers,
   databaseUrl,
@@ -57,7 +56,13 @@ export async function startEmbeddedPostgres(
   const { log } = options;
   const place = await openHome(options.dataDir, serverAccount);
   const { home } = place;
-  if (!(await claimOwnership(home))) return joinAsGuest(options, home);
+  if (!(await claimOwnership(home))) {
+    const host = await findHost(options, home);
+    if (host !== undefined) {
+      log.info({ pid: host.pid }, 'using the embedded PostgreSQL of another process');
+      return { url: databaseUrl(host.socketDir), pid: () => host.pid, stop: async () => {} };
+    }
+  }
   let current: Postmaster;
   try {
     current = (await adopt(home)) ?? (await launch(options, place));
@@ -144,18 +149,21 @@ async function launch(
   }
 }
 
-/** For commands beside a running platform: they use its server, and leave starting and stopping to it. */
-async function joinAsGuest(
+/**
+ * For commands beside a running platform: they use its server, and leave starting and stopping to it. Who comes
+ * while the other one stops owns the place once that is gone, and is given no host then.
+ */
+async function findHost(
   { log }: EmbeddedPostgresOptions,
   home: string,
-): Promise<EmbeddedPostgres> {
+): Promise<Postmaster | undefined> {
   for (let waitedMs = 0; waitedMs < patienceMs; waitedMs += guestPauseMs) {
     const host = await adopt(home);
-    if (host !== undefined) {
-      log.info({ pid: host.pid }, 'using the embedded PostgreSQL of another process');
-      return { url: databaseUrl(host.socketDir), pid: () => host.pid, stop: async () => {} };
-    }
+    if (host !== undefined) return host;
+    if (waitedMs === 0)
+      log.info({ home }, 'waiting for the embedded PostgreSQL of another process');
     await pause(guestPauseMs);
+    if (await claimOwnership(home)) return undefined;
   }
   throw new Error(`another process owns ${home}, but its PostgreSQL does not answer`);
 }

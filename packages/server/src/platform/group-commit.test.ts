@@ -38,8 +38,7 @@ describe('group commit', () => {
         fc.integer({ min: 1, max: 8 }),
         fc.integer({ min: 1, max: 4 }),
         fc.boolean(),
-        fc.option(fc.constant(1), { nil: 0, freq: 29 }),
-        async (facts, lanes, maxRows, laneRows, sameKeyTogether, gatherMs) => {
+        async (facts, lanes, maxRows, laneRows, sameKeyTogether) => {
           let inFlight = 0;
           let mostInFlight = 0;
           const busyKeys = new Set<string>();
@@ -50,7 +49,6 @@ describe('group commit', () => {
             lanes,
             maxRows,
             laneRows,
-            gatherMs,
             sameKeyTogether,
             key: keyOf,
             async run(rows) {
@@ -106,52 +104,6 @@ describe('group commit', () => {
       ),
       { numRuns: 300 },
     );
-  });
-
-  test('where one statement follows another, rows wait for each other, and eight for nobody', async () => {
-    const { batches, run } = gated();
-    const group = createGroupCommit<Row, number>({
-      name: 'test',
-      gatherMs: 60_000,
-      key: keyOf,
-      run,
-    });
-    const submit = (id: number) => group.submit({ id, key: String(id) });
-    const first = submit(0);
-    await turn();
-    assert.equal(batches.length, 1, 'the first waits for nobody');
-    batches[0]?.end();
-    await first;
-    const later = [1, 2, 3, 4, 5, 6, 7].map(submit);
-    await turn();
-    await turn();
-    assert.equal(batches.length, 1);
-    later.push(submit(8));
-    await turn();
-    assert.deepEqual(
-      batches[1]?.rows.map(({ id }) => id),
-      [1, 2, 3, 4, 5, 6, 7, 8],
-    );
-    batches[1]?.end();
-    assert.deepEqual(await Promise.all(later), [1, 2, 3, 4, 5, 6, 7, 8]);
-  });
-
-  test('rows that gather go when their time has come, and an end of all work waits for them', async () => {
-    const batches: number[][] = [];
-    const group = createGroupCommit<Row, number>({
-      name: 'test',
-      gatherMs: 5,
-      key: keyOf,
-      async run(rows) {
-        batches.push(rows.map(({ id }) => id));
-        return rows.map(({ id }) => id);
-      },
-    });
-    await group.submit({ id: 0, key: 'a' });
-    const later = [group.submit({ id: 1, key: 'b' }), group.submit({ id: 2, key: 'c' })];
-    await group.drain();
-    assert.deepEqual(batches.flat(), [0, 1, 2]);
-    assert.deepEqual(await Promise.all(later), [1, 2]);
   });
 
   test('a turn’s rows go together, one alone goes alone, and more wait for a lane', async () => {

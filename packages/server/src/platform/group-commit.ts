@@ -9,8 +9,6 @@ const defaultLanes = 2;
 const defaultLaneRows = 32;
 /** Longer than a statement takes, so that one which is held up does not hold up the others. */
 const defaultHoldMs = 20;
-/** Enough of them, so that nothing is gained by waiting for more. */
-const gatherRows = 8;
 const defaultMaxRows = 256;
 const defaultQueueLimit = 10_000;
 const retriesMax = 4;
@@ -34,11 +32,6 @@ export type GroupCommitOptions<Row, Result> = {
   /** Fewer rows wait for the statement that runs, for `holdMs` at most. */
   laneRows?: number;
   holdMs?: number;
-  /**
-   * Where one statement follows another: so long its successor waits for more rows, unless eight are there.
-   * A row that comes after a pause waits for nobody.
-   */
-  gatherMs?: number;
   maxRows?: number;
   /** Rows that may wait; one more is refused as `overloaded`. */
   queueLimit?: number;
@@ -63,17 +56,15 @@ type Entry<Row, Result> = {
 /**
  * What one turn of the event loop brings goes out at its end where nothing runs, one row alone if it was
  * alone, and else with all that come meanwhile. (A statement costs PostgreSQL as much as eight more rows in
- * one, and two commits at once wait for each other's write of the log.) With `gatherMs` statements that follow each
- * other leave a pause between, since each wakes another process, which costs most where cores are idle. Batches are
- * sorted by key, so that two in flight lock in one order; a failed batch is run again row by row, so that one bad row
- * hurts nobody else.
+ * one, and two commits at once wait for each other's write of the log.) Batches are sorted by key, so that two
+ * in flight lock in one order; a failed batch is run again row by row, so that one bad row hurts nobody else.
  */
 export function createGroupCommit<Row, Result>(
   options: GroupCommitOptions<Row, Result>,
 ): GroupCommit<Row, Result> {
   const { name, lanes = defaultLanes, maxRows = defaultMaxRows, key, run } = options;
   const { queueLimit = defaultQueueLimit, sameKeyTogether = false } = options;
-  const { laneRows = defaultLaneRows, holdMs = defaultHoldMs, gatherMs = 0 } = options;
+  const { laneRows = defaultLaneRows, holdMs = defaultHoldMs } = options;
   type Item = Entry<Row, Result>;
   let queue: Item[] = [];
   /** Rows held back behind one of the same key that waits or runs. */
@@ -84,8 +75,6 @@ export function createGroupCommit<Row, Result>(
   /** Set while rows wait for the statement that runs though a lane is free. */
   let hold: NodeJS.Timeout | undefined;
   let idle: (() => void)[] = [];
-  /** When the last statement ended. */
-  let endedMs = Number.NEGATIVE_INFINITY;
 
   function submit(row: Row): Promise<Result> {
     if (queue.length + behindCount >= queueLimit) {
@@ -110,27 +99,20 @@ export function createGroupCommit<Row, Result>(
     });
   }
 
-  /** How long the next statement still waits for more rows, ms. */
-  const gathering = () =>
-    gatherMs === 0 || queue.length >= gatherRows ? 0 : endedMs + gatherMs - performance.now();
-
   function mayBegin(): boolean {
-    if (running > 0) return running < lanes && queue.length >= laneRows;
-    return queue.length > 0 && gathering() <= 0;
+    return running === 0 ? queue.length > 0 : running < lanes && queue.length >= laneRows;
   }
 
   function schedule(): void {
     if (scheduled || running >= lanes || queue.length === 0) return;
     if (!mayBegin()) {
-      hold ??= setTimeout(endHold, running > 0 ? holdMs : gathering());
+      hold ??= setTimeout(endHold, holdMs);
       return;
     }
     scheduled = true;
     setImmediate(() => {
       scheduled = false;
       while (mayBegin()) void work();
-      // One may have ended since, and what waits gathers now.
-      schedule();
     });
   }
 
@@ -149,14 +131,8 @@ export function createGroupCommit<Row, Result>(
     await settle(batch);
     if (!sameKeyTogether) batch.forEach(letNextOneIn);
     running -= 1;
-    endedMs = performance.now();
-    if (running === 0) {
-      // What was to begin beside it has no reason any more, and gathers.
-      clearTimeout(hold);
-      hold = undefined;
-    }
     schedule();
-    if (running > 0 || queue.length > 0) return;
+    if (running > 0 || scheduled) return;
     for (const resolve of idle) resolve();
     idle = [];
   }
@@ -205,7 +181,7 @@ export function createGroupCommit<Row, Result>(
   return {
     submit,
     drain() {
-      if (running === 0 && queue.length === 0) return Promise.resolve();
+      if (running === 0 && !scheduled) return Promise.resolve();
       return new Promise((resolve) => idle.push(resolve));
     },
     waiting: () => queue.length + behindCount,

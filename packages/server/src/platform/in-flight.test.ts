@@ -14,7 +14,9 @@ describe('what is under way', () => {
       ['first', 3],
       ['second', 2],
     ]);
+    assert.equal(inFlight.oldest(), 'first');
     inFlight.delete('first');
+    assert.equal(inFlight.oldest(), 'second');
     inFlight.delete('first');
     inFlight.delete('never there');
     assert.equal(inFlight.get('first'), undefined);

@@ -6,6 +6,8 @@ export type InFlight<Value> = {
   delete(key: string): void;
   /** In the order in which they came. */
   entries(): [key: string, value: Value][];
+  /** The key that is there for longest. */
+  oldest(): string | undefined;
   size(): number;
 };
 
@@ -36,6 +38,7 @@ export function createInFlight<Value>(): InFlight<Value> {
       else place.value = value;
     },
     delete: remove,
+    oldest: () => places.keys().next().value,
     entries: () => [...places].map(([key, { value }]) => [key, value as Value]),
     size: () => places.size,
   };

@@ -19,6 +19,7 @@ export {
   type EmbeddedPostgresOptions,
   startEmbeddedPostgres,
 } from './embedded-postgres.ts';
+export { yieldEngineThreads } from './engine-threads.ts';
 export type { EventFacts, EventSource } from './event-source.ts';
 export { createFailPoints, type FailPointName, type FailPoints } from './fail-points.ts';
 export { createGroupCommit, type GroupCommit, type GroupCommitOptions } from './group-commit.ts';
@@ -74,7 +75,7 @@ export {
 } from './outgoing-calls.ts';
 export { createPoller, type Poller } from './poller.ts';
 export { explainPortInUse } from './port-in-use.ts';
-export { isAlive } from './postgres-home.ts';
+export { isAlive, isMarkAlive, processMark } from './postgres-home.ts';
 export { safeInteger } from './postgres-types.ts';
 export { createPreparedRun } from './prepared-run.ts';
 export { preparedText } from './prepared-text.ts';

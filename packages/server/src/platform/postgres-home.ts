@@ -1,16 +1,6 @@
-// Places the embedded database: where its files are, where its socket is, and which process owns it.
-import { readFileSync } from 'node:fs';
-import {
-  chown,
-  lstat,
-  mkdir,
-  mkdtemp,
-  readFile,
-  rename,
-  rm,
-  stat,
-  writeFile,
-} from 'node:fs/promises';
+// Places the embedded database: where its files are, where its socket is, and how a process there is known.
+import { existsSync, readFileSync } from 'node:fs';
+import { chown, lstat, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type Account, canEnter } from './postgres-account.ts';
@@ -88,40 +78,34 @@ async function isPrivate(directory: string, account: Account): Promise<boolean> 
   return found?.isDirectory() === true && found.uid === uid && (found.mode & 0o777) === 0o700;
 }
 
-/**
- * One process starts and stops the server; others on the same data use it as guests. The mark of a process
- * that is dead counts for nothing.
- */
-export async function claimOwnership(home: string): Promise<boolean> {
-  const file = join(home, 'owner');
-  const mine = await processMark(process.pid);
-  for (;;) {
-    try {
-      await writeFile(file, mine, { flag: 'wx' });
-      return true;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    }
-    const theirs = await readFile(file, 'utf8').catch(() => '');
-    const pid = Number(theirs.split(' ')[0]);
-    if (theirs !== '' && (await processMark(pid)) === theirs) return false;
-    // Renamed before it is removed: of two that see the same dead owner only one gets past this line.
-    const dead = `${file}.dead-${process.pid}`;
-    await rename(file, dead).catch(() => {});
-    await rm(dead, { force: true });
+/** What the system says of a process, from its state on; a process without such a file has none. */
+function statusOf(pid: number): string[] | undefined {
+  try {
+    const status = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The name in brackets may hold anything, so the fields are counted behind it.
+    return status.slice(status.lastIndexOf(')') + 2).split(' ');
+  } catch {
+    return undefined;
   }
 }
 
-export async function dropOwnership(home: string): Promise<void> {
-  await rm(join(home, 'owner'), { force: true });
+/** Of one that has ended and was not yet collected by its parent. */
+const isOver = (status: string[] | undefined): boolean => status?.[0] === 'Z';
+
+/**
+ * Process id and, where the system tells it, the time of its start: ids come again. Nothing of a process that
+ * has ended.
+ */
+export function processMark(pid: number): string {
+  const status = statusOf(pid);
+  const startedAt = status?.[19];
+  if (startedAt !== undefined) return isOver(status) ? '' : `${pid} ${startedAt}`;
+  return existsSync('/proc/self') || !isAlive(pid) ? '' : `${pid} `;
 }
 
-/** Process id and, where the system tells it, the time of its start: ids come again. */
-async function processMark(pid: number): Promise<string> {
-  const status = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
-  const startedAt = status?.slice(status.lastIndexOf(')') + 2).split(' ')[19];
-  if (startedAt !== undefined) return `${pid} ${startedAt}`;
-  return (await exists('/proc/self')) || !isAlive(pid) ? '' : `${pid} `;
+/** Whether the process that has the mark still runs. */
+export function isMarkAlive(mark: string): boolean {
+  return mark !== '' && processMark(Number(mark.split(' ')[0])) === mark;
 }
 
 /** A process that has ended but was not yet collected by its parent is as good as gone. */
@@ -132,13 +116,8 @@ export function isAlive(pid: number): boolean {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false;
   }
-  try {
-    const status = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    return status.charAt(status.lastIndexOf(')') + 2) !== 'Z';
-  } catch {
-    // No such file system here, or it ended just now, which the next look tells.
-    return true;
-  }
+  // Where nothing is told of it, it is believed: it may have ended just now, which the next look tells.
+  return !isOver(statusOf(pid));
 }
 
 function exists(path: string): Promise<boolean> {

@@ -30,6 +30,18 @@ export type Cell = CellKey & {
   readonly latency: Latency;
 };
 
+/** As the database tells them: amounts as texts, which may be greater than a number holds. */
+export type FiguresRow = Record<Ending, number> & Record<SumName, string>;
+
+export const toFigures = (row: FiguresRow): Figures => ({
+  ...{ approved: row.approved, declined: row.declined, failed: row.failed, other: row.other },
+  authorized: BigInt(row.authorized),
+  captured: BigInt(row.captured),
+  refunded: BigInt(row.refunded),
+  cancelled: BigInt(row.cancelled),
+  reversed: BigInt(row.reversed),
+});
+
 export const noFigures = (): Figures => ({
   ...{ approved: 0, declined: 0, failed: 0, other: 0 },
   ...{ authorized: 0n, captured: 0n, refunded: 0n, cancelled: 0n, reversed: 0n },

@@ -5,10 +5,12 @@ import {
   type Cell,
   type CellKey,
   endings,
+  type FiguresRow,
   type HoursJson,
   type LatencyJson,
   readHours,
   readLatency,
+  toFigures,
   writeHours,
   writeLatency,
 } from './cells.ts';
@@ -68,32 +70,13 @@ export async function addCells(
   ]);
 }
 
-type CellRow = {
-  approved: number;
-  declined: number;
-  failed: number;
-  other: number;
-  authorized: string;
-  captured: string;
-  refunded: string;
-  cancelled: string;
-  reversed: string;
-  hours: HoursJson;
-  latency: LatencyJson;
-};
+type CellRow = FiguresRow & { hours: HoursJson; latency: LatencyJson };
 
 export type StoredCell = Omit<Cell, keyof CellKey>;
 
 export function toCell(row: CellRow): StoredCell {
   return {
-    figures: {
-      ...{ approved: row.approved, declined: row.declined, failed: row.failed, other: row.other },
-      authorized: BigInt(row.authorized),
-      captured: BigInt(row.captured),
-      refunded: BigInt(row.refunded),
-      cancelled: BigInt(row.cancelled),
-      reversed: BigInt(row.reversed),
-    },
+    figures: toFigures(row),
     hours: readHours(row.hours),
     latency: readLatency(row.latency),
   };

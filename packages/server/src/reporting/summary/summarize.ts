@@ -1,7 +1,7 @@
 // Makes a summary: which lines, their figures, and all of them together.
 import type { Summary, SummaryLine } from '@switchyard/contract';
 import { isoTime } from '../../platform/index.ts';
-import type { Level } from '../projection/cells.ts';
+import { type FiguresRow, type Level, toFigures } from '../projection/cells.ts';
 import { addLatency } from '../projection/latency.ts';
 import { nil, type RunQuery } from '../run.ts';
 import {
@@ -40,19 +40,7 @@ import {
   timesStatement,
 } from './statements.ts';
 
-type SumsRow = {
-  key: string;
-  currency: string;
-  approved: number;
-  declined: number;
-  failed: number;
-  other: number;
-  authorized: string;
-  captured: string;
-  refunded: string;
-  cancelled: string;
-  reversed: string;
-};
+type SumsRow = FiguresRow & { key: string; currency: string };
 type ReasonRow = { key: string; reason: string; count: number };
 type TimesRow = { key: string; bucket: number; count: number };
 
@@ -71,17 +59,9 @@ async function linesOf(
 ): Promise<Map<string, Line>> {
   const lines = new Map<string, Line>();
   for (const row of await rowsOf<SumsRow>(run, sums)) {
-    const { approved, declined, failed, other } = row;
     const line = lines.get(row.key) ?? emptyLine();
     lines.set(row.key, line);
-    addSums(line, row.currency, {
-      ...{ approved, declined, failed, other },
-      authorized: BigInt(row.authorized),
-      captured: BigInt(row.captured),
-      refunded: BigInt(row.refunded),
-      cancelled: BigInt(row.cancelled),
-      reversed: BigInt(row.reversed),
-    });
+    addSums(line, row.currency, toFigures(row));
   }
   for (const { key, reason, count } of await rowsOf<ReasonRow>(run, reasons)) {
     const line = lines.get(key);
