@@ -5,6 +5,7 @@ import { writeSync } from 'node:fs';
 import { relative } from 'node:path';
 import type { TestEvent } from 'node:test/reporters';
 import { inspect, styleText } from 'node:util';
+import { openTimers } from './open-timers.ts';
 
 /** On a busy machine the next file takes its time to load, and so do the search and the closings behind the last one. */
 const drainLimitMs = 240_000;
@@ -95,7 +96,9 @@ function watchdog(): { saw(event: TestEvent): void } {
 
   function end(code: number, text: string): never {
     const handles = process.getActiveResourcesInfo().join(', ') || 'none';
-    writeSync(2, `\n${styleText('red', '✗')} ${text}\n  open handles: ${handles}\n`);
+    const timers = openTimers().map((timer) => `\n    ${timer}`);
+    const open = `open handles: ${handles}${timers.join('')}`;
+    writeSync(2, `\n${styleText('red', '✗')} ${text}\n  ${open}\n`);
     process.exit(code);
   }
 

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
+import { errorCodes, isErrorCode, listErrorCodes } from '@switchyard/contract';
 import { root } from './gates.ts';
 import * as documents from './tidy/document-rules.ts';
 import { exportFaults, publishedPackages } from './tidy/export-rules.ts';
@@ -14,6 +15,11 @@ import { machineFaults, passesLuhn, wordFaults } from './tidy/word-rules.ts';
 const texts = readTexts(root);
 const sources = texts.filter(isSource).map(parseSource);
 const exists = (path: string): boolean => existsSync(join(root, path));
+
+const reservedCodes = listErrorCodes().filter((code) => 'reserved' in errorCodes[code]);
+
+const statusOf = (code: string): number | undefined =>
+  isErrorCode(code) ? errorCodes[code].status : undefined;
 
 function assertNone(faults: Fault[]): void {
   const lines = faults.map(({ path, line, rule, text }) => `${path}:${line}  ${rule}: ${text}`);
@@ -84,6 +90,19 @@ describe('the documents keep their promises', () => {
   test('each rule for card data is proved by a test', () => {
     const tests = texts.filter(({ path }) => isTest(path));
     assertNone(documents.cardRuleFaults(textOf('docs/reference/card-data-rules.md'), tests));
+  });
+
+  test('a status and the code beside it belong together', () => {
+    assertNone(documents.statusFaults(texts, statusOf));
+  });
+
+  test('each error code is answered with by some room, or reserved, and never both', () => {
+    const rooms = texts.filter(
+      ({ path }) => path.startsWith('packages/server/src/') && isSource({ path, text: '' }),
+    );
+    const schemas = texts.filter(({ path }) => path.startsWith('packages/contract/src/schemas/'));
+    const answering = [...rooms, ...schemas].filter(({ path }) => !isTest(path));
+    assert.deepEqual(documents.unansweredCodes(listErrorCodes(), answering), reservedCodes);
   });
 
   test('decisions are whole, listed, and there when a source names them', () => {
@@ -199,6 +218,15 @@ describe('the rules catch planted faults', () => {
     );
     const tour = { path: 'tour.md', text: 'First `payments/gone.ts`, then `tools/test.ts`.' };
     assert.equal(documents.tourFaults(tour, exists).length, 1);
+  });
+
+  test('a code beside the status of another one, and one that is none, is found', () => {
+    const text = 'a\n503\n`provider_unavailable`, 502 `provider_unavailable` and 409 `so_so`\n';
+    const faults = documents.statusFaults([{ path: 'a.md', text }], statusOf);
+    assert.deepEqual(
+      faults.map(({ line, text }) => `${line} ${text}`),
+      ['2 provider_unavailable is 502, not 503', '3 so_so is no code, not 409'],
+    );
   });
 
   test('a proof that does not exist is found', () => {

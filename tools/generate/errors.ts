@@ -1,12 +1,13 @@
 // docs/reference/errors.md: every code that a refusal can carry, each under a heading of its own.
-import { type ErrorCode, errorCodes } from '@switchyard/contract';
+import { type ErrorCode, type ErrorCodeFacts, errorCodes } from '@switchyard/contract';
 import { code, table } from './markdown.ts';
 
 const opening = `# Errors
 
 Every refusal is an \`application/problem+json\` document (RFC 9457). Switch on \`code\`: the list is
 closed, and a code never changes its meaning. \`outcome\` says whether money may have moved;
-\`retryable\` says whether the same request can succeed later. A decline by the card's issuer is no
+\`retryable\` says whether the same request can succeed later. A code that is reserved has its place in the list, and
+nothing answers with it yet. A decline by the card's issuer is no
 error: it is HTTP 200 and the whole transaction, with \`approved: false\`.
 
 The OAuth endpoints keep the body and the words of RFC 6749.
@@ -16,8 +17,9 @@ The OAuth endpoints keep the body and the words of RFC 6749.
 export function errorsDocument(): string {
   const codes = Object.keys(errorCodes) as ErrorCode[];
   const rows = codes.map((name) => {
-    const { status, title, outcome, retryable } = errorCodes[name];
-    return [`[${code(name)}](#${name})`, String(status), title, outcome, retryable ? 'yes' : 'no'];
+    const { status, title, outcome, retryable, reserved }: ErrorCodeFacts = errorCodes[name];
+    const shown = reserved === true ? `${title} (reserved)` : title;
+    return [`[${code(name)}](#${name})`, String(status), shown, outcome, retryable ? 'yes' : 'no'];
   });
   const pages = codes.map(page).join('\n\n');
   const head = ['Code', 'Status', 'Title', 'Outcome', 'Retryable'];
@@ -25,7 +27,8 @@ export function errorsDocument(): string {
 }
 
 function page(name: ErrorCode): string {
-  const { status, title, help, outcome, retryable } = errorCodes[name];
+  const { status, title, help, outcome, retryable, reserved }: ErrorCodeFacts = errorCodes[name];
+  const kept = reserved === true ? 'Reserved: nothing answers with it yet. ' : '';
   const again = retryable ? 'The same request can succeed later.' : 'Repeating it changes nothing.';
-  return `## ${name}\n\n**${title}.** HTTP ${status}, outcome ${code(outcome)}. ${help} ${again}`;
+  return `## ${name}\n\n**${title}.** HTTP ${status}, outcome ${code(outcome)}. ${kept}${help} ${again}`;
 }

@@ -84,6 +84,34 @@ export function placeFaults(coverage: TextFile, exists: (path: string) => boolea
     .map(({ name, line }) => fault(coverage.path, line, 'coverage', `${name} does not exist`));
 }
 
+/** Words of RFC 6749, which token endpoints answer with in place of a code of ours. */
+const tokenWords = ['invalid_request', 'invalid_client', 'invalid_grant', 'invalid_scope'];
+
+/** Where a document names a status and the code that comes with it, they belong together. */
+export function statusFaults(files: TextFile[], statusOf: (code: string) => number | undefined) {
+  return files.filter(isMarkdown).flatMap(({ path, text }) =>
+    [...text.matchAll(/\b([1-5]\d\d)\s+`([a-z]+(?:_[a-z0-9]+)+)`/g)].flatMap((match) => {
+      const [, status = '', code = ''] = match;
+      const right = statusOf(code) ?? (tokenWords.includes(code) ? Number(status) : 'no code');
+      if (right === Number(status)) return [];
+      const line = text.slice(0, match.index).split('\n').length;
+      return [fault(path, line, 'statuses', `${code} is ${right}, not ${status}`)];
+    }),
+  );
+}
+
+/** The codes that no source names, as a text of its own or as a member of a table. */
+export function unansweredCodes(codes: readonly string[], sources: TextFile[]): string[] {
+  const named = new Set(
+    sources.flatMap(({ text }) =>
+      [...text.matchAll(/'([a-z0-9_]+)'|\b([a-z0-9_]+):/g)].map(
+        ([, quoted, member]) => quoted ?? member,
+      ),
+    ),
+  );
+  return codes.filter((code) => !named.has(code));
+}
+
 const openWords = ['not yet', 'definition'];
 
 /** Each line of the coverage ends in a test that exists, a plan for one, or the words "not yet". */

@@ -43,6 +43,32 @@ describe('the reference of the house', () => {
     assert.match(text, /"tokenUrl":"https:\/\/localhost:8443\/oauth2\/v1\/demo\/token"/);
   });
 
+  test('says which member an Idempotency-Key stands for, and means one that there is', () => {
+    const described: Record<string, string[]> = {};
+    for (const [path, verbs] of Object.entries(document.paths)) {
+      for (const operation of Object.values(verbs)) {
+        const own = operation.parameters.filter(({ $ref }) => $ref === undefined);
+        const key = own.find(({ name }) => name.toLowerCase() === 'idempotency-key');
+        const named = String(key?.description).match(/\b(client\w+|bulk)Id\b/g) ?? [];
+        const body = operation.requestBody?.content['application/json']?.schema ?? {};
+        const ref =
+          String((body as { $ref?: string }).$ref)
+            .split('/')
+            .at(-1) ?? '';
+        const schema = document.components['schemas']?.[ref] ?? body;
+        const members = Object.keys((schema as { properties?: object }).properties ?? {});
+        const asked = own.map(({ name }) => name);
+        for (const name of named) {
+          assert.ok([...members, ...asked].includes(name), `${path} has no ${name}`);
+        }
+        if (named.length > 0) described[path] = named;
+      }
+    }
+    const base = '/payment/v1/transactions';
+    assert.deepEqual(described[`${base}/process`], ['clientTransactionId']);
+    assert.deepEqual(described[`${base}/{transactionId}/refund`], ['clientOperationId']);
+  });
+
   test('shows a sale by chip whose data says the same as the sale', () => {
     const sale = document.paths['/payment/v1/transactions/process']?.['post'];
     const shown = sale?.requestBody?.content['application/json']?.examples?.['Chip'];

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bookkeeping } from './bookkeeping.ts';
 import { keyedSale } from './keyed-sale.ts';
+import { assertRefused } from './refused.ts';
 import type { Scene } from './scene.ts';
 
 const { scene, agree } = bookkeeping();
@@ -221,6 +222,53 @@ test('refund by web cancels what is not captured and refunds what is', async () 
     (event: { type: string }) => event.type === 'transaction.refund_pending',
   );
   assert.match(pending.data.actor, /^[0-9a-f-]{36}$/);
+});
+
+test('by web the same again is a replay, though a capture has the same identifier', async () => {
+  const on = await scene();
+  const one = { clientOperationId: 'order-4711' };
+  for (const first of ['capture', undefined]) {
+    const id = await sell(on);
+    if (first !== undefined) await act(on, id, first, one);
+    const done = await act(on, id, 'refundbyweb', one);
+    assert.deepEqual([done.status, done.headers['idempotent-replayed']], [200, undefined]);
+    const again = await act(on, id, 'refundbyweb', one);
+    assert.equal(again.status, 200, again.text);
+    assert.equal(again.headers['idempotent-replayed'], 'true');
+    assert.equal(again.body.operation.operationId, done.body.operation.operationId);
+    const other = await act(on, id, 'refundbyweb', { ...one, amount: 1 });
+    assert.equal(other.body.code, 'client_id_reused', other.text);
+    one.clientOperationId = 'order-4712';
+  }
+});
+
+test('by web what is refunded is told so', async () => {
+  const on = await scene();
+  const id = await sell(on, { captureMode: 'Immediate' });
+  await act(on, id, 'refundbyweb');
+  const told = (await get(on, `${id}/allowedoperations`)).body;
+  const { allowed, operation, reason } = told;
+  assert.deepEqual([allowed, operation, reason], [false, null, 'already_refunded']);
+  assertRefused(await act(on, id, 'refundbyweb'), { code: 'already_refunded' });
+});
+
+test('by web what is being refunded is told so', async () => {
+  const on = await scene();
+  for (;;) {
+    // The host does not answer a refund of this amount when it comes first.
+    const id = await sell(on, { captureMode: 'Immediate', amount: 20_000 });
+    await act(on, id, 'refund', { amount: 10_909 });
+    const pending = await act(on, id, 'refundbyweb');
+    assert.equal(pending.body.operation.amount, 9091, pending.text);
+    const told = (await get(on, `${id}/allowedoperations`)).body;
+    const again = await act(on, id, 'refundbyweb');
+    // It has been repeated meanwhile: then all that was told is old.
+    if ((await get(on, id)).body.operations[1].status !== 'Pending') continue;
+    const { allowed, operation, reason } = told;
+    assert.deepEqual([allowed, operation, reason], [false, null, 'refund_amount_exceeded']);
+    assertRefused(again, { code: 'refund_amount_exceeded' });
+    return;
+  }
 });
 
 test('a currency that is not the sale’s is refused', async () => {

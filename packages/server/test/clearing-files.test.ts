@@ -147,6 +147,34 @@ test('a line that the acquirer rejects has failed, and can be captured again', a
   await assertAgreement(on);
 });
 
+test('a line that was not taken has failed, whatever the code says of messages', async () => {
+  const on = await scene(terms);
+  const ids = [await authorize(on), await authorize(on), await authorize(on)];
+  for (const id of ids) await till(on, 'POST', `/${id}/capture`, {});
+  const made = await makeFile(on);
+  const lines = (await contentOf(on, made.clearingFileId)).split('\n').slice(1, 4);
+  const rejected = ['94', '26', '96'].map((code, index) => {
+    const reference = lines[index]?.split('|')[11];
+    return `R|${index + 1}|${reference}|${code}\n`;
+  });
+  const opening = `A|SWITCHYARD-CLEARING-ACK|1|000001|${made.clearingFileId}|Accepted\n`;
+  const told = await acknowledge(on, made.clearingFileId, `${opening}${rejected.join('')}T|0|3\n`);
+  assert.equal(told.status, 200, told.text);
+  const done = await settled(on, made.clearingFileId);
+  assert.deepEqual([done.accepted, done.rejected], [0, 3]);
+  const open = await office(on, 'GET', `/${made.clearingFileId}/lines?status=Rejected`);
+  assert.equal(open.body.items.length, 3, open.text);
+  for (const id of ids) {
+    const { body } = await till(on, 'GET', `/${id}`);
+    assert.deepEqual([body.state, body.capturedAmount], ['Authorized', 0]);
+    assert.equal(body.operations[0].status, 'Declined');
+    assert.equal(body.events.at(-1).type, 'transaction.capture_failed');
+    await till(on, 'POST', `/${id}/capture`, {});
+  }
+  const next = await makeFile(on);
+  assert.deepEqual([next.sequence, next.lines], [2, 3]);
+});
+
 test('a file that arrives damaged is refused, and its lines go into the next one', async () => {
   const on = await scene(terms);
   await till(on, 'POST', `/${await authorize(on)}/capture`, {});

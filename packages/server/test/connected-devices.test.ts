@@ -249,6 +249,55 @@ describe('devices that come and go', () => {
       device.close();
     });
 
+    it('tell nothing of leases that ran out while the database was away', async () => {
+      const [staying, dead] = [await on.terminal(), await on.terminal()];
+      const lines = [await on.connect(staying, till), await on.connect(dead, till)];
+      on.clock.advance(10 * second);
+      for (const place of [staying, dead]) assert.equal((await look(place)).length, 1);
+      on.clock.advance(200 * second);
+      const database = await testDatabase();
+      let turns = 0;
+      const log = createLog({ logLevel: 'silent', instanceName: 'test' });
+      const away: typeof database = {
+        ...database,
+        query(text, values) {
+          turns += 1;
+          return turns === 1 ? Promise.reject(new Error('away')) : database.query(text, values);
+        },
+      };
+      const fast = { ...times, tellMs: 1 };
+      const teller = createTeller({ database: away, clock: on.clock, log, times: fast });
+      const told = async ({ physicalDeviceId }: Place) => {
+        const rows = await database.query<Told>(
+          'SELECT kind FROM outbox WHERE organization_id = $1 AND subject_id = $2',
+          [on.organizationId, physicalDeviceId],
+        );
+        return rows.map(({ kind }) => kind);
+      };
+      const further = async (count: number) => {
+        const from = turns;
+        await eventually('turns', () => turns >= from + count);
+      };
+      teller.start();
+      try {
+        await further(3);
+        on.clock.advance(59 * second);
+        await further(2);
+        assert.deepEqual([await told(staying), await told(dead)], [[], []]);
+        // The node of the one renews, within its minute.
+        await database.query(
+          `UPDATE device_presence SET online_until = $2 WHERE physical_device_id = $1`,
+          [staying.physicalDeviceId, new Date(on.clock.now() + 150 * second).toISOString()],
+        );
+        on.clock.advance(second);
+        await further(2);
+        assert.deepEqual([await told(staying), await told(dead)], [[], ['device.offline']]);
+      } finally {
+        await teller.stop();
+        for (const line of lines) line.close();
+      }
+    });
+
     it('hold which device it is, and where it stands', async () => {
       const place = await on.terminal();
       const device = await on.connect(place, till);

@@ -105,16 +105,19 @@ describe('a crowd at the connector', () => {
     await eventually('all is given back', async () => (await claims(on)) === 0);
   });
 
-  it('of ended sessions makes room for a new one', async (t) => {
-    const on = await small(t, 10);
+  /** Whoever claims one terminal after the other, and uses none of them. */
+  async function claimOneByOne(
+    on: ConnectorScene,
+    { count, most }: { count: number; most: number },
+  ): Promise<void> {
     const till: Client = await on.application();
     const pos = await on.pos(await on.tokenOf(till));
-    for (let n = 0; n < 15; n += 1) {
+    for (let n = 0; n < count; n += 1) {
       const place = await on.terminal();
       const device = await on.connect(place, till);
       const claimed = await on.ask(pos, claimOf(place.tsn, { requestId: `c${n}` }));
       assert.equal(claimed['type'], 'claimed', JSON.stringify(claimed));
-      assert.ok((await claims(on)) <= 10);
+      assert.ok((await claims(on)) <= most);
       // Nobody uses it, and the terminal goes away.
       on.clock.advance(60 * second);
       device.close();
@@ -124,6 +127,91 @@ describe('a crowd at the connector', () => {
         return online === false && isClaimed === false;
       });
     }
+  }
+
+  it('of ended sessions makes room for a new one', async (t) => {
+    const on = await small(t, 10);
+    await claimOneByOne(on, { count: 15, most: 10 });
     assert.equal(await claims(on), 10);
+  });
+
+  it('of sessions whose end nobody told makes room, too', async (t) => {
+    const on = await small(t, 10);
+    // As where NATS is away.
+    on.connector.backplane.publish = () => {};
+    await claimOneByOne(on, { count: 15, most: 10 });
+    assert.ok((await claims(on)) <= 10);
+  });
+
+  it('of sessions whose end nobody told makes room behind those that live', async (t) => {
+    const on = await small(t, 10);
+    // As where NATS is away.
+    on.connector.backplane.publish = () => {};
+    const till = await on.application();
+    const token = await on.tokenOf(till);
+    const [pos, other] = [await on.pos(token), await on.pos(token)];
+    const connect = async (): Promise<{ tsn: string; device: Line }> => {
+      const { tsn } = await on.terminal();
+      return { tsn, device: await on.connect({ tsn }, till) };
+    };
+    /** As often as told: a claim looks at a few of the others. */
+    const claimed = async (tsn: string, attempts = 3): Promise<Json> => {
+      const answer = await on.ask(pos, claimOf(tsn, { requestId: `${tsn} ${attempts}` }));
+      if (answer['type'] === 'claimed') return answer;
+      assert.equal(answer['error'].code, 'rate_limited', JSON.stringify(answer));
+      assert.ok(attempts > 1, 'no room, however often it is asked');
+      return claimed(tsn, attempts - 1);
+    };
+    const living: string[] = [];
+    for (let n = 0; n < 6; n += 1) {
+      const { tsn } = await connect();
+      living.push(tsn);
+      await claimed(tsn);
+    }
+    for (let n = 0; n < 12; n += 1) {
+      const { tsn, device } = await connect();
+      const { sessionId } = await claimed(tsn);
+      const message = { ...claimOf(tsn), type: 'release', sessionId, requestId: `r${n}` };
+      const released = await on.ask(other, message);
+      assert.equal(released['type'], 'released', JSON.stringify(released));
+      device.close();
+      await device.closed();
+    }
+    assert.equal(await claims(on), 10);
+    for (const tsn of living) {
+      const told = await on.ask(other, { type: 'status', requestId: tsn, tsn });
+      assert.equal(told['claimed'], true, 'who lives is asked, and goes on');
+    }
+  });
+
+  it('of claims over one connection makes room where it hears that nobody has the terminal', async (t) => {
+    const on = await small(t, 200);
+    const { backplane } = on.connector;
+    const { publish, request } = backplane;
+    // The word of an end is lost; how the terminal stands is heard of.
+    backplane.publish = (topic, message) => {
+      if (message['kind'] !== 'ended') publish(topic, message);
+    };
+    backplane.request = (key, message) => {
+      assert.notEqual(message['kind'], 'holds', 'nobody has to be asked');
+      return request(key, message);
+    };
+    const till = await on.application();
+    const token = await on.tokenOf(till);
+    const [pos, other] = [await on.pos(token), await on.pos(token)];
+    for (let n = 0; n < 66; n += 1) {
+      const { tsn } = await on.terminal();
+      await on.connect({ tsn }, till);
+      const claimed = await on.ask(pos, claimOf(tsn, { requestId: `c${n}` }));
+      assert.equal(claimed['type'], 'claimed', JSON.stringify(claimed));
+      const { sessionId } = claimed;
+      const released = await on.ask(other, {
+        ...claimOf(tsn),
+        type: 'release',
+        sessionId,
+        requestId: `r${n}`,
+      });
+      assert.equal(released['type'], 'released', JSON.stringify(released));
+    }
   });
 });

@@ -58,6 +58,19 @@ describe('what the connector refuses', () => {
     await on.provisioning.stores.replace(scope, storeId, body);
   }
 
+  /** In one step: between two of them it would have no place, and be disabled for that. */
+  async function move({ physicalDeviceId }: Place, to: Place): Promise<void> {
+    await on.database.query(
+      `UPDATE physical_devices SET logical_device_id = CASE physical_device_id
+         WHEN $3 THEN $4::uuid END
+       WHERE organization_id = $1 AND physical_device_id IN ($2, $3)`,
+      [on.organizationId, to.physicalDeviceId, physicalDeviceId, to.logicalDeviceId],
+    );
+    // What is remembered of terminals is forgotten by such a change.
+    const scope = { organizationId: on.organizationId };
+    await on.provisioning.logicalDevices.link(scope, to.logicalDeviceId, [physicalDeviceId]);
+  }
+
   describe('of a device that registers', () => {
     for (const [what, message] of Object.entries({
       'no JSON': '{"tsn":',
@@ -131,6 +144,22 @@ describe('what the connector refuses', () => {
       const { error, code } = await refused({ tsn: serialNumber, ...credentials(client) });
       assert.deepEqual([error['code'], code], ['tsn_ambiguous', 4406]);
       await on.connect({ tsn }, client);
+    });
+
+    it('unavailable: a fault of ours, which passes', async () => {
+      const { tsn } = await on.terminal();
+      const { presence } = on.connector;
+      const { register } = presence;
+      presence.register = () => Promise.reject(new Error('the database is away'));
+      const { line, answer } = await on
+        .register({ tsn, ...credentials() })
+        .finally(() => Object.assign(presence, { register }));
+      const { error, correlationId } = answer;
+      assert.deepEqual([error.code, error.retryable], ['unavailable', true]);
+      assert.deepEqual(await line.closed(), { code: 1011, reason: 'unavailable' });
+      const logged = on.logged.find((row) => row.includes('the database is away'));
+      assert.ok(logged?.includes(correlationId), 'the log knows why');
+      await on.connect({ tsn }, till);
     });
 
     it('timeout: nothing in ten seconds', async () => {
@@ -242,6 +271,35 @@ describe('what the connector refuses', () => {
       assert.equal((await line.closed()).code, closeCodes.deviceDisabled);
       assert.equal((await claim(pos, place.tsn))['error'].code, 'device_disabled');
     });
+
+    it('1012: one that is taken to another store, and its session; it comes back where it may', async () => {
+      const place = await on.terminal();
+      const { merchantId, storeId, tsn } = place;
+      const scope = { entityType: 'merchant', entityId: merchantId, merchantId, storeId };
+      const first = await on.application(scope);
+      const device = await on.connect(place, first);
+      const pos = await on.pos(await on.tokenOf(first));
+      const { line } = await on.session(pos, { tsn });
+      const { answer } = await on.register({ tsn, ...credentials(first) });
+      const to = await on.terminal({ merchantId });
+      await move(place, to);
+      assert.equal((await line.closed()).code, closeCodes.restarting);
+      assert.deepEqual(await device.closed(), { code: closeCodes.restarting, reason: 'moved' });
+      assert.equal(
+        (await on.ask(pos, { type: 'claim', requestId: 'm', tsn }))['error'].code,
+        'wrong_store',
+      );
+      const path = new URL(answer['connectionUrl']).pathname;
+      const late = await refusal(on.open(path, { token: answer['token'] }));
+      assert.deepEqual([late.status, late.body['code']], [410, 'session_gone']);
+      const { error } = await refused({ tsn, ...credentials(first) });
+      assert.equal(error['code'], 'device_unknown');
+      const second = await on.application({ ...scope, storeId: to.storeId });
+      const back = await on.connect(place, second);
+      const other = await on.session(await on.pos(await on.tokenOf(second)), { tsn });
+      other.line.send('here');
+      assert.equal((await back.raw()).data.toString(), 'here');
+    });
   });
 
   describe('of a point of sale', () => {
@@ -315,6 +373,18 @@ describe('what the connector refuses', () => {
       });
       await waiting;
       assert.equal(told['error'].code, 'device_offline');
+    });
+
+    it('unavailable: a fault of ours, and the connection goes on', async () => {
+      const { place, pos } = await ready();
+      const { backplane } = on.connector;
+      const { request } = backplane;
+      backplane.request = () => Promise.reject(new Error('the database is away'));
+      const { error } = await claim(pos, place.tsn).finally(() => {
+        backplane.request = request;
+      });
+      assert.deepEqual([error.code, error.retryable], ['unavailable', true]);
+      assert.equal((await claim(pos, place.tsn))['type'], 'claimed');
     });
 
     it('waits for a device that comes', async () => {
@@ -394,6 +464,29 @@ describe('what the connector refuses', () => {
       await on.identity.disableApplication(on.organizationId, client.clientId);
       assert.equal((await pos.closed()).code, closeCodes.unauthorized);
       assert.equal((await line.closed()).code, closeCodes.unauthorized);
+    });
+
+    it('unauthorized: however long it takes to ask about devices', async (t) => {
+      const place = await on.terminal();
+      await on.connect(place, till);
+      const client = await on.application();
+      const pos = await on.pos(await on.tokenOf(client));
+      const { activeAt } = on.catalog;
+      const { promise: held, resolve } = Promise.withResolvers<void>();
+      t.after(() => {
+        Object.assign(on.catalog, { activeAt });
+        resolve();
+      });
+      let asked = 0;
+      on.catalog.activeAt = async (...of) => {
+        asked += 1;
+        await held;
+        return activeAt(...of);
+      };
+      await eventually('the question about devices', () => asked > 0);
+      await on.identity.disableApplication(on.organizationId, client.clientId);
+      assert.equal((await pos.closed()).code, closeCodes.unauthorized);
+      assert.equal(asked, 1);
     });
 
     it('unauthorized: a device goes with the application that it registered by, and no other does', async () => {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { connect } from 'node:tls';
 import { closeCodes, connectorPaths } from '@switchyard/contract';
+import { BackplaneFault } from '../src/connector/backplane.ts';
 import {
   type Client,
   type ConnectorScene,
@@ -87,6 +88,33 @@ describe('sessions of the connector', () => {
       await talks({ line: again, device });
     });
 
+    it('goes on though the point of sale breaks again before it has come back', async () => {
+      const { place, device, pos, line, claimed } = await ready();
+      line.socket.terminate();
+      await eventually('the break is seen', async () => {
+        const { error } = await claim(pos, place, { posId: 'p2' });
+        return error?.retryAfterSeconds === 30;
+      });
+      device.send('one');
+      const first = await claim(pos, place, { resumeToken: claimed['resumeToken'] });
+      assert.equal(first['resumed'], true);
+      device.send('two');
+      // Its network breaks again: another control connection, and the address before was never used.
+      pos.socket.terminate();
+      const other = await on.pos(await on.tokenOf(till));
+      const old = await claim(other, place, { resumeToken: claimed['resumeToken'] });
+      assert.equal(old['error'].code, 'device_claimed', 'the token before is worth nothing');
+      const second = await claim(other, place, { resumeToken: first['resumeToken'] });
+      assert.equal(second['resumed'], true, JSON.stringify(second));
+      assert.equal((await refusal(on.open(new URL(first['sessionUrl']).pathname))).status, 410);
+      const again = await on.open(new URL(second['sessionUrl']).pathname);
+      device.send('three');
+      const heard = [];
+      for (let n = 0; n < 3; n += 1) heard.push((await again.raw()).data.toString());
+      assert.deepEqual(heard, ['one', 'two', 'three']);
+      await talks({ line: again, device });
+    });
+
     it('holds 32 messages and drops the rest, and nothing reaches another owner', async () => {
       const { place, device, pos, line } = await ready();
       line.socket.terminate();
@@ -161,6 +189,50 @@ describe('sessions of the connector', () => {
       const quiet = await on.session(pos, { tsn: place.tsn, posId: 'p1', takeOver: true });
       assert.equal((await forced.line.closed()).code, closeCodes.superseded);
       await talks({ line: quiet.line, device });
+    });
+  });
+
+  describe('released', () => {
+    const release = (pos: Line, claimed: Json, more: Json = {}) =>
+      on.ask(pos, {
+        ...{ type: 'release', requestId: 'r', sessionId: claimed['sessionId'] },
+        ...more,
+      });
+
+    it('again where the node of the device could not be asked', async () => {
+      const { pos, line, claimed } = await ready();
+      const { backplane } = on.connector;
+      const { request } = backplane;
+      backplane.request = () => Promise.reject(new BackplaneFault('NATS is away'));
+      const told = await release(pos, claimed).finally(() => {
+        backplane.request = request;
+      });
+      assert.deepEqual([told['error'].code, told['error'].retryable], ['node_unreachable', true]);
+      assert.equal((await release(pos, claimed))['type'], 'released');
+      assert.equal((await line.closed()).code, closeCodes.released);
+      assert.equal((await release(pos, claimed))['error'].code, 'session_unknown');
+    });
+
+    it('over another control connection, by its owner alone', async () => {
+      const { pos, line, place, claimed } = await ready();
+      pos.socket.terminate();
+      await pos.closed();
+      const again = await on.pos(await on.tokenOf(till));
+      const { tsn } = place;
+      const others = await on.pos(await on.tokenOf(await on.application()));
+      for (const [who, more] of [
+        [again, {}],
+        [again, { tsn, posId: 'p2' }],
+        [others, { tsn, posId: 'p1' }],
+      ] as const) {
+        const { error } = await release(who, claimed, more);
+        assert.equal(error?.code, 'session_unknown');
+      }
+      const unnamed = await release(again, claimed, { tsn });
+      assert.equal(unnamed['error'].code, 'pos_id_required');
+      assert.equal(line.socket.readyState, line.socket.OPEN);
+      assert.equal((await release(again, claimed, { tsn, posId: 'p1' }))['type'], 'released');
+      assert.equal((await line.closed()).code, closeCodes.released);
     });
   });
 

@@ -18,6 +18,7 @@ import {
 } from '../src/platform/index.ts';
 import { testAudit } from './audit.ts';
 import { type DeviceScene, openDevices, type Place, type Shown } from './devices.ts';
+import { type Comparison, createComparison, watch } from './documented-sockets.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into messages of many shapes
 export type Json = Record<string, any>;
@@ -54,6 +55,8 @@ export type ConnectorScene = DeviceScene & {
   readonly catalog: Catalog;
   readonly metrics: Metrics;
   readonly logged: string[];
+  /** Of all that goes over its connections with the AsyncAPI document. */
+  readonly comparison: Comparison;
   /** From here on handshakes are told to come back. */
   drain(): void;
   open(path: string, options?: ClientOptions & { token?: string; port?: number }): Promise<Line>;
@@ -118,6 +121,24 @@ export function lineOf(socket: WebSocket): Line {
   return line;
 }
 
+/** A line whose messages and end are compared with the document. */
+export function comparedLine(comparison: Comparison, path: string, socket: WebSocket): Line {
+  const line = lineOf(socket);
+  const watching = watch(comparison, path, socket);
+  return {
+    ...line,
+    send(message) {
+      const isJson = typeof message !== 'string' && !Buffer.isBuffer(message);
+      watching.sent(isJson ? JSON.stringify(message) : message);
+      line.send(message);
+    },
+    close(code) {
+      watching.closing();
+      line.close(code);
+    },
+  };
+}
+
 export const settings: ConnectorSettings = {
   baseUrl: 'https://localhost:8443',
   deviceAuthUrl: 'https://localhost:9021',
@@ -178,16 +199,18 @@ export async function openConnector(
   await activations.activate(by, { serviceId, level: 'Organization', entityId: organizationId });
   const lines = new Set<WebSocket>();
   const active = new Set<string>();
+  const comparison = createComparison();
 
   const opened: ConnectorScene = {
     ...{ ...scene, connector, drain, metrics, logged, serviceId, catalog: built.catalog },
+    comparison,
     async open(path, { token, port = scene.apiPort, ...options } = {}) {
       const bearer = token === undefined ? {} : { authorization: `Bearer ${token}` };
       const headers = { ...bearer, ...options.headers };
       const how: ClientOptions = { ca: scene.ca, ...options, headers };
       const socket = new WebSocket(`wss://127.0.0.1:${port}${path}`, how);
       lines.add(socket);
-      const line = lineOf(socket);
+      const line = comparedLine(comparison, path, socket);
       await new Promise<void>((resolve, reject) => {
         socket.once('open', resolve);
         socket.once('error', reject);
@@ -261,6 +284,7 @@ export async function openConnector(
       for (const socket of lines) socket.terminate();
       await connector.stop();
       await scene.close();
+      assert.deepEqual(comparison.faults, []);
     },
   };
   return opened;

@@ -18,7 +18,8 @@ function resolved(document: Json, part: unknown): unknown {
   return typeof ref === 'string' ? at(document, ...ref.slice(2).split('/')) : part;
 }
 
-function codesOf(document: Json, operation: unknown): Set<string> {
+/** The codes that an operation of the document is said to give. */
+export function codesOf(document: Json, operation: unknown): Set<string> {
   const codes = new Set<string>();
   for (const response of Object.values(at(operation, 'responses') as Json)) {
     const media = at(resolved(document, response), 'content', 'application/problem+json');

@@ -71,6 +71,22 @@ describe('encrypted card data', () => {
     assertRefused(other, { code: 'client_id_reused', pointer: '/amount' });
   });
 
+  test('whose key is gone does not say that no money moved, where there is a sale under the identifier', async () => {
+    const one = { ...swiped(device()), clientTransactionId: randomUUID() };
+    const { encrypted } = one.instrument;
+    const keyless = { ...one, instrument: { encrypted: { ...encrypted, keyId: 'was-retired' } } };
+    assertRefused(await send(keyless), { code: 'encryption_key_unknown', outcome: 'NotProcessed' });
+    const first = await sold(one);
+    const again = await send(keyless);
+    assertRefused(again, { code: 'encryption_key_unknown', outcome: 'Unknown' });
+    const { transactionId, state } = first;
+    const { clientTransactionId } = one;
+    assert.deepEqual(again.body.transaction, { transactionId, clientTransactionId, state });
+    const stranger = await send(keyless, on.otherShop.token);
+    assertRefused(stranger, { code: 'encryption_key_unknown', outcome: 'NotProcessed' });
+    assert.equal(stranger.body.transaction, undefined);
+  });
+
   test('is used up by nothing that was refused before it was looked at', async () => {
     const one = swiped(device());
     const clientTransactionId = randomUUID();

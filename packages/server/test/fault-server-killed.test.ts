@@ -9,7 +9,8 @@ import { keyedSale } from './keyed-sale.ts';
 import { assertNothingLost, base, random, type Sale, settled, till } from './load.ts';
 import { until } from './until.ts';
 
-const kills = faultSize({ small: 20, full: 90 });
+/** The specification asks for thirty at least. */
+const kills = faultSize({ small: 30, full: 90 });
 /** Each ends a server, too. */
 const failPoints = faultSize({ small: 1, full: 5 });
 const batchKills = faultSize({ small: 6, full: 25 });
@@ -17,7 +18,7 @@ const batchSales = faultSize({ small: 600, full: 10_000 });
 const tills = 12;
 const salesBetweenKills = 10;
 const sellersOfBatch = 32;
-const limitMs = faultSize({ small: 240_000, full: 1_200_000 });
+const limitMs = faultSize({ small: 360_000, full: 1_200_000 });
 
 describe('a server that is killed', { concurrency: false }, () => {
   const sales: Sale[] = [];

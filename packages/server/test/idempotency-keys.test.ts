@@ -20,7 +20,7 @@ const withoutKey: Readonly<Record<string, readonly string[]>> = {
     ...['cancelQrPayment', 'tellQrEvent', 'importBulk', 'orderExport', 'sendToDeviceAndGoOn'],
   ],
   'is done once by the state of what it changes': [
-    ...['approveSignUp', 'rejectSignUp', 'makeClearingFile'],
+    ...['approveSignUp', 'rejectSignUp', 'makeClearingFile', 'resolveOperation'],
   ],
   'nobody is known who asks': ['signUp'],
   'a device takes the last one that it was given': ['createDeviceCertificate'],

@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { bookkeeping } from './bookkeeping.ts';
+import { testDatabase } from './database.ts';
 import { keyedSale } from './keyed-sale.ts';
+import { assertRefused } from './refused.ts';
 import type { Scene } from './scene.ts';
 import { until } from './until.ts';
 
@@ -38,6 +40,25 @@ test('50 at once are one call at the acquirer and 50 equal answers', async () =>
   const replayed = answers.filter((each) => each.headers['idempotent-replayed'] === 'true');
   assert.equal(replayed.length, 49);
   assert.equal(callsAtHost(on, first?.body.retrievalReferenceNumber), 1);
+});
+
+test('a sale by token is told again though its card is not kept any more', async () => {
+  const on = await scene();
+  const { token } = (await post(on, 'process', keyedSale())).body.card;
+  const body = keyedSale({ instrument: { token } });
+  const first = await post(on, 'process', body);
+  assert.equal(first.body.state, 'Captured', first.text);
+  const database = await testDatabase();
+  await database.query('DELETE FROM vault_cards WHERE organization_id = $1', [on.organizationId]);
+  const again = await post(on, 'process', body);
+  assert.deepEqual([again.status, again.body.transactionId], [200, first.body.transactionId]);
+  assert.equal(again.headers['idempotent-replayed'], 'true');
+  const other = await post(on, 'process', { ...body, amount: 4321 });
+  assertRefused(other, { code: 'client_id_reused', pointer: '/amount' });
+  const strange = await post(on, 'process', { ...body, instrument: { token: randomUUID() } });
+  assertRefused(strange, { code: 'card_token_unknown', outcome: 'NotProcessed' });
+  const next = await post(on, 'process', { ...body, clientTransactionId: randomUUID() });
+  assertRefused(next, { code: 'card_token_unknown', outcome: 'NotProcessed' });
 });
 
 test('another request under the identifier is told which members differ, never their values', async () => {

@@ -105,29 +105,55 @@ export async function settled(client: Client, token: string, sale: Pick<Sale, 'c
   );
 }
 
-/** Every acknowledged sale is there once, every other one has ended, and the totals agree. */
-export async function assertNothingLost(of: {
+/** What was taken stays taken, and what was not is not: the ends of a sale by the state it was answered with. */
+const endsOf: Readonly<Record<string, readonly string[]>> = {
+  Captured: ['Captured', 'PartiallyRefunded'],
+  Declined: ['Declined'],
+  Failed: ['Failed'],
+  Reversing: ['Reversed'],
+  Reversed: ['Reversed'],
+};
+/** Nobody was told of it: taken whole, taken back, or never stored. */
+const untoldEnds = ['Captured', 'Reversed', 'Unknown'];
+
+type Ends = {
   client: Client;
   token: string;
   sales: readonly Sale[];
-  host: AcquirerHost;
-}): Promise<Record<string, number>> {
+  /** A sale that waits for its database until its time is over is not sent, and ends so. */
+  mayFail?: boolean;
+};
+
+/** Every acknowledged sale is there once and as it was answered, and every other one has ended. */
+export async function assertEnds({ client, token, sales, mayFail = false }: Ends) {
   const counts: Record<string, number> = {};
-  let captured = 0;
-  let refunded = 0;
-  for (const sale of of.sales) {
-    const now = await settled(of.client, of.token, sale);
+  const sums = { captured: 0, refunded: 0 };
+  const untold = mayFail ? [...untoldEnds, 'Failed'] : untoldEnds;
+  for (const sale of sales) {
+    const { clientId, answered, refundAnswered } = sale;
+    const now = await settled(client, token, sale);
     const state = String(now['state']);
     counts[state] = (counts[state] ?? 0) + 1;
-    captured += Number(now['capturedAmount'] ?? 0);
-    refunded += Number(now['refundedAmount'] ?? 0);
-    const { answered, refundAnswered } = sale;
-    if (answered?.status === 200) {
-      assert.equal(now['transactionId'], answered.body.transactionId, 'an answered sale is there');
-      assert.equal(now['answeredState'], answered.body.state);
+    const captured = Number(now['capturedAmount'] ?? 0);
+    sums.captured += captured;
+    sums.refunded += Number(now['refundedAmount'] ?? 0);
+    const told = answered?.status === 200 ? answered.body : undefined;
+    const ends = told === undefined ? untold : endsOf[told.state];
+    assert.ok(ends?.includes(state), `${clientId}: ${told?.state ?? 'no answer'}, then ${state}`);
+    if (told !== undefined) {
+      assert.equal(now['transactionId'], told.transactionId, 'an answered sale is there');
+      assert.equal(now['answeredState'], told.state);
+      const stays = told.state === 'Captured' ? told.capturedAmount : 0;
+      assert.equal(captured, stays, `${clientId} was answered ${told.state}`);
     }
     if (refundAnswered?.status === 200) assert.equal(now['refundedAmount'], 100);
   }
+  return { counts, ...sums };
+}
+
+/** As every sale has ended, so are the totals of the host. */
+export async function assertNothingLost(of: Ends & { host: AcquirerHost }) {
+  const { counts, captured, refunded } = await assertEnds(of);
   const { totals } = of.host.ledger();
   const sum = (name: 'captured' | 'refunded' | 'openHolds') =>
     totals.reduce((all, each) => all + each[name], 0);

@@ -56,6 +56,8 @@ async function paymentsOf(on: Scene, { token, storeId, deviceIds }: Shop): Promi
   const [deviceId = ''] = deviceIds;
   const sale = keyedSale({ captureMode: 'Deferred', storeId, deviceId });
   const { transactionId } = await made(on, '/payment/v1/transactions/process', sale, token);
+  // Its first operation, for what names one by its number.
+  await made(on, `/payment/v1/transactions/${transactionId}/capture`, { amount: 1 }, token);
   const selection = { storeId, currency: 'JPY' };
   const all = await made(on, '/payment/v1/transactions/captureall', selection, token);
   const codes = '/payment/v1/approval-codes';
@@ -183,18 +185,25 @@ async function bulkOf(on: Scene): Promise<string> {
 }
 
 /** Made by the platform alone, once captures wait for one. */
-/** An export that can be fetched, and a reconciliation with something to decide. */
-async function reportsOf({ organizationId, linkId }: Scene) {
-  const database = await testDatabase();
-  const [exportId, reconciliationId] = [randomUUID(), randomUUID()];
-  await database.query(
+/** An export that runs: there again for whoever deletes it next. */
+export async function putExportBack({ organizationId }: Scene, exportId: string): Promise<void> {
+  await (await testDatabase()).query(
     `INSERT INTO report_exports (organization_id, export_id, merchant_id, store_id,
        client_operation_id, report, format, filters, state, rows, bytes, parts, created_at, updated_at,
        expires_at)
      VALUES ($1, $2::uuid, $3, $3, $2::text, 'transactions', 'Csv', '{}', 'Running', 0, 0, 0, now(),
-       now(), now() + interval '1 day')`,
+       now(), now() + interval '1 day')
+     ON CONFLICT DO NOTHING`,
     [organizationId, exportId, '00000000-0000-0000-0000-000000000000'],
   );
+}
+
+/** An export, and a reconciliation with something to decide. */
+async function reportsOf(on: Scene) {
+  const { organizationId, linkId } = on;
+  const database = await testDatabase();
+  const [exportId, reconciliationId] = [randomUUID(), randomUUID()];
+  await putExportBack(on, exportId);
   await database.query(
     `INSERT INTO reconciliations (organization_id, reconciliation_id, link_id, from_day, to_day, state,
        place, lines, last_number, matched, different, missing_here, missing_there, open, balances,

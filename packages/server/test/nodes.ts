@@ -11,8 +11,9 @@ import { join } from 'node:path';
 import { connectorPaths } from '@switchyard/contract';
 import { type ClientOptions, WebSocket } from 'ws';
 import { createLog, type EmbeddedPostgres, startEmbeddedPostgres } from '../src/platform/index.ts';
-import { type Json, type Line, lineOf } from './connector.ts';
+import { comparedLine, type Json, type Line } from './connector.ts';
 import { type CutWire, cutWire } from './cut-wire.ts';
+import { type Comparison, createComparison } from './documented-sockets.ts';
 import { eventually } from './eventually.ts';
 import { freePorts } from './free-ports.ts';
 import { type DemoFacts, type ServerProcess, serverProcess } from './server-process.ts';
@@ -82,9 +83,13 @@ export function natsServer(port: number): NatsServer {
   };
 }
 
-async function openLine(url: string, options: ClientOptions): Promise<Line> {
+async function openLine(
+  comparison: Comparison,
+  url: string,
+  options: ClientOptions,
+): Promise<Line> {
   const socket = new WebSocket(url, options);
-  const line = lineOf(socket);
+  const line = comparedLine(comparison, new URL(url).pathname, socket);
   await new Promise<void>((resolve, reject) => {
     socket.once('open', resolve);
     socket.once('error', reject);
@@ -103,9 +108,11 @@ type Given = {
   readonly shared: Record<string, string>;
   readonly roles: string;
   readonly natsPort: number;
+  readonly comparison: Comparison;
 };
 
-async function makeNode({ name, host, directory, shared, roles, natsPort }: Given): Promise<Node> {
+async function makeNode(given: Given): Promise<Node> {
+  const { name, host, directory, shared, roles, natsPort, comparison } = given;
   const wire = await cutWire(natsPort);
   const [port = 0, devicePort, metricsPort] = await freePorts(3);
   const dataDir = join(directory, name);
@@ -138,7 +145,7 @@ async function makeNode({ name, host, directory, shared, roles, natsPort }: Give
     },
     ready,
     open: (path, token) =>
-      openLine(`wss://${host}:${port}${path}`, {
+      openLine(comparison, `wss://${host}:${port}${path}`, {
         // Each node has an authority of its own here; who it is, is not what is tried.
         rejectUnauthorized: false,
         headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
@@ -188,7 +195,8 @@ export async function openNodesScene(): Promise<NodesScene> {
     SWITCHYARD_ACQUIRER_PORT: String(acquirerPort),
     SWITCHYARD_LOG_LEVEL: 'info',
   };
-  const common = { directory, natsPort };
+  const comparison = createComparison();
+  const common = { directory, natsPort, comparison };
   const a = await makeNode({
     ...{ ...common, name: 'a', host: '127.0.0.1', shared },
     roles: 'cards identity connector jobs',
@@ -249,6 +257,7 @@ export async function openNodesScene(): Promise<NodesScene> {
       await nats.kill();
       await postgres.stop();
       await rm(directory, { recursive: true, force: true });
+      assert.deepEqual(comparison.faults, []);
     },
   };
   return scene;

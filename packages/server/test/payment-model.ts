@@ -153,8 +153,11 @@ export type ModelOperation = {
 };
 
 /** What refund or cancel by web does: it gives back what was captured, else what is held. */
-export const byWebOf = ({ captured, refunded }: Model): ModelVerb =>
-  captured > refunded ? 'Refund' : 'Cancel';
+export function byWebOf(model: Model): ModelVerb {
+  const { captured, refunded } = model;
+  const isOver = captured > 0 && openOf(model) === 0;
+  return captured > refunded || isOver ? 'Refund' : 'Cancel';
+}
 
 /** What must come of an operation, and what the payment is afterwards. */
 export function operated(

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { composeHouse, type House } from '../src/compose.ts';
+import { composeHouse, type House, type HouseDeps } from '../src/compose.ts';
 import {
   createLog,
   ensureCertificates,
@@ -59,6 +59,7 @@ export type PortalHouseFacts = {
   readonly roles?: string;
   /** Left out: the demo's. Its keys and certificates are those of a demo all the same. */
   readonly environment?: Settings['environment'];
+  readonly rateLimits?: HouseDeps['rateLimits'];
 };
 
 const lookup: LookupFunction = (_host, { all }, done) => {
@@ -121,6 +122,7 @@ export async function openPortalHouse(facts: PortalHouseFacts = {}): Promise<Por
     ...{ settings, database: await testDatabase(), clock, tls, portalFolder, makeRealmKey },
     log: createLog(settings),
     loadLimits: patientLimits,
+    ...(facts.rateLimits === undefined ? {} : { rateLimits: facts.rateLimits }),
   });
   await house.http.listen();
   const { transport, agent } = transportTo(port);

@@ -9,6 +9,39 @@ import { asPage, follow, openVisitor, sessionCookie } from './portal.ts';
 import { openPortalHouse, type PortalHouse, type PortalRealm } from './portal-house.ts';
 import { formsIn, submit } from './sign-in-pages.ts';
 
+describe('sessions at an address that shows tokens of nobody', () => {
+  test('go on where they were found good, until they end', async (t) => {
+    const strangers = { windowSeconds: 3600, limit: 3 };
+    const on = await openPortalHouse({ rateLimits: { strangers } });
+    t.after(() => on.close());
+    const realm = await on.newRealm();
+    const [worker, newcomer] = [1, 2].map(() => openVisitor(on, realm.userDomainId));
+    assert.ok(worker !== undefined && newcomer !== undefined);
+    const person = await createPerson(realm);
+    await worker.signIn(person);
+    const path = `/user-management/v2/user-domains/${realm.userDomainId}/users`;
+    const statusOf = async (headers: Record<string, string>) =>
+      (await worker.ask(path, { headers })).status;
+    const forged = { authorization: 'Bearer forged' };
+    for (let count = 0; count < 3; count += 1) assert.equal(await statusOf(forged), 401);
+    assert.equal(await statusOf(forged), 429);
+    assert.equal(await statusOf({}), 200, 'it began here');
+    for (const minutes of [1, 14, 14]) {
+      on.clock.advance(minutes * 60_000);
+      assert.equal(await statusOf({}), 200, `${minutes} minutes later`);
+    }
+    await newcomer.signIn(person);
+    const cookie = newcomer.session();
+    assert.ok(cookie !== undefined);
+    assert.equal((await newcomer.ask(path)).status, 200);
+    assert.equal((await newcomer.ask('/portal/sign-out', { method: 'POST' })).status, 200);
+    newcomer.browser.plant(cookie);
+    assert.equal((await newcomer.ask(path)).status, 429, 'it is nobody’s any more');
+    worker.browser.plant({ ...cookie, value: 'a'.repeat(64) });
+    assert.equal(await statusOf({}), 429);
+  });
+});
+
 describe('a session of the portal', () => {
   let on: PortalHouse;
   let realm: PortalRealm;

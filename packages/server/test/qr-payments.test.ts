@@ -2,9 +2,11 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
+import type { ErrorCode } from '@switchyard/contract';
 import { testDatabase } from './database.ts';
 import { openQr, type QrScene } from './qr.ts';
 import { type Json, nameOf, qrBase, sampleCode } from './qr-provider.ts';
+import { assertRefused } from './refused.ts';
 
 describe('a QR payment', () => {
   let qr: QrScene;
@@ -182,6 +184,44 @@ describe('a QR payment', () => {
     assert.deepEqual([payment['status'], payment['refundedAmount']], ['Refunded', 1050]);
     const nothing = await qr.call('POST', `${qrBase}/${id}/refund`);
     assert.deepEqual([nothing.status, nothing.body.code], [422, 'already_refunded']);
+  });
+
+  test('tells with each refusal how it stands, and what it still allows', async () => {
+    const id = await qr.begun();
+    const { clientTransactionId } = await qr.get(id);
+    const refused = async (path: string, body: Json, code: ErrorCode, state: string) => {
+      const answer = await qr.call('POST', `${qrBase}/${id}/${path}`, body, qr.shop.token);
+      assertRefused(answer, { code });
+      assert.deepEqual(answer.body.transaction, { transactionId: id, clientTransactionId, state });
+      return answer.body.allowedOperations.map((each: Json) => {
+        assert.equal(each['currency'], 'EUR');
+        return [each['operation'], each['allowed'], each['maxAmount'], each['reason']];
+      });
+    };
+    const live = await refused('refund', {}, 'not_completed', 'Pending');
+    assert.deepEqual(live, [
+      ['Cancel', true, 1050, undefined],
+      ['Refund', false, 0, 'not_completed'],
+    ]);
+    await qr.tell(id, { type: 'payment.completed', sequence: 1 });
+    const paid = [
+      ['Cancel', false, 0, 'already_completed'],
+      ['Refund', true, 1050, undefined],
+    ];
+    const tooMuch = { amount: 1051 };
+    const other = { currency: 'USD' };
+    const all = [
+      await refused('cancel', {}, 'already_completed', 'Completed'),
+      await refused('refund', tooMuch, 'refund_amount_exceeded', 'Completed'),
+      await refused('refund', other, 'currency_mismatch', 'Completed'),
+      await refused('resolve', { resolution: 'Accept' }, 'payment_not_held', 'Completed'),
+    ];
+    for (const told of all) assert.deepEqual(told, paid);
+    assert.equal((await qr.call('POST', `${qrBase}/${id}/refund`)).status, 200);
+    for (const amount of [undefined, 1]) {
+      const told = await refused('refund', { amount }, 'already_refunded', 'Refunded');
+      assert.deepEqual(told[1], ['Refund', false, 0, 'already_refunded']);
+    }
   });
 
   test('is cancelled, and a cancel of what has ended is done already', async () => {

@@ -174,20 +174,35 @@ describe('summaries of payments', () => {
     assert.ok(total.latency.count > 0 && total.latency.p50Ms <= total.latency.p95Ms);
   });
 
-  test('come to the same by whatever they are taken apart', async () => {
-    const { total } = await summary();
-    const groupings = ['day', 'hour', 'merchant', 'store', 'device', 'scheme', 'responseCategory'];
-    for (const groupBy of groupings) {
-      const lines = await allOf(on, on.acquirerToken, 'summary', { ...span, groupBy, limit: 2 });
-      for (const name of ['count', 'approved', 'declined', 'failed']) {
-        assert.equal(summed(lines, name), total[name], `${groupBy} ${name}`);
+  // Of one merchant alone too, whose sales without a device are those of two stores.
+  for (const [whose, tokenOf] of [
+    ['an organisation', () => on.acquirerToken],
+    ['a merchant', () => on.shop.token],
+  ] as const) {
+    test(`of ${whose} come to the same by whatever they are taken apart`, async () => {
+      const token = tokenOf();
+      const { total } = await summary({}, token);
+      const groupings = [
+        'day',
+        'hour',
+        'merchant',
+        'store',
+        'device',
+        'scheme',
+        'responseCategory',
+      ];
+      for (const groupBy of groupings) {
+        const lines = await allOf(on, token, 'summary', { ...span, groupBy, limit: 2 });
+        for (const name of ['count', 'approved', 'declined', 'failed']) {
+          assert.equal(summed(lines, name), total[name], `${groupBy} ${name}`);
+        }
+        assert.deepEqual(summedAmounts(lines), bigints(total.amounts), groupBy);
+        const whole = await summary({ groupBy }, token);
+        assert.deepEqual(whole.total, total, groupBy);
+        assert.deepEqual(whole.items, lines, groupBy);
       }
-      assert.deepEqual(summedAmounts(lines), bigints(total.amounts), groupBy);
-      const whole = await summary({ groupBy });
-      assert.deepEqual(whole.total, total, groupBy);
-      assert.deepEqual(whole.items, lines, groupBy);
-    }
-  });
+    });
+  }
 
   test('of a merchant are those of its payments alone, for itself and for the organisation', async () => {
     const of = (shop: Shop) => summary({ merchantId: shop.merchantId });

@@ -2,12 +2,14 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { Refusal } from '@switchyard/contract';
+import { closeCodes, Refusal } from '@switchyard/contract';
 import { createLocalBackplane } from '../src/connector/backplane.ts';
+import type { Wanted } from '../src/connector/claims.ts';
+import { Fault } from '../src/connector/faults.ts';
 import type { Relay } from '../src/connector/retail/deps.ts';
 import { type Call, createExchange, type Exchange } from '../src/connector/retail/exchange.ts';
 import { createRetail } from '../src/connector/retail/index.ts';
-import { createLines } from '../src/connector/retail/lines.ts';
+import { createLines, type Lines } from '../src/connector/retail/lines.ts';
 import { createMessageStore, type Kept, type MessageStore } from '../src/connector/retail/store.ts';
 import type { Terminals } from '../src/connector/retail/terminals.ts';
 import {
@@ -18,6 +20,7 @@ import {
   systemClock,
   systemIds,
 } from '../src/platform/index.ts';
+import type { Json } from './connector.ts';
 import { migrations, testCopyUrl } from './database.ts';
 import { eventually } from './eventually.ts';
 import { headerOf, paymentOf, requestOf } from './retail.ts';
@@ -65,7 +68,7 @@ describe('messages to terminals', () => {
       ...facts,
     });
   };
-  const found = (serviceId: string) => store.find(place, serviceId, 'till-3');
+  const found = (serviceId: string) => store.find(place, { serviceId, saleId: 'till-3' }, {});
   async function eventsOf({ messageId }: Kept): Promise<number> {
     const rows = await database.query('SELECT 1 FROM outbox WHERE subject_id = $1', [messageId]);
     return rows.length;
@@ -169,18 +172,21 @@ describe('messages to terminals', () => {
 
   describe('of tills', () => {
     let exchange: Exchange;
+    let lines: Lines;
     let claims: number;
     let released: number;
-    let device: { heard: string[]; say(text: string): void; isLeft: boolean } | undefined;
+    let device:
+      | { heard: string[]; say(text: string): void; drop(): void; isLeft: boolean }
+      | undefined;
     const told: Kept[] = [];
-    let onClaim: (signal: AbortSignal) => Promise<void>;
+    let onClaim: (signal: AbortSignal, wanted: Wanted) => Promise<void>;
 
     function relay(): Relay {
       return {
         claims: {
-          async claim(_asking: unknown, _wanted: unknown, signal: AbortSignal) {
+          async claim(_asking: unknown, wanted: Wanted, signal: AbortSignal) {
             claims += 1;
-            await onClaim(signal);
+            await onClaim(signal, wanted);
             return { sessionId: randomUUID(), device: place, owner: 'a' };
           },
           async release() {
@@ -193,7 +199,12 @@ describe('messages to terminals', () => {
         backplane: createLocalBackplane(),
         join(_sessionId, end) {
           const heard: string[] = [];
-          const made = { heard, say: (text: string) => end.send(text), isLeft: false };
+          const made = {
+            heard,
+            say: (text: string) => end.send(text),
+            drop: () => end.close(closeCodes.deviceDisconnected, 'device_disconnected'),
+            isLeft: false,
+          };
           device = made;
           return {
             heard: (data) => void heard.push(data.toString()),
@@ -215,8 +226,9 @@ describe('messages to terminals', () => {
     function make(answerMs: number, over: Partial<MessageStore> = {}): void {
       told.length = 0;
       const terminals = { find: async () => place, placed: () => place } as unknown as Terminals;
+      lines = createLines({ relay: relay(), clock });
       exchange = createExchange({
-        ...{ lines: createLines({ relay: relay() }), store: { ...store, ...over }, terminals },
+        ...{ lines, store: { ...store, ...over }, terminals },
         ...{ clock, log, times: { answerMs } },
         told: (kept) => void told.push(kept),
       });
@@ -323,6 +335,129 @@ describe('messages to terminals', () => {
       assert.equal(device?.heard.length, 1);
       device?.say(answerTo(heard));
       await other;
+    });
+
+    describe('that share a session', () => {
+      let asked = 0;
+      const pending: { settle(word?: 'device_offline'): void; waitSeconds: number | undefined }[] =
+        [];
+
+      /** Joins what its till has under way, or opens it. */
+      async function join(message: Json, facts: { waitSeconds: number; signal?: AbortSignal }) {
+        const before = asked;
+        const { waitSeconds, ...rest } = facts;
+        const answered = exchange.sync({ ...callOf(message, rest), waitSeconds });
+        answered.catch(() => {});
+        await eventually('it waits for the terminal', () => asked > before);
+        return { answered };
+      }
+
+      beforeEach(() => {
+        asked = 0;
+        pending.length = 0;
+        make(60_000, {
+          async find(...of) {
+            const first = await store.find(...of);
+            asked += 1;
+            return first;
+          },
+        });
+        onClaim = (signal, { waitSeconds }) =>
+          new Promise((resolve, reject) => {
+            const settle = (word?: 'device_offline') =>
+              word === undefined ? resolve() : reject(new Fault(word));
+            pending.push({ settle, waitSeconds });
+            signal.addEventListener('abort', () => settle('device_offline'));
+          });
+      });
+
+      it('get it though the one that opened it hangs up', async () => {
+        const gone = new AbortController();
+        const first = await join(paymentOf(), { waitSeconds: 20, signal: gone.signal });
+        const payment = paymentOf();
+        const second = await join(payment, { waitSeconds: 20 });
+        gone.abort();
+        pending[0]?.settle();
+        answer(await heardOf());
+        assert.match((await second.answered) ?? '', /Success/);
+        assert.equal((await codeOf(first.answered)).outcome, 'NotProcessed');
+        assert.deepEqual([claims, device?.heard.length], [1, 1]);
+      });
+
+      it('give it up once all have hung up', async () => {
+        const [one, other] = [new AbortController(), new AbortController()];
+        const first = await join(paymentOf(), { waitSeconds: 20, signal: one.signal });
+        const second = await join(paymentOf(), { waitSeconds: 20, signal: other.signal });
+        one.abort();
+        other.abort();
+        for (const { answered } of [first, second]) {
+          assert.equal((await codeOf(answered)).code, 'device_offline');
+        }
+      });
+
+      it('wait as long as they said, and not as the one that opened it', async () => {
+        const short = await join(paymentOf(), { waitSeconds: 0 });
+        const long = await join(paymentOf(), { waitSeconds: 30 });
+        clock.at += 10_000;
+        pending[0]?.settle('device_offline');
+        assert.equal((await codeOf(short.answered)).code, 'device_offline');
+        await eventually('a claim of its own', () => pending.length === 2);
+        assert.equal(pending[1]?.waitSeconds, 20, 'what is left of its time');
+        pending[1]?.settle();
+        answer(await heardOf());
+        assert.match((await long.answered) ?? '', /Success/);
+      });
+    });
+
+    it('hear that what nobody answers could not be sent', async () => {
+      make(60_000, {
+        begin(message) {
+          // Lost in the moment before.
+          device?.drop();
+          return store.begin(message);
+        },
+      });
+      const abort = requestOf('Abort', { AbortReason: 'customer' });
+      const { code, outcome } = await codeOf(exchange.sync(callOf(abort)));
+      assert.deepEqual([code, outcome], ['device_disconnected', 'Unknown']);
+      assert.deepEqual(device?.heard, []);
+      const { status, fault } = (await found(headerOf(abort)['ServiceID'])) ?? {};
+      assert.deepEqual([status, fault], ['Failed', 'device_disconnected']);
+    });
+
+    it('are all answered when the process stops, and none of them is let in afterwards', async () => {
+      make(60_000);
+      const paid = paymentOf();
+      const paying = codeOf(exchange.sync(callOf(paid)));
+      await heardOf();
+      // A terminal that is away: the claim of another till waits for it.
+      onClaim = (signal) =>
+        new Promise((_, reject) =>
+          signal.addEventListener('abort', () => reject(new Fault('device_offline'))),
+        );
+      const waited = paymentOf();
+      const waiting = codeOf(exchange.sync(callOf(waited, { clientId: 'c2' })));
+      await eventually('its claim', () => claims === 2);
+      const stopped = lines.stop().then(exchange.settled);
+      const late = [paymentOf(), paymentOf()];
+      const [first, second] = late.map((message) => callOf(message));
+      assert.ok(first && second);
+      const refused = [codeOf(exchange.sync(first)), codeOf(exchange.async(second)), waiting];
+      for (const { code, outcome, retryAfterMs } of await Promise.all(refused)) {
+        assert.deepEqual([code, outcome, retryAfterMs], ['shutting_down', 'NotProcessed', 1000]);
+      }
+      const { code, extensions } = await paying;
+      assert.deepEqual([code, extensions], ['session_lost', { reason: 'restarting' }]);
+      await stopped;
+      assert.equal(
+        (await found(headerOf(paid)['ServiceID']))?.fault,
+        'session_lost',
+        'it is noted',
+      );
+      for (const message of [waited, ...late]) {
+        assert.equal(await found(headerOf(message)['ServiceID']), undefined, 'nothing was sent');
+      }
+      assert.equal(claims, 2);
     });
 
     it('have a number of messages under way, each client its own', async () => {

@@ -184,7 +184,7 @@ describe('the Retail API', () => {
     assert.equal(statuses.filter(([status]) => status === 200).length, 1);
     assert.equal(statuses.filter(([, code]) => code === 'service_id_reused').length, 2);
     const again = await send(tsn, 'async', payment);
-    assert.deepEqual([again.status, again.body.outcome], [409, 'NotProcessed']);
+    assert.deepEqual([again.status, again.body.outcome], [409, 'Unknown']);
     const database = await testDatabase();
     await database.query(
       `UPDATE retail_messages SET created_at = now() - interval '49 hours' WHERE service_id = $1`,
@@ -210,6 +210,21 @@ describe('the Retail API', () => {
     const { ServiceID } = headerOf(payment);
     const kept = await call('GET', `/devices/${tsn}/messages/${ServiceID}?wait=5`);
     assert.deepEqual([kept.body.status, kept.body.fault], ['Failed', 'device_disconnected']);
+    assert.equal(body.retryable, false, 'its ServiceID is used up');
+    // The till repeats it while the terminal is away, and once it is back: money may have moved.
+    const repeat = async (how: 'sync' | 'async') => (await send(tsn, how, payment)).body;
+    const away = [await repeat('sync'), await repeat('async')];
+    await connect();
+    for (const told of [...away, await repeat('sync'), await repeat('async')]) {
+      const { messageId } = kept.body;
+      assert.deepEqual(
+        [told.code, told.outcome, told.retryable, told.message.messageId, told.message.status],
+        ['service_id_reused', 'Unknown', false, messageId, 'Failed'],
+      );
+      const { address } = told.message;
+      const found = await on.on.client.call('GET', address, { token: on.token });
+      assert.equal(found.body.messageId, messageId);
+    }
   });
 
   it('tells that a terminal is offline, and its ServiceID stays good', async () => {
@@ -306,6 +321,32 @@ describe('the Retail API', () => {
     assert.equal((await on.on.client.call('GET', other, { token })).status, 404);
     assert.equal((await ask(own.tsn, on.on.shop.token)).status, 403);
     assert.equal((await ask(own.tsn, on.token)).body.code, 'pos_id_required');
+  });
+
+  it('tells answers where the terminal stood, and not where it stands now', async () => {
+    const own = await on.device();
+    const [beside, foreign] = [await on.device(), await on.device(on.on.otherShop)];
+    const line = await own.connect();
+    const payment = paymentOf();
+    const asked = send(own.tsn, 'sync', payment);
+    line.send(paidOf(await heardBy(line)));
+    assert.equal((await asked).status, 200);
+    const path = `/devices/${own.tsn}/messages/${headerOf(payment)['ServiceID']}`;
+    const read = (token: string) => call('GET', path, { token });
+    const first = await on.tillToken(own);
+    assert.equal((await read(first)).body.result, 'Success');
+    let from = own;
+    for (const to of [beside, foreign]) {
+      await on.move({ ...from, physicalDeviceId: own.physicalDeviceId }, to);
+      from = to;
+      const token = await on.tillToken(to);
+      const { status, body } = await read(token);
+      assert.deepEqual([status, body.code], [404, 'message_not_found']);
+      const again = await call('POST', `/devices/${own.tsn}/sync`, { token, body: payment });
+      assert.equal(again.body.message, undefined, 'nor by a repetition');
+      assert.notEqual((await read(first)).status, 200, 'the terminal is not there any more');
+      assert.equal((await read(on.token)).body.result, 'Success', 'the organisation sees both');
+    }
   });
 
   it('answers alike for terminals of others and for none, at each of its addresses', async () => {

@@ -12,6 +12,7 @@ export type RetailDevice = {
   readonly storeId: string;
   readonly merchantId: string;
   readonly logicalDeviceId: string;
+  readonly physicalDeviceId: string;
   connect(): Promise<Line>;
 };
 export type RetailScene = {
@@ -19,6 +20,8 @@ export type RetailScene = {
   /** Of an application of the whole organisation. */
   readonly token: string;
   device(shop?: { merchantId: string }): Promise<RetailDevice>;
+  /** Takes the terminal of one place to another, whose own it takes the place of. */
+  move(terminal: RetailDevice, to: RetailDevice): Promise<void>;
   /** A token that is good for the terminals of one store. */
   tillToken(place: { merchantId: string; storeId: string }): Promise<string>;
   close(): void;
@@ -84,7 +87,7 @@ export async function retailScene(): Promise<RetailScene> {
       }
       await activations.activate(by, { serviceId, level: 'Store', entityId: storeId });
       return {
-        ...{ tsn, storeId, merchantId, logicalDeviceId },
+        ...{ tsn, storeId, merchantId, logicalDeviceId, physicalDeviceId },
         async connect() {
           const listener = await open(connectorPaths.deviceListener);
           const credentials = { client_id: till.clientId, client_secret: till.clientSecret };
@@ -94,6 +97,15 @@ export async function retailScene(): Promise<RetailScene> {
           return open(pathname, registered['token']);
         },
       };
+    },
+    async move({ logicalDeviceId, physicalDeviceId }, to) {
+      const { logicalDevices, physicalDevices } = house.provisioning;
+      await logicalDevices.link(scope, logicalDeviceId, []);
+      const { view } = await physicalDevices.get(scope, physicalDeviceId);
+      const { serialNumber, make, model, family } = view;
+      const hardware = { serialNumber, make, model, family, merchantId: to.merchantId };
+      await physicalDevices.replace(scope, physicalDeviceId, hardware);
+      await logicalDevices.link(scope, to.logicalDeviceId, [physicalDeviceId]);
     },
     tillToken: ({ merchantId, storeId }) =>
       on.tokenFor({

@@ -4,6 +4,13 @@ import { before, describe, test } from 'node:test';
 import { chipData, tlv } from './chip-data.ts';
 import type { Answer } from './client.ts';
 import { testDatabase } from './database.ts';
+import { type EncryptingDevice, encryptingDevice } from './encrypting-device.ts';
+import {
+  type AttachedAcquirer,
+  attachHttpAcquirer,
+  termsOn,
+  untilAvailable,
+} from './http-acquirer.ts';
 import { assertAgreement } from './invariants.ts';
 import { keyedSale } from './keyed-sale.ts';
 import { type Scene, type Shop, scene } from './scene.ts';
@@ -134,6 +141,97 @@ describe('step-up', () => {
 
   test('and the books agree with the host', async () => {
     await assertAgreement(on);
+  });
+});
+
+describe('a step-up of which nothing was sent', () => {
+  let on: Scene;
+  let shop: Shop;
+  let bank: AttachedAcquirer;
+  let device: EncryptingDevice;
+
+  before(async () => {
+    on = await scene();
+    bank = await attachHttpAcquirer(on, 'bank');
+    shop = await on.newShop(termsOn(bank.linkId));
+    await untilAvailable(on, shop.token);
+    device = encryptingDevice(on.settings.dataDir, 'DukptTdes');
+  });
+
+  const sell = (entryMode: string, amount: number, members: Record<string, unknown>) =>
+    call(
+      on,
+      '/process',
+      chip(entryMode, amount, { deviceId: shop.deviceIds[0], ...members }),
+      shop,
+    );
+
+  async function notSent(sale: () => Promise<Answer>): Promise<void> {
+    bank.server.setReady(false);
+    const answer = await sale();
+    assert.equal(answer.body.code, 'not_sent', answer.text);
+    bank.server.setReady(true);
+    await untilAvailable(on, shop.token);
+  }
+
+  test('leaves the declined sale to the next one, and that one keeps it', async () => {
+    const { body: tapped } = await sell('ContactlessChip', tooManyTaps, {});
+    assert.equal(tapped.terminalAction, 'UseChip');
+    const stepUpOf = tapped.transactionId;
+    const insert = (clientTransactionId: string) =>
+      sell('ContactChip', tooManyTaps, { stepUpOf, clientTransactionId });
+    await notSent(() => insert('nothing-1'));
+    await notSent(() => insert('nothing-2'));
+    const taken = await insert('taken');
+    assert.deepEqual([taken.status, taken.body.stepUpOf], [200, stepUpOf], taken.text);
+    const late = await insert('late');
+    assert.equal(late.body.code, 'step_up_invalid', late.text);
+    // What came to nothing is told as it was, and takes nothing back.
+    assert.equal((await insert('nothing-1')).body.code, 'not_sent');
+    const replay = await insert('taken');
+    assert.equal(replay.headers['idempotent-replayed'], 'true', replay.text);
+  });
+
+  test('leaves what the device has encrypted to the next one too, for the same amount', async () => {
+    const track = Buffer.from(`${pan}=30122010000012345`);
+    const instrument = device.encrypted('Track2', track);
+    const swipe = (clientTransactionId: string, amount = 1234) =>
+      sell('ContactlessMagStripe', amount, { instrument, clientTransactionId });
+    await notSent(() => swipe('swiped-1'));
+    assert.equal((await swipe('swiped-2', 1235)).body.code, 'ksn_reused');
+    const sold = await swipe('swiped-3');
+    assert.equal(sold.body.state, 'Captured', sold.text);
+    assert.equal((await swipe('swiped-4')).body.code, 'ksn_reused');
+  });
+
+  test('is taken over where it was never stored, once no request can last so long', async () => {
+    const { body: tapped } = await sell('ContactlessChip', tooManyTaps, {});
+    const stepUpOf = tapped.transactionId;
+    const database = await testDatabase();
+    const begun = (ago: string) =>
+      database.query(
+        `INSERT INTO step_ups (organization_id, declined_id, taken_by, created_at)
+          VALUES ($1, $2, $3, now() - $4::interval)
+          ON CONFLICT (organization_id, declined_id) DO UPDATE SET created_at = excluded.created_at`,
+        [on.organizationId, stepUpOf, `${shop.merchantId}|never-stored`, ago],
+      );
+    await begun('1 second');
+    const early = await sell('ContactChip', tooManyTaps, { stepUpOf });
+    assert.equal(early.body.code, 'step_up_invalid', early.text);
+    await begun('1 hour');
+    const later = await sell('ContactChip', tooManyTaps, { stepUpOf });
+    assert.equal(later.body.stepUpOf, stepUpOf, later.text);
+  });
+
+  test('was refused before it was stored: the same one, mended, takes it', async () => {
+    const { body: tapped } = await sell('ContactlessChip', tooManyTaps, {});
+    const members = { stepUpOf: tapped.transactionId, clientTransactionId: 'mended' };
+    const pin = { ...device.pin('1234', pan), ksn: device.nextKsn() };
+    const refused = await sell('ContactChip', tooManyTaps, { ...members, ...pin });
+    assert.equal(refused.status, 422, refused.text);
+    const other = { stepUpOf: tapped.transactionId, clientTransactionId: 'another' };
+    const taken = await sell('ContactChip', tooManyTaps, other);
+    assert.equal(taken.body.stepUpOf, tapped.transactionId, taken.text);
   });
 });
 

@@ -17,6 +17,20 @@ const acquirerTimeoutMs = 9000;
 const slowAmount = 9098;
 const sales = 5;
 
+/** Who sends traffic and who watches the process are told of the stop, as long as it takes. */
+async function watchStop(metricsUrl: string): Promise<void> {
+  const ready = await until(async () => {
+    const answer = await fetch(`${metricsUrl}/readyz`).catch(() => undefined);
+    if (answer === undefined) return undefined;
+    const { status } = (await answer.json()) as { status: string };
+    return status === 'stopping' ? answer : undefined;
+  }, 'the stop to be told of');
+  assert.equal(ready.status, 503);
+  for (const path of ['healthz', 'metrics']) {
+    assert.equal((await fetch(`${metricsUrl}/${path}`)).status, 200, path);
+  }
+}
+
 test('a process that is told to stop ends what runs and answers who waits', {
   timeout: 300_000,
 }, async () => {
@@ -36,15 +50,19 @@ test('a process that is told to stop ends what runs and answers who waits', {
   );
   try {
     await server.start();
-    const { baseUrl, caFile, devices } = await server.facts();
+    const { baseUrl, caFile, devices, metricsUrl } = await server.facts();
     const client = createClient(baseUrl, await readFile(caFile, 'utf8'));
     const token = await tokenOf(server, client);
     await linkIsUp(client, token);
     const ids = Array.from({ length: sales }, () => randomUUID());
+    let answered = 0;
     const selling = ids.map((clientTransactionId) => {
       const deviceId = devices[0]?.logicalDeviceId;
       const body = keyedSale({ clientTransactionId, amount: slowAmount, deviceId });
-      return client.call('POST', `${base}/process`, { token, body });
+      const sold = client.call('POST', `${base}/process`, { token, body });
+      return sold.finally(() => {
+        answered += 1;
+      });
     });
     await until(async () => {
       const all = ids.map((id) => client.call('GET', `${base}/${id}`, { token }));
@@ -54,9 +72,12 @@ test('a process that is told to stop ends what runs and answers who waits', {
     await client.call('GET', `${base}/${ids[0]}`, { token });
     const toldAt = performance.now();
     const stopped = server.stop();
+    const watched = watchStop(metricsUrl);
     const read = await reading;
     assert.ok(performance.now() - toldAt < acquirerTimeoutMs / 2, 'the reader is answered soon');
     assert.equal(read.body.state, 'Received');
+    await watched;
+    assert.equal(answered, 0, 'told while the sales are under way');
     for (const sold of await Promise.all(selling)) {
       assert.equal(sold.status, 200, sold.text);
       assert.equal(sold.body.state, 'Captured', server.output());

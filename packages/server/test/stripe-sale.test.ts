@@ -54,6 +54,29 @@ test('a card with a chip is swiped only once the chip has failed', async () => {
   assert.equal(fallback.body.code, 'entry_mode_invalid');
 });
 
+test('a UnionPay card without a check digit is swiped as it is dipped; no other card is', async () => {
+  const { client, shop } = await scene();
+  const send = (body: Record<string, unknown>) =>
+    client.call('POST', `${path}/process`, { token: shop.token, body });
+  const swiped = (pan: string) => stripe('MagStripe', `${pan}=30121010000012345`);
+  const withoutCheckDigit = ['6243030000000002', '8171999927660001', '6205500000000000001'];
+  for (const pan of withoutCheckDigit) {
+    const { body, text } = await send(swiped(pan));
+    assert.deepEqual([body.state, body.card?.scheme], ['Captured', 'UnionPay'], text);
+    assert.equal(
+      body.card.maskedNumber,
+      `${pan.slice(0, 6)}${'*'.repeat(pan.length - 10)}${pan.slice(-4)}`,
+    );
+  }
+  // Too short or too long for the scheme, another scheme, and typed: there the digit tells an error.
+  for (const pan of ['624303000000001', '4111111111111112']) {
+    assert.equal((await send(swiped(pan))).body.code, 'track_data_invalid', pan);
+  }
+  const card = { number: withoutCheckDigit[0], expiryMonth: 12, expiryYear: 2030 };
+  const typed = await send(keyedSale({ instrument: { card } }));
+  assert.equal(typed.body.code, 'card_number_invalid', typed.text);
+});
+
 test('a contactless stripe that asks for another interface is told so', async () => {
   const { client, shop } = await scene();
   const body = { ...stripe('ContactlessMagStripe', track('201')), amount: 9065 };

@@ -22,21 +22,40 @@ const stateOf = async (on: Scene, id: string) => {
   return (await on.client.call('GET', path, { token: on.shop.token })).body.state;
 };
 
+/** What the organisation itself is told, and a till of the merchant. */
+async function availableTo(on: Scene): Promise<unknown[]> {
+  const path = '/payment/v1/transactions/technical/isAvailable';
+  const entity = { entityType: 'tenant', entityId: on.organizationId } as const;
+  const watcher = await on.tokenFor({ name: 'watcher', ...entity, roles: ['MerchantReadOnly'] });
+  const answers = [watcher, on.shop.token].map((each) =>
+    on.client.call('GET', path, { token: each }),
+  );
+  return (await Promise.all(answers)).map(({ body }) => body);
+}
+
 test('a link that is disabled, then removed, stays until its reversal is answered', async (t) => {
   const tap = await acquirerTap((await testHouse()).host.port);
   t.after(tap.close);
   const on = await scene({}, { acquirerPort: tap.port });
   const { acquirerLinks, acquirerContracts } = on.house.provisioning;
   const scope = { organizationId: on.organizationId };
+  const open = { available: true, offlineAdvised: false };
+  const { view } = await acquirerLinks.get(scope, on.linkId);
+  const links = [{ name: view.name, available: true }];
+  assert.deepEqual(await availableTo(on), [
+    { ...open, links },
+    { ...open, links },
+  ]);
   const { body, text } = await sell(on, { amount: 9091, instrument: silentCard });
   assert.equal(body.state, 'Reversing', text);
 
-  const { view } = await acquirerLinks.get(scope, on.linkId);
   const { name, host, port, tls, institutionId } = view;
   const disabled = { name, host, port, tls, institutionId, status: 'Disabled' };
   await acquirerLinks.replace(scope, on.linkId, disabled);
   await on.house.openLinks();
   assertRefused(await sell(on), { code: 'no_acquirer_for_merchant' });
+  const none = { available: false, offlineAdvised: true, links: [] };
+  assert.deepEqual(await availableTo(on), [none, none], 'it is open, and takes no sale');
   for (const { contractId } of [on.shop, on.otherShop]) {
     await acquirerContracts.remove(scope, contractId);
   }

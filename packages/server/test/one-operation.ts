@@ -1,0 +1,135 @@
+// An operation in memory that was sent, the job that repeats it, and the answers of its host in their order.
+import type { AcquirerOutcome } from '../src/acquiring/index.ts';
+import type { PaymentsDeps } from '../src/payments/deps.ts';
+import { recordLateAnswer } from '../src/payments/late-answer.ts';
+import type { Change, LoadedTransaction } from '../src/payments/model.ts';
+import { settleOperation } from '../src/payments/operation.ts';
+import { createRepeats } from '../src/payments/pending.ts';
+import { resolvedStep } from '../src/payments/resolve.ts';
+import { noAmounts } from '../src/payments/state.ts';
+import { after, changeOf } from '../src/payments/step.ts';
+import type { Job } from '../src/platform/index.ts';
+
+export const declined = (responseCode: string): AcquirerOutcome => ({
+  outcome: 'Declined',
+  responseCode,
+});
+export const duplicate = declined('94');
+export const silence: AcquirerOutcome = { outcome: 'Unknown', reason: 'Timeout' };
+export const approval: AcquirerOutcome = { outcome: 'Approved', responseCode: '00', amount: 60 };
+
+const now = 1_000_000;
+const positions = {
+  Refund: { phase: 'Approved', authorized: 100, captured: 100, refundReserved: 60 },
+  Reversal: { phase: 'Reversing' },
+} as const;
+
+export const numbers = (stan: number) => ({ stan: String(stan) });
+
+function standingWith(kind: keyof typeof positions): LoadedTransaction {
+  const position = { ...noAmounts, ...positions[kind] };
+  const facts = { linkId: 'link', timeZone: 'UTC', card: {} };
+  const createdAt = new Date(0).toISOString();
+  return {
+    row: {
+      ...{ organizationId: 'o', transactionId: 't', merchantId: 'm', amount: 100, version: 1 },
+      ...{ position, operationCount: 1, deadline: 0 },
+    },
+    events: [{ sequence: 1, type: 'transaction.received', at: '', data: { facts } }],
+    operations: [
+      {
+        kind,
+        status: 'Sent',
+        amount: 60,
+        number: 1,
+        createdAt,
+        details: { reference: numbers(0) },
+      },
+    ],
+  } as unknown as LoadedTransaction;
+}
+
+/** @example const { answered, repeated, status } = oneOperation('Refund'); */
+export function oneOperation(kind: keyof typeof positions) {
+  let standing = standingWith(kind);
+  let stan = 0;
+  const sent: unknown[] = [];
+  const alarms: unknown[] = [];
+  const jobs: Change['job'][] = [];
+  let next: AcquirerOutcome = silence;
+  let whileHeld: () => unknown = () => {};
+  let underWay = () => {};
+  function made(change: Change): void {
+    if (change.job !== undefined) jobs.push(change.job);
+    standing = after(standing, change);
+  }
+  const deps = {
+    clock: { now: () => now },
+    ids: { uuid: () => 'id' },
+    acquirerTimeoutMs: 10_000,
+    failPoints: { hit() {} },
+    running: { changed() {} },
+    jobs: { poke() {} },
+    log: { error: (of: unknown) => alarms.push(of) },
+    vault: { reveal: async () => ({ pan: '', expiry: '' }) },
+    acquiring: {
+      available: () => true,
+      async nextReference() {
+        stan += 1;
+        return numbers(stan);
+      },
+      async send({ reference, repeat }: { reference: unknown; repeat: boolean }) {
+        sent.push([reference, repeat]);
+        underWay();
+        return next;
+      },
+    },
+    store: {
+      findById: async () => standing,
+      async commit(change: Change) {
+        if (change.before.version !== standing.row.version) return false;
+        made(change);
+        return true;
+      },
+    },
+  } as unknown as PaymentsDeps;
+  const repeat = createRepeats(deps, {
+    async isHeld() {
+      await whileHeld();
+      return false;
+    },
+  });
+  return {
+    alarms,
+    jobs,
+    sent,
+    answered: (outcome: AcquirerOutcome) => settleOperation(deps, standing, 1, outcome),
+    async repeated(outcome: AcquirerOutcome, attempts = 0) {
+      next = outcome;
+      const { payload } = jobs[0] ?? {};
+      return repeat({ organizationId: 'o', jobId: 'j', lane: 'l', attempts, payload } as Job);
+    },
+    /** Somebody ends it by hand. */
+    resolve(outcome: 'Succeeded' | 'Failed') {
+      const decision = { number: 1, outcome, note: 'Says their help desk.' };
+      const step = resolvedStep(standing, decision, { at: now, actor: 'somebody' });
+      if (step !== 'Done') made(changeOf(standing.row, step));
+    },
+    late(lateKind: 'Refund' | 'Capture', responseCode: string) {
+      const of = { organizationId: 'o', transactionId: 't' };
+      recordLateAnswer(deps, { ...of, kind: lateKind, responseCode });
+    },
+    /** What happens between the look of the job and its turn, or while its message is under way. */
+    onHeld: (does: () => unknown) => {
+      whileHeld = does;
+    },
+    onSend: (does: () => void) => {
+      underWay = does;
+    },
+    operation: () => standing.operations[0],
+    status: () => standing.operations[0]?.status,
+    refunded: () => standing.row.position.refunded,
+    phase: () => standing.row.position.phase,
+    changes: () => standing.row.version - 1,
+  };
+}

@@ -1,0 +1,17 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { openTimers } from './open-timers.ts';
+
+test('names what keeps a process alive, and nothing else', () => {
+  const kept = setInterval(function ofThisTest() {}, 61_234);
+  const free = setTimeout(() => {}, 61_235).unref();
+  const over = setTimeout(() => {}, 61_236);
+  clearTimeout(over);
+  try {
+    const ours = openTimers().filter((text) => text.includes('6123'));
+    assert.deepEqual(ours, ['every 61234 ms: function ofThisTest() {}']);
+  } finally {
+    clearInterval(kept);
+    clearTimeout(free);
+  }
+});

@@ -1,0 +1,120 @@
+// The kit for points of sale with a simulated terminal, and the command that sells with it.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { closeCodes } from '../packages/contract/src/index.ts';
+import { testConnector } from '../packages/sdk-pos/src/connector.fixture.ts';
+import { createTerminal, memoryServiceStore } from '../packages/sdk-pos/src/index.ts';
+import { testPoi } from '../packages/sdk-pos/src/poi.fixture.ts';
+import {
+  listenLocally,
+  createTerminal as simulateTerminal,
+  type TerminalPlatform,
+} from '../packages/simulators/src/index.ts';
+
+const tsn = 'AXIUM_DX8000-10000001';
+const root = join(import.meta.dirname, '..');
+const folder = mkdtempSync(join(tmpdir(), 'switchyard-sdk-pos-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A platform that approves, and writes down what is given back. */
+function approving() {
+  const refunds: unknown[] = [];
+  const at = '2026-03-01T10:00:00.000Z';
+  const transaction = (body: object) => ({
+    ...{ transactionId: 'a-1', state: 'Captured', approved: true, amount: 1250, currency: 'EUR' },
+    ...{ authorizedAmount: 1250, createdAt: at, updatedAt: at, operations: [], ...body },
+  });
+  const answered = (body: object) =>
+    Promise.resolve({ outcome: 'Answered', transaction: transaction(body) } as never);
+  const platform: TerminalPlatform = {
+    sell: ({ clientTransactionId }) => answered({ clientTransactionId }),
+    operate(id, verb, { amount }) {
+      refunds.push({ id, verb, amount });
+      return answered({ operation: { status: 'Succeeded', kind: verb, amount, createdAt: at } });
+    },
+    find: () => answered({}),
+    takesBack: () => Promise.resolve('refund'),
+    isAvailable: () => Promise.resolve(true),
+    close: () => undefined,
+  };
+  return { platform, refunds };
+}
+
+test('a refund that names its original is made, in part', async () => {
+  const { platform, refunds } = approving();
+  const directory = mkdtempSync(join(folder, 'terminal-'));
+  const simulated = simulateTerminal({
+    ...{ tsn, dataDir: directory, platform, now: Date.now, times: { step: 1 } },
+    keys: { baseDerivationKey: '0123456789ABCDEFFEDCBA9876543210', ksn: 'FFFF9876543210E00001' },
+    random: (size) => randomBytes(size),
+  });
+  const where = { host: '127.0.0.1', port: 0, directory, names: [] };
+  const local = await listenLocally(simulated, { ...where, now: Date.now });
+  const tls = { ca: readFileSync(local.certFile, 'utf8') };
+  const terminal = createTerminal({
+    ...{ saleId: 'till-3', poiId: tsn, store: memoryServiceStore() },
+    transport: { kind: 'local', url: local.url, tls },
+  });
+  try {
+    await terminal.open();
+    const sold = await terminal.sale({ amount: 1250, currency: 'EUR', transactionId: '4711' });
+    assert.equal(sold.result, 'Success');
+    const made = sold.message.body.POIData?.POITransactionID;
+    assert.ok(made);
+    const original = { poiTransactionId: made.TransactionID, poiTimeStamp: made.TimeStamp };
+    const order = { amount: 450, currency: 'EUR', transactionId: '4712', original };
+    const given = await terminal.refund(order);
+    assert.equal(given.result, 'Success', given.condition);
+    assert.deepEqual(refunds, [{ id: 'a-1', verb: 'refund', amount: 450 }]);
+  } finally {
+    await terminal.close();
+    await local.close();
+    await simulated.stop();
+  }
+});
+
+test('what was paid is told as paid though the connector goes away before the end', async () => {
+  const connector = await testConnector();
+  const poi = testPoi(tsn);
+  connector.terminal = (text, say) =>
+    poi.hear(text, (answer) => {
+      say(answer);
+      if (poi.heard.at(-1) !== 'Payment') return;
+      connector.refuse = () => ({ status: 503 });
+      for (const control of connector.controls) control.close(closeCodes.restarting, 'restarting');
+    });
+  const { baseUrl } = connector;
+  const demo = mkdtempSync(join(folder, 'demo-'));
+  writeFileSync(join(demo, 'ca.pem'), '');
+  const facts = {
+    ...{ baseUrl, authUrl: baseUrl, userDomainId: 'demo', caFile: join(demo, 'ca.pem') },
+    applications: { pos: { clientId: 'a', clientSecret: 'b', storeId: '1' } },
+    devices: [{ tsn, storeId: '1' }],
+  };
+  writeFileSync(join(demo, 'demo.json'), JSON.stringify(facts));
+  const command = join(root, 'packages/cli/bin/switchyard.cjs');
+  const sale = ['pos', 'sale', '12.50', '--demo', demo, '--json'];
+  const child = spawn(process.execPath, [command, ...sale], { cwd: demo });
+  const said = { stdout: '', stderr: '' };
+  child.stdout.on('data', (part) => {
+    said.stdout += String(part);
+  });
+  child.stderr.on('data', (part) => {
+    said.stderr += String(part);
+  });
+  try {
+    const [code] = await once(child, 'close', { signal: AbortSignal.timeout(100_000) });
+    assert.equal(code, 0, said.stderr);
+    assert.equal(JSON.parse(said.stdout).result, 'Success');
+    assert.match(said.stderr, /The session was not ended in order/);
+  } finally {
+    child.kill('SIGKILL');
+    await connector.stop();
+  }
+});
