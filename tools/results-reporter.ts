@@ -1,4 +1,5 @@
 // Writes what a test run did as JSON, so that `npm test` can ask whether every file ran its tests.
+import { writeFileSync } from 'node:fs';
 import type { TestEvent } from 'node:test/reporters';
 import { isEcho } from './reporter.ts';
 
@@ -21,8 +22,19 @@ function beginningOf(cause: unknown): string {
   return text.split('\n').slice(0, 6).join(' ').slice(0, messageMost);
 }
 
+/** Where the caller reads them. */
+export const resultsVariable = 'TEST_RESULTS_FILE';
+
+function resultsFile(): string {
+  const path = process.env[resultsVariable];
+  if (path === undefined) throw new Error(`${resultsVariable} names the file for the results`);
+  return path;
+}
+
 export default async function* results(source: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   const found: Results = { files: {}, tests: 0, totals: {}, failures: [] };
+  // A run that hangs never comes to the end of its events, and its failures say why.
+  process.once('exit', () => writeFileSync(resultsFile(), JSON.stringify(found)));
   for await (const { type, data } of source) {
     if (type === 'test:diagnostic' && data.nesting === 0) {
       const [, name = '', count] = closingCount.exec(data.message) ?? [];
@@ -39,5 +51,5 @@ export default async function* results(source: AsyncIterable<TestEvent>): AsyncG
       found.failures.push({ file, line: data.line ?? 0, name: data.name, message });
     }
   }
-  yield JSON.stringify(found);
+  yield '';
 }

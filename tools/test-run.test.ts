@@ -39,7 +39,7 @@ describe('what a process of tests is judged by', () => {
   for (const [code, says] of [
     [exitCodes.handlesLeftOpen, /a handle was left open/],
     [exitCodes.nothingHappens, /neither ended nor failed/],
-    [9, /ended with 9 before its results were written/],
+    [9, /ended with 9 and no test says why/],
   ] as const) {
     test(`without results: ${says.source}`, () => {
       const { faults } = judge('', [one, other], { code });
@@ -47,6 +47,18 @@ describe('what a process of tests is judged by', () => {
       assert.equal(faults[0]?.where, `${one} (2 files)`);
     });
   }
+
+  test('what failed before it hung is told beside the hang', () => {
+    const failures = [{ file: join(root, one), line: 7, name: 'adds up', message: '3 is not 4' }];
+    for (const code of [exitCodes.handlesLeftOpen, exitCodes.nothingHappens]) {
+      const { faults } = judge(written({ failures, totals: {} }), [one, other], { code });
+      assert.deepEqual(
+        faults.map(({ where }) => where),
+        [`${one}:7`, `${one} (2 files)`],
+      );
+      assert.match(String(faults[1]?.text), /hung/);
+    }
+  });
 
   test('where we ended it ourselves, why', () => {
     const { faults } = judge('', [one], { code: 1, stopped: 'stopped: too long' });

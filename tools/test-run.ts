@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { styleText } from 'node:util';
 import { root } from './gates.ts';
 import { exitCodes } from './reporter.ts';
-import type { Results } from './results-reporter.ts';
+import { type Results, resultsVariable } from './results-reporter.ts';
 
 /** More than this gain little: the tests compute for three quarters of their time. */
 const lanesMost = 4;
@@ -95,12 +95,11 @@ async function runBatch(
   const args = [
     ...['--test', '--test-isolation=none', ...options],
     ...['--test-reporter=./tools/reporter.ts', '--test-reporter-destination=stdout'],
-    '--test-reporter=./tools/results-reporter.ts',
-    `--test-reporter-destination=${resultsFile}`,
+    ...['--test-reporter=./tools/results-reporter.ts', '--test-reporter-destination=stdout'],
     ...files,
   ];
   try {
-    const ending = await runNode(args, env);
+    const ending = await runNode(args, { ...env, [resultsVariable]: resultsFile });
     return judge(existsSync(resultsFile) ? readFileSync(resultsFile, 'utf8') : '', files, ending);
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -167,12 +166,15 @@ export function judge(
     where: `${relative(root, file)}:${line}`,
     text: `${name}\n    ${message}`,
   }));
-  for (const file of files) {
+  // Of a process that was ended from outside, nobody expects the files that it had not come to.
+  const isWhole = stopped === undefined && code !== exitCodes.nothingHappens;
+  for (const file of isWhole ? files : []) {
     if (ran[join(root, file)] !== undefined) continue;
     faults.push({ where: file, text: 'not one test of this file ran' });
   }
-  if (code !== 0 && faults.length === 0) {
-    faults.push({ where: nameOf(files), text: `node ended with ${code}` });
+  const hung = Object.values<number>(exitCodes).includes(code);
+  if (stopped !== undefined || hung || (code !== 0 && faults.length === 0)) {
+    faults.push({ where: nameOf(files), text: stopped ?? howItEnded(code) });
   }
   return { totals, tests, faults };
 }
@@ -180,5 +182,5 @@ export function judge(
 function howItEnded(code: number): string {
   if (code === exitCodes.handlesLeftOpen) return 'hung after the last test: a handle was left open';
   if (code === exitCodes.nothingHappens) return 'hung: a test neither ended nor failed';
-  return `the test process ended with ${code} before its results were written`;
+  return `the test process ended with ${code}, and no test says why`;
 }

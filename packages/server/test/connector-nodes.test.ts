@@ -5,6 +5,7 @@ import { pause } from '../src/platform/index.ts';
 import type { Json, Line } from './connector.ts';
 import { eventually } from './eventually.ts';
 import { type Node, type NodesScene, openNodesScene } from './nodes.ts';
+import { codeOf, nodeIn, pathOf, payOn } from './nodes-load.ts';
 
 const askAgainMs = 100;
 
@@ -24,14 +25,7 @@ describe('several nodes of the connector', () => {
   };
   const claim = (pos: Line, tsn: string, facts: Json = {}) =>
     scene.ask(pos, { type: 'claim', tsn, posId: 'till', ...facts });
-  const codeOf = (answer: Json) => answer['error']?.code;
-  const nodeOf = ({ sessionUrl }: Json): Node => {
-    const { host } = new URL(sessionUrl);
-    const found = scene.nodes.find((node) => `${node.host}:${node.port}` === host);
-    assert.ok(found, sessionUrl);
-    return found;
-  };
-  const pathOf = ({ sessionUrl }: Json) => new URL(sessionUrl).pathname;
+  const nodeOf = (answer: Json) => nodeIn(scene, answer);
 
   async function claimed(pos: Line, tsn: string, facts: Json = {}): Promise<Json> {
     const answer = await claim(pos, tsn, facts);
@@ -221,90 +215,6 @@ describe('several nodes of the connector', () => {
     }
   });
 
-  /** A till that pays on and on: each round is a claim, words both ways, and a release. */
-  function load(of: { tsn: string; start: number; posAt: () => Node }) {
-    const rounds: string[] = [];
-    const faults: string[] = [];
-    let isOver = false;
-    let deviceAt = of.start;
-    let device: Line | undefined;
-
-    const nodeAt = (at: number): Node => scene.nodes[at % scene.nodes.length] as Node;
-
-    /** As device software does it: it comes back wherever somebody lets it in. */
-    async function deviceLoop(): Promise<void> {
-      while (!isOver) {
-        try {
-          const line = await scene.device(nodeAt(deviceAt), of.tsn);
-          device = line;
-          line.socket.on('message', (data, isBinary) => {
-            line.socket.send(Buffer.concat([Buffer.from('answer '), data as Buffer]), {
-              binary: isBinary,
-            });
-          });
-          await line.closed();
-        } catch (error) {
-          faults.push(`device: ${String(error)}`);
-        }
-        deviceAt += 1;
-        await pause(askAgainMs);
-      }
-      device?.close();
-    }
-
-    async function round(pos: Line, number: number): Promise<void> {
-      const got = await claim(pos, of.tsn, { waitSeconds: 2 });
-      if (got['type'] !== 'claimed') throw new Error(String(codeOf(got)));
-      const session = await nodeOf(got).open(pathOf(got));
-      const word = `round ${number}`;
-      session.send(word);
-      const heard = (await session.raw()).data.toString();
-      // What comes is the answer to this very question, or none.
-      assert.equal(heard, `answer ${word}`);
-      rounds.push(word);
-      session.close(1000);
-      await scene.ask(pos, { type: 'release', sessionId: got['sessionId'] });
-    }
-
-    async function posLoop(): Promise<void> {
-      let number = 0;
-      while (!isOver) {
-        try {
-          const pos = await scene.pos(of.posAt());
-          while (!isOver) {
-            number += 1;
-            await Promise.race([
-              round(pos, number),
-              pos.closed().then(() => Promise.reject('closed')),
-            ]);
-          }
-          pos.close();
-        } catch (error) {
-          if (error instanceof assert.AssertionError && error.message.includes('answer'))
-            throw error;
-          faults.push(String(error));
-        }
-        await pause(askAgainMs);
-      }
-    }
-
-    const running = Promise.all([deviceLoop(), posLoop()]);
-    return {
-      rounds,
-      faults,
-      /** Until more rounds have gone well. */
-      async goesOn(): Promise<void> {
-        const enough = rounds.length + 3;
-        await eventually('more rounds', () => rounds.length >= enough, 60_000);
-      },
-      async end(): Promise<void> {
-        isOver = true;
-        device?.socket.terminate();
-        await running;
-      },
-    };
-  }
-
   it('answers at a node that has not the terminal what is asked by HTTP', async () => {
     const [a, b] = scene.nodes;
     const tsn = tsnAt(0);
@@ -358,9 +268,9 @@ describe('several nodes of the connector', () => {
     for (const line of [device, posB, posC]) line.close();
   });
 
-  it('restarts node after node under load: rounds go on, and no answer goes astray', async () => {
+  it('restarts node after node under load: rounds go on, and no answer goes astray', async (t) => {
     let at = 0;
-    const running = load({
+    const running = payOn(t, scene, {
       ...{ tsn: tsnAt(0), start: 0 },
       posAt() {
         at += 1;
@@ -377,9 +287,9 @@ describe('several nodes of the connector', () => {
     await running.end();
   });
 
-  it('goes on under load when PostgreSQL is killed and comes back', async () => {
+  it('goes on under load when PostgreSQL is killed and comes back', async (t) => {
     const [a, b] = scene.nodes;
-    const running = load({ tsn: tsnAt(0), start: 0, posAt: () => b });
+    const running = payOn(t, scene, { tsn: tsnAt(0), start: 0, posAt: () => b });
     await running.goesOn();
     const device = await scene.device(a, tsnAt(1));
     const pos = await scene.pos(a);

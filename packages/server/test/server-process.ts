@@ -48,6 +48,13 @@ const logLines = (output: string) =>
     .filter((line) => line.startsWith('{'))
     .join('\n');
 
+const faultLines = (output: string) =>
+  logLines(output)
+    .split('\n')
+    .filter((line) => /"level":"(?:error|fatal)"/.test(line))
+    .slice(-10)
+    .join('\n');
+
 const startLimitMs = 120_000;
 /** Of a machine that tests share a busy moment is no answer of the platform's. */
 const patient = { SWITCHYARD_LOOP_DELAY_MS: '10000' };
@@ -134,6 +141,8 @@ export function serverProcess(
       child.kill('SIGTERM');
       await gone(child);
       scanText('the log of a server', logLines(output));
+      // Whoever expects a good end would be told a number, and not why.
+      if (child.exitCode !== 0) process.stderr.write(`${faultLines(output)}\n`);
       return child.exitCode;
     },
     ended: () => (child === undefined ? Promise.resolve() : gone(child)),
