@@ -1,11 +1,8 @@
 // Three nodes of the connector on addresses of their own, with one database and a real NATS between them.
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
-import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectorPaths } from '@switchyard/contract';
@@ -16,10 +13,9 @@ import { type CutWire, cutWire } from './cut-wire.ts';
 import { type Comparison, createComparison } from './documented-sockets.ts';
 import { eventually } from './eventually.ts';
 import { freePorts } from './free-ports.ts';
+import { type NatsServer, natsPassword, natsServer, natsUser } from './nats-server.ts';
 import { type DemoFacts, type ServerProcess, serverProcess } from './server-process.ts';
 
-const natsUser = 'switchyard';
-const natsPassword = 'between-nodes';
 const startMs = 120_000;
 
 export type Node = {
@@ -39,8 +35,6 @@ export type Node = {
   ): Promise<{ status: number; body: Json }>;
 };
 
-export type NatsServer = { start(): Promise<void>; kill(): Promise<void> };
-
 export type NodesScene = {
   readonly nodes: readonly [Node, Node, Node];
   readonly nats: NatsServer;
@@ -58,30 +52,6 @@ export type NodesScene = {
   http(node: Node, path: string, body?: string): Promise<{ status: number; body: Json }>;
   close(): Promise<void>;
 };
-
-export function natsServer(port: number): NatsServer {
-  let child: ChildProcess | undefined;
-  const answers = () =>
-    new Promise<boolean>((resolve) => {
-      const socket = connect(port, '127.0.0.1');
-      socket.once('data', () => resolve(true)).once('error', () => resolve(false));
-      socket.once('data', () => socket.destroy());
-    });
-  return {
-    async start() {
-      const args = ['-a', '127.0.0.1', '-p', String(port), '--user', natsUser];
-      const started = spawn('nats-server', [...args, '--pass', natsPassword], { stdio: 'ignore' });
-      child = started;
-      await once(started, 'spawn');
-      await eventually('nats-server', answers);
-    },
-    async kill() {
-      if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
-      child.kill('SIGKILL');
-      await once(child, 'exit');
-    },
-  };
-}
 
 async function openLine(
   comparison: Comparison,

@@ -133,6 +133,16 @@ export function openLink({ settings, log, metrics }: Deps): Link {
     for (const told of [...listeners]) told(to);
   }
 
+  /** At its end the connection takes nothing more, before it is told to be closed. */
+  function publish(to: NatsConnection, subject: string, data: Uint8Array): void {
+    try {
+      to.publish(subject, data);
+    } catch (error) {
+      if (!to.isDraining() && !to.isClosed()) throw error;
+      counted.dropped.inc();
+    }
+  }
+
   function subscribe(entry: Entry, to: NatsConnection): void {
     const callback = (error: Error | null, { data, reply }: Msg) => {
       if (error !== null) {
@@ -140,7 +150,7 @@ export function openLink({ settings, log, metrics }: Deps): Link {
         return;
       }
       entry.heard(data, (answer) => {
-        if (reply !== undefined && reply !== '' && isUp) to.publish(reply, answer);
+        if (reply !== undefined && reply !== '' && isUp) publish(to, reply, answer);
       });
     };
     entry.subscription = to.subscribe(entry.subject, { callback });
@@ -185,14 +195,14 @@ export function openLink({ settings, log, metrics }: Deps): Link {
     listen(subject, heard) {
       const entry: Entry = { subject, heard };
       entries.add(entry);
-      if (connection !== undefined) subscribe(entry, connection);
+      if (connection !== undefined && !isClosing) subscribe(entry, connection);
       return () => {
         entries.delete(entry);
         if (connection?.isClosed() === false) entry.subscription?.unsubscribe();
       };
     },
     send(subject, data) {
-      if (isUp) connection?.publish(subject, data);
+      if (isUp && connection !== undefined) publish(connection, subject, data);
       else counted.dropped.inc();
     },
     async ask(subject, data) {
