@@ -39,7 +39,7 @@ describe('what a process of tests is judged by', () => {
   for (const [code, says] of [
     [exitCodes.handlesLeftOpen, /a handle was left open/],
     [exitCodes.nothingHappens, /neither ended nor failed/],
-    [9, /ended with 9 and no test says why/],
+    [9, /ended with 9, and no test says why/],
   ] as const) {
     test(`without results: ${says.source}`, () => {
       const { faults } = judge('', [one, other], { code });

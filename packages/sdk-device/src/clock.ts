@@ -45,25 +45,28 @@ export const systemClock: Clock = {
         signal?.removeEventListener('abort', done);
         resolve();
       };
-      const timer = setTimeout(done, Math.min(ms, longestTimerMs));
+      const timer = setTimeout(done, Math.min(Math.max(ms, 0), longestTimerMs));
       signal?.addEventListener('abort', done);
     }),
 };
 
 export const systemChance: Chance = () => randomInt(steps) / steps;
 
+type Within = { readonly clock: Clock; readonly signal?: AbortSignal | undefined };
+
 /** Ends work that takes too long, or that nobody wants any more, and tells it so by its signal. */
 export async function within<Result>(
   ms: number,
-  { clock, signal }: { readonly clock: Clock; readonly signal?: AbortSignal | undefined },
+  { clock, signal }: Within,
   work: (signal: AbortSignal) => Promise<Result>,
-  late: () => Error,
+  tooLate: () => Error,
 ): Promise<Result> {
+  if (signal?.aborted === true) throw aborted();
   const own = new AbortController();
   const both = signal === undefined ? own.signal : AbortSignal.any([own.signal, signal]);
   try {
     const timeout = clock.wait(ms, both).then(() => {
-      throw signal?.aborted === true ? aborted() : late();
+      throw signal?.aborted === true ? aborted() : tooLate();
     });
     return await Promise.race([work(both), timeout]);
   } finally {
