@@ -26,6 +26,7 @@ export {
   AcknowledgementFault,
   type ClearingAcknowledgement,
   type ClearingLine,
+  numberTaken,
   referenceClearing,
 } from './clearing/index.ts';
 export { type ClientCertificates, createClientCertificates } from './client-certificates.ts';

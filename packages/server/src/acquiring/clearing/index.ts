@@ -4,4 +4,5 @@ export {
   AcknowledgementFault,
   type ClearingAcknowledgement,
   type ClearingLine,
+  numberTaken,
 } from './types.ts';

@@ -36,6 +36,9 @@ export type ClearingHeader = {
   createdAt: string;
 };
 
+/** The reason of an acquirer that has taken another file under this number: there it is used up. */
+export const numberTaken = 'DUPLICATE';
+
 /** What the acquirer says of a file: taken, but for some lines, or nothing of it. */
 export type ClearingAcknowledgement = {
   fileId: string;

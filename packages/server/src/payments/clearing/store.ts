@@ -1,5 +1,5 @@
 // The SQL of clearing files: a file and its lines are made by one statement, and so is its acknowledgement.
-import type { ClearingLine } from '../../acquiring/index.ts';
+import { type ClearingLine, numberTaken } from '../../acquiring/index.ts';
 import type { Database, Ids } from '../../platform/index.ts';
 import { tellFile } from './events.ts';
 
@@ -79,28 +79,41 @@ export type ClearingStore = {
       job: { jobId: string; kind: string };
     },
   ): Promise<boolean>;
-  /** Its lines wait for the next file; false where it was acknowledged already. */
+  /** Its lines wait for the next file, and its number too; false where it was acknowledged already. */
   refuse(of: Told & { reason: string }): Promise<boolean>;
   settle(key: FileKey, lines: readonly { line: number; accepted: boolean }[]): Promise<void>;
   /** Once no line is left. */
   finish(key: FileKey): Promise<void>;
 };
 
-const make = `WITH picked AS (
-    SELECT transaction_id, number, amount, currency,
-      (row_number() OVER (ORDER BY due_at, transaction_id, number))::int AS line
-    FROM clearing_lines
+/**
+ * The lowest number of the link that no file has: one that was refused gives its own free, and the acquirer takes
+ * nothing beyond a gap. Where another file had the number at the acquirer, it is used up there.
+ */
+const freeNumber = `SELECT coalesce(min(place) FILTER (WHERE sequence > place), count(*) + 1) FROM (
+    SELECT sequence, row_number() OVER (ORDER BY sequence) AS place FROM clearing_files
+    WHERE organization_id = $1 AND link_id = $2
+      AND (state <> 'Rejected' OR reason = '${numberTaken}')
+    GROUP BY sequence) AS used`;
+
+// Two processes may find different numbers free while a file is refused, so that the number does not keep them
+// from the same lines: these are locked, and whoever comes second finds them filed.
+const make = `WITH due AS (
+    SELECT transaction_id, number, amount, currency, due_at FROM clearing_lines
     WHERE organization_id = $1 AND link_id = $2 AND file_id IS NULL
       AND ($4::timestamptz IS NULL OR due_at <= $4)
-    ORDER BY due_at, transaction_id, number LIMIT $5
+    ORDER BY due_at, transaction_id, number LIMIT $5 FOR UPDATE
+  ), picked AS (
+    SELECT transaction_id, number, amount, currency,
+      (row_number() OVER (ORDER BY due_at, transaction_id, number))::int AS line
+    FROM due
   ), sums AS (
     SELECT currency, sum(amount) AS amount FROM picked GROUP BY currency
   ), file AS (
     INSERT INTO clearing_files (organization_id, file_id, link_id, sequence, institution_id, state,
       line_count, amounts, accepted, rejected, created_at)
-    SELECT $1, $3, $2, (SELECT coalesce(max(sequence), 0) + 1 FROM clearing_files
-        WHERE organization_id = $1 AND link_id = $2 AND state <> 'Rejected'), $6, 'Made',
-      (SELECT count(*) FROM picked), (SELECT jsonb_object_agg(currency, amount) FROM sums), 0, 0, $7
+    SELECT $1, $3, $2, (${freeNumber}), $6, 'Made', (SELECT count(*) FROM picked),
+      (SELECT jsonb_object_agg(currency, amount) FROM sums), 0, 0, $7
     WHERE EXISTS (SELECT 1 FROM picked)
     ON CONFLICT (organization_id, link_id, sequence) WHERE state <> 'Rejected' DO NOTHING
     RETURNING file_id
