@@ -212,6 +212,35 @@ describe('a capture of all', { concurrency: 4 }, () => {
     await assertAgreement(on);
   });
 
+  test('what is named has to be what the request selects, or nothing is captured', async () => {
+    const on = await scene();
+    const scope = { organizationId: on.organizationId };
+    const { merchantId, storeId } = on.shop;
+    const branch = await on.house.provisioning.stores.create(scope, { merchantId, name: 'Branch' });
+    const [here] = await sell(on, 1, { storeId });
+    const [yen] = await sell(on, 1, { storeId, currency: 'JPY' });
+    assert.ok(here !== undefined && yen !== undefined);
+    const items = [here, yen].map(({ transactionId }) => ({ transactionId }));
+    const before = await rowsOf(on.organizationId);
+    for (const [selection, code, index] of [
+      [{ currency: 'EUR' }, 'currency_mismatch', 1],
+      [{ storeId: branch.view.storeId }, 'transaction_not_found', 0],
+      [{ authorizedBefore: yen.createdAt }, 'field_invalid', 1],
+      [{ authorizedBefore: '2020-01-01T00:00:00Z' }, 'field_invalid', 0],
+    ] as const) {
+      for (const dryRun of [true, false]) {
+        const refused = await call(on, 'POST', '/captureall', { items, ...selection, dryRun });
+        assertRefused(refused, { code, pointer: `/items/${index}/transactionId` });
+      }
+    }
+    assert.deepEqual(await rowsOf(on.organizationId), before);
+    const selection = { storeId, currency: 'EUR', authorizedBefore: yen.createdAt };
+    const request = { ...selection, items: items.slice(0, 1) };
+    const done = await completed(on, await call(on, 'POST', '/captureall', request));
+    assert.deepEqual([done.total, done.succeeded], [1, 1]);
+    await assertAgreement(on);
+  });
+
   test('goes on where it was interrupted, and captures nothing twice', async (t) => {
     const tap = await acquirerTap((await testHouse()).host.port);
     t.after(tap.close);

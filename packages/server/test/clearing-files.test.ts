@@ -2,62 +2,23 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
+import {
+  acknowledge,
+  authorize,
+  capturesAtHost,
+  contentOf,
+  files,
+  makeFile,
+  office,
+  settled,
+  terms,
+  till,
+} from './clearing-room.ts';
 import { testDatabase } from './database.ts';
 import { assertAgreement } from './invariants.ts';
-import { keyedSale } from './keyed-sale.ts';
 import { assertRefused } from './refused.ts';
-import { type Scene, scene } from './scene.ts';
+import { scene } from './scene.ts';
 import { until } from './until.ts';
-
-const base = '/payment/v1/transactions';
-const files = '/payment/v1/clearing-files';
-const terms = { captureTransport: 'File' };
-
-const till = (on: Scene, method: string, path: string, body?: unknown) =>
-  on.client.call(method, base + path, {
-    token: on.shop.token,
-    ...(body === undefined ? {} : { body }),
-  });
-
-const office = (on: Scene, method: string, path: string, body?: unknown) =>
-  on.client.call(method, files + path, {
-    token: on.acquirerToken,
-    ...(body === undefined ? {} : { body }),
-  });
-
-async function authorize(on: Scene, amount = 1000): Promise<string> {
-  const sale = keyedSale({ amount, captureMode: 'Deferred' });
-  const { body, text } = await till(on, 'POST', '/process', sale);
-  assert.equal(body.state, 'Authorized', text);
-  return body.transactionId;
-}
-
-async function makeFile(on: Scene) {
-  const request = { acquirerLink: on.linkId, openDays: true };
-  const made = await office(on, 'POST', '', request);
-  assert.equal(made.status, 201, made.text);
-  return made.body;
-}
-
-const contentOf = async (on: Scene, id: string) => (await office(on, 'GET', `/${id}/content`)).text;
-
-const acknowledge = (on: Scene, id: string, text: string) =>
-  on.client.call('PUT', `${files}/${id}/acknowledgement`, {
-    token: on.acquirerToken,
-    raw: text,
-    headers: { 'content-type': 'text/plain' },
-  });
-
-const settled = (on: Scene, id: string) =>
-  until(async () => {
-    const { body } = await office(on, 'GET', `/${id}`);
-    return body.state === 'Settled' ? body : undefined;
-  }, 'the file to be settled');
-
-function capturesAtHost(on: Scene): number {
-  const own = on.host.ledger().totals.filter(({ merchant }) => merchant === on.shop.merchantNumber);
-  return own.reduce((sum, { captures }) => sum + captures, 0);
-}
 
 test('a capture is a line of a file, and counts once the acquirer has acknowledged it', async () => {
   const on = await scene(terms);
@@ -74,7 +35,9 @@ test('a capture is a line of a file, and counts once the acquirer has acknowledg
     return body.state === 'Completed' ? body : undefined;
   }, 'the batch');
   // The single one has nothing left to capture.
-  assert.deepEqual([batch.total, batch.filed, batch.failed], [3, 2, 1]);
+  assert.deepEqual([batch.total, batch.filed, batch.failed], [2, 2, 0]);
+  const dry = await till(on, 'POST', '/captureall', { dryRun: true });
+  assert.deepEqual([dry.body.total, dry.body.items], [0, []]);
   assert.equal(capturesAtHost(on), 0);
 
   const closed = await office(on, 'POST', '', { acquirerLink: on.linkId });
@@ -113,6 +76,34 @@ test('a capture is a line of a file, and counts once the acquirer has acknowledg
   });
   await assertAgreement(on);
 });
+
+for (const multipleCapture of [true, false]) {
+  const often = multipleCapture ? 'may be captured in parts' : 'is captured once';
+  test(`a capture of all leaves what is in a file, of a sale that ${often}`, async () => {
+    const on = await scene({ ...terms, multipleCapture });
+    const [whole, part, open] = [await authorize(on), await authorize(on), await authorize(on)];
+    await till(on, 'POST', `/${whole}/capture`, {});
+    await till(on, 'POST', `/${part}/capture`, { amount: 400 });
+    const dry = await till(on, 'POST', '/captureall', { dryRun: true });
+    const planned = [...(multipleCapture ? [[part, 600]] : []), [open, 1000]].sort();
+    assert.deepEqual(
+      dry.body.items.map(({ transactionId, amount }: Record<string, unknown>) => [
+        transactionId,
+        amount,
+      ]),
+      planned,
+    );
+    const all = await till(on, 'POST', '/captureall', {});
+    const batch = await until(async () => {
+      const { body } = await till(on, 'GET', `/captureall/${all.body.batchId}`);
+      return body.state === 'Completed' ? body : undefined;
+    }, 'the batch');
+    assert.deepEqual([batch.filed, batch.failed], [planned.length, 0]);
+    const { lines, amounts } = await makeFile(on);
+    const amount = multipleCapture ? 3000 : 2400;
+    assert.deepEqual([lines, amounts], [planned.length + 2, [{ currency: 'EUR', amount }]]);
+  });
+}
 
 test('a line that the acquirer rejects has failed, and can be captured again', async () => {
   const on = await scene(terms);

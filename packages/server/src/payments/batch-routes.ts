@@ -38,7 +38,13 @@ export function registerBatches(app: FastifyInstance, deps: CaptureAllDeps): voi
     bodyOptional: true,
     body: CaptureAllRequest,
     response: { 200: Batch, 202: Batch },
-    errors: [...ofIdentifier, 'transaction_not_found', 'merchant_not_found', 'store_not_found'],
+    errors: [
+      ...ofIdentifier,
+      'transaction_not_found',
+      'merchant_not_found',
+      'store_not_found',
+      'currency_mismatch',
+    ],
     handler: async (request, reply) => {
       const clientOperationId = operationIdOf(request.headers, request.body.clientOperationId);
       const { batch, replayed } = await captureAll(deps, request.caller, {

@@ -47,6 +47,8 @@ export type NamedSale = {
   currency: string;
   /** What could still be captured, minor units. */
   open: number;
+  /** RFC 3339. */
+  createdAt: string;
 };
 
 type Page = {
@@ -101,26 +103,27 @@ export type BatchStore = {
 
 type Raw = Record<string, unknown>;
 
+const openOf = 't.authorized - t.captured - t.cancelled - t.capture_reserved - t.cancel_reserved';
+
+// What is under way already is no matter of a second capture: one in a file stays authorised until it is acknowledged.
 const selected = `FROM transactions t WHERE t.organization_id = $1 AND t.merchant_id = $2
-    AND t.phase = 'Approved' AND t.authorized > 0
+    AND t.phase = 'Approved' AND ${openOf} > 0
     AND t.state IN ('Authorized', 'PartiallyCaptured')
     AND ($3::uuid IS NULL OR t.store_id = $3) AND ($4::text IS NULL OR t.currency = $4)
     AND ($5::timestamptz IS NULL OR t.created_at < $5)`;
-
-const openOf = 't.authorized - t.captured - t.cancelled - t.capture_reserved - t.cancel_reserved';
 
 const ofPlace =
   't.organization_id = $2 AND t.merchant_id = $3 AND ($4::uuid IS NULL OR t.store_id = $4)';
 
 // One look at an index for each name and kind of name, however long the list is.
-const namedSales = `SELECT n.i, f.transaction_id, f.currency, f.open
+const namedSales = `SELECT n.i, f.transaction_id, f.currency, f.open, f.created_at
   FROM jsonb_to_recordset($1::jsonb) AS n(i integer, id uuid, name text),
   LATERAL (
-    (SELECT 1 AS rank, t.transaction_id, t.currency, ${openOf} AS open FROM transactions t
-      WHERE ${ofPlace} AND t.transaction_id = n.id)
+    (SELECT 1 AS rank, t.transaction_id, t.currency, ${openOf} AS open, t.created_at
+      FROM transactions t WHERE ${ofPlace} AND t.transaction_id = n.id)
     UNION ALL
-    (SELECT 2 AS rank, t.transaction_id, t.currency, ${openOf} AS open FROM transactions t
-      WHERE ${ofPlace} AND t.client_transaction_id = n.name)
+    (SELECT 2 AS rank, t.transaction_id, t.currency, ${openOf} AS open, t.created_at
+      FROM transactions t WHERE ${ofPlace} AND t.client_transaction_id = n.name)
     ORDER BY rank LIMIT 1
   ) f`;
 
@@ -279,6 +282,7 @@ export function createBatchStore({ database, ids }: { database: Database; ids: I
           transactionId: String(each['transaction_id']),
           currency: String(each['currency']),
           open: Number(each['open']),
+          createdAt: iso(each['created_at']),
         };
       }
       return found;

@@ -94,7 +94,7 @@ async function dryRun(
 ): Promise<BatchAnswer> {
   const { organizationId } = caller;
   await demandPlace(deps, caller, selection);
-  const named = await namedItems(deps, caller, request, selection.merchantId);
+  const named = await namedItems(deps, organizationId, request, selection);
   const total = named?.length ?? (await deps.batches.count(organizationId, selection));
   const planned =
     named?.slice(0, shownMax).map(({ transactionId, amount, open, currency }) => ({
@@ -117,24 +117,49 @@ async function dryRun(
   };
 }
 
+function refuseItem(
+  index: number,
+  code: 'transaction_not_found' | 'currency_mismatch' | 'field_invalid',
+  detail: string,
+): never {
+  const pointer = `/items/${index}/transactionId`;
+  return refuse(code, `A named transaction: ${detail}`, { errors: [{ pointer, code, detail }] });
+}
+
+/** What is named and not selected is a mistake of one or the other: neither is captured nor left out. */
+function demandSelected(
+  { currency, createdAt }: NamedSale,
+  selection: BatchSelection,
+  index: number,
+): void {
+  if (selection.currency !== undefined && selection.currency !== currency) {
+    refuseItem(index, 'currency_mismatch', `Is in ${currency}.`);
+  }
+  const { authorizedBefore } = selection;
+  if (authorizedBefore !== undefined && Date.parse(createdAt) >= Date.parse(authorizedBefore)) {
+    refuseItem(index, 'field_invalid', `Was not authorised before ${authorizedBefore}.`);
+  }
+}
+
 // A name that is unknown is told at once: a batch holds only what can be captured.
 async function namedItems(
   deps: CaptureAllDeps,
-  { organizationId, storeId }: Caller,
+  organizationId: string,
   { items }: CaptureAllRequest,
-  merchantId: string,
+  selection: BatchSelection,
 ): Promise<(NamedSale & { amount: number | undefined })[] | undefined> {
   if (items === undefined) return undefined;
   const names = items.map(({ transactionId }) => transactionId);
+  const { merchantId, storeId } = selection;
   const sales = await deps.batches.named({ organizationId, merchantId, storeId, names });
   const found = items.map(({ amount }, index) => {
     const sale = sales[index];
-    if (sale !== undefined) return { ...sale, amount };
-    const detail = 'There is no transaction with this identifier.';
-    const pointer = `/items/${index}/transactionId`;
-    return refuse('transaction_not_found', 'A named transaction does not exist.', {
-      errors: [{ pointer, code: 'transaction_not_found', detail }],
-    });
+    if (sale === undefined) {
+      const detail = 'There is no transaction with this identifier.';
+      return refuseItem(index, 'transaction_not_found', detail);
+    }
+    demandSelected(sale, selection, index);
+    return { ...sale, amount };
   });
   if (new Set(found.map((each) => each.transactionId)).size !== found.length) {
     refuse('field_invalid', 'A transaction is named twice.', {
@@ -144,7 +169,7 @@ async function namedItems(
   return found;
 }
 
-/** @throws Refusal client_id_reused, transaction_not_found, merchant_not_found, store_not_found, field_required */
+/** @throws Refusal client_id_reused, transaction_not_found, merchant_not_found, store_not_found, currency_mismatch */
 export async function captureAll(
   deps: CaptureAllDeps,
   caller: Caller,
@@ -165,7 +190,7 @@ export async function captureAll(
   const first = clientOperationId === undefined ? undefined : await known();
   if (first !== undefined) return replayBatch(deps, organizationId, first, members);
   await demandPlace(deps, caller, selection);
-  const items = await namedItems(deps, caller, request, selection.merchantId);
+  const items = await namedItems(deps, organizationId, request, selection);
   const at = isoTime(deps.clock.now());
   const made = await deps.batches.create({
     organizationId,

@@ -287,7 +287,8 @@ export const captureAllItemsMax = 5_000;
 
 /**
  * `POST /payment/v1/transactions/captureall`. With `items` it captures those, else every
- * authorised transaction that the other members select.
+ * authorised transaction that the other members select and of which something is open. What is named
+ * has to be selected, too.
  *
  * @example
  * const request: CaptureAllRequest = { currency: 'EUR', dryRun: true };
@@ -305,7 +306,12 @@ export const CaptureAllRequest = Type.Object(
           { transactionId: ClientIdentifier, amount: Type.Optional(Amount) },
           { ...strict },
         ),
-        { minItems: 1, maxItems: captureAllItemsMax, description: 'What to capture, if not all.' },
+        {
+          minItems: 1,
+          maxItems: captureAllItemsMax,
+          description:
+            'What to capture, if not all. One that `storeId`, `currency` or `authorizedBefore` leaves out is refused, and then nothing is captured.',
+        },
       ),
     ),
     dryRun: Type.Optional(
