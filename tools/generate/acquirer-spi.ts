@@ -43,9 +43,10 @@ or not, has the same answer and no second effect, also while the first is still 
 message under the same name is refused with 409. \`repeat\` and \`sentAt\` do not make another one.
 
 **Unknown.** The platform waits for a while that both sides know (10 seconds unless agreed
-otherwise), asks by enquiry where the connection broke, and then reverses. A reversal is repeated
-until it is approved. One that names a payment which never came is declined with 25; if the payment
-comes after all, it is a payment like any other, and the platform reverses it again.
+otherwise), asks by enquiry where the connection broke, and then reverses. An enquiry that is
+refused (NotProcessed, 400 and above) says nothing of the message: it stays unknown. A reversal is
+repeated until it is approved. One that names a payment which never came is declined with 25; if the
+payment comes after all, it is a payment like any other, and the platform reverses it again.
 
 **Members.** Whatever a side does not know in what the other says, it ignores.`;
 

@@ -1,16 +1,28 @@
 // The adapter against the reference acquirer, and against servers that do not behave.
 import assert from 'node:assert/strict';
-import { randomBytes, randomUUID } from 'node:crypto';
+import { generateKeyPairSync, hash, randomBytes, randomUUID, sign } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterEach, test } from 'node:test';
+import {
+  spiAnswerComponents,
+  spiContentDigest,
+  spiSignatureBase,
+  spiSignatureInput,
+} from '@switchyard/contract';
 import { type HttpAcquirer, readLedger, startHttpAcquirer } from '@switchyard/simulators';
 import { eventually } from '../../../test/eventually.ts';
-import { createLog, ensureCertificates, systemClock } from '../../platform/index.ts';
+import {
+  createLog,
+  ensureCertificates,
+  publicSigningKey,
+  systemClock,
+} from '../../platform/index.ts';
 import type { AcquirerRequest, HttpJsonLink, LateAnswer } from '../types.ts';
 import { createCalls } from './calls.ts';
 import { connectHttpJson } from './index.ts';
@@ -214,6 +226,66 @@ async function listening(act: RequestListener): Promise<number> {
   });
   return (server.address() as AddressInfo).port;
 }
+
+/** A bank that signs well, leaves payments `Pending`, and answers enquiries as it is told, in turn. */
+async function pendingBank(...enquiries: readonly [status: number, outcome: string][]) {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+  const { x = '' } = publicKey.export({ format: 'jwk' });
+  const keyId = publicSigningKey(x).kid;
+  let asked = 0;
+  const answerTo = (path: string, messageId: string): [number, object] => {
+    if (path.endsWith('/echo')) return [200, { status: 'Ready' }];
+    if (!path.endsWith('/enquiries')) return [202, { messageId, outcome: 'Pending' }];
+    const [status, outcome] = enquiries[Math.min(asked, enquiries.length - 1)] ?? [500, ''];
+    asked += 1;
+    const approval = outcome === 'Approved' ? { responseCode: '00' } : {};
+    return [status, { messageId, outcome, ...approval }];
+  };
+  const port = await listening(async (request, response) => {
+    const { messageId } = JSON.parse(await text(request));
+    const [status, answer] = answerTo(request.url ?? '', messageId);
+    const body = JSON.stringify(answer);
+    const digest = spiContentDigest(hash('sha256', body, 'base64'));
+    const created = Math.floor(Date.now() / 1000);
+    const input = spiSignatureInput(spiAnswerComponents, { created, keyId });
+    const base = spiSignatureBase(input, {
+      '"@status"': String(status),
+      '"content-digest"': digest,
+      [spiAnswerComponents[2]]: String(request.headers['signature']).slice('spi='.length),
+    });
+    const signature = sign(null, Buffer.from(base ?? ''), privateKey).toString('base64');
+    response.writeHead(status, {
+      'content-digest': digest,
+      'signature-input': `spi=${input}`,
+      signature: `spi=:${signature}:`,
+    });
+    response.end(body);
+  });
+  const { connection } = attach(port, { acquirerKeys: [x] });
+  await eventually('the bank is ready', () => connection.available());
+  return { connection, asked: () => asked };
+}
+
+test('an enquiry that is refused says nothing of the payment', async () => {
+  const unknown = { outcome: 'Unknown', reason: 'Timeout' };
+  for (const status of [400, 404, 409]) {
+    const { connection, asked } = await pendingBank([status, 'NotProcessed']);
+    assert.deepEqual(await connection.send(request()), unknown, String(status));
+    assert.equal(asked(), 1, 'the answer would be the same');
+  }
+  const { connection } = await pendingBank([500, 'NotProcessed']);
+  assert.deepEqual(await connection.send(request()), unknown);
+});
+
+test('a bank that is overloaded, or meets a fault, is asked again', async () => {
+  const { connection } = await pendingBank(
+    [503, 'NotProcessed'],
+    [429, 'NotProcessed'],
+    [500, 'NotProcessed'],
+    [200, 'Approved'],
+  );
+  assert.equal((await connection.send(request())).outcome, 'Approved');
+});
 
 test('nobody there: nothing was sent, and the link says so', async () => {
   const port = await listening(() => {});

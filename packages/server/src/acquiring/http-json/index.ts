@@ -38,6 +38,8 @@ const echoTimeoutMs = 5000;
 const nonceBytes = 16;
 const drainLookMs = 20;
 
+const mayAnswerLater = (status: number) => status === 429 || status >= 500;
+
 /** Asks what became of a message until it is known or time is up; undefined where it stays unknown. */
 async function enquire(
   exchange: Exchange,
@@ -51,10 +53,16 @@ async function enquire(
     if (timeoutMs < enquiryLeastMs) return undefined;
     const found = await exchange.ask('/v1/enquiries', { messageId }, { timeoutMs });
     if (found.result === 'Answered') {
+      const { status, answer } = found.genuine;
       // It may still be on its way there: only a reversal makes sure.
-      if (found.genuine.answer.outcome === 'NotFound') return undefined;
-      const outcome = spiOutcomeOf(asked, found.genuine);
-      if (outcome !== 'Pending' && outcome.outcome !== 'NotSent') return outcome;
+      if (answer.outcome === 'NotFound') return undefined;
+      if (answer.outcome === 'NotProcessed') {
+        // Of the question: it says nothing of the message that is asked about.
+        if (!mayAnswerLater(status)) return undefined;
+      } else {
+        const outcome = spiOutcomeOf(asked, found.genuine);
+        if (outcome !== 'Pending') return outcome;
+      }
     }
     await pause(Math.min(enquireEveryMs, Math.max(0, until - clock.now())));
   }
