@@ -5,8 +5,9 @@ import { test } from 'node:test';
 import { triesMax } from '../src/payments/approvals/approval.ts';
 import { bookkeeping } from './bookkeeping.ts';
 import { testDatabase } from './database.ts';
+import { attachHttpAcquirer, termsOn, untilAvailable } from './http-acquirer.ts';
 import { keyedSale } from './keyed-sale.ts';
-import type { Scene, Shop } from './scene.ts';
+import { scene as plainScene, type Scene, type Shop } from './scene.ts';
 
 const { scene, agree } = bookkeeping();
 const sales = '/payment/v1/transactions';
@@ -138,6 +139,39 @@ test('what is refused for another reason leaves a one-time code to be used', asy
   assert.equal((await refund(held, { approvalCode: code })).body.code, 'not_captured');
   assert.equal((await call('GET', `${codes}/${approvalCodeId}`)).body.status, 'Active');
   assert.equal((await refund(id, { approvalCode: code })).status, 200);
+});
+
+test('a code that approved what was never sent approves the next try, and that one alone', async () => {
+  const on = await plainScene();
+  const bank = await attachHttpAcquirer(on, 'bank');
+  const shop = await on.newShop(termsOn(bank.linkId));
+  await untilAvailable(on, shop.token);
+  const call = (method: string, path: string, body?: Members) =>
+    on.client.call(method, path, { token: shop.token, ...(body === undefined ? {} : { body }) });
+  const sale = await call('POST', `${sales}/process`, keyedSale());
+  const refunds = `${sales}/${sale.body.transactionId}/refund`;
+  const made = await call('POST', codes, { name: 'Shift lead', oneTime: true });
+  const { code: approvalCode, approvalCodeId } = made.body;
+  const standing = async () => (await call('GET', `${codes}/${approvalCodeId}`)).body;
+  bank.server.setReady(false);
+  const unsent = { amount: 100, clientOperationId: randomUUID(), approvalCode };
+  for (const time of ['at once', 'again']) {
+    const refused = await call('POST', refunds, unsent);
+    assert.equal(refused.body.code, 'not_sent', `${time}: ${refused.text}`);
+    const { status, uses } = await standing();
+    assert.deepEqual([status, uses], ['Active', 0], time);
+  }
+  bank.server.setReady(true);
+  await untilAvailable(on, shop.token);
+  const done = await call('POST', refunds, { amount: 100, approvalCode });
+  assert.equal(done.status, 200, done.text);
+  assert.equal(done.body.operation.approvalCodeId, approvalCodeId);
+  // What has come to nothing is told once more, and frees no code that another one has used.
+  assert.equal((await call('POST', refunds, unsent)).body.code, 'not_sent');
+  const { status, uses } = await standing();
+  assert.deepEqual([status, uses], ['Used', 1]);
+  const other = await call('POST', refunds, { amount: 100, approvalCode });
+  assert.equal(other.body.code, 'approval_code_invalid');
 });
 
 test('limits of amount, time, place, and revocation are all the same refusal', async () => {

@@ -7,6 +7,7 @@ import { filedStep, isFiled } from './clearing/filed.ts';
 import { graceMs, type PaymentsDeps } from './deps.ts';
 import { refuseDeletedCard } from './kept-card.ts';
 import {
+  type Change,
   factsOf,
   type LoadedTransaction,
   type OperationDetails,
@@ -342,6 +343,16 @@ export async function sendOperation(
 
 const openStatuses: ReadonlySet<OperationStatus> = new Set(['Sent', 'Pending', 'Filed']);
 
+/** What has failed was not sent: the code that approved it approves the next try, from the same commit on. */
+function commitEnd({ store, approvals }: PaymentsDeps, change: Change): Promise<boolean> {
+  const { status, details } = change.operation ?? {};
+  const code = status === 'Failed' ? details?.approvalCodeId : undefined;
+  if (code === undefined) return store.commit(change);
+  return store.commitBeside(change, (trx) =>
+    approvals.giveBack(trx, change.after.organizationId, code),
+  );
+}
+
 /** Makes an operation's outcome durable, whatever else has happened to the transaction meanwhile. */
 export async function settleOperation(
   deps: PaymentsDeps,
@@ -378,7 +389,7 @@ export async function settleOperation(
       }
     } else {
       const change = changeOf(standing.row, step);
-      if (await deps.store.commit(change)) {
+      if (await commitEnd(deps, change)) {
         deps.running.changed(transactionId);
         return after(standing, change);
       }

@@ -1,5 +1,6 @@
 // Demands the approval of a refund or cancel: once for each operation, right before its intent.
 import { refuse } from '@switchyard/contract';
+import type { Kysely } from 'kysely';
 import { type Clock, isoTime, type Log } from '../../platform/index.ts';
 import type { Provisioning } from '../../provisioning/index.ts';
 import type { LoadedTransaction } from '../model.ts';
@@ -29,6 +30,8 @@ export type Approvals = {
     asked: { readonly verb: Verb; readonly approval: Approval | undefined },
     reserve: (approve: Approve) => Promise<Result>,
   ): Promise<Result>;
+  /** Gives the code back that approved an operation of which nothing was sent. */
+  giveBack(trx: Kysely<unknown>, organizationId: string, approvalCodeId: string): Promise<void>;
 };
 
 /** A reversal must not wait for a supervisor: a terminal asks for it that has lost its way. */
@@ -82,6 +85,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
   }
 
   return {
+    giveBack: (trx, organizationId, id) => store.giveBack(organizationId, id, trx),
     async approving({ verb, approval }, reserve) {
       let used: { organizationId: string; id: string; amount: number } | undefined;
       const approve: Approve = async (loaded, amount) => {

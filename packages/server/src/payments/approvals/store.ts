@@ -115,8 +115,15 @@ export function createApprovalStore(database: Database) {
       return row?.approval_code_id;
     },
 
-    async giveBack(organizationId: string, approvalCodeId: string): Promise<void> {
-      await database.query(giveBackText, [organizationId, approvalCodeId]);
+    /** @param trx where it is a part of something else */
+    async giveBack(
+      organizationId: string,
+      approvalCodeId: string,
+      trx?: Kysely<unknown>,
+    ): Promise<void> {
+      const values = [organizationId, approvalCodeId];
+      if (trx === undefined) await database.query(giveBackText, values);
+      else await rowsIn(trx, giveBackText, values);
     },
 
     /** Counts one more try, within a span that ends at `until` or did begin before. */
