@@ -96,10 +96,13 @@ export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents
   }
 
   async function transmit(lane: Lane, message: AnyMessage): Promise<void> {
+    const { ServiceID: serviceId = '' } = message.header;
+    const isRunning = () => lane.dialogue.journal()?.header.ServiceID === serviceId;
+    const isService = isRunning();
     try {
       await link.open();
-      const { ServiceID: serviceId = '' } = message.header;
-      const isService = lane.dialogue.journal()?.header.ServiceID === serviceId;
+      // What has ended meanwhile, and was told so, must not be done after that.
+      if (isService && !isRunning()) return;
       if (isService) sent = { serviceId, way: link.way?.() };
       await link.send(write(message));
     } catch (error) {
@@ -226,7 +229,7 @@ export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents
     demandSound(deps.dialogue, category, body);
     await link.open(signal);
     if (signal?.aborted === true) throw aborted();
-    const step = main.dialogue.begin(category, body as never);
+    const step = main.dialogue.begin(category, body as never, 'Held');
     if (step.do !== 'Send') throw invalid('refused', 'reason' in step ? step.reason : step.do);
     const { header } = step.message;
     const { ServiceID: serviceId = '' } = header;
@@ -267,6 +270,7 @@ export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents
         perform(main, main.dialogue.notSent());
         return { ended: await ended, serviceId };
       }
+      main.dialogue.sending();
       const stop = () => perform(main, main.dialogue.abort('the till does not want it any more'));
       return sentAndEnded(begun, { stop, signal });
     },

@@ -324,3 +324,32 @@ test('a faulty answer with a result ends the service, one without is asked for',
   assert.equal(sent(receive(sale, mute)).header.MessageCategory, 'TransactionStatus');
   assert.equal(receive(sale, 'garbage').do, 'Ignore');
 });
+
+test('what is held is ended by nothing but its sender, and its time begins when it is sent', () => {
+  const { sale, pass } = till({ times: { answerMs: 120_000 } });
+  const payment = sent(sale.begin('Payment', paymentBody, 'Held')) as Message<'Payment', 'Request'>;
+  assert.deepEqual(sale.journal(), { header: payment.header, at: start });
+  assert.equal(sale.begin('Payment', paymentBody).do, 'Refuse');
+  assert.equal(sale.due(), undefined);
+  assert.equal(sale.lost().do, 'Wait', 'nothing was sent that could be lost');
+  assert.equal(pass(120_000).do, 'Wait');
+  assert.equal(sale.abort('too late').do, 'Refuse');
+  assert.equal(receive(sale, approved(payment)).do, 'Ignore', 'an answer to what was not asked');
+  sale.sending();
+  assert.equal(sale.due(), start + 240_000);
+  assert.equal(pass(119_999).do, 'Wait');
+  assert.ok(isMessage(sent(sale.lost()), 'TransactionStatus', 'Request'));
+  assert.equal(outcomeOf(receive(sale, approved(payment))), 'Answered');
+});
+
+test('a question beside what is held is lost with the connection', () => {
+  const { sale } = till();
+  sent(sale.begin('Payment', paymentBody, 'Held'));
+  const question = sent(sale.begin('Diagnosis', {}, 'Held'));
+  const step = sale.lost();
+  assert.ok(step.do === 'Finish' && step.request.ServiceID === question.header.ServiceID);
+  assert.equal(step.outcome, 'Unknown');
+  assert.equal(outcomeOf(sale.notSent()), 'NotProcessed');
+  sale.sending();
+  assert.equal(sale.journal(), undefined);
+});

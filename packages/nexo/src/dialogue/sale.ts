@@ -113,11 +113,17 @@ export type SaleDeps = {
  * const step = sale.begin('Payment', body);
  */
 export type SaleDialogue = {
-  /** Begins a service; refused while one runs, but for those that go besides it. */
+  /**
+   * Begins a service; refused while one runs, but for those that go besides it. A `Held` one is sent later, as its
+   * journal is being kept: until `sending` neither the connection nor the time ends it, only `notSent`.
+   */
   readonly begin: <Of extends Category>(
     category: Of,
     body: Body<Of, 'Request' & TypeOf<Of>>,
+    held?: 'Held',
   ) => SaleStep;
+  /** What was held is sent now, and its time begins. */
+  readonly sending: () => void;
   /** Asks for the end of the running service, whose own answer then has to be awaited all the same. */
   readonly abort: (reason: string) => SaleStep;
   readonly receive: (reading: Exclude<Reading, ProtectedReading>) => SaleStep;
@@ -140,6 +146,8 @@ type Question = { readonly header: Header; until: number };
 type Current = {
   readonly header: Header;
   readonly at: number;
+  /** Nothing of it has been sent. */
+  readonly isHeld: boolean;
   /** Set once the outcome has to be asked for. */
   recovery?: { until: number; nextAt: number; notFound: number; asked: Set<string> };
 };
@@ -179,9 +187,11 @@ export function createSaleDialogue(deps: SaleDeps): SaleDialogue {
   const ended = new Map<string, SaleOutcome['outcome']>();
   let current: Current | undefined;
   if (deps.journal !== undefined) {
-    current = { ...deps.journal };
-    current.recovery = recoveryFrom(now());
+    current = { ...deps.journal, isHeld: false, recovery: recoveryFrom(now()) };
   }
+
+  /** The service that the terminal may have. */
+  const sent = () => (current?.isHeld === true ? undefined : current);
 
   function recoveryFrom(at: number): NonNullable<Current['recovery']> {
     return { until: at + times.statusForMs, nextAt: at, notFound: 0, asked: new Set() };
@@ -192,6 +202,7 @@ export function createSaleDialogue(deps: SaleDeps): SaleDialogue {
   function begin<Of extends Category>(
     category: Of,
     body: Body<Of, 'Request' & TypeOf<Of>>,
+    held?: 'Held',
   ): SaleStep {
     const facts = factsOf(category);
     if (facts.class !== 'Service') return { do: 'Refuse', reason: 'no service' };
@@ -200,21 +211,20 @@ export function createSaleDialogue(deps: SaleDeps): SaleDialogue {
     }
     if (besides.size >= besidesMax) return { do: 'Refuse', reason: 'too many questions are open' };
     const message = requestOf(category, address(), body as never) as AnyMessage;
-    if (facts.besides !== true) current = { header: message.header, at: now() };
+    const { header } = message;
+    if (facts.besides !== true) current = { header, at: now(), isHeld: held !== undefined };
     else if (facts.bodies.Response !== undefined)
-      besides.set(pairOf(message.header), {
-        header: message.header,
-        until: now() + times.answerMs,
-      });
+      besides.set(pairOf(header), { header, until: now() + times.answerMs });
     return { do: 'Send', message };
   }
 
   function abort(reason: string): SaleStep {
-    if (current === undefined) return { do: 'Refuse', reason: 'no service runs' };
-    if (factsOf(current.header.MessageCategory).abortable !== true) {
+    const running = sent();
+    if (running === undefined) return { do: 'Refuse', reason: 'no service runs' };
+    if (factsOf(running.header.MessageCategory).abortable !== true) {
       return { do: 'Refuse', reason: 'this service is not aborted' };
     }
-    const body = { MessageReference: referenceTo(current.header), AbortReason: reason };
+    const body = { MessageReference: referenceTo(running.header), AbortReason: reason };
     return { do: 'Send', message: requestOf('Abort', address(), body) };
   }
 
@@ -235,11 +245,12 @@ export function createSaleDialogue(deps: SaleDeps): SaleDialogue {
 
   /** From now on the outcome is asked for. */
   function recover(): SaleStep {
-    if (current === undefined) return tick();
-    if (factsOf(current.header.MessageCategory).repeated !== true) {
+    const running = sent();
+    if (running === undefined) return tick();
+    if (factsOf(running.header.MessageCategory).repeated !== true) {
       return finish({ outcome: 'Unknown' });
     }
-    current.recovery ??= recoveryFrom(now());
+    running.recovery ??= recoveryFrom(now());
     return tick();
   }
 
@@ -249,10 +260,11 @@ export function createSaleDialogue(deps: SaleDeps): SaleDialogue {
       besides.delete(pair);
       return { do: 'Finish', request: header, outcome: 'Unknown' };
     }
-    if (current === undefined) return { do: 'Wait' };
-    const { recovery, header } = current;
+    const running = sent();
+    if (running === undefined) return { do: 'Wait' };
+    const { recovery, header } = running;
     if (recovery === undefined) {
-      return now() < current.at + times.answerMs ? { do: 'Wait' } : recover();
+      return now() < running.at + times.answerMs ? { do: 'Wait' } : recover();
     }
     if (factsOf(header.MessageCategory).repeated !== true || now() >= recovery.until) {
       return finish({ outcome: 'Unknown' });
@@ -277,11 +289,16 @@ export function createSaleDialogue(deps: SaleDeps): SaleDialogue {
     const { message } = reading;
     if (isMessage(message, 'Event', 'Notification')) return event(message);
     if (header.MessageType !== 'Response') return { do: 'Serve', message };
-    if (current !== undefined && pairOf(current.header) === pairOf(header)) {
+    if (isOfSent(header)) {
       return finish({ outcome: 'Answered', message });
     }
     if (isMessage(message, 'TransactionStatus', 'Response')) return status(message);
     return other(message);
+  }
+
+  function isOfSent(header: Header): boolean {
+    const running = sent();
+    return running !== undefined && pairOf(running.header) === pairOf(header);
   }
 
   /** An answer to a question that went besides, to a service that is over, or to nothing. */
@@ -301,23 +318,20 @@ export function createSaleDialogue(deps: SaleDeps): SaleDialogue {
   }
 
   function faulty({ header, response }: Extract<Reading, { kind: 'Faulty' }>): SaleStep {
-    const mine = current !== undefined && pairOf(current.header) === pairOf(header);
-    if (header.MessageType !== 'Response' || !mine) return { do: 'Ignore', reason: 'is faulty' };
+    if (header.MessageType !== 'Response' || !isOfSent(header))
+      return { do: 'Ignore', reason: 'is faulty' };
     return response === undefined ? recover() : finish({ outcome: 'Faulty', response });
   }
 
   /** An event ends nothing; a rejected request is asked for, instead of waiting for its answer. */
   function event(message: Message<'Event', 'Notification'>): SaleStep {
     const { EventToNotify, RejectedMessage } = message.body;
-    if (EventToNotify !== 'Reject' || current === undefined || current.recovery !== undefined) {
+    if (EventToNotify !== 'Reject' || current?.recovery !== undefined) {
       return { do: 'Event', message };
     }
     const rejected = readMessage(bytesOf(RejectedMessage ?? ''));
     const header = headerOf(rejected);
-    if (header === undefined || pairOf(header) !== pairOf(current.header)) {
-      return { do: 'Event', message };
-    }
-    return recover();
+    return header !== undefined && isOfSent(header) ? recover() : { do: 'Event', message };
   }
 
   function status(message: Message<'TransactionStatus', 'Response'>): SaleStep {
@@ -343,14 +357,17 @@ export function createSaleDialogue(deps: SaleDeps): SaleDialogue {
 
   function due(): number | undefined {
     const moments = [...besides.values()].map(({ until }) => until);
-    if (current?.recovery !== undefined) {
-      moments.push(Math.min(current.recovery.nextAt, current.recovery.until));
-    } else if (current !== undefined) moments.push(current.at + times.answerMs);
+    const { at, recovery } = sent() ?? {};
+    if (recovery !== undefined) moments.push(Math.min(recovery.nextAt, recovery.until));
+    else if (at !== undefined) moments.push(at + times.answerMs);
     return moments.length === 0 ? undefined : Math.min(...moments);
   }
 
   return {
     begin,
+    sending() {
+      if (current?.isHeld === true) current = { ...current, at: now(), isHeld: false };
+    },
     abort,
     receive,
     lost,
