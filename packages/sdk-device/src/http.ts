@@ -1,6 +1,7 @@
 /** Requests to the platform over kept connections that show the certificate of the device. */
 import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } from 'node:http';
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
+import type { Duplex } from 'node:stream';
 import { aborted, DeviceError, textOf } from './errors.ts';
 import { type DeviceTls, tlsOptions } from './tls.ts';
 
@@ -54,6 +55,8 @@ export function createHttp(tls: DeviceTls = {}): Http {
   const kept = { keepAlive: true, maxSockets: connectionsMax };
   const plainAgent = new PlainAgent(kept);
   const tlsAgent = new TlsAgent({ ...kept, ...tlsOptions(tls) });
+  /** Whose handshake is done. */
+  const standing = new WeakSet<Duplex>();
 
   function begin(
     { method, url, headers = {}, body }: HttpRequest,
@@ -69,9 +72,14 @@ export function createHttp(tls: DeviceTls = {}): Http {
       const request = send(url, options, resolve);
       request.on('error', reject);
       request.on('socket', (socket) => {
-        // A kept connection is there at once; a new one, once its handshake is done.
-        if (request.reusedSocket) sent();
-        else socket.once(isPlain ? 'connect' : 'secureConnect', sent);
+        const stands = () => {
+          standing.add(socket);
+          sent();
+        };
+        // A kept connection is there at once, also for one that waited for it, of which `reusedSocket` says nothing;
+        // a new one, once its handshake is done.
+        if (request.reusedSocket || standing.has(socket)) stands();
+        else socket.once(isPlain ? 'connect' : 'secureConnect', stands);
       });
       request.end(body);
     });
