@@ -1,36 +1,93 @@
 // The connection to a real NATS while it is being closed: what comes late is dropped, and breaks nothing.
 import assert from 'node:assert/strict';
+import { connect, createServer, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { eventually } from '../../../test/eventually.ts';
 import { freePorts } from '../../../test/free-ports.ts';
 import { type NatsServer, natsPassword, natsServer, natsUser } from '../../../test/nats-server.ts';
-import { createLog, createMetrics } from '../../platform/index.ts';
+import { createLog, createMetrics, pause } from '../../platform/index.ts';
 import { BackplaneFault } from '../backplane.ts';
 import { type Link, openLink } from './link.ts';
 
 const text = (word: string) => new TextEncoder().encode(word);
 
-describe('the connection to NATS at its end', () => {
+const urlAt = (port: number) => `nats://${natsUser}:${natsPassword}@127.0.0.1:${port}`;
+
+function linkTo(natsUrl: string, instanceName: string): Link {
+  const none = { natsCaFile: undefined, natsCertFile: undefined, natsKeyFile: undefined };
+  return openLink({
+    settings: { natsUrl, instanceName, ...none, natsCredentialsFile: undefined },
+    log: createLog({ logLevel: 'silent', instanceName }),
+    metrics: createMetrics(),
+  });
+}
+
+async function up(link: Link): Promise<Link> {
+  if (!link.isUp()) await new Promise<void>((resolve) => link.onChange(() => resolve()));
+  return link;
+}
+
+/** A wire that breaks the first connection as soon as it subscribes, and none afterwards. */
+async function wireThatBreaksOnce(port: number) {
+  const open = new Set<Socket>();
+  let isFirst = true;
+  const server = createServer((near) => {
+    const breaks = isFirst;
+    isFirst = false;
+    const far = connect(port, '127.0.0.1');
+    const end = () => {
+      open.delete(near);
+      near.destroy();
+      far.destroy();
+    };
+    open.add(near);
+    for (const socket of [near, far]) socket.on('error', end).on('close', end);
+    near.on('data', (data) => {
+      if (breaks && data.includes('SUB ')) end();
+      else far.write(data);
+    });
+    far.pipe(near);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    port: (server.address() as { port: number }).port,
+    open: () => open.size,
+    close: () => server.close(),
+  };
+}
+
+describe('the connection to NATS', () => {
   let nats: NatsServer;
-  let natsUrl: string;
+  let natsPort: number;
   before(async () => {
-    const [port = 0] = await freePorts(1);
-    nats = natsServer(port);
-    natsUrl = `nats://${natsUser}:${natsPassword}@127.0.0.1:${port}`;
+    [natsPort = 0] = await freePorts(1);
+    nats = natsServer(natsPort);
     await nats.start();
   });
   after(() => nats?.kill());
 
-  async function opened(instanceName: string): Promise<Link> {
-    const none = { natsCaFile: undefined, natsCertFile: undefined, natsKeyFile: undefined };
-    const link = openLink({
-      settings: { natsUrl, instanceName, ...none, natsCredentialsFile: undefined },
-      log: createLog({ logLevel: 'silent', instanceName }),
-      metrics: createMetrics(),
+  const opened = (instanceName: string) => up(linkTo(urlAt(natsPort), instanceName));
+
+  it('is one, and hears once, where it broke before it had begun', async (t) => {
+    const wire = await wireThatBreaksOnce(natsPort);
+    const asking = await opened('asking');
+    const asked = linkTo(urlAt(wire.port), 'asked');
+    t.after(async () => {
+      await Promise.all([asking.close(), asked.close()]);
+      wire.close();
     });
-    if (!link.isUp()) await new Promise<void>((resolve) => link.onChange(() => resolve()));
-    return link;
-  }
+    const heard: string[] = [];
+    asked.listen('news', (data) => void heard.push(Buffer.from(data).toString()));
+    asked.listen('ready', (_, say) => say(text('yes')));
+    await up(asked);
+    await eventually('ears', async () => (await asking.ask('ready', text('?'))) !== undefined);
+    // Longer than the one that broke would take to come back.
+    await pause(1000);
+    asking.send('news', text('once'));
+    await eventually('news', () => heard.length > 0);
+    await pause(100);
+    assert.deepEqual([heard, wire.open()], [['once'], 1]);
+  });
 
   it('drops what comes to it once it is closed, answers as well', async (t) => {
     const [asking, asked] = await Promise.all([opened('asking'), opened('asked')]);

@@ -165,8 +165,9 @@ export function openLink({ settings, log, metrics }: Deps): Link {
   }
 
   async function open(): Promise<void> {
+    let opened: NatsConnection | undefined;
     try {
-      const opened = await connect(optionsOf(settings, () => failures));
+      opened = await connect(optionsOf(settings, () => failures));
       if (isClosing) return await opened.close();
       connection = opened;
       for (const entry of entries) subscribe(entry, opened);
@@ -175,6 +176,11 @@ export function openLink({ settings, log, metrics }: Deps): Link {
       void follow(opened);
       void opened.closed().then((error) => reopen(error));
     } catch (error) {
+      // It would come back by itself, and hear and answer everything beside the next one.
+      connection = undefined;
+      await opened?.close().catch((fault: unknown) => {
+        log.warn({ err: fault }, 'a connection to NATS that broke at its beginning does not close');
+      });
       reopen(error);
     }
   }
