@@ -143,7 +143,7 @@ const rows: readonly Row[] = [
   },
   {
     code: closeCodes.slowConsumer,
-    on: inUse,
+    on: [...inUse, 'posListener'],
     words: ['slow_consumer'],
     description: 'Messages were not read for too long.',
   },

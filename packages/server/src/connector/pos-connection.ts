@@ -1,6 +1,7 @@
 // One control connection of a point of sale: reads its messages and answers each by its request's name.
 import {
   ClaimMessage,
+  closeCodes,
   connectorLimits,
   type PosAnswer,
   type PosMessage,
@@ -18,6 +19,7 @@ import { closeCodeOf, errorText, Fault, fail } from './faults.ts';
 import type { Peer } from './peers.ts';
 import type { Places } from './places.ts';
 import { readJson } from './read-json.ts';
+import { createLane, slowBytes } from './relay.ts';
 
 const schemas = {
   claim: ClaimMessage,
@@ -27,7 +29,7 @@ const schemas = {
 } as const;
 
 export type PosConnection = {
-  /** Looks whether its token is still good, and the first claim came in time. */
+  /** Looks whether its token is still good, the first claim came in time, and it reads what it is told. */
   tick(now: number): void;
   recheck(): Promise<void>;
   close(): void;
@@ -52,6 +54,8 @@ type Deps = {
   readonly askingOf: (caller: Caller) => Asking;
   /** When the first claim is due. */
   readonly claimBy: number;
+  /** How long it may read nothing of what it is told. */
+  readonly slowMs: number;
   readonly now: () => number;
   /** False where it says too much. */
   readonly mayAsk: () => boolean;
@@ -91,7 +95,8 @@ export function openPosConnection(deps: Deps): PosConnection {
   const leaving = new AbortController();
   const held = new Map<string, Held>();
 
-  const say = (message: PosAnswer) => peer.send(JSON.stringify(message));
+  // Whoever does not read its answers is not read any further either.
+  const toPos = createLane({ from: peer, to: peer, now: deps.now, passed: () => {} });
   const liveCount = () => [...held.values()].filter(({ isLive }) => isLive).length;
 
   function end(fault: Fault): void {
@@ -101,6 +106,21 @@ export function openPosConnection(deps: Deps): PosConnection {
     peer.send(errorText(fault, peer.correlationId));
     peer.close(closeCodeOf(fault.code), fault.code);
   }
+
+  /** A word more would lie in our memory. */
+  function giveUp(): void {
+    if (isClosed) return;
+    isClosed = true;
+    peer.close(closeCodes.slowConsumer, 'slow_consumer');
+  }
+
+  function tell(text: string): void {
+    toPos.pass(Buffer.from(text), false);
+    // News come to it though it is not read: they are not held back.
+    if (peer.buffered() > slowBytes) giveUp();
+  }
+
+  const say = (message: PosAnswer) => tell(JSON.stringify(message));
 
   const stateMessage = ({ tsn, online, claimed, lastSeenAt }: DeviceState) => ({
     type: 'deviceStatus' as const,
@@ -275,7 +295,7 @@ export function openPosConnection(deps: Deps): PosConnection {
       // Whoever does not speak the protocol is not listened to any longer.
       if (fault.code === 'bad_message') return end(fault);
       deps.told(fault);
-      peer.send(errorText(fault, peer.correlationId, requestId));
+      tell(errorText(fault, peer.correlationId, requestId));
     } finally {
       running -= 1;
     }
@@ -299,7 +319,8 @@ export function openPosConnection(deps: Deps): PosConnection {
   return {
     close,
     tick(now) {
-      if (now >= caller.expiresAt) end(new Fault('token_expired'));
+      if (now - (toPos.slowSince() ?? now) >= deps.slowMs) giveUp();
+      else if (now >= caller.expiresAt) end(new Fault('token_expired'));
       else if (!isAsked && now >= deps.claimBy) end(new Fault('timeout'));
     },
     async recheck() {

@@ -59,6 +59,7 @@ export function createPosListener(deps: Deps) {
             askingOf: (asking) => ({ caller: asking, author: actorOf(asking, id) }),
             claimBy: clock.now() + times.claimWithinMs,
             now: clock.now,
+            slowMs: times.slowMs,
             mayAsk: () => messages.take('', clock.now()),
             told: ({ code }) => {
               metrics.fault(code);

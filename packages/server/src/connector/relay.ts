@@ -5,7 +5,7 @@ import type { Peer } from './peers.ts';
 const highWaterBytes = 256 * 1024;
 const lowWaterBytes = 64 * 1024;
 /** Whoever has so much before it for long is given up, though it reads. */
-const slowBytes = 1024 * 1024;
+export const slowBytes = 1024 * 1024;
 /** The same in messages: each costs memory of its own, however short it is. */
 const highWaterMessages = 1024;
 const lowWaterMessages = 256;

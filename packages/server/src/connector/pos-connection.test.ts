@@ -1,0 +1,125 @@
+// A control connection whose point of sale asks and does not read what it is answered.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { closeCodes } from '@switchyard/contract';
+import type { Message } from './backplane.ts';
+import type { Peer } from './peers.ts';
+import { createPlaces } from './places.ts';
+import { openPosConnection } from './pos-connection.ts';
+
+const tsn = 'AXIUM_DX8000-1';
+const slowMs = 10_000;
+const kib = 1024;
+
+/** A peer whose socket takes nothing until it is read. */
+function sample() {
+  const queue: { data: string; sent: (() => void) | undefined }[] = [];
+  const closings: [number, string][] = [];
+  let heard: (data: Buffer, isBinary: boolean) => void = () => {};
+  let news: (message: Message) => void = () => {};
+  let isPaused = false;
+  let time = 0;
+  const peer: Peer = {
+    ...{ correlationId: 'c', kind: 'pos' },
+    send: (data, _isBinary, sent) => void queue.push({ data: data.toString(), sent }),
+    buffered: () => queue.reduce((bytes, { data }) => bytes + data.length, 0),
+    pause: () => {
+      isPaused = true;
+    },
+    resume: () => {
+      isPaused = false;
+    },
+    close: (code, word) => void closings.push([code, word]),
+    onMessage: (told) => {
+      heard = told;
+    },
+    onClose: () => {},
+  };
+  const device = { physicalDeviceId: 'p', tsn };
+  const connection = openPosConnection({
+    ...{ peer, slowMs, token: 't', presented: {}, verify: async () => ({}) },
+    claimBy: Number.MAX_SAFE_INTEGER,
+    caller: { organizationId: 'o', clientId: 'k', expiresAt: Number.MAX_SAFE_INTEGER },
+    places: createPlaces({ each: 10, inAll: 10 }),
+    claims: {
+      status: async () => ({ tsn, online: true, claimed: false }),
+      claim: async () => ({ device, sessionId: 's', sessionUrl: 'wss://n', expiresInMs: 1 }),
+      watch: (_: unknown, told: typeof news) => {
+        news = told;
+        return () => {};
+      },
+    },
+    askingOf: (caller: unknown) => ({ caller }),
+    now: () => time,
+    mayAsk: () => true,
+    told: () => {},
+    broken: (error: unknown) => assert.fail(String(error)),
+  } as unknown as Parameters<typeof openPosConnection>[0]);
+  const settled = () => new Promise((resolve) => setImmediate(resolve));
+  let asked = 0;
+  return {
+    ...{ peer, connection, closings, isPaused: () => isPaused },
+    async say(message: object) {
+      heard(Buffer.from(JSON.stringify(message)), false);
+      await settled();
+    },
+    /** Asks on as long as it is read. @returns how often it was answered */
+    async ask(times: number) {
+      for (let turn = 0; turn < times && !isPaused && closings.length === 0; turn += 1) {
+        asked += 1;
+        heard(Buffer.from(JSON.stringify({ type: 'status', requestId: `${asked}`, tsn })), false);
+        await settled();
+      }
+      return asked;
+    },
+    news: (message: Message) => news(message),
+    read(most = Number.POSITIVE_INFINITY) {
+      for (const { sent } of queue.splice(0, most)) sent?.();
+    },
+    at(now: number) {
+      time = now;
+      connection.tick(now);
+    },
+  };
+}
+
+describe('a point of sale that does not read its answers', () => {
+  it('is not read any further, and is given up after ten seconds', async () => {
+    const pos = sample();
+    const answered = await pos.ask(100_000);
+    assert.ok(pos.isPaused() && pos.peer.buffered() <= 300 * kib, `${pos.peer.buffered()}`);
+    assert.ok(answered < 5_000, `${answered} answers lie in our memory`);
+    pos.at(slowMs - 1);
+    assert.deepEqual(pos.closings, []);
+    pos.at(slowMs);
+    pos.at(slowMs + 1);
+    assert.deepEqual(pos.closings, [[closeCodes.slowConsumer, 'slow_consumer']]);
+  });
+
+  it('goes on where it reads slowly, and is read again once it has', async () => {
+    const pos = sample();
+    await pos.ask(100_000);
+    for (let second = 1; second <= 30; second += 1) {
+      pos.read(10);
+      pos.at(second * 1000);
+    }
+    assert.deepEqual([pos.closings, pos.isPaused()], [[], true]);
+    pos.read();
+    assert.equal(pos.isPaused(), false);
+    const before = pos.peer.buffered();
+    await pos.ask(1);
+    assert.ok(pos.peer.buffered() > before, 'it is answered');
+    pos.at(60_000);
+    assert.deepEqual(pos.closings, []);
+  });
+
+  it('is given up at once where news would fill our memory', async () => {
+    const pos = sample();
+    await pos.say({ type: 'claim', requestId: '1', tsn });
+    for (let turn = 0; turn < 100_000; turn += 1) {
+      pos.news({ kind: 'status', online: true, claimed: true, lastSeenAt: turn });
+    }
+    assert.deepEqual(pos.closings, [[closeCodes.slowConsumer, 'slow_consumer']]);
+    assert.ok(pos.peer.buffered() <= 1024 * kib + 200, `${pos.peer.buffered()}`);
+  });
+});
