@@ -104,7 +104,7 @@ Settings are environment variables; a secret may also come from a file named in 
   SWITCHYARD_ENVIRONMENT   demo (default), test or production
   SWITCHYARD_DATA_DIR      where the embedded database, certificates and demo.json live (.switchyard)
   SWITCHYARD_DATABASE_URL  a PostgreSQL of your own in place of the embedded one
-  SWITCHYARD_HOST          address to listen on (localhost)
+  SWITCHYARD_HOST          address to listen on (localhost; to be named in production)
   SWITCHYARD_PORT          API and security (8443)
   SWITCHYARD_DEVICE_PORT   devices, mutual TLS (9021)
   SWITCHYARD_ACQUIRER_PORT acquirer simulator (8583)

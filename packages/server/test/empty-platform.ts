@@ -89,6 +89,8 @@ async function settingsIn(directory: string, mail: MailServer) {
     SWITCHYARD_TLS_KEY_FILE: files.key,
     SWITCHYARD_SMTP_URL: mail.url,
     SWITCHYARD_MAIL_FROM: 'Example Pay <no-reply@pay.example>',
+    SWITCHYARD_HOST: 'localhost',
+    SWITCHYARD_BASE_URL: `https://localhost:${port}`,
     SWITCHYARD_PORT: port ?? '',
     SWITCHYARD_DEVICE_PORT: devicePort ?? '',
     SWITCHYARD_METRICS_PORT: metricsPort ?? '',

@@ -7,12 +7,12 @@ import {
   choices,
   filePath,
   integer,
-  publicUrl,
   type Reader,
   secretUrl,
   smtpServer,
   text,
 } from './setting-values.ts';
+import { addressSettings } from './settings-addresses.ts';
 import { connectorSettings } from './settings-connector.ts';
 import { hsmSettings } from './settings-hsm.ts';
 import { loadSettings } from './settings-load.ts';
@@ -58,8 +58,6 @@ function optional<Value>(
   return { ...reader, name, description, ...facts };
 }
 
-const port = integer(0, 65_535);
-const host = text('host name or address', /^[A-Za-z0-9.:_-]{1,255}$/);
 const demoAndTest = ['demo', 'test'] as const;
 
 export const settingsTable = {
@@ -75,40 +73,7 @@ export const settingsTable = {
     'The region served. `worldwide` goes with `demo` only; `nar` needs its own `AUTH_URL`.',
     { defaultDescription: '`worldwide` in `demo`, else none' },
   ),
-  host: setting('HOST', host, 'localhost', 'Where the API and device listeners listen.'),
-  port: setting('PORT', port, '8443', 'Port of the API; 0 takes a free one.'),
-  devicePort: setting('DEVICE_PORT', port, '9021', 'Port of the device listener (mutual TLS).'),
-  acquirerPort: setting(
-    'ACQUIRER_PORT',
-    port,
-    '8583',
-    'Port of the acquirer host simulator, started in `demo`.',
-  ),
-  qrProviderPort: setting(
-    'QR_PROVIDER_PORT',
-    port,
-    '8585',
-    'Port of the reference provider of QR payments, started in `demo`; where it is taken, or 0, a free one.',
-  ),
-  metricsHost: setting('METRICS_HOST', host, '127.0.0.1', 'Where metrics and health listen.'),
-  metricsPort: setting('METRICS_PORT', port, '9464', 'Port of metrics and health.'),
-  baseUrl: optional('BASE_URL', publicUrl, 'The API as clients address it.', {
-    defaultDescription: '`https://localhost:{PORT}`',
-  }),
-  authUrl: optional('AUTH_URL', publicUrl, 'The authorization server as clients address it.', {
-    defaultDescription: 'the `BASE_URL`',
-  }),
-  deviceAuthUrl: optional(
-    'DEVICE_AUTH_URL',
-    publicUrl,
-    'The device listener as devices address it.',
-    { defaultDescription: '`https://localhost:{DEVICE_PORT}`' },
-  ),
-  portalDomain: optional(
-    'PORTAL_DOMAIN',
-    text('domain name', /^(?:[a-z0-9-]{1,63}\.)*[a-z0-9-]{1,63}$/),
-    'The domain under which each client has its portal and its sign-in page, `{client}.{PORTAL_DOMAIN}`.',
-  ),
+  ...addressSettings,
   dataDir: setting(
     'DATA_DIR',
     filePath,

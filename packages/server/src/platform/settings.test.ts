@@ -56,6 +56,8 @@ function production(extra: Variables = {}): Variables {
     SWITCHYARD_VAULT_KEY: randomKey,
     SWITCHYARD_SMTP_URL: 'smtp://u:p@mail.example',
     SWITCHYARD_MAIL_FROM: 'Shop <no-reply@shop.example>',
+    SWITCHYARD_HOST: '0.0.0.0',
+    SWITCHYARD_BASE_URL: 'https://api.shop.example',
     ...extra,
   };
 }
@@ -166,7 +168,7 @@ describe('settings', () => {
 
   test('production names everything that is missing', () => {
     const faults = faultsOf({ SWITCHYARD_ENVIRONMENT: 'production' }).join('\n');
-    const needed = ['REGION', 'DATABASE_URL', 'TLS_CERT_FILE', 'TLS_KEY_FILE'];
+    const needed = ['REGION', 'DATABASE_URL', 'TLS_CERT_FILE', 'TLS_KEY_FILE', 'HOST', 'BASE_URL'];
     for (const name of [...needed, 'PLATFORM_KEY', 'VAULT_KEY']) {
       assert.ok(faults.includes(`SWITCHYARD_${name}`), name);
     }
@@ -220,6 +222,34 @@ describe('settings', () => {
     }
   });
 
+  test('production says where it listens and how it is addressed, and devices are sent to the same host', () => {
+    const { SWITCHYARD_HOST: _host, SWITCHYARD_BASE_URL: _url, ...mute } = production();
+    assert.match(
+      faultsOf(mute).join('\n'),
+      /^SWITCHYARD_HOST must be set: .*\nSWITCHYARD_BASE_URL must be set: [^\n]*$/,
+    );
+    const told = readSettings(production());
+    assert.equal(told.host, '0.0.0.0');
+    assert.equal(told.authUrl, 'https://api.shop.example');
+    assert.equal(told.deviceAuthUrl, 'https://api.shop.example:9021');
+    assert.equal(told.connectorNodeUrl, 'https://api.shop.example');
+    const apart = { SWITCHYARD_DEVICE_AUTH_URL: 'https://devices.shop.example' };
+    assert.equal(readSettings(production(apart)).deviceAuthUrl, 'https://devices.shop.example');
+    // A trial on one machine is as good as any, once somebody has said so.
+    const here = { SWITCHYARD_HOST: 'localhost', SWITCHYARD_BASE_URL: 'https://localhost:8443' };
+    assert.deepEqual(faultsOf(production(here)), []);
+    const numbered = { ...demo, SWITCHYARD_BASE_URL: 'https://[::1]:8443/pay' };
+    assert.equal(readSettings(numbered).deviceAuthUrl, 'https://[::1]:9021');
+  });
+
+  test('commands run beside processes of any role, and need no mail server there', () => {
+    const { SWITCHYARD_SMTP_URL: _url, SWITCHYARD_MAIL_FROM: _from, ...cards } = production();
+    const env = { ...cards, SWITCHYARD_ROLES: 'cards' };
+    assert.deepEqual(faultsOf(env), []);
+    assert.deepEqual(faultsOf(withoutCards(env)), []);
+    assert.equal(readSettings(withoutCards(env)).vaultKey, undefined);
+  });
+
   test('region, proxy and TLS files must fit together', () => {
     assert.match(faultsOf(production({ SWITCHYARD_REGION: 'worldwide' })).join(), /REGION/);
     assert.match(faultsOf(production({ SWITCHYARD_REGION: 'nar' })).join(), /AUTH_URL/);
@@ -258,6 +288,10 @@ describe('settings', () => {
     assert.equal(taken.authUrl, 'https://localhost:1234');
     assert.equal(taken.deviceAuthUrl, 'https://localhost:2345');
     assert.equal(withPorts(readSettings(demo), { port: 1 }).baseUrl, 'https://localhost:8443');
+    const named = { SWITCHYARD_DEVICE_PORT: '0', SWITCHYARD_BASE_URL: 'https://pay.example' };
+    const known = withPorts(readSettings({ ...demo, ...named }), { port: 1, devicePort: 2345 });
+    assert.equal(known.baseUrl, 'https://pay.example');
+    assert.equal(known.deviceAuthUrl, 'https://pay.example:2345');
   });
 
   test('each row of the table can be documented', () => {

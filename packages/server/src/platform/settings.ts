@@ -5,6 +5,7 @@ import { isLoopbackHost } from './loopback.ts';
 import { demoPlatformKey, demoVaultKeys, type MasterKey, storedDemoKeys } from './master-keys.ts';
 import { nearestName } from './nearest-name.ts';
 import { ValueFault } from './setting-values.ts';
+import { type Addresses, addressesOf, addressProductionRules } from './settings-addresses.ts';
 import { connectorProductionRules, connectorRules } from './settings-connector.ts';
 import { hsmProductionRules, hsmRules } from './settings-hsm.ts';
 import { type Environment, type Setting, settingPrefix, settingsTable } from './settings-table.ts';
@@ -17,10 +18,7 @@ type Values = {
 };
 type Derived =
   | 'region'
-  | 'baseUrl'
-  | 'authUrl'
-  | 'deviceAuthUrl'
-  | 'connectorNodeUrl'
+  | keyof Addresses
   | 'platformKey'
   | 'vaultKey'
   | 'vaultKeyPrevious'
@@ -29,20 +27,17 @@ type Derived =
   | 'clientCertificates';
 
 export type Settings = Readonly<
-  Omit<Values, Derived> & {
-    region: 'worldwide' | 'nar' | 'ind' | 'eur';
-    baseUrl: string;
-    authUrl: string;
-    deviceAuthUrl: string;
-    connectorNodeUrl: string;
-    platformKey: Buffer;
-    /** Undefined without the role `cards`, and with another provider of keys. */
-    vaultKey: Buffer | undefined;
-    vaultKeyPrevious: Buffer | undefined;
-    requestLog: 'off' | 'errors' | 'all';
-    hsm: 'none' | 'software' | 'aws' | 'payshield';
-    clientCertificates: 'on' | 'off';
-  }
+  Omit<Values, Derived> &
+    Addresses & {
+      region: 'worldwide' | 'nar' | 'ind' | 'eur';
+      platformKey: Buffer;
+      /** Undefined without the role `cards`, and with another provider of keys. */
+      vaultKey: Buffer | undefined;
+      vaultKeyPrevious: Buffer | undefined;
+      requestLog: 'off' | 'errors' | 'all';
+      hsm: 'none' | 'software' | 'aws' | 'payshield';
+      clientCertificates: 'on' | 'off';
+    }
 >;
 
 export type Variables = Readonly<Record<string, string | undefined>>;
@@ -84,15 +79,11 @@ export function readSettings(env: Variables): Settings {
   }
   if (faults.length > 0) throw new SettingsFault(faults);
   const keys = masterKeysOf({ ...values, dataDir }, opensCards);
-  const baseUrl = values.baseUrl ?? `https://localhost:${values.port}`;
   return {
     ...values,
     dataDir,
     region: values.region ?? 'worldwide',
-    baseUrl,
-    authUrl: values.authUrl ?? baseUrl,
-    deviceAuthUrl: values.deviceAuthUrl ?? `https://localhost:${values.devicePort}`,
-    connectorNodeUrl: values.connectorNodeUrl ?? baseUrl,
+    ...addressesOf(values),
     ...keys,
     requestLog: values.requestLog ?? (values.environment === 'production' ? 'errors' : 'all'),
     hsm: values.hsm ?? (values.environment === 'production' ? 'none' : 'software'),
@@ -101,13 +92,16 @@ export function readSettings(env: Variables): Settings {
   };
 }
 
-/** The same variables for a command that sees no card: without what is for the role `cards` alone. */
+/**
+ * The same variables for a command that sees no card: without what is for the role `cards` alone, and with a
+ * role that asks for nothing else, since it runs beside processes of any.
+ */
 export function withoutCards(env: Variables): Variables {
   const closed = Object.values<Setting<unknown>>(settingsTable)
     .filter(({ role }) => role === 'cards')
     .flatMap(({ name }) => [settingPrefix + name, `${settingPrefix}${name}_FILE`]);
   const kept = Object.entries(env).filter(([name]) => !closed.includes(name));
-  return { ...Object.fromEntries(kept), [`${settingPrefix}ROLES`]: 'identity' };
+  return { ...Object.fromEntries(kept), [`${settingPrefix}ROLES`]: 'portal' };
 }
 
 /** The settings with the ports that were really taken, where 0 was asked for. */
@@ -115,18 +109,19 @@ export function withPorts(
   settings: Settings,
   ports: Partial<Pick<Settings, 'port' | 'devicePort' | 'acquirerPort' | 'metricsPort'>>,
 ): Settings {
-  const open = 'https://localhost:0';
-  const api = `https://localhost:${ports.port ?? settings.port}`;
-  const device = `https://localhost:${ports.devicePort ?? settings.devicePort}`;
+  const port = ports.port ?? settings.port;
+  const devicePort = ports.devicePort ?? settings.devicePort;
   return {
     ...settings,
     ...ports,
-    baseUrl: settings.baseUrl === open ? api : settings.baseUrl,
-    authUrl: settings.authUrl === open ? api : settings.authUrl,
-    connectorNodeUrl: settings.connectorNodeUrl === open ? api : settings.connectorNodeUrl,
-    deviceAuthUrl: settings.deviceAuthUrl === open ? device : settings.deviceAuthUrl,
+    baseUrl: withPort(settings.baseUrl, port),
+    authUrl: withPort(settings.authUrl, port),
+    connectorNodeUrl: withPort(settings.connectorNodeUrl, port),
+    deviceAuthUrl: withPort(settings.deviceAuthUrl, devicePort),
   };
 }
+
+const withPort = (url: string, port: number) => url.replace(/:0$/, `:${port}`);
 
 type MasterKeys = Pick<Settings, 'platformKey' | 'vaultKey' | 'vaultKeyPrevious'>;
 
@@ -266,6 +261,7 @@ const rules: readonly Rule[] = [
 ];
 
 const productionRules: readonly Rule[] = [
+  ...addressProductionRules,
   ({ databaseUrl }) =>
     databaseUrl === undefined &&
     'SWITCHYARD_DATABASE_URL must be set: the embedded database is for demo and test',

@@ -1,0 +1,120 @@
+// The settings of where a process listens and how others address it: part of the one table, with rules of their own.
+import { integer, publicUrl, text } from './setting-values.ts';
+
+const port = integer(0, 65_535);
+const host = text('host name or address', /^[A-Za-z0-9.:_-]{1,255}$/);
+
+export const addressSettings = {
+  host: {
+    ...host,
+    name: 'HOST',
+    description:
+      'Where the API and device listeners listen: `0.0.0.0` or `::` for every address of the machine, `localhost` where a proxy stands before them on it.',
+    defaultDescription: '`localhost` in `demo` and `test`; needed in `production`',
+  },
+  port: {
+    ...port,
+    name: 'PORT',
+    default: '8443',
+    description: 'Port of the API; 0 takes a free one.',
+  },
+  devicePort: {
+    ...port,
+    name: 'DEVICE_PORT',
+    default: '9021',
+    description: 'Port of the device listener (mutual TLS).',
+  },
+  acquirerPort: {
+    ...port,
+    name: 'ACQUIRER_PORT',
+    default: '8583',
+    description: 'Port of the acquirer host simulator, started in `demo`.',
+  },
+  qrProviderPort: {
+    ...port,
+    name: 'QR_PROVIDER_PORT',
+    default: '8585',
+    description:
+      'Port of the reference provider of QR payments, started in `demo`; where it is taken, or 0, a free one.',
+  },
+  metricsHost: {
+    ...host,
+    name: 'METRICS_HOST',
+    default: '127.0.0.1',
+    description: 'Where metrics and health listen.',
+  },
+  metricsPort: {
+    ...port,
+    name: 'METRICS_PORT',
+    default: '9464',
+    description: 'Port of metrics and health.',
+  },
+  baseUrl: {
+    ...publicUrl,
+    name: 'BASE_URL',
+    description: 'The API as clients address it.',
+    defaultDescription: '`https://localhost:{PORT}` in `demo` and `test`; needed in `production`',
+  },
+  authUrl: {
+    ...publicUrl,
+    name: 'AUTH_URL',
+    description: 'The authorization server as clients address it.',
+    defaultDescription: 'the `BASE_URL`',
+  },
+  deviceAuthUrl: {
+    ...publicUrl,
+    name: 'DEVICE_AUTH_URL',
+    description: 'The device listener as devices address it.',
+    defaultDescription: '`https://{host of BASE_URL}:{DEVICE_PORT}`',
+  },
+  portalDomain: {
+    ...text('domain name', /^(?:[a-z0-9-]{1,63}\.)*[a-z0-9-]{1,63}$/),
+    name: 'PORTAL_DOMAIN',
+    description:
+      'The domain under which each client has its portal and its sign-in page, `{client}.{PORTAL_DOMAIN}`.',
+  },
+} as const;
+
+type Given = {
+  readonly host: string | undefined;
+  readonly port: number;
+  readonly devicePort: number;
+  readonly baseUrl: string | undefined;
+  readonly authUrl: string | undefined;
+  readonly deviceAuthUrl: string | undefined;
+  readonly connectorNodeUrl: string | undefined;
+};
+
+export type Addresses = {
+  readonly host: string;
+  readonly baseUrl: string;
+  readonly authUrl: string;
+  readonly deviceAuthUrl: string;
+  readonly connectorNodeUrl: string;
+};
+
+/** What is not said follows from what is: devices find their listener where the API is, at its own port. */
+export function addressesOf(given: Given): Addresses {
+  const baseUrl = given.baseUrl ?? `https://localhost:${given.port}`;
+  return {
+    host: given.host ?? 'localhost',
+    baseUrl,
+    authUrl: given.authUrl ?? baseUrl,
+    deviceAuthUrl:
+      given.deviceAuthUrl ?? `https://${new URL(baseUrl).hostname}:${given.devicePort}`,
+    connectorNodeUrl: given.connectorNodeUrl ?? baseUrl,
+  };
+}
+
+/**
+ * A process that nobody reaches, and one that gives out addresses of the machine that asks, both start without
+ * a word: in production somebody has to say what is meant, be it loopback.
+ */
+export const addressProductionRules: readonly ((given: Given) => string | false)[] = [
+  ({ host: given }) =>
+    given === undefined &&
+    'SWITCHYARD_HOST must be set: 0.0.0.0 or :: for every address of the machine, localhost where a proxy stands before it there',
+  ({ baseUrl }) =>
+    baseUrl === undefined &&
+    'SWITCHYARD_BASE_URL must be set: the address of the API that clients, terminals and people are told',
+];
