@@ -356,7 +356,6 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
     ...(connector === undefined ? {} : { connector }),
     openLinks: async () => cards?.openLinks(),
     async start() {
-      await mail.open();
       await cards?.start();
       rooms.allJobs.start();
       rooms.live.start();
@@ -364,6 +363,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
       connector?.start();
       retail?.start();
       if (doesJobs) {
+        await mail.open();
         outbox.start();
         webhooks.start();
         reporting.start();

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { copyFile, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,11 +24,32 @@ import { until } from './until.ts';
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 const startLimitMs = 120_000;
-const paths = {
-  cards: '/payment/v1/transactions/x',
-  identity: '/provisioning/v2/merchants',
-  everybody: '/resources/v1/countries',
-};
+const read = (path: string) => readFile(new URL(`../../../docs/${path}`, import.meta.url), 'utf8');
+
+/** The table of the guide, by which operators set up their balancers: the paths by the role that opens them. */
+const guide = new Map(
+  [
+    ...(await read('how-to/run-in-production.md')).matchAll(
+      /^\| (?:`(\w+)`|every process) \| (`\/.*) \|$/gm,
+    ),
+  ].map(([, role = 'any', paths = '']) => [
+    role,
+    [...paths.matchAll(/`([^`]+)`/g)].map(([, path = '']) => path),
+  ]),
+);
+
+type Published = { readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'; readonly url: string };
+type Operations = Record<string, { readonly servers?: object }>;
+/** Without what is served at the listener of devices alone. */
+const published: readonly Published[] = Object.entries<Operations>(
+  JSON.parse(await read('reference/openapi.json')).paths,
+).flatMap(([url, operations]) =>
+  Object.entries(operations)
+    .filter(([, { servers }]) => servers === undefined)
+    .map(([method]) => ({ method: method.toUpperCase() as Published['method'], url })),
+);
+
+const isBelow = (url: string, path: string) => url === path || url.startsWith(`${path}/`);
 
 describe('the parts that a process opens', () => {
   let dataDir: string;
@@ -52,36 +74,49 @@ describe('the parts that a process opens', () => {
     }
   }
 
-  const statusesOf = async ({ http }: House) => {
-    const entries = Object.entries(paths).map(async ([part, url]) => {
-      return [part, (await http.app.inject({ url })).statusCode] as const;
-    });
-    return Object.fromEntries(await Promise.all(entries));
-  };
   const describedBy = async ({ http }: House) => {
     const document = (await http.app.inject('/openapi.json')).json() as { paths: object };
     return Object.keys(document.paths);
   };
 
-  test('cards alone: payments, and no route of anything else', async () => {
-    await withRoles('cards', async (house) => {
-      const statuses = await statusesOf(house);
-      assert.deepEqual(statuses, { cards: 401, identity: 404, everybody: 401 });
-      const described = await describedBy(house);
-      assert.ok(described.includes('/payment/v1/transactions/process'));
-      assert.ok(!described.some((path) => /^\/(?:provisioning|oauth2|user-management)/.test(path)));
-      assert.ok(house.cards !== undefined);
+  /** Whether there is such a route: whoever is let in gets further than this. */
+  async function isThere({ http }: House, { method, url }: Published): Promise<boolean> {
+    const answer = await http.app.inject({ method, url: url.replace(/\{\w+\}/g, 'x') });
+    return answer.statusCode !== 404 || !answer.body.includes('"route_not_found"');
+  }
+
+  for (const role of ['cards', 'identity', 'connector', 'portal', 'jobs']) {
+    test(`${role} alone opens the paths that the guide to production says, and no other`, async () => {
+      const own = [...(guide.get(role) ?? []), ...(guide.get('any') ?? [])];
+      await withRoles(role, async (house) => {
+        await house.http.app.ready();
+        const urls = house.http.routes.map(({ url }) => url);
+        const astray = urls.filter((url) => !own.some((path) => isBelow(url, path)));
+        assert.deepEqual(astray, [], 'not where the guide sends them');
+        const idle = own.filter((path) => !urls.some((url) => isBelow(url, path)));
+        assert.deepEqual(idle, [], 'the guide sends them to a process that has none of them');
+        for (const each of published) {
+          const isOwn = own.some((path) => isBelow(each.url, path));
+          assert.equal(await isThere(house, each), isOwn, `${each.method} ${each.url}`);
+        }
+        const described = await describedBy(house);
+        assert.ok(described.every((url) => own.some((path) => isBelow(url, path))));
+        assert.equal(house.cards !== undefined, role === 'cards');
+      });
     });
+  }
+
+  test('the guide knows every published address, each in one row', () => {
+    for (const { method, url } of published) {
+      const rows = [...guide].filter(([, paths]) => paths.some((path) => isBelow(url, path)));
+      assert.equal(rows.length, 1, `${method} ${url}`);
+    }
   });
 
-  test('identity alone: everything but payments, and no room that sees a card', async () => {
-    await withRoles('identity', async (house) => {
-      const statuses = await statusesOf(house);
-      assert.deepEqual(statuses, { cards: 404, identity: 401, everybody: 401 });
-      const described = await describedBy(house);
-      assert.ok(described.includes('/oauth2/v1/{realm}/token'));
-      assert.ok(!described.some((path) => path.startsWith('/payment/')));
-      assert.equal(house.cards, undefined);
+  test('who sends no mail makes no room for it', async () => {
+    await withRoles('cards', async (house) => {
+      await house.start();
+      assert.equal(existsSync(join(dataDir, 'mail')), false);
     });
   });
 });
