@@ -36,8 +36,7 @@ const defaultRetryDelaysMs = [
   8 * hourMs,
   8 * hourMs,
 ];
-/** Payments share the places of the jobs: providers that hang must leave most of them free. */
-const callsMax = 8;
+/** Of the places of each kind: a provider that hangs must leave some to the others. */
 const callsPerServiceMax = 2;
 const busyPauseMs = 1_000;
 const unreached = 'The provider did not answer.';
@@ -73,20 +72,17 @@ const actions = {
 /** Which service is being called how often at this moment. */
 function createPlaces() {
   const busy = new Map<string, number>();
-  let total = 0;
   return {
     take(serviceId: string): boolean {
       const own = busy.get(serviceId) ?? 0;
-      if (total >= callsMax || own >= callsPerServiceMax) return false;
+      if (own >= callsPerServiceMax) return false;
       busy.set(serviceId, own + 1);
-      total += 1;
       return true;
     },
     free(serviceId: string): void {
       const own = (busy.get(serviceId) ?? 1) - 1;
       if (own === 0) busy.delete(serviceId);
       else busy.set(serviceId, own);
-      total -= 1;
     },
   };
 }

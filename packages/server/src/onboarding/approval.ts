@@ -2,7 +2,15 @@
 import type { Kysely } from 'kysely';
 import { platformAuthor, type Recorder } from '../audit/index.ts';
 import type { Identity, User } from '../identity/index.ts';
-import type { Clock, Database, Ids, Jobs, Mail } from '../platform/index.ts';
+import {
+  type Clock,
+  type Database,
+  type Ids,
+  type Job,
+  type Jobs,
+  type Mail,
+  mailsAtOnce,
+} from '../platform/index.ts';
 import type { Provisioning } from '../provisioning/index.ts';
 import { openConsole } from './console.ts';
 import { rejectionNote } from './letter.ts';
@@ -83,11 +91,13 @@ export function createApproval(deps: ApprovalDeps) {
     );
   });
 
-  jobs.handle(rejectJob, async ({ organizationId, jobId }) => {
+  async function reject({ organizationId, jobId }: Job): Promise<void> {
     const signUp = await store.find(organizationId);
     if (signUp?.status !== 'Rejected') return;
     await mail.send({ mailId: jobId, to: signUp.email, ...rejectionNote(signUp) });
-  });
+  }
+
+  jobs.handle(rejectJob, reject, { most: mailsAtOnce });
 
   const follow =
     (kind: string) =>

@@ -1,6 +1,13 @@
 // Tells whoever signed up that it arrived: a job of the same commit, so that no mail is lost or for nothing.
 import type { Kysely } from 'kysely';
-import type { Database, Ids, Jobs, Mail } from '../platform/index.ts';
+import {
+  type Database,
+  type Ids,
+  type Job,
+  type Jobs,
+  type Mail,
+  mailsAtOnce,
+} from '../platform/index.ts';
 import { receiptNote } from './letter.ts';
 import { createSignUpStore } from './store.ts';
 
@@ -18,12 +25,14 @@ export type Receipts = ReturnType<typeof createReceipts>;
 export function createReceipts({ database, ids, jobs, mail }: ReceiptDeps) {
   const store = createSignUpStore(database);
 
-  jobs.handle(receiptJob, async ({ organizationId, jobId }) => {
+  async function receipt({ organizationId, jobId }: Job): Promise<void> {
     const signUp = await store.find(organizationId);
     // Decided before its turn came: the answer tells more.
     if (signUp?.status !== 'Pending') return;
     await mail.send({ mailId: jobId, to: signUp.email, ...receiptNote(signUp) });
-  });
+  }
+
+  jobs.handle(receiptJob, receipt, { most: mailsAtOnce });
 
   return {
     /** Within the transaction that writes the sign-up down; poke once it holds. */

@@ -80,6 +80,11 @@ type Counts = 'dataUses' | 'pinCounters' | 'stepUps' | 'terminalClock' | 'offlin
 /** What the room makes itself, and what it is given in another shape. */
 type Own = 'store' | 'reroutes' | 'running' | 'jobs' | 'approvals' | 'provisioning' | Counts;
 
+/** Of each kind that is short and that money waits for: reversals, deadlines, advices. */
+const shortMost = 64;
+/** Links of batches that are worked at once: one of them may take an hour. */
+const linksMost = 16;
+
 type Deps = Omit<PaymentsDeps, Own> & {
   database: Database;
   jobs: Jobs;
@@ -118,13 +123,13 @@ export function createPayments({ database, jobs, audit, ...rest }: Deps): Paymen
   const recovery = createRecovery(deps);
   const lanes = createLanes({ database });
   measureLanes(lanes, deps);
-  jobs.handle(repeatJob, createRepeats(deps, lanes));
-  jobs.handle(confirmJob, createConfirmDeadlines(deps));
-  jobs.handle(offlineJob, createOfflineSender(deps, lanes));
+  jobs.handle(repeatJob, createRepeats(deps, lanes), { most: shortMost });
+  jobs.handle(confirmJob, createConfirmDeadlines(deps), { most: shortMost });
+  jobs.handle(offlineJob, createOfflineSender(deps, lanes), { most: shortMost });
   jobs.handle(gapJob, createGapTeller(deps));
   const captures = createCaptureWork(deps);
   jobs.handle(captureAllJob, captures.sort);
-  jobs.handle(captureLinkJob, captures.link);
+  jobs.handle(captureLinkJob, captures.link, { most: linksMost });
   jobs.handle(clearingJob, createClearingWork(deps));
   const files = createClearingFiles(deps);
   measureFiles(deps);

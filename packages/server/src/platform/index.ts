@@ -46,7 +46,7 @@ export {
 } from './live.ts';
 export { createLog, type Log, type LogSettings, type LogStream } from './log.ts';
 export { isLoopbackHost } from './loopback.ts';
-export { createMail, type Mail, type MailDeps, type MailMessage } from './mail.ts';
+export { createMail, type Mail, type MailDeps, type MailMessage, mailsAtOnce } from './mail.ts';
 export { mailDirOf } from './mail-catcher.ts';
 export { createMetrics, type Metrics } from './metrics.ts';
 export { type MigrateDeps, migrate } from './migrations.ts';

@@ -9,19 +9,25 @@ export const enqueueText = `INSERT INTO jobs
   (organization_id, job_id, kind, payload, due_at, attempts, created_at, lane)
   VALUES ($1, $2, $3, $4, $5, 0, $6, $7) ON CONFLICT (organization_id, job_id) DO NOTHING`;
 
-/** Moving due_at to the end of the lease hides the job from others, and shows it again if we die. */
-export function claimText(kinds: number): string {
-  const places = Array.from({ length: kinds }, (_, index) => `$${index + 5}`).join(', ');
-  return `WITH due AS (
-        SELECT organization_id, job_id, due_at FROM jobs
-        WHERE due_at <= $1 AND kind IN (${places})
-        ORDER BY due_at LIMIT $2 FOR UPDATE SKIP LOCKED
-      )
-      UPDATE jobs AS j SET lease_token = $3, lease_until = $4, due_at = $4, attempts = j.attempts + 1
-      FROM due WHERE j.organization_id = due.organization_id AND j.job_id = due.job_id
-      RETURNING j.organization_id, j.job_id, j.kind, j.payload, j.lane, j.attempts,
-        due.due_at`;
-}
+/**
+ * Moving due_at to the end of the lease hides the job from others, and shows it again if we die. Of each kind
+ * no more is locked than it has places for; of all of them the oldest come first. The inner limit changes
+ * nothing of that: the planner knows the number, so that no long queue is sorted for a few of its jobs.
+ */
+export const claimText = `WITH due AS (
+      SELECT d.organization_id, d.job_id, d.due_at
+      FROM jsonb_to_recordset($5::jsonb) AS k(kind text, free integer) CROSS JOIN LATERAL (
+        SELECT w.organization_id, w.job_id, w.due_at FROM (
+          SELECT organization_id, job_id, due_at FROM jobs
+          WHERE jobs.kind = k.kind AND due_at <= $1
+          ORDER BY due_at LIMIT $2 FOR UPDATE SKIP LOCKED
+        ) AS w LIMIT k.free
+      ) AS d
+      ORDER BY d.due_at LIMIT $2
+    )
+    UPDATE jobs AS j SET lease_token = $3, lease_until = $4, due_at = $4, attempts = j.attempts + 1
+    FROM due WHERE j.organization_id = due.organization_id AND j.job_id = due.job_id
+    RETURNING j.organization_id, j.job_id, j.kind, j.payload, j.lane, j.attempts, due.due_at`;
 
 export const finishText = `DELETE FROM jobs AS j USING jsonb_to_recordset($1::jsonb) AS r(${batchRow})
     WHERE ${held} RETURNING j.job_id`;
@@ -38,4 +44,12 @@ export const renewText = `UPDATE jobs AS j SET lease_until = $2, due_at = $2
     FROM jsonb_to_recordset($1::jsonb) AS r(${batchRow})
     WHERE ${held} RETURNING j.job_id`;
 
-export const oldestDueText = 'SELECT min(due_at) AS due_at FROM jobs';
+/** Also of kinds that nobody here handles: from one kind to the next, and the first of each. */
+export const oldestDueText = `WITH RECURSIVE kinds AS (
+      (SELECT kind FROM jobs ORDER BY kind LIMIT 1)
+      UNION ALL
+      SELECT (SELECT j.kind FROM jobs AS j WHERE j.kind > k.kind ORDER BY j.kind LIMIT 1)
+      FROM kinds AS k WHERE k.kind IS NOT NULL
+    )
+    SELECT min((SELECT j.due_at FROM jobs AS j WHERE j.kind = k.kind ORDER BY j.due_at LIMIT 1)) AS due_at
+    FROM kinds AS k WHERE k.kind IS NOT NULL`;

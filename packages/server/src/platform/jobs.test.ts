@@ -6,7 +6,7 @@ import { eventually } from '../../test/eventually.ts';
 import { type Clock, pause, systemClock } from './clock.ts';
 import { type Database, openDatabase } from './database.ts';
 import { systemIds } from './ids.ts';
-import { claimText, finishText, postponeText, renewText } from './job-statements.ts';
+import { claimText, finishText, oldestDueText, postponeText, renewText } from './job-statements.ts';
 import { createJobs, type Job, type JobsDeps } from './jobs.ts';
 import { createLog } from './log.ts';
 import { createMetrics } from './metrics.ts';
@@ -33,15 +33,16 @@ function setUp(database: Database, extra: Partial<JobsDeps> = {}) {
 describe('jobs', () => {
   test('each is done once, by whichever process claims it', async () => {
     const database = await testDatabase();
-    const { jobs, kind, organizationId, left } = setUp(database, { concurrency: 8 });
-    const others = [setUp(database, { concurrency: 8 }).jobs, setUp(database).jobs];
+    const { jobs, kind, organizationId, left } = setUp(database);
+    const others = [setUp(database).jobs, setUp(database).jobs];
     const done = new Map<string, number>();
     const all = [jobs, ...others];
-    for (const each of all) {
-      each.handle(kind, async (job) => {
+    for (const [index, each] of all.entries()) {
+      const work = async (job: Job) => {
         await pause(1);
         done.set(job.jobId, (done.get(job.jobId) ?? 0) + 1);
-      });
+      };
+      each.handle(kind, work, { most: [8, 8, 100][index] ?? 8 });
     }
     const ids = Array.from({ length: 300 }, () => randomUUID());
     await Promise.all(
@@ -173,9 +174,9 @@ describe('jobs', () => {
         [organizationId, randomUUID(), kind],
       )
       .then(() =>
-        database.query(claimText(1), [
+        database.query(claimText, [
           ...[new Date(), 1, randomUUID(), new Date(systemClock.now() + 300)],
-          kind,
+          JSON.stringify([{ kind, free: 1 }]),
         ]),
       );
     assert.ok(claimed !== undefined && dead.jobs !== undefined);
@@ -228,16 +229,17 @@ describe('jobs', () => {
 
   test('stopping waits for what runs and claims no more', async () => {
     const database = await testDatabase();
-    const { jobs, kind, organizationId, left } = setUp(database, { concurrency: 2 });
+    const { jobs, kind, organizationId, left } = setUp(database);
     let running = 0;
     let release = () => {};
     const held = new Promise<void>((resolve) => {
       release = resolve;
     });
-    jobs.handle(kind, async () => {
+    const work = async () => {
       running += 1;
       await held;
-    });
+    };
+    jobs.handle(kind, work, { most: 2 });
     for (let count = 0; count < 5; count += 1) {
       await jobs.enqueue({ organizationId, kind, payload: {} });
     }
@@ -250,11 +252,99 @@ describe('jobs', () => {
     assert.equal(await left(), 3);
   });
 
+  test('a kind that hangs in thousands takes no place from another', async () => {
+    const database = await testDatabase();
+    const { jobs, kind, organizationId } = setUp(database);
+    const quick = `test-${randomUUID()}`;
+    let hanging = 0;
+    let done = 0;
+    const held = Promise.withResolvers<void>();
+    const hang = async () => {
+      hanging += 1;
+      await held.promise;
+    };
+    jobs.handle(kind, hang);
+    jobs.handle(quick, async () => {
+      done += 1;
+    });
+    // All of them older than what comes afterwards.
+    await database.query(
+      `INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, created_at)
+       SELECT $1, gen_random_uuid(), $2, '{}', now() - interval '1 minute', now()
+       FROM generate_series(1, 1000)`,
+      [organizationId, kind],
+    );
+    jobs.start();
+    await eventually('they hang', () => hanging > 0);
+    for (let count = 1; count <= 10; count += 1) {
+      await jobs.enqueue({ organizationId, kind: quick, payload: {} });
+      await eventually(`${count} done`, () => done === count);
+    }
+    assert.equal(hanging, 8, 'as many as a kind has that names no number');
+    await database.query('DELETE FROM jobs WHERE organization_id = $1', [organizationId]);
+    held.resolve();
+    await jobs.stop();
+  });
+
+  test('of more than fit into one claim the oldest come first, of whatever kind', async () => {
+    const database = await testDatabase();
+    const { jobs, organizationId, left } = setUp(database);
+    const kinds = Array.from({ length: 4 }, () => `test-${randomUUID()}`);
+    const begun: number[] = [];
+    for (const kind of kinds) {
+      const note = async ({ dueAt }: Job) => {
+        begun.push(dueAt);
+      };
+      jobs.handle(kind, note, { most: 50 });
+    }
+    const since = systemClock.now() - 60_000;
+    await Promise.all(
+      Array.from({ length: 120 }, (_, index) =>
+        jobs.enqueue({
+          ...{ organizationId, payload: {}, dueAt: since + index },
+          kind: kinds[index % kinds.length] ?? '',
+        }),
+      ),
+    );
+    jobs.start();
+    await eventually('all are done', async () => (await left()) === 0);
+    await jobs.stop();
+    assert.equal(begun.length, 120);
+    assert.deepEqual(
+      begun.slice(0, 64),
+      begun.slice(0, 64).sort((one, other) => one - other),
+    );
+    assert.equal(Math.max(...begun.slice(0, 64)), since + 63);
+  });
+
+  test('how long the oldest waits is told of kinds too that nobody handles', async () => {
+    const database = openDatabase({ url: await testCopyUrl(), log, connections: 1 });
+    try {
+      const { jobs, metrics, organizationId } = setUp(database);
+      const oldest = async () => {
+        const text = await metrics.registry.metrics();
+        return Number(/^switchyard_jobs_oldest_due_seconds ([\d.e-]+)$/m.exec(text)?.[1]);
+      };
+      assert.equal(await oldest(), 0);
+      for (const [kind, seconds] of [
+        ['a', 10],
+        ['b', 600],
+        ['c', -60],
+      ] as const) {
+        const dueAt = systemClock.now() - seconds * 1000;
+        await jobs.enqueue({ organizationId, kind, payload: {}, dueAt });
+      }
+      assert.equal(Math.round((await oldest()) / 60), 10);
+    } finally {
+      await database.close();
+    }
+  });
+
   test('once the queue is long, every statement finds its rows by an index', async () => {
     const database = openDatabase({ url: await testCopyUrl(), log, connections: 1 });
     try {
       await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
-      const texts = [claimText(2), finishText, postponeText, renewText];
+      const texts = [claimText, finishText, postponeText, renewText];
       const planOf = async (text: string) => {
         const rows = await database.query<{ 'QUERY PLAN': string }>(
           `EXPLAIN (GENERIC_PLAN) ${text}`,
@@ -269,7 +359,11 @@ describe('jobs', () => {
          SELECT gen_random_uuid(), gen_random_uuid(), 'a', '{}', now(), now()
          FROM generate_series(1, 20000)`,
       );
-      assert.match(await planOf(claimText(2)), /Index Cond: \(due_at <= \$1\)/);
+      const claimPlan = await planOf(claimText);
+      assert.match(claimPlan, /Index Cond: \(\(kind = k\.kind\) AND \(due_at <= \$1\)\)/);
+      // Sorted is what was claimed, and never what waits.
+      assert.doesNotMatch(claimPlan, /Bitmap/);
+      assert.doesNotMatch(await planOf(oldestDueText), /Seq Scan/);
       for (const text of texts) {
         const plan = await planOf(text);
         assert.match(

@@ -18,7 +18,10 @@ import { createPoller } from './poller.ts';
 import { scrubText } from './redaction.ts';
 
 const defaultPollMs = 200;
-const defaultConcurrency = 64;
+/** Of one kind at once, where its handler names no number. */
+const defaultMost = 8;
+/** Of all kinds in one claim, the oldest of them; what is left comes with the next one, which follows at once. */
+const claimMost = 64;
 /** How long the jobs of a process that died stay its own. */
 const defaultLeaseMs = 15_000;
 const renewalsPerLease = 3;
@@ -67,9 +70,17 @@ export type Later = { retryAt: number; untried?: true; note?: string };
 // biome-ignore lint/suspicious/noConfusingVoidType: a handler without a return statement is the usual one
 export type JobHandler = (job: Job) => Promise<Later | undefined | void>;
 
+type HandleOptions = {
+  /** How many of the kind this process does at once; eight where it is left out. */
+  readonly most?: number;
+};
+
 export type Jobs = {
-  /** Only kinds with a handler are claimed; call it before `start`. */
-  handle(kind: string, handler: JobHandler): void;
+  /**
+   * Only kinds with a handler are claimed; call it before `start`. Each kind has places of its own: one
+   * that is slow, or comes in thousands, takes none from another.
+   */
+  handle(kind: string, handler: JobHandler, options?: HandleOptions): void;
   /** Within a transaction the job exists once that commits; call `poke` then. */
   enqueue(job: NewJob, trx?: Kysely<unknown>): Promise<void>;
   start(): void;
@@ -85,7 +96,6 @@ export type JobsDeps = {
   ids: Ids;
   log: Log;
   metrics: Metrics;
-  concurrency?: number;
   pollMs?: number;
   leaseMs?: number;
   /** Tries from which on a job that keeps failing is reported as an error. */
@@ -101,6 +111,14 @@ type ClaimedRow = {
   attempts: number;
   due_at: Date;
 };
+/** A kind, and what of it is done at this moment. */
+type Lot = {
+  readonly handler: JobHandler;
+  readonly most: number;
+  running: number;
+  /** It had no place left when it was last looked at: more may wait. */
+  full: boolean;
+};
 type Held = { organization_id: string; job_id: string; lease_token: string };
 type Postponed = Held & { due_at: string; last_error: string | null; untried: 0 | 1 };
 type Ended = { retryAt?: number; untried?: true; note?: string; failure?: string };
@@ -108,14 +126,13 @@ type Ended = { retryAt?: number; untried?: true; note?: string; failure?: string
 /** @example const jobs = createJobs({ database, clock, ids, log, metrics }); jobs.start(); */
 export function createJobs(deps: JobsDeps): Jobs {
   const { database, clock, ids, log } = deps;
-  const { concurrency = defaultConcurrency, leaseMs = defaultLeaseMs } = deps;
-  const handlers = new Map<string, JobHandler>();
+  const { leaseMs = defaultLeaseMs } = deps;
+  const lots = new Map<string, Lot>();
   const running = new Map<Promise<void>, Held>();
   const measured = measurements(deps);
   const finishes = heldRows<Held>('jobs-finish', database, finishText);
   const postponements = heldRows<Postponed>('jobs-postpone', database, postponeText);
   let renewal: NodeJS.Timeout | undefined;
-  let saturated = false;
   const poller = createPoller({
     pollMs: deps.pollMs ?? defaultPollMs,
     turn: claim,
@@ -123,36 +140,45 @@ export function createJobs(deps: JobsDeps): Jobs {
   });
 
   async function claim(): Promise<boolean> {
-    const free = concurrency - running.size;
-    saturated = free <= 0;
-    if (saturated || handlers.size === 0) return false;
+    const free: { kind: string; free: number }[] = [];
+    for (const [kind, { most, running: taken }] of lots) {
+      if (taken < most) free.push({ kind, free: most - taken });
+    }
+    if (free.length === 0) return false;
     // A token of its own for each claim fences out whoever held the job before, this process included.
     const token = ids.uuid();
     const now = clock.now();
-    const rows = await database.query<ClaimedRow>(claimText(handlers.size), [
-      ...[isoTime(now), free, token, isoTime(now + leaseMs)],
-      ...handlers.keys(),
+    const rows = await database.query<ClaimedRow>(claimText, [
+      ...[isoTime(now), claimMost, token, isoTime(now + leaseMs)],
+      JSON.stringify(free),
     ]);
     for (const row of rows.sort(inOrder)) begin(row, token);
-    return rows.length === free;
+    return rows.length === claimMost;
   }
 
   function begin(row: ClaimedRow, token: string): void {
     const held = { organization_id: row.organization_id, job_id: row.job_id, lease_token: token };
-    const work = perform(row, held).catch((error: unknown) => {
+    const lot = lots.get(row.kind);
+    if (lot === undefined) throw new Error('a job of a kind that was not asked for');
+    lot.running += 1;
+    lot.full = lot.running >= lot.most;
+    const work = perform(row, lot, held).catch((error: unknown) => {
       // Its lease runs out, and the job is done again: handlers bear that.
       log.warn({ err: error, jobId: row.job_id }, 'the end of a job could not be recorded');
     });
     running.set(work, held);
     void work.then(() => {
       running.delete(work);
+      lot.running -= 1;
       // Not at the first free place: a claim of many costs less than many of one.
-      if (saturated && running.size <= concurrency / 2) poller.poke();
+      if (!lot.full || lot.running > lot.most / 2) return;
+      lot.full = false;
+      poller.poke();
     });
   }
 
-  async function perform(row: ClaimedRow, held: Held): Promise<void> {
-    const { retryAt, untried, note, failure } = await attempt(row);
+  async function perform(row: ClaimedRow, { handler }: Lot, held: Held): Promise<void> {
+    const { retryAt, untried, note, failure } = await attempt(row, handler);
     const kept =
       retryAt === undefined
         ? await finishes.submit(held)
@@ -167,9 +193,9 @@ export function createJobs(deps: JobsDeps): Jobs {
     measured.ended.inc({ kind: row.kind, outcome: kept ? outcome : 'lost' });
   }
 
-  async function attempt(row: ClaimedRow): Promise<Ended> {
+  async function attempt(row: ClaimedRow, handler: JobHandler): Promise<Ended> {
     try {
-      return (await handlers.get(row.kind)?.(toJob(row))) ?? {};
+      return (await handler(toJob(row))) ?? {};
     } catch (error) {
       report(row, error);
       return {
@@ -196,8 +222,8 @@ export function createJobs(deps: JobsDeps): Jobs {
   }
 
   return {
-    handle(kind, handler) {
-      handlers.set(kind, handler);
+    handle(kind, handler, { most = defaultMost } = {}) {
+      lots.set(kind, { handler, most, running: 0, full: false });
     },
     async enqueue({ organizationId, jobId = ids.uuid(), kind, payload, lane, dueAt }, trx) {
       const now = clock.now();

@@ -10,6 +10,8 @@ export type { MailMessage } from './mail-envelope.ts';
 /** Few at a time: mail is never urgent to the millisecond. */
 const connectionsMax = 2;
 const mailsPerConnection = 50;
+/** Of each kind of mail: the next ones are ready while others are sent, and no more wait for a connection. */
+export const mailsAtOnce = 2 * connectionsMax;
 
 export type Mail = {
   /** Makes the directory, where mail is caught; a mail server that is away keeps nobody from starting. */

@@ -16,6 +16,8 @@ const settleMs = 660_000;
 /** What other rooms have sealed for days at most may lie under a retired key. */
 const destroyAfterMs = 30 * dayMs;
 const organizationsAtOnce = 500;
+/** Each walks over all cards of an organisation, and nobody waits for it. */
+const roundsMost = 2;
 
 export type UpkeepDeps = Omit<RoundDeps, 'dataKeys'> & {
   keyStore: KeyStore;
@@ -109,7 +111,7 @@ export function createUpkeep(deps: UpkeepDeps) {
   }
 
   jobs.handle(upkeepKind, upkeep);
-  jobs.handle(roundKind, round);
+  jobs.handle(roundKind, round, { most: roundsMost });
 
   return {
     /** One job of the platform, for ever; cards of before are sealed anew at once. */

@@ -8,6 +8,7 @@ import {
   type Jobs,
   type Log,
   type Mail,
+  mailsAtOnce,
   openSealed,
   seal,
 } from '../../platform/index.ts';
@@ -75,7 +76,7 @@ export function createPost(deps: Deps) {
     await enqueue(letterKind, organizationId, { ...letter, ...facts }, trx);
   }
 
-  jobs.handle(letterKind, async (job) => {
+  async function deliver(job: Job): Promise<void> {
     const letter = open<Letter>(job);
     const expiresAt = letter.link?.expiresAt ?? Number.POSITIVE_INFINITY;
     if (expiresAt <= clock.now()) {
@@ -84,7 +85,9 @@ export function createPost(deps: Deps) {
     }
     const { language, ...words } = writeLetter(letter);
     await mail.send({ mailId: job.jobId, to: letter.to, language, ...words });
-  });
+  }
+
+  jobs.handle(letterKind, deliver, { most: mailsAtOnce });
 
   return {
     enqueue,
