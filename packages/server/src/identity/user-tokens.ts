@@ -157,6 +157,23 @@ export function createUserTokens({ families, ids }: Deps) {
       return family === undefined ? undefined : answer(realm, signIn, family, signIn);
     },
 
+    /**
+     * Whether a sign-in at a device is one at the place where that stands now. One from elsewhere is
+     * over: whoever works here signs in here.
+     */
+    async staysAt(
+      { organizationId }: User,
+      familyId: string,
+      place: { readonly logicalDeviceId: string; readonly storeId: string },
+    ): Promise<boolean> {
+      const family = await families.find(organizationId, familyId);
+      const device = family?.facts.device as DeviceFacts | undefined;
+      const { deviceId, storeId } = device ?? {};
+      if (deviceId === place.logicalDeviceId && storeId === place.storeId) return true;
+      await families.end(organizationId, { familyId });
+      return false;
+    },
+
     /** The next tokens of a family, in place of the refresh token; undefined where that is not good. */
     async renew(
       realm: Realm,

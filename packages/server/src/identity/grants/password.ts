@@ -1,11 +1,10 @@
 // The password grant (RFC 6749, 4.3), for applications that are allowed it; on the device listener too.
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
-import type { NotSignedIn, SignedIn, User } from '../accounts/types.ts';
-import type { DeviceFacts } from '../auth-claims.ts';
-import { type PresentedDevice, presentedDevice } from '../devices/presented.ts';
+import type { NotSignedIn, SignedIn } from '../accounts/types.ts';
+import { presentedDevice } from '../devices/presented.ts';
 import { originOf } from '../request-origin.ts';
 import { userScope } from '../scopes.ts';
-import type { Application, Realm } from '../types.ts';
+import { checkPlace, factsOf } from './device-place.ts';
 import type { Grant } from './index.ts';
 
 type Parameters = { username?: string; password?: string; totp?: string; scope?: string };
@@ -41,27 +40,6 @@ function signedIn(ctx: KoaContextWithOIDC, answer: SignedIn | NotSignedIn): Sign
   throw refused('invalid user credentials');
 }
 
-/** A device is its merchant's, and so is who signs in at it: never somebody of the organisation. */
-function checkPlace(device: PresentedDevice, realm: Realm, user: User, application: Application) {
-  const { merchantId, storeId } = device.place;
-  if (device.organizationId !== realm.organizationId) throw refused('a device of another realm');
-  if (user.entityType !== 'merchant') throw refused('a user of the organisation at a device');
-  if (user.entityId !== merchantId) throw refused('a device of another merchant');
-  if (application.entityType === 'merchant' && application.entityId !== merchantId) {
-    throw refused('an application of another merchant');
-  }
-  if ((application.storeId ?? storeId) !== storeId)
-    throw refused('an application of another store');
-}
-
-const factsOf = ({ tsn, place }: PresentedDevice): DeviceFacts => ({
-  type: 'ConfidentialDevice',
-  id: tsn,
-  methods: ['device_flow'],
-  deviceId: place.logicalDeviceId,
-  storeId: place.storeId,
-});
-
 export const password: Grant = {
   grantType: 'password',
   securityFlows: ['Password'],
@@ -89,7 +67,7 @@ export const password: Grant = {
         kind: device === undefined ? 'password-grant' : 'device',
       });
       const { user, methods } = signedIn(ctx, answer);
-      if (device !== undefined) checkPlace(device, realm, user, application);
+      if (device !== undefined) checkPlace(device, realm, { user, application });
       ctx.body = await userTokens.begin(realm, {
         kind: 'Password',
         application,

@@ -3,6 +3,7 @@ import { errors } from 'oidc-provider';
 import { presentedDevice } from '../devices/presented.ts';
 import { readRefreshToken } from '../refresh-claims.ts';
 import { isStanding } from '../standing.ts';
+import { checkPlace } from './device-place.ts';
 import type { Grant } from './index.ts';
 
 /** RFC 6749, 6: as much as was granted or less, never more. */
@@ -42,12 +43,20 @@ export const refreshToken: Grant = {
       if (token.azp !== client.clientId) throw new errors.InvalidGrant('another client’s token');
       if (token.exp * 1000 <= clock.now()) throw new errors.InvalidGrant('expired');
       // Both ways: a device's certificate is no secret of the client that an unbound token belongs to.
-      if (token.cnf?.['x5t#S256'] !== presentedDevice(ctx.req)?.thumbprint) {
+      const device = presentedDevice(ctx.req);
+      if (token.cnf?.['x5t#S256'] !== device?.thumbprint) {
         throw new errors.InvalidGrant('bound to another certificate, or to none');
       }
       const scope = narrowed(token.scope, params.scope);
       const user = await findUser(token.sub);
       if (!isStanding(user, token.iat * 1000)) throw new errors.InvalidGrant('the user is not in');
+      if (device !== undefined) {
+        // The next tokens would sell for the place of the sign-in, and the device stands elsewhere.
+        if (!(await userTokens.staysAt(user, token.sid, device.place))) {
+          throw new errors.InvalidGrant('the device was moved since the sign-in');
+        }
+        checkPlace(device, realm, { user, application });
+      }
       const response = await userTokens.renew(
         realm,
         { application, user },

@@ -1,0 +1,104 @@
+// Somebody is signed in at a terminal where it stands: moved elsewhere, it asks for the password again.
+import assert from 'node:assert/strict';
+import { hash, X509Certificate } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import { decodeJwt } from 'jose';
+import { type DeviceScene, openDevices, type Place, type Shown } from '../../../test/devices.ts';
+
+const password = 'seven tills under one roof';
+
+describe('a terminal at which somebody is signed in', () => {
+  let scene: DeviceScene;
+  let stood: Place;
+  let shown: Shown;
+  let username: string;
+  let sequence = 0;
+
+  before(async () => {
+    scene = await openDevices();
+  });
+  after(() => scene.close());
+
+  async function begin(): Promise<void> {
+    stood = await scene.place();
+    shown = await scene.certify(stood.physicalDeviceId);
+    await scene.credentials(shown);
+    const { organizationId, userDomainId, identity } = scene;
+    sequence += 1;
+    username = `user-${sequence}`;
+    await identity.accounts.create({
+      ...{ organizationId, userDomainId, username, password, secondFactor: 'Off' },
+      ...{ email: `${username}@shop.example`, emailVerified: true },
+      groups: [`${stood.merchantId}_org_operator`],
+      entityType: 'merchant',
+      entityId: stood.merchantId,
+    });
+  }
+
+  const ask = (form: Record<string, string>) =>
+    scene.device('/oauth2-mtls/v1/token', {
+      form: { client_id: `device-${stood.merchantId}`, ...form },
+      shown,
+    });
+  const signIn = async () => {
+    const answer = await ask({ grant_type: 'password', username, password });
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
+    return answer.body;
+  };
+  const refresh = async (refresh_token: string) => {
+    const { status, body } = await ask({ grant_type: 'refresh_token', refresh_token });
+    return status === 200 ? body : body.error;
+  };
+  const isGood = (token: string) => {
+    const thumbprint = hash('sha256', new X509Certificate(shown.cert).raw, 'base64url');
+    const presented = { certificateThumbprint: async () => thumbprint };
+    return scene.identity.verifyToken(token, presented).then(
+      () => true,
+      () => false,
+    );
+  };
+  const placeIn = (token: string) => {
+    const { deviceId, storeId } = decodeJwt(token);
+    return [deviceId, storeId];
+  };
+
+  async function move(from: Place, to: Place): Promise<void> {
+    const { provisioning, organizationId } = scene;
+    const link = ({ logicalDeviceId }: Place, ids: string[]) =>
+      provisioning.logicalDevices.link({ organizationId }, logicalDeviceId, ids);
+    await link(from, []);
+    await link(to, [stood.physicalDeviceId]);
+  }
+
+  it('goes on where it stands, and ends with its tokens where it is moved', async () => {
+    await begin();
+    const first = await signIn();
+    const stayed = await refresh(first.refresh_token);
+    assert.deepEqual(placeIn(stayed.access_token), [stood.logicalDeviceId, stood.storeId]);
+
+    const next = await scene.place({ merchantId: stood.merchantId, isLinked: false });
+    await move(stood, next);
+    assert.equal(await refresh(stayed.refresh_token), 'invalid_grant');
+    assert.equal(await isGood(stayed.access_token), false, 'it sold for the old place');
+
+    const anew = await signIn();
+    assert.deepEqual(placeIn(anew.access_token), [next.logicalDeviceId, next.storeId]);
+    const renewed = await refresh(anew.refresh_token);
+    assert.deepEqual(placeIn(renewed.access_token), [next.logicalDeviceId, next.storeId]);
+    assert.equal(await isGood(renewed.access_token), true);
+
+    // The sign-in of before is over for good.
+    await move(next, stood);
+    assert.equal(await refresh(stayed.refresh_token), 'invalid_grant');
+  });
+
+  it('that was away and is back where it stood goes on', async () => {
+    await begin();
+    const { refresh_token } = await signIn();
+    const elsewhere = await scene.place({ merchantId: stood.merchantId, isLinked: false });
+    await move(stood, elsewhere);
+    await move(elsewhere, stood);
+    const { access_token } = await refresh(refresh_token);
+    assert.deepEqual(placeIn(access_token), [stood.logicalDeviceId, stood.storeId]);
+  });
+});
