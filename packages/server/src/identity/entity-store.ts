@@ -1,8 +1,8 @@
 // The SQL of what the authorization server keeps: codes, refresh tokens, sessions, revocations.
 import { type Database, isoTime } from '../platform/index.ts';
 
-/** Above this many live revocations of one realm its applications should be disabled instead. */
-export const revokedTokensMax = 10_000;
+/** So many ids of one model and realm come in a list; whoever gets as many looks up what is not among them. */
+export const listedIdsMax = 10_000;
 
 /** More sessions of one account are not shown; all of them end together. */
 const listedMax = 200;
@@ -202,14 +202,22 @@ export function createEntityStore(database: Database) {
       );
     },
 
-    async listIds(organizationId: string, model: string, at: number): Promise<string[]> {
-      const rows = await database.query<{ entity_id: string }>(
-        `SELECT entity_id FROM oidc_entities
+    /** The ones that expire last, from there on. */
+    async listIds(
+      organizationId: string,
+      model: string,
+      at: number,
+    ): Promise<{ entityId: string; expiresAt: number }[]> {
+      const rows = await database.query<{ entity_id: string; expires_at: Date }>(
+        `SELECT entity_id, expires_at FROM oidc_entities
          WHERE organization_id = $1 AND model = $2 AND expires_at > $3
-         ORDER BY expires_at DESC LIMIT ${revokedTokensMax}`,
+         ORDER BY expires_at DESC LIMIT ${listedIdsMax}`,
         [organizationId, model, isoTime(at)],
       );
-      return rows.map((row) => row.entity_id);
+      return rows.map((row) => ({
+        entityId: row.entity_id,
+        expiresAt: row.expires_at.getTime(),
+      }));
     },
 
     /** Deletes at most `limit` expired rows, tenant by tenant, and tells how many went. */

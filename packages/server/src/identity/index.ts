@@ -38,6 +38,7 @@ import { createRateLimits, defaultTokenLimits, type TokenLimits } from './rate-l
 import { createKeyRing, type MakeKey } from './realm-keys.ts';
 import { createRealms } from './realms.ts';
 import { createRevision } from './revision.ts';
+import { createRevocations } from './revocations.ts';
 import type { Sessions } from './sessions.ts';
 import { createIdentityStore } from './store.ts';
 import { createSweep } from './sweep.ts';
@@ -196,7 +197,8 @@ export function createIdentity(deps: IdentityDeps): Identity {
   const entities = createEntityStore(database);
   const keyRing = createKeyRing(masterKey, deps.makeKey);
   const { authUrl, environment = 'production' } = settings;
-  const realms = createRealms({ store, entities, keyRing, clock, log, revision, authUrl });
+  const revocations = createRevocations({ entities, clock, log });
+  const realms = createRealms({ store, revocations, keyRing, clock, revision, authUrl });
   const rotation = createKeyRotation({
     ...{ ...told, store, keyRing, realms, log, jobs: deps.jobs },
     keyDays: settings.realmKeyDays ?? defaultKeyDays,
@@ -211,7 +213,9 @@ export function createIdentity(deps: IdentityDeps): Identity {
   });
   const findUser = accounts.find;
   const using = { findUser, clock, noteUse: uses.note };
-  const verifyToken = createVerifyToken({ ...using, realms, applications, revision });
+  const verifyToken = createVerifyToken({
+    ...{ ...using, realms, revocations, applications, revision },
+  });
   const limits = createRateLimits(deps.tokenLimits ?? defaultTokenLimits, ids.secret());
   const origins = createOrigins({ database, clock });
   const frame = createPageFrame(settings);

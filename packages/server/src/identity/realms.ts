@@ -1,54 +1,39 @@
 // Realms: a user domain with its keys, kept in a bounded cache that follows rotation and revocation.
 import { refuse } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
-import type { Clock, Log } from '../platform/index.ts';
+import type { Clock } from '../platform/index.ts';
 import { createCachedLookup } from './cached-lookup.ts';
-import { type EntityStore, revokedTokensMax } from './entity-store.ts';
 import { type KeyRing, signingKey } from './realm-keys.ts';
 import type { Revision } from './revision.ts';
+import type { Revocations } from './revocations.ts';
 import type { IdentityStore } from './store.ts';
-import type { Realm, RealmKey, UserDomain } from './types.ts';
+import type { Realm, RealmKey } from './types.ts';
 
 /** 12 KB each: keys, and what was revoked. */
 const cachedRealmsMax = 4_000;
 /** How long another process may take to see rotated keys, a revoked token, a disabled domain. */
 export const realmTtlMs = 20_000;
 
-const revokedTokenModel = 'RevokedAccessToken';
-/** Apart from the tokens that clients give back, of which they may give back too many. */
-const revokedFamilyModel = 'RevokedFamily';
 const userDomainPattern = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
 export type Realms = ReturnType<typeof createRealms>;
 
 type Deps = {
   store: IdentityStore;
-  entities: EntityStore;
+  revocations: Revocations;
   keyRing: KeyRing;
   clock: Clock;
-  log: Log;
   revision: Revision;
   authUrl: string;
 };
 
 export function createRealms(deps: Deps) {
-  const { store, entities, keyRing, clock, log, revision, authUrl } = deps;
+  const { store, revocations, keyRing, clock, revision, authUrl } = deps;
   const issuerPrefix = `${authUrl}/auth/realms/`;
 
   async function openKeys(organizationId: string, known: Realm | undefined): Promise<RealmKey[]> {
     const sealed = await store.listKeys(organizationId, clock.now());
     return sealed.map((key) => known?.keys.get(key.keyId) ?? keyRing.open(organizationId, key));
-  }
-
-  async function revokedIn({ organizationId, userDomainId }: UserDomain): Promise<string[]> {
-    const models = [revokedFamilyModel, revokedTokenModel];
-    const lists = await Promise.all(
-      models.map((model) => entities.listIds(organizationId, model, clock.now())),
-    );
-    if (lists.some(({ length }) => length >= revokedTokensMax)) {
-      log.error({ userDomainId }, 'too many revoked tokens');
-    }
-    return lists.flat();
   }
 
   async function load(userDomainId: string, known: Realm | undefined): Promise<Realm | undefined> {
@@ -60,14 +45,14 @@ export function createRealms(deps: Deps) {
     if (ES256 === undefined || RS256 === undefined) {
       throw new Error(`the user domain ${userDomainId} has no signing keys`);
     }
-    const revoked = await revokedIn(domain);
+    const revoked = await revocations.listOf(domain);
     return {
       ...domain,
       issuer: issuerPrefix + userDomainId,
       keys: new Map(keys.map((key) => [key.keyId, key])),
       signing: { ES256, RS256 },
       refreshKey: known?.refreshKey ?? keyRing.refreshKeyOf(domain.organizationId),
-      revoked: new Set(revoked),
+      revoked,
     };
   }
 
@@ -119,19 +104,14 @@ export function createRealms(deps: Deps) {
       organizationId: string,
       revoked: readonly { readonly id: string; readonly expiresAt: number }[],
     ): Promise<void> {
-      const rows = revoked.map(({ id, expiresAt }) => ({ entityId: id, expiresAt }));
-      await entities.insertIds(organizationId, revokedFamilyModel, rows, clock.now());
+      await revocations.addFamilies(organizationId, revoked);
       const userDomainId = await store.findDomainOf(organizationId);
       if (userDomainId !== undefined) changed(userDomainId);
     },
 
     /** The token is refused here at once, elsewhere within a minute. */
     async revokeToken(realm: Realm, tokenId: string, expiresAt: number): Promise<void> {
-      await entities.upsert(
-        realm.organizationId,
-        { model: revokedTokenModel, entityId: tokenId, payload: {}, expiresAt },
-        clock.now(),
-      );
+      await revocations.addToken(realm.organizationId, tokenId, expiresAt);
       changed(realm.userDomainId);
     },
   };

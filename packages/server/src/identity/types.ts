@@ -72,6 +72,15 @@ export type RealmKey = {
   readonly publicKey: KeyObject;
 };
 
+/** What ended before its time, as far as a list of it goes. */
+export type Revoked = {
+  /** Of access tokens, and of the sign-ins that they come from. */
+  readonly ids: ReadonlySet<string>;
+  /** A token that ends later is in the list where it was revoked. Epoch milliseconds; 0 where all are. */
+  readonly unlistedUntil: number;
+  readonly hasUnlistedFamilies: boolean;
+};
+
 export type Realm = UserDomain & {
   readonly issuer: string;
   /** Every key that still verifies, by its id. */
@@ -79,8 +88,7 @@ export type Realm = UserDomain & {
   readonly signing: Readonly<Record<SigningAlgorithm, RealmKey>>;
   /** Of its refresh tokens; in no JWKS. */
   readonly refreshKey: KeyObject;
-  /** Ids of access tokens that were revoked before they expired. */
-  readonly revoked: ReadonlySet<string>;
+  readonly revoked: Revoked;
 };
 
 /** The members of the hardware are there together, and missing where the place is empty. */

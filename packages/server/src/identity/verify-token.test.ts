@@ -151,6 +151,7 @@ describe('an access token', () => {
     const nobody = {
       applications: { find: async () => undefined },
       findUser: async () => undefined,
+      revocations: { reasonOf: async () => undefined },
     };
     const verifyElsewhere = createVerifyToken({ ...deps, ...nobody });
     const forged = (kid: unknown) => {

@@ -9,6 +9,7 @@ import type { User } from './accounts/types.ts';
 import type { Applications } from './applications.ts';
 import type { Realms } from './realms.ts';
 import type { Revision } from './revision.ts';
+import type { Revocations } from './revocations.ts';
 import { isStanding } from './standing.ts';
 import { createCallers, readToken, type TokenFacts } from './token-caller.ts';
 import type { Realm, RealmKey } from './types.ts';
@@ -27,6 +28,7 @@ const clockSkewSeconds = 30;
 
 type Deps = {
   realms: Pick<Realms, 'find' | 'findByIssuer'>;
+  revocations: Pick<Revocations, 'reasonOf'>;
   applications: Pick<Applications, 'find'>;
   /** Remembered for a moment: it is asked for each token that is seen for the first time. */
   findUser(organizationId: string, userId: string): Promise<User | undefined>;
@@ -51,7 +53,7 @@ const invalid = (logDetail: string) =>
 const expired = () => new Refusal('token_expired', 'The access token has expired.');
 
 export function createVerifyToken(deps: Deps) {
-  const { realms, applications, findUser, clock, revision, noteUse } = deps;
+  const { realms, revocations, applications, findUser, clock, revision, noteUse } = deps;
   const cache = new LRUCache<string, Verdict>({ max: cachedTokensMax });
   /** No longer than the requests under way. */
   const judging = new Map<string, Promise<Verdict>>();
@@ -102,9 +104,9 @@ export function createVerifyToken(deps: Deps) {
     keyId: string,
   ): Promise<Caller> {
     if (realm === undefined || !realm.keys.has(keyId)) throw invalid('realm or key retired');
-    const { organizationId, revoked } = realm;
-    if (revoked.has(token.tokenId)) throw invalid('revoked');
-    if (token.sessionId !== undefined && revoked.has(token.sessionId)) throw invalid('signed out');
+    const { organizationId } = realm;
+    const reason = await revocations.reasonOf(realm, token);
+    if (reason !== undefined) throw invalid(reason);
     const application = await applications.find(organizationId, token.clientId);
     if (application?.status !== 'Enabled') throw invalid('application disabled');
     if (application.serviceAccountId === token.subject) {
