@@ -3,21 +3,25 @@ import type { FastifyInstance } from 'fastify';
 import type { Identity } from '../identity/index.ts';
 import { createActivations } from './activations.ts';
 import { type ApprovalDeps, createApproval } from './approval.ts';
+import { createForgetting } from './forgetting.ts';
 import { createReceipts } from './receipt.ts';
 import { registerActivationRoutes, registerSignUpRoutes } from './routes.ts';
-import { createSignUps } from './sign-ups.ts';
+import { createSignUps, type SignUpsDeps } from './sign-ups.ts';
 
 export { openConsole } from './console.ts';
 
 /** The pages are identity's, which has the furniture; what becomes of their form is decided here. */
 export type OnboardingDeps = ApprovalDeps & {
+  readonly log: SignUpsDeps['log'];
   readonly identity: Pick<Identity, 'registerFront'>;
 };
 
 /** @example registerOnboarding(http.app, { database, identity, provisioning, audit, jobs, mail, clock, ids }); */
 export function registerOnboarding(app: FastifyInstance, deps: OnboardingDeps): void {
   const approval = createApproval(deps);
-  const signUps = createSignUps({ ...deps, approval, receipts: createReceipts(deps) });
+  const receipts = createReceipts(deps);
+  const forgetting = createForgetting(deps);
+  const signUps = createSignUps({ ...deps, approval, receipts, forgetting });
   registerSignUpRoutes(app, signUps);
   deps.identity.registerFront(app, signUps.take);
   registerActivationRoutes(app, createActivations(deps.identity));

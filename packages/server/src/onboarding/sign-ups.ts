@@ -2,13 +2,16 @@
 import { refuse, type SignUp, type SignUpInput } from '@switchyard/contract';
 import { actorOf } from '../audit/index.ts';
 import type { Caller, FoundPage, PageRequest } from '../http/index.ts';
-import { isoTime } from '../platform/index.ts';
+import { isoTime, type Log } from '../platform/index.ts';
 import type { Approval, ApprovalDeps } from './approval.ts';
+import type { Forgetting } from './forgetting.ts';
 import type { Receipts } from './receipt.ts';
 import { createSignUpStore, type SignUpRecord, type SignUpStatus } from './store.ts';
 
 /** Of one address: whoever sends the form again in doubt needs no more. */
-const waitingMax = 3;
+const waitingOfAddress = 3;
+/** Of all: more than anybody looks through, and less than a table that strangers fill is of harm. */
+const waitingOfAll = 10_000;
 const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 export type SignUps = ReturnType<typeof createSignUps>;
@@ -34,10 +37,18 @@ function refuseUnknown(): never {
   return refuse('resource_not_found', 'No sign-up in your scope has this identifier.');
 }
 
-type Deps = ApprovalDeps & { readonly approval: Approval; readonly receipts: Receipts };
+export type SignUpsDeps = ApprovalDeps & {
+  readonly log: Log;
+  readonly approval: Approval;
+  readonly receipts: Receipts;
+  readonly forgetting: Forgetting;
+  /** How many wait at most; a test asks for fewer. */
+  readonly waitingMax?: number;
+};
 
-export function createSignUps(deps: Deps) {
-  const { database, clock, ids, audit, identity, approval, receipts } = deps;
+export function createSignUps(deps: SignUpsDeps) {
+  const { database, clock, ids, log, audit, identity, approval, receipts, forgetting } = deps;
+  const most = { ofAddress: waitingOfAddress, ofAll: deps.waitingMax ?? waitingOfAll };
   const store = createSignUpStore(database);
 
   /** Sign-ups belong to the platform: the administrator of any other organisation sees none. */
@@ -52,15 +63,20 @@ export function createSignUps(deps: Deps) {
   };
 
   return {
-    /** The same for everybody: nobody hears whether an address is known. */
+    /** The same for everybody: nobody hears whether an address is known, or how many wait. */
     async take(input: SignUpInput): Promise<void> {
       const organizationId = ids.uuid();
       const wanted = { ...input, organizationId };
-      await database.transaction(async (trx) => {
-        const isTaken = await store.insert(trx, wanted, clock.now(), waitingMax);
-        if (isTaken) await receipts.owed(trx, organizationId);
+      const isTaken = await database.transaction(async (trx) => {
+        if (!(await store.insert(trx, wanted, clock.now(), most))) return false;
+        await receipts.owed(trx, organizationId);
+        await forgetting.planned(trx, organizationId);
+        return true;
       });
-      receipts.poke();
+      if (isTaken) receipts.poke();
+      else if (await store.isFull(most.ofAll)) {
+        log.warn({ waiting: most.ofAll }, 'too many sign-ups wait: no more are taken');
+      }
     },
 
     async list(

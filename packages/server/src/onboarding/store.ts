@@ -69,12 +69,12 @@ const findText = `SELECT ${columns} FROM sign_ups WHERE organization_id = $1`;
 
 export function createSignUpStore(database: Database) {
   return {
-    /** Writes nothing where so many of this address wait already. */
+    /** Writes nothing where so many of this address wait already, or so many of all. */
     async insert(
       trx: Kysely<unknown>,
       wanted: NewSignUp,
       at: number,
-      most: number,
+      most: { readonly ofAddress: number; readonly ofAll: number },
     ): Promise<boolean> {
       const made = await one(
         trx,
@@ -83,14 +83,35 @@ export function createSignUpStore(database: Database) {
          SELECT $1, $2, $3, $4, $5, $6, $7, $8, 'Pending', 1, $9, $9
          WHERE (SELECT count(*) FROM sign_ups
            WHERE lower(email) = lower($4) AND status = 'Pending') < $10
+         AND (SELECT count(*) FROM (
+           SELECT 1 FROM sign_ups WHERE status = 'Pending' LIMIT $11) AS waiting) < $11
          RETURNING ${columns}`,
         [
           ...[wanted.organizationId, wanted.organizationName, wanted.persona, wanted.email],
           ...[wanted.givenName, wanted.familyName, wanted.country, wanted.language ?? null],
-          ...[isoTime(at), most],
+          ...[isoTime(at), most.ofAddress, most.ofAll],
         ],
       );
       return made !== undefined;
+    },
+
+    /** False where it is not there, came to something, or was touched since. */
+    async forget(organizationId: string, before: number): Promise<boolean> {
+      const gone = await database.query(
+        `DELETE FROM sign_ups WHERE organization_id = $1 AND status IN ('Pending', 'Rejected')
+           AND updated_at <= $2 RETURNING organization_id`,
+        [organizationId, isoTime(before)],
+      );
+      return gone.length > 0;
+    },
+
+    /** Whether so many wait, of all addresses together. */
+    async isFull(most: number): Promise<boolean> {
+      const rows = await database.query(
+        "SELECT 1 FROM sign_ups WHERE status = 'Pending' LIMIT 1 OFFSET $1",
+        [most - 1],
+      );
+      return rows.length > 0;
     },
 
     async find(organizationId: string): Promise<SignUpRecord | undefined> {

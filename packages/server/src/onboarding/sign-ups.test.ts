@@ -1,0 +1,133 @@
+// Sign-ups come from strangers: so many wait and no more, and what came of nothing is forgotten.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { SignUpInput } from '@switchyard/contract';
+import { testCopyUrl } from '../../test/database.ts';
+import {
+  createLog,
+  type Database,
+  type Job,
+  type JobHandler,
+  type NewJob,
+  openDatabase,
+  systemIds,
+} from '../platform/index.ts';
+import { createForgetting } from './forgetting.ts';
+import { createSignUps, type SignUpsDeps } from './sign-ups.ts';
+import { createSignUpStore } from './store.ts';
+
+const dayMs = 86_400_000;
+const log = createLog({ logLevel: 'silent', instanceName: 'test' });
+/** Its own database: sign-ups are counted over all organisations. */
+let database: Database;
+
+before(async () => {
+  database = openDatabase({ url: await testCopyUrl(), log });
+});
+after(() => database.close());
+
+function open(waitingMax?: number) {
+  const time = { now: Date.parse('2026-03-01T10:00:00Z') };
+  const clock = { now: () => time.now };
+  const orders: NewJob[] = [];
+  const handlers = new Map<string, JobHandler>();
+  const warnings: unknown[] = [];
+  const told: string[] = [];
+  const forgetting = createForgetting({
+    ...{ database, clock, ids: systemIds },
+    jobs: {
+      handle: (kind, handler) => void handlers.set(kind, handler),
+      enqueue: async (job) => void orders.push(job),
+    },
+  });
+  const signUps = createSignUps({
+    ...{ database, clock, ids: systemIds, forgetting },
+    log: { ...log, warn: (...facts: unknown[]) => void warnings.push(facts) },
+    receipts: { owed: async (_trx: unknown, id: string) => void told.push(id), poke: () => {} },
+    ...(waitingMax === undefined ? {} : { waitingMax }),
+  } as unknown as SignUpsDeps);
+  return {
+    ...{ signUps, time, orders, warnings, told, store: createSignUpStore(database) },
+    take: (email: string) =>
+      signUps.take({
+        ...{ organizationName: 'Bank', persona: 'Acquirer', email },
+        ...{ givenName: 'Ann', familyName: 'Carter', country: 'FR' },
+      } as SignUpInput),
+    look({ kind, organizationId }: NewJob) {
+      const handler = handlers.get(kind);
+      assert.ok(handler !== undefined);
+      return handler({
+        organizationId,
+        kind,
+        jobId: 'x',
+        payload: {},
+        attempts: 0,
+        dueAt: 0,
+      } as Job);
+    },
+  };
+}
+
+const stored = async () => {
+  const rows = await database.query<{ email: string }>('SELECT email FROM sign_ups ORDER BY 1');
+  return rows.map(({ email }) => email);
+};
+
+test('so many wait in all, and whoever comes then hears nothing of it', async () => {
+  await database.query('DELETE FROM sign_ups');
+  const scene = open(3);
+  for (const name of ['a', 'b', 'c', 'd', 'e']) await scene.take(`${name}@bank.example`);
+  assert.deepEqual(await stored(), ['a@bank.example', 'b@bank.example', 'c@bank.example']);
+  assert.deepEqual([scene.told.length, scene.orders.length], [3, 3], 'no mail for nothing');
+  assert.equal(scene.warnings.length, 2);
+
+  // There is room again once one of them is decided.
+  const [first] = scene.told;
+  await database.transaction((trx) =>
+    scene.store.move(trx, String(first), 'Rejected', scene.time.now),
+  );
+  await scene.take('f@bank.example');
+  assert.equal((await stored()).at(-1), 'f@bank.example');
+});
+
+test('one address that waits too often is no reason to warn of a full house', async () => {
+  await database.query('DELETE FROM sign_ups');
+  const scene = open();
+  for (let times = 0; times < 4; times += 1) await scene.take('often@bank.example');
+  assert.deepEqual([(await stored()).length, scene.warnings.length], [3, 0]);
+});
+
+test('what came of nothing is forgotten after ninety days, and what came of something stays', async () => {
+  await database.query('DELETE FROM sign_ups');
+  const scene = open();
+  const names = ['waits', 'rejected', 'approving', 'approved'];
+  for (const name of names) await scene.take(`${name}@bank.example`);
+  const [waits, rejected, approving, approved] = scene.orders;
+  assert.ok(waits && rejected && approving && approved);
+  assert.equal(waits.dueAt, scene.time.now + 90 * dayMs);
+  const move = (order: NewJob, status: 'Rejected' | 'Approving' | 'Approved') =>
+    database.transaction((trx) =>
+      scene.store.move(trx, order.organizationId, status, scene.time.now),
+    );
+  scene.time.now += 30 * dayMs;
+  await move(rejected, 'Rejected');
+  await move(approving, 'Approving');
+  await move(approved, 'Approved');
+
+  scene.time.now += 60 * dayMs - 1;
+  assert.deepEqual(await scene.look(waits), { retryAt: scene.time.now + 1, untried: true });
+  scene.time.now += 1;
+  assert.equal(await scene.look(waits), undefined);
+  // Its ninety days began with the decision.
+  const later = { retryAt: scene.time.now + 30 * dayMs, untried: true };
+  assert.deepEqual(await scene.look(rejected), later);
+  assert.deepEqual(await stored(), [
+    'approved@bank.example',
+    'approving@bank.example',
+    'rejected@bank.example',
+  ]);
+
+  scene.time.now += 1000 * dayMs;
+  for (const order of scene.orders) assert.equal(await scene.look(order), undefined);
+  assert.deepEqual(await stored(), ['approved@bank.example', 'approving@bank.example']);
+});
