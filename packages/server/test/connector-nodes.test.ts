@@ -164,6 +164,33 @@ describe('several nodes of the connector', () => {
     posA.close();
   });
 
+  it('keeps a device that goes to another node for its owner, whoever waits for it', async () => {
+    const [a, b, c] = scene.nodes;
+    const tsn = tsnAt(0);
+    const stale = await scene.device(a, tsn);
+    const [pos, other] = [await scene.pos(c), await scene.pos(b)];
+    const first = await claimedSoon(pos, tsn);
+    const session = await a.open(pathOf(first));
+    await talk(stale, session, 'at the old node');
+    const waiting = claimed(other, tsn, { posId: 'other', waitSeconds: 30 });
+    const device = await scene.device(b, tsn);
+    assert.equal((await stale.closed()).code, 4001);
+    assert.equal((await session.closed()).code, 4003);
+    assert.equal(codeOf(await claim(pos, tsn, { posId: 'third' })), 'device_claimed');
+    const resumed = await claimed(pos, tsn, { resumeToken: first['resumeToken'] });
+    assert.deepEqual([nodeOf(resumed), resumed['resumed']], [b, true]);
+    await talk(device, await b.open(pathOf(resumed)), 'at the new node');
+    // A point of sale that does not resume lets go of what is kept for it by the name that it knows.
+    const back = await scene.device(a, tsn);
+    await device.closed();
+    await release(pos, resumed);
+    const next = await waiting;
+    assert.equal(nodeOf(next), a);
+    await release(other, next);
+    for (const line of [back, pos, other]) line.close();
+    await back.closed();
+  });
+
   it('loses with a killed node only what was there, and takes it back when it starts again', async () => {
     const [a, b, c] = scene.nodes;
     const tsn = tsnAt(0);

@@ -2,9 +2,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { closeCodes } from '@switchyard/contract';
-import { createLocalBackplane } from './backplane.ts';
+import { type Backplane, createLocalBackplane, type Message } from './backplane.ts';
 import { deviceKeyOf, type PlacedTerminal } from './devices.ts';
 import { createHub, deviceTopic } from './hub.ts';
+import { createNatsBackplane } from './nodes/backplane.ts';
+import { createFakeNats } from './nodes/fake-link.fixture.ts';
 import type { Peer } from './peers.ts';
 
 const device = {
@@ -28,14 +30,25 @@ function peerOf() {
   return { peer, closings, end };
 }
 
-function sample(whileAudited = () => {}) {
-  const backplane = createLocalBackplane();
-  let made = 0;
-  const nothing = () => {};
+const topic = deviceTopic(deviceKeyOf(device));
+const nothing = () => {};
+let made = 0;
+
+type Given = {
+  readonly whileAudited?: () => void;
+  readonly backplane?: Backplane;
+  readonly now?: () => number;
+};
+
+function sample({
+  whileAudited = nothing,
+  backplane = createLocalBackplane(),
+  now = () => 1000,
+}: Given = {}) {
   const hub = createHub({
-    ...{ backplane, far: undefined, addressOf: (id: string) => id },
-    clock: { now: () => 1000 },
-    ids: { secret: () => `secret-${made++}` },
+    ...{ backplane, far: { offer: () => nothing }, addressOf: (id: string) => id },
+    clock: { now },
+    ids: { secret: () => `secret-${made++}`.padEnd(43, '-') },
     presence: { disconnect: async () => {}, superseded: async () => new Set() },
     metrics: { sessions: nothing, dropped: nothing, toPos: nothing, toDevice: nothing },
     times: { resumeMs: 30_000, idleMs: 60_000, sessionUrlMs: 60_000, quietMs: 60_000 },
@@ -71,7 +84,6 @@ describe('a node and its devices', () => {
     const one = peerOf();
     hub.attach(device, one.peer, { connectionId: 'a', order: 1 });
     const told: unknown[] = [];
-    const topic = deviceTopic(deviceKeyOf(device));
     backplane.subscribe(topic, ({ kind, online }) => void (kind === 'status' && told.push(online)));
     backplane.publish(topic, { kind: 'attached', connectionId: 'b', order: 2 });
     assert.deepEqual(one.closings, [closeCodes.superseded]);
@@ -86,12 +98,119 @@ describe('a node and its devices', () => {
 
   it('gives no session with a device that has gone while a takeover was written down', async () => {
     const one = peerOf();
-    const { hub, claim } = sample(one.end);
+    const { hub, claim } = sample({ whileAudited: one.end });
     hub.attach(device, one.peer, { connectionId: 'a', order: 1 });
     const { sessionId } = (await claim()) ?? {};
     hub.useAddress(String(sessionId));
     hub.join(String(sessionId), one.peer);
     const answer = await claim({ takeOver: true, force: true });
     assert.equal(answer?.['code'], 'device_offline', JSON.stringify(answer));
+  });
+});
+
+describe('a device that goes to another node', () => {
+  /** Two nodes, a device at the old one, and a point of sale in session with it. */
+  async function scene() {
+    const nats = createFakeNats();
+    const clock = { time: 1000 };
+    const log = { error: assert.fail } as unknown as Parameters<
+      typeof createNatsBackplane
+    >[0]['log'];
+    const node = () =>
+      sample({
+        backplane: createNatsBackplane({ link: nats.link(), log }),
+        now: () => clock.time,
+      });
+    const [old, next] = [node(), node()];
+    const [before, after] = [peerOf(), peerOf()];
+    old.hub.attach(device, before.peer, { connectionId: 'a', order: 1 });
+    const got = (await old.claim()) ?? {};
+    const pos = peerOf();
+    assert.ok(old.hub.useAddress(String(got['sessionId'])));
+    assert.ok(old.hub.join(String(got['sessionId']), pos.peer));
+    await nats.settle();
+    const told: unknown[] = [];
+    next.backplane.subscribe(topic, ({ kind, online }) => {
+      if (kind === 'status') told.push(online);
+    });
+    const move = async () => {
+      next.hub.attach(device, after.peer, { connectionId: 'b', order: 2 });
+      await nats.settle();
+    };
+    return { nats, clock, old, next, before, pos, got, told, move };
+  }
+
+  it('stays kept there for its owner, who resumes, and for nobody else', async () => {
+    const { clock, next, before, pos, got, told, move } = await scene();
+    await move();
+    assert.deepEqual(before.closings, [closeCodes.superseded]);
+    assert.deepEqual(pos.closings, [closeCodes.deviceDisconnected]);
+    const { resumeToken } = got;
+    const refused = await next.claim({ owner: 'other', resumeToken });
+    assert.deepEqual([refused?.['code'], refused?.['retryAfterMs']], ['device_claimed', 30_000]);
+    clock.time += 29_999;
+    const resumed = await next.claim({ resumeToken });
+    assert.equal(resumed?.['isResumed'], true, JSON.stringify(resumed));
+    assert.notEqual(resumed?.['sessionId'], got['sessionId']);
+    assert.ok(!told.includes(false), JSON.stringify(told));
+  });
+
+  it('is for anybody once its time is over, or once its owner has released it', async () => {
+    const one = await scene();
+    await one.move();
+    one.clock.time += 30_000;
+    assert.ok((await one.next.claim({ owner: 'other' }))?.['sessionId']);
+    const two = await scene();
+    await two.move();
+    const release = { kind: 'release', owner: 'till', sessionId: two.got['sessionId'] };
+    const released = await two.next.backplane.request(deviceKeyOf(device), release);
+    assert.deepEqual(released, { released: true });
+    assert.ok((await two.next.claim({ owner: 'other' }))?.['sessionId']);
+  });
+
+  it('is no news of its old node, where its connection had broken before', async () => {
+    const { nats, next, before, told, got, clock, move } = await scene();
+    before.end();
+    await nats.settle();
+    assert.deepEqual(told, [false]);
+    clock.time += 10_000;
+    await move();
+    assert.deepEqual([...new Set(told.slice(1))], [true], JSON.stringify(told));
+    const refused = await next.claim({ owner: 'other' });
+    assert.equal(refused?.['retryAfterMs'], 20_000, 'no longer than there');
+    const { resumeToken } = got;
+    assert.equal((await next.claim({ resumeToken }))?.['isResumed'], true);
+  });
+
+  it('is kept for nobody by words that are none, late, or of an elder connection', async () => {
+    const { hub, claim, backplane } = sample();
+    const kept: Message = {
+      ...{ kind: 'kept', order: 1, leftMs: 3_600_000, tokenHash: 'ab'.repeat(32) },
+      sessionId: 's'.repeat(43),
+      claimant: { owner: 'other', organizationId: 'o', clientId: 'k' },
+    };
+    backplane.publish(topic, kept);
+    hub.attach(device, peerOf().peer, { connectionId: 'b', order: 2 });
+    for (const harm of [
+      { order: 2 },
+      { leftMs: 0 },
+      { leftMs: 'long' },
+      { tokenHash: 'ab' },
+      { sessionId: '' },
+      { claimant: undefined },
+      { claimant: { owner: 1 } },
+    ]) {
+      backplane.publish(topic, { ...kept, ...harm });
+    }
+    const got = await claim();
+    assert.ok(got?.['sessionId'], JSON.stringify(got));
+    backplane.publish(topic, kept);
+    const holds = { kind: 'holds', owner: 'till', sessionId: got['sessionId'] };
+    const held = await backplane.request(deviceKeyOf(device), holds);
+    assert.deepEqual(held, { holds: true }, 'whoever has it keeps it');
+    await backplane.request(deviceKeyOf(device), { ...holds, kind: 'release' });
+    backplane.publish(topic, kept);
+    const refused = await claim();
+    assert.equal(refused?.['retryAfterMs'], 30_000, 'no longer than a place is kept here');
   });
 });

@@ -7,6 +7,7 @@ import type { ConnectionFacts } from './connection-tokens.ts';
 import { createDepartures } from './departures.ts';
 import type { ConnectorDeps, ConnectorTimes } from './deps.ts';
 import { deviceKeyOf, type PlacedTerminal } from './devices.ts';
+import { askFormer, type KeptPlace, keptIn, keptMessage } from './handover.ts';
 import { createHeldRoom } from './held.ts';
 import type { ConnectorMetrics } from './metrics.ts';
 import type { FarSessions } from './nodes/index.ts';
@@ -52,6 +53,8 @@ type Entry = {
   thumbprint: string | undefined;
   clientId: string | undefined;
   disown: () => void;
+  /** Once the node that had it before has told whose place is kept. */
+  arrived: Promise<void>;
   /** The device is connected elsewhere: what becomes of this connection is no news of it. */
   hasMoved: boolean;
 };
@@ -95,8 +98,12 @@ export function createHub(deps: Deps) {
     lastSeenAt: peer === undefined ? lastSeenAt : clock.now(),
   });
   const tell = (entry: Entry) => backplane.publish(deviceTopic(entry.key), stateOf(entry));
-  const announce = ({ key, connectionId, order }: Entry) =>
-    backplane.publish(deviceTopic(key), { kind: 'attached', connectionId, order });
+  const attachedOf = ({ connectionId, order }: Entry): Message => ({
+    kind: 'attached',
+    connectionId,
+    order,
+  });
+  const announce = (entry: Entry) => backplane.publish(deviceTopic(entry.key), attachedOf(entry));
 
   function forget(entry: Entry): void {
     if (entry.peer !== undefined || entry.session !== undefined) return;
@@ -115,18 +122,21 @@ export function createHub(deps: Deps) {
     const { id: sessionId } = session;
     addresses.withdraw(sessionId);
     backplane.publish(deviceTopic(entry.key), { kind: 'ended', sessionId, code, word });
-    tell(entry);
+    // Of a device that is elsewhere nothing is known here.
+    if (!entry.hasMoved) tell(entry);
     forget(entry);
   }
 
-  function startSession(entry: Entry, claimant: Claimant, isResumed: boolean): Session {
+  function startSession(
+    entry: Entry,
+    claimant: Claimant,
+    isResumed: boolean,
+    kept?: KeptPlace,
+  ): Session {
     const { ids } = deps;
     const device = () => entry.peer;
-    const made = createSession(
-      { clock, ids, times, metrics, heldRoom, device },
-      claimant,
-      isResumed,
-    );
+    const given = { clock, ids, times, metrics, heldRoom, device };
+    const made = createSession(given, claimant, isResumed, kept);
     entry.session = made;
     sessions.set(made.id, entry);
     addresses.offer(made.id);
@@ -149,6 +159,11 @@ export function createHub(deps: Deps) {
 
   function cutMoved(entry: Entry): void {
     entry.hasMoved = true;
+    // Before anybody hears that the session has ended, and asks for the device.
+    const place = entry.session?.place();
+    if (place !== undefined) {
+      backplane.publish(deviceTopic(entry.key), keptMessage(place, entry.order));
+    }
     endSession(entry, { code: closeCodes.deviceDisconnected, word: 'device_disconnected' });
     entry.peer?.close(superseded.code, superseded.word);
     entry.disown();
@@ -202,6 +217,11 @@ export function createHub(deps: Deps) {
   }
 
   async function answer(entry: Entry, message: Message): Promise<Message> {
+    if (message['kind'] === 'attached') {
+      heedNews(entry, message);
+      return {};
+    }
+    await entry.arrived;
     switch (message['kind']) {
       case 'claim':
         return claim(entry, message as unknown as ClaimAsked);
@@ -237,18 +257,35 @@ export function createHub(deps: Deps) {
     forget(entry);
   }
 
-  function heedNews(entry: Entry, { kind, connectionId, order }: Message): void {
+  /** As far as nobody has the device by now. */
+  function keep(entry: Entry, news: Message): void {
+    if (!isConnected(entry) || entry.hasMoved || entry.session !== undefined) return;
+    const kept = keptIn(news, { order: entry.order, mostMs: times.resumeMs });
+    if (kept !== undefined) startSession(entry, kept.claimant, true, kept);
+  }
+
+  function heedNews(entry: Entry, news: Message): void {
+    const { kind, connectionId, order } = news;
+    if (kind === 'kept') keep(entry, news);
     // Of two connections of a device the younger one wins, whichever node they came to. The database has
     // numbered them: clocks of nodes differ.
     if (kind !== 'attached' || connectionId === entry.connectionId) return;
     if (Number(order) >= entry.order) cutMoved(entry);
   }
 
+  async function arrive(entry: Entry): Promise<void> {
+    const { key, connectionId } = entry;
+    if (deps.far !== undefined) await askFormer(backplane, key, attachedOf(entry));
+    if (entry.connectionId === connectionId) announce(entry);
+  }
+
   function listen(entry: Entry): () => void {
-    const ends = [
-      backplane.own(entry.key, (message) => answer(entry, message)),
-      backplane.subscribe(deviceTopic(entry.key), (message) => heedNews(entry, message)),
-    ];
+    const news = backplane.subscribe(deviceTopic(entry.key), (told) => heedNews(entry, told));
+    // Before this node answers for the device: it asks another one.
+    entry.arrived = arrive(entry).catch((error: unknown) => {
+      log.error({ err: error }, 'the node that had a device could not be asked');
+    });
+    const ends = [backplane.own(entry.key, (message) => answer(entry, message)), news];
     return () => {
       for (const end of ends) end();
     };
@@ -259,9 +296,10 @@ export function createHub(deps: Deps) {
     const known = entries.get(key);
     if (known !== undefined) return known;
     const at = { lastSeenAt: clock.now(), connectionId: '', order: 0, disown: () => {} };
+    const arrived = Promise.resolve();
     const none = { peer: undefined, session: undefined };
     const by = { thumbprint: undefined, clientId: undefined };
-    const made: Entry = { key, device, ...none, ...by, ...at, hasMoved: false };
+    const made: Entry = { key, device, ...none, ...by, ...at, arrived, hasMoved: false };
     entries.set(key, made);
     return made;
   }
@@ -293,7 +331,6 @@ export function createHub(deps: Deps) {
         else entry.session.fromDevice(data, isBinary);
       });
       peer.onClose(() => detach(entry, connectionId));
-      announce(entry);
       tell(entry);
       // A younger one that came elsewhere in the same moment has told nobody here.
       cutIfMoved(entry).catch((error: unknown) => {

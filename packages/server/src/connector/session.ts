@@ -3,6 +3,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import { closeCodes } from '@switchyard/contract';
 import type { Clock, Ids } from '../platform/index.ts';
 import type { ConnectorTimes } from './deps.ts';
+import type { KeptPlace } from './handover.ts';
 import { createHeld, type HeldMessage, type HeldRoom } from './held.ts';
 import type { RelayMetrics } from './metrics.ts';
 import type { Peer } from './peers.ts';
@@ -36,6 +37,8 @@ export type Session = {
   posLost(end: End): boolean;
   /** The device is gone: the POS is told, and the place kept for it. */
   deviceLost(): void;
+  /** The place that is kept for its owner once the device has gone to another node; undefined where it is over. */
+  place(): KeptPlace | undefined;
   /** Ends the connection of the POS; what was held is gone. */
   close(ending: Ending): void;
   /** What the former session held for the same owner. */
@@ -61,15 +64,23 @@ const digest = (text: string) => hash('sha256', text, 'buffer');
 
 type Relay = { readonly end: End; readonly toPos: Lane; readonly toDevice: Lane };
 
-/** @example const session = createSession(deps, claimant, false); */
-export function createSession(deps: Deps, claimant: Claimant, isResumed: boolean): Session {
+/**
+ * @param kept - where it goes on as what another node had of it
+ * @example const session = createSession(deps, claimant, false);
+ */
+export function createSession(
+  deps: Deps,
+  claimant: Claimant,
+  isResumed: boolean,
+  kept?: KeptPlace,
+): Session {
   const { clock, ids, times, metrics } = deps;
   const resumeToken = ids.secret();
-  const tokenHash = digest(resumeToken);
+  const tokenHash = kept === undefined ? digest(resumeToken) : Buffer.from(kept.tokenHash, 'hex');
   const held = createHeld(deps.heldRoom);
-  let phase: Phase = 'Reserved';
+  let phase: Phase = kept === undefined ? 'Reserved' : 'Resumable';
   let isAddressUsed = false;
-  let endsAt = clock.now() + times.sessionUrlMs;
+  let endsAt = clock.now() + (kept?.leftMs ?? times.sessionUrlMs);
   let openedAt = 0;
   let dataAt = 0;
   let relay: Relay | undefined;
@@ -95,7 +106,7 @@ export function createSession(deps: Deps, claimant: Claimant, isResumed: boolean
   }
 
   const session: Session = {
-    id: ids.secret(),
+    id: kept?.sessionId ?? ids.secret(),
     resumeToken,
     claimant,
     standing: () => ({ owner: claimant.owner, phase, isResumed, dataAt, endsAt }),
@@ -144,6 +155,12 @@ export function createSession(deps: Deps, claimant: Claimant, isResumed: boolean
       if (phase !== 'Open') return;
       keep();
       stopRelay()?.close(closeCodes.deviceDisconnected, 'device_disconnected');
+    },
+    place() {
+      const now = clock.now();
+      const leftMs = Math.min(times.resumeMs, phase === 'Open' ? times.resumeMs : endsAt - now);
+      if (leftMs <= 0) return undefined;
+      return { sessionId: session.id, claimant, tokenHash: tokenHash.toString('hex'), leftMs };
     },
     close({ code, word }) {
       metrics.dropped(held.take().length);

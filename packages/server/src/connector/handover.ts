@@ -1,0 +1,71 @@
+// What a node tells the others of a session whose device has gone to one of them: whose place it is, and how long.
+import { Type } from 'typebox';
+import { Check } from 'typebox/schema';
+import { pause } from '../platform/index.ts';
+import { type Backplane, BackplaneFault, type Message } from './backplane.ts';
+import type { Claimant } from './session.ts';
+
+/** The resume token itself is told to nobody. */
+export type KeptPlace = {
+  readonly sessionId: string;
+  readonly claimant: Claimant;
+  readonly tokenHash: string;
+  /** A length of time: clocks of nodes differ. */
+  readonly leftMs: number;
+};
+
+const KeptMessage = Type.Object({
+  kind: Type.Literal('kept'),
+  /** Of the registration that the device had here: who has an older one has not got the device either. */
+  order: Type.Number(),
+  sessionId: Type.String({ pattern: '^[A-Za-z0-9_-]{22,128}$' }),
+  tokenHash: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+  leftMs: Type.Number({ exclusiveMinimum: 0 }),
+  claimant: Type.Object({
+    owner: Type.String(),
+    organizationId: Type.String(),
+    clientId: Type.String(),
+    byRole: Type.Optional(Type.Boolean()),
+  }),
+});
+
+/** @example backplane.publish(topic, keptMessage(place, order)); */
+export const keptMessage = (place: KeptPlace, order: number): Message => ({
+  kind: 'kept',
+  order,
+  ...place,
+});
+
+/** @example const place = keptIn(news, { order, mostMs: times.resumeMs }); */
+export function keptIn(
+  news: Message,
+  { order, mostMs }: { readonly order: number; readonly mostMs: number },
+): KeptPlace | undefined {
+  if (!Check(KeptMessage, news) || news.order >= order) return undefined;
+  const { sessionId, tokenHash, claimant } = news;
+  return { sessionId, tokenHash, claimant, leftMs: Math.min(news.leftMs, mostMs) };
+}
+
+/** A node that does not answer by then may be gone: nobody waits longer for the device. */
+const answerMs = 500;
+
+/**
+ * Asks the node that had a device, whose news of a kept place come before its answer.
+ *
+ * @example await askFormer(backplane, deviceKey, { kind: 'attached', connectionId, order });
+ */
+export async function askFormer(
+  backplane: Pick<Backplane, 'request'>,
+  deviceKey: string,
+  attached: Message,
+): Promise<void> {
+  const over = new AbortController();
+  try {
+    await Promise.race([backplane.request(deviceKey, attached), pause(answerMs, over.signal)]);
+  } catch (error) {
+    // One that cannot be asked keeps no place.
+    if (!(error instanceof BackplaneFault)) throw error;
+  } finally {
+    over.abort();
+  }
+}
