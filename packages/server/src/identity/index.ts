@@ -189,20 +189,33 @@ function openApplications(
   return { applicationStore, applications, portalPlaces, uses };
 }
 
+type RealmParts = Pick<Parameters<typeof createRealms>[0], 'store' | 'revision'> &
+  Pick<Parameters<typeof createRevocations>[0], 'entities'> &
+  Pick<Parameters<typeof createKeyRotation>[0], 'clock' | 'recordChange' | 'store'>;
+
+/** With what has been revoked in them, and new keys in their time. */
+function openRealms(deps: IdentityDeps, parts: RealmParts) {
+  const { masterKey, makeKey, clock, log, jobs, settings } = deps;
+  const { store, entities, revision, ...told } = parts;
+  const { authUrl, realmKeyDays: keyDays = defaultKeyDays } = settings;
+  const keyRing = createKeyRing(masterKey, makeKey);
+  const revocations = createRevocations({ entities, clock, log });
+  const realms = createRealms({ store, revocations, keyRing, clock, revision, authUrl });
+  const rotation = createKeyRotation({
+    ...{ ...told, store, keyRing, realms, log, jobs, keyDays },
+  });
+  return { realms, revocations, rotation };
+}
+
 export function createIdentity(deps: IdentityDeps): Identity {
   const { database, settings, clock, ids, log, masterKey } = deps;
   const told = { clock, ids, recordChange: deps.recordChange ?? recordNothing };
   const revision = createRevision();
   const store = createIdentityStore(database);
   const entities = createEntityStore(database);
-  const keyRing = createKeyRing(masterKey, deps.makeKey);
   const { authUrl, environment = 'production' } = settings;
-  const revocations = createRevocations({ entities, clock, log });
-  const realms = createRealms({ store, revocations, keyRing, clock, revision, authUrl });
-  const rotation = createKeyRotation({
-    ...{ ...told, store, keyRing, realms, log, jobs: deps.jobs },
-    keyDays: settings.realmKeyDays ?? defaultKeyDays,
-  });
+  const opening = { ...told, store, entities, revision };
+  const { realms, revocations, rotation } = openRealms(deps, opening);
   const opened = openApplications(deps, { ...told, revision, domainOf: store.findDomainOf });
   const { applicationStore, applications, portalPlaces, uses } = opened;
   const accounts = createAccounts({
