@@ -286,6 +286,42 @@ describe('jobs', () => {
     await jobs.stop();
   });
 
+  test('a job that ends while others are claimed leaves no queue waiting for the next look', async () => {
+    const database = await testDatabase();
+    const slow = Promise.withResolvers<void>();
+    let claims = 0;
+    const holding: Database = {
+      ...database,
+      async query(text, values) {
+        if (text === claimText) claims += 1;
+        if (text === claimText && claims === 2) await slow.promise;
+        return database.query(text, values);
+      },
+    };
+    const { jobs, kind, organizationId, left } = setUp(holding, { pollMs: 3_600_000 });
+    const begun: (() => void)[] = [];
+    jobs.handle(kind, () => new Promise((resolve) => begun.push(resolve)), { most: 4 });
+    for (let count = 0; count < 20; count += 1) {
+      await jobs.enqueue({ organizationId, kind, payload: {} });
+    }
+    jobs.start();
+    await eventually('all places are taken', () => begun.length === 4);
+    for (const end of begun.splice(0, 2)) end();
+    await eventually('two more are asked for', () => claims === 2);
+    for (const end of begun.splice(0, 1)) end();
+    await eventually('one ends meanwhile', async () => (await left()) === 17);
+    slow.resolve();
+    await eventually(
+      'the rest is done',
+      async () => {
+        for (const end of begun.splice(0, 1)) end();
+        return (await left()) === 0;
+      },
+      10_000,
+    );
+    await jobs.stop();
+  });
+
   test('of more than fit into one claim the oldest come first, of whatever kind', async () => {
     const database = await testDatabase();
     const { jobs, organizationId, left } = setUp(database);

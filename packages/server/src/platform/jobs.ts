@@ -116,9 +116,14 @@ type Lot = {
   readonly handler: JobHandler;
   readonly most: number;
   running: number;
-  /** It had no place left when it was last looked at: more may wait. */
-  full: boolean;
+  /** The last claim got all that it asked for: more may wait. */
+  hasMore: boolean;
 };
+
+// Not at the first free place: a claim of many costs less than many of one.
+const isWorthClaiming = ({ hasMore, running, most }: Lot): boolean =>
+  hasMore && running <= most / 2;
+
 type Held = { organization_id: string; job_id: string; lease_token: string };
 type Postponed = Held & { due_at: string; last_error: string | null; untried: 0 | 1 };
 type Ended = { retryAt?: number; untried?: true; note?: string; failure?: string };
@@ -140,20 +145,22 @@ export function createJobs(deps: JobsDeps): Jobs {
   });
 
   async function claim(): Promise<boolean> {
-    const free: { kind: string; free: number }[] = [];
-    for (const [kind, { most, running: taken }] of lots) {
-      if (taken < most) free.push({ kind, free: most - taken });
-    }
-    if (free.length === 0) return false;
+    const asked = [...lots]
+      .map(([kind, lot]) => ({ kind, lot, free: lot.most - lot.running }))
+      .filter(({ free }) => free > 0);
+    if (asked.length === 0) return false;
     // A token of its own for each claim fences out whoever held the job before, this process included.
     const token = ids.uuid();
     const now = clock.now();
     const rows = await database.query<ClaimedRow>(claimText, [
       ...[isoTime(now), claimMost, token, isoTime(now + leaseMs)],
-      JSON.stringify(free),
+      JSON.stringify(asked.map(({ kind, free }) => ({ kind, free }))),
     ]);
+    const got = Map.groupBy(rows, ({ kind }) => kind);
+    for (const { kind, lot, free } of asked) lot.hasMore = got.get(kind)?.length === free;
     for (const row of rows.sort(inOrder)) begin(row, token);
-    return rows.length === claimMost;
+    // Jobs may have ended while these were claimed, when nobody knew that more wait.
+    return rows.length === claimMost || asked.some(({ lot }) => isWorthClaiming(lot));
   }
 
   function begin(row: ClaimedRow, token: string): void {
@@ -161,7 +168,6 @@ export function createJobs(deps: JobsDeps): Jobs {
     const lot = lots.get(row.kind);
     if (lot === undefined) throw new Error('a job of a kind that was not asked for');
     lot.running += 1;
-    lot.full = lot.running >= lot.most;
     const work = perform(row, lot, held).catch((error: unknown) => {
       // Its lease runs out, and the job is done again: handlers bear that.
       log.warn({ err: error, jobId: row.job_id }, 'the end of a job could not be recorded');
@@ -170,9 +176,8 @@ export function createJobs(deps: JobsDeps): Jobs {
     void work.then(() => {
       running.delete(work);
       lot.running -= 1;
-      // Not at the first free place: a claim of many costs less than many of one.
-      if (!lot.full || lot.running > lot.most / 2) return;
-      lot.full = false;
+      if (!isWorthClaiming(lot)) return;
+      lot.hasMore = false;
       poller.poke();
     });
   }
@@ -223,7 +228,7 @@ export function createJobs(deps: JobsDeps): Jobs {
 
   return {
     handle(kind, handler, { most = defaultMost } = {}) {
-      lots.set(kind, { handler, most, running: 0, full: false });
+      lots.set(kind, { handler, most, running: 0, hasMore: false });
     },
     async enqueue({ organizationId, jobId = ids.uuid(), kind, payload, lane, dueAt }, trx) {
       const now = clock.now();
