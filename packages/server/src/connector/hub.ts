@@ -76,8 +76,26 @@ const offlineRetryMs = 5000;
 const isConnected = ({ peer }: Entry): boolean => peer !== undefined;
 const isOwn = ({ session }: Entry, { sessionId, owner }: SessionAsked): boolean =>
   session?.id === sessionId && session.claimant.owner === owner;
+const attachedOf = ({ connectionId, order }: Entry): Message => ({
+  kind: 'attached',
+  connectionId,
+  order,
+});
 const superseded = { code: closeCodes.superseded, word: 'superseded' } as const;
 const released = { code: closeCodes.released, word: 'released' } as const;
+
+async function auditForce({ database, audit }: Deps, entry: Entry, asked: ClaimAsked) {
+  const { organizationId, logicalDeviceId: id, merchantId } = entry.device;
+  await database.transaction((trx) =>
+    audit.record(trx, {
+      ...asked.author,
+      organizationId,
+      action: 'terminalSession.takenOver',
+      entity: { type: 'logicalDevice', id, merchantId },
+      after: { owner: asked.owner },
+    }),
+  );
+}
 
 /** @example const hub = createHub(deps); hub.attach(device, peer, facts); */
 export function createHub(deps: Deps) {
@@ -98,12 +116,6 @@ export function createHub(deps: Deps) {
     lastSeenAt: peer === undefined ? lastSeenAt : clock.now(),
   });
   const tell = (entry: Entry) => backplane.publish(deviceTopic(entry.key), stateOf(entry));
-  const attachedOf = ({ connectionId, order }: Entry): Message => ({
-    kind: 'attached',
-    connectionId,
-    order,
-  });
-  const announce = (entry: Entry) => backplane.publish(deviceTopic(entry.key), attachedOf(entry));
 
   function forget(entry: Entry): void {
     if (entry.peer !== undefined || entry.session !== undefined) return;
@@ -144,19 +156,6 @@ export function createHub(deps: Deps) {
     return made;
   }
 
-  async function auditForce(entry: Entry, asked: ClaimAsked): Promise<void> {
-    const { organizationId, logicalDeviceId: id, merchantId } = entry.device;
-    await deps.database.transaction((trx) =>
-      deps.audit.record(trx, {
-        ...asked.author,
-        organizationId,
-        action: 'terminalSession.takenOver',
-        entity: { type: 'logicalDevice', id, merchantId },
-        after: { owner: asked.owner },
-      }),
-    );
-  }
-
   function cutMoved(entry: Entry): void {
     entry.hasMoved = true;
     // Before anybody hears that the session has ended, and asks for the device.
@@ -190,7 +189,7 @@ export function createHub(deps: Deps) {
     if (decided.kind === 'Refused') return decided;
     if (!isConnected(entry)) return { code: 'device_offline', retryAfterMs: offlineRetryMs };
     if (decided.kind === 'TakenOver' && decided.isForced) {
-      await auditForce(entry, asked);
+      await auditForce(deps, entry, asked);
       // Whoever came meanwhile keeps what it got: the audit tells of the wish alone.
       if (entry.session !== session) return { code: 'device_claimed', retryAfterMs: 0 };
       if (!isConnected(entry)) return { code: 'device_offline', retryAfterMs: offlineRetryMs };
@@ -257,8 +256,8 @@ export function createHub(deps: Deps) {
     forget(entry);
   }
 
-  /** As far as nobody has the device by now. */
   function keep(entry: Entry, news: Message): void {
+    // As far as nobody has the device by now.
     if (!isConnected(entry) || entry.hasMoved || entry.session !== undefined) return;
     const kept = keptIn(news, { order: entry.order, mostMs: times.resumeMs });
     if (kept !== undefined) startSession(entry, kept.claimant, true, kept);
@@ -276,7 +275,8 @@ export function createHub(deps: Deps) {
   async function arrive(entry: Entry): Promise<void> {
     const { key, connectionId } = entry;
     if (deps.far !== undefined) await askFormer(backplane, key, attachedOf(entry));
-    if (entry.connectionId === connectionId) announce(entry);
+    if (entry.connectionId === connectionId)
+      backplane.publish(deviceTopic(entry.key), attachedOf(entry));
   }
 
   function listen(entry: Entry): () => void {
@@ -345,7 +345,7 @@ export function createHub(deps: Deps) {
     /** Tells the other nodes again which devices are here, and cuts off those that have gone there. */
     async compare(): Promise<void> {
       const here = [...entries.values()].filter(({ peer }) => peer !== undefined);
-      for (const entry of here) announce(entry);
+      for (const entry of here) backplane.publish(deviceTopic(entry.key), attachedOf(entry));
       const moved = await presence.superseded(here);
       for (const entry of here) if (moved.has(entry.connectionId)) cutMoved(entry);
     },

@@ -85,6 +85,12 @@ function requestIdIn(text: string): string | undefined {
   return typeof requestId === 'string' && requestId.length <= 64 ? requestId : undefined;
 }
 
+const stateMessage = ({ tsn, online, claimed, lastSeenAt }: DeviceState) => ({
+  type: 'deviceStatus' as const,
+  ...{ tsn, online, claimed },
+  ...(lastSeenAt === undefined ? {} : { lastSeenAt: isoTime(lastSeenAt) }),
+});
+
 /** @example const connection = openPosConnection(deps); */
 export function openPosConnection(deps: Deps): PosConnection {
   const { peer, claims } = deps;
@@ -97,6 +103,7 @@ export function openPosConnection(deps: Deps): PosConnection {
 
   // Whoever does not read its answers is not read any further either.
   const toPos = createLane({ from: peer, to: peer, now: deps.now, passed: () => {} });
+  const say = (message: PosAnswer) => tell(JSON.stringify(message));
   const liveCount = () => [...held.values()].filter(({ isLive }) => isLive).length;
 
   function end(fault: Fault): void {
@@ -119,14 +126,6 @@ export function openPosConnection(deps: Deps): PosConnection {
     // News come to it though it is not read: they are not held back.
     if (peer.buffered() > slowBytes) giveUp();
   }
-
-  const say = (message: PosAnswer) => tell(JSON.stringify(message));
-
-  const stateMessage = ({ tsn, online, claimed, lastSeenAt }: DeviceState) => ({
-    type: 'deviceStatus' as const,
-    ...{ tsn, online, claimed },
-    ...(lastSeenAt === undefined ? {} : { lastSeenAt: isoTime(lastSeenAt) }),
-  });
 
   function hearNews(sessionId: string, news: Message): void {
     const claim = held.get(sessionId);
@@ -307,13 +306,15 @@ export function openPosConnection(deps: Deps): PosConnection {
     for (const sessionId of [...held.keys()]) forget(sessionId);
   }
 
-  peer.onMessage((data, isBinary) => {
+  function take(data: Buffer, isBinary: boolean): void {
     if (isClosed) return;
     if (isBinary) end(new Fault('bad_message'));
     else if (running > connectorLimits.claimsPerConnection || !deps.mayAsk()) {
       end(new Fault('rate_limited'));
     } else void hear(data.toString());
-  });
+  }
+
+  peer.onMessage(take);
   peer.onClose(close);
 
   return {

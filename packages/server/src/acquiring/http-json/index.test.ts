@@ -2,7 +2,12 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync, hash, randomBytes, randomUUID, sign } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer, type RequestListener } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+} from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -241,7 +246,7 @@ async function pendingBank(...enquiries: readonly [status: number, outcome: stri
     const approval = outcome === 'Approved' ? { responseCode: '00' } : {};
     return [status, { messageId, outcome, ...approval }];
   };
-  const port = await listening(async (request, response) => {
+  async function tell(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { messageId } = JSON.parse(await text(request));
     const [status, answer] = answerTo(request.url ?? '', messageId);
     const body = JSON.stringify(answer);
@@ -260,6 +265,9 @@ async function pendingBank(...enquiries: readonly [status: number, outcome: stri
       signature: `spi=:${signature}:`,
     });
     response.end(body);
+  }
+  const port = await listening((request, response) => {
+    tell(request, response).catch((error) => response.destroy(error));
   });
   const { connection } = attach(port, { acquirerKeys: [x] });
   await eventually('the bank is ready', () => connection.available());
