@@ -31,7 +31,7 @@ const lockFolder = path.join(root, '.cache', 'setup.lock');
  * What keeps the server small and its pauses short; its owner may say otherwise in NODE_OPTIONS. A heap
  * near its limit is collected without end: some 130 MiB live where thousands of clients wait.
  */
-const serverFlags = ['--max-semi-space-size=8', '--max-old-space-size=256'];
+const serverFlags = ['--max-semi-space-size=8', '--max-old-space-size=224'];
 
 const parentLookMs = 250;
 
