@@ -60,5 +60,10 @@ test('rounds go on with new seeds until the time is over, behind a fault too', a
   });
   assert.deepEqual(faults, [{ where: 'b.test.ts:1', text: 'lost' }]);
   assert.ok((runs.get('a') ?? 0) >= 2);
-  assert.ok(said.some((line) => line === 'again: TEST_FAULTS=full TEST_SEED=11 npm test -- b'));
+  assert.ok(
+    said.some(
+      (line) =>
+        line === 'again: TEST_FAULTS=full TEST_SILENCE_SECONDS=1500 TEST_SEED=11 npm test -- b',
+    ),
+  );
 });

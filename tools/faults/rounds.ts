@@ -50,7 +50,9 @@ export async function runRounds({ files, seed, endsAt, now, run, say }: Round): 
       const verdict = done.faults.length === 0 ? 'well' : 'FAILED';
       say(`${name} (seed ${task.seed}): ${verdict} after ${took} s; ${left} min left`);
       if (done.faults.length > 0) {
-        say(`again: TEST_FAULTS=full TEST_SEED=${task.seed} npm test -- ${name}`);
+        say(
+          `again: TEST_FAULTS=full TEST_SILENCE_SECONDS=1500 TEST_SEED=${task.seed} npm test -- ${name}`,
+        );
       }
     }
   }
