@@ -7,7 +7,6 @@ import {
   isoTime,
   type Job,
   type Jobs,
-  jittered,
   type Later,
   type Log,
 } from '../platform/index.ts';
@@ -28,7 +27,7 @@ export const keptAfterEndMs = 7 * dayMs;
 /** The job looks at least so often: the setting may have been changed. */
 const lookAgainMs = dayMs;
 /** Two RSA keys would keep two threads busy: while one is made, other realms wait. */
-const busyMs = 5_000;
+const madeAtOnce = 1;
 const jobKind = 'rotate-realm-keys';
 
 export type KeyState = 'Published' | 'Signing' | 'Verifying';
@@ -67,7 +66,6 @@ function factsOf(keys: readonly SealedKey[], now: number): KeyFacts[] {
 
 export function createKeyRotation(deps: Deps) {
   const { store, keyRing, realms, jobs, clock, log, keyDays, recordChange } = deps;
-  let isBusy = false;
 
   async function domainOf(userDomainId: string): Promise<UserDomain> {
     const domain = await store.findDomain(userDomainId);
@@ -115,23 +113,17 @@ export function createKeyRotation(deps: Deps) {
     const domain = await store.findDomain(String(payload['userDomainId']));
     // A domain that is gone needs no keys; the job of its name ends with it.
     if (domain?.organizationId !== organizationId) return undefined;
-    if (isBusy) return { retryAt: clock.now() + jittered(busyMs), untried: true };
-    isBusy = true;
-    try {
-      const lastsMs = keyDays * dayMs;
-      const now = clock.now();
-      const isDue = (await youngest(organizationId)) + lastsMs <= now;
-      if (isDue) await replaceGently(domain, now - lastsMs);
-      const gone = await store.deleteKeys(organizationId, now - keptAfterEndMs);
-      if (gone > 0) log.info({ realm: domain.userDomainId, gone }, 'old signing keys were deleted');
-      const next = Math.min((await youngest(organizationId)) + lastsMs, now + lookAgainMs);
-      return { retryAt: next, untried: true };
-    } finally {
-      isBusy = false;
-    }
+    const lastsMs = keyDays * dayMs;
+    const now = clock.now();
+    const isDue = (await youngest(organizationId)) + lastsMs <= now;
+    if (isDue) await replaceGently(domain, now - lastsMs);
+    const gone = await store.deleteKeys(organizationId, now - keptAfterEndMs);
+    if (gone > 0) log.info({ realm: domain.userDomainId, gone }, 'old signing keys were deleted');
+    const next = Math.min((await youngest(organizationId)) + lastsMs, now + lookAgainMs);
+    return { retryAt: next, untried: true };
   }
 
-  jobs?.handle(jobKind, rotateWhenDue);
+  jobs?.handle(jobKind, rotateWhenDue, { most: madeAtOnce });
 
   return {
     /** From now on the realm's keys rotate by themselves; new ones have a day at least. */
