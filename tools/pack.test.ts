@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { type SpawnSyncReturns, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { delimiter, dirname, join, posix } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { testSchemaUrl } from '../packages/server/test/database.ts';
@@ -251,7 +251,11 @@ describe('the packed packages', () => {
       for (const name of ours) {
         const text = content.get(name) ?? '';
         assert.ok(!text.includes(root), `${name} names ${root}`);
-        if (/\.(?:js|d\.ts)$/.test(name)) assert.doesNotMatch(text, /from '\.[^']*\.ts'/, name);
+        if (!/\.(?:js|d\.ts)$/.test(name)) continue;
+        assert.doesNotMatch(text, /from '\.[^']*\.ts'/, name);
+        for (const [, beside = ''] of text.matchAll(/\bfrom '(\.[^']*)'/g)) {
+          assert.ok(content.has(posix.join(dirname(name), beside)), `${name} needs ${beside}`);
+        }
       }
       const manifest = JSON.parse(content.get('package/package.json') ?? '');
       assert.deepEqual(manifest.engines, { node: '>=20' });

@@ -12,6 +12,14 @@ const language = 'es2023';
 const newer = 'es2024.string';
 const compileLimitMs = 120_000;
 
+/** Files from the root of the repository. */
+export type Sources = {
+  /** Those that users reach. */
+  readonly entries: readonly string[];
+  /** What our packages import of each other, by its name. */
+  readonly doors: Readonly<Record<string, string>>;
+};
+
 /** By package, the files that lie in its `dist`. */
 export type Built = ReadonlyMap<string, readonly PackedFile[]>;
 
@@ -20,7 +28,7 @@ function withoutSourceNames(text: string): string {
   return text.replace(/((?:from|import\()\s*)(['"])(\.{1,2}\/[^'"]+)\.ts\2/g, '$1$2$3.js$2');
 }
 
-function compile(folder: string, entries: readonly string[]): void {
+function compile(folder: string, { entries, doors }: Sources): void {
   const configuration = join(folder, 'tsconfig.json');
   const compilerOptions = {
     noEmit: false,
@@ -31,11 +39,15 @@ function compile(folder: string, entries: readonly string[]): void {
     target: language,
     lib: [language, newer],
     typeRoots: [join(root, 'node_modules/@types')],
+    // What is first found below node_modules counts as somebody else's, and is at times left out.
+    paths: Object.fromEntries(
+      Object.entries(doors).map(([name, file]) => [name, [join(root, file)]]),
+    ),
   };
   const text = {
     extends: join(root, 'tsconfig.json'),
     compilerOptions,
-    files: entries,
+    files: entries.map((entry) => join(root, entry)),
     include: [],
   };
   writeFileSync(configuration, JSON.stringify(text));
@@ -47,14 +59,10 @@ function compile(folder: string, entries: readonly string[]): void {
   if (status !== 0) throw new Error(`the packages do not compile for Node 20:\n${stdout}${stderr}`);
 }
 
-/** @param entries the files that users reach, from the root of the repository */
-export function build(entries: readonly string[]): Built {
+export function build(sources: Sources): Built {
   const folder = mkdtempSync(join(tmpdir(), 'switchyard-pack-'));
   try {
-    compile(
-      folder,
-      entries.map((entry) => join(root, entry)),
-    );
+    compile(folder, sources);
     const built = new Map<string, PackedFile[]>();
     const out = join(folder, 'out');
     for (const name of readdirSync(out, { recursive: true, encoding: 'utf8' })) {

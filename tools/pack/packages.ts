@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { root } from '../gates.ts';
-import type { Built } from './build.ts';
+import type { Built, Sources } from './build.ts';
 import type { PackedFile } from './tarball.ts';
 
 /** The packages that are handed to others; those that they need go with them. */
@@ -39,12 +39,19 @@ export function needsOf(name: string, known: ReadonlySet<string> = new Set()): R
   return all;
 }
 
-/** Where the compiler begins: what a package exports, and the program of a command. */
-export function entriesOf(name: string): string[] {
-  const { exports: doors = {}, bin } = manifestOf(name);
-  const folder = `packages/${name.slice(scope.length)}`;
-  const main = bin === undefined ? [] : [`${folder}/src/main.ts`];
-  return [...Object.values(doors).map((door) => join(folder, door)), ...main];
+/** Where the compiler begins: what packages export, and the programs of commands. */
+export function sourcesOf(names: readonly string[]): Sources {
+  const doors: Record<string, string> = {};
+  const programs: string[] = [];
+  for (const name of names) {
+    const { exports: exported = {}, bin } = manifestOf(name);
+    const folder = `packages/${name.slice(scope.length)}`;
+    for (const [door, file] of Object.entries(exported)) {
+      doors[join(name, door)] = join(folder, file);
+    }
+    if (bin !== undefined) programs.push(`${folder}/src/main.ts`);
+  }
+  return { doors, entries: [...Object.values(doors), ...programs] };
 }
 
 /** `./src/index.ts` of the source is `./dist/index.js`, with its declarations beside it. */

@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { build } from './build.ts';
-import { contentOf, entriesOf, fullName, needsOf, packed, tarballName } from './packages.ts';
+import { contentOf, fullName, needsOf, packed, sourcesOf, tarballName } from './packages.ts';
 import { tarballOf } from './tarball.ts';
 
 export type Tarball = { readonly name: string; readonly file: string; readonly sha256: string };
@@ -21,7 +21,7 @@ that it needs: npm install <file> asks no registry.
 export function pack(folder: string): Tarball[] {
   const names = packed.map(fullName);
   const own = new Set(names.flatMap((name) => [name, ...needsOf(name)]).filter(isOwn));
-  const built = build([...own].flatMap(entriesOf));
+  const built = build(sourcesOf([...own]));
   mkdirSync(folder, { recursive: true });
   return names.map((name) => {
     const bytes = tarballOf(contentOf(name, built));
