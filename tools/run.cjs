@@ -65,7 +65,7 @@ const targets = {
   check: { script: 'tools/test.ts', args: ['--static'], does: 'run the static checks alone' },
   bench: {
     script: 'tools/bench.ts',
-    does: 'measure: sales, status, tokens, estate, captureall, pin or qr',
+    does: 'measure speed and memory: -- --help lists what',
   },
   faults: { script: 'tools/faults.ts', does: 'take things away from a platform under load' },
   fuzz: { script: 'tools/fuzz.ts', does: 'feed millions of inputs to the parsers' },
