@@ -190,6 +190,11 @@ function replacement({ replacement: { field, layout, amountIs } }: HostTable) {
     const before = Number(parts['before'] ?? Number.NaN);
     const remaining = amountIs === 'Remaining' ? Number(amount) : Number(parts['remaining']);
     if (!Number.isSafeInteger(remaining)) return;
+    if (amountIs === 'Remaining' && !Number.isSafeInteger(before)) {
+      // Nothing tells what was taken back: the answer is as one that repeats DE4 alone.
+      if (isAnswer(mti)) delete fields[field];
+      return;
+    }
     if (amountIs === 'Remaining') fields[4] = padded(Math.max(0, before - remaining));
     move(fields, field, replacementField, padded(remaining).padEnd(42, '0'));
   };

@@ -151,6 +151,24 @@ describe('1993', () => {
     assert.deepEqual([raw[24], raw[25]], ['401', '4021']);
   });
 
+  it('reads the answer to a partial reversal with and without what was there before', () => {
+    const host = builtIn('iso1993-ascii');
+    const read = (fields: Message['fields'], of = host) =>
+      of.decode(wire.encode({ mti: '0430', fields: { 11: '000002', 39: '400', ...fields } }))
+        .fields;
+    const stays = '000000001000';
+    const told = read({ 4: stays, 30: '000000001234'.padEnd(24, '0') });
+    assert.deepEqual([told[4], told[95]], ['000000000234', stays.padEnd(42, '0')]);
+    const untold = read({ 4: stays });
+    assert.deepEqual([untold[4], untold[95]], [stays, undefined]);
+    // A host that never says what was there before.
+    const { replacement } = builtInHosts['iso1993-ascii'];
+    const layout = { ...replacement, layout: 'remaining:12 zeros:12' };
+    const terse = hostOf({ ...builtInHosts['iso1993-ascii'], replacement: layout });
+    const repeated = read({ 4: stays, 30: stays.padEnd(24, '0') }, terse);
+    assert.deepEqual([repeated[4], repeated[30], repeated[95]], [stays, undefined, undefined]);
+  });
+
   it('gives a date of December the year that is over', () => {
     const january = compileHost(builtInHosts['iso1993-ascii'], {
       now: () => Date.UTC(2027, 0, 1, 0, 30),

@@ -18,6 +18,8 @@ export type Connection = {
   /** Whether there is a socket that takes frames. */
   isOpen(): boolean;
   push(parcel: Parcel): void;
+  /** Takes a parcel out of the queue; false where it has been handed to the system, or is not there. */
+  withdraw(parcel: Parcel): boolean;
   /** Gives the socket up, and makes another one after a pause. */
   lose(why: string): void;
   /** The host has taken us in: the next loss begins with the shortest pause. */
@@ -39,6 +41,8 @@ export type ConnectionOptions = {
   backOffMs: readonly number[];
   /** Bytes of payments that a host may leave unread before it counts as lost. */
   unreadPaymentsMax?: number | undefined;
+  /** Whether something that has left may lie unread on its way, and must not arrive any more. */
+  mayLieUnread(): boolean;
   onOpen(): void;
   onPayload(payload: Buffer): void;
   /** What had not left was never sent. */
@@ -51,34 +55,55 @@ const unreadAnswersMax = 1_048_576;
 /** And of payments: many seconds of them, since a host that only paused must not cost them all. */
 const unreadPaymentsDefault = 16_777_216;
 
+const longestPauseMs = 60_000;
+
+/** The pause after so many failures in a row. */
+export const pauseAfter = (backOffMs: readonly number[], failures: number): number =>
+  backOffMs[Math.min(failures, backOffMs.length - 1)] ?? longestPauseMs;
+
 /** An address is no name that a certificate is asked for by. */
 const nameOf = (host: string): { servername?: string } =>
   isIP(host) === 0 ? { servername: host } : {};
 
+/** A connection of TCP, and what is spoken over it: TLS, or the connection itself. */
+type Line = { readonly tcp: Socket; over: Socket };
+
+/** TLS over a socket that we keep: one of its own could not be reset. */
+const securedOver = (tcp: Socket, { host, identity }: ConnectionOptions): Socket =>
+  connectTls({ socket: tcp, host, minVersion: 'TLSv1.2', ...nameOf(host), ...identity });
+
+/** What the system has taken is delivered after an orderly close, however late; a reset drops it. */
+function hangUp({ tcp, over }: Line, mayLieUnread: boolean): void {
+  // A reset would wait for a connection that is not made yet, and over which nothing has left.
+  if (mayLieUnread && !tcp.connecting) tcp.resetAndDestroy();
+  over.destroy();
+  tcp.destroy();
+}
+
 /** @example const connection = openConnection({ host, port, tls, wire, …, onOpen, onPayload, onLost }); */
 export function openConnection(options: ConnectionOptions): Connection {
   const { host, port, backOffMs, log, unreadPaymentsMax = unreadPaymentsDefault } = options;
-  let socket: Socket | undefined;
+  let line: Line | undefined;
   let opened = false;
   let ended = false;
   let failures = 0;
   let timer: NodeJS.Timeout | undefined;
-  let queue: Parcel[] = [];
+  let queue = new Set<Parcel>();
   let queuedBytes = 0;
   let writing = false;
   let gathering = false;
 
-  function lose(from: Socket | undefined, why: string): void {
-    if (from === undefined || socket !== from) return;
-    socket = undefined;
+  function lose(from: Line | undefined, why: string): void {
+    if (from === undefined || line !== from) return;
+    line = undefined;
     opened = false;
-    queue = [];
+    queue = new Set();
     queuedBytes = 0;
     writing = false;
-    from.destroy();
+    hangUp(from, options.mayLieUnread());
     options.onLost();
     if (ended) return;
-    const base = backOffMs[Math.min(failures, backOffMs.length - 1)] ?? 60_000;
+    const base = pauseAfter(backOffMs, failures);
     failures += 1;
     log.warn({ why, retryInMs: base }, 'the link to the host is down');
     // Between half of it and all: many processes must not knock at once.
@@ -88,10 +113,10 @@ export function openConnection(options: ConnectionOptions): Connection {
   // One batch at a time: what waits here when the connection is lost has certainly not left.
   function flush(): void {
     gathering = false;
-    const to = socket;
-    if (to === undefined || writing || queue.length === 0) return;
-    const batch = queue;
-    queue = [];
+    const to = line;
+    if (to === undefined || writing || queue.size === 0) return;
+    const batch = [...queue];
+    queue = new Set();
     queuedBytes = 0;
     writing = true;
     for (const { leaving } of batch) leaving?.();
@@ -100,8 +125,8 @@ export function openConnection(options: ConnectionOptions): Connection {
       batch.length === 1 && first !== undefined
         ? first.bytes
         : Buffer.concat(batch.map((parcel) => parcel.bytes));
-    to.write(bytes, (error) => {
-      if (socket !== to) return;
+    to.over.write(bytes, (error) => {
+      if (line !== to) return;
       writing = false;
       if (error) return;
       for (const { sent } of batch) sent?.();
@@ -109,43 +134,58 @@ export function openConnection(options: ConnectionOptions): Connection {
     });
   }
 
-  function open(): void {
-    const next = options.tls
-      ? connectTls({ host, port, minVersion: 'TLSv1.2', ...nameOf(host), ...options.identity })
-      : connectTcp({ host, port });
+  function attend(to: Line, socket: Socket): void {
+    socket.on('error', (error) => lose(to, error.message));
+    socket.on('close', () => lose(to, 'the host closed the connection'));
+  }
+
+  function start(to: Line): void {
     const deframer = options.wire.deframer();
-    socket = next;
-    next.setNoDelay(true);
-    next.setTimeout(connectTimeoutMs, () => lose(next, 'connecting took too long'));
-    next.once(options.tls ? 'secureConnect' : 'connect', () => {
-      next.setTimeout(0);
-      opened = true;
-      options.onOpen();
-    });
-    next.on('data', (chunk: Buffer) => {
+    to.tcp.setTimeout(0);
+    opened = true;
+    // An end of ours in return would have what lies unread delivered first.
+    to.over.on('end', () => lose(to, 'the host closed the connection'));
+    to.over.on('data', (chunk: Buffer) => {
       try {
         for (const { payload } of deframer.push(chunk)) {
-          if (payload.length > 0 && socket === next) options.onPayload(payload);
+          if (payload.length > 0 && line === to) options.onPayload(payload);
         }
       } catch (error) {
-        lose(next, error instanceof Error ? error.message : 'the stream cannot be framed');
+        lose(to, error instanceof Error ? error.message : 'the stream cannot be framed');
       }
     });
-    next.on('error', (error) => lose(next, error.message));
-    next.on('close', () => lose(next, 'the host closed the connection'));
+    options.onOpen();
+  }
+
+  function open(): void {
+    const tcp = connectTcp({ host, port, allowHalfOpen: true });
+    const next: Line = { tcp, over: tcp };
+    line = next;
+    tcp.setNoDelay(true);
+    tcp.setTimeout(connectTimeoutMs, () => lose(next, 'connecting took too long'));
+    attend(next, tcp);
+    tcp.once('connect', () => {
+      if (line !== next) return;
+      if (!options.tls) return start(next);
+      next.over = securedOver(tcp, options);
+      attend(next, next.over);
+      next.over.once('secureConnect', () => {
+        if (line === next) start(next);
+      });
+    });
   }
 
   open();
 
   return {
-    isOpen: () => opened && socket?.writable === true,
+    isOpen: () => opened && line?.over.writable === true,
     push(parcel) {
-      queue.push(parcel);
+      queue.add(parcel);
       queuedBytes += parcel.bytes.length;
       // A host that asks without end and never reads would have us keep every answer in memory.
       const most = parcel.leaving === undefined ? unreadAnswersMax : unreadPaymentsMax;
-      if (queuedBytes + (socket?.writableLength ?? 0) > most) {
-        lose(socket, 'the host does not read our messages');
+      if (queuedBytes + (line?.over.writableLength ?? 0) > most) {
+        lose(line, 'the host does not read our messages');
         return;
       }
       if (gathering || writing) return;
@@ -153,14 +193,19 @@ export function openConnection(options: ConnectionOptions): Connection {
       gathering = true;
       process.nextTick(flush);
     },
-    lose: (why) => lose(socket, why),
+    withdraw(parcel) {
+      if (!queue.delete(parcel)) return false;
+      queuedBytes -= parcel.bytes.length;
+      return true;
+    },
+    lose: (why) => lose(line, why),
     settled() {
       failures = 0;
     },
     end() {
       ended = true;
       clearTimeout(timer);
-      lose(socket, 'closing');
+      lose(line, 'closing');
     },
   };
 }

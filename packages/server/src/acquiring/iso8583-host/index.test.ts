@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { builtInHosts, compileHost } from '@switchyard/iso8583';
+import { createServer, type Socket } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import {
+  builtInHosts,
+  compileHost,
+  createDeframer,
+  encodeFrame,
+  type Message,
+} from '@switchyard/iso8583';
 import { eventually } from '../../../test/eventually.ts';
 import {
   type Asked,
@@ -36,19 +43,27 @@ const request: AcquirerRequest = {
   card: { pan: '4111111111111111', expiry: '3012' },
 };
 
-async function attached() {
-  const host = await startScriptedHost();
-  const told: LateAnswer[] = [];
+function connectTo(
+  port: number,
+  dialect: keyof typeof builtInHosts,
+  onLateAnswer: (late: LateAnswer) => void,
+) {
   const { organizationId, linkId } = request;
-  const settings = { host: '127.0.0.1', port: host.port, institutionId: '1001' };
-  const connection = connectIso8583Host({
+  const settings = { host: '127.0.0.1', port, institutionId: '1001' };
+  return connectIso8583Host({
     link: { organizationId, linkId, name: 'north', adapter: 'iso8583-host', settings },
-    host: compileHost(builtInHosts['iso1987-binary'], { now: Date.now }),
+    host: compileHost(builtInHosts[dialect], { now: Date.now }),
     timeoutMs: 20_000,
     clock: systemClock,
     log: createLog({ logLevel: 'silent', instanceName: 'test' }),
-    onLateAnswer: (late) => told.push(late),
+    onLateAnswer,
   });
+}
+
+async function attached() {
+  const host = await startScriptedHost();
+  const told: LateAnswer[] = [];
+  const connection = connectTo(host.port, 'iso1987-binary', (late) => told.push(late));
   const close = async () => {
     await connection.close();
     await host.stop();
@@ -100,4 +115,68 @@ test('an answer after one that judged nothing is a late answer, one after a judg
   } finally {
     await close();
   }
+});
+
+/** A host of 1993 that repeats what it was sent, field by field as it stands on the wire, and not DE30. */
+async function host1993(t: TestContext) {
+  const { messages, framing } = builtInHosts['iso1993-ascii'];
+  const plain = { ...builtInHosts['iso1987-ascii'], messages, version: '1' } as const;
+  const wire = compileHost(plain, { now: Date.now });
+  const heard: Message[] = [];
+  const sockets = new Set<Socket>();
+  let amount: string | undefined;
+  const answerOf = (message: Message): Message => {
+    if (message.mti.startsWith('08')) return answerTo(message, { 39: '800' });
+    return answerTo(message, { 39: '400', ...(amount === undefined ? {} : { 4: amount }) });
+  };
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    const deframer = createDeframer(framing, { maxBytes: 8192 });
+    socket.on('error', () => {});
+    socket.on('data', (chunk: Buffer) => {
+      for (const { payload } of deframer.push(chunk)) {
+        const message = wire.decode(payload);
+        heard.push(message);
+        socket.write(encodeFrame(framing, wire.encode(answerOf(message))));
+      }
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(async () => {
+    const closed = new Promise((resolve) => server.close(resolve));
+    for (const socket of sockets) socket.destroy();
+    await closed;
+  });
+  const address = server.address();
+  assert.ok(typeof address === 'object' && address !== null);
+  return {
+    port: address.port,
+    heard,
+    /** What its answers name from now on, in place of what they repeat. */
+    name(other: string) {
+      amount = other;
+    },
+  };
+}
+
+test('a host of 1993 that repeats the amount alone has taken a part back', async (t) => {
+  const host = await host1993(t);
+  const connection = connectTo(host.port, 'iso1993-ascii', () => {});
+  t.after(connection.close);
+  await eventually('signed on', () => connection.available());
+  const part = (stan: string): AcquirerRequest => ({
+    ...request,
+    kind: 'Reversal',
+    reference: { ...request.reference, mti: '0420', stan, rrn: `500112${stan}` },
+    original: request.reference,
+    amount: 234,
+    remainingAmount: 1000,
+  });
+  const taken = { outcome: 'Approved', responseCode: '00', amount: 234 };
+  assert.deepEqual(await connection.send(part('000002')), taken);
+  const { fields } = host.heard.at(-1) ?? assert.fail('nothing heard');
+  assert.deepEqual([fields[4], fields[30]], ['000000001000', '000000001234'.padEnd(24, '0')]);
+  host.name('000000000999');
+  const wrong = { outcome: 'Unknown', reason: 'InvalidResponse' };
+  assert.deepEqual(await connection.send(part('000003')), wrong);
 });

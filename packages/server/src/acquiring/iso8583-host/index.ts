@@ -71,18 +71,19 @@ export function connectIso8583Host(deps: Iso8583HostDeps): AcquirerConnection {
     },
   });
 
+  const { time: originalTime } = deps.host.table.originalData;
+  const { amountIs } = deps.host.table.replacement;
+
   function toOutcome(request: AcquirerRequest, sent: Message, exchange: Exchange): AcquirerOutcome {
     switch (exchange.result) {
       case 'Answered':
-        return outcomeOf(sent, exchange.answer, request.currency);
+        return outcomeOf(sent, exchange.answer, request.currency, amountIs);
       case 'NotSent':
         return { outcome: 'NotSent', reason: exchange.reason };
       default:
         return { outcome: 'Unknown', reason: exchange.result };
     }
   }
-
-  const { time: originalTime } = deps.host.table.originalData;
 
   return {
     available: link.available,

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { Socket } from 'node:net';
 import { afterEach, describe, test } from 'node:test';
 import { builtInHosts, compileHost, type Message } from '@switchyard/iso8583';
 import { eventually } from '../../../test/eventually.ts';
@@ -12,7 +13,7 @@ import {
   startScriptedHost,
 } from '../../../test/scripted-host.ts';
 import { createLog, systemClock } from '../../platform/index.ts';
-import { type HostLink, openLink } from './link.ts';
+import { type Exchange, type HostLink, openLink } from './link.ts';
 
 const spoken = compileHost(builtInHosts['iso1987-binary'], { now: Date.now });
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
@@ -98,6 +99,19 @@ describe('the link to a host', () => {
     assert.equal(host.connections(), 2);
   });
 
+  test('a host that misses echoes and is heard meanwhile lives', async () => {
+    const { host, link } = await setUp({ echoEveryMs: 25 });
+    const echoes = () => host.heard().filter((each) => each === '0800301').length;
+    const echo = frameOf({ mti: '0800', fields: { 7: '0101120000', 11: '000007', 70: '301' } });
+    host.script((asked) => {
+      if (asked.message.fields[70] !== '301') approve(asked);
+      else if (asked.message.mti === '0800') asked.socket.write(echo);
+    });
+    await eventually('five echoes without an answer', () => echoes() >= 5);
+    assert.equal(link.available(), true);
+    assert.equal(host.connections(), 1);
+  });
+
   test('answers find their requests in any order, and in any pieces', async () => {
     const { host, link } = await setUp();
     await signedOn(link);
@@ -144,6 +158,38 @@ describe('the link to a host', () => {
     }
     await eventually('let go', () => states.includes(false));
     socket.destroy();
+  });
+
+  test('what still waits here when its time is over is never sent', async () => {
+    const { host, link } = await setUp();
+    await signedOn(link);
+    const { socket } = host.asked[0] ?? assert.fail('nobody signed on');
+    socket.pause();
+    const filler = 'x'.repeat(999);
+    const fillers: Promise<Exchange>[] = [];
+    let stan = 0;
+    const next = () => {
+      stan += 1;
+      return sale(String(stan).padStart(6, '0'));
+    };
+    const wide = (message: Message): Message => ({
+      ...message,
+      fields: { ...message.fields, 48: filler, 60: filler, 61: filler, 62: filler, 63: filler },
+    });
+    // Until the system takes no more for the host: what comes then waits here.
+    let stuck: Exchange = { result: 'Timeout' };
+    while (stuck.result === 'Timeout' && stan < 15_000) {
+      for (let count = 0; count < 50; count += 1) {
+        fillers.push(link.exchange(wide(next()), 60_000));
+      }
+      stuck = await link.exchange(next(), 20);
+    }
+    assert.deepEqual(stuck, { result: 'NotSent', reason: 'not sent in time' });
+    const given = String(stan).padStart(6, '0');
+    socket.resume();
+    for (const each of await Promise.all(fillers)) assert.equal(each.result, 'Answered');
+    assert.equal((await link.exchange(next(), longMs)).result, 'Answered');
+    assert.ok(!host.asked.some(({ message }) => message.fields[11] === given));
   });
 
   test('a trace in flight is not sent twice', async () => {
@@ -242,6 +288,61 @@ describe('the link to a host', () => {
     await link.close(30);
     assert.deepEqual(await waiting, { result: 'ConnectionLost' });
     assert.equal(host.heard().at(-1), '0800002');
+  });
+
+  test('hangs up orderly where all was answered, and resets where a sale may lie unread', async () => {
+    const endOf = (socket: Socket | undefined) =>
+      new Promise<string>((resolve) => {
+        socket?.once('end', () => resolve('end'));
+        socket?.once('error', (error: NodeJS.ErrnoException) => resolve(String(error.code)));
+      });
+    for (const [script, end] of [
+      [approve, 'end'],
+      [() => {}, 'ECONNRESET'],
+    ] as const) {
+      const { host, link } = await setUp();
+      await signedOn(link);
+      host.script(script);
+      const asked = link.exchange(sale('000001'), longMs);
+      await heardSale(host);
+      const ended = endOf(host.asked[0]?.socket);
+      await link.close(0);
+      await asked;
+      assert.equal(await ended, end);
+    }
+  });
+
+  test('a host that signs off gets nothing more until it has taken us in again', async () => {
+    const states: boolean[] = [];
+    const { host, link } = await setUp({ onState: (available) => states.push(available) });
+    await signedOn(link);
+    const held: Asked[] = [];
+    const heldSignOns = () => held.filter(({ message }) => message.fields[70] === '001');
+    host.script((asked) => held.push(asked));
+    const inFlight = link.exchange(sale('000001'), longMs);
+    await heardSale(host);
+    const fields = { 7: '0101120000', 11: '000778', 70: '002' };
+    host.asked[0]?.socket.write(frameOf({ mti: '0800', fields }));
+    await eventually('acknowledged', () => host.heard().includes('0810002'));
+    assert.equal(link.available(), false);
+    const notSent = { result: 'NotSent', reason: 'not signed on' };
+    assert.deepEqual(await link.exchange(sale('000002'), longMs), notSent);
+    // No, not yet: it is asked again over the same connection, which still has an answer to give.
+    await eventually('a sign-on', () => heldSignOns().length === 1);
+    const refused = heldSignOns()[0] ?? assert.fail('no sign-on');
+    refused.socket.write(frameOf(answerTo(refused.message, { 39: '91' })));
+    await eventually('another sign-on', () => heldSignOns().length === 2);
+    assert.deepEqual(await link.exchange(sale('000003'), longMs), notSent);
+    for (const asked of held) if (asked.message.mti === '0200') approve(asked);
+    assert.equal((await inFlight).result, 'Answered');
+    host.script(approve);
+    approve(heldSignOns()[1] ?? assert.fail('no sign-on'));
+    await signedOn(link);
+    assert.equal((await link.exchange(sale('000004'), longMs)).result, 'Answered');
+    const heard = ['0800001', '0200', '0810002', '0800001', '0800001', '0200'];
+    assert.deepEqual(host.heard(), heard);
+    assert.equal(host.connections(), 1);
+    assert.deepEqual(states, [true, false, true]);
   });
 
   test('answers the echo of the host, and no other request of it', async () => {

@@ -1,13 +1,19 @@
 // Keeps a link to a host: several connections, questions matched with answers, the host's own requests.
 import type { Host, Message } from '@switchyard/iso8583';
-import type { Clock, Log } from '../../platform/index.ts';
-import { createInFlight, isoTime } from '../../platform/index.ts';
+import { type Clock, isoTime, type Log } from '../../platform/index.ts';
 import type { Hsm } from '../../vault/index.ts';
 import type { TlsIdentity } from '../client-certificates.ts';
 import { stanOf } from '../numbering.ts';
 import type { KeyRing } from '../received-keys.ts';
-import { correlationKey } from './messages.ts';
-import { isKeyChange, isRequest, keyChangeIn, networkAnswer, networkMessage } from './network.ts';
+import {
+  isKeyChange,
+  isRequest,
+  isSignOff,
+  keyChangeIn,
+  networkAnswer,
+  networkMessage,
+} from './network.ts';
+import { createQuestions, notSignedOn } from './questions.ts';
 import { type Exchange, type Seat, takeSeat } from './seat.ts';
 import { createWire, MacFault, type Wire } from './wire.ts';
 
@@ -47,25 +53,11 @@ export type LinkOptions = {
   unreadPaymentsMax?: number;
 };
 
-type Waiting = {
-  settle: (exchange: Exchange) => void;
-  timer: NodeJS.Timeout;
-  seat: Seat;
-  bytes: Buffer;
-  onSent: (() => void) | undefined;
-  /** Bytes of it may be with the host. */
-  left: boolean;
-  /** Of this connection alone, such as a sign-on. */
-  network: boolean;
-};
-
 /** Pauses before another try to connect, each between half of it and all. */
 export const reconnectAfterMs = [1000, 2000, 5000, 10_000, 30_000, 60_000] as const;
 const echoDefaultMs = 60_000;
-const waitingMax = 20_000;
 const keyTimeoutMs = 5000;
 const keyRefused = '96';
-const notSignedOn: Exchange = { result: 'NotSent', reason: 'not signed on' };
 
 const wireOf = ({ spoken, tpdu, hsm, keys }: LinkOptions): Wire =>
   createWire({ host: spoken, tpdu, hsm, macKeys: () => keys?.macKeys() ?? [] });
@@ -90,12 +82,11 @@ export function openLink(options: LinkOptions): HostLink {
   const { clock, log, keys, backOffMs = reconnectAfterMs } = options;
   const wire = wireOf(options);
   const nextTrace = tracesOf(clock);
-  const waiting = createInFlight<Waiting>();
+  const questions = createQuestions({ freeSeat });
   const seats: Seat[] = [];
   let next = 0;
   let closed = false;
   let wasAvailable = false;
-  let whenIdle: (() => void) | undefined;
 
   const isAvailable = () => !closed && wire.hasKeys() && seats.some((seat) => seat.isSignedOn());
 
@@ -106,15 +97,9 @@ export function openLink(options: LinkOptions): HostLink {
     options.onState?.(available);
   }
 
-  function settle(key: string, entry: Waiting, exchange: Exchange): void {
-    waiting.delete(key);
-    clearTimeout(entry.timer);
-    entry.settle(exchange);
-    if (waiting.size() === 0) whenIdle?.();
-  }
-
   /** In turn, past those that are not signed on. */
   function freeSeat(): Seat | undefined {
+    if (closed) return undefined;
     for (let tried = 0; tried < seats.length; tried += 1) {
       const seat = seats[next % seats.length];
       next += 1;
@@ -145,14 +130,15 @@ export function openLink(options: LinkOptions): HostLink {
       else void acknowledge(seat, message);
       return;
     }
-    const key = correlationKey(message);
-    const entry = waiting.get(key);
-    if (entry === undefined) options.onUnmatched(message);
-    else settle(key, entry, { result: 'Answered', answer: message });
+    if (!questions.answered(message)) options.onUnmatched(message);
   }
 
-  // Hosts ask too whether anybody is there, and bring keys; no other request of theirs is served.
+  // Hosts ask too whether anybody is there, bring keys and sign off; no other request of theirs is served.
   async function acknowledge(seat: Seat, request: Message): Promise<void> {
+    if (isSignOff(request)) {
+      seat.dismissed();
+      questions.dismissed(seat);
+    }
     try {
       const taken = !isKeyChange(request) || (await takeKey(request));
       const answer = networkAnswer(request, taken ? undefined : keyRefused);
@@ -169,47 +155,6 @@ export function openLink(options: LinkOptions): HostLink {
     return taken;
   }
 
-  // What had not left yet is safe to send elsewhere; of all else nobody knows.
-  function lost(seat: Seat): void {
-    for (const [key, entry] of waiting.entries()) {
-      if (entry.seat !== seat) continue;
-      const other = entry.left || entry.network || closed ? undefined : freeSeat();
-      if (other !== undefined) push(other, entry);
-      else if (entry.left || entry.network) settle(key, entry, { result: 'ConnectionLost' });
-      else settle(key, entry, notSignedOn);
-    }
-  }
-
-  function push(seat: Seat, entry: Waiting): void {
-    entry.seat = seat;
-    seat.connection.push({
-      bytes: entry.bytes,
-      leaving() {
-        entry.left = true;
-      },
-      sent: entry.onSent,
-    });
-  }
-
-  function transmit(
-    seat: Seat,
-    message: Message,
-    bytes: Buffer,
-    how: { timeoutMs: number; onSent?: (() => void) | undefined; network: boolean },
-  ): Promise<Exchange> {
-    const key = correlationKey(message);
-    if (waiting.get(key) !== undefined)
-      return Promise.resolve({ result: 'NotSent', reason: 'duplicate trace' });
-    if (waiting.size() >= waitingMax) return Promise.resolve({ result: 'NotSent', reason: 'busy' });
-    return new Promise((resolve) => {
-      const timer = setTimeout(() => settle(key, entry, { result: 'Timeout' }), how.timeoutMs);
-      const { onSent, network } = how;
-      const entry: Waiting = { settle: resolve, timer, seat, bytes, onSent, left: false, network };
-      waiting.set(key, entry);
-      push(seat, entry);
-    });
-  }
-
   function unwritable(error: unknown): Exchange {
     const reason = error instanceof MacFault ? 'no authentication' : 'not encodable';
     log.error({ err: error }, 'a message could not be encoded');
@@ -223,7 +168,7 @@ export function openLink(options: LinkOptions): HostLink {
     } catch (error) {
       return unwritable(error);
     }
-    return transmit(seat, message, bytes, { timeoutMs, network: true });
+    return questions.ask(seat, message, bytes, { timeoutMs, network: true });
   }
 
   function sendPayment(
@@ -232,9 +177,9 @@ export function openLink(options: LinkOptions): HostLink {
     timeoutMs: number,
     onSent: (() => void) | undefined,
   ): Promise<Exchange> {
-    const seat = closed ? undefined : freeSeat();
+    const seat = freeSeat();
     if (seat === undefined) return Promise.resolve(notSignedOn);
-    return transmit(seat, message, bytes, { timeoutMs, onSent, network: false });
+    return questions.ask(seat, message, bytes, { timeoutMs, onSent, network: false });
   }
 
   // A host that may send keys, and has sent none, is asked for them; it may not know the question.
@@ -245,24 +190,13 @@ export function openLink(options: LinkOptions): HostLink {
     if (keyChangeIn(exchange.answer) !== undefined) await takeKey(exchange.answer);
   }
 
-  function idle(withinMs: number): Promise<void> {
-    if (waiting.size() === 0) return Promise.resolve();
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, withinMs);
-      whenIdle = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-  }
-
   for (let count = 0; count < (options.connections ?? 1); count += 1) {
     const seat = takeSeat({
       ...placeOf(options),
       ...{ wire, backOffMs, clock, log, nextTrace, ask },
       echoEveryMs: options.echoEveryMs ?? echoDefaultMs,
       onPayload: receive,
-      onLost: lost,
+      onLost: questions.lost,
       onChange: tell,
       onSignedOn: (one) => void askForKeys(one).catch(skip),
     });
@@ -283,9 +217,10 @@ export function openLink(options: LinkOptions): HostLink {
       }
     },
     async close(withinMs) {
-      const anybody = seats.some((seat) => seat.isSignedOn());
+      // A host that has signed off may still have answers to give.
+      const anybody = seats.some((seat) => seat.isSignedOn()) || questions.paymentsWait();
       closed = true;
-      if (anybody) await idle(withinMs);
+      if (anybody) await questions.idle(withinMs);
       await Promise.all(seats.map((seat) => seat.signOff()));
       for (const seat of seats) seat.end();
       tell();

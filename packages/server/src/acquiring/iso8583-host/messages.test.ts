@@ -66,6 +66,30 @@ test('a part that the host does not name is no approval', () => {
   assert.equal(named.outcome === 'Approved' && named.amount, 500);
 });
 
+test('the answer to a part that is taken back may repeat what stays, and no other amount', () => {
+  const stays = '000000001000';
+  const partial: Message = {
+    mti: '0420',
+    fields: { ...request.fields, 4: '000000000234', 95: stays.padEnd(42, '0') },
+  };
+  const answer = (fields: Message['fields']) => ({
+    mti: '0430',
+    fields: { ...partial.fields, 39: '00', ...fields },
+  });
+  const outcome = (fields: Message['fields'], amountIs: 'Reversed' | 'Remaining') => {
+    const told = outcomeOf(partial, answer(fields), 'EUR', amountIs);
+    return told.outcome === 'Approved' ? told.amount : told.outcome;
+  };
+  const without = { 95: undefined };
+  assert.equal(outcome({ ...without, 4: stays }, 'Remaining'), 234);
+  assert.equal(outcome({ ...without, 4: undefined }, 'Remaining'), 234);
+  assert.equal(outcome({}, 'Remaining'), 234);
+  assert.equal(outcome({ ...without, 4: '000000000999' }, 'Remaining'), 'Unknown');
+  assert.equal(outcome({ ...without, 4: '000000000100' }, 'Remaining'), 'Unknown');
+  assert.equal(outcome({ 4: stays }, 'Remaining'), 'Unknown');
+  assert.equal(outcome({ ...without, 4: stays }, 'Reversed'), 'Unknown');
+});
+
 const sale: AcquirerRequest = {
   kind: 'Sale',
   repeat: false,

@@ -37,7 +37,10 @@ const processingCodes: Readonly<Record<AcquirerRequestKind, string>> = {
   Reversal: '000000',
 };
 
-const amountField = (minor: number) => String(minor).padStart(12, '0');
+const amountDigits = 12;
+/** DE95: what stays of the original, in its first digits. */
+const replacementField = 95;
+const amountField = (minor: number) => String(minor).padStart(amountDigits, '0');
 
 /** Goods and cash: its followers keep the code of the sale. */
 const cashbackCode = '090000';
@@ -185,7 +188,7 @@ export function toMessage(
     fields[90] = originalData(request.original, institutionId, originalTime);
   }
   if (request.remainingAmount !== undefined) {
-    fields[95] = amountField(request.remainingAmount).padEnd(42, '0');
+    fields[replacementField] = amountField(request.remainingAmount).padEnd(42, '0');
   }
   return { mti: request.repeat ? repeated(reference.mti) : reference.mti, fields };
 }
@@ -236,11 +239,34 @@ function addressAnswer(de48: string | undefined): { addressResult?: string } {
   return letter !== undefined && /^[A-Z]$/.test(letter) ? { addressResult: letter } : {};
 }
 
+/** What DE4 of a partial reversal holds on the wire of a host: what is taken back, or what stays. */
+type ReversedAmount = 'Reversed' | 'Remaining';
+
+/**
+ * The amount that an answer names. One that leaves out the replacement repeats DE4 as it stood on the
+ * wire, where it may say what stays: that names all of what was asked too.
+ */
+function amountIn(request: Message, answer: Message, amountIs: ReversedAmount): number {
+  const asked = Number(request.fields[4]);
+  const named = Number(answer.fields[4] ?? asked);
+  const remaining = request.fields[replacementField]?.slice(0, amountDigits);
+  const repeatsWire =
+    amountIs === 'Remaining' &&
+    remaining !== undefined &&
+    answer.fields[replacementField] === undefined;
+  return repeatsWire && named === Number(remaining) ? asked : named;
+}
+
 /**
  * What an answer means. A code that nobody knows never approves; an answer that does not echo what
  * was asked is no answer, so its outcome is unknown and the caller reverses.
  */
-export function outcomeOf(request: Message, answer: Message, currency: string): AcquirerOutcome {
+export function outcomeOf(
+  request: Message,
+  answer: Message,
+  currency: string,
+  amountIs: ReversedAmount = 'Reversed',
+): AcquirerOutcome {
   const code = answer.fields[39];
   if (code === undefined || !echoes(request, answer)) return invalid;
   const answered = answer.fields[49];
@@ -254,7 +280,7 @@ export function outcomeOf(request: Message, answer: Message, currency: string): 
   if (!approved) return { outcome: 'Declined', responseCode: code, ...beside };
   // A part that is not named could be any part.
   if (code === partialCode && answer.fields[4] === undefined) return invalid;
-  const amount = Number(answer.fields[4] ?? asked);
+  const amount = amountIn(request, answer, amountIs);
   if (!Number.isSafeInteger(amount) || amount > asked || amount < 0) return invalid;
   if (amount === 0 && asked > 0) return invalid;
   if (amount !== asked && code !== partialCode) return invalid;

@@ -37,23 +37,42 @@ export function networkAnswer(request: Message, code = '00'): Message | undefine
   return { mti: '0810', fields };
 }
 
+/** Whether a host tells us that it takes nothing more. */
+export function isSignOff(request: Message): boolean {
+  return request.mti === '0800' && request.fields[70] === networkCodes.signOff;
+}
+
 /** Whether a host's request brings a new key. */
 export function isKeyChange(request: Message): boolean {
   return request.mti === '0800' && request.fields[70] === keyChangeCode;
 }
 
-const keyPattern = /^([PM])([TA])([0-9]{2})([0-9A-F]{6})([0-9A-F]{32,128})$/;
+const keyPattern = /^([PM])([TA])([0-9]{2})([0-9A-F]{6})(.+)$/i;
+const encryptedForm = /^[0-9A-F]{32,128}$/;
+/** A key block of TR-31: its version, its length in decimals, and no more than a field holds. */
+const blockForm = /^[A-D]([0-9]{4})[0-9A-Z]{75,984}$/;
+
+/** The key as the security module takes it, hexadecimal: encrypted as it is, or the text of a key block. */
+function wrappedIn(text: string): string | undefined {
+  const digits = text.toUpperCase();
+  if (encryptedForm.test(digits)) return digits;
+  // Its letters are part of what its own code covers: they stay as they are.
+  const [, length] = blockForm.exec(text) ?? [];
+  if (Number(length) !== text.length) return undefined;
+  return Buffer.from(text, 'latin1').toString('hex').toUpperCase();
+}
 
 /** The key that a message brings; undefined where it brings none, or it is not written as one. */
 export function keyChangeIn({ fields }: Message): KeyChange | undefined {
-  const [, use, algorithm, keyIndex = '', checkValue = '', wrapped = ''] =
-    keyPattern.exec((fields[keyField] ?? '').toUpperCase()) ?? [];
-  if (use === undefined) return undefined;
+  const [, use = '', algorithm = '', keyIndex = '', checkValue = '', text = ''] =
+    keyPattern.exec(fields[keyField] ?? '') ?? [];
+  const wrapped = wrappedIn(text);
+  if (wrapped === undefined) return undefined;
   return {
-    use: use === 'P' ? 'ZonePin' : 'Mac',
-    algorithm: algorithm === 'T' ? 'Tdes' : 'Aes',
+    use: use.toUpperCase() === 'P' ? 'ZonePin' : 'Mac',
+    algorithm: algorithm.toUpperCase() === 'T' ? 'Tdes' : 'Aes',
     keyIndex,
-    checkValue,
+    checkValue: checkValue.toUpperCase(),
     wrapped,
   };
 }

@@ -1,7 +1,12 @@
 // One signed-on place at a host: a connection with its sign-on, its echoes and its sign-off.
 import type { Message } from '@switchyard/iso8583';
-import type { Clock, Log } from '../../platform/index.ts';
-import { type Connection, type ConnectionOptions, openConnection } from './connection.ts';
+import { type Clock, jittered, type Log } from '../../platform/index.ts';
+import {
+  type Connection,
+  type ConnectionOptions,
+  openConnection,
+  pauseAfter,
+} from './connection.ts';
 import { type NetworkRequest, networkMessage } from './network.ts';
 
 /** What became of a message that was sent over a connection. */
@@ -16,6 +21,12 @@ export type Seat = {
   isSignedOn(): boolean;
   /** Something came from the host: it lives. */
   heard(): void;
+  /** Counts what leaves over this connection, and tells its place. */
+  leaving(isPayment: boolean): number;
+  /** What left at this place was answered: the host has read it, and all before it. */
+  answered(place: number): void;
+  /** The host takes nothing more until it has taken us in again. */
+  dismissed(): void;
   /** Counts a request of the host: true where it asks more than a host has reason to. */
   asksTooMuch(): boolean;
   signOff(): Promise<void>;
@@ -51,10 +62,17 @@ const requestsPerSecondMax = 200;
 export function takeSeat(deps: SeatDeps): Seat {
   let signedOn = false;
   let missedEchoes = 0;
-  let busySinceEcho = false;
+  let heardTimes = 0;
+  let heardBefore = 0;
   let echoTimer: NodeJS.Timeout | undefined;
-  /** Counted up with each connection: what was begun on an earlier one has no say any more. */
+  let againTimer: NodeJS.Timeout | undefined;
+  /** Counted up with each connection and dismissal: what was begun before has no say any more. */
   let sitting = 0;
+  /** How often in a row the host has turned us away over this connection. */
+  let dismissals = 0;
+  let places = 0;
+  let lastPayment = 0;
+  let lastRead = 0;
 
   let second = 0;
   let requests = 0;
@@ -73,11 +91,15 @@ export function takeSeat(deps: SeatDeps): Seat {
     const exchange = await ask('signOn', signOnTimeoutMs);
     // Lost while the answer was on its way to us: another socket has begun, or nothing shall.
     if (mine !== sitting) return;
-    if (exchange.result !== 'Answered' || exchange.answer.fields[39] !== approved) {
-      seat.connection.lose('sign-on was not answered');
+    const answered = exchange.result === 'Answered';
+    if (!answered || exchange.answer.fields[39] !== approved) {
+      // A host that has dismissed us and says no has answers left to give over this connection.
+      if (answered && dismissals > 0) signOnLater();
+      else seat.connection.lose('sign-on was not answered');
       return;
     }
     seat.connection.settled();
+    dismissals = 0;
     missedEchoes = 0;
     set(true);
     echoTimer = setInterval(() => void echo(), deps.echoEveryMs);
@@ -86,29 +108,52 @@ export function takeSeat(deps: SeatDeps): Seat {
   }
 
   async function echo(): Promise<void> {
-    if (busySinceEcho) {
-      busySinceEcho = false;
+    const before = heardTimes;
+    const isBusy = before !== heardBefore;
+    heardBefore = before;
+    if (isBusy) return;
+    const mine = sitting;
+    await ask('echo', Math.min(deps.echoEveryMs, echoTimeoutMs));
+    if (mine !== sitting) return;
+    // Whatever came meanwhile, it came from a host that lives.
+    if (heardTimes !== before) {
+      heardBefore = heardTimes;
       return;
     }
-    const mine = sitting;
-    const exchange = await ask('echo', Math.min(deps.echoEveryMs, echoTimeoutMs));
-    if (mine !== sitting) return;
-    busySinceEcho = false;
-    missedEchoes = exchange.result === 'Answered' ? 0 : missedEchoes + 1;
+    missedEchoes += 1;
     if (missedEchoes >= missedEchoesMax) {
       seat.connection.lose('the host does not answer echoes');
     }
   }
 
-  function stand(): void {
+  function rest(): void {
     sitting += 1;
     clearInterval(echoTimer);
+    clearTimeout(againTimer);
     set(false);
+  }
+
+  function stand(): void {
+    rest();
+    dismissals = 0;
+    places = 0;
+    lastPayment = 0;
+    lastRead = 0;
+  }
+
+  /** Over the same connection: what is in flight may still be answered there. */
+  function signOnLater(): void {
+    rest();
+    const base = pauseAfter(deps.backOffMs, dismissals);
+    dismissals += 1;
+    deps.log.warn({ retryInMs: base }, 'the host takes nothing from us for now');
+    againTimer = setTimeout(() => void signOn(), jittered(base));
   }
 
   const seat: Seat = {
     connection: openConnection({
       ...deps,
+      mayLieUnread: () => lastPayment > lastRead,
       onOpen: () => void signOn(),
       onPayload: (payload) => deps.onPayload(seat, payload),
       onLost() {
@@ -118,7 +163,19 @@ export function takeSeat(deps: SeatDeps): Seat {
     }),
     isSignedOn: () => signedOn && seat.connection.isOpen(),
     heard() {
-      busySinceEcho = true;
+      heardTimes += 1;
+      missedEchoes = 0;
+    },
+    leaving(isPayment) {
+      places += 1;
+      if (isPayment) lastPayment = places;
+      return places;
+    },
+    answered(place) {
+      lastRead = Math.max(lastRead, place);
+    },
+    dismissed() {
+      if (seat.connection.isOpen()) signOnLater();
     },
     asksTooMuch() {
       const now = Math.floor(deps.clock.now() / 1000);
@@ -128,10 +185,12 @@ export function takeSeat(deps: SeatDeps): Seat {
     },
     async signOff() {
       clearInterval(echoTimer);
+      clearTimeout(againTimer);
       if (signedOn) await ask('signOff', signOffTimeoutMs);
     },
     end() {
       clearInterval(echoTimer);
+      clearTimeout(againTimer);
       seat.connection.end();
     },
   };

@@ -186,6 +186,38 @@ describe('the AWS HSM', () => {
     await assert.rejects(bare, refused('Unsupported'));
   });
 
+  it('knows a key by its ARN as by its name, and by no more than its table says', async () => {
+    const [one, other] = [
+      '0d4f7a52-1111-4222-8333-944445555666',
+      '0d4f7a52-9999-4222-8333-944445555666',
+    ];
+    const kept = { ...entryOf('zpk', stub.arn('zpk')), organizations: [one] };
+    const entries = [
+      entryOf('bdk-tdes', stub.arn('bdk-tdes')),
+      kept,
+      entryOf('mac', stub.arn('mac')),
+    ];
+    const own = create({ entries });
+    for (const outKeyRef of ['zpk', stub.arn('zpk')]) {
+      assert.equal(own.mayUse(outKeyRef, 'ZonePin', one), true);
+      assert.equal(own.mayUse(outKeyRef, 'ZonePin', other), false);
+      assert.equal(own.mayUse(outKeyRef, 'Mac', one), false);
+      await own.translatePin({ ...request, outKeyRef, organizationId: one });
+      const foreign = own.translatePin({ ...request, outKeyRef, organizationId: other });
+      await assert.rejects(foreign, refused('KeyNotFound'));
+    }
+    assert.equal(own.mayUse(stub.arn('zpk-other'), 'ZonePin', one), false);
+    assert.equal(own.mayUse('never-made', 'ZonePin', one), false);
+    const macUnder = (name: TestKeyName) =>
+      own.mac({ keyRef: stub.arn(name), algorithm: 'Iso9797Alg3', data: Buffer.alloc(8) });
+    await assert.rejects(macUnder('zpk'), refused('KeyUsage'));
+    // Called by its ARN, it is compared with its table before it is first used too.
+    stub.tell('mac', { KeyCheckValue: 'FFFFFF' });
+    await assert.rejects(macUnder('mac'), refused('KeyNotFound'));
+    stub.tell('mac', {});
+    await macUnder('mac');
+  });
+
   it('compares check values, usages and states at the start', async () => {
     const wrong = [
       [{ KeyCheckValue: '000000' }, /zpk has another check value/],

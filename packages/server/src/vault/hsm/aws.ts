@@ -2,12 +2,13 @@
 import { LRUCache } from 'lru-cache';
 import type { AwsClient, AwsResult, Log } from '../../platform/index.ts';
 import { awsDerivationOf, awsFactsOf } from './aws-words.ts';
-import { type KeyEntry, type KeyTable, mayUseKey } from './key-table.ts';
+import { isOpenTo, type KeyEntry, type KeyTable, mayUseKey } from './key-table.ts';
 import {
   demandCheckValue,
   demandData,
   demandHex,
   demandKey,
+  demandPurpose,
   demandTranslation,
   openingKeyOf,
 } from './request-rules.ts';
@@ -124,10 +125,13 @@ export function createAwsHsm(deps: AwsHsmDeps): OpenableHsm {
   /** Of keys that were imported: they stand in no table, and never change. */
   const imported = new LRUCache<string, KeyFacts>({ max: importedMax });
 
-  /** The name of a key of the table, or the ARN that an import answered. */
-  async function resolve(ref: string, usage: KeyUsage) {
-    if (!arnForm.test(ref)) {
-      const entry = demandKey(table, ref, usage);
+  /** A key of the table by name or ARN, or the ARN that an import answered. */
+  async function resolve(ref: string, usage: KeyUsage, organizationId?: string) {
+    const called = table.called(ref);
+    if (called.length > 0 || !arnForm.test(ref)) {
+      const isOurs = (each: KeyEntry) =>
+        organizationId === undefined || isOpenTo(each, organizationId);
+      const entry = demandPurpose(called.filter(isOurs), usage);
       await keys.demand(entry);
       return entry;
     }
@@ -147,7 +151,7 @@ export function createAwsHsm(deps: AwsHsmDeps): OpenableHsm {
     async translatePin(request) {
       const from = openingKeyOf(table, request);
       await keys.demand(from.entry);
-      const zone = await resolve(request.outKeyRef, 'ZonePin');
+      const zone = await resolve(request.outKeyRef, 'ZonePin', request.organizationId);
       demandTranslation(request, from.entry, zone);
       demandFormat4(request.inFormat, request.outFormat);
       const body = translationBody(request, from, zone.reference);

@@ -32,6 +32,8 @@ export const isOpenTo = (
 export type KeyTable = {
   readonly entries: readonly KeyEntry[];
   named(name: string): KeyEntry | undefined;
+  /** By name, or by how the module knows it: several names may stand for one key. */
+  called(ref: string): readonly KeyEntry[];
   /** The base derivation key of a device; of several the one with the longest beginning. */
   ofDevice(device: string): KeyEntry | undefined;
 };
@@ -108,9 +110,10 @@ export function mayUseKey(
   usage: KeyUsage,
   organizationId: string,
 ): boolean {
-  const entry = table.named(keyRef);
-  // Not of the table: a key that came over a link, or one that its use will not find.
-  return entry === undefined || (entry.usage === usage && isOpenTo(entry, organizationId));
+  // What is not of the table is nobody's: a key that came over a link is stored with it, and never named by it.
+  return table
+    .called(keyRef)
+    .some((entry) => entry.usage === usage && isOpenTo(entry, organizationId));
 }
 
 /** @throws KeyTableFault naming every fault */
@@ -138,10 +141,14 @@ export function readKeyTable(text: string, where: string): KeyTable {
 /** @throws KeyTableFault where a name or the beginning of serial numbers stands twice */
 export function keyTableOf(entries: readonly KeyEntry[], where: string): KeyTable {
   const byName = new Map<string, KeyEntry>();
+  const byReference = new Map<string, KeyEntry[]>();
   const byDevice = new Map<string, KeyEntry>();
   for (const entry of entries) {
     if (byName.has(entry.name)) throw new KeyTableFault(`${where} names ${entry.name} twice`);
     byName.set(entry.name, entry);
+    const alike = byReference.get(entry.reference);
+    if (alike === undefined) byReference.set(entry.reference, [entry]);
+    else alike.push(entry);
     for (const beginning of entry.devices) {
       if (byDevice.has(beginning)) {
         throw new KeyTableFault(`${where} gives the devices ${beginning} two keys`);
@@ -152,6 +159,10 @@ export function keyTableOf(entries: readonly KeyEntry[], where: string): KeyTabl
   return {
     entries,
     named: (name) => byName.get(name),
+    called(ref) {
+      const entry = byName.get(ref);
+      return entry === undefined ? (byReference.get(ref) ?? []) : [entry];
+    },
     ofDevice(device) {
       for (let length = device.length; length > 0; length -= 1) {
         const entry = byDevice.get(device.slice(0, length));

@@ -39,12 +39,18 @@ function demandKsn(ksn: string, scheme: string): { text: string; device: string 
   }
 }
 
+/** @throws HsmError `KeyNotFound` where there is none, `KeyUsage` where all are for something else */
+export function demandPurpose(entries: readonly KeyEntry[], usage: KeyUsage): KeyEntry {
+  if (entries.length === 0) throw new HsmError('KeyNotFound');
+  const entry = entries.find((each) => each.usage === usage);
+  if (entry === undefined) throw new HsmError('KeyUsage');
+  return entry;
+}
+
 /** @throws HsmError `KeyNotFound`, `KeyUsage` */
 export function demandKey(table: KeyTable, name: string, usage: KeyUsage): KeyEntry {
   const entry = table.named(name);
-  if (entry === undefined) throw new HsmError('KeyNotFound');
-  if (entry.usage !== usage) throw new HsmError('KeyUsage');
-  return entry;
+  return demandPurpose(entry === undefined ? [] : [entry], usage);
 }
 
 export type OpeningKey = { readonly entry: KeyEntry /** Of DUKPT. */; readonly ksn?: string };

@@ -334,6 +334,7 @@ describe('a key that is kept for an organisation', () => {
     assert.equal(own.mayUse('mac', 'Mac', one), true);
     assert.equal(own.mayUse('mac', 'Mac', other), false);
     assert.equal(own.mayUse('mac', 'ZonePin', one), false);
+    assert.equal(own.mayUse('never-made', 'Mac', one), false);
     assert.equal(hsm.mayUse('mac', 'Mac', other), true);
     const line = { ...entries[0], organizations: ['bank'] };
     assert.throws(() => readKeyTable(JSON.stringify({ keys: [line] }), 'it'), /organizations by/);

@@ -80,7 +80,7 @@ export type Hsm = {
   /** A key that came wrapped under another. */
   importKey(request: KeyImport): Promise<{ keyRef: string; checkValue: string }>;
   checkKey(keyRef: string): Promise<KeyFacts>;
-  /** Whether a link of this organisation may name the key for this purpose. */
+  /** Whether a link of this organisation may name the key for this purpose: only one of the table. */
   mayUse(keyRef: string, usage: KeyUsage, organizationId: string): boolean;
   health(): Promise<'up' | 'degraded' | 'down'>;
   close(): Promise<void>;
