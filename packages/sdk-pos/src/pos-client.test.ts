@@ -243,6 +243,28 @@ test('a claim that nobody waits for any more is given back when it is granted', 
   assert.equal(connector.said[1]?.['sessionId'], 'session-9');
 });
 
+test('a session is released over another control connection than the one that claimed it', async (t) => {
+  for (const posId of ['till-3', undefined]) {
+    const connections: boolean[] = [];
+    const onConnection = (isOpen: boolean) => void connections.push(isOpen);
+    const { connector, breaks, claim } = await scene(t, { posId, onConnection });
+    const session = await claim();
+    let isClaimed = true;
+    // As the platform has it: over another connection the terminal and its owner lead to the session.
+    connector.answer = ({ type, requestId, ...named }) => {
+      if (type !== 'release') return undefined;
+      isClaimed = named['tsn'] !== tsn || named['posId'] !== posId;
+      const error = { code: 'session_unknown', message: 'session_unknown', retryable: false };
+      return isClaimed ? { type: 'error', requestId, correlationId: 'c-1', error } : undefined;
+    };
+    for (const each of [...connector.controls, ...connector.sessions]) each.terminate();
+    await eventually(() => breaks.length === 1 && connections.length === 2, 'both breaks');
+    await session.release();
+    assert.deepEqual(connections, [true, false, true]);
+    assert.equal(isClaimed, false, String(posId));
+  }
+});
+
 test('a session that is released while it is got back is held by nobody', async (t) => {
   for (const moment of ['claim', 'connection'] as const) {
     const { connector, claim, breaks } = await scene(t);

@@ -99,7 +99,9 @@ export async function claimSession(
   const letGo = control.hold(tsn);
 
   async function free(sessionId: string, signal?: AbortSignal): Promise<void> {
-    await control.ask({ type: 'release', sessionId }, timeoutMs, signal);
+    // Over a control connection that did not claim it, terminal and point of sale lead to the session.
+    const named = { tsn, ...(posId === undefined ? {} : { posId }) };
+    await control.ask({ type: 'release', sessionId, ...named }, timeoutMs, signal);
   }
 
   function ended(which: WebSocket, end: SocketEnd): void {

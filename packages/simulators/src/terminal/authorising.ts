@@ -7,7 +7,7 @@ import type { CardEntry, TestCard } from './cards.ts';
 import { type ChipSale, chipObjects, trackOf } from './chip.ts';
 import { conditionOf, outcomeOf, refusalOf } from './outcomes.ts';
 import type { Asked } from './platform.ts';
-import { reverse, workOff } from './queues.ts';
+import { reverse } from './queues.ts';
 import { typePin } from './reading.ts';
 import { type Inside, PowerFault, ServiceFault, type Work } from './work.ts';
 
@@ -27,7 +27,13 @@ export type Sale = {
 /** How a sale ended that was approved, at the platform or by the chip. */
 export type Approval =
   | { readonly by: 'Platform'; readonly transaction: Transaction; readonly isPinEntered: boolean }
-  | { readonly by: 'Chip'; readonly clientTransactionId: string; readonly code: string };
+  | ApprovalByChip;
+export type ApprovalByChip = {
+  readonly by: 'Chip';
+  readonly code: string;
+  /** What the platform is told of it. */
+  readonly body: Readonly<Record<string, unknown>>;
+};
 
 type Try = {
   readonly card: TestCard;
@@ -157,11 +163,10 @@ function nextTry(before: Try, { terminalAction, transactionId }: Transaction): T
   return { ...before, stepUpOf: isTap ? transactionId : undefined };
 }
 
-/** Approved by the chip alone; the platform is told when it can be. */
-function approveOffline(inside: Inside, sale: Sale, card: TestCard): Approval {
+/** Approved by the chip alone; it is sold as soon as it is written down that the platform has to be told. */
+function approveOffline(inside: Inside, sale: Sale, card: TestCard): ApprovalByChip {
   const { keeper, now } = inside;
   const number = nextNumber(inside);
-  const { offlineSales, uploads } = keeper.read();
   const code = String(number).padStart(codeDigits, '0').slice(-codeDigits);
   const of: Try = {
     ...{ card, entry: 'Chip', pin: undefined, stepUpOf: undefined, decision: 'Approves' },
@@ -172,12 +177,11 @@ function approveOffline(inside: Inside, sale: Sale, card: TestCard): Approval {
     offlineData: {
       authorizedAt: new Date(now()).toISOString(),
       authorizationCode: code,
-      terminalSequence: offlineSales + 1,
+      terminalSequence: keeper.read().offlineSales + 1,
       reason: 'DeviceStandalone',
     },
   };
-  keeper.keep({ offlineSales: offlineSales + 1, uploads: [...uploads, { body }] });
-  return { by: 'Chip', clientTransactionId: String(body['clientTransactionId']), code };
+  return { by: 'Chip', code, body };
 }
 
 /** The chip has the last word: it may decline what was approved, or be taken out before it has spoken. */
@@ -209,9 +213,7 @@ export async function authorise(
   if (card.behaviour === 'DeclinesItself') throw new ServiceFault('Refusal', 'the chip declined');
   if (card.behaviour === 'ApprovesItself') {
     work.commit();
-    const approval = approveOffline(inside, sale, card);
-    workOff(inside);
-    return approval;
+    return approveOffline(inside, sale, card);
   }
   let pinTries = 0;
   let next: Try | undefined = {

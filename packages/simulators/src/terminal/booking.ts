@@ -1,11 +1,13 @@
 // Writes a line into the books, in one step with the mark that it stands there.
 import { type Entry, noted } from './books.ts';
+import type { Memory } from './memory.ts';
 import type { Inside } from './work.ts';
 
-/** After a restart what is marked is not counted once more. */
-export function book({ keeper }: Inside, entry: Entry): void {
+/** After a restart what is marked is not counted once more. `besides`: what else stands in the same line. */
+export function book({ keeper }: Inside, entry: Entry, besides: Partial<Memory> = {}): void {
   const { books, pending, operation } = keeper.read();
   keeper.keep({
+    ...besides,
     books: noted(books, entry),
     ...(pending === undefined ? {} : { pending: { ...pending, isBooked: true } }),
     ...(operation === undefined ? {} : { operation: { ...operation, isBooked: true } }),

@@ -1,7 +1,14 @@
 // What the terminal keeps over a restart: plain data, of which each change is written down before anything is told.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Header, OpenValue, PoiMemory, ServiceRecord, Structure } from '@switchyard/nexo';
+import type {
+  AnyMessage,
+  Header,
+  OpenValue,
+  PoiMemory,
+  ServiceRecord,
+  Structure,
+} from '@switchyard/nexo';
 import { type Accounts, noAccounts } from './accounts.ts';
 import { type Books, emptyBooks } from './books.ts';
 import { openJournal } from './journal.ts';
@@ -35,6 +42,12 @@ export type PendingOperation = {
   readonly isBooked?: true;
 };
 
+/**
+ * The answer to what the terminal has done by itself: kept in the line that tells what was done, so that no restart
+ * finds the one without the other.
+ */
+export type AnswerDue = { readonly header: Header; readonly body: AnyMessage['body'] };
+
 /** What the platform refused stays: it is asked again, ever more slowly, and told once for each reason. */
 type Refusable = {
   /** Why it was refused last. */
@@ -64,6 +77,7 @@ export type Memory = {
   readonly offlineSales: number;
   readonly pending?: Pending | undefined;
   readonly operation?: PendingOperation | undefined;
+  readonly answerDue?: AnswerDue | undefined;
   readonly reversals: readonly Reversal[];
   readonly uploads: readonly OfflineSale[];
   readonly books: Books;
@@ -82,15 +96,17 @@ type DialogueChange = {
   readonly gone?: readonly string[];
   readonly loggedIn?: readonly string[];
 };
-type Plain = Omit<Memory, 'dialogue' | 'pending' | 'operation' | 'books' | 'accounts'>;
+/** What may be done and has no answer yet. */
+const openNames = ['pending', 'operation', 'answerDue'] as const;
+type Open = Pick<Memory, (typeof openNames)[number]>;
+type Plain = Omit<Memory, keyof Open | 'dialogue' | 'books' | 'accounts'>;
+/** Null where it is over. */
+type OpenChange = { readonly [Name in keyof Open]?: Open[Name] | null };
 /** A change; members that are as they were are left out. */
-type Line = {
+type Line = OpenChange & {
   readonly set?: Partial<Plain>;
   readonly books?: Partial<Books>;
   readonly accounts?: Partial<Accounts>;
-  /** Null where nothing is pending any more. */
-  readonly pending?: Pending | null;
-  readonly operation?: PendingOperation | null;
   readonly dialogue?: DialogueChange;
 };
 
@@ -146,17 +162,20 @@ function applyTo(services: Services, { put = [], gone = [] }: DialogueChange): v
   }
 }
 
+/** What was begun or is over now. */
+function openOf(memory: Memory, changes: Open): OpenChange {
+  const isNew = (name: keyof Open) => name in changes && changes[name] !== memory[name];
+  return Object.fromEntries(openNames.filter(isNew).map((name) => [name, changes[name] ?? null]));
+}
+
 function lineOf(memory: Memory, services: Services, changes: Partial<Memory>): Line | undefined {
-  const { dialogue, books, accounts, pending, operation, ...plain } = changes;
-  const isNew = (name: 'pending' | 'operation') =>
-    name in changes && changes[name] !== memory[name];
+  const { dialogue, books, accounts, pending, operation, answerDue, ...plain } = changes;
   const logged = dialogue?.loggedIn;
   return held({
     set: newOf<Plain>(memory, plain),
     books: newOf(memory.books, books),
     accounts: newOf(memory.accounts, accounts),
-    pending: isNew('pending') ? (pending ?? null) : undefined,
-    operation: isNew('operation') ? (operation ?? null) : undefined,
+    ...openOf(memory, changes),
     dialogue:
       dialogue &&
       held({
@@ -172,10 +191,12 @@ function replay(lines: readonly Line[]): { memory: Memory; services: Services } 
   let { loggedIn } = fresh.dialogue;
   const services: Services = new Map();
   for (const { set, books, accounts, dialogue, ...line } of lines) {
-    const { pending = memory.pending, operation = memory.operation } = line;
+    const open = { ...memory, ...line };
     memory = {
       ...{ ...memory, ...set },
-      ...{ pending: pending ?? undefined, operation: operation ?? undefined },
+      pending: open.pending ?? undefined,
+      operation: open.operation ?? undefined,
+      answerDue: open.answerDue ?? undefined,
       books: { ...memory.books, ...books },
       accounts: { ...memory.accounts, ...accounts },
     };
@@ -188,6 +209,14 @@ function replay(lines: readonly Line[]): { memory: Memory; services: Services } 
     services,
   };
 }
+
+/** The service of which something may be done that has no answer yet. */
+export function begunIn(memory: Memory): Pick<AnswerDue, 'header'> | undefined {
+  return memory.pending ?? memory.operation ?? memory.answerDue;
+}
+
+/** Its end, which belongs into the line that keeps its answer. */
+export const nothingBegun = { pending: undefined, operation: undefined, answerDue: undefined };
 
 /**
  * Opens the memory of a terminal; one terminal each. A killed terminal finds all that was kept, and at

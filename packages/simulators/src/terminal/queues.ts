@@ -1,4 +1,5 @@
 // What the terminal still owes the platform: reversals of sales without an outcome, and offline sales.
+import { faultOf } from './happenings.ts';
 import type { Keeper, OfflineSale, Reversal } from './memory.ts';
 import type { Asked } from './platform.ts';
 import type { Inside, ServiceFault } from './work.ts';
@@ -101,7 +102,7 @@ async function workOn(inside: Inside): Promise<void> {
       await workThrough(inside);
     } while (turns.get(keeper) === 'OnceMore');
   } catch (error) {
-    tell({ type: 'Fault', fault: error instanceof Error ? error.message : String(error) });
+    tell(faultOf(error));
   } finally {
     turns.delete(keeper);
   }

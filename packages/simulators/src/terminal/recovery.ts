@@ -7,6 +7,7 @@ import {
   type ServiceRecord,
 } from '@switchyard/nexo';
 import { book } from './booking.ts';
+import { faultOf } from './happenings.ts';
 import type { Pending, PendingOperation } from './memory.ts';
 import { conditionOf, findOut } from './outcomes.ts';
 import { reverse } from './queues.ts';
@@ -77,17 +78,46 @@ async function recoveredOperation(
   }
 }
 
-/** The answer to the service that had asked the platform for something when the terminal went down. */
+/** The answer to the service that had done something, or may have, when the terminal went down. */
 export async function answerAfterRestart(inside: Inside): Promise<AnyMessage | undefined> {
-  const { pending, operation } = inside.keeper.read();
+  const { pending, operation, answerDue } = inside.keeper.read();
   if (pending !== undefined) return recovered(inside, pending);
-  return operation === undefined ? undefined : recoveredOperation(inside, operation);
+  if (operation !== undefined) return recoveredOperation(inside, operation);
+  if (answerDue === undefined) return undefined;
+  return { header: answerHeader(answerDue.header), body: answerDue.body };
+}
+
+/** In pauses between two enquiries. */
+const patience = 5;
+
+/**
+ * Finds out what was begun, again and again while the disk does not take it. Nothing new is begun meanwhile, since
+ * nobody could write down what became of it.
+ */
+export async function untilFoundOut(
+  inside: Inside,
+  findOutOnce: () => Promise<void>,
+): Promise<void> {
+  const { power, sleep, times, tell } = inside;
+  const off = power();
+  let isTold = false;
+  while (!off.aborted) {
+    try {
+      await findOutOnce();
+      return;
+    } catch (error) {
+      if (off.aborted) return;
+      if (!isTold) tell(faultOf(error));
+      isTold = true;
+    }
+    await sleep(times.enquiry * patience, off).catch(() => off.aborted);
+  }
 }
 
 const isOpen = ({ answer, refused, dropped }: ServiceRecord): boolean =>
   answer === undefined && refused !== true && dropped !== true;
 
-/** Answers to services that a restart has ended before anything was asked of the platform. */
+/** Answers to services that a restart has ended before anything was done. */
 export function abandoned(
   inside: Inside,
   services: readonly ServiceRecord[],

@@ -11,16 +11,17 @@ import {
   type ProtectedReading,
   type Reading,
   readMessage,
-  resultOf,
   writeMessage,
 } from '@switchyard/nexo';
 import { controlsOf } from './controls.ts';
-import { type Keeper, openMemory } from './memory.ts';
+import { faultOf, happeningOf } from './happenings.ts';
+import { isBegun, isFinished, writtenDown } from './keeping.ts';
+import { begunIn, type Keeper, nothingBegun, openMemory } from './memory.ts';
 import type { Terminal, TerminalOptions } from './options.ts';
 import { pause } from './pauses.ts';
 import { createPinPad } from './pin-pad.ts';
 import { workOff } from './queues.ts';
-import { abandoned, answerAfterRestart } from './recovery.ts';
+import { abandoned, answerAfterRestart, untilFoundOut } from './recovery.ts';
 import { reprinted } from './reprint.ts';
 import { serviceOf } from './services/table.ts';
 import type { TerminalFault } from './stories.ts';
@@ -31,7 +32,6 @@ import {
   PowerFault,
   ServiceFault,
   type TerminalChannel,
-  type TerminalHappening,
   type TerminalScreen,
   type TerminalTimes,
   type Work,
@@ -69,20 +69,6 @@ function startMoment(): Moment {
     capabilities: new Map(),
     lastReceipt: [],
     typed: new Map(),
-  };
-}
-
-/** What is told of a message. */
-function happeningOf(type: 'Received' | 'Sent', { header, body }: AnyMessage): TerminalHappening {
-  const { MessageCategory: category, MessageType: kind, ServiceID, SaleID: saleId } = header;
-  const { Result: result, ErrorCondition: condition } = resultOf({ header, body }) ?? {};
-  const event = body['EventToNotify'];
-  return {
-    ...{ type, category, kind, saleId },
-    ...(ServiceID === undefined ? {} : { serviceId: ServiceID }),
-    ...(result === undefined ? {} : { result }),
-    ...(condition === undefined ? {} : { condition }),
-    ...(typeof event === 'string' ? { event } : {}),
   };
 }
 
@@ -157,7 +143,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
       text = channel.protection?.protect(message) ?? writeMessage(message);
     } catch (error) {
       if (!(error instanceof NexoError)) throw error;
-      tell({ type: 'Fault', fault: error.message });
+      tell(faultOf(error));
       return;
     }
     tell(happeningOf('Sent', message));
@@ -184,8 +170,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
       saleIds.set(channel, reading.message.header.SaleID);
       tell(happeningOf('Received', reading.message));
     }
-    const decision = poi.receive(reading, text);
-    keeper.keep({ dialogue: poi.memory() });
+    const decision = writtenDown(inside, poi, poi.receive(reading, text));
     await act(reprinted(inside, reading, decision), channel);
     return true;
   }
@@ -218,7 +203,8 @@ export function createTerminal(options: TerminalOptions): Terminal {
     } catch (error) {
       if (error instanceof PowerFault) return 'PowerLost';
       if (!(error instanceof ServiceFault)) {
-        tell({ type: 'Fault', fault: error instanceof Error ? error.message : String(error) });
+        tell(faultOf(error));
+        if (isBegun(inside, poi, header)) return 'PowerLost';
       }
       const { condition, additional, transactionId } =
         error instanceof ServiceFault ? error : new ServiceFault('UnavailableService', 'a fault');
@@ -253,18 +239,12 @@ export function createTerminal(options: TerminalOptions): Terminal {
     const answer = await answerOf(message, work);
     if (mine !== generation) return;
     tasks.delete(taskKey(header));
-    if (answer === 'PowerLost') {
+    const isLost = answer === 'PowerLost';
+    if (isLost || (answer !== undefined && !isFinished(inside, poi, { answer, isMain }))) {
       await reboot();
       return;
     }
-    if (answer !== undefined) {
-      poi.finish(answer);
-      keeper.keep({
-        dialogue: poi.memory(),
-        ...(isMain && !moment.isRecovering ? { pending: undefined, operation: undefined } : {}),
-      });
-      await deliver(answer, channel, fault);
-    }
+    if (answer !== undefined) await deliver(answer, channel, fault);
     if (!isMain || mine !== generation) return;
     doing = undefined;
     void idleSoon(mine);
@@ -301,19 +281,19 @@ export function createTerminal(options: TerminalOptions): Terminal {
     if (fault === 'Duplicate') send(answer, channel);
   }
 
-  async function recover(mine: number): Promise<void> {
-    const { pending, operation, dialogue } = keeper.read();
-    const left = abandoned(inside, dialogue?.services ?? [], pending ?? operation);
+  const recover = (mine: number): Promise<void> => untilFoundOut(inside, () => recoverOnce(mine));
+
+  async function recoverOnce(mine: number): Promise<void> {
+    const memory = keeper.read();
+    const begun = begunIn(memory);
+    const left = abandoned(inside, memory.dialogue?.services ?? [], begun);
     for (const answer of left) poi.finish(answer);
     if (left.length > 0) keeper.keep({ dialogue: poi.memory() });
-    if (pending !== undefined || operation !== undefined) {
-      const answer = await answerAfterRestart(inside).catch((error: unknown) => {
-        if (error instanceof PowerFault) return 'PowerLost' as const;
-        throw error;
-      });
-      if (answer === 'PowerLost' || mine !== generation) return;
+    if (begun !== undefined) {
+      const answer = await answerAfterRestart(inside);
+      if (mine !== generation) return;
       if (answer !== undefined) poi.finish(answer);
-      keeper.keep({ dialogue: poi.memory(), pending: undefined, operation: undefined });
+      keeper.keep({ dialogue: poi.memory(), ...nothingBegun });
     }
     moment.isRecovering = false;
   }
@@ -356,9 +336,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
   const settle = () => workOff(inside);
   const timer = setInterval(settle, workOffEveryMs);
   timer.unref();
-  const recovering = recover(generation).then(settle, (error: Error) =>
-    tell({ type: 'Fault', fault: error.message }),
-  );
+  const recovering = recover(generation).then(settle);
 
   return {
     ...{ tsn: poiId, receive, reboot },

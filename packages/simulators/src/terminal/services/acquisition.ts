@@ -57,16 +57,10 @@ function accountOf(id: string | undefined): string {
   return hash('sha256', id).slice(0, 32);
 }
 
-function change(
-  { keeper }: Inside,
-  kind: keyof Accounts,
-  number: string,
-  by: number,
-): number | undefined {
-  const accounts = changed(keeper.read().accounts, kind, number, by);
-  if (accounts === undefined) throw new ServiceFault('Refusal', 'there is not enough on it');
-  keeper.keep({ accounts });
-  return balanceOf(accounts, kind, number);
+function change(accounts: Accounts, kind: keyof Accounts, number: string, by: number): Accounts {
+  const after = changed(accounts, kind, number, by);
+  if (after === undefined) throw new ServiceFault('Refusal', 'there is not enough on it');
+  return after;
 }
 
 export function balanceInquiry({ body }: Work<'BalanceInquiryRequest'>, inside: Inside): Reply {
@@ -99,9 +93,9 @@ export function balanceInquiry({ body }: Work<'BalanceInquiryRequest'>, inside: 
 const signs = { Activate: 1, Load: 1, Reserve: 0, Unload: -1, Reverse: -1, Duplicate: 0 } as const;
 
 function loaded(
-  inside: Inside,
+  before: Accounts,
   data: Structure<'StoredValueData'>,
-): Structure<'StoredValueResult'> {
+): { readonly accounts: Accounts; readonly result: Structure<'StoredValueResult'> } {
   const { StoredValueTransactionType: type, Currency = 'EUR', ItemAmount = 0 } = data;
   const id = data.StoredValueAccountID;
   if (Currency !== 'EUR') throw new ServiceFault('NotAllowed', 'gift cards are of euros');
@@ -113,12 +107,13 @@ function loaded(
     throw new ServiceFault('NotAllowed', error.code);
   }
   const number = accountOf(id?.StoredValueID ?? id?.Value);
-  const isKnown = balanceOf(inside.keeper.read().accounts, 'giftCards', number) !== undefined;
+  const isKnown = balanceOf(before, 'giftCards', number) !== undefined;
   if (isKnown === (type === 'Activate')) {
     throw new ServiceFault(isKnown ? 'NotAllowed' : 'NotFound', 'activate a gift card once');
   }
-  const left = change(inside, 'giftCards', number, signs[type] * amount) ?? 0;
-  return {
+  const accounts = change(before, 'giftCards', number, signs[type] * amount);
+  const left = balanceOf(accounts, 'giftCards', number) ?? 0;
+  const result: Structure<'StoredValueResult'> = {
     StoredValueTransactionType: type,
     Currency,
     ItemAmount,
@@ -131,24 +126,27 @@ function loaded(
           },
         }),
   };
+  return { accounts, result };
 }
 
 export function storedValue(work: Work<'StoredValueRequest'>, inside: Inside): Reply {
-  work.commit();
-  // What comes after one that is refused is not done, and what came before it is taken back.
-  const before = inside.keeper.read().accounts;
-  try {
-    const answer: Structure<'StoredValueResponse'> = {
-      Response: succeeded,
-      SaleData: work.body.SaleData,
-      POIData: poiDataOf(inside),
-      StoredValueResult: work.body.StoredValueData.map((data) => loaded(inside, data)),
-    };
-    return answer;
-  } catch (error) {
-    inside.keeper.keep({ accounts: before });
-    throw error;
-  }
+  const { header, body, commit } = work;
+  commit();
+  let { accounts } = inside.keeper.read();
+  // Where one is refused, none is done.
+  const StoredValueResult = body.StoredValueData.map((data) => {
+    const done = loaded(accounts, data);
+    ({ accounts } = done);
+    return done.result;
+  });
+  const answer: Structure<'StoredValueResponse'> = {
+    Response: succeeded,
+    SaleData: body.SaleData,
+    POIData: poiDataOf(inside),
+    StoredValueResult,
+  };
+  inside.keeper.keep({ accounts, answerDue: { header, body: answer } });
+  return answer;
 }
 
 const pointsOf = {
@@ -169,7 +167,8 @@ export function loyalty(work: Work<'LoyaltyRequest'>, inside: Inside): Reply {
   const { AmountValue, Value } = data?.LoyaltyAmount ?? {};
   const wanted = Math.trunc(AmountValue ?? Value ?? transaction.TotalAmount ?? 0);
   const by = pointsOf[transaction.LoyaltyTransactionType] * wanted;
-  const left = change(inside, 'points', accountOf(id.LoyaltyID), by);
+  const number = accountOf(id.LoyaltyID);
+  const accounts = change(inside.keeper.read().accounts, 'points', number, by);
   const answer: Structure<'LoyaltyResponse'> = {
     Response: succeeded,
     SaleData,
@@ -177,10 +176,11 @@ export function loyalty(work: Work<'LoyaltyRequest'>, inside: Inside): Reply {
     LoyaltyResult: [
       {
         LoyaltyAccount: { LoyaltyAccountID: id },
-        CurrentBalance: left ?? 0,
+        CurrentBalance: balanceOf(accounts, 'points', number) ?? 0,
         LoyaltyAmount: { LoyaltyUnit: 'Point', AmountValue: wanted },
       },
     ],
   };
+  inside.keeper.keep({ accounts, answerDue: { header: work.header, body: answer } });
   return answer;
 }

@@ -1,10 +1,11 @@
 // Payments: sales, reservations and their completion, refunds.
 import type { Transaction } from '@switchyard/contract';
 import { decimalText, NexoError, type Structure, toAmount, toMinorUnits } from '@switchyard/nexo';
-import { type Approval, authorise, type Sale } from '../authorising.ts';
+import { type Approval, type ApprovalByChip, authorise, type Sale } from '../authorising.ts';
 import { book } from '../booking.ts';
 import type { TestCard } from '../cards.ts';
-import { reverse } from '../queues.ts';
+import type { Memory } from '../memory.ts';
+import { reverse, workOff } from '../queues.ts';
 import { readCard } from '../reading.ts';
 import { receiptLines, receiptsOf } from '../receipts.ts';
 import { storyOf } from '../stories.ts';
@@ -133,18 +134,52 @@ export function approvedAnswer(
   };
 }
 
-function chipAnswer(inside: Inside, sale: Sale, approval: Approval & { by: 'Chip' }): Answer {
+function onlineAnswer(
+  { body }: Request,
+  card: TestCard,
+  { transaction, isPinEntered }: Approval & { by: 'Platform' },
+): Answer {
+  return approvedAnswer(body.SaleData, transaction, {
+    PaymentType: body.PaymentData?.PaymentType ?? 'Normal',
+    PaymentInstrumentData: {
+      PaymentInstrumentType: 'Card',
+      CardData: {
+        EntryMode: entryModes[card.entry],
+        ...tokenOf({ body }, transaction),
+      },
+    },
+    AuthenticationMethod: verifiedBy(card, isPinEntered),
+  });
+}
+
+function chipAnswer(inside: Inside, sale: Sale, approval: ApprovalByChip): Answer {
   const { saleData, currency, amount } = sale;
+  const TransactionID = String(approval.body['clientTransactionId']);
   const TimeStamp = new Date(inside.now()).toISOString();
   return {
     Response: succeeded,
     SaleData: saleData,
-    POIData: { POITransactionID: { TransactionID: approval.clientTransactionId, TimeStamp } },
+    POIData: { POITransactionID: { TransactionID, TimeStamp } },
     PaymentResult: {
       AmountsResp: { Currency: currency, AuthorizedAmount: toAmount(amount, currency) },
       OnlineFlag: false,
       PaymentAcquirerData: { ApprovalCode: approval.code },
     },
+  };
+}
+
+/** An offline sale, as it is owed to the platform from now on, and what its till is told. */
+function offlineSale(
+  { header }: Request,
+  { keeper }: Inside,
+  upload: Pick<ApprovalByChip, 'body'>,
+  answer: Answer,
+): Partial<Memory> {
+  const { offlineSales, uploads } = keeper.read();
+  return {
+    offlineSales: offlineSales + 1,
+    uploads: [...uploads, { body: upload.body }],
+    answerDue: { header, body: answer },
   };
 }
 
@@ -195,25 +230,17 @@ async function sale(work: Request, inside: Inside): Promise<Reply> {
     if (isOnline) await checkSignature(work, inside, card, approval.transaction);
     const type = bookedAs(asked, work.body.PaymentData?.PaymentType);
     const line = { type, brand: card.brand, currency, amount, ...placeOf(work) };
-    book(inside, line);
+    const answer = isOnline
+      ? onlineAnswer(work, card, approval)
+      : chipAnswer(inside, asked, approval);
+    book(inside, line, isOnline ? {} : offlineSale(work, inside, approval, answer));
+    if (!isOnline) workOff(inside);
     show('Approved', `${decimalText(amount, currency)} ${currency}`, 'Approved');
     if (isOnline) print(inside, approval.transaction);
     const { transactionId = '', state = 'Offline' } = isOnline ? approval.transaction : {};
     tell({ type: 'Payment', transactionId, state, amount, currency });
     if (fault !== undefined) work.spoil(fault);
-    if (!isOnline) return chipAnswer(inside, asked, approval);
-    const { transaction, isPinEntered } = approval;
-    return approvedAnswer(asked.saleData, transaction, {
-      PaymentType: work.body.PaymentData?.PaymentType ?? 'Normal',
-      PaymentInstrumentData: {
-        PaymentInstrumentType: 'Card',
-        CardData: {
-          EntryMode: entryModes[card.entry],
-          ...tokenOf(work, transaction),
-        },
-      },
-      AuthenticationMethod: verifiedBy(card, isPinEntered),
-    });
+    return answer;
   } finally {
     moment.isReachable = wasReachable;
     moment.held = undefined;

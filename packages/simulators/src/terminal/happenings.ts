@@ -1,0 +1,25 @@
+// What is told of messages and of faults, for a log or a screen.
+import { type AnyMessage, resultOf } from '@switchyard/nexo';
+import type { TerminalHappening } from './work.ts';
+
+/** What is told of a message. */
+export function happeningOf(
+  type: 'Received' | 'Sent',
+  { header, body }: AnyMessage,
+): TerminalHappening {
+  const { MessageCategory: category, MessageType: kind, ServiceID, SaleID: saleId } = header;
+  const { Result: result, ErrorCondition: condition } = resultOf({ header, body }) ?? {};
+  const event = body['EventToNotify'];
+  return {
+    ...{ type, category, kind, saleId },
+    ...(ServiceID === undefined ? {} : { serviceId: ServiceID }),
+    ...(result === undefined ? {} : { result }),
+    ...(condition === undefined ? {} : { condition }),
+    ...(typeof event === 'string' ? { event } : {}),
+  };
+}
+
+/** What is told of an error that nobody foresaw, such as a full disk. */
+export function faultOf(error: unknown): TerminalHappening {
+  return { type: 'Fault', fault: error instanceof Error ? error.message : String(error) };
+}
