@@ -19,6 +19,14 @@ export const deviceKeyOf = ({
 }: Pick<Terminal, 'organizationId' | 'physicalDeviceId'>): string =>
   `${organizationId}.${physicalDeviceId}`;
 
+/** Who may use a terminal, and who it may register for, depends on where it stands. */
+export type Spot = Pick<PlacedTerminal, 'merchantId' | 'storeId' | 'logicalDeviceId'>;
+
+export const isSameSpot = (one: Spot, other: Spot): boolean =>
+  one.logicalDeviceId === other.logicalDeviceId &&
+  one.storeId === other.storeId &&
+  one.merchantId === other.merchantId;
+
 const isPlaced = (terminal: Terminal): terminal is PlacedTerminal =>
   terminal.logicalDeviceId !== undefined &&
   terminal.storeId !== undefined &&

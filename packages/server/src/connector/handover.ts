@@ -3,6 +3,7 @@ import { Type } from 'typebox';
 import { Check } from 'typebox/schema';
 import { pause } from '../platform/index.ts';
 import { type Backplane, BackplaneFault, type Message } from './backplane.ts';
+import { isSameSpot, type PlacedTerminal } from './devices.ts';
 import type { Claimant } from './session.ts';
 
 /** The resume token itself is told to nobody. */
@@ -18,6 +19,12 @@ const KeptMessage = Type.Object({
   kind: Type.Literal('kept'),
   /** Of the registration that the device had here: who has an older one has not got the device either. */
   order: Type.Number(),
+  /** Where it stood then: whoever claimed it there has no right to it anywhere else. */
+  spot: Type.Object({
+    merchantId: Type.String(),
+    storeId: Type.String(),
+    logicalDeviceId: Type.String(),
+  }),
   sessionId: Type.String({ pattern: '^[A-Za-z0-9_-]{22,128}$' }),
   tokenHash: Type.String({ pattern: '^[0-9a-f]{64}$' }),
   leftMs: Type.Number({ exclusiveMinimum: 0 }),
@@ -29,19 +36,23 @@ const KeptMessage = Type.Object({
   }),
 });
 
-/** @example backplane.publish(topic, keptMessage(place, order)); */
-export const keptMessage = (place: KeptPlace, order: number): Message => ({
-  kind: 'kept',
-  order,
-  ...place,
-});
+/** The registration of a device, and where it stood by then. */
+type Registered = { readonly order: number; readonly device: PlacedTerminal };
 
-/** @example const place = keptIn(news, { order, mostMs: times.resumeMs }); */
+/** @example backplane.publish(topic, keptMessage(place, entry)); */
+export function keptMessage(place: KeptPlace, { order, device }: Registered): Message {
+  const { merchantId, storeId, logicalDeviceId } = device;
+  return { kind: 'kept', order, spot: { merchantId, storeId, logicalDeviceId }, ...place };
+}
+
+/** @example const place = keptIn(news, entry, times.resumeMs); */
 export function keptIn(
   news: Message,
-  { order, mostMs }: { readonly order: number; readonly mostMs: number },
+  { order, device }: Registered,
+  mostMs: number,
 ): KeptPlace | undefined {
   if (!Check(KeptMessage, news) || news.order >= order) return undefined;
+  if (!isSameSpot(news.spot, device)) return undefined;
   const { sessionId, tokenHash, claimant } = news;
   return { sessionId, tokenHash, claimant, leftMs: Math.min(news.leftMs, mostMs) };
 }

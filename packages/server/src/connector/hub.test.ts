@@ -13,6 +13,8 @@ const device = {
   ...{ organizationId: 'o', physicalDeviceId: 'p', logicalDeviceId: 'l', merchantId: 'm' },
   ...{ storeId: 's', tsn: 'AXIUM_DX8000-1', serialNumber: '1' },
 } as PlacedTerminal;
+/** The same hardware, in the store of another merchant. */
+const elsewhere = { ...device, logicalDeviceId: 'l2', storeId: 's2', merchantId: 'm2' };
 
 function peerOf() {
   const closings: number[] = [];
@@ -108,6 +110,42 @@ describe('a node and its devices', () => {
   });
 });
 
+describe('a device that comes back to its node', () => {
+  /** A session of the phase with a device that stands where it always stood. */
+  async function inSession(phase: string) {
+    const { hub, claim } = sample();
+    const [before, pos] = [peerOf(), peerOf()];
+    hub.attach(device, before.peer, { connectionId: 'a', order: 1 });
+    const got = (await claim()) ?? {};
+    const sessionId = String(got['sessionId']);
+    if (phase !== 'Reserved') {
+      assert.ok(hub.useAddress(sessionId));
+      assert.ok(hub.join(sessionId, pos.peer));
+    }
+    if (phase !== 'Open') before.end();
+    return { hub, claim, pos, sessionId, resumeToken: got['resumeToken'] };
+  }
+
+  for (const phase of ['Reserved', 'Open', 'Resumable']) {
+    it(`at another place leaves its session behind: ${phase}`, async () => {
+      const { hub, claim, pos, sessionId, resumeToken } = await inSession(phase);
+      hub.attach(elsewhere, peerOf().peer, { connectionId: 'b', order: 2 });
+      assert.equal(hub.useAddress(sessionId), false);
+      assert.equal(hub.knows(sessionId), false);
+      if (phase === 'Open') assert.deepEqual(pos.closings, [closeCodes.restarting]);
+      assert.equal(hub.connected()[0]?.device.merchantId, 'm2');
+      const next = await claim({ resumeToken });
+      assert.equal(next?.['isResumed'], false, JSON.stringify(next));
+    });
+  }
+
+  it('at its own place finds an address that is still good', async () => {
+    const { hub, sessionId } = await inSession('Reserved');
+    hub.attach({ ...device }, peerOf().peer, { connectionId: 'b', order: 2 });
+    assert.ok(hub.useAddress(sessionId));
+  });
+});
+
 describe('a device that goes to another node', () => {
   /** Two nodes, a device at the old one, and a point of sale in session with it. */
   async function scene() {
@@ -133,8 +171,8 @@ describe('a device that goes to another node', () => {
     next.backplane.subscribe(topic, ({ kind, online }) => {
       if (kind === 'status') told.push(online);
     });
-    const move = async () => {
-      next.hub.attach(device, after.peer, { connectionId: 'b', order: 2 });
+    const move = async (to = device) => {
+      next.hub.attach(to, after.peer, { connectionId: 'b', order: 2 });
       await nats.settle();
     };
     return { nats, clock, old, next, before, pos, got, told, move };
@@ -153,6 +191,14 @@ describe('a device that goes to another node', () => {
     assert.equal(resumed?.['isResumed'], true, JSON.stringify(resumed));
     assert.notEqual(resumed?.['sessionId'], got['sessionId']);
     assert.ok(!told.includes(false), JSON.stringify(told));
+  });
+
+  it('is kept for nobody where it stands at another place by then', async () => {
+    const { next, pos, got, move } = await scene();
+    await move(elsewhere);
+    assert.deepEqual(pos.closings, [closeCodes.deviceDisconnected]);
+    const claimed = await next.claim({ resumeToken: got['resumeToken'] });
+    assert.equal(claimed?.['isResumed'], false, JSON.stringify(claimed));
   });
 
   it('is for anybody once its time is over, or once its owner has released it', async () => {
@@ -187,6 +233,7 @@ describe('a device that goes to another node', () => {
     const kept: Message = {
       ...{ kind: 'kept', order: 1, leftMs: 3_600_000, tokenHash: 'ab'.repeat(32) },
       sessionId: 's'.repeat(43),
+      spot: { merchantId: 'm', storeId: 's', logicalDeviceId: 'l' },
       claimant: { owner: 'other', organizationId: 'o', clientId: 'k' },
     };
     backplane.publish(topic, kept);
@@ -197,6 +244,8 @@ describe('a device that goes to another node', () => {
       { leftMs: 'long' },
       { tokenHash: 'ab' },
       { sessionId: '' },
+      { spot: undefined },
+      { spot: { merchantId: 'm', storeId: 's2', logicalDeviceId: 'l' } },
       { claimant: undefined },
       { claimant: { owner: 1 } },
     ]) {

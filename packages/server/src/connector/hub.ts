@@ -6,7 +6,7 @@ import type { Backplane, Message } from './backplane.ts';
 import type { ConnectionFacts } from './connection-tokens.ts';
 import { createDepartures } from './departures.ts';
 import type { ConnectorDeps, ConnectorTimes } from './deps.ts';
-import { deviceKeyOf, type PlacedTerminal } from './devices.ts';
+import { deviceKeyOf, isSameSpot, type PlacedTerminal } from './devices.ts';
 import { askFormer, type KeptPlace, keptIn, keptMessage } from './handover.ts';
 import { createHeldRoom } from './held.ts';
 import type { ConnectorMetrics } from './metrics.ts';
@@ -83,6 +83,7 @@ const attachedOf = ({ connectionId, order }: Entry): Message => ({
 });
 const superseded = { code: closeCodes.superseded, word: 'superseded' } as const;
 const released = { code: closeCodes.released, word: 'released' } as const;
+const movedAway = { code: closeCodes.restarting, word: 'moved' } as const;
 
 async function auditForce({ database, audit }: Deps, entry: Entry, asked: ClaimAsked) {
   const { organizationId, logicalDeviceId: id, merchantId } = entry.device;
@@ -160,9 +161,7 @@ export function createHub(deps: Deps) {
     entry.hasMoved = true;
     // Before anybody hears that the session has ended, and asks for the device.
     const place = entry.session?.place();
-    if (place !== undefined) {
-      backplane.publish(deviceTopic(entry.key), keptMessage(place, entry.order));
-    }
+    if (place !== undefined) backplane.publish(deviceTopic(entry.key), keptMessage(place, entry));
     endSession(entry, { code: closeCodes.deviceDisconnected, word: 'device_disconnected' });
     entry.peer?.close(superseded.code, superseded.word);
     entry.disown();
@@ -259,7 +258,7 @@ export function createHub(deps: Deps) {
   function keep(entry: Entry, news: Message): void {
     // As far as nobody has the device by now.
     if (!isConnected(entry) || entry.hasMoved || entry.session !== undefined) return;
-    const kept = keptIn(news, { order: entry.order, mostMs: times.resumeMs });
+    const kept = keptIn(news, entry, times.resumeMs);
     if (kept !== undefined) startSession(entry, kept.claimant, true, kept);
   }
 
@@ -319,9 +318,12 @@ export function createHub(deps: Deps) {
         return;
       }
       entry.disown();
-      entry.session?.deviceLost();
+      const isElsewhere = !isSameSpot(entry.device, device);
+      if (!isElsewhere) entry.session?.deviceLost();
       Object.assign(entry, { device, connectionId, order, peer, thumbprint, clientId });
       entry.hasMoved = false;
+      // Whoever claimed it where it stood before has no right to it here, and its address is worth nothing.
+      if (isElsewhere) endSession(entry, movedAway);
       entry.lastSeenAt = clock.now();
       entry.disown = listen(entry);
       former?.close(superseded.code, superseded.word);

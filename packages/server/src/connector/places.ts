@@ -6,7 +6,7 @@ export type Places = {
   size(): number;
 };
 
-/** @example const taken = createPlaces({ each: 1000, inAll: 10_000 }).take(clientId); */
+/** @example const taken = createPlaces({ each: 1000, inAll: 10_000 }).take(clientKeyOf(caller)); */
 export function createPlaces({ each, inAll }: { each: number; inAll: number }): Places {
   const byKey = new Map<string, number>();
   let taken = 0;

@@ -10,8 +10,7 @@ import {
   StatusMessage,
 } from '@switchyard/contract';
 import { Check } from 'typebox/schema';
-import type { Caller, Presented } from '../http/index.ts';
-import { refusalOf } from '../http/index.ts';
+import { type Caller, clientKeyOf, type Presented, refusalOf } from '../http/index.ts';
 import { isoTime } from '../platform/index.ts';
 import type { Message } from './backplane.ts';
 import type { Asking, Claims, DeviceState, Got } from './claims.ts';
@@ -188,7 +187,7 @@ export function openPosConnection(deps: Deps): PosConnection {
   /** Where there is none, one of an ended session of its own makes room. @throws rate_limited */
   async function takePlace(): Promise<() => void> {
     const { places } = deps;
-    const whose = `${caller.organizationId}/${caller.clientId}`;
+    const whose = clientKeyOf(caller);
     const first = places.take(whose);
     if (typeof first === 'function') return first;
     const findEnded = () => [...held].find(([, { isLive }]) => !isLive);

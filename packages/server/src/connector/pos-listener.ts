@@ -1,7 +1,7 @@
 // Where points of sale connect to claim devices, with the token of an application that may do so.
 import { connectorLimits, connectorPaths, Refusal, refuse } from '@switchyard/contract';
 import { actorOf } from '../audit/index.ts';
-import type { UpgradeRoute } from '../http/index.ts';
+import { clientKeyOf, type UpgradeRoute } from '../http/index.ts';
 import type { Claims } from './claims.ts';
 import type { ConnectorDeps, ConnectorTimes } from './deps.ts';
 import type { ConnectorMetrics } from './metrics.ts';
@@ -46,7 +46,7 @@ export function createPosListener(deps: Deps) {
         refuse('role_missing', 'The application has not the role Point-of-sale Terminal.');
       }
       const isRoom = peers.size() < settings.connectorConnections;
-      if (!isRoom || !connects.take(caller.clientId, clock.now())) {
+      if (!isRoom || !connects.take(clientKeyOf(caller), clock.now())) {
         throw new Refusal('rate_limited', 'Too many connections.', { retryAfterMs: 5000 });
       }
       return {

@@ -8,7 +8,7 @@ export type Rate = {
   take(key: string, now: number): boolean;
 };
 
-/** @example const rate = createRate({ burst: 200, perSecond: 50 }); rate.take(clientId, clock.now()); */
+/** @example const rate = createRate({ burst: 200, perSecond: 50 }); rate.take(clientKeyOf(caller), clock.now()); */
 export function createRate({ burst, perSecond }: { burst: number; perSecond: number }): Rate {
   const buckets = new Map<string, { left: number; at: number }>();
 

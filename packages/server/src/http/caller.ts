@@ -25,6 +25,12 @@ export type Caller = {
   readonly limitKey?: string;
 };
 
+/** By which a client is counted: its identifier is unique within its organisation alone. */
+export const clientKeyOf = ({
+  organizationId,
+  clientId,
+}: Pick<Caller, 'organizationId' | 'clientId'>): string => `${organizationId}/${clientId}`;
+
 /** What the connection itself proves, for tokens that are bound to a certificate (RFC 8705). */
 export type Presented = {
   /** Nothing where no certificate was shown, or one that is not good now. */

@@ -33,6 +33,16 @@ describe('rate limits', () => {
     assert.equal(headers['ratelimit'], '"tight";r=1;t=60');
   });
 
+  it('counts clients of one name in two organisations apart', () => {
+    const take = createRateLimits({ tight: { windowSeconds: 60, limit: 1 } }).policy('tight');
+    const { headers, reply } = createReply();
+    const caller = callerWith();
+    take(caller, reply);
+    assert.throws(() => take(caller, reply), isLimited);
+    take({ ...caller, organizationId: 'other' }, reply);
+    assert.match(String(headers['ratelimit']), /^"tight";r=0;t=\d+$/);
+  });
+
   it('counts stores and devices of one client apart', async () => {
     const take = createRateLimits({
       tight: { windowSeconds: 60, limit: 100, storeLimit: 10, deviceLimit: 1 },

@@ -2,6 +2,7 @@
 import { isIPv6 } from 'node:net';
 import { Refusal } from '@switchyard/contract';
 import type { FastifyReply } from 'fastify';
+import { clientKeyOf } from './caller.ts';
 
 export type RatePolicy = {
   readonly windowSeconds: number;
@@ -34,6 +35,7 @@ export const keyLimit = 50_000;
 
 /** A caller, or the address of somebody unknown. */
 export type RateSubject = {
+  readonly organizationId?: string;
   readonly clientId?: string;
   /** In place of the client. */
   readonly limitKey?: string | undefined;
@@ -92,6 +94,11 @@ export function addressKey(address: string): string {
   return [...front, ...zeros, ...back].slice(0, 4).join(':');
 }
 
+function keyOf({ limitKey, organizationId = '', clientId, address = '' }: RateSubject): string {
+  if (limitKey !== undefined) return limitKey;
+  return clientId === undefined ? addressKey(address) : clientKeyOf({ organizationId, clientId });
+}
+
 /** The counters that a subject is counted by; the first one always, the others where both exist. */
 function createPolicy(name: string, policy: RatePolicy, keys: number): TakeRate {
   const { limit, storeLimit, deviceLimit, windowSeconds } = policy;
@@ -107,8 +114,9 @@ function createPolicy(name: string, policy: RatePolicy, keys: number): TakeRate 
   }
 
   /** The least that any counter has left; who is refused by one is not counted by the next. */
-  function take({ clientId, limitKey, storeId, deviceId, address = '' }: RateSubject): number {
-    let left = byClient.take(limitKey ?? clientId ?? addressKey(address));
+  function take(subject: RateSubject): number {
+    const { storeId, deviceId } = subject;
+    let left = byClient.take(keyOf(subject));
     if (left >= 0 && byStore !== undefined && storeId !== undefined) {
       left = Math.min(left, byStore.take(storeId));
     }

@@ -101,6 +101,10 @@ const changeable = (application: Application) => [
 const findText = `SELECT ${columns} FROM applications
   WHERE organization_id = $1 AND client_id = $2 AND removed_at IS NULL`;
 
+/** By a whole key: a client id alone may stand in any number of organisations. */
+export const ownersText = `SELECT organization_id FROM applications
+  WHERE client_id = $1 AND secret_hash = $2 AND removed_at IS NULL`;
+
 const insertText = `INSERT INTO applications (organization_id, client_id, name, description, type,
     roles, services, security_flows, redirect_uris, web_origins, callback_error,
     access_token_seconds, status, secret_hash, service_account_id, entity_type, entity_id, store_id,
@@ -206,13 +210,10 @@ export function createApplicationStore(database: Database) {
       return row === undefined ? undefined : recordOf(row);
     },
 
-    /** Whose applications have this client id; more than a few are of no use to anybody. */
-    async organizationsOf(clientId: string): Promise<string[]> {
-      const found = await database.query<{ organization_id: string }>(
-        `SELECT organization_id FROM applications
-         WHERE client_id = $1 AND removed_at IS NULL LIMIT 16`,
-        [clientId],
-      );
+    /** Whose applications have both of them: secrets are random, so it is seldom more than one. */
+    async ownersOf(clientId: string, secretHash: Buffer): Promise<string[]> {
+      const values = [clientId, secretHash];
+      const found = await database.query<{ organization_id: string }>(ownersText, values);
       return found.map((row) => row.organization_id);
     },
 

@@ -3,6 +3,7 @@ import type { Permission } from '@switchyard/contract';
 import type { ApplicationStore } from './application-store.ts';
 import type { Applications } from './applications.ts';
 import type { Devices } from './devices/index.ts';
+import { hashSecret } from './secrets.ts';
 
 /** An application that has shown its secret. */
 export type ProvenClient = {
@@ -45,7 +46,7 @@ export type Clients = {
 
 type Deps = {
   readonly applications: Pick<Applications, 'find' | 'checkSecret'>;
-  readonly applicationStore: Pick<ApplicationStore, 'organizationsOf'>;
+  readonly applicationStore: Pick<ApplicationStore, 'ownersOf'>;
   readonly devices: Pick<Devices, 'checkSecret' | 'standing'>;
 };
 
@@ -72,7 +73,7 @@ export function createClients({ applications, applicationStore, devices }: Deps)
   return {
     prove,
     async proveAnywhere(clientId, secret) {
-      const organizations = await applicationStore.organizationsOf(clientId);
+      const organizations = await applicationStore.ownersOf(clientId, hashSecret(secret));
       const proven = await Promise.all(organizations.map((id) => prove(id, clientId, secret)));
       return proven.filter((client) => client !== undefined);
     },

@@ -1,7 +1,7 @@
 // Sends a message to a terminal and hears its answer, noted before it goes out and after it came.
 import { type ErrorCode, Refusal, type RetailAccepted, refuse } from '@switchyard/contract';
 import { errorConditions, type Reading } from '@switchyard/nexo';
-import type { Caller } from '../../http/index.ts';
+import { type Caller, clientKeyOf } from '../../http/index.ts';
 import { isoTime } from '../../platform/index.ts';
 import type { Terminal } from '../../provisioning/index.ts';
 import type { Asking } from '../claims.ts';
@@ -58,8 +58,8 @@ function wordsOf(reading: Reading): { result?: string; errorCondition?: string }
 }
 
 /** @throws rate_limited overloaded */
-function placeFor(places: Places, clientId: string): () => void {
-  const taken = places.take(clientId);
+function placeFor(places: Places, caller: Caller): () => void {
+  const taken = places.take(clientKeyOf(caller));
   if (typeof taken === 'function') return taken;
   return refuse(
     taken === 'OwnFull' ? 'rate_limited' : 'overloaded',
@@ -177,7 +177,7 @@ export function createExchange({ lines, store, terminals, clock, log, told, ...d
   }
 
   async function answerOf(call: Call, asked: Asked): Promise<string | undefined> {
-    const leave = placeFor(places, call.asking.caller.clientId);
+    const leave = placeFor(places, call.asking.caller);
     try {
       if (!asked.isAnswered) {
         await sendAlone(call, asked);
@@ -195,7 +195,7 @@ export function createExchange({ lines, store, terminals, clock, log, told, ...d
     asked: Asked,
     service: NonNullable<Asked['service']>,
   ): Promise<RetailAccepted> {
-    const leave = placeFor(places, call.asking.caller.clientId);
+    const leave = placeFor(places, call.asking.caller);
     try {
       const begun = await begin(call, asked, true);
       // Its end is noted, and told by an event.

@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal } from '@switchyard/contract';
+import { answerTo, requestOf, writeMessage } from '@switchyard/nexo';
 import type { End } from '../relay.ts';
 import { type Line, openLine } from './line.ts';
+import { keyOf, readAsked } from './read-request.ts';
 
 type Device = { readonly line: Line; readonly end: End; readonly heard: string[]; left: boolean };
 
@@ -62,4 +64,19 @@ test('a terminal that speaks of other things without end is let go of', async ()
   for (let n = 0; n <= 2000; n += 1) device.end.send('noise');
   assert.deepEqual(await asked, ['session_lost', 'Unknown', 'rate_limited']);
   assert.equal(device.left, true);
+});
+
+test('the answer to a service is known by its ServiceID, and that of a device by its DeviceID too', async () => {
+  const { line, end } = await lineTo();
+  const pair = { saleId: 'till', poiId: 'P-1', serviceId: 'S1' };
+  const request = requestOf('Diagnosis', pair, {});
+  const { key, text } = readAsked(Buffer.from(writeMessage(request)));
+  const asked = line.ask(key, text, 60_000);
+  const { header, body } = answerTo(request, { Response: { Result: 'Success' } });
+  end.send(writeMessage({ header: { ...header, DeviceID: 'D9' }, body }));
+  const { reading } = await asked;
+  assert.ok(reading.kind === 'Message' && reading.message.header.DeviceID === 'D9');
+  const device = { ...request.header, MessageClass: 'Device', MessageCategory: 'Display' } as const;
+  const keys = ['D1', 'D2'].map((DeviceID) => keyOf({ ...device, DeviceID }));
+  assert.notEqual(keys[0], keys[1]);
 });

@@ -15,6 +15,8 @@ type Entry = {
   readonly opening: Promise<Line>;
   /** Nobody waits for it any more. */
   readonly leaving: AbortController;
+  /** Once it is open. */
+  line: Line | undefined;
   /** For it to open: whoever hung up does not. */
   waiting: number;
   users: number;
@@ -63,15 +65,31 @@ export function createLines({ relay, clock }: Pick<RetailDeps, 'relay' | 'clock'
 
   function begin(key: string, asking: Asking, wanted: Wanted): Entry {
     const leaving = new AbortController();
-    const opening = open(asking, wanted, leaving.signal);
-    // What comes to other nodes for this session, such as an abort, is sent here.
-    const disown = relay.backplane.own(topicOf(key), async ({ text }) => ({
-      isSent: typeof text === 'string' && (await opening).send(text),
-    }));
-    const entry: Entry = { opening, leaving, waiting: 0, users: 0, disown };
+    const opening = open(asking, wanted, leaving.signal).then((line) => {
+      answerFor(key, entry, line);
+      return line;
+    });
+    const none = { line: undefined, disown: () => {} };
+    const entry: Entry = { opening, leaving, ...none, waiting: 0, users: 0 };
     entries.set(key, entry);
     opening.catch(() => forget(key, entry));
     return entry;
+  }
+
+  /**
+   * What comes to other nodes for this session, such as an abort, is sent here. Whoever still waits for
+   * the terminal answers for nothing: another node may have it.
+   */
+  function answerFor(key: string, entry: Entry, line: Line): void {
+    entry.line = line;
+    try {
+      entry.disown = relay.backplane.own(topicOf(key), async ({ text }) => ({
+        isSent: typeof text === 'string' && line.send(text),
+      }));
+    } catch (error) {
+      line.end('done');
+      throw error;
+    }
   }
 
   /** Until it is open; it is given up once all who wait for it have hung up. */
@@ -157,7 +175,10 @@ export function createLines({ relay, clock }: Pick<RetailDeps, 'relay' | 'clock'
     /** What another node has under way with the terminal hears it; false where none has. */
     async sendElsewhere(asking: Asking, terminal: Terminal, wanted: Wanted, text: string) {
       const key = await keyFor(asking, terminal, wanted);
-      if (entries.has(key)) return false;
+      const own = entries.get(key);
+      if (own?.line?.isOpen() === true) return false;
+      // One that has ended hears nothing more: what came after it may be at another node.
+      own?.disown();
       try {
         const told = await relay.backplane.request(topicOf(key), { text });
         return told?.['isSent'] === true;

@@ -14,9 +14,15 @@ export type Asked = {
   readonly service: { readonly serviceId: string; readonly saleId: string } | undefined;
 };
 
-/** A response repeats the header of its request. */
-export const keyOf = ({ MessageCategory, SaleID, ServiceID, DeviceID }: Header): string =>
-  JSON.stringify([MessageCategory, SaleID, ServiceID ?? '', DeviceID ?? '']);
+/**
+ * A response repeats the header of its request. The pair of a service is its ServiceID, whatever
+ * DeviceID a terminal adds.
+ */
+export function keyOf(header: Header): string {
+  const { MessageClass, MessageCategory, SaleID, ServiceID = '', DeviceID = '' } = header;
+  const device = MessageClass === 'Device' ? DeviceID : '';
+  return JSON.stringify([MessageCategory, SaleID, ServiceID, device]);
+}
 
 /** Also of what is protected, whose header is in clear, and of a body that cannot be read. */
 export function headerOf(reading: Reading): Header | undefined {
