@@ -421,6 +421,19 @@ describe('what a process leaves that is no more', { concurrency: 4 }, () => {
     });
   }
 
+  test('a sale that was never ended is reversed while it is asked for again', async () => {
+    const on = await scene();
+    const sale = keyedSale();
+    const { body: sold } = await call(on, 'POST', '/process', sale);
+    await forget(on, sold.transactionId);
+    // The duplicate waits for longer than the sweep takes, and must not keep it off.
+    const again = await call(on, 'POST', '/process', sale);
+    assert.equal(again.status, 200, again.text);
+    assert.match(again.body.state, /^Revers(?:ing|ed)$/);
+    await inState(on, sold.transactionId, 'Reversed');
+    await assertAgreement(on);
+  });
+
   test('a sale that was never sent is reversed, though the host does not know it', async () => {
     const on = await scene();
     const { body: sold } = await sell(on, {});

@@ -161,6 +161,11 @@ test('a code that approved what was never sent approves the next try, and that o
     const { status, uses } = await standing();
     assert.deepEqual([status, uses], ['Active', 0], time);
   }
+  const atOnce = { amount: 100, clientOperationId: randomUUID() };
+  const all = await Promise.all(Array.from({ length: 10 }, () => call('POST', refunds, atOnce)));
+  for (const refused of all) {
+    assert.deepEqual([refused.status, refused.body.code], [502, 'not_sent'], refused.text);
+  }
   bank.server.setReady(true);
   await untilAvailable(on, shop.token);
   const done = await call('POST', refunds, { amount: 100, approvalCode });
@@ -221,6 +226,33 @@ test('after a few wrong codes nobody finds one by trying, and other tills go on'
   for (let right = 0; right < triesMax * 2; right += 1) {
     assert.equal((await refund(id, { amount: 1, approvalCode: code }, other)).status, 200);
   }
+});
+
+test('a right code at forty refunds at once is no try, and wrong ones at once are judged up to the limit', async () => {
+  const { sold, make, refund } = await opened();
+  const { code } = await make();
+  const atOnce = async (approvalCode: string) => {
+    const ids = await Promise.all(Array.from({ length: 40 }, () => sold()));
+    return Promise.all(ids.map((id) => refund(id, { amount: 1, approvalCode })));
+  };
+  for (const { status, text } of await atOnce(code)) assert.equal(status, 200, text);
+  const wrong = (await atOnce(wrongFor(code))).map(({ body }) => body.code);
+  const told = (name: string) => wrong.filter((each) => each === name).length;
+  assert.equal(told('approval_code_invalid'), triesMax);
+  assert.equal(told('approval_code_locked'), 40 - triesMax);
+});
+
+test('the same refund at once is answered once with a one-time code, which is used once', async () => {
+  const { sold, make, refund, call } = await opened();
+  const id = await sold();
+  const { code, approvalCodeId } = await make({ oneTime: true });
+  const body = { clientOperationId: randomUUID(), approvalCode: code };
+  const all = await Promise.all(Array.from({ length: 10 }, () => refund(id, body)));
+  for (const { status, body: told, text } of all) {
+    assert.equal(status, 200, text);
+    assert.deepEqual(told.operation, all[0]?.body.operation);
+  }
+  assert.equal((await call('GET', `${codes}/${approvalCodeId}`)).body.uses, 1);
 });
 
 test('a code that is right opens no way to try others', async () => {

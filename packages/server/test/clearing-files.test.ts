@@ -17,7 +17,7 @@ import {
 import { testDatabase } from './database.ts';
 import { assertAgreement } from './invariants.ts';
 import { assertRefused } from './refused.ts';
-import { scene } from './scene.ts';
+import { type Scene, scene } from './scene.ts';
 import { until } from './until.ts';
 
 test('a capture is a line of a file, and counts once the acquirer has acknowledged it', async () => {
@@ -246,9 +246,8 @@ test('the settlement of a file that broke off goes on, and settles nothing twice
   await assertAgreement(on);
 });
 
-test('a file is made by itself once a settlement day has ended, and by one process alone', async () => {
-  const on = await scene(terms);
-  await till(on, 'POST', `/${await authorize(on)}/capture`, {});
+/** The days of all captures have ended: the file that the platform makes of them. */
+async function dueFile(on: Scene) {
   const database = await testDatabase();
   await database.query(`UPDATE clearing_lines SET due_at = now() WHERE organization_id = $1`, [
     on.organizationId,
@@ -261,6 +260,13 @@ test('a file is made by itself once a settlement day has ended, and by one proce
     'a file',
     60_000,
   );
+  return made;
+}
+
+test('a file is made by itself once a settlement day has ended, and by one process alone', async () => {
+  const on = await scene(terms);
+  await till(on, 'POST', `/${await authorize(on)}/capture`, {});
+  const made = await dueFile(on);
   assert.deepEqual([made.sequence, made.lines], [1, 1]);
 
   const ids = [await authorize(on), await authorize(on)];
@@ -271,6 +277,50 @@ test('a file is made by itself once a settlement day has ended, and by one proce
   assert.deepEqual(codes, [201, 422, 422]);
   const { body } = await office(on, 'GET', '?limit=1');
   assert.deepEqual([body.items[0].sequence, body.items[0].lines], [2, 2]);
+});
+
+for (const by of ['itself', 'the office']) {
+  test(`what was captured over a link that is removed since is filed by ${by}, and settled`, async () => {
+    const on = await scene(terms);
+    const id = await authorize(on);
+    assert.equal((await till(on, 'POST', `/${id}/capture`, {})).status, 202);
+    const scope = { organizationId: on.organizationId };
+    const { acquirerContracts, acquirerLinks } = on.house.provisioning;
+    for (const { contractId } of [on.shop, on.otherShop]) {
+      await acquirerContracts.remove(scope, contractId);
+    }
+    await acquirerLinks.remove(scope, on.linkId);
+    const made = by === 'itself' ? await dueFile(on) : await makeFile(on);
+    assert.deepEqual([made.sequence, made.lines], [1, 1]);
+    const answer = on.host.clear(await contentOf(on, made.clearingFileId));
+    const told = await acknowledge(on, made.clearingFileId, answer);
+    assert.equal(told.status, 200, told.text);
+    const done = await settled(on, made.clearingFileId);
+    assert.deepEqual([done.accepted, done.rejected], [1, 0]);
+    const { body } = await till(on, 'GET', `/${id}`);
+    assert.deepEqual([body.state, body.capturedAmount], ['Captured', 1000]);
+    assert.equal(capturesAtHost(on), 1);
+  });
+}
+
+test('captures that should stand in a file by now are counted', async () => {
+  const on = await scene(terms);
+  const gauge = new RegExp(`switchyard_clearing_lines_due\\{link="${on.linkId}"\\} (\\d+)`);
+  const counted = async () => gauge.exec(await on.house.metrics.registry.metrics())?.[1];
+  const database = await testDatabase();
+  const isCounted = async () => {
+    await till(on, 'POST', `/${await authorize(on)}/capture`, {});
+    await database.query(
+      `UPDATE clearing_lines SET due_at = now() - interval '1 minute' WHERE organization_id = $1`,
+      [on.organizationId],
+    );
+    return (await counted()) === '1' ? true : undefined;
+  };
+  await till(on, 'POST', `/${await authorize(on)}/capture`, {});
+  assert.equal(await counted(), undefined, 'its day has not ended');
+  await makeFile(on);
+  // It may stand in a file at once, and another one is counted then.
+  await until(isCounted, 'the capture to be counted');
 });
 
 test('files are the matter of the organisation whose links they are of', async () => {

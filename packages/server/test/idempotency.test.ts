@@ -204,4 +204,51 @@ test('an operation replays under clientOperationId or Idempotency-Key', async ()
   }
 });
 
+for (const [verb, captureMode, members] of [
+  ['refund', 'Immediate', {}],
+  ['refundbyweb', 'Immediate', {}],
+  ['capture', 'Deferred', {}],
+  ['cancel', 'Deferred', { cancelReason: 'Functional' }],
+  ['cancel', 'Deferred', { cancelReason: 'Technical' }],
+] as const) {
+  const what = [verb, ...Object.values(members)].join(' ');
+  test(`all of it at once under one identifier is done once, and told to everybody: ${what}`, async () => {
+    const on = await scene();
+    const { transactionId } = (await post(on, 'process', keyedSale({ captureMode }))).body;
+    const body = { ...members, clientOperationId: randomUUID() };
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, () => post(on, `${transactionId}/${verb}`, body)),
+    );
+    const [first] = answers;
+    for (const { status, body: told, text } of answers) {
+      assert.equal(status, 200, text);
+      assert.deepEqual(told, first?.body);
+    }
+    assert.equal(first?.body.operation.status, 'Succeeded', first?.text);
+    const own = answers.filter(({ headers }) => headers['idempotent-replayed'] === undefined);
+    assert.equal(own.length, 1);
+    const { totals } = on.host.ledger();
+    const booked = totals
+      .filter(({ merchant }) => merchant === on.shop.merchantNumber)
+      .map(({ captures, refunds, reversals }) => captures + refunds + reversals);
+    assert.deepEqual(booked, [1]);
+  });
+}
+
+test('by web an identifier stands for one transaction, whichever of the two is left to do', async () => {
+  const on = await scene();
+  const sold = async (captureMode: string) =>
+    (await post(on, 'process', keyedSale({ captureMode }))).body.transactionId as string;
+  for (const [first, second] of [
+    ['Immediate', 'Deferred'],
+    ['Deferred', 'Immediate'],
+  ] as const) {
+    const body = { clientOperationId: randomUUID() };
+    const done = await post(on, `${await sold(first)}/refundbyweb`, body);
+    assert.equal(done.status, 200, done.text);
+    const other = await post(on, `${await sold(second)}/refundbyweb`, body);
+    assertRefused(other, { code: 'client_id_reused', pointer: '/transactionId' });
+  }
+});
+
 test('all of this ends in agreement with the host', agree);

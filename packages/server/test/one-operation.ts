@@ -1,5 +1,6 @@
 // An operation in memory that was sent, the job that repeats it, and the answers of its host in their order.
-import type { AcquirerOutcome } from '../src/acquiring/index.ts';
+import { refuse } from '@switchyard/contract';
+import type { AcquirerOutcome, AcquirerRequest } from '../src/acquiring/index.ts';
 import type { PaymentsDeps } from '../src/payments/deps.ts';
 import { recordLateAnswer } from '../src/payments/late-answer.ts';
 import type { Change, LoadedTransaction } from '../src/payments/model.ts';
@@ -26,9 +27,12 @@ const positions = {
 
 export const numbers = (stan: number) => ({ stan: String(stan) });
 
-function standingWith(kind: keyof typeof positions): LoadedTransaction {
+function standingWith(
+  kind: keyof typeof positions,
+  request: Record<string, unknown>,
+): LoadedTransaction {
   const position = { ...noAmounts, ...positions[kind] };
-  const facts = { linkId: 'link', timeZone: 'UTC', card: {} };
+  const facts = { linkId: 'link', timeZone: 'UTC', card: {}, request };
   const createdAt = new Date(0).toISOString();
   return {
     row: {
@@ -50,15 +54,22 @@ function standingWith(kind: keyof typeof positions): LoadedTransaction {
 }
 
 /** @example const { answered, repeated, status } = oneOperation('Refund'); */
-export function oneOperation(kind: keyof typeof positions) {
-  let standing = standingWith(kind);
+export function oneOperation(kind: keyof typeof positions, request = {}) {
+  let standing = standingWith(kind, request);
   let stan = 0;
   const sent: unknown[] = [];
+  const requests: AcquirerRequest[] = [];
   const alarms: unknown[] = [];
   const jobs: Change['job'][] = [];
   let next: AcquirerOutcome = silence;
   let whileHeld: () => unknown = () => {};
-  let underWay = () => {};
+  let underWay: () => unknown = () => {};
+  let refusals = 0;
+  function refused(): void {
+    if (refusals === 0) return;
+    refusals -= 1;
+    refuse('database_unavailable', 'It restarts.');
+  }
   function made(change: Change): void {
     if (change.job !== undefined) jobs.push(change.job);
     standing = after(standing, change);
@@ -68,7 +79,7 @@ export function oneOperation(kind: keyof typeof positions) {
     ids: { uuid: () => 'id' },
     acquirerTimeoutMs: 10_000,
     failPoints: { hit() {} },
-    running: { changed() {} },
+    running: { changed() {}, inTurn: (_key: string, work: () => unknown) => work() },
     jobs: { poke() {} },
     log: { error: (of: unknown) => alarms.push(of) },
     vault: { reveal: async () => ({ pan: '', expiry: '' }) },
@@ -78,15 +89,20 @@ export function oneOperation(kind: keyof typeof positions) {
         stan += 1;
         return numbers(stan);
       },
-      async send({ reference, repeat }: { reference: unknown; repeat: boolean }) {
-        sent.push([reference, repeat]);
-        underWay();
+      async send(asked: AcquirerRequest) {
+        requests.push(asked);
+        sent.push([asked.reference, asked.repeat]);
+        await underWay();
         return next;
       },
     },
     store: {
-      findById: async () => standing,
+      async findById() {
+        refused();
+        return standing;
+      },
       async commit(change: Change) {
+        refused();
         if (change.before.version !== standing.row.version) return false;
         made(change);
         return true;
@@ -103,6 +119,7 @@ export function oneOperation(kind: keyof typeof positions) {
     alarms,
     jobs,
     sent,
+    requests,
     answered: (outcome: AcquirerOutcome) => settleOperation(deps, standing, 1, outcome),
     async repeated(outcome: AcquirerOutcome, attempts = 0) {
       next = outcome;
@@ -115,7 +132,7 @@ export function oneOperation(kind: keyof typeof positions) {
       const step = resolvedStep(standing, decision, { at: now, actor: 'somebody' });
       if (step !== 'Done') made(changeOf(standing.row, step));
     },
-    late(lateKind: 'Refund' | 'Capture', responseCode: string) {
+    late(lateKind: 'Sale' | 'Refund' | 'Capture', responseCode: string) {
       const of = { organizationId: 'o', transactionId: 't' };
       recordLateAnswer(deps, { ...of, kind: lateKind, responseCode });
     },
@@ -123,8 +140,12 @@ export function oneOperation(kind: keyof typeof positions) {
     onHeld: (does: () => unknown) => {
       whileHeld = does;
     },
-    onSend: (does: () => void) => {
+    onSend: (does: () => unknown) => {
       underWay = does;
+    },
+    /** As often the database is away. */
+    refuses: (times: number) => {
+      refusals = times;
     },
     operation: () => standing.operations[0],
     status: () => standing.operations[0]?.status,
@@ -132,4 +153,10 @@ export function oneOperation(kind: keyof typeof positions) {
     phase: () => standing.row.position.phase,
     changes: () => standing.row.version - 1,
   };
+}
+
+/** Until what was begun in memory is over. */
+export async function settled(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
+  await new Promise((resolve) => setImmediate(resolve));
 }

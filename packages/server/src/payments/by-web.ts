@@ -5,14 +5,16 @@ import type { PaymentsDeps } from './deps.ts';
 import type { LoadedTransaction } from './model.ts';
 import { type OperationAnswer, operate, termsFor } from './operation.ts';
 import { OtherKindTaken } from './operation-replay.ts';
-import { allowedOperations } from './rules.ts';
+import { allowedOperations, refuseReuse } from './rules.ts';
 import { judge, openAmount, type Terms, type Verb } from './state.ts';
+
+type VerbByWeb = Extract<Verb, 'Refund' | 'Cancel'>;
 
 /**
  * Refund where something captured is left to refund, else cancel. Where neither can be any more the reason
  * is that of the refund: whoever hears that it is captured would try to refund what is refunded already.
  */
-function verbByWeb(loaded: LoadedTransaction, terms: Terms): Extract<Verb, 'Refund' | 'Cancel'> {
+function verbByWeb(loaded: LoadedTransaction, terms: Terms): VerbByWeb {
   const { position } = loaded.row;
   const refund = judge(position, 'Refund', terms);
   if (refund.allowed && refund.maxAmount > 0) return 'Refund';
@@ -58,7 +60,7 @@ export async function refundByWeb(
   }
 }
 
-const verbsByWeb: ReadonlySet<string> = new Set<Verb>(['Refund', 'Cancel']);
+const verbsByWeb: ReadonlySet<string> = new Set<VerbByWeb>(['Refund', 'Cancel']);
 
 // A replay must choose what the first call chose, whatever is left to refund by now. A capture may have
 // the same identifier: each kind of operation has its own.
@@ -66,7 +68,7 @@ async function chosenVerb(
   deps: PaymentsDeps,
   loaded: LoadedTransaction,
   clientOperationId: string | undefined,
-): Promise<Extract<Verb, 'Refund' | 'Cancel'>> {
+): Promise<VerbByWeb> {
   const first = loaded.operations.find(
     (each) =>
       clientOperationId !== undefined &&
@@ -74,5 +76,27 @@ async function chosenVerb(
       verbsByWeb.has(each.kind),
   );
   if (first?.kind === 'Refund' || first?.kind === 'Cancel') return first.kind;
-  return verbByWeb(loaded, await termsFor(deps, loaded));
+  const verb = verbByWeb(loaded, await termsFor(deps, loaded));
+  return clientOperationId === undefined
+    ? verb
+    : unlessOther(deps, loaded, verb, clientOperationId);
+}
+
+/**
+ * Both are asked for at one address, so one identifier cannot stand for a refund of one transaction and a
+ * cancel of another.
+ */
+async function unlessOther(
+  deps: PaymentsDeps,
+  { row }: LoadedTransaction,
+  verb: VerbByWeb,
+  clientOperationId: string,
+): Promise<VerbByWeb> {
+  const { organizationId, merchantId, transactionId } = row;
+  const other = verb === 'Refund' ? 'Cancel' : 'Refund';
+  const key = { organizationId, merchantId, kind: other, clientOperationId };
+  const known = await deps.store.findOperation(key);
+  if (known === undefined) return verb;
+  refuseReuse({ transactionId: known.transactionId }, { transactionId }, 'clientOperationId');
+  return other;
 }

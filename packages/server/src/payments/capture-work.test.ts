@@ -70,6 +70,7 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
               timeZone: 'UTC',
               card: { token: 't' },
               reference: {},
+              request: {},
             },
           },
         },
@@ -172,6 +173,7 @@ describe('an item of a capture of all', () => {
     'transaction_in_progress',
     'concurrent_modification',
     'reversal_in_progress',
+    'confirmation_pending',
   ] as const) {
     it(`is left for later after ${code}`, async () => {
       const { sort, link, recorded } = batchOf(1, () => code);
@@ -214,6 +216,20 @@ describe('an item of a capture of all', () => {
       [idOf(3), idOf(5)],
     );
     assert.deepEqual(logged, [idOf(1)]);
+  });
+
+  it('that awaits its confirmation holds up none behind it, and is captured once it has it', async () => {
+    let isConfirmed = false;
+    const { sort, link, recorded } = batchOf(5, (id) =>
+      id === idOf(1) && !isConfirmed ? 'confirmation_pending' : 'Succeeded',
+    );
+    await sort();
+    assert.ok(Number((await link(near))?.retryAt) > 1_000_000);
+    const done = () => recorded.map(({ transactionId }) => transactionId);
+    assert.deepEqual(done(), [idOf(3), idOf(5)]);
+    isConfirmed = true;
+    assert.equal(await link(near), undefined);
+    assert.deepEqual(done(), [idOf(3), idOf(5), idOf(1)]);
   });
 
   it('is tried again under another name where the capture was never sent', async () => {

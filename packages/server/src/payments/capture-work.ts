@@ -64,6 +64,7 @@ const passingCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'transaction_in_progress',
   'concurrent_modification',
   'reversal_in_progress',
+  'confirmation_pending',
 ]);
 
 const unsentCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([

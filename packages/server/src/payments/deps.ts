@@ -22,7 +22,7 @@ export type PaymentsDeps = {
   acquiring: Acquiring;
   provisioning: Pick<
     Provisioning,
-    'resolve' | 'contract' | 'merchants' | 'stores' | 'acquirerLinks'
+    'resolve' | 'contract' | 'merchants' | 'stores' | 'institutionOf'
   >;
   approvals: Approvals;
   audit: Pick<Recorder, 'record'>;

@@ -2,36 +2,52 @@
 import type { LateAnswer } from '../acquiring/index.ts';
 import { isApprovalOfSale } from './approved-at-host.ts';
 import type { PaymentsDeps } from './deps.ts';
+import type { LoadedTransaction } from './model.ts';
+import { outlast } from './patience.ts';
 import { reverseAgain } from './reversal.ts';
 import { after, changeOf } from './step.ts';
 import { alarmLateContradiction } from './unanswered.ts';
 
 const triesMax = 20;
+/** The host tells it once: a database that restarts must not cost it. */
+const patienceMs = 120_000;
 
-async function record(deps: PaymentsDeps, late: LateAnswer): Promise<void> {
+/**
+ * Makes the answer durable; where it approves and its reversal has ended, the sale is reversed once more.
+ *
+ * @returns the transaction as it stands then
+ */
+export async function noteLateAnswer(
+  deps: PaymentsDeps,
+  late: LateAnswer,
+): Promise<LoadedTransaction | undefined> {
+  const until = deps.clock.now() + patienceMs;
   for (let tries = 0; tries < triesMax; tries += 1) {
-    const loaded = await deps.store.findById(late.organizationId, late.transactionId);
-    if (loaded === undefined) return;
+    const loaded = await outlast(deps, until, () =>
+      deps.store.findById(late.organizationId, late.transactionId),
+    );
+    if (loaded === undefined) return undefined;
     const change = changeOf(loaded.row, {
       at: deps.clock.now(),
       type: 'transaction.late_response',
       changes: {},
       data: { response: { code: late.responseCode }, reason: late.kind },
     });
-    if (!(await deps.store.commit(change))) continue;
+    if (!(await outlast(deps, until, () => deps.store.commit(change)))) continue;
     alarmLateContradiction(deps, loaded, late);
+    const standing = after(loaded, change);
+    if (!isApprovalOfSale(late.kind, late.responseCode)) return standing;
     // Its reversal has ended and may have come first: an approval behind it is taken back again.
-    if (isApprovalOfSale(late.kind, late.responseCode)) {
-      const of = { approvedAtHost: true };
-      await reverseAgain(deps, after(loaded, change), 'LateApproval', of);
-    }
-    return;
+    return reverseAgain(deps, standing, 'LateApproval', { approvedAtHost: true });
   }
   throw new Error('a late answer could not be recorded');
 }
 
+/** A stop waits for it: the host does not tell it again. */
 export function recordLateAnswer(deps: PaymentsDeps, late: LateAnswer): void {
-  record(deps, late).catch((error: unknown) => {
-    deps.log.error({ err: error, transactionId: late.transactionId }, 'a late answer is lost');
-  });
+  deps.running
+    .inTurn(`late ${late.transactionId}`, () => noteLateAnswer(deps, late))
+    .catch((error: unknown) => {
+      deps.log.error({ err: error, transactionId: late.transactionId }, 'a late answer is lost');
+    });
 }

@@ -4,6 +4,7 @@ import type { LoadedTransaction, OperationKind } from './model.ts';
 import type { OperationAnswer, OperationCall } from './operation.ts';
 import { operationOf, refuseReuse } from './rules.ts';
 import type { Verb } from './state.ts';
+import { OperationIdTaken } from './store.ts';
 
 /** The members that tell one request from another. */
 export function requestOf(call: OperationCall): Record<string, unknown> {
@@ -68,6 +69,24 @@ export function demandSameKind(
     (each) => each.kind === other && each.clientOperationId === clientOperationId,
   );
   if (isOther) throw new OtherKindTaken();
+}
+
+/**
+ * Whoever came a moment earlier has the identifier now: what is left to do behind that is no matter of this
+ * request.
+ *
+ * @throws OperationIdTaken where the same was done between the first look and this turn
+ */
+export function demandNewIdentifier(
+  { operations }: LoadedTransaction,
+  verb: Verb,
+  { clientOperationId }: OperationCall,
+): void {
+  if (clientOperationId === undefined) return;
+  const isTaken = operations.some(
+    (each) => each.kind === operationOf[verb] && each.clientOperationId === clientOperationId,
+  );
+  if (isTaken) throw new OperationIdTaken();
 }
 
 const otherCancel: Readonly<Partial<Record<Verb, OperationKind>>> = {

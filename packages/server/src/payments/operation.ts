@@ -1,35 +1,33 @@
 // Captures, refunds and cancels alike: reserve the amount, speak to the acquirer, settle.
 import { refuse } from '@switchyard/contract';
 import type { AcquirerOutcome, AcquirerRequest } from '../acquiring/index.ts';
-import { isoTime } from '../platform/index.ts';
 import type { Approval, Approve } from './approvals/index.ts';
 import { filedStep, isFiled } from './clearing/filed.ts';
-import { graceMs, type PaymentsDeps } from './deps.ts';
+import type { PaymentsDeps } from './deps.ts';
+import { firstStep } from './first-step.ts';
 import { refuseDeletedCard } from './kept-card.ts';
 import {
   type Change,
   factsOf,
   type LoadedTransaction,
-  type OperationDetails,
   type OperationStatus,
   outcomeOf,
   type StoredOperation,
 } from './model.ts';
 import { withdrawnStep } from './offline/withdraw.ts';
 import {
+  demandNewIdentifier,
   demandSameKind,
   refuseOtherCancel,
   replayOperation,
-  requestOf,
 } from './operation-replay.ts';
 import { mayHaveMoved } from './outcome.ts';
-import { nextReferenceFor, reversalStep } from './reversal.ts';
 import { acquirerReason } from './reversal-reason.ts';
-import { decide, type OperationRequest, operationOf } from './rules.ts';
-import { collides, settledStep } from './settled.ts';
+import { decide, type OperationRequest } from './rules.ts';
+import { collides, notFoundFinalAt, settledStep } from './settled.ts';
 import { hasLapsed } from './settlement/index.ts';
-import { type Changes, openAmount, overCaptureOf, type Terms, type Verb } from './state.ts';
-import { after, changeOf, type Step } from './step.ts';
+import { overCaptureOf, type Terms, type Verb } from './state.ts';
+import { after, changeOf } from './step.ts';
 import { OperationIdTaken } from './store.ts';
 import {
   alarmCollision,
@@ -59,12 +57,6 @@ export type OperationAnswer = {
 
 const rivalsMax = 20;
 
-const reserved: Readonly<Record<Exclude<Verb, 'Reverse'>, keyof Changes>> = {
-  Capture: 'captureReserved',
-  Cancel: 'cancelReserved',
-  Refund: 'refundReserved',
-};
-
 /** What of the contract that the sale was made under bounds an operation on it. */
 export async function termsFor(deps: PaymentsDeps, loaded: LoadedTransaction): Promise<Terms> {
   const { organizationId, contractId, overCapture } = loaded.row;
@@ -89,8 +81,7 @@ export async function operate(
   call: OperationCall,
 ): Promise<OperationAnswer> {
   await refuseOtherCancel(deps, found, verb, call.clientOperationId);
-  const known = await replayOperation(deps, found, verb, call);
-  if (known?.operation?.status === 'Failed') refuseNotSent();
+  const known = await replayed(deps, found, verb, call);
   if (known !== undefined) return known;
   await refuseDeletedCard(deps, found);
   try {
@@ -102,9 +93,21 @@ export async function operate(
     return await finish(deps, reservation.answer);
   } catch (error) {
     if (!(error instanceof OperationIdTaken)) throw error;
-    const answer = await replayOperation(deps, found, verb, call);
+    const answer = await replayed(deps, found, verb, call);
     return answer ?? refuse('concurrent_modification', 'Somebody was faster; try again.');
   }
+}
+
+/** @throws Refusal not_sent, which the first request was told too */
+async function replayed(
+  deps: PaymentsDeps,
+  found: LoadedTransaction,
+  verb: Verb,
+  call: OperationCall,
+): Promise<OperationAnswer | undefined> {
+  const known = await replayOperation(deps, found, verb, call);
+  if (known?.operation?.status === 'Failed') refuseNotSent();
+  return known;
 }
 
 /**
@@ -130,7 +133,6 @@ function refuseNotSent(): never {
   return refuse('not_sent', 'Nothing was sent: try again under a new clientOperationId.');
 }
 
-type DecidedOperation = { amount: number; final: boolean; approvalCodeId: string | undefined };
 type Reservation = { send: boolean; answer: OperationAnswer };
 
 function reserve(
@@ -149,6 +151,7 @@ function reserve(
       const loaded = seen ?? (await deps.store.findById(organizationId, transactionId));
       if (loaded === undefined) throw new Error('a transaction has vanished');
       demandSameKind(loaded, verb, call);
+      demandNewIdentifier(loaded, verb, call);
       const terms = await termsFor(deps, loaded);
       const decision = decide(loaded, verb, call, terms);
       if (typeof decision === 'string') return idle(loaded, decision);
@@ -182,91 +185,6 @@ function idle(loaded: LoadedTransaction, decision: 'Nothing' | 'Replay'): Reserv
   return { send: false, answer: { loaded, operation, replayed: decision === 'Replay' } };
 }
 
-async function firstStep(
-  deps: PaymentsDeps,
-  loaded: LoadedTransaction,
-  verb: Verb,
-  call: OperationCall,
-  decision: DecidedOperation & { queued: boolean; waits: boolean },
-): Promise<Step> {
-  const at = deps.clock.now();
-  const details = detailsOf(loaded, verb, call, decision);
-  if (verb === 'Reverse') {
-    const step = await reversalStep(deps, loaded, {
-      at,
-      amount: decision.amount,
-      reason: call.reversalReason ?? 'Technical',
-      clientOperationId: call.clientOperationId,
-      details,
-      // A sale that still runs at the host is reversed only once its time is over.
-      ...(decision.queued ? { notBefore: endOfSending(deps, loaded, at) } : {}),
-    });
-    if (decision.waits || step.operation === undefined) return step;
-    const { job: _job, ...withoutJob } = step;
-    return { ...withoutJob, operation: { ...step.operation, status: 'Sent' } };
-  }
-  const iso = isoTime(at);
-  const operation: StoredOperation = {
-    number: loaded.row.operationCount + 1,
-    operationId: deps.ids.uuid(),
-    kind: operationOf[verb],
-    status: 'Sent',
-    amount: decision.amount,
-    clientOperationId: call.clientOperationId,
-    details: {
-      ...details,
-      reference: await nextReferenceFor(deps, loaded, verb === 'Cancel' ? 'Reversal' : verb),
-    },
-    deadline: at + deps.acquirerTimeoutMs + graceMs,
-    createdAt: iso,
-    updatedAt: iso,
-  };
-  return {
-    at,
-    type: `transaction.${verb.toLowerCase()}_pending`,
-    changes: reservedBy(verb, decision.amount, details.released),
-    data: { amount: decision.amount, ...(call.actor === undefined ? {} : { actor: call.actor }) },
-    operation,
-  };
-}
-
-/** When nothing of a running sale can be on its way any more; an offline one is sent at any time. */
-function endOfSending(deps: PaymentsDeps, { row }: LoadedTransaction, at: number): number {
-  const isOffline = row.position.phase === 'Sending';
-  return isOffline ? at + deps.acquirerTimeoutMs + graceMs : row.deadline;
-}
-
-function reservedBy(
-  verb: Exclude<Verb, 'Reverse'>,
-  amount: number,
-  released: number | undefined,
-): Changes {
-  const changes = { [reserved[verb]]: amount };
-  return released === undefined ? changes : { ...changes, cancelReserved: released };
-}
-
-function detailsOf(
-  loaded: LoadedTransaction,
-  verb: Verb,
-  call: OperationCall,
-  decision: DecidedOperation,
-): Omit<OperationDetails, 'reference'> {
-  const { authorized, cancelled } = loaded.row.position;
-  const released = Math.max(0, openAmount(loaded.row.position) - decision.amount);
-  // DE95 names what stays of the whole authorisation, captured or not.
-  const rest = authorized - cancelled - decision.amount;
-  return {
-    request: requestOf(call),
-    ...(call.actor === undefined ? {} : { actor: call.actor }),
-    ...(decision.approvalCodeId === undefined ? {} : { approvalCodeId: decision.approvalCodeId }),
-    ...(decision.final ? { final: true, ...(released > 0 ? { released } : {}) } : {}),
-    ...(call.cancelReason === undefined ? {} : { cancelReason: call.cancelReason }),
-    ...(call.reversalReason === undefined ? {} : { reversalReason: call.reversalReason }),
-    ...(call.chipData === undefined ? {} : { chipData: call.chipData }),
-    ...(verb === 'Cancel' && rest > 0 ? { remainingAmount: rest } : {}),
-  };
-}
-
 /** Sends a reserved operation and settles it; without a final answer it is left to the jobs. */
 async function finish(deps: PaymentsDeps, reserved: OperationAnswer): Promise<OperationAnswer> {
   const { loaded, operation } = reserved;
@@ -277,9 +195,7 @@ async function finish(deps: PaymentsDeps, reserved: OperationAnswer): Promise<Op
     : await mayHaveMoved(sendOperation(deps, loaded, operation, false));
   const standing = await mayHaveMoved(settleOperation(deps, loaded, operation.number, outcome));
   const done = standing.operations.find((each) => each.number === operation.number);
-  if (outcome.outcome === 'NotSent' && done?.status === 'Failed') {
-    refuseNotSent();
-  }
+  if (outcome.outcome === 'NotSent' && done?.status === 'Failed') refuseNotSent();
   return { loaded: standing, operation: done, replayed: false };
 }
 
@@ -328,6 +244,7 @@ export async function sendOperation(
     original: facts.reference,
     ...(facts.amounts?.cashback === undefined ? {} : { amounts: facts.amounts }),
     ...(authorizationCode === undefined ? {} : { authorizationCode }),
+    ...(facts.request['orderChannel'] === undefined ? {} : { isRemoteOrder: true }),
     ...(operation.details.chipData === undefined ? {} : { chipData: operation.details.chipData }),
     ...(operation.details.final === true ? { final: true } : {}),
     ...(operation.details.remainingAmount === undefined
@@ -373,7 +290,8 @@ export async function settleOperation(
     const step = settledStep(standing, operation, outcome, {
       at: deps.clock.now(),
       repeated,
-      notFoundFinalAt: standing.row.deadline + deps.acquirerTimeoutMs,
+      notFoundFinalAt: notFoundFinalAt(deps, standing, operation),
+      asSent: loaded,
     });
     if (step === 'Unanswered') {
       const collided = !repeated && collides(operation, outcome);

@@ -24,9 +24,19 @@ function silentAcquirers() {
     clock: { now: () => now },
     store: {
       findById: async (_: string, linkId: string) => ({
-        row: { organizationId: 'o', transactionId: linkId, state: 'Reversing', deadline: now },
+        row: {
+          organizationId: 'o',
+          transactionId: linkId,
+          state: 'Reversing',
+          deadline: now,
+          position: { authorized: 0 },
+        },
         events: [
-          { sequence: 1, type: 'transaction.received', data: { facts: { linkId, card: {} } } },
+          {
+            sequence: 1,
+            type: 'transaction.received',
+            data: { facts: { linkId, card: {}, request: {} } },
+          },
         ],
         operations: [operation],
       }),

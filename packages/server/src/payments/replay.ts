@@ -41,10 +41,9 @@ export async function replaySale(
   deps: PaymentsDeps,
   key: SaleKey,
   fingerprint: Record<string, unknown>,
-  { ignoreRunning = false } = {},
 ): Promise<{ loaded: LoadedTransaction; replayed: true } | undefined> {
   const until = deps.clock.now() + deps.acquirerTimeoutMs + duplicateWaitMs;
-  const running = ignoreRunning ? undefined : deps.running.find(key.text);
+  const running = deps.running.find(key.text);
   let loaded =
     running === undefined ? await find(deps, key) : await withLimit(running, until, deps);
   loaded ??= await find(deps, key);
@@ -59,7 +58,7 @@ export async function replaySale(
 
 // The first request's refusal is not the duplicate's: it looks for itself then.
 async function withLimit(
-  running: Promise<LoadedTransaction>,
+  running: Promise<LoadedTransaction | undefined>,
   until: number,
   deps: PaymentsDeps,
 ): Promise<LoadedTransaction | undefined> {

@@ -6,6 +6,7 @@ import {
   duplicate,
   numbers,
   oneOperation,
+  settled,
   silence,
 } from '../../test/one-operation.ts';
 
@@ -88,9 +89,3 @@ describe('an operation that somebody ends', () => {
     assert.equal(alarms.length, 1);
   });
 });
-
-/** Until what was begun in memory is over. */
-async function settled(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
-  await new Promise((resolve) => setImmediate(resolve));
-}

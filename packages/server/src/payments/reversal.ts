@@ -10,6 +10,7 @@ import {
   type OperationDetails,
   type StoredOperation,
 } from './model.ts';
+import { outlast } from './patience.ts';
 import { after, changeOf, type Step } from './step.ts';
 
 export const repeatJob = 'payments.repeat';
@@ -21,6 +22,8 @@ export type ReversalReason = {
   /** Minor units; the whole sale where left out. */
   amount?: number;
   response?: { code: string };
+  /** The host's, which its reversal names again. */
+  authorizationCode?: string | undefined;
   /** Epoch ms before which the reversal is not sent; now where left out. */
   notBefore?: number;
   clientOperationId?: string | undefined;
@@ -88,13 +91,19 @@ export async function reversalStep(
     at: of.at,
     type: 'transaction.reversal_queued',
     changes: { phase: 'Reversing' },
-    data: { reason: of.reason, ...(of.response === undefined ? {} : { response: of.response }) },
+    data: {
+      reason: of.reason,
+      ...(of.response === undefined ? {} : { response: of.response }),
+      ...(of.authorizationCode === undefined ? {} : { authorizationCode: of.authorizationCode }),
+    },
     operation,
     job: repeatJobFor(deps, row.transactionId, number, dueAt, { lane: factsOf(loaded).linkId }),
   };
 }
 
 const rivalsMax = 20;
+/** What is known of the host is known here alone: a database that restarts must not cost it. */
+const patienceMs = 120_000;
 
 /**
  * Reverses once more what was reversed before and may be held at the acquirer all the same.
@@ -107,19 +116,23 @@ export async function reverseAgain(
   reason: string,
   { approvedAtHost }: { approvedAtHost: boolean },
 ): Promise<LoadedTransaction> {
+  const until = deps.clock.now() + patienceMs;
   let standing = loaded;
   for (let attempt = 0; attempt < rivalsMax; attempt += 1) {
     if (standing.row.position.phase !== 'Reversed') return standing;
     const details = approvedAtHost ? { approvedAtHost } : {};
     const step = await reversalStep(deps, standing, { at: deps.clock.now(), reason, details });
     const change = changeOf(standing.row, step);
-    if (await deps.store.commit(change)) {
+    if (await outlast(deps, until, () => deps.store.commit(change))) {
       deps.running.changed(standing.row.transactionId);
       deps.jobs.poke();
       return after(standing, change);
     }
     const { organizationId, transactionId } = standing.row;
-    standing = (await deps.store.findById(organizationId, transactionId)) ?? standing;
+    const found = await outlast(deps, until, () =>
+      deps.store.findById(organizationId, transactionId),
+    );
+    standing = found ?? standing;
   }
   throw new Error('a second reversal could not be made durable');
 }

@@ -2,7 +2,8 @@
 import { createWorks, pause, type Works } from '../platform/index.ts';
 import type { LoadedTransaction } from './model.ts';
 
-export type Running = Works<LoadedTransaction> & {
+/** A work that found its sale begun by another one ends with nothing. */
+export type Running = Works<LoadedTransaction | undefined> & {
   changed(transactionId: string): void;
   /** Ends at the next change of the transaction, or after the time. */
   nextChange(transactionId: string, timeoutMs: number): Promise<void>;
@@ -24,7 +25,7 @@ export const parkedPerClientMax = 200;
 
 /** @example const running = createRunning(); */
 export function createRunning(): Running {
-  const works = createWorks<LoadedTransaction>();
+  const works = createWorks<LoadedTransaction | undefined>();
   const watchers = new Map<string, Set<() => void>>();
   const parked = new Map<string, number>();
   let watching = 0;

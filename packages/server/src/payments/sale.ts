@@ -175,15 +175,13 @@ async function takeMore(
 }
 
 async function begin(deps: PaymentsDeps, key: SaleKey, intent: Intent): Promise<SaleAnswer> {
-  let replayed: SaleAnswer | undefined;
   const loaded = await deps.running.run(key.text, async () => {
-    if (!(await deps.store.begin(intent.loaded.row, firstEvent(intent.loaded)))) {
-      replayed = await replaySale(deps, key, intent.facts.request, { ignoreRunning: true });
-      return replayed?.loaded ?? refuseRunning();
-    }
-    return mayHaveMoved(settleSale(deps, intent));
+    const isFirst = await deps.store.begin(intent.loaded.row, firstEvent(intent.loaded));
+    return isFirst ? mayHaveMoved(settleSale(deps, intent)) : undefined;
   });
-  return replayed ?? { loaded, replayed: false };
+  if (loaded !== undefined) return { loaded, replayed: false };
+  // Out of the work: whoever only waits must not pass for the one that runs the sale, or no sweep would end it.
+  return (await replaySale(deps, key, intent.facts.request)) ?? refuseRunning();
 }
 
 function namesOf(caller: Caller, request: ProcessRequest): Names {

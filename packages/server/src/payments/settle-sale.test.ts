@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AcquirerOutcome } from '../acquiring/index.ts';
+import { wasApprovedAtHost } from './approved-at-host.ts';
 import type { PaymentsDeps } from './deps.ts';
-import type { Change, LoadedTransaction, SaleFacts } from './model.ts';
+import { type Change, type LoadedTransaction, outcomeOf, type SaleFacts } from './model.ts';
 import { type Intent, settleSale } from './settle-sale.ts';
 import { noAmounts, type Phase } from './state.ts';
 
@@ -71,6 +72,10 @@ const intent: Intent = {
   loaded: transaction('Received'),
 } as unknown as Intent;
 
+const declinedBy = (responseCode: string): AcquirerOutcome => ({
+  outcome: 'Declined',
+  responseCode,
+});
 const approved: AcquirerOutcome = { outcome: 'Approved', responseCode: '00', amount: 100 };
 
 test('an outcome is made durable in one change', async () => {
@@ -115,11 +120,22 @@ test('what may be booked yet behind a reversal that has ended is reversed once m
   }
 });
 
-test('a reversal that is still queued stands as it is', async () => {
+test('a reversal that is still queued stands, and the host cannot deny an approval that it meets', async () => {
   const standing = transaction('Reversing', 2);
   const { deps, made } = room({ now: 100, outcome: approved, standing });
-  assert.equal(await settleSale(deps, intent), standing);
-  assert.equal(made.length, 0);
+  const settled = await settleSale(deps, intent);
+  assert.deepEqual([settled.row.state, made.length], ['Reversing', 1]);
+  const { type, data } = made[0]?.event ?? {};
+  assert.deepEqual(
+    [type, data?.reason, data?.response],
+    ['transaction.late_response', 'Sale', { code: '00' }],
+  );
+  assert.ok(wasApprovedAtHost(settled));
+  for (const outcome of [{ outcome: 'Unknown', reason: 'Timeout' } as const, declinedBy('05')]) {
+    const other = room({ now: 100, outcome, standing });
+    assert.equal(await settleSale(other.deps, intent), standing);
+    assert.equal(other.made.length, 0);
+  }
 });
 
 test('a host that takes the sale for a duplicate, or is not done with it, is not believed: it is reversed', async () => {
@@ -143,4 +159,15 @@ test('a host that has judged, or could not work, is believed: nothing is reverse
     assert.equal((await settleSale(deps, intent)).row.state, 'Declined', responseCode);
     assert.equal(made[0]?.operation, undefined);
   }
+});
+
+test('a part that nobody wants is taken back under the code that the host gave it', async () => {
+  const outcome: AcquirerOutcome = {
+    ...{ outcome: 'Approved', responseCode: '10', amount: 60, authorizationCode: 'A1B2C3' },
+  };
+  const { deps, made } = room({ now: 100, outcome });
+  const settled = await settleSale(deps, intent);
+  assert.equal(settled.row.state, 'Reversing');
+  assert.equal(made[0]?.event.data.reason, 'PartialApproval');
+  assert.equal(outcomeOf(settled)?.authorizationCode, 'A1B2C3');
 });

@@ -1,14 +1,15 @@
 // Speaks to the acquirer about a sale whose intent is durable, and makes the outcome durable.
-import { type ProcessRequest, Refusal } from '@switchyard/contract';
+import type { ProcessRequest } from '@switchyard/contract';
 import { type AcquirerOutcome, isDuplicate, mayBeBooked } from '../acquiring/index.ts';
-import { pause } from '../platform/index.ts';
 import type { AcquirerContract } from '../provisioning/index.ts';
 import { confirmationOf } from './confirm.ts';
 import type { PaymentsDeps } from './deps.ts';
 import { sendAlongRoutes } from './fail-over.ts';
+import { giveWay } from './give-way.ts';
 import type { PresentedCard } from './instrument.ts';
 import type { Change, LoadedTransaction, SaleFacts } from './model.ts';
-import { reversalStep, reverseAgain } from './reversal.ts';
+import { outlast } from './patience.ts';
+import { reversalStep } from './reversal.ts';
 import { addressCheckOf } from './rules.ts';
 import { settlementDayOf } from './settlement/index.ts';
 import { after, changeOf, type Step } from './step.ts';
@@ -53,34 +54,9 @@ export async function settleSale(deps: PaymentsDeps, first: Intent): Promise<Loa
   throw new Error('an outcome could not be made durable');
 }
 
-// The sale was given up meanwhile, by the till or by the sweep: what they made durable stands. If
-// its reversal has ended already, it may have come to the host before the sale: it is sent again.
-async function giveWay(
-  deps: PaymentsDeps,
-  standing: LoadedTransaction,
-  outcome: AcquirerOutcome,
-): Promise<LoadedTransaction> {
-  const approvedAtHost = outcome.outcome === 'Approved';
-  const mayHold = approvedAtHost || outcome.outcome === 'Unknown' || mayBeBooked(outcome);
-  if (!mayHold || standing.row.position.phase !== 'Reversed') return standing;
-  return reverseAgain(deps, standing, 'ApprovedAfterReversal', { approvedAtHost });
-}
-
-const commitAgainMs = 100;
-const passing: ReadonlySet<string> = new Set(['database_unavailable', 'overloaded']);
-
 // A database that restarts must not cost an approved sale: its outcome is kept until the deadline.
-async function commitInTime(deps: PaymentsDeps, change: Change): Promise<boolean> {
-  for (;;) {
-    try {
-      return await deps.store.commit(change);
-    } catch (error) {
-      const mayPass = error instanceof Refusal && passing.has(error.code);
-      if (!mayPass || deps.clock.now() >= change.before.deadline) throw error;
-      await pause(commitAgainMs);
-    }
-  }
-}
+const commitInTime = (deps: PaymentsDeps, change: Change): Promise<boolean> =>
+  outlast(deps, change.before.deadline, () => deps.store.commit(change));
 
 function send(deps: PaymentsDeps, intent: Intent, onSent: () => void): Promise<AcquirerOutcome> {
   const { request, card, facts, loaded } = intent;
@@ -131,12 +107,13 @@ async function stepOf(deps: PaymentsDeps, intent: Intent, outcome: AcquirerOutco
   const at = deps.clock.now();
   switch (outcome.outcome) {
     case 'Approved': {
-      const { amount, responseCode } = outcome;
+      const { amount, responseCode, authorizationCode } = outcome;
       if (amount < intent.request.amount && !intent.facts.partialApproval) {
         return reversalStep(deps, intent.loaded, {
           at,
           reason: 'PartialApproval',
           response: { code: responseCode },
+          authorizationCode,
           details: { approvedAtHost: true },
         });
       }
@@ -153,9 +130,7 @@ async function stepOf(deps: PaymentsDeps, intent: Intent, outcome: AcquirerOutco
           ...settlementOf(intent.facts, at),
           response: { code: responseCode },
           ...(awaited === undefined ? {} : { confirmBy: awaited.confirmBy }),
-          ...(outcome.authorizationCode === undefined
-            ? {}
-            : { authorizationCode: outcome.authorizationCode }),
+          ...(authorizationCode === undefined ? {} : { authorizationCode }),
           ...issuerMembers(outcome),
         },
       };

@@ -26,7 +26,7 @@ function operation(kind: OperationKind, status: 'Sent' | 'Pending'): StoredOpera
 }
 
 const declined = (responseCode: string): AcquirerOutcome => ({ outcome: 'Declined', responseCode });
-const when = { at: 1000, repeated: false, notFoundFinalAt: 5000 };
+const when = { at: 1000, repeated: false, notFoundFinalAt: 5000, asSent: loaded };
 
 test('a repeat that the host had before has succeeded; a first that it had is asked again', () => {
   for (const code of ['94', '26']) {

@@ -120,7 +120,16 @@ export type Circumstances = {
   repeated: boolean;
   /** Epoch ms after which an original that the host does not know will not come any more. */
   notFoundFinalAt: number;
+  /** The transaction as it stood when the message was sent. */
+  asSent: LoadedTransaction;
 };
+
+/** An offline sale may be sent until its reversal is queued, long behind its own deadline. */
+export const notFoundFinalAt = (
+  { acquirerTimeoutMs }: { acquirerTimeoutMs: number },
+  { row }: LoadedTransaction,
+  { createdAt }: StoredOperation,
+): number => Math.max(row.deadline, Date.parse(createdAt)) + acquirerTimeoutMs;
 
 /** The store's day that a capture belongs to: when it was approved, or went into a file. */
 function settlementOf(
@@ -133,6 +142,16 @@ function settlementOf(
   const settlementDate = details.settlementDate ?? settlementDayOf(factsOf(loaded), at).date;
   return { settlementDate };
 }
+
+/**
+ * A sale that was approved while its reversal was on its way: the host may have had the reversal first, and
+ * holds the sale since.
+ */
+const wasApprovedMeanwhile = (
+  loaded: LoadedTransaction,
+  { kind }: StoredOperation,
+  asSent: LoadedTransaction,
+): boolean => kind === 'Reversal' && wasApprovedAtHost(loaded) && !wasApprovedAtHost(asSent);
 
 /** The part that a host approved of a capture or refund; all of what is taken back. */
 function settledAmount(operation: StoredOperation, approved: number): number {
@@ -180,8 +199,9 @@ export function settledStep(
   loaded: LoadedTransaction,
   operation: StoredOperation,
   outcome: AcquirerOutcome,
-  { at, repeated, notFoundFinalAt }: Circumstances,
+  { at, repeated, notFoundFinalAt, asSent }: Circumstances,
 ): Step | 'Unanswered' {
+  if (wasApprovedMeanwhile(loaded, operation, asSent)) return 'Unanswered';
   const ends = (
     status: 'Succeeded' | 'Declined' | 'Failed',
     response: { code?: string; reason?: string },

@@ -16,6 +16,28 @@ test('whoever asks for a key meanwhile has the same answer, and afterwards none'
   assert.equal(works.find('a'), undefined, 'a fault is nobody else’s');
 });
 
+test('two under one key are both waited for, and neither ends the other', async () => {
+  const works = createWorks<number>();
+  const [one, two] = [Promise.withResolvers<number>(), Promise.withResolvers<number>()];
+  const first = works.run('a', () => one.promise);
+  const second = works.run('a', () => two.promise);
+  assert.equal(works.find('a'), first);
+  let isIdle = false;
+  const idle = works.idle().then(() => {
+    isIdle = true;
+  });
+  two.resolve(2);
+  assert.equal(await second, 2);
+  assert.equal(works.find('a'), first, 'still under way');
+  assert.equal(isIdle, false);
+  const third = works.run('a', async () => 3);
+  one.resolve(1);
+  assert.equal(await first, 1);
+  await idle;
+  assert.equal(await third, 3);
+  assert.equal(works.find('a'), undefined);
+});
+
 test('rivals for a key come one by one, in their order, also behind one that failed', async () => {
   const works = createWorks<number>();
   const gate = Promise.withResolvers<void>();

@@ -2,8 +2,12 @@
 import { createInFlight } from './in-flight.ts';
 
 export type Works<Result> = {
-  /** Runs work under a key; whoever asks for the key meanwhile waits for the same answer. */
+  /**
+   * Runs work under a key; whoever asks for the key meanwhile waits for the same answer. What runs under it
+   * already goes on beside.
+   */
   run(key: string, work: () => Promise<Result>): Promise<Result>;
+  /** Of several the one that has run for longest. */
   find(key: string): Promise<Result> | undefined;
   /** One after another for the same key, so that rivals for one thing do not spin. */
   inTurn<T>(key: string, work: () => Promise<T>): Promise<T>;
@@ -15,24 +19,22 @@ const nothing = (): void => {};
 
 /** @example const works = createWorks<LoadedTransaction>(); */
 export function createWorks<Result>(): Works<Result> {
-  const works = createInFlight<Promise<Result>>();
+  const works = createInFlight<readonly Promise<Result>[]>();
   const turns = createInFlight<Promise<unknown>>();
 
-  async function untilEnded(key: string, work: Promise<Result>): Promise<Result> {
-    try {
-      return await work;
-    } finally {
-      works.delete(key);
-    }
+  function leave(key: string, mine: Promise<Result>): void {
+    const others = works.get(key)?.filter((each) => each !== mine) ?? [];
+    if (others.length === 0) works.delete(key);
+    else works.set(key, others);
   }
 
   return {
     run(key, work) {
-      const promise = untilEnded(key, work());
-      works.set(key, promise);
-      return promise;
+      const mine: Promise<Result> = work().finally(() => leave(key, mine));
+      works.set(key, [...(works.get(key) ?? []), mine]);
+      return mine;
     },
-    find: works.get,
+    find: (key) => works.get(key)?.[0],
     inTurn(key, work) {
       const before = turns.get(key) ?? Promise.resolve();
       const mine = before.then(work, work);
@@ -44,8 +46,9 @@ export function createWorks<Result>(): Works<Result> {
       return mine;
     },
     async idle() {
-      const all = [...works.entries(), ...turns.entries()];
-      await Promise.allSettled(all.map(([, promise]) => promise));
+      const running = works.entries().flatMap(([, together]) => together);
+      const waiting = turns.entries().map(([, last]) => last);
+      await Promise.allSettled([...running, ...waiting]);
     },
   };
 }

@@ -12,7 +12,7 @@ import {
 } from './http-links.ts';
 import { type LinkInspection, withInspection } from './link-inspection.ts';
 import { createResource, type Deps, type Input, type Kind, type Resource } from './resource.ts';
-import { listLinksToOpen, type Row, runOn } from './store.ts';
+import { institutionOfLink, listLinksToOpen, type Row, runOn } from './store.ts';
 import { acquirerContracts, acquirerLinks } from './tables.ts';
 import { holdOrganization } from './tree.ts';
 import { commonMembers, viewOf } from './view.ts';
@@ -224,4 +224,11 @@ export function createLinkDirectory(
   database: Database,
 ): (also?: readonly string[]) => Promise<LinkToOpen[]> {
   return async (also = []) => (await listLinksToOpen(runOn(database), also)).map(toOpen);
+}
+
+/** Reads who is behind a link, of removed links too. */
+export function createInstitutionFinder(
+  database: Database,
+): (organizationId: string, linkId: string) => Promise<string | undefined> {
+  return (organizationId, linkId) => institutionOfLink(runOn(database), organizationId, linkId);
 }

@@ -14,6 +14,7 @@ import { createAcquirerContracts } from './acquirer-contracts.ts';
 import {
   builtInDialects,
   createAcquirerLinks,
+  createInstitutionFinder,
   createLinkDirectory,
   type Dialect,
   type LinkToOpen,
@@ -90,6 +91,8 @@ export type Provisioning = {
   placeOf(organizationId: string, names: Names, within?: Within): Promise<ResolvedPlace>;
   /** A contract that something was begun with, whether it is disabled or deleted since. */
   contract(organizationId: string, contractId: string): Promise<AcquirerContract | undefined>;
+  /** The acquirer behind a link that something was begun over, whether it is disabled or deleted since. */
+  institutionOf(organizationId: string, linkId: string): Promise<string | undefined>;
   /**
    * Every enabled link of every organisation, for the process that keeps them open, and those of
    * `also`, disabled and removed ones too.
@@ -176,5 +179,6 @@ export function createProvisioning(given: ProvisioningDeps): Provisioning {
     findDevice: devices.find,
     terminals,
     linksToOpen: createLinkDirectory(database),
+    institutionOf: createInstitutionFinder(database),
   };
 }

@@ -188,6 +188,20 @@ export function listLinksToOpen(run: Run, also: readonly string[]): Promise<Row[
   );
 }
 
+/** A link whatever became of it: what was begun over it is finished. */
+export async function institutionOfLink(
+  run: Run,
+  organizationId: string,
+  linkId: string,
+): Promise<string | undefined> {
+  const [row] = await run(
+    `SELECT institution_id FROM acquirer_links
+     WHERE organization_id = $1 AND acquirer_link_id = $2`,
+    [organizationId, linkId],
+  );
+  return row === undefined ? undefined : String(row['institution_id']);
+}
+
 /**
  * Terminal ids have one length, so text compared byte by byte compares them by number. Contracts
  * that were removed count: a reversal of theirs may still be under way.

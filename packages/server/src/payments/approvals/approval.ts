@@ -1,11 +1,11 @@
 // Demands the approval of a refund or cancel: once for each operation, right before its intent.
-import { refuse } from '@switchyard/contract';
+import { Refusal, refuse } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
-import { type Clock, isoTime, type Log } from '../../platform/index.ts';
+import { type Clock, createWorks, isoTime, type Log } from '../../platform/index.ts';
 import type { Provisioning } from '../../provisioning/index.ts';
 import type { LoadedTransaction } from '../model.ts';
 import type { Verb } from '../state.ts';
-import type { ApprovalStore } from './store.ts';
+import type { ApprovalStore, Judged } from './store.ts';
 
 /** What was sent, and by whom: tries are counted for each device, person or application. */
 export type Approval = { readonly code: string | undefined; readonly by: string };
@@ -24,7 +24,7 @@ export type Approve = (loaded: LoadedTransaction, amount: number) => Promise<str
 export type Approvals = {
   /**
    * Runs a reservation, which asks for the approval once it knows the amount. What was used for a
-   * reservation that failed is given back.
+   * reservation that failed is given back, unless it may stand all the same.
    */
   approving<Result>(
     asked: { readonly verb: Verb; readonly approval: Approval | undefined },
@@ -47,19 +47,21 @@ const at = (code: 'approval_code_required' | 'approval_code_invalid', detail: st
 /** @example const approvals = createApprovals({ store, clock, log, provisioning, markOf }); */
 export function createApprovals(deps: ApprovalsDeps): Approvals {
   const { store, clock, log, provisioning } = deps;
+  const turns = createWorks<string>();
 
   async function isRequired(organizationId: string, verb: Verb): Promise<boolean> {
     if (!needing.has(verb)) return false;
     return (await provisioning.findOrganization(organizationId))?.approvalCodeRequired ?? false;
   }
 
-  async function countTry(organizationId: string, by: string): Promise<void> {
-    const now = clock.now();
-    const until = isoTime(now + triesSpanMs);
-    const counted = await store.countTry(organizationId, by, isoTime(now), until);
-    if (counted.tries <= triesMax) return;
-    refuse('approval_code_locked', 'Too many approval codes were tried here.', {
-      retryAfterMs: Math.max(0, counted.countedUntil - now),
+  function refuseJudged(judged: Exclude<Judged, { approvalCodeId: string }>, now: number): never {
+    if (judged === 'Wrong') {
+      return refuse('approval_code_invalid', 'The approval code does not approve this.', {
+        ...at('approval_code_invalid', 'Unknown, used, expired, or of another place or amount.'),
+      });
+    }
+    return refuse('approval_code_locked', 'Too many approval codes were tried here.', {
+      retryAfterMs: Math.max(0, judged.lockedUntil - now),
     });
   }
 
@@ -69,19 +71,17 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     amount: number,
   ): Promise<string> {
     const { organizationId, merchantId, storeId, currency } = row;
-    await countTry(organizationId, by);
-    const used = await store.use({
-      ...{ organizationId, merchantId, storeId, amount, currency },
-      mark: deps.markOf(organizationId, code),
-      at: isoTime(clock.now()),
+    // Who waits for the same row would hold a connection each.
+    return turns.inTurn(`${organizationId}|${by}`, async () => {
+      const now = clock.now();
+      const mark = deps.markOf(organizationId, code);
+      const judged = await store.judge(
+        { organizationId, merchantId, storeId, amount, currency, mark, at: isoTime(now) },
+        { by, max: triesMax, until: isoTime(now + triesSpanMs) },
+      );
+      const isRight = judged !== 'Wrong' && 'approvalCodeId' in judged;
+      return isRight ? judged.approvalCodeId : refuseJudged(judged, now);
     });
-    if (used === undefined) {
-      return refuse('approval_code_invalid', 'The approval code does not approve this.', {
-        ...at('approval_code_invalid', 'Unknown, used, expired, or of another place or amount.'),
-      });
-    }
-    await store.takeBackTry(organizationId, by);
-    return used;
   }
 
   return {
@@ -110,7 +110,9 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       try {
         return await reserve(approve);
       } catch (error) {
-        if (used !== undefined) {
+        // What may have been committed all the same has its approval: its code must approve nothing else.
+        const mayStand = error instanceof Refusal && error.outcome === 'Unknown';
+        if (used !== undefined && !mayStand) {
           // The refusal is what the caller is told; a code that stays used harms nobody's money.
           await store.giveBack(used.organizationId, used.id).catch((fault: unknown) => {
             log.warn({ err: fault }, 'an approval code could not be given back');

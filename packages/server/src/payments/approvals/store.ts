@@ -35,6 +35,14 @@ export type Use = {
   at: string;
 };
 
+/** Who tries, how many wrong codes that may be, and when a span ends that begins now, RFC 3339. */
+export type Tries = { by: string; max: number; until: string };
+
+/** Right ones leave the count as it is: who knows one code must not find others by it. */
+export type Judged = { approvalCodeId: string } | { lockedUntil: number } | 'Wrong';
+
+type Counted = { failures: number; counted_until: Date };
+
 export type Wanted = {
   organizationId: string;
   merchantId: string | undefined;
@@ -69,19 +77,20 @@ const useText = `UPDATE approval_codes SET uses = uses + 1, last_used_at = $7
 const giveBackText = `UPDATE approval_codes SET uses = uses - 1
   WHERE organization_id = $1 AND approval_code_id = $2 AND uses > 0`;
 
-/** A try counts before its code is looked at: many at once are no way around the limit. */
-const countText = `INSERT INTO approval_failures AS f
-    (organization_id, tried_by, failures, counted_until) VALUES ($1, $2, 1, $4)
+/** Those who try come one by one by this: many at once are no way around the limit. */
+const lockText = `INSERT INTO approval_failures AS f
+    (organization_id, tried_by, failures, counted_until) VALUES ($1, $2, 0, $3)
   ON CONFLICT (organization_id, tried_by) DO UPDATE SET
-    failures = CASE WHEN f.counted_until > $3 THEN f.failures + 1 ELSE 1 END,
-    counted_until = CASE WHEN f.counted_until > $3 THEN f.counted_until ELSE $4 END
+    failures = CASE WHEN f.counted_until > $3 THEN f.failures ELSE 0 END
   RETURNING failures, counted_until`;
 
-const takeBackText = `UPDATE approval_failures SET failures = greatest(failures - 1, 0)
+/** The first wrong one begins the span. */
+const countText = `UPDATE approval_failures SET failures = failures + 1,
+    counted_until = CASE WHEN failures = 0 THEN $3 ELSE counted_until END
   WHERE organization_id = $1 AND tried_by = $2`;
 
-const rowsIn = async (trx: Kysely<unknown>, text: string, values: unknown[]) =>
-  (await trx.executeQuery<CodeRow>(CompiledQuery.raw(text, values))).rows;
+const rowsIn = async <Of = CodeRow>(trx: Kysely<unknown>, text: string, values: unknown[]) =>
+  (await trx.executeQuery<Of>(CompiledQuery.raw(text, values))).rows;
 
 /** @example const store = createApprovalStore(database); await store.use(wanted); */
 export function createApprovalStore(database: Database) {
@@ -106,14 +115,21 @@ export function createApprovalStore(database: Database) {
       return row;
     },
 
-    /** The identifier of the code that approves; nothing where none does. */
-    async use(use: Use): Promise<string | undefined> {
-      const [row] = await database.query<{ approval_code_id: string }>(useText, [
-        ...[use.organizationId, use.mark, use.merchantId, use.storeId ?? null],
-        ...[use.amount, use.currency, use.at],
-      ]);
-      return row?.approval_code_id;
-    },
+    /** Uses the code that approves. Wrong ones alone are counted, and beyond a limit none is looked at. */
+    judge: (use: Use, tries: Tries): Promise<Judged> =>
+      database.transaction(async (trx) => {
+        const counter = [use.organizationId, tries.by];
+        const [counted] = await rowsIn<Counted>(trx, lockText, [...counter, use.at]);
+        if (counted === undefined) throw new Error('tries are not counted');
+        if (counted.failures >= tries.max) return { lockedUntil: counted.counted_until.getTime() };
+        const [used] = await rowsIn(trx, useText, [
+          ...[use.organizationId, use.mark, use.merchantId, use.storeId ?? null],
+          ...[use.amount, use.currency, use.at],
+        ]);
+        if (used !== undefined) return { approvalCodeId: used.approval_code_id };
+        await rowsIn(trx, countText, [...counter, tries.until]);
+        return 'Wrong';
+      }),
 
     /** @param trx where it is a part of something else */
     async giveBack(
@@ -124,20 +140,6 @@ export function createApprovalStore(database: Database) {
       const values = [organizationId, approvalCodeId];
       if (trx === undefined) await database.query(giveBackText, values);
       else await rowsIn(trx, giveBackText, values);
-    },
-
-    /** Counts one more try, within a span that ends at `until` or did begin before. */
-    async countTry(organizationId: string, by: string, now: string, until: string) {
-      const [row] = await database.query<{ failures: number; counted_until: Date }>(countText, [
-        ...[organizationId, by, now, until],
-      ]);
-      if (row === undefined) throw new Error('a try was not counted');
-      return { tries: row.failures, countedUntil: row.counted_until.getTime() };
-    },
-
-    /** A right code was no try. Wrong ones stay: who knows one code must not find others by it. */
-    async takeBackTry(organizationId: string, by: string): Promise<void> {
-      await database.query(takeBackText, [organizationId, by]);
     },
 
     async find(organizationId: string, id: string): Promise<CodeRow | undefined> {

@@ -4,6 +4,8 @@ import {
   type ClearingFile,
   type ClearingFileLine,
   type ClearingFileRequest,
+  errorCodes,
+  Refusal,
   refuse,
 } from '@switchyard/contract';
 import {
@@ -18,7 +20,7 @@ import type { PaymentsDeps } from '../deps.ts';
 import { type Gauges, measureLinks, secondsSince } from '../measured-links.ts';
 import { createSweep, type Sweep } from '../sweep.ts';
 import { clearingJob } from './settle.ts';
-import type { ClearingStore, FileRow, LineRow, OpenFiles } from './store.ts';
+import type { ClearingStore, FileRow, LineRow, OpenOfLink } from './store.ts';
 
 export type FilesDeps = Pick<PaymentsDeps, 'clock' | 'ids' | 'jobs' | 'log' | 'provisioning'> & {
   clearing: ClearingStore;
@@ -96,6 +98,10 @@ function checkAcknowledgement(told: ClearingAcknowledgement, file: FileRow): voi
   }
 }
 
+/** Of all else the next look meets the same, and somebody has to look. */
+const mayPass = (error: unknown): boolean =>
+  error instanceof Refusal && errorCodes[error.code].retryable;
+
 export type ClearingFiles = ReturnType<typeof createClearingFiles>;
 
 /** @example const files = createClearingFiles({ clearing: createClearingStore(database), … }); */
@@ -113,13 +119,16 @@ export function createClearingFiles(deps: FilesDeps) {
     linkId: string,
     openDays: boolean,
   ): Promise<string | undefined> {
-    const link = await deps.provisioning.acquirerLinks.get({ organizationId }, linkId);
+    const institutionId = await deps.provisioning.institutionOf(organizationId, linkId);
+    if (institutionId === undefined) {
+      refuse('resource_not_found', 'There is no acquirer link with this identifier.');
+    }
     const fileId = deps.ids.uuid();
     const at = isoTime(deps.clock.now());
     const made = await clearing.make({
       ...{ organizationId, linkId, fileId, at, limit: linesMax },
       until: openDays ? undefined : at,
-      institutionId: link.view.institutionId,
+      institutionId,
     });
     return made ? fileId : undefined;
   }
@@ -232,7 +241,8 @@ export function createClearingFiles(deps: FilesDeps) {
       const made = await Promise.all(
         due.map(({ organizationId, linkId }) =>
           makeFile(organizationId, linkId, false).catch((error: unknown) => {
-            deps.log.warn({ err: error, linkId }, 'a clearing file was not made');
+            const level = mayPass(error) ? 'warn' : 'error';
+            deps.log[level]({ err: error, linkId }, 'a clearing file was not made');
           }),
         ),
       );
@@ -252,13 +262,13 @@ export const createClearingSweep = (
     onFault: (error) => log.warn({ err: error }, 'clearing files were not made'),
   });
 
-/** Shows what no acquirer has acknowledged. */
+/** Shows what no acquirer has acknowledged, and what should stand in a file by now. */
 export function measureFiles({
   clearing,
   metrics,
   clock,
 }: Pick<FilesDeps, 'clearing' | 'clock'> & { metrics: Metrics }): void {
-  const gauges: Gauges<OpenFiles> = {
+  const gauges: Gauges<OpenOfLink> = {
     unacknowledged: {
       help: 'Clearing files that the acquirer of a link has not acknowledged',
       value: ({ count }) => count,
@@ -269,4 +279,16 @@ export function measureFiles({
     },
   };
   measureLinks(metrics, 'clearing_files', gauges, clearing.openFiles);
+  const ofLines: Gauges<OpenOfLink> = {
+    due: {
+      help: 'Captures of settlement days that have ended which no clearing file of a link holds',
+      value: ({ count }) => count,
+    },
+    oldest_seconds: {
+      help: 'How long the day of the oldest of them has ended',
+      value: ({ oldestAt }) => secondsSince(oldestAt, clock.now()),
+    },
+  };
+  const due = () => clearing.dueLines(isoTime(clock.now()));
+  measureLinks(metrics, 'clearing_lines', ofLines, due);
 }

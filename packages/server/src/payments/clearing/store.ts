@@ -34,8 +34,8 @@ export type LineRow = {
   code: string | undefined;
 };
 
-/** What an acquirer has not acknowledged. */
-export type OpenFiles = { linkId: string; count: number; oldestAt: string };
+/** How much is open of a link, and since when, RFC 3339. */
+export type OpenOfLink = { linkId: string; count: number; oldestAt: string };
 
 type FileKey = { organizationId: string; fileId: string };
 type Told = FileKey & { mark: string; at: string };
@@ -62,8 +62,10 @@ export type ClearingStore = {
     after: string | undefined;
     limit: number;
   }): Promise<FileRow[]>;
-  /** Of all organisations; links without any are left out. */
-  openFiles(): Promise<OpenFiles[]>;
+  /** What no acquirer has acknowledged, of all organisations; links without any are left out. */
+  openFiles(): Promise<OpenOfLink[]>;
+  /** The same of captures of days that have ended, which no file holds. */
+  dueLines(at: string): Promise<OpenOfLink[]>;
   lines(
     of: FileKey & { after: number; limit: number; status?: string | undefined },
   ): Promise<LineRow[]>;
@@ -129,6 +131,9 @@ const dueLinks = `SELECT DISTINCT organization_id, link_id FROM clearing_lines
 
 const openFiles = `SELECT link_id, count(*)::int AS count, min(created_at) AS oldest_at
   FROM clearing_files WHERE state = 'Made' GROUP BY organization_id, link_id`;
+
+const dueLines = `SELECT link_id, count(*)::int AS count, min(due_at) AS oldest_at
+  FROM clearing_lines WHERE file_id IS NULL AND due_at <= $1 GROUP BY organization_id, link_id`;
 
 const ofFile = 'organization_id = $1 AND file_id = $2';
 
@@ -220,6 +225,12 @@ function toLine(row: Raw): LineRow {
   };
 }
 
+type Open = { link_id: string; count: number; oldest_at: Date };
+
+const toOpen = ({ link_id: linkId, count, oldest_at: oldestAt }: Open): OpenOfLink => ({
+  ...{ linkId, count, oldestAt: oldestAt.toISOString() },
+});
+
 /** @example const files = createClearingStore({ database, ids }); */
 export function createClearingStore({
   database,
@@ -249,11 +260,10 @@ export function createClearingStore({
       return (await database.query(listFiles, values)).map((row) => toFile(row as Raw));
     },
     async openFiles() {
-      type Open = { link_id: string; count: number; oldest_at: Date };
-      const rows = await database.query<Open>(openFiles);
-      return rows.map(({ link_id: linkId, count, oldest_at: oldestAt }) => ({
-        ...{ linkId, count, oldestAt: oldestAt.toISOString() },
-      }));
+      return (await database.query<Open>(openFiles)).map(toOpen);
+    },
+    async dueLines(at) {
+      return (await database.query<Open>(dueLines, [at])).map(toOpen);
     },
     async lines({ organizationId, fileId, after, limit, status }) {
       const values = [organizationId, fileId, after, limit, status ?? null];

@@ -196,7 +196,13 @@ test('taken back while it was under way: that stands, and what it left behind is
   const queued = room({ phase: 'Sending', meanwhile: 'Reversing' });
   assert.equal(await queued.tell(job()), undefined);
   assert.equal(queued.state(), 'Reversing');
-  assert.deepEqual(queued.made, []);
+  assert.deepEqual(typesOf(queued.made), ['late_response']);
+  // What the host has approved it cannot deny: its reversal goes on until it is taken.
+  assert.equal(queued.made[0]?.event.data.reason, 'OfflineSale');
+  const silent = { outcome: 'Unknown', reason: 'Timeout' } as const;
+  const unknown = room({ phase: 'Sending', meanwhile: 'Reversing', outcome: silent });
+  await unknown.tell(job());
+  assert.deepEqual(unknown.made, []);
   const open = ['09', '68', '26', '94'].map(
     (responseCode): AcquirerOutcome => ({ outcome: 'Declined', responseCode }),
   );

@@ -1,12 +1,12 @@
 // Tells the acquirer of offline sales: an advice, repeated with the same numbers until it is answered.
-import { type AcquirerOutcome, isDuplicate, mayBeBooked } from '../../acquiring/index.ts';
+import { type AcquirerOutcome, isDuplicate } from '../../acquiring/index.ts';
 import { type Job, jittered, type Later } from '../../platform/index.ts';
 import { graceMs, type PaymentsDeps } from '../deps.ts';
+import { giveWay } from '../give-way.ts';
 import { alarmAfter, type Lanes, unanswered } from '../link-queue.ts';
 import { factsOf, type LoadedTransaction, type SaleFacts } from '../model.ts';
 import { repeatDelayMs } from '../pending.ts';
 import { createRepeatPlaces } from '../repeat-places.ts';
-import { reverseAgain } from '../reversal.ts';
 import { isMalfunction } from '../settled.ts';
 import { settlementDayOf } from '../settlement/index.ts';
 import { after, changeOf, type Step } from '../step.ts';
@@ -173,11 +173,7 @@ async function settle(
   for (let attempt = 0; attempt < rivalsMax && standing !== undefined; attempt += 1) {
     const { phase } = standing.row.position;
     if (phase !== 'Sending') {
-      // Taken back meanwhile: that stands, and an approval behind its end is taken back once more.
-      if (phase === 'Reversed' && mayHold(told.outcome)) {
-        const approvedAtHost = told.outcome.outcome === 'Approved';
-        await reverseAgain(deps, standing, 'ApprovedAfterReversal', { approvedAtHost });
-      }
+      await giveWay(deps, standing, told.outcome);
       break;
     }
     const step = answeredStep(deps, standing, told);
@@ -203,9 +199,6 @@ async function settle(
 
 const hasCollided = ({ events }: LoadedTransaction): boolean =>
   events.some(({ type, data }) => type === sentType && data.reason === collision);
-
-const mayHold = (outcome: AcquirerOutcome) =>
-  outcome.outcome === 'Approved' || outcome.outcome === 'Unknown' || mayBeBooked(outcome);
 
 /** What the answer makes of the sale; nothing where it is none. The goods are gone: nothing is reversed. */
 function answeredStep(

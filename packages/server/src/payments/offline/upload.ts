@@ -71,15 +71,17 @@ export async function storeOffline(deps: PaymentsDeps, upload: Upload): Promise<
   // Whatever was sold without the platform is captured: the goods are gone.
   captureModeFor({ ...request, captureMode: 'Immediate' }, contract);
   checkLimits(request, contract.offlineLimits, now);
-  let replayed: Answer | undefined;
+  const seen: { instead?: Exclude<Stored, { result: 'Stored' }> } = {};
   const loaded = await deps.running.run(key.text, async () => {
     const intent = storedOf(await upload.makeIntent());
     const stored = await storeOnce(deps, upload, await newUpload(deps, upload, counter, intent));
     if (stored.result === 'Stored') return intent.loaded;
-    replayed = await otherwise(deps, upload, stored);
-    return replayed.loaded;
+    seen.instead = stored;
+    return undefined;
   });
-  if (replayed !== undefined) return replayed;
+  // Out of the work, since it may wait for another sale that only a sweep ends.
+  if (seen.instead !== undefined) return otherwise(deps, upload, seen.instead);
+  if (loaded === undefined) throw new Error('an upload came to nothing');
   deps.jobs.poke();
   return { loaded, replayed: false };
 }
@@ -115,7 +117,7 @@ async function otherwise(
   }
   if (stored.result === 'SerialReused') return refuseReusedData();
   const { key, fingerprint } = upload;
-  const known = await replaySale(deps, key, fingerprint, { ignoreRunning: true });
+  const known = await replaySale(deps, key, fingerprint);
   return known ?? refuse('concurrent_modification', 'The identifier was in use a moment ago.');
 }
 
