@@ -110,3 +110,21 @@ describe('a host that reads again later', () => {
     });
   }
 });
+
+test('a certificate that cannot be used is told at once, and brings nothing down when the host answers', async (t) => {
+  const certificate = await makeCertificate('acquirer');
+  const host = await deafHost(t, certificate);
+  const broken = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
+  assert.throws(
+    () =>
+      openConnection({
+        ...{ host: 'localhost', port: host.port, tls: true, clock: systemClock, log },
+        identity: { ...certificate, cert: certificate.cert + broken },
+        wire: createWire({ host: spoken, macKeys: () => [] }),
+        ...{ backOffMs: [60_000], mayLieUnread: () => false },
+        ...{ onOpen() {}, onPayload() {}, onLost() {} },
+      }),
+    /error|PEM|asn1/i,
+  );
+  assert.equal(host.isTaken(), false);
+});

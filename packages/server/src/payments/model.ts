@@ -66,6 +66,8 @@ export type OperationDetails = {
   collided?: true;
   /** How often a reversal was given new numbers, where the host had had the old ones. */
   renewals?: number;
+  /** The host took it, and approved the sale meanwhile: nobody knows which it had first. */
+  takenBefore?: true;
   /** The acquirer approved what this takes back, though no amount of it was taken over. */
   approvedAtHost?: true;
   response?: { code?: string; reason?: string };

@@ -295,7 +295,9 @@ export async function settleOperation(
     });
     if (step === 'Unanswered') {
       const collided = !repeated && collides(operation, outcome);
-      const renewed = await renewedWhereTaken(deps, standing, operation, outcome);
+      const renewed = await renewedWhereTaken(deps, standing, operation, {
+        ...{ outcome, repeated, asSent: loaded },
+      });
       const isNews = collided || renewed !== operation;
       // Already Pending and the jobs table has it: nothing new to tell.
       if (!isNews && (queued || operation.status === 'Pending')) return standing;

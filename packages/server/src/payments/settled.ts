@@ -47,10 +47,11 @@ const reversedBefore = ({ operations }: LoadedTransaction, { number }: StoredOpe
 
 /** The host has taken an earlier reversal, or its books say so: a second one may be a duplicate to it. */
 const wasReversed = (loaded: LoadedTransaction, operation: StoredOperation): boolean =>
-  reversedBefore(loaded, operation).length > 0;
+  operation.details.takenBefore === true || reversedBefore(loaded, operation).length > 0;
 
 /** The host itself has said so: one that was ended by hand is no proof that a later approval is gone. */
 const wasTakenByHost = (loaded: LoadedTransaction, operation: StoredOperation): boolean =>
+  operation.details.takenBefore === true ||
   reversedBefore(loaded, operation).some(({ details }) => details.response?.code !== undefined);
 
 function succeeded(loaded: LoadedTransaction, operation: StoredOperation, amount: number): Changes {
@@ -147,7 +148,7 @@ function settlementOf(
  * A sale that was approved while its reversal was on its way: the host may have had the reversal first, and
  * holds the sale since.
  */
-const wasApprovedMeanwhile = (
+export const wasApprovedMeanwhile = (
   loaded: LoadedTransaction,
   { kind }: StoredOperation,
   asSent: LoadedTransaction,

@@ -17,7 +17,7 @@ import {
   type StoredOperation,
 } from './model.ts';
 import { nextReferenceFor, repeatJobFor } from './reversal.ts';
-import { hasOurs, isMalfunction } from './settled.ts';
+import { hasOurs, isMalfunction, wasApprovedMeanwhile } from './settled.ts';
 import type { Step } from './step.ts';
 
 /** Somebody has to look: a terminal counts where another one has counted before. */
@@ -101,13 +101,20 @@ export async function renewedWhereTaken(
   deps: PaymentsDeps,
   loaded: LoadedTransaction,
   operation: StoredOperation,
-  outcome: AcquirerOutcome,
+  of: { outcome: AcquirerOutcome; repeated: boolean; asSent: LoadedTransaction },
 ): Promise<StoredOperation> {
-  const { renewals = 0 } = operation.details;
-  if (operation.kind !== 'Reversal' || !isDuplicate(outcome)) return operation;
-  if (renewals >= renewalsMax) return operation;
+  const { details } = operation;
+  const { renewals = 0 } = details;
+  if (operation.kind !== 'Reversal') return operation;
+  // Under the old numbers the host would say again what it has said, and do nothing.
+  const takenBefore =
+    wasApprovedMeanwhile(loaded, operation, of.asSent) &&
+    toldBy(operation, of.outcome, of.repeated) === 'Succeeded';
+  const isTaken = isDuplicate(of.outcome) && renewals < renewalsMax;
+  if (!takenBefore && !isTaken) return operation;
   const reference = await nextReferenceFor(deps, loaded, 'Reversal');
-  return { ...operation, details: { ...operation.details, reference, renewals: renewals + 1 } };
+  const renewed = { reference, renewals: renewals + 1, ...(takenBefore ? { takenBefore } : {}) };
+  return { ...operation, details: { ...details, ...renewed } };
 }
 
 /** Leaves a sent operation to the jobs table, in one commit; that its numbers collide is noted on it. */
