@@ -1,6 +1,6 @@
 // One connection to a host: makes it, makes it again with growing pauses, and writes in gathered batches.
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
+import { connect as connectTls, createSecureContext, type SecureContext } from 'node:tls';
 import { type Clock, jittered, type Log } from '../../platform/index.ts';
 import type { TlsIdentity } from '../client-certificates.ts';
 import type { Wire } from './wire.ts';
@@ -68,9 +68,13 @@ const nameOf = (host: string): { servername?: string } =>
 /** A connection of TCP, and what is spoken over it: TLS, or the connection itself. */
 type Line = { readonly tcp: Socket; over: Socket };
 
+/** Made before anything is connected: what is wrong with a certificate is told to whoever opens the link. */
+const contextOf = ({ tls, identity }: ConnectionOptions): SecureContext | undefined =>
+  tls ? createSecureContext({ minVersion: 'TLSv1.2', ...identity }) : undefined;
+
 /** TLS over a socket that we keep: one of its own could not be reset. */
-const securedOver = (tcp: Socket, { host, identity }: ConnectionOptions): Socket =>
-  connectTls({ socket: tcp, host, minVersion: 'TLSv1.2', ...nameOf(host), ...identity });
+const securedOver = (tcp: Socket, host: string, secureContext: SecureContext): Socket =>
+  connectTls({ socket: tcp, host, secureContext, ...nameOf(host) });
 
 /** What the system has taken is delivered after an orderly close, however late; a reset drops it. */
 function hangUp({ tcp, over }: Line, mayLieUnread: boolean): void {
@@ -83,6 +87,7 @@ function hangUp({ tcp, over }: Line, mayLieUnread: boolean): void {
 /** @example const connection = openConnection({ host, port, tls, wire, …, onOpen, onPayload, onLost }); */
 export function openConnection(options: ConnectionOptions): Connection {
   const { host, port, backOffMs, log, unreadPaymentsMax = unreadPaymentsDefault } = options;
+  const context = contextOf(options);
   let line: Line | undefined;
   let opened = false;
   let ended = false;
@@ -166,8 +171,8 @@ export function openConnection(options: ConnectionOptions): Connection {
     attend(next, tcp);
     tcp.once('connect', () => {
       if (line !== next) return;
-      if (!options.tls) return start(next);
-      next.over = securedOver(tcp, options);
+      if (context === undefined) return start(next);
+      next.over = securedOver(tcp, host, context);
       attend(next, next.over);
       next.over.once('secureConnect', () => {
         if (line === next) start(next);
