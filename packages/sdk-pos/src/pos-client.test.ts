@@ -265,6 +265,19 @@ test('a session is released over another control connection than the one that cl
   }
 });
 
+test('a session of a terminal that has gone elsewhere is released already; another refusal is told', async (t) => {
+  for (const code of ['session_unknown', 'device_unknown', 'wrong_store', 'rate_limited']) {
+    const { connector, claim } = await scene(t);
+    const session = await claim();
+    const error = { code, message: code, retryable: false };
+    connector.answer = ({ type, requestId }) =>
+      type === 'release' ? { type: 'error', requestId, correlationId: 'c-1', error } : undefined;
+    if (code === 'rate_limited') await assert.rejects(session.release(), { code });
+    else await session.release();
+    assert.equal(session.isOpen(), false);
+  }
+});
+
 test('a session that is released while it is got back is held by nobody', async (t) => {
   for (const moment of ['claim', 'connection'] as const) {
     const { connector, claim, breaks } = await scene(t);

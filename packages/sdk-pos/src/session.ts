@@ -12,6 +12,9 @@ import { openSocket } from './socket.ts';
 import type { SocketEnd } from './socket-end.ts';
 import type { Tokens } from './tokens.ts';
 
+/** Ended, or left behind by a terminal that has gone elsewhere: nothing is held any more. */
+const gone: ReadonlySet<string> = new Set(['session_unknown', 'device_unknown', 'wrong_store']);
+
 /**
  * How a terminal is claimed.
  *
@@ -216,7 +219,7 @@ export async function claimSession(
       if (claimed !== undefined) await free(claimed.sessionId, signal);
     } catch (error) {
       // It has ended already, which is what was wanted.
-      if (!(error instanceof PosError) || error.code !== 'session_unknown') throw error;
+      if (!(error instanceof PosError) || !gone.has(error.code)) throw error;
     } finally {
       current?.close(orderly);
     }
