@@ -74,9 +74,7 @@ const fixedSettings: PostgresSettings = {
   // Rows are found by whole keys whatever the statistics say. A sample of the usual size took a core for
   // almost a second, every ten seconds while the tables were young; a tenth of it takes 40 ms.
   default_statistics_target: '10',
-  // A table of ten million sales is cleaned over minutes: at 80 MB/s its indexes pushed everything else out of
-  // memory, and p99 of sales went from 60 to 500 ms.
-  autovacuum_vacuum_cost_limit: '100',
+  autovacuum_vacuum_cost_limit: '400',
 
   // Sorted batches cannot deadlock each other; what does is told soon.
   deadlock_timeout: '200ms',
