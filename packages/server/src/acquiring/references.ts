@@ -1,7 +1,7 @@
 // Numbers each message: terminal ids drawn from the contract's range, traces that outlive a crash.
 import { refuse } from '@switchyard/contract';
 import type { Clock, Database } from '../platform/index.ts';
-import { isoTime } from '../platform/index.ts';
+import { isoTime, jittered, pause } from '../platform/index.ts';
 import { referenceAt, terminalIdAt } from './numbering.ts';
 import type { AcquirerReference } from './types.ts';
 
@@ -35,8 +35,10 @@ type Claimed = { terminalId: string; block: Block };
 
 const traceBlockSize = 100;
 const refillBelow = 20;
-/** Each conflict is another process that claimed, so this many in a row are that many processes. */
+/** Each conflict is another process that has claimed a terminal meanwhile. */
 const claimAttemptsMax = 50;
+/** Without a pause that grows, two processes can go in step, and the same one loses every time. */
+const claimPauseMostMs = 20;
 const terminalsMax = 50_000;
 
 const reserveTraces = {
@@ -126,6 +128,7 @@ export function createReferences(deps: { database: Database; clock: Clock }): Re
       await database.hot(claimTerminal, [...key, terminalId, holder.holderId, at]);
       const claimed = await reserve(holder);
       if (claimed !== undefined) return claimed;
+      await pause(jittered(Math.min(attempt, claimPauseMostMs)));
     }
     return refuse('overloaded', 'Too many terminals are being set up; try again.');
   }
