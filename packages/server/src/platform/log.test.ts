@@ -149,6 +149,20 @@ describe('log', () => {
     assert.match(line.time, /^\d{4}-\d\d-\d\dT.*Z$/);
   });
 
+  test('what is hidden already stays as it is', () => {
+    for (const text of [
+      'cvc = -)',
+      'password=abc]',
+      'cvc=1234 and more',
+      '{"pin":"1234"}',
+      'pin: 12',
+    ]) {
+      const once = scrubText(text);
+      assert.match(once, /redacted/, text);
+      assert.equal(scrubText(once), once);
+    }
+  });
+
   test('an endless text is cut, in bounded time', () => {
     const { log, lines } = capture();
     log.info({ text: 'a1'.repeat(500_000) }, 'long');

@@ -31,7 +31,7 @@ const quoted = new RegExp(
   'gi',
 );
 const assigned = new RegExp(
-  String.raw`(${secretName}\s*=>?\s*)(?!\s*\[redacted\](?:[\s"'&,;}]|$))[^\s"'&,;}\])]+`,
+  String.raw`(${secretName}\s*=>?\s*)(?!\s*\[redacted\](?:[\s"'&,;}\])]|$))[^\s"'&,;}\])]+`,
   'gi',
 );
 const stated = new RegExp(
