@@ -119,8 +119,10 @@ describe('the memory of a terminal', () => {
 
   test('a process that is killed at any moment loses nothing that was kept', async () => {
     const directory = folder();
-    // Records as large as an answer with its receipts, so that the file is written anew now and then.
+    // Records as large as an answer with its receipts, so that the file is written anew now and then. What it
+    // says it says at once: a stream would keep it for a turn of the event loop that never comes.
     const program = `
+      import { writeSync } from 'node:fs';
       import { openMemory } from '${new URL('./memory.ts', import.meta.url).href}';
       const keeper = openMemory(${JSON.stringify(directory)});
       const padding = 'x'.repeat(4000);
@@ -128,7 +130,7 @@ describe('the memory of a terminal', () => {
         const { services } = keeper.read().dialogue;
         const record = { saleId: 'till', serviceId: String(at), category: 'Payment', at, padding };
         keeper.keep({ transactions: at, dialogue: { services: [...services.slice(-150), record], loggedIn: [] } });
-        process.stdout.write(at + '\\n');
+        writeSync(1, at + '\\n');
       }`;
     let promised = 0;
     for (let kill = 0; kill < 4; kill += 1) {
