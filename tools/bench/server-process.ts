@@ -9,7 +9,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { root } from '../gates.ts';
 import { type Closers, hasEnded, stopProcess } from './closers.ts';
 
-const { serverFlags } = createRequire(import.meta.url)('../run.cjs') as { serverFlags: string[] };
+const { serverFlags, serverVariables } = createRequire(import.meta.url)('../run.cjs') as {
+  serverFlags: string[];
+  serverVariables: Record<string, string>;
+};
 
 /** Needs identity and the database, and no token. */
 const firstQuestion = '/auth/realms/demo/.well-known/openid-configuration';
@@ -67,6 +70,7 @@ async function variablesOf(
       entry[1] !== undefined && !entry[0].startsWith('SWITCHYARD_'),
   );
   return {
+    ...serverVariables,
     ...Object.fromEntries(kept),
     SWITCHYARD_ENVIRONMENT: 'demo',
     // As in production, where it is the default.
