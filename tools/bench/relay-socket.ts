@@ -1,7 +1,7 @@
 // A WebSocket of the load: as little work as can be, so that it is the server that is measured.
 import { randomBytes } from 'node:crypto';
 import { connect as connectPlain, type Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
+import { connect as connectTls, createSecureContext, type SecureContext } from 'node:tls';
 import { createFrameReader, frameOf, opcodes } from './relay-frames.ts';
 
 /** With `ca` over TLS. */
@@ -29,11 +29,20 @@ const curves = 'X25519:P-256';
 const headEnd = '\r\n\r\n';
 const brokenCode = 1006;
 
+/** Made once for all connections of a process, which costs a device of its own nothing. */
+const contexts = new Map<string, SecureContext>();
+
+function contextOf(ca: string): SecureContext {
+  const secureContext = contexts.get(ca) ?? createSecureContext({ ca, ecdhCurve: curves });
+  contexts.set(ca, secureContext);
+  return secureContext;
+}
+
 function connect({ port, ca }: Target, from: string): Socket {
   const place = { host: '127.0.0.1', port, localAddress: from };
   return ca === undefined
     ? connectPlain(place)
-    : connectTls({ ...place, ca, servername: 'localhost', ecdhCurve: curves });
+    : connectTls({ ...place, secureContext: contextOf(ca), servername: 'localhost' });
 }
 
 function requestOf({ authority }: Target, path: string, token: string | undefined): string {

@@ -33,9 +33,16 @@ type Deps = {
 
 /** @example const tokens = createConnectionTokens(deps); const token = await tokens.sign(facts); */
 export function createConnectionTokens({ masterKey, clock, issuer, node, lifeMs }: Deps) {
-  const key = deriveKey(masterKey, 'connector-device-connections');
+  // Read once: thousands of devices come back within seconds.
+  const opened = crypto.subtle.importKey(
+    'raw',
+    deriveKey(masterKey, 'connector-device-connections'),
+    { name: 'HMAC', hash: 'SHA-256' },
+    false,
+    ['sign', 'verify'],
+  );
   return {
-    sign(facts: ConnectionFacts): Promise<string> {
+    async sign(facts: ConnectionFacts): Promise<string> {
       const { organizationId, physicalDeviceId, logicalDeviceId, tsn } = facts;
       const { connectionId, order, thumbprint, clientId } = facts;
       const now = Math.floor(clock.now() / 1000);
@@ -51,12 +58,12 @@ export function createConnectionTokens({ masterKey, clock, issuer, node, lifeMs 
         .setIssuedAt(now)
         .setNotBefore(now)
         .setExpirationTime(now + Math.ceil(lifeMs / 1000))
-        .sign(key);
+        .sign(await opened);
     },
     /** Rejects what is not ours, not for this, or out of date. */
     async verify(token: string): Promise<ConnectionFacts> {
       const now = clock.now();
-      const { payload } = await jwtVerify(token, key, {
+      const { payload } = await jwtVerify(token, await opened, {
         algorithms: [algorithm],
         ...{ audience, issuer, typ: 'JWT' },
         requiredClaims: ['exp', 'nbf', 'iat', 'jti', 'sub'],
