@@ -263,7 +263,7 @@ describe('encrypted card data with a PIN', () => {
     ]) {
       assertRefused(await send(members), { code: 'ksn_reused', pointer });
     }
-    const unread = { ...by.pin('1234', number), pinblock: '0123456789ABCDEF' };
+    const unread = { ...by.pin('1234', number), pinblock: '9F1C6A27D350B84E' };
     const other = { ...swipe, instrument: by.encrypted('Track2', Buffer.from(track2)) };
     assert.equal((await send({ ...other, ...unread })).body.code, 'pin_block_invalid');
     const next = await send({ ...other, ...by.pin('1234', number) });

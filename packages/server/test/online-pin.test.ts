@@ -139,7 +139,7 @@ describe('online PIN', () => {
     const elsewhere = (body: Record<string, unknown>) =>
       on.client.call('POST', path, { token: on.otherShop.token, body });
     const pin = tdes.pin('1234', pan);
-    const last = { ...pin, ksn: `${pin.ksn.slice(0, -5)}FF800`, pinblock: '0123456789ABCDEF' };
+    const last = { ...pin, ksn: `${pin.ksn.slice(0, -5)}FF800`, pinblock: '9F1C6A27D350B84E' };
     assert.equal((await elsewhere(sale(last))).body.code, 'pin_block_invalid');
     const mine = await send(sale(pin));
     assert.equal(mine.body.state, 'Captured', mine.text);
@@ -160,7 +160,7 @@ describe('online PIN', () => {
     const asked = sold().length;
     const good = () => tdes.pin('1234', pan);
     const wrong = [
-      { ...good(), pinblock: '0123456789ABCDEF' },
+      { ...good(), pinblock: '9F1C6A27D350B84E' },
       tdes.pin('1234', '4111111111111111'),
       { ...tdes.pin('1234', pan, 'ISO3'), pinblockFormat: 'ISO0' },
       { ...good(), ksn: 'FFFF0000000000200001' },
