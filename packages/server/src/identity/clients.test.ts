@@ -20,13 +20,24 @@ describe('an application that is found by its credentials', () => {
   });
 
   function opened() {
-    const applicationStore = createApplicationStore(database);
+    const store = createApplicationStore(database);
+    let looks = 0;
+    const applicationStore = {
+      ...store,
+      ownersOf(...shown: Parameters<typeof store.ownersOf>) {
+        looks += 1;
+        return store.ownersOf(...shown);
+      },
+    };
     const applications = createApplications({
       ...{ store: applicationStore, clock: systemClock, ids: systemIds },
       ...{ revision: createRevision(), recordChange: recordNothing },
     });
     const devices = { checkSecret: async () => false, standing: async () => new Set<string>() };
-    return { applications, clients: createClients({ applications, applicationStore, devices }) };
+    const clients = createClients({
+      ...{ applications, applicationStore, devices, clock: systemClock },
+    });
+    return { applications, clients, asked: () => looks };
   }
 
   it('is known by its secret, however many organisations have its client id', async () => {
@@ -51,6 +62,24 @@ describe('an application that is found by its credentials', () => {
       );
     }
     assert.deepEqual(await clients.proveAnywhere(clientId, 'w'.repeat(43)), []);
+  });
+
+  it('is looked for once by many who come at once, and no longer known once its secret is another', async () => {
+    const { applications, clients, asked } = opened();
+    const clientId = `till-${randomUUID()}`;
+    const organizationId = randomUUID();
+    const { clientSecret } = await applications.create({
+      ...{ organizationId, clientId, name: 'Till 7', entityType: 'tenant' },
+      ...{ entityId: organizationId, roles: ['PointOfSaleTerminal'] },
+      securityFlows: ['ClientCredentials'],
+    });
+    const prove = () => clients.proveAnywhere(clientId, clientSecret);
+    const many = await Promise.all(Array.from({ length: 50 }, prove));
+    assert.ok(many.every((proven) => proven.length === 1));
+    assert.equal((await prove()).length, 1);
+    assert.equal(asked(), 1);
+    await applications.renewSecret(organizationId, clientId);
+    assert.deepEqual(await prove(), []);
   });
 
   it('costs one look along a whole key', async () => {

@@ -1,7 +1,9 @@
 // Who an application is that proves itself elsewhere than at the token endpoint.
 import type { Permission } from '@switchyard/contract';
+import type { Clock } from '../platform/index.ts';
 import type { ApplicationStore } from './application-store.ts';
 import type { Applications } from './applications.ts';
+import { createCachedLookup } from './cached-lookup.ts';
 import type { Devices } from './devices/index.ts';
 import { hashSecret } from './secrets.ts';
 
@@ -48,9 +50,25 @@ type Deps = {
   readonly applications: Pick<Applications, 'find' | 'checkSecret'>;
   readonly applicationStore: Pick<ApplicationStore, 'ownersOf'>;
   readonly devices: Pick<Devices, 'checkSecret' | 'standing'>;
+  readonly clock: Clock;
 };
 
-export function createClients({ applications, applicationStore, devices }: Deps): Clients {
+const cachedOwnersMax = 10_000;
+const ownersTtlMs = 5000;
+
+type Shown = { readonly clientId: string; readonly secretHash: Buffer };
+
+export function createClients({ applications, applicationStore, devices, clock }: Deps): Clients {
+  // Says who may be meant, and proves nothing: thousands of devices come back with the same credentials.
+  const owners = createCachedLookup<Shown, readonly string[]>({
+    ...{ max: cachedOwnersMax, ttlMs: ownersTtlMs, clock },
+    nameOf: ({ clientId, secretHash }) => `${clientId}/${secretHash.toString('base64url')}`,
+    async load({ clientId, secretHash }) {
+      const found = await applicationStore.ownersOf(clientId, secretHash);
+      return found.length === 0 ? undefined : found;
+    },
+  });
+
   async function prove(
     organizationId: string,
     clientId: string,
@@ -73,7 +91,7 @@ export function createClients({ applications, applicationStore, devices }: Deps)
   return {
     prove,
     async proveAnywhere(clientId, secret) {
-      const organizations = await applicationStore.ownersOf(clientId, hashSecret(secret));
+      const organizations = (await owners.find({ clientId, secretHash: hashSecret(secret) })) ?? [];
       const proven = await Promise.all(organizations.map((id) => prove(id, clientId, secret)));
       return proven.filter((client) => client !== undefined);
     },

@@ -258,7 +258,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
 
   return {
     ...{ accounts, interactions, sessions, devices, verifyToken, portal, portalPlaces },
-    clients: createClients({ applications, applicationStore, devices }),
+    clients: createClients({ applications, applicationStore, devices, clock }),
     tills: createTills({ applications, clock, ids }),
     async register(app) {
       const findRealm = realms.find;
@@ -269,7 +269,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
       });
       if (settings.environment === 'demo') {
         await registerCustomToken(app, {
-          ...{ findRealm, verifyToken, findUser, findDevice: deps.findDevice, limits },
+          ...{ findRealm, verifyToken, findUser, findDevice: deps.findDevice, limits, clock },
           ...{ families, userTokens: flows.userTokens, findApplication: applications.find },
         });
       }

@@ -100,12 +100,16 @@ export function createTerminals({ database, clock }: { database: Database; clock
     async find(organizationId, nameOrId) {
       const name = readName(nameOrId);
       if (name === undefined) return undefined;
-      return found.get(organizationId, `${organizationId}|${nameOrId}`, async () => {
+      const keyOf = (key: string) => `${organizationId}|${key}`;
+      const load = async () => {
         const { id, serialNumber, prefix } = name;
         const values = [organizationId, id ?? null, serialNumber ?? null, prefix ?? null];
         const [row] = await run(findText, values);
         return row === undefined ? undefined : terminalOf(row);
-      });
+      };
+      // A device registers by its name, and is looked for by its identifier when it connects.
+      const alsoAs = (terminal?: Terminal) => terminal && keyOf(terminal.physicalDeviceId);
+      return found.get(organizationId, keyOf(nameOrId), load, alsoAs);
     },
     async ofHardware(hardware) {
       const rows = await run(ofHardwareText, [

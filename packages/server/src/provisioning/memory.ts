@@ -19,15 +19,27 @@ type Remembered<Value> = {
 export function createMemory<Value>(clock: Clock) {
   const remembered = new LRUCache<string, Remembered<Value>>({ max: rememberedMax });
   return {
-    get(organizationId: string, key: string, load: () => Promise<Value>): Promise<Value> {
+    /** @param alsoAs - another key that asks for the same */
+    get(
+      organizationId: string,
+      key: string,
+      load: () => Promise<Value>,
+      alsoAs?: (value: Value) => string | undefined,
+    ): Promise<Value> {
       const now = clock.now();
       const known = remembered.get(key);
       if (known !== undefined && now < known.until) return known.value;
       const entry = { organizationId, value: load(), until: now + rememberedMs };
       remembered.set(key, entry);
-      entry.value.catch(() => {
-        if (remembered.peek(key) === entry) remembered.delete(key);
-      });
+      // What was forgotten while it was read is not remembered again.
+      const isKept = () => remembered.peek(key) === entry;
+      entry.value.then(
+        (value) => {
+          const other = alsoAs?.(value);
+          if (other !== undefined && isKept()) remembered.set(other, entry);
+        },
+        () => isKept() && remembered.delete(key),
+      );
       return entry.value;
     },
     forget(organizationId: string): void {
