@@ -12,6 +12,7 @@ import {
   movableClock,
   openTestRealm,
   type TestRealm,
+  type TestRealmDeps,
 } from './identity.ts';
 import { authorizationAddress, signIn } from './sign-in.ts';
 
@@ -55,9 +56,13 @@ const formOf = ({ clientId, clientSecret }: Credentials) => ({
   client_secret: clientSecret,
 });
 
-export async function openFlow(facts: Partial<NewApplication> = {}): Promise<Flow> {
+/** `deps` left out: the shared database, and no letters. */
+export async function openFlow(
+  facts: Partial<NewApplication> = {},
+  deps: Partial<Pick<TestRealmDeps, 'database' | 'jobs' | 'mail'>> = {},
+): Promise<Flow> {
   const clock = movableClock();
-  const realm = await openTestRealm({ database: await testDatabase(), clock });
+  const realm = await openTestRealm({ database: await testDatabase(), ...deps, clock });
   const { organizationId, userDomainId, identity } = realm;
   const base = `/auth/realms/${userDomainId}/protocol/openid-connect`;
 

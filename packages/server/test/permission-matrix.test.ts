@@ -179,6 +179,32 @@ describe('the permission matrix', () => {
     }
   });
 
+  test('U+0000 in an address, which no database holds, is a fault of whoever sends it', async () => {
+    const faults: string[] = [];
+    let asked = 0;
+    for (const facts of guarded()) {
+      // Who gets as far as the database with it, of each kind.
+      const own = trials(facts).flatMap((trial) =>
+        callers
+          .filter((caller) => expectedOf(caller, trial) === 'allowed')
+          .map((caller) => ({ trial, caller })),
+      );
+      const some = new Map(
+        own.map((pair) => [`${pair.caller.level} ${pair.caller.isDevice}`, pair]),
+      );
+      for (const { trial, caller } of some.values()) {
+        for (const url of withNul(trial)) {
+          const told = await ask({ ...trial, url }, caller.token);
+          asked += 1;
+          if (told.status >= 500)
+            faults.push(`${caller.name}, ${facts.method} ${url}: ${told.text}`);
+        }
+      }
+    }
+    assert.deepEqual(faults, []);
+    assert.ok(asked >= 200, `${asked} addresses`);
+  });
+
   test('everybody gets what the table says, and nothing of anybody else', async (context) => {
     const some = guarded();
     const began = Date.now();
@@ -205,6 +231,23 @@ describe('the permission matrix', () => {
 });
 
 type Json = Record<string, unknown>;
+
+/** The address with U+0000 in each place of its path, and where nothing is written in each word of its query. */
+function withNul({ facts, url }: Trial): string[] {
+  const [path = '', query] = url.split('?', 2);
+  const places = path.split('/');
+  const inPath = facts.url.split('/').flatMap((name, index) => {
+    const asked = places.with(index, '%00').join('/');
+    return name.startsWith(':') ? [query === undefined ? asked : `${asked}?${query}`] : [];
+  });
+  const words = Object.entries((facts.query as Json | undefined)?.['properties'] ?? {});
+  const inQuery = words.flatMap(([name, schema]) =>
+    facts.method === 'GET' && (schema as Json)['type'] === 'string'
+      ? [`${url}${query === undefined ? '?' : '&'}${name}=a%00`]
+      : [],
+  );
+  return [...inPath, ...inQuery];
+}
 
 /** The body that the document shows for each operation. */
 function examplesOf(document: Json): ReadonlyMap<string, unknown> {

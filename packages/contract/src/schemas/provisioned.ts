@@ -1,6 +1,6 @@
 /** What every provisioned thing has in common, and how its schemas are put together. */
 import { type TObject, type TProperties, type TSchema, Type } from 'typebox';
-import { Labels, Timestamp } from './values.ts';
+import { findable, Labels, Timestamp } from './values.ts';
 
 const provisioningStatuses = ['Enabled', 'Disabled'] as const;
 
@@ -13,9 +13,6 @@ const provisioningStatuses = ['Enabled', 'Disabled'] as const;
  * identifier('The merchant.');
  */
 export const identifier = (description: string) => Type.String({ format: 'uuid', description });
-
-/** The database can hold no U+0000, so looking for one would be a fault and not an empty list. */
-const findable = '^[^\\u0000]*$';
 
 /**
  * A short text that says something: at least one character that is not a space.

@@ -3,6 +3,14 @@ import { amountMax, amountMin } from '@switchyard/money';
 import { type Static, type TEnum, type TSchema, Type } from 'typebox';
 
 /**
+ * The database can hold no U+0000, so looking for one would be a fault and not an empty list.
+ *
+ * @example
+ * Type.String({ maxLength: 64, pattern: findable });
+ */
+export const findable = '^[^\\u0000]*$';
+
+/**
  * The error codes that a schema gives to its faults, by JSON Schema keyword. `zero` stands for
  * `minimum` with the value 0. A keyword that is not named gets the general code of its kind.
  *

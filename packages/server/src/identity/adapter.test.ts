@@ -124,4 +124,24 @@ describe('the adapter', () => {
     );
     assert.ok(await adapter.find('for ever'));
   });
+
+  test('one run of the sweep leaves nothing, however much strangers made expire', async () => {
+    const organizationId = randomUUID();
+    await database.query(
+      `INSERT INTO oidc_entities (organization_id, model, entity_id, payload, created_at, expires_at)
+       SELECT $1, 'Interaction', number::text, '{}', $2, $2
+       FROM generate_series(1, 25000) AS number`,
+      [organizationId, new Date(clock.now() - 60_000).toISOString()],
+    );
+    const sweep = createSweep({
+      entities: createEntityStore(database),
+      families: { sweep: async () => 0 },
+      accounts: { deleteExpired: async () => 0 },
+      clock,
+      log: createLog({ logLevel: 'silent', instanceName: 'test' }),
+    });
+    assert.ok((await sweep.run()) >= 25_000);
+    const left = 'SELECT entity_id FROM oidc_entities WHERE organization_id = $1 LIMIT 1';
+    assert.deepEqual(await database.query(left, [organizationId]), []);
+  });
 });

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import { type Clock, systemClock } from '../platform/index.ts';
-import type { EntityStore, FoundEntity } from './entity-store.ts';
+import { type EntityStore, type FoundEntity, sessionModel } from './entity-store.ts';
 
 type AdapterDeps = {
   entities: EntityStore;
@@ -48,6 +48,29 @@ function kept(model: string, payload: AdapterPayload): AdapterPayload {
   return model === 'Interaction' || session === undefined ? others : { ...others, session };
 }
 
+type SignIn = { readonly accountId: string; readonly ts: number };
+type Proven = { readonly accountId?: string | undefined; readonly provenAt?: number | undefined };
+
+/** Whom the entity lets in, and when that was proven. A sign-in may be proven and not yet taken up. */
+function provenBy(model: string, payload: AdapterPayload): Proven {
+  const login = (payload['result'] as { readonly login?: SignIn } | undefined)?.login;
+  const { accountId = login?.accountId } = payload;
+  const times: Readonly<Record<string, unknown>> = {
+    [sessionModel]: payload['loginTs'],
+    AuthorizationCode: payload['authTime'],
+    Interaction: login?.ts,
+  };
+  const seconds = times[model];
+  if (accountId === undefined || typeof seconds !== 'number') return { accountId };
+  return { accountId, provenAt: Math.round(seconds * 1000) };
+}
+
+/** What was ended meanwhile is not begun again; a session that is not kept needs no word. */
+function tellEnded(model: string): void {
+  if (model === 'AuthorizationCode') throw new errors.LoginRequired('the session has ended');
+  if (model === 'Interaction') throw new errors.SessionNotFound('the sign-in was ended');
+}
+
 function createEntityAdapter(
   { entities, clock, organizationId }: AdapterDeps,
   model: string,
@@ -57,7 +80,7 @@ function createEntityAdapter(
   return {
     async upsert(id, payload, expiresInSeconds) {
       const now = clock.now();
-      await entities.upsert(
+      const isKept = await entities.upsert(
         organizationId,
         {
           model,
@@ -67,16 +90,20 @@ function createEntityAdapter(
           // A code goes with the session that it was given in.
           uid: payload.uid ?? payload.sessionUid,
           userCode: payload.userCode,
-          accountId: payload.accountId,
+          ...provenBy(model, payload),
           clientId: payload.clientId,
           expiresAt: expiresInSeconds === undefined ? undefined : now + expiresInSeconds * 1000,
         },
         now,
       );
+      if (!isKept) tellEnded(model);
     },
     async find(id) {
       const now = clock.now();
-      const payload = payloadOf(await entities.find(organizationId, model, keyOf(id), now), now);
+      const row = await entities.find(organizationId, model, keyOf(id), now);
+      // Of a session that was ended there is the mark alone.
+      if (model === sessionModel && row?.consumedAt !== undefined) return undefined;
+      const payload = payloadOf(row, now);
       return payload === undefined || !hashed ? payload : { ...payload, jti: id };
     },
     async findByUid(uid) {

@@ -64,6 +64,14 @@ describe('a request to sign in', () => {
     isOnPage(await visit(flow.link({ client_id: clientId })), 400);
   });
 
+  test('that cannot be kept goes back to the application', async () => {
+    for (const name of ['state', 'nonce', 'login_hint', 'ui_locales', 'claims_locales']) {
+      const { status, location } = await visit(flow.link({ [name]: 'a\u0000b' }));
+      assert.deepEqual([status, location?.origin], [303, new URL(redirectUri).origin], name);
+      assert.equal(location?.searchParams.get('error'), 'invalid_request', name);
+    }
+  });
+
   test('goes back to the application with what was wrong', async () => {
     const { realm } = flow;
     const { organizationId, userDomainId } = realm;

@@ -15,6 +15,10 @@ const promptWords: Readonly<Record<string, string | undefined>> = {
 type Params = Record<string, unknown>;
 
 function checkParams(params: Params): void {
+  // They are kept until the person has signed in, and the database can hold no U+0000.
+  if (Object.values(params).some((value) => String(value).includes('\u0000'))) {
+    throw new errors.InvalidRequest('a parameter holds U+0000');
+  }
   const { scope, response_mode: mode, prompt } = params;
   if (!responseModes.has(mode)) {
     delete params['response_mode'];

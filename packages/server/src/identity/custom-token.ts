@@ -3,9 +3,10 @@ import { errorCodes, Refusal } from '@switchyard/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { decodeJwt } from 'jose';
 import { type Caller, readForms } from '../http/index.ts';
+import type { Clock } from '../platform/index.ts';
 import type { User } from './accounts/types.ts';
 import type { Applications } from './applications.ts';
-import { type DeviceMethod, deviceMethods } from './auth-claims.ts';
+import { type DeviceFacts, type DeviceMethod, deviceMethods } from './auth-claims.ts';
 import { deviceScope } from './devices/device-tokens.ts';
 import { customTokenEndpoint } from './endpoint-descriptions.ts';
 import type { Families } from './families.ts';
@@ -13,7 +14,7 @@ import type { Family } from './family-store.ts';
 import type { RateLimits } from './rate-limits.ts';
 import { answerError, refuseWith } from './routes.ts';
 import type { Application, FindDevice, FoundDevice, Realm } from './types.ts';
-import type { UserTokens } from './user-tokens.ts';
+import type { NewSignIn, UserTokens } from './user-tokens.ts';
 
 const bearerForm = /^Bearer +([A-Za-z0-9\-._~+/]+=*) *$/i;
 const modelLengthMax = 64;
@@ -27,6 +28,7 @@ export type CustomTokenDeps = {
   families: Pick<Families, 'find'>;
   userTokens: Pick<UserTokens, 'begin'>;
   limits: RateLimits;
+  clock: Clock;
 };
 
 /** Who asks: a user of a merchant, signed in at an application. */
@@ -37,6 +39,8 @@ type Merchant = {
   readonly signIn: Family;
   /** Of the token itself, which may have less than the sign-in it comes from. */
   readonly scope: string;
+  /** Epoch milliseconds, of before it was looked at. */
+  readonly askedAt: number;
 };
 type Form = Readonly<Record<string, string>>;
 type CustomTokenRequest = FastifyRequest<{ Params: { realm: string }; Body: Form | undefined }>;
@@ -108,6 +112,7 @@ export function createCustomToken(deps: CustomTokenDeps) {
 
   /** @throws Refused unless the token is one that a user of a merchant got by signing in */
   async function merchantOf(request: CustomTokenRequest): Promise<Merchant> {
+    const askedAt = deps.clock.now();
     const realm = await findRealm(request.params.realm);
     if (realm === undefined) throw new Refused(404, 'invalid_request', 'unknown user domain');
     const token = bearerForm.exec(request.headers.authorization ?? '')?.[1];
@@ -123,7 +128,7 @@ export function createCustomToken(deps: CustomTokenDeps) {
     const signIn = sid === undefined ? undefined : await families.find(organizationId, sid);
     const application = await findApplication(organizationId, caller.clientId);
     if (signIn === undefined || application === undefined) throw invalidToken();
-    return { realm, user, signIn, application, scope };
+    return { realm, user, signIn, application, scope, askedAt };
   }
 
   /** Unknown, another merchant's, and one beyond the application's store are the same to everybody. */
@@ -145,7 +150,14 @@ export function createCustomToken(deps: CustomTokenDeps) {
       const { deviceId, methods } = readForm(form);
       const device = await deviceOf(merchant, deviceId);
       const { realm, application, user, signIn } = merchant;
-      return deps.userTokens.begin(realm, {
+      const facts: DeviceFacts = {
+        type: 'PublicDevice',
+        id: deviceId,
+        methods,
+        deviceId: device.logicalDeviceId,
+        storeId: device.storeId,
+      };
+      const wanted: NewSignIn = {
         kind: 'CustomToken',
         application,
         user,
@@ -153,14 +165,11 @@ export function createCustomToken(deps: CustomTokenDeps) {
         methods: signIn.facts.methods,
         authenticatedAt: signIn.facts.authenticatedAt,
         notAfter: signIn.endsAt,
-        device: {
-          type: 'PublicDevice',
-          id: deviceId,
-          methods,
-          deviceId: device.logicalDeviceId,
-          storeId: device.storeId,
-        },
-      });
+        device: facts,
+      };
+      const answer = await deps.userTokens.begin(realm, wanted, merchant.askedAt);
+      if (answer === undefined) throw invalidToken();
+      return answer;
     },
   };
 }

@@ -1,7 +1,7 @@
 // Families of refresh tokens: begun by a sign-in, carried on by each refresh, ended once for all.
 import type { Kysely } from 'kysely';
 import type { Clock, Ids, Log } from '../platform/index.ts';
-import type { EndedFamily, Ending, Family, FamilyStore } from './family-store.ts';
+import type { Ending, Family, FamilyStore } from './family-store.ts';
 
 type Lifetime = { readonly idleMs: number; readonly longestMs: number };
 
@@ -36,14 +36,14 @@ type Deps = {
   clock: Clock;
   ids: Ids;
   log: Log;
-  /** Access tokens of the families are refused from here on. */
-  revoke(organizationId: string, ended: readonly EndedFamily[]): Promise<void>;
+  /** Families ended: this process refuses their access tokens at once. */
+  changed(organizationId: string): Promise<void>;
 };
 
 const lifetimeOf = (kind: Family['kind']) =>
   kind === 'AuthorizationCode' ? browserLifetime : directLifetime;
 
-export function createFamilies({ store, clock, ids, log, revoke }: Deps) {
+export function createFamilies({ store, clock, ids, log, changed }: Deps) {
   function made({ notAfter = Number.MAX_SAFE_INTEGER, ...wanted }: NewFamily): Family {
     const now = clock.now();
     const { idleMs, longestMs } = lifetimeOf(wanted.kind);
@@ -63,27 +63,31 @@ export function createFamilies({ store, clock, ids, log, revoke }: Deps) {
   }
 
   async function end(organizationId: string, ending: Ending): Promise<number> {
-    const ended = await store.end(organizationId, ending);
-    const now = clock.now();
-    const alive = ended.filter(({ accessExpiresAt }) => accessExpiresAt > now);
-    if (alive.length > 0) await revoke(organizationId, alive);
-    return ended.length;
+    const ended = await store.end(organizationId, ending, clock.now());
+    if (ended > 0) await changed(organizationId);
+    return ended;
   }
 
   return {
-    async begin(wanted: NewFamily): Promise<Family> {
+    /** Undefined where the user was stopped, or signed out everywhere, since `provenAt`. */
+    async begin(wanted: NewFamily, provenAt: number): Promise<Family | undefined> {
       const family = made(wanted);
-      await store.insert(family);
-      return family;
+      return (await store.insert(family, provenAt)) ? family : undefined;
     },
 
-    /** Undefined where the code was redeemed already: then the family that it began is over. */
+    /** Undefined where the code was redeemed already, or its session ended: then the family that it began is over. */
     async beginByCode(wanted: NewFamily, codeId: string): Promise<Family | undefined> {
       const family = made(wanted);
-      if (await store.insertForCode(family, codeId)) return family;
+      const outcome = await store.insertForCode(family, codeId);
+      if (outcome === 'made') return family;
       const { organizationId, familyId, clientId } = wanted;
       await end(organizationId, { familyId });
-      log.warn({ clientId, familyId }, 'an authorization code came twice: its tokens are revoked');
+      if (outcome === 'used') {
+        log.warn(
+          { clientId, familyId },
+          'an authorization code came twice: its tokens are revoked',
+        );
+      }
       return undefined;
     },
 

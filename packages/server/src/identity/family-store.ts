@@ -2,9 +2,13 @@
 import { CompiledQuery, type Kysely } from 'kysely';
 import { type Database, type HotStatement, isoTime } from '../platform/index.ts';
 import type { Method } from './accounts/types.ts';
+import { sessionModel } from './entity-store.ts';
 
 /** More sign-ins of one user than this are not shown; all of them end together. */
 const listedMax = 200;
+
+/** Apart from the tokens that clients give back, of which they may give back too many. */
+export const revokedFamilyModel = 'RevokedFamily';
 
 export type FamilyKind = 'AuthorizationCode' | 'Password' | 'CustomToken';
 
@@ -41,7 +45,6 @@ export type Family = {
   readonly accessMs: number;
 };
 
-export type EndedFamily = Pick<Family, 'familyId' | 'accessExpiresAt'>;
 /** Which families end: one, those of a browser's session, or all of a user. */
 export type Ending =
   | { readonly familyId: string }
@@ -72,10 +75,12 @@ type FamilyRow = {
   idle_ms: number;
   access_ms: number;
 };
-type EndedRow = Pick<FamilyRow, 'family_id' | 'access_expires_at'>;
 
 const columns = `organization_id, family_id, user_id, client_id, session_id, kind, token_id, facts,
   created_at, refreshed_at, access_expires_at, expires_at, ends_at, idle_ms, access_ms`;
+const familyValues = `$1::uuid, $2::uuid, $3::uuid, $4::text, $5::text, $6::text, $7::uuid, $8::jsonb,
+  $9::timestamptz, $10::timestamptz, $11::timestamptz, $12::timestamptz, $13::timestamptz,
+  $14::integer, $15::integer`;
 
 /**
  * Most of what a busy realm asks of the database. The session is named by a value, not by a join:
@@ -117,11 +122,6 @@ function familyOf(row: FamilyRow): Family {
   };
 }
 
-const endedOf = (row: EndedRow): EndedFamily => ({
-  familyId: row.family_id,
-  accessExpiresAt: row.access_expires_at.getTime(),
-});
-
 function valuesOf(family: Family): unknown[] {
   return [
     family.organizationId,
@@ -158,33 +158,44 @@ function conditionOf(ending: Ending): [text: string, ...values: string[]] {
 
 export function createFamilyStore(database: Database) {
   return {
-    async insert(family: Family): Promise<void> {
-      await database.query(
-        `INSERT INTO token_families (${columns})
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
-        valuesOf(family),
+    /** False where the user was stopped, or all that he had proven was ended, since `provenAt`. */
+    async insert(family: Family, provenAt: number): Promise<boolean> {
+      const made = await database.query(
+        `WITH standing AS (
+           SELECT FROM users WHERE organization_id = $1 AND user_id = $3 AND status = 'Enabled'
+             AND (sessions_ended_at IS NULL OR sessions_ended_at <= $16::timestamptz)
+           FOR SHARE)
+         INSERT INTO token_families (${columns})
+         SELECT ${familyValues} FROM standing RETURNING family_id`,
+        [...valuesOf(family), isoTime(provenAt)],
       );
+      return made.length > 0;
     },
 
     /**
      * Uses the code up and begins the family, or neither: so whoever comes second with the code
-     * finds the family that he has to end. The code stays as long as the family may live.
+     * finds the family that he has to end. The code stays as long as the family may live. A code
+     * that was written while its session ended is good for nothing.
      */
-    async insertForCode(family: Family, codeId: string): Promise<boolean> {
-      const made = await database.query(
-        `WITH used AS (
-           UPDATE oidc_entities SET consumed_at = $9, expires_at = $13
+    async insertForCode(family: Family, codeId: string): Promise<'made' | 'used' | 'over'> {
+      const [row] = await database.query<{ made: boolean; there: boolean }>(
+        `WITH own AS (
+           SELECT FROM oidc_entities
+           WHERE organization_id = $1 AND uid = $5::text AND model = '${sessionModel}'
+           FOR SHARE),
+         used AS (
+           UPDATE oidc_entities SET consumed_at = $9::timestamptz, expires_at = $13::timestamptz
            WHERE organization_id = $1 AND model = 'AuthorizationCode' AND entity_id = $16
-             AND consumed_at IS NULL
-           RETURNING entity_id)
-         INSERT INTO token_families (${columns})
-         SELECT $1, $2, $3, $4, $5, $6, $7, $8::jsonb, $9::timestamptz, $10::timestamptz,
-           $11::timestamptz, $12::timestamptz, $13::timestamptz, $14::integer,
-           $15::integer
-         FROM used RETURNING family_id`,
+             AND consumed_at IS NULL AND EXISTS (SELECT FROM own)
+           RETURNING entity_id),
+         made AS (
+           INSERT INTO token_families (${columns})
+           SELECT ${familyValues} FROM used RETURNING family_id)
+         SELECT EXISTS (SELECT FROM made) AS made, EXISTS (SELECT FROM own) AS there`,
         [...valuesOf(family), codeId],
       );
-      return made.length > 0;
+      if (row?.made === true) return 'made';
+      return row?.there === true ? 'used' : 'over';
     },
 
     /**
@@ -227,34 +238,45 @@ export function createFamilyStore(database: Database) {
       return rows.map(familyOf);
     },
 
-    async end(organizationId: string, ending: Ending): Promise<EndedFamily[]> {
-      const [condition, ...values] = conditionOf(ending);
-      const rows = await database.query<EndedRow>(
-        `DELETE FROM token_families WHERE organization_id = $1 AND ${condition}
-         RETURNING family_id, access_expires_at`,
-        [organizationId, ...values],
+    /** Access tokens of the families are revoked by the same commit: there is no second chance to find them. */
+    async end(organizationId: string, ending: Ending, at: number): Promise<number> {
+      const [condition, ...named] = conditionOf(ending);
+      const values = [organizationId, ...named];
+      const now = `$${values.push(isoTime(at))}::timestamptz`;
+      const rows = await database.query(
+        `WITH gone AS (
+           DELETE FROM token_families WHERE organization_id = $1 AND ${condition}
+           RETURNING family_id, access_expires_at),
+         revoked AS (
+           INSERT INTO oidc_entities
+             (organization_id, model, entity_id, payload, created_at, expires_at)
+           SELECT $1, '${revokedFamilyModel}', family_id::text, '{}', ${now}, access_expires_at
+           FROM gone WHERE access_expires_at > ${now}
+           ON CONFLICT (organization_id, model, entity_id) DO NOTHING)
+         SELECT family_id FROM gone`,
+        values,
       );
-      return rows.map(endedOf);
+      return rows.length;
     },
 
-    /** Deletes at most `limit` families that are over, tenant by tenant, and tells how many went. */
+    /**
+     * Deletes at most `limit` families that are over, tenant by tenant, and tells how many it found: another
+     * process may delete the same ones, and more may be behind them.
+     */
     async deleteEnded(at: number, limit: number): Promise<number> {
       const rows = await database.query<{ organization_id: string; family_id: string }>(
         `SELECT organization_id, family_id FROM token_families
          WHERE ends_at < $1 ORDER BY ends_at LIMIT $2`,
         [isoTime(at), limit],
       );
-      let deleted = 0;
       for (const [organizationId, ended] of Map.groupBy(rows, (row) => row.organization_id)) {
-        const gone = await database.query(
+        await database.query(
           `DELETE FROM token_families WHERE organization_id = $1 AND ends_at < $3
-             AND family_id IN (SELECT value::uuid FROM jsonb_array_elements_text($2::jsonb))
-           RETURNING family_id`,
+             AND family_id IN (SELECT value::uuid FROM jsonb_array_elements_text($2::jsonb))`,
           [organizationId, JSON.stringify(ended.map((row) => row.family_id)), isoTime(at)],
         );
-        deleted += gone.length;
       }
-      return deleted;
+      return rows.length;
     },
   };
 }

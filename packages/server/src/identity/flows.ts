@@ -58,14 +58,7 @@ export function createFlows(deps: FlowsDeps) {
     clock,
     ids,
     log,
-    revoke: (organizationId, ended) =>
-      realms.revokeAll(
-        organizationId,
-        ended.map(({ familyId, accessExpiresAt }) => ({
-          id: familyId,
-          expiresAt: accessExpiresAt,
-        })),
-      ),
+    changed: realms.familiesEnded,
   });
   const userTokens = createUserTokens({ families, ids });
   const introspection = createIntrospection({

@@ -167,7 +167,7 @@ export type Identity = {
   moveCallback(organizationId: string, clientId: string, uri: string): Promise<void>;
   disableApplication(organizationId: string, clientId: string, asked?: Asked): Promise<void>;
   enableApplication(organizationId: string, clientId: string, asked?: Asked): Promise<void>;
-  /** Deletes what has expired, in bounded batches; tells how many rows went. */
+  /** Deletes what has expired, in bounded batches; tells how many rows it found. */
   sweep(): Promise<number>;
   close(): Promise<void>;
 };

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { errors, type InteractionResults } from 'oidc-provider';
 import type { Clock } from '../platform/index.ts';
 import type { RealmProvider } from './provider.ts';
-import type { Sessions, SignedInUser } from './sessions.ts';
+import { loginTsOf, type Sessions, type SignedInUser } from './sessions.ts';
 
 export type SignInRequest = {
   readonly uid: string;
@@ -64,7 +64,13 @@ export function createInteractions({ providerOf, sessions, clock }: Deps) {
     // What was answered is not answered again.
     if (opened === undefined || opened.interaction.result !== undefined) return undefined;
     opened.interaction.result = result;
-    await opened.interaction.persist();
+    try {
+      await opened.interaction.persist();
+    } catch (error) {
+      // All that the user had proven was ended while the answer was on its way.
+      if (error instanceof errors.SessionNotFound) return undefined;
+      throw error;
+    }
     return opened.interaction.returnTo;
   }
 
@@ -101,10 +107,10 @@ export function createInteractions({ providerOf, sessions, clock }: Deps) {
       userDomainId: string,
       raw: IncomingMessage,
       rawReply: ServerResponse,
-      { userId, methods }: SignedInUser,
+      { userId, methods, provenAt = clock.now() }: SignedInUser,
     ): Promise<string | undefined> {
       const before = await sessions.current(userDomainId, raw, rawReply);
-      const ts = Math.ceil(clock.now() / 1000);
+      const ts = loginTsOf(provenAt);
       const returnTo = await answer(userDomainId, raw, rawReply, {
         login: { accountId: userId, amr: [...methods], ts, remember: false },
       });

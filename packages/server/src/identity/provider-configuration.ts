@@ -8,7 +8,7 @@ import type { EntityStore } from './entity-store.ts';
 import { signInPath, signInSeconds } from './interactions.ts';
 import type { RealmProvider } from './provider.ts';
 import { scopes } from './scopes.ts';
-import { sessionSeconds } from './sessions.ts';
+import { msOf, sessionSeconds } from './sessions.ts';
 import type { Shown } from './shown.ts';
 import { isStanding } from './standing.ts';
 import type { Realm } from './types.ts';
@@ -59,7 +59,7 @@ function sessionAndSignIn({ realm, clock, ids, findUser }: Facts): Configuration
       url: (_ctx, interaction) => signInPath(realm.userDomainId, interaction.uid),
     },
     async findAccount(ctx, accountId) {
-      const begunAt = (ctx.oidc.session?.loginTs ?? 0) * 1000;
+      const begunAt = msOf(ctx.oidc.session?.loginTs ?? 0);
       const user = await findUser(realm.organizationId, accountId);
       if (!isStanding(user, begunAt)) return undefined;
       return { accountId, claims: () => ({ sub: accountId }) };

@@ -99,12 +99,8 @@ export function createRealms(deps: Deps) {
       changed(userDomainId);
     },
 
-    /** Families of tokens, by their ids; as below. */
-    async revokeAll(
-      organizationId: string,
-      revoked: readonly { readonly id: string; readonly expiresAt: number }[],
-    ): Promise<void> {
-      await revocations.addFamilies(organizationId, revoked);
+    /** Families of its tokens were revoked; as below. */
+    async familiesEnded(organizationId: string): Promise<void> {
       const userDomainId = await store.findDomainOf(organizationId);
       if (userDomainId !== undefined) changed(userDomainId);
     },

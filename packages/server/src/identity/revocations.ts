@@ -1,11 +1,10 @@
 // What was revoked before it expired: a list that every process has at hand, and a look-up for what is not in it.
 import type { Clock, Log } from '../platform/index.ts';
 import { type EntityStore, listedIdsMax } from './entity-store.ts';
+import { revokedFamilyModel as familyModel } from './family-store.ts';
 import type { Realm, Revoked, UserDomain } from './types.ts';
 
 const tokenModel = 'RevokedAccessToken';
-/** Apart from the tokens that clients give back, of which they may give back too many. */
-const familyModel = 'RevokedFamily';
 
 /** What of a token decides whether it was revoked. */
 type Judged = {
@@ -60,22 +59,9 @@ export function createRevocations({ entities, clock, log }: Deps) {
         : undefined;
     },
 
-    addFamilies: (
-      organizationId: string,
-      ended: readonly { readonly id: string; readonly expiresAt: number }[],
-    ): Promise<void> =>
-      entities.insertIds(
-        organizationId,
-        familyModel,
-        ended.map(({ id, expiresAt }) => ({ entityId: id, expiresAt })),
-        clock.now(),
-      ),
-
-    addToken: (organizationId: string, tokenId: string, expiresAt: number): Promise<void> =>
-      entities.upsert(
-        organizationId,
-        { model: tokenModel, entityId: tokenId, payload: {}, expiresAt },
-        clock.now(),
-      ),
+    async addToken(organizationId: string, tokenId: string, expiresAt: number): Promise<void> {
+      const revoked = { model: tokenModel, entityId: tokenId, payload: {}, expiresAt };
+      await entities.upsert(organizationId, revoked, clock.now());
+    },
   };
 }

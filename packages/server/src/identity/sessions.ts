@@ -2,13 +2,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../platform/index.ts';
 import type { Method, User } from './accounts/types.ts';
-import type { EntityStore, FoundEntity } from './entity-store.ts';
+import { type EntityStore, type FoundEntity, sessionModel } from './entity-store.ts';
 import { browserLifetime, type Families } from './families.ts';
 import type { Ending, Family, FamilyKind } from './family-store.ts';
 import type { RealmProvider } from './provider.ts';
 import { isStanding } from './standing.ts';
 
-const sessionModel = 'Session';
 /** A click within this time of the last one is not worth a write. */
 const touchMs = 60_000;
 
@@ -31,7 +30,12 @@ export type SessionFacts = {
   readonly clientIds: readonly string[];
 };
 
-export type SignedInUser = { readonly userId: string; readonly methods: readonly Method[] };
+export type SignedInUser = {
+  readonly userId: string;
+  readonly methods: readonly Method[];
+  /** Epoch milliseconds, of before it was proven; left out: now. */
+  readonly provenAt?: number | undefined;
+};
 export type Sessions = ReturnType<typeof createSessions>;
 
 type Deps = {
@@ -49,9 +53,16 @@ type Payload = {
   loginTs: number;
 };
 
+/**
+ * The library's seconds, with the milliseconds as their fraction: whether a sign-in came before
+ * all were ended or after is a matter of less than a second.
+ */
+export const loginTsOf = (ms: number): number => ms / 1000;
+export const msOf = (loginTs: number): number => Math.round(loginTs * 1000);
+
 /** How long a session lives on from now: idle for a while, and never longer than a day's work. */
 export function sessionSeconds(loginTs: number | undefined, now: number): number {
-  const begun = loginTs === undefined ? now : loginTs * 1000;
+  const begun = loginTs === undefined ? now : msOf(loginTs);
   const endsAt = begun + browserLifetime.longestMs;
   return Math.max(1, Math.floor(Math.min(browserLifetime.idleMs, endsAt - now) / 1000));
 }
@@ -64,7 +75,7 @@ function browserFacts(found: FoundEntity, families: readonly Family[]): SessionF
   const { uid, amr = [], loginTs } = found.payload as Payload;
   const own = families.filter(({ sessionId }) => sessionId === uid);
   const expiresAt = found.expiresAt ?? 0;
-  const signedInAt = loginTs * 1000;
+  const signedInAt = msOf(loginTs);
   const lastSeenAt = Math.max(signedInAt, expiresAt - browserLifetime.idleMs);
   return {
     sessionId: uid,
@@ -99,7 +110,7 @@ export function createSessions({ entities, families, clock, providerOf, findUser
 
   /** Codes and the session first: nobody begins another family while the old ones end. */
   async function end(organizationId: string, userId: string, sessionId: string): Promise<void> {
-    await entities.destroyOfAccount(organizationId, userId, { uid: sessionId });
+    await entities.destroyOfAccount(organizationId, userId, clock.now(), { uid: sessionId });
     await endFamilies(organizationId, { userId, sessionId });
   }
 
@@ -109,7 +120,9 @@ export function createSessions({ entities, families, clock, providerOf, findUser
     exceptSessionId?: string,
     keepsUnfinished = false,
   ): Promise<void> {
-    await entities.destroyOfAccount(organizationId, userId, {
+    const at = clock.now();
+    await entities.closeAccount(organizationId, userId, at, exceptSessionId);
+    await entities.destroyOfAccount(organizationId, userId, at, {
       exceptUid: exceptSessionId,
       exceptModel: keepsUnfinished ? pageStepModel : undefined,
     });
@@ -127,7 +140,7 @@ export function createSessions({ entities, families, clock, providerOf, findUser
     const session = await provider.Session.get(provider.createContext(raw, rawReply));
     const { accountId: userId, loginTs } = session;
     if (userId === undefined || loginTs === undefined) return undefined;
-    const signedInAt = loginTs * 1000;
+    const signedInAt = msOf(loginTs);
     if (!isStanding(await findUser(realm.organizationId, userId), signedInAt)) return undefined;
     const now = clock.now();
     await entities.touch(realm.organizationId, {
@@ -152,7 +165,7 @@ export function createSessions({ entities, families, clock, providerOf, findUser
       userDomainId: string,
       raw: IncomingMessage,
       rawReply: ServerResponse,
-      { userId, methods }: SignedInUser,
+      { userId, methods, provenAt }: SignedInUser,
     ): Promise<string> {
       const found = await providerOf(userDomainId);
       if (found === undefined) throw new Error('a session in a realm that does not exist');
@@ -162,7 +175,7 @@ export function createSessions({ entities, families, clock, providerOf, findUser
       if (before !== undefined) await end(organizationId, before.userId, before.sessionId);
       const session = new provider.Session();
       const now = clock.now();
-      const loginTs = Math.floor(now / 1000);
+      const loginTs = loginTsOf(provenAt ?? now);
       session.loginAccount({ accountId: userId, loginTs, amr: [...methods], transient: true });
       await session.save(sessionSeconds(loginTs, now));
       const context = provider.createContext(raw, rawReply);

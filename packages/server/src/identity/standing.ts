@@ -2,7 +2,7 @@
 import type { User } from './accounts/types.ts';
 
 /**
- * Seconds are what tokens and sessions know of time: what began within the second of the cut
+ * Seconds are what tokens know of time: what began within the second of the cut
  * cannot be told from what came after it, and is cut too.
  */
 export function isStanding(user: User | undefined, begunAt: number): user is User {

@@ -5,8 +5,9 @@ import type { EntityStore } from './entity-store.ts';
 import type { Families } from './families.ts';
 
 const batchRows = 500;
-const batchesPerRunMax = 20;
 const everyMs = 300_000;
+/** Of each kind in a run, so that a flood of one leaves the others their turn before the next run. */
+const kindMaxMs = 80_000;
 
 export type Sweep = { run(): Promise<number>; start(): void; stop(): Promise<void> };
 
@@ -21,10 +22,13 @@ type Deps = {
 export function createSweep({ entities, families, accounts, clock, log }: Deps): Sweep {
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<unknown> = Promise.resolve();
+  let isStopping = false;
 
+  /** To the end: how many rows there are is up to strangers. */
   async function inBatches(deleteSome: (limit: number) => Promise<number>): Promise<number> {
+    const until = clock.now() + kindMaxMs;
     let total = 0;
-    for (let batch = 0; batch < batchesPerRunMax; batch += 1) {
+    while (!isStopping && clock.now() < until) {
       const deleted = await deleteSome(batchRows);
       total += deleted;
       if (deleted < batchRows) break;
@@ -50,6 +54,7 @@ export function createSweep({ entities, families, accounts, clock, log }: Deps):
       }, everyMs).unref();
     },
     async stop() {
+      isStopping = true;
       clearInterval(timer);
       timer = undefined;
       await running;

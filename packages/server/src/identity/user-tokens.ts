@@ -141,10 +141,17 @@ export function createUserTokens({ families, ids }: Deps) {
   }
 
   return {
-    /** The tokens of somebody who proved who he is a moment ago. */
-    async begin(realm: Realm, signIn: NewSignIn): Promise<TokenResponse> {
-      const family = await families.begin(familyWanted(signIn));
-      return answer(realm, signIn, family, signIn);
+    /**
+     * The tokens of somebody who proved who he is a moment ago. Undefined where that was ended
+     * since `provenAt`, which is a time of before it was looked at.
+     */
+    async begin(
+      realm: Realm,
+      signIn: NewSignIn,
+      provenAt: number,
+    ): Promise<TokenResponse | undefined> {
+      const family = await families.begin(familyWanted(signIn), provenAt);
+      return family === undefined ? undefined : answer(realm, signIn, family, signIn);
     },
 
     /** The same for a code, which is used up by it; undefined where it was before. */

@@ -1,18 +1,21 @@
 // Deletes portal sessions whose day is over, in bounded batches, now and then.
-import type { Log } from '../platform/index.ts';
+import type { Clock, Log } from '../platform/index.ts';
 
 const batchRows = 500;
-const batchesPerRunMax = 20;
 const everyMs = 300_000;
+/** A run that takes longer leaves the rest to the next one. */
+const runMaxMs = 240_000;
 
-type Deps = { readonly log: Log; sweep(limit: number): Promise<number> };
+type Deps = { readonly clock: Clock; readonly log: Log; sweep(limit: number): Promise<number> };
 
-export function createSweep({ log, sweep }: Deps) {
+export function createSweep({ clock, log, sweep }: Deps) {
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<unknown> = Promise.resolve();
+  let isStopping = false;
 
   async function run(): Promise<void> {
-    for (let batch = 0; batch < batchesPerRunMax; batch += 1) {
+    const until = clock.now() + runMaxMs;
+    while (!isStopping && clock.now() < until) {
       if ((await sweep(batchRows)) < batchRows) return;
     }
   }
@@ -26,6 +29,7 @@ export function createSweep({ log, sweep }: Deps) {
       }, everyMs).unref();
     },
     async stop() {
+      isStopping = true;
       clearInterval(timer);
       timer = undefined;
       await running;

@@ -39,7 +39,7 @@ export type Accounts = {
   readonly passkeys: Passkeys;
   readonly links: Links;
   readonly signIns: SignIns;
-  /** Deletes at most `limit` rows of each kind that nobody needs any more; tells how many went. */
+  /** Deletes at most `limit` rows of each kind that nobody needs any more; tells how many it found. */
   deleteExpired(at: number, limit: number): Promise<number>;
   close(): Promise<void>;
 };

@@ -8,6 +8,7 @@ import PostalMime from 'postal-mime';
 import { openTestAccounts, password } from '../../../test/accounts.ts';
 import { migrations, testCopyUrl, testDatabase } from '../../../test/database.ts';
 import { eventually } from '../../../test/eventually.ts';
+import { openMailServer } from '../../../test/mail-server.ts';
 import { openPostOffice } from '../../../test/post-office.ts';
 import {
   createJobs,
@@ -68,6 +69,45 @@ test('a link reaches its reader over a mail server that fails, and lies in the c
     await jobs.stop();
     await database.close();
     await rm(dataDir, { recursive: true, force: true });
+  }
+});
+
+test('a letter to a mailbox that is no more is given up, and others are not', async () => {
+  const log = createLog({ logLevel: 'silent', instanceName: 'test' });
+  const database = openDatabase({ url: await testCopyUrl(), log });
+  const house = { log, clock: systemClock, ids: systemIds };
+  const server = await openMailServer([
+    [/^RCPT TO:<gone@/, '550 5.1.1 no such mailbox'],
+    [/^RCPT TO:<full@/, '452 4.2.2 full'],
+  ]);
+  const settings = {
+    ...{ dataDir: tmpdir(), mailFrom: 'no-reply@shop.example', mailTimeoutMs: 10_000 },
+    smtpUrl: server.url,
+  };
+  const mail = createMail({ settings, ...house });
+  const jobs = createJobs({ ...house, database, metrics: createMetrics(), pollMs: 20 });
+  const left = () =>
+    database.query<{ attempts: number; kind: string; last_error: string | null }>(
+      'SELECT attempts, kind, last_error FROM jobs',
+    );
+  try {
+    const scene = await openTestAccounts(database, { jobs, mail });
+    for (const email of ['gone@shop.example', 'full@shop.example']) {
+      await scene.accounts.links.invite(await scene.createUser({ password: undefined, email }));
+    }
+    jobs.start();
+    await eventually('one is gone, and the other waits', async () => {
+      const [job, ...others] = await left();
+      return others.length === 0 && job?.last_error?.includes('EENVELOPE 452') === true;
+    });
+    // After some days of this.
+    await database.query('UPDATE jobs SET attempts = 1000, due_at = now()');
+    await eventually('this one as well', async () => (await left()).length === 0);
+  } finally {
+    await jobs.stop();
+    await mail.close();
+    await server.close();
+    await database.close();
   }
 });
 

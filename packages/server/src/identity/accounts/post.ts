@@ -2,6 +2,7 @@
 import { type Kysely, sql } from 'kysely';
 import {
   type Clock,
+  deliverMail,
   deriveKey,
   type Ids,
   type Job,
@@ -84,7 +85,7 @@ export function createPost(deps: Deps) {
       return;
     }
     const { language, ...words } = writeLetter(letter);
-    await mail.send({ mailId: job.jobId, to: letter.to, language, ...words });
+    await deliverMail({ mail, log }, job, { to: letter.to, language, ...words });
   }
 
   jobs.handle(letterKind, deliver, { most: mailsAtOnce });

@@ -124,7 +124,8 @@ export function createSignIn(deps: Deps) {
     if (found === undefined || outcome !== verdict.ifProven) return { ok: false };
     await renewHash(found, password);
     const { needs, methods } = verdict;
-    return { ok: true, user: found.user, methods, ...(needs === undefined ? {} : { needs }) };
+    const proven = { ok: true, user: found.user, methods, provenAt: at } as const;
+    return needs === undefined ? proven : { ...proven, needs };
   }
 
   async function renewHash({ user, passwordHash }: Credentials, password: string): Promise<void> {

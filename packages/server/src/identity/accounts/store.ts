@@ -100,6 +100,7 @@ export async function replacePassword(
   const notBefore = isoTime(Math.floor(at / 1000) * 1000);
   await sql`UPDATE users SET password_hash = ${passwordHash}, password_changed_at = ${isoTime(at)},
       failed_attempts = 0, locked_until = NULL, tokens_not_before = ${notBefore},
+      sessions_ended_at = greatest(sessions_ended_at, ${isoTime(at)}), sessions_ended_but = NULL,
       version = version + 1, updated_at = ${isoTime(at)}
     WHERE organization_id = ${organizationId} AND user_id = ${userId}`.execute(trx);
 }

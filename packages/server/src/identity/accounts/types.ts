@@ -147,6 +147,8 @@ export type SignedIn = {
   readonly ok: true;
   readonly user: User;
   readonly methods: readonly Method[];
+  /** Epoch milliseconds, of before the last look at the user. */
+  readonly provenAt: number;
   /**
    * The password was right and it is not over: on pages alone. `enrolment`: a second factor must
    * be set up first. `passkey`: the user has one and typed no code.

@@ -4,6 +4,7 @@ import {
   ApplicationInput,
   ApplicationReplacement,
   applicationFilters,
+  findable,
   pageOf,
   RegisteredApplication,
   RenewedSecret,
@@ -35,7 +36,11 @@ const userDomainId = Type.String({
   maxLength: 64,
   description: 'The user domain of the caller, or of the organisation that is acted in.',
 });
-const clientId = Type.String({ maxLength: 128, description: 'The client id.' });
+const clientId = Type.String({
+  maxLength: 128,
+  pattern: findable,
+  description: 'The client id.',
+});
 const ofDomain = Type.Object({ userDomainId });
 const ofApplication = Type.Object({ userDomainId, clientId });
 

@@ -4,6 +4,7 @@ import {
   DeviceCertificateInput,
   DeviceCertificatePage,
   DeviceCertificateRevocation,
+  findable,
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
@@ -22,7 +23,11 @@ const pemStart = '-----BEGIN';
 const writers = ['dev.write', 'prov.write'] as const;
 const readers = ['dev.read', 'prov.read'] as const;
 const device = Type.String({ maxLength: 64, description: 'The physical device.' });
-const thumbprint = Type.String({ maxLength: 64, description: 'The thumbprint of a certificate.' });
+const thumbprint = Type.String({
+  maxLength: 64,
+  pattern: findable,
+  description: 'The thumbprint of a certificate.',
+});
 const ofDevice = Type.Object({ physicalDeviceId: device });
 const ofCertificate = Type.Object({ physicalDeviceId: device, thumbprint });
 const common = { tags: ['Device security'] } as const;

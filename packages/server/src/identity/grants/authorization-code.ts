@@ -4,6 +4,7 @@ import { type AuthorizationCode, errors } from 'oidc-provider';
 import type { Method } from '../accounts/types.ts';
 import { bearerKey } from '../adapter.ts';
 import { presentedDevice } from '../devices/presented.ts';
+import { msOf } from '../sessions.ts';
 import { isStanding } from '../standing.ts';
 import type { Application } from '../types.ts';
 import type { TokenResponse } from '../user-tokens.ts';
@@ -47,7 +48,7 @@ export async function redeemCode(
   }
   if (code.redirectUri !== redirectUri) throw new errors.InvalidGrant('another redirect_uri');
   checkVerifier(code, verifier);
-  const authenticatedAt = (code.authTime ?? 0) * 1000;
+  const authenticatedAt = msOf(code.authTime ?? 0);
   const user = await findUser(code.accountId ?? '');
   if (!isStanding(user, authenticatedAt)) throw new errors.InvalidGrant('the user is not in');
   const response = await userTokens.beginByCode(

@@ -45,7 +45,7 @@ export const password: Grant = {
   securityFlows: ['Password'],
   parameters: ['username', 'password', 'totp', 'scope'],
   handle:
-    ({ realm, clock, findApplication, limitClient, authenticate, userTokens }) =>
+    ({ realm, findApplication, limitClient, authenticate, userTokens }) =>
     async (ctx) => {
       const { client } = ctx.oidc;
       const params = ctx.oidc.params as Parameters;
@@ -66,18 +66,14 @@ export const password: Grant = {
         origin: { ...originOf(ctx.req), clientId: client.clientId },
         kind: device === undefined ? 'password-grant' : 'device',
       });
-      const { user, methods } = signedIn(ctx, answer);
+      const { user, methods, provenAt } = signedIn(ctx, answer);
       if (device !== undefined) checkPlace(device, realm, { user, application });
-      ctx.body = await userTokens.begin(realm, {
-        kind: 'Password',
-        application,
-        user,
-        scope: scope.granted,
-        methods,
-        authenticatedAt: clock.now(),
-        ...(device === undefined
-          ? {}
-          : { device: factsOf(device), certificate: device.thumbprint }),
-      });
+      const facts =
+        device === undefined ? {} : { device: factsOf(device), certificate: device.thumbprint };
+      const asked = { kind: 'Password', application, user, scope: scope.granted, methods } as const;
+      const signIn = { ...asked, authenticatedAt: provenAt, ...facts };
+      const response = await userTokens.begin(realm, signIn, provenAt);
+      if (response === undefined) throw refused('all sessions of the user were ended meanwhile');
+      ctx.body = response;
     },
 };

@@ -39,7 +39,7 @@ export function deviceName(
   return system === undefined ? { browser } : { browser, system };
 }
 
-/** Sessions tell their beginning in whole seconds, rounded either way. */
+/** By a passkey it begins a moment before the record is written. */
 const nearMs = 1500;
 
 /**

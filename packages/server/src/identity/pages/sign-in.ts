@@ -1,7 +1,7 @@
 // Signing in: name, password and code in one form, then what the password alone did not settle.
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Method } from '../accounts/index.ts';
 import { type SignInRequest, signInPath } from '../interactions.ts';
+import type { SignedInUser } from '../sessions.ts';
 import type { Answers } from './answers.ts';
 import type { PagesDeps, RelyingParty } from './deps.ts';
 import type { EnrolmentFlow } from './enrolment.ts';
@@ -79,10 +79,7 @@ export function createSignIn(deps: Deps) {
     return answers.page(visit, { ...view, status: more.status ?? 200 });
   }
 
-  async function finish(
-    visit: FlowVisit,
-    signedIn: { userId: string; methods: readonly Method[] },
-  ): Promise<FastifyReply> {
+  async function finish(visit: FlowVisit, signedIn: SignedInUser): Promise<FastifyReply> {
     const { realm, request, reply } = visit;
     const who = [realm.userDomainId, request.raw, reply.raw] as const;
     if (visit.asked === undefined) {
@@ -136,9 +133,9 @@ export function createSignIn(deps: Deps) {
         kind: 'page',
       });
       if (!result.ok) return refuse(visit, username, result.retryAfterSeconds);
-      const { user, methods, needs } = result;
+      const { user, methods, needs, provenAt } = result;
       const { userId } = user;
-      if (needs === undefined) return finish(visit, { userId, methods });
+      if (needs === undefined) return finish(visit, { userId, methods, provenAt });
       const name = needs === 'enrolment' ? 'enrol' : 'passkey';
       await steps.put(at, { name, userId, methods, since: clock.now() });
       return answers.goTo(visit, `${base}/${name === 'enrol' ? 'one-time-code' : 'passkey'}`);
@@ -163,7 +160,7 @@ export function createSignIn(deps: Deps) {
         base: visit.base,
         isRequired: true,
         leadsTo: visit.asked?.redirectUri,
-        done: (step) => finish(visit, step),
+        done: ({ userId, methods }) => finish(visit, { userId, methods }),
       };
     },
 
@@ -183,11 +180,12 @@ export function createSignIn(deps: Deps) {
       const user = await steps.demandUser(at, step);
       const response = readAnswer(page.body['response']);
       const origin = originOf(visit, asked?.clientId);
+      const provenAt = clock.now();
       if (!(await accounts.passkeys.authenticate(user, response, rp, origin))) {
         return askPasskey(visit, step, true);
       }
       if ((await steps.take(at)) === undefined) throw new PageFault('stale');
-      return finish(visit, { userId: user.userId, methods: [...step.methods, 'hwk'] });
+      return finish(visit, { userId: user.userId, methods: [...step.methods, 'hwk'], provenAt });
     },
   };
 
