@@ -466,6 +466,32 @@ describe('what the connector refuses', () => {
       assert.equal((await line.closed()).code, closeCodes.unauthorized);
     });
 
+    it('unauthorized: a token that is revoked takes its sessions with it, and no others', async () => {
+      const client = await on.application();
+      const { clientId: client_id, clientSecret: client_secret } = client;
+      const open = async (posId: string) => {
+        const place = await on.terminal();
+        const device = await on.connect(place, till);
+        const posToken = await on.tokenOf(client);
+        const pos = await on.pos(posToken);
+        const { line } = await on.session(pos, { tsn: place.tsn, posId });
+        return { place, device, pos, posToken, line };
+      };
+      const [gone, staying] = [await open('p1'), await open('p2')];
+      const path = `/auth/realms/${on.userDomainId}/protocol/openid-connect/revoke`;
+      const form = { token: gone.posToken, client_id, client_secret };
+      assert.equal((await on.api(path, { form })).status, 200);
+      assert.equal((await gone.pos.closed()).code, closeCodes.unauthorized);
+      const { code, reason } = await gone.line.closed();
+      assert.equal(code, closeCodes.unauthorized);
+      assert.match(reason, /^unauthorized:/);
+      // The device is free for whoever may claim it, and the other token is as good as before.
+      const { tsn } = gone.place;
+      assert.equal((await claim(staying.pos, tsn, { posId: 'p2' }))['type'], 'claimed');
+      staying.line.send('still here');
+      assert.equal((await staying.device.raw()).data.toString(), 'still here');
+    });
+
     it('unauthorized: however long it takes to ask about devices', async (t) => {
       const place = await on.terminal();
       await on.connect(place, till);

@@ -164,6 +164,35 @@ describe('sessions of the connector', () => {
     });
   });
 
+  describe('claimed by whoever did not hear of it', () => {
+    it('is its own again where nobody has used the address for five seconds', async () => {
+      const place = await on.terminal();
+      const device = await on.connect(place, till);
+      const first = await on.pos(await on.tokenOf(till));
+      const unheard = await claim(first, place);
+      assert.equal(unheard['type'], 'claimed');
+      // Its network broke before the answer came: it knows of no session, and comes back.
+      first.socket.terminate();
+      const pos = await on.pos(await on.tokenOf(till));
+      on.clock.advance(2_000);
+      const early = await claim(pos, place);
+      assert.deepEqual(
+        [early['error']?.code, early['error']?.retryAfterSeconds],
+        ['device_claimed', 3],
+      );
+      on.clock.advance(3_000);
+      const other = await claim(pos, place, { posId: 'p2' });
+      assert.deepEqual(
+        [other['error']?.code, other['error']?.retryAfterSeconds],
+        ['device_claimed', 55],
+      );
+      const { line, claimed } = await on.session(pos, { tsn: place.tsn, posId: 'p1' });
+      assert.equal(claimed['resumed'], undefined);
+      await talks({ line, device });
+      assert.equal((await refusal(on.open(new URL(unheard['sessionUrl']).pathname))).status, 410);
+    });
+  });
+
   describe('taken over', () => {
     it('by the same owner once no data flows, or by force, which is audited', async () => {
       const { place, device, pos, line } = await ready();

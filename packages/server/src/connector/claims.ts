@@ -6,7 +6,7 @@ import type { Clients } from '../identity/index.ts';
 import type { Clock } from '../platform/index.ts';
 import { type Backplane, BackplaneFault, type Message } from './backplane.ts';
 import { type Devices, deviceKeyOf, type PlacedTerminal } from './devices.ts';
-import { Fault, fail } from './faults.ts';
+import { Fault, fail, type LostRight } from './faults.ts';
 import { type ClaimAsked, type Claimed, type ClaimRefused, deviceTopic } from './hub.ts';
 import type { PresenceStore } from './presence.ts';
 
@@ -71,7 +71,7 @@ const refusedBy = (message: Message): ClaimRefused | undefined =>
 /** @example const got = await claims.claim(asking, { tsn }, signal); */
 export function createClaims({ clock, backplane, devices, clients, presence }: Deps) {
   /** A token outlives the role that it was given for; undefined where the application has it. */
-  async function roleFault(caller: Caller): Promise<'unauthorized' | 'role_missing' | undefined> {
+  async function roleFault(caller: Caller): Promise<LostRight | undefined> {
     if (!isApplication(caller)) return undefined;
     const permissions = await clients.permissionsOf(caller.organizationId, caller.clientId);
     if (permissions === undefined) return 'unauthorized';
@@ -199,12 +199,17 @@ export function createClaims({ clock, backplane, devices, clients, presence }: D
       return { device: await deviceOf(asking, tsn), owner: ownerOf(asking.caller, posId) };
     },
 
-    /** False where the session has ended, or was never one of this owner. */
+    /**
+     * False where the session has ended, or was never one of this owner.
+     *
+     * @param word - what its point of sale is told, where it has not asked for it
+     */
     async release(
       { device, owner }: Pick<Got, 'device' | 'owner'>,
       sessionId: string,
+      word?: LostRight,
     ): Promise<boolean> {
-      const asked = { kind: 'release', sessionId, owner };
+      const asked = { kind: 'release', sessionId, owner, ...(word === undefined ? {} : { word }) };
       return (await ask(device, asked))?.['released'] === true;
     },
 

@@ -8,6 +8,9 @@ import {
 
 type Extra = { readonly retryAfterSeconds?: number; readonly level?: string };
 
+/** Why a point of sale or a device that was let in is cut off, and its sessions with it. */
+export type LostRight = 'unauthorized' | 'role_missing';
+
 /** A fault that the peer is told; everything else is one of ours. */
 export class Fault extends Error {
   readonly code: ConnectorFaultCode;
@@ -52,3 +55,6 @@ export function closeCodeOf(code: ConnectorFaultCode): CloseCode {
   const facts = connectorFaults[code];
   return 'closeCode' in facts ? facts.closeCode : closeCodes.badMessage;
 }
+
+/** How the sessions end of whoever is cut off. */
+export const endingOf = (word: LostRight) => ({ code: closeCodeOf(word), word });

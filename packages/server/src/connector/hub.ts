@@ -7,6 +7,7 @@ import type { ConnectionFacts } from './connection-tokens.ts';
 import { createDepartures } from './departures.ts';
 import type { ConnectorDeps, ConnectorTimes } from './deps.ts';
 import { deviceKeyOf, isSameSpot, type PlacedTerminal } from './devices.ts';
+import { endingOf, type LostRight } from './faults.ts';
 import { askFormer, type KeptPlace, keptIn, keptMessage } from './handover.ts';
 import { createHeldRoom } from './held.ts';
 import type { ConnectorMetrics } from './metrics.ts';
@@ -236,7 +237,7 @@ export function createHub(deps: Deps) {
 
   function release(entry: Entry, asked: SessionAsked): boolean {
     if (!isOwn(entry, asked)) return false;
-    endSession(entry, released);
+    endSession(entry, asked.word === undefined ? released : endingOf(asked.word));
     return true;
   }
 
@@ -392,4 +393,8 @@ export function createHub(deps: Deps) {
 
 type Connection = Pick<ConnectionFacts, 'connectionId' | 'order' | 'thumbprint' | 'clientId'>;
 export type Connected = Pick<Entry, 'device' | 'thumbprint' | 'clientId' | 'connectionId'>;
-type SessionAsked = { readonly sessionId: string; readonly owner: string };
+type SessionAsked = {
+  readonly sessionId: string;
+  readonly owner: string;
+  readonly word?: LostRight;
+};

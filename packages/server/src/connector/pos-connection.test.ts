@@ -1,7 +1,7 @@
-// A control connection whose point of sale asks and does not read what it is answered.
+// A control connection whose point of sale does not read what it is answered, or may not claim any more.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { closeCodes } from '@switchyard/contract';
+import { closeCodes, Refusal } from '@switchyard/contract';
 import type { Message } from './backplane.ts';
 import type { Peer } from './peers.ts';
 import { createPlaces } from './places.ts';
@@ -12,7 +12,7 @@ const slowMs = 10_000;
 const kib = 1024;
 
 /** A peer whose socket takes nothing until it is read. */
-function sample() {
+function sample(verify: () => Promise<unknown> = async () => ({})) {
   const queue: { data: string; sent: (() => void) | undefined }[] = [];
   const closings: [number, string][] = [];
   let heard: (data: Buffer, isBinary: boolean) => void = () => {};
@@ -36,8 +36,9 @@ function sample() {
     onClose: () => {},
   };
   const device = { physicalDeviceId: 'p', tsn };
+  const released: (string | undefined)[][] = [];
   const connection = openPosConnection({
-    ...{ peer, slowMs, token: 't', presented: {}, verify: async () => ({}) },
+    ...{ peer, slowMs, token: 't', presented: {}, verify },
     claimBy: Number.MAX_SAFE_INTEGER,
     caller: { organizationId: 'o', clientId: 'k', expiresAt: Number.MAX_SAFE_INTEGER },
     places: createPlaces({ each: 10, inAll: 10 }),
@@ -47,6 +48,11 @@ function sample() {
       watch: (_: unknown, told: typeof news) => {
         news = told;
         return () => {};
+      },
+      roleFault: async () => undefined,
+      release: async (_: unknown, sessionId: string, word?: string) => {
+        released.push([sessionId, word]);
+        return true;
       },
     },
     askingOf: (caller: unknown) => ({ caller }),
@@ -58,7 +64,7 @@ function sample() {
   const settled = () => new Promise((resolve) => setImmediate(resolve));
   let asked = 0;
   return {
-    ...{ peer, connection, closings, isPaused: () => isPaused },
+    ...{ peer, connection, closings, released, isPaused: () => isPaused },
     async say(message: object) {
       heard(Buffer.from(JSON.stringify(message)), false);
       await settled();
@@ -82,6 +88,40 @@ function sample() {
     },
   };
 }
+
+describe('a point of sale that is looked at again', () => {
+  const claim = { type: 'claim', requestId: '1', tsn };
+  const refuses = (code: 'token_invalid' | 'token_expired' | 'database_unavailable') => () =>
+    Promise.reject(new Refusal(code, 'no'));
+
+  it('loses its sessions with its token or its right, and not with a token that has run out', async () => {
+    const rights = (names: readonly string[]) => async () => ({ permissions: new Set(names) });
+    for (const [verify, code, sessions] of [
+      [rights(['cc.pos']), undefined, []],
+      [rights(['retail.use']), closeCodes.roleMissing, [['s', 'role_missing']]],
+      [refuses('token_invalid'), closeCodes.unauthorized, [['s', 'unauthorized']]],
+      [refuses('token_expired'), closeCodes.tokenExpired, []],
+    ] as const) {
+      const pos = sample(verify);
+      await pos.say(claim);
+      await pos.connection.recheck();
+      assert.equal(pos.closings[0]?.[0], code);
+      assert.deepEqual(pos.released, sessions);
+    }
+  });
+
+  it('keeps all where the database is away, or its session has ended by itself', async () => {
+    const away = sample(refuses('database_unavailable'));
+    await away.say(claim);
+    await assert.rejects(away.connection.recheck(), { code: 'database_unavailable' });
+    assert.deepEqual([away.closings, away.released], [[], []]);
+    const ended = sample(refuses('token_invalid'));
+    await ended.say(claim);
+    ended.news({ kind: 'ended', sessionId: 's' });
+    await ended.connection.recheck();
+    assert.deepEqual(ended.released, []);
+  });
+});
 
 describe('a point of sale that does not read its answers', () => {
   it('is not read any further, and is given up after ten seconds', async () => {

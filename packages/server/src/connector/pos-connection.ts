@@ -3,6 +3,7 @@ import {
   ClaimMessage,
   closeCodes,
   connectorLimits,
+  errorCodes,
   type PosAnswer,
   type PosMessage,
   ReleaseMessage,
@@ -14,7 +15,7 @@ import { type Caller, clientKeyOf, type Presented, refusalOf } from '../http/ind
 import { isoTime } from '../platform/index.ts';
 import type { Message } from './backplane.ts';
 import type { Asking, Claims, DeviceState, Got } from './claims.ts';
-import { closeCodeOf, errorText, Fault, fail } from './faults.ts';
+import { closeCodeOf, errorText, Fault, fail, type LostRight } from './faults.ts';
 import type { Peer } from './peers.ts';
 import type { Places } from './places.ts';
 import { readJson } from './read-json.ts';
@@ -64,8 +65,16 @@ type Deps = {
 
 /** Too many claim at this moment: they take no longer than that. */
 const busySeconds = 1;
+const unauthorizedStatus = 401;
 /** Of the sessions that are remembered, for each claim that finds no room. */
 const lookedAtMost = 4;
+
+/** Undefined for a fault of ours, such as a database that is away: it says nothing of the token. */
+function tokenFaultOf(error: unknown): 'unauthorized' | 'token_expired' | undefined {
+  const code = refusalOf(error)?.code;
+  if (code === undefined || code === 'token_expired') return code;
+  return errorCodes[code].status === unauthorizedStatus ? 'unauthorized' : undefined;
+}
 
 /** @throws bad_message */
 function readMessage(text: string): PosMessage {
@@ -89,6 +98,33 @@ const stateMessage = ({ tsn, online, claimed, lastSeenAt }: DeviceState) => ({
   ...{ tsn, online, claimed },
   ...(lastSeenAt === undefined ? {} : { lastSeenAt: isoTime(lastSeenAt) }),
 });
+
+/** Why whoever shows the token may not claim any more. */
+async function lostRight(
+  { verify, presented, claims }: Pick<Deps, 'verify' | 'presented' | 'claims'>,
+  token: string,
+): Promise<LostRight | 'token_expired' | undefined> {
+  try {
+    const known = await verify(token, presented);
+    return known.permissions.has('cc.pos') ? await claims.roleFault(known) : 'role_missing';
+  } catch (error) {
+    const fault = tokenFaultOf(error);
+    if (fault === undefined) throw error;
+    return fault;
+  }
+}
+
+/** At whichever node. */
+async function endSessions(
+  { claims, broken }: Pick<Deps, 'claims' | 'broken'>,
+  sessions: [string, Held][],
+  word: LostRight,
+): Promise<void> {
+  const ends = sessions.map(([sessionId, { got }]) => claims.release(got, sessionId, word));
+  for (const ended of await Promise.allSettled(ends)) {
+    if (ended.status === 'rejected') broken(ended.reason);
+  }
+}
 
 /** @example const connection = openPosConnection(deps); */
 export function openPosConnection(deps: Deps): PosConnection {
@@ -248,9 +284,9 @@ export function openPosConnection(deps: Deps): PosConnection {
 
   async function renew(message: RenewTokenMessage): Promise<PosAnswer> {
     const renewed = await deps.verify(message.token, deps.presented).catch((error: unknown) => {
-      const code = refusalOf(error)?.code;
-      if (code === undefined) throw error;
-      return fail(code === 'token_expired' ? 'token_expired' : 'unauthorized');
+      const fault = tokenFaultOf(error);
+      if (fault === undefined) throw error;
+      return fail(fault);
     });
     const isSame =
       renewed.clientId === caller.clientId && renewed.organizationId === caller.organizationId;
@@ -325,16 +361,12 @@ export function openPosConnection(deps: Deps): PosConnection {
     },
     async recheck() {
       if (isClosed) return;
-      try {
-        await deps.verify(token, deps.presented);
-        const fault = await claims.roleFault(caller);
-        if (fault !== undefined) end(new Fault(fault));
-      } catch (error) {
-        const code = refusalOf(error)?.code;
-        // A fault of ours is no reason to send anybody away.
-        if (code === undefined) throw error;
-        end(new Fault(code === 'token_expired' ? 'token_expired' : 'unauthorized'));
-      }
+      const live = [...held].filter(([, { isLive }]) => isLive);
+      const word = await lostRight(deps, token);
+      if (word === undefined) return;
+      end(new Fault(word));
+      // A token that has run out was good: whoever it let in goes on.
+      if (word !== 'token_expired') await endSessions(deps, live, word);
     },
   };
 }

@@ -3,7 +3,7 @@ import { closeCodes } from '@switchyard/contract';
 import type { Clients } from '../identity/index.ts';
 import { createPoller, type Poller } from '../platform/index.ts';
 import type { Devices } from './devices.ts';
-import { closeCodeOf } from './faults.ts';
+import { closeCodeOf, endingOf, type LostRight } from './faults.ts';
 import type { Connected, Hub } from './hub.ts';
 import { mayRegister } from './registration.ts';
 
@@ -18,8 +18,6 @@ type Deps = {
   readonly signal: AbortSignal;
   readonly onError: (error: unknown) => void;
 };
-
-type Fallen = 'unauthorized' | 'role_missing';
 
 /** So many devices in a question to the database. */
 const portion = 500;
@@ -43,11 +41,11 @@ export function createRecheck({
   onError,
 }: Deps): Poller {
   /** The applications among them that are disabled or have lost their role, by which devices have registered. */
-  async function fallenOf(some: readonly Connected[]): Promise<ReadonlyMap<string, Fallen>> {
+  async function fallenOf(some: readonly Connected[]): Promise<ReadonlyMap<string, LostRight>> {
     const named = some.flatMap(({ device: { organizationId }, clientId }) =>
       clientId === undefined ? [] : [[`${organizationId}/${clientId}`, organizationId, clientId]],
     );
-    const fallen = new Map<string, Fallen>();
+    const fallen = new Map<string, LostRight>();
     const each = new Map(named.map((one) => [one[0], one] as const));
     await inTurns([...each.values()], async ([name = '', organizationId = '', clientId = '']) => {
       const permissions = await clients.permissionsOf(organizationId, clientId);
@@ -87,8 +85,8 @@ export function createRecheck({
       const permissions = await clients.permissionsOf(organizationId, clientId);
       const isLost = byRole === true && permissions?.includes('cc.pos') === false;
       if (permissions !== undefined && !isLost) return;
-      const word: Fallen = isLost ? 'role_missing' : 'unauthorized';
-      hub.cutClient(organizationId, clientId, { code: closeCodeOf(word), word });
+      const word: LostRight = isLost ? 'role_missing' : 'unauthorized';
+      hub.cutClient(organizationId, clientId, endingOf(word));
     });
   }
 

@@ -80,6 +80,7 @@ export function createSession(
   const held = createHeld(deps.heldRoom);
   let phase: Phase = kept === undefined ? 'Reserved' : 'Resumable';
   let isAddressUsed = false;
+  let reservedAt = clock.now();
   let endsAt = clock.now() + (kept?.leftMs ?? times.sessionUrlMs);
   let openedAt = 0;
   let dataAt = 0;
@@ -109,12 +110,13 @@ export function createSession(
     id: kept?.sessionId ?? ids.secret(),
     resumeToken,
     claimant,
-    standing: () => ({ owner: claimant.owner, phase, isResumed, dataAt, endsAt }),
+    standing: () => ({ owner: claimant.owner, phase, isResumed, reservedAt, dataAt, endsAt }),
     isOpen: () => phase === 'Open',
     hasToken: (token) => token !== undefined && timingSafeEqual(digest(token), tokenHash),
     useAddress() {
       if (phase !== 'Reserved' || isAddressUsed || clock.now() >= endsAt) return false;
       isAddressUsed = true;
+      reservedAt = clock.now();
       return true;
     },
     open(end) {

@@ -6,7 +6,8 @@ const quietMs = 150_000;
 const now = 1_000_000;
 
 const standing = (facts: Partial<Standing> = {}): Standing => ({
-  ...{ owner: 'a', phase: 'Open', isResumed: false, dataAt: now, endsAt: now + 30_000 },
+  ...{ owner: 'a', phase: 'Open', isResumed: false, reservedAt: now, dataAt: now },
+  endsAt: now + 30_000,
   ...facts,
 });
 const claim = (facts: Partial<Claim> = {}): Claim => ({
@@ -42,6 +43,25 @@ describe('who gets a device', () => {
   const cases: readonly [string, Partial<Standing>, Partial<Claim>, Decision['kind']][] = [
     ['a second claim of the owner', {}, {}, 'Refused'],
     ['a claim of the owner on what it has reserved', { phase: 'Reserved' }, {}, 'Refused'],
+    [
+      'a claim of the owner on what nobody has used for a moment',
+      { phase: 'Reserved', reservedAt: now - 4_999 },
+      {},
+      'Refused',
+    ],
+    [
+      'a claim of the owner on what nobody has used for five seconds',
+      { phase: 'Reserved', reservedAt: now - 5_000 },
+      {},
+      'Fresh',
+    ],
+    [
+      'no token on what was resumed and nobody has used for five seconds',
+      { phase: 'Reserved', isResumed: true, reservedAt: now - 5_000 },
+      {},
+      'Fresh',
+    ],
+    ['a second claim of the owner, of what is open', { reservedAt: now - 5_000 }, {}, 'Refused'],
     ['a token on what was never open', { phase: 'Reserved' }, { hasToken: true }, 'Refused'],
     [
       'a token on what was resumed, and broke again before it was open',
@@ -64,6 +84,11 @@ describe('who gets a device', () => {
   }
 
   it('says when to ask again, and whether force was needed', () => {
+    const unused = standing({ phase: 'Reserved', reservedAt: now - 2_000 });
+    const own = decide(unused, claim());
+    assert.equal('retryAfterMs' in own && own.retryAfterMs, 3_000);
+    const theirs = decide(unused, claim({ owner: 'b' }));
+    assert.equal('retryAfterMs' in theirs && theirs.retryAfterMs, 30_000);
     const kept = decide(standing({ phase: 'Resumable' }), claim({ owner: 'b' }));
     assert.equal('retryAfterMs' in kept && kept.retryAfterMs, 30_000);
     const flowing = decide(standing({ dataAt: now - 50_000 }), claim({ takeOver: true }));

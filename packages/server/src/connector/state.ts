@@ -11,6 +11,8 @@ export type Standing = {
   readonly phase: Phase;
   /** Its owner got it back after a break: what was held for it may wait in it, though it was never open. */
   readonly isResumed: boolean;
+  /** When it was claimed, or its address was used: a point of sale is connected a moment later. */
+  readonly reservedAt: number;
   /** When data last flowed. */
   readonly dataAt: number;
   /** When it ends by itself, unless something happens. */
@@ -38,6 +40,8 @@ export type Decision =
 
 /** How long to wait for a session that somebody uses; nobody knows its end. */
 const usedRetryMs = 5000;
+/** Of what nobody has connected to by then its owner has not heard: the answer to its claim was lost. */
+const unusedMs = 5000;
 
 /** @example decideClaim(undefined, claim, now, { quietMs: 150_000 }); // { kind: 'Fresh' } */
 export function decideClaim(
@@ -47,7 +51,7 @@ export function decideClaim(
   { quietMs }: { readonly quietMs: number },
 ): Decision {
   if (standing === undefined) return { kind: 'Fresh' };
-  const { phase, isResumed, dataAt, endsAt } = standing;
+  const { phase, isResumed, dataAt, endsAt, reservedAt } = standing;
   const retryAfterMs = phase === 'Open' ? usedRetryMs : Math.max(0, endsAt - now);
   const refused = { kind: 'Refused', code: 'device_claimed', retryAfterMs } as const;
   if (standing.owner !== claim.owner) return refused;
@@ -57,5 +61,7 @@ export function decideClaim(
     if (isQuiet || claim.force) return { kind: 'TakenOver', isForced: !isQuiet };
     return { kind: 'Refused', code: 'takeover_refused', retryAfterMs: dataAt + quietMs - now };
   }
-  return phase === 'Resumable' ? { kind: 'Fresh' } : refused;
+  if (phase === 'Open') return refused;
+  const keptMs = phase === 'Reserved' ? reservedAt + unusedMs - now : 0;
+  return keptMs > 0 ? { ...refused, retryAfterMs: keptMs } : { kind: 'Fresh' };
 }

@@ -1,6 +1,7 @@
 // The addresses of the Retail API, version 1.
 import {
   type ErrorCode,
+  findable,
   NexoAnswer,
   RetailAccepted,
   RetailDevicePage,
@@ -49,6 +50,7 @@ const OfMessage = Type.Object({
   messageServiceId: Type.String({
     minLength: 1,
     maxLength: 64,
+    pattern: findable,
     description: 'The ServiceID of the header.',
   }),
 });
@@ -59,6 +61,7 @@ const SendQuery = Type.Object(
       Type.String({
         minLength: 1,
         maxLength: 64,
+        pattern: findable,
         description: 'Which point of sale asks: needed from applications of the aggregator.',
       }),
     ),
@@ -216,6 +219,7 @@ function registerSending(app: FastifyInstance, { exchange }: Deps): void {
     description:
       'Answered once it is on its way. Its end is told by the event `retail.response`, and for 48 hours at `messages/{serviceId}`.',
     response: { 202: RetailAccepted },
+    answerHeaders: { 202: ['Location'] },
     errors: ofSending,
     async handler(request, reply) {
       const accepted = await exchange.async(callOf(request, reply));
@@ -242,6 +246,7 @@ function registerMessages(app: FastifyInstance, deps: Deps, streams: Streams): v
         saleId: Type.Optional(
           Type.String({
             maxLength: 128,
+            pattern: findable,
             description: 'Decides where several tills used the same ServiceID; else the youngest.',
           }),
         ),
