@@ -8,8 +8,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { closeCodes } from '../packages/contract/src/index.ts';
+import { testCertificates } from '../packages/sdk-device/src/certificates.fixture.ts';
+import { openLocalListener } from '../packages/sdk-device/src/index.ts';
 import { testConnector } from '../packages/sdk-pos/src/connector.fixture.ts';
-import { createTerminal, memoryServiceStore } from '../packages/sdk-pos/src/index.ts';
+import { createTerminal, memoryServiceStore, type PosTls } from '../packages/sdk-pos/src/index.ts';
 import { testPoi } from '../packages/sdk-pos/src/poi.fixture.ts';
 import {
   listenLocally,
@@ -41,6 +43,7 @@ function approving() {
     find: () => answered({}),
     takesBack: () => Promise.resolve('refund'),
     isAvailable: () => Promise.resolve(true),
+    merchant: () => Promise.resolve('m-1'),
     close: () => undefined,
   };
   return { platform, refunds };
@@ -77,6 +80,34 @@ test('a refund that names its original is made, in part', async () => {
     await local.close();
     await simulated.stop();
   }
+});
+
+test('a terminal that lets in nobody without a certificate is shown that of the till', async (t) => {
+  const { ca, server, device: own } = await testCertificates();
+  const poi = testPoi(tsn);
+  const listener = await openLocalListener({
+    ...{ host: '127.0.0.1', port: 0, ...server, clientCa: ca },
+    handle: (message) => new Promise((resolve) => poi.hear(message, resolve)),
+  });
+  t.after(listener.close);
+  const order = { amount: 1250, currency: 'EUR', transactionId: '4711' };
+  const till = async (url: string, tls: PosTls) => {
+    const terminal = createTerminal({
+      ...{ saleId: 'till-3', poiId: tsn, store: memoryServiceStore() },
+      transport: { kind: 'local', url, tls },
+    });
+    t.after(terminal.close);
+    await terminal.open();
+    return terminal;
+  };
+  const { url, socketUrl } = listener;
+  const stranger = await till(socketUrl, { ca });
+  await assert.rejects(stranger.sale(order), { code: 'unreachable', outcome: 'NotProcessed' });
+  for (const each of [url, socketUrl]) {
+    const terminal = await till(each, { ca, ...own });
+    assert.equal((await terminal.sale(order)).result, 'Success', each);
+  }
+  assert.equal(poi.ran.length, 2);
 });
 
 test('what was paid is told as paid though the connector goes away before the end', async () => {

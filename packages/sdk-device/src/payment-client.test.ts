@@ -307,11 +307,11 @@ describe('a till', () => {
     folder = mkdtempSync(join(tmpdir(), 'switchyard-till-'));
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
-  function till(approved: string | undefined = '1A') {
+  function till(approved: string | undefined = '1A', more = {}) {
     const queue = closing(
       openOfflineQueue({ file: join(folder, 'q'), key: Buffer.alloc(32), clock }),
     );
-    const made = createTill({ payments: client(), queue, approve: async () => approved });
+    const made = createTill({ payments: client(more), queue, approve: async () => approved });
     return { till: made, queue };
   }
 
@@ -340,6 +340,33 @@ describe('a till', () => {
     assert.equal(await one.till.probe(), undefined);
     assert.deepEqual(one.queue.sales, []);
     assert.ok(platform.asked.at(-1)?.body.includes('"offlineTransaction":true'));
+  });
+
+  test('sells offline where no token is given for now, and not where its credentials are refused', async () => {
+    const signIn = async () => ({ username: 'u', password: 'p' });
+    const of = { deviceAuthUrl: platform.url, clientId: 'c', tls: tls(), signIn };
+    const one = till('1A', { tokens: closing(passwordTokens(of)) });
+    // Over at once: each call asks for another one.
+    const given: Told = { status: 200, body: { access_token: 'a', expires_in: 0 } };
+    const paid = { status: 200, body: transaction };
+    let token: Told = { status: 401, body: { error: 'invalid_client' } };
+    platform.answer = ({ path }) => {
+      if (path.endsWith('/token')) return token;
+      const links = { available: true, offlineAdvised: false, links: [] };
+      return path.endsWith('isAvailable') ? { status: 200, body: links } : paid;
+    };
+    await assert.rejects(one.till.sell(sale), { kind: 'Refused', code: 'invalid_client' });
+    assert.deepEqual([one.till.offlineReason, one.queue.sales], [undefined, []]);
+    const moments = [{ status: 503 }, { status: 500 }, problem(429, 'rate_limited')];
+    for (const [turn, told] of moments.entries()) {
+      token = told;
+      const made = await one.till.sell({ ...sale, clientTransactionId: `m-${turn}` });
+      assert.deepEqual([made.mode, one.till.offlineReason], ['Offline', 'ServerUnavailable']);
+      assert.equal(await one.till.probe(), 'ServerUnavailable');
+      token = given;
+      assert.equal(await one.till.probe(), undefined);
+      assert.deepEqual(one.queue.sales, []);
+    }
   });
 
   test('standalone asks nobody; what chip or terminal declines is not sold', async () => {

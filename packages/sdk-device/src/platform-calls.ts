@@ -69,9 +69,13 @@ async function tokenFrom(tokens: TokenSource, signal?: AbortSignal): Promise<str
   try {
     return await tokens.get(signal);
   } catch (error) {
-    if (!(error instanceof DeviceError) || error.kind !== 'Unknown') throw error;
-    const { code, retryable } = error;
-    throw new DeviceError('NotSent', error.message, { code, retryable, cause: error });
+    if (!(error instanceof DeviceError)) throw error;
+    const { kind, code, retryable, retryAfterMs, status } = error;
+    // A refusal of these credentials will be the same next time; one of a moment says nothing of them.
+    const isOfTheMoment = kind === 'Unknown' || (kind === 'Refused' && retryable);
+    if (!isOfTheMoment) throw error;
+    const facts = { code, retryable, retryAfterMs, status, cause: error };
+    throw new DeviceError('NotSent', error.message, facts);
   }
 }
 

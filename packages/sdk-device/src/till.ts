@@ -49,13 +49,17 @@ export type Till = {
 
 const unavailable = 503;
 
+/** A platform that answered, if only that it gives no token now, was connected. */
+const unsentReason = ({ status }: DeviceError): OfflineReason =>
+  status === undefined ? 'NoConnection' : 'ServerUnavailable';
+
 /**
  * Only where it is certain that nothing was processed: a sale whose answer was lost may have been
  * paid, and to make it again on the terminal would take the money twice.
  */
 function reasonOf(error: unknown): OfflineReason | undefined {
   if (!(error instanceof DeviceError)) return undefined;
-  if (error.kind === 'NotSent') return 'NoConnection';
+  if (error.kind === 'NotSent') return unsentReason(error);
   const { status, problem } = error;
   if (status !== unavailable || problem?.outcome !== 'NotProcessed') return undefined;
   return problem.code.startsWith('acquirer') ? 'AcquirerUnavailable' : 'ServerUnavailable';
@@ -105,7 +109,7 @@ export function createTill(options: TillOptions): Till {
       return offlineAdvised ? 'AcquirerUnavailable' : undefined;
     } catch (error) {
       if (!(error instanceof DeviceError) || error.kind === 'Aborted') throw error;
-      return error.kind === 'NotSent' ? 'NoConnection' : 'ServerUnavailable';
+      return error.kind === 'NotSent' ? unsentReason(error) : 'ServerUnavailable';
     }
   }
 

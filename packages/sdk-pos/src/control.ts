@@ -28,7 +28,10 @@ type Question =
 export type Control = {
   /** @throws PosError */
   ask(question: Question, waitMs: number, signal?: AbortSignal): Promise<PosAnswer>;
-  /** While anything is held the connection comes back by itself; the terminal is asked about then. */
+  /**
+   * While anything is held the connection comes back by itself, and the terminal is asked about then; but not where
+   * the platform has ended it since nothing was claimed over it.
+   */
   hold(tsn: string): () => void;
   isOpen(): boolean;
   close(): void;
@@ -95,7 +98,9 @@ export function createControl(deps: ControlDeps): Control {
     const error = errorOfEnd(end);
     for (const one of waiting.values()) one.reject(error);
     deps.onState(false, error);
-    if (held.size > 0) void comeBack(end.code === closeCodes.restarting);
+    // Ended since nothing was claimed over it: it would be ended so every minute, until somebody asks.
+    if (held.size === 0 || end.code === closeCodes.timeout) return;
+    void comeBack(end.code === closeCodes.restarting);
   }
 
   /** A token that ends cuts the connection: another one is handed over before. */

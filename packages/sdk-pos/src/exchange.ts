@@ -4,6 +4,7 @@ import {
   answerTo,
   type Category,
   createSaleDialogue,
+  factsOf,
   failureTo,
   type Header,
   isMessage,
@@ -12,10 +13,8 @@ import {
   type Reading,
   readMessage,
   requestOf,
-  resultOf,
   type SaleDeps,
   type SaleDialogue,
-  type SaleJournal,
   type SaleOutcome,
   type SaleStep,
   writeMessage,
@@ -23,6 +22,7 @@ import {
 import { type Clock, within } from './clock.ts';
 import { aborted, closed, invalid, late, PosError, textOf } from './errors.ts';
 import type { Link, LinkEvents } from './links.ts';
+import { isNotFound, mayStillCome, type Sent } from './not-found.ts';
 import type { KeptService } from './service-store.ts';
 import type { TerminalSettings } from './terminal-types.ts';
 
@@ -30,7 +30,6 @@ import type { TerminalSettings } from './terminal-types.ts';
 export type Ended = SaleOutcome & { readonly fault?: PosError };
 
 type Lane = { readonly dialogue: SaleDialogue; wake: AbortController };
-type Sent = { readonly serviceId: string; readonly way: string | undefined };
 type Settle = { resolve(ended: Ended): void; reject(error: PosError): void };
 
 export type ExchangeDeps = Pick<TerminalSettings, 'devices' | 'onEvent' | 'onLate' | 'onFault'> & {
@@ -39,9 +38,6 @@ export type ExchangeDeps = Pick<TerminalSettings, 'devices' | 'onEvent' | 'onLat
   readonly clock: Clock;
   readonly answerMs: number;
 };
-
-/** What one way still carries reaches the terminal by then, or never: three heartbeats of a connection. */
-const underWayMs = 75_000;
 
 export type Exchange = ReturnType<typeof createExchange>;
 
@@ -57,13 +53,10 @@ export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents
   let sent: Sent | undefined;
   const link = makeLink({ message: hear, lost });
 
+  const write = (message: AnyMessage) => protection?.protect(message) ?? writeMessage(message);
   const fault = (error: PosError) => deps.onFault?.(error);
   const ignored = (code: string, reason: string) =>
     fault(new PosError('Terminal', `a message was ignored: ${reason}`, { code }));
-
-  function write(message: AnyMessage): string {
-    return protection === undefined ? writeMessage(message) : protection.protect(message);
-  }
 
   /** Calls `tick` when it is due, and no earlier one. */
   function arm(lane: Lane): void {
@@ -104,10 +97,21 @@ export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents
       // What has ended meanwhile, and was told so, must not be done after that.
       if (isService && !isRunning()) return;
       if (isService) sent = { serviceId, way: link.way?.() };
-      await link.send(write(message));
+      await deliver(message);
     } catch (error) {
       notDelivered(lane, message.header, asPosError(error));
     }
+  }
+
+  /** @throws PosError; also where it has arrived, and what it asks for will not be answered */
+  async function deliver(message: AnyMessage): Promise<void> {
+    const { MessageCategory, MessageType } = message.header;
+    const delivery = await link.send(write(message));
+    const isAnswered = factsOf(MessageCategory).bodies.Response !== undefined;
+    if (delivery === 'Sent' || MessageType !== 'Request' || !isAnswered) return;
+    throw new PosError('Transport', 'the terminal took it and answered nothing', {
+      ...{ code: 'answer_empty', outcome: 'Unknown', retryable: true },
+    });
   }
 
   function notDelivered(lane: Lane, header: Header, error: PosError): void {
@@ -302,7 +306,7 @@ export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents
           deps.answerMs,
           { clock, signal },
           async () => {
-            await link.send(write(message));
+            await deliver(message);
             return { ended: await ended, serviceId: deviceId };
           },
           () => unknownOf(late('the answer of the terminal')),
@@ -315,7 +319,7 @@ export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents
     notify(category: 'InputUpdate', body: object, signal?: AbortSignal): Promise<void> {
       const address = { saleId, poiId, deviceId: nextServiceId() };
       const message = requestOf(category, address, body as never) as AnyMessage;
-      return link.open(signal).then(() => link.send(write(message)));
+      return link.open(signal).then(() => deliver(message));
     },
 
     /** Asks for the outcome of a service from before, for as long as somebody wants to know it. */
@@ -334,13 +338,18 @@ export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents
         waiting.delete(serviceId);
       };
       signal?.addEventListener('abort', stop);
+      let outcome: Ended['outcome'] = 'Unknown';
       try {
         perform(lane, dialogue.tick());
-        return await ended;
+        const told = await ended;
+        ({ outcome } = told);
+        return told;
       } finally {
         signal?.removeEventListener('abort', stop);
         lanes = [main];
         lane.wake.abort();
+        // What it answers from now on meets the other dialogue, which has never heard of it.
+        main.dialogue.over(header, outcome);
       }
     },
 
@@ -364,21 +373,6 @@ function demandSound({ saleId, poiId }: SaleDeps, category: Category, body: obje
     if (!(error instanceof NexoError)) throw error;
     throw invalid(error.code, error.message, error);
   }
-}
-
-function isNotFound(message: AnyMessage): boolean {
-  const isStatus = isMessage(message, 'TransactionStatus', 'Response');
-  return isStatus && resultOf(message)?.ErrorCondition === 'NotFound';
-}
-
-/** The question went another way than the request, which may still come by its own. */
-function mayStillCome(
-  journal: SaleJournal | undefined,
-  { sent, way, now }: { sent: Sent | undefined; way: string | undefined; now: number },
-): boolean {
-  if (way === undefined || journal === undefined) return false;
-  const isSameWay = sent?.serviceId === journal.header.ServiceID && sent?.way === way;
-  return !isSameWay && now - journal.at < underWayMs;
 }
 
 const timeOf = (clock: Clock): string => new Date(clock.now()).toISOString();

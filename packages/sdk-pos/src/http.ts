@@ -1,27 +1,37 @@
 /** One POST over HTTPS: it is told apart whether the request can have arrived. */
-import { type IncomingMessage, request as plainRequest } from 'node:http';
+import { type ClientRequest, type IncomingMessage, request as plainRequest } from 'node:http';
 import { request as tlsRequest } from 'node:https';
-import { aborted, PosError, textOf } from './errors.ts';
+import type { Clock } from './clock.ts';
+import { aborted, late, PosError, textOf } from './errors.ts';
 
 /**
- * TLS of a connection: the authority that is believed, where it is none that Node knows, and the name
- * in the certificate, where it is not the one in the address.
+ * TLS of a connection: the authority that is believed, where it is none that Node knows, the name in the
+ * certificate, where it is not the one in the address, and the till's own certificate with its key, where
+ * the other side wants to see one.
  *
  * @example
  * const tls: PosTls = { ca: readFileSync('ca.pem') };
+ * const shown: PosTls = { ...tls, cert: readFileSync('till.pem'), key: readFileSync('till.key') };
  */
 export type PosTls = {
   readonly ca?: string | Buffer | undefined;
   readonly servername?: string | undefined;
+  /** Of the till, with `key`: for a terminal that lets in nobody without one. */
+  readonly cert?: string | Buffer | undefined;
+  readonly key?: string | Buffer | undefined;
 };
 
-type TlsOptions = { minVersion: 'TLSv1.2'; ca?: string | Buffer; servername?: string };
+type TlsOptions = { minVersion: 'TLSv1.2' } & {
+  [Name in keyof PosTls]?: NonNullable<PosTls[Name]>;
+};
 
 /** Nothing before TLS 1.2. */
-export function tlsOptions({ ca, servername }: PosTls): TlsOptions {
+export function tlsOptions({ ca, servername, cert, key }: PosTls): TlsOptions {
   return {
     minVersion: 'TLSv1.2',
     ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
     ...(servername === undefined ? {} : { servername }),
   };
 }
@@ -33,6 +43,10 @@ export type Post = {
   readonly body: string;
   readonly bytesMax: number;
   readonly signal: AbortSignal;
+  /** Ends it where no connection stands by then. */
+  readonly connecting?: { readonly mostMs: number; readonly clock: Clock };
+  /** Where whoever asks wants to know it too: `isConnected` is set here. */
+  readonly progress?: Progress;
 };
 
 export type HttpAnswer = {
@@ -43,15 +57,6 @@ export type HttpAnswer = {
 
 const secondMs = 1000;
 const secondsForm = /^\d{1,6}$/;
-/** No byte of a request has left when one of these ends it. */
-const beforeSending = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'EHOSTDOWN',
-]);
 
 async function textIn(answer: IncomingMessage, bytesMax: number): Promise<string> {
   const chunks: Buffer[] = [];
@@ -67,16 +72,19 @@ async function textIn(answer: IncomingMessage, bytesMax: number): Promise<string
 export const retryAfterOf = (header: string | undefined): number | undefined =>
   header !== undefined && secondsForm.test(header) ? Number(header) * secondMs : undefined;
 
-/** Whether a connection stood, so that the request may have been read. */
-type Progress = { isConnected: boolean };
+/**
+ * Whether a connection stood, so that the request may have been read. The word of the error tells nothing of it:
+ * a network that is lost later ends a connection by the same words.
+ */
+export type Progress = { isConnected: boolean };
 
 function faultOf(error: unknown, { isConnected }: Progress, signal: AbortSignal): PosError {
-  const { code = '' } = error as { code?: string };
-  const outcome = isConnected && !beforeSending.has(code) ? 'Unknown' : 'NotProcessed';
+  const outcome = isConnected ? 'Unknown' : 'NotProcessed';
   if (signal.aborted) {
     const stopped = aborted();
     return new PosError('Aborted', stopped.message, { code: stopped.code, outcome });
   }
+  if (error instanceof PosError) return error;
   return new PosError('Transport', textOf(error), {
     code: 'unreachable',
     outcome,
@@ -85,10 +93,21 @@ function faultOf(error: unknown, { isConnected }: Progress, signal: AbortSignal)
   });
 }
 
+/** `over`: a connection stands, or the request has ended by itself. */
+async function limitConnecting(
+  request: ClientRequest,
+  { mostMs, clock }: NonNullable<Post['connecting']>,
+  over: AbortSignal,
+): Promise<void> {
+  await clock.wait(mostMs, over);
+  if (!over.aborted) request.destroy(late('the connection'));
+}
+
 /** @throws PosError, whose outcome is `Unknown` where the request may have been read */
 export async function post(wanted: Post): Promise<HttpAnswer> {
-  const { url, tls, headers, body, bytesMax, signal } = wanted;
-  const progress: Progress = { isConnected: false };
+  const { url, tls, headers, body, bytesMax, signal, connecting } = wanted;
+  const progress = wanted.progress ?? { isConnected: false };
+  const connected = new AbortController();
   const isPlain = url.startsWith('http:');
   try {
     const answer = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -105,8 +124,11 @@ export async function post(wanted: Post): Promise<HttpAnswer> {
       request.on('socket', (socket) => {
         socket.once(isPlain ? 'connect' : 'secureConnect', () => {
           progress.isConnected = true;
+          connected.abort();
         });
       });
+      request.on('close', () => connected.abort());
+      if (connecting !== undefined) void limitConnecting(request, connecting, connected.signal);
       request.on('error', reject);
       request.end(body);
     });

@@ -3,7 +3,7 @@ import { messageBytesMax } from '@switchyard/nexo';
 import { demandUrl } from './addresses.ts';
 import { type Clock, unlessAborted, within } from './clock.ts';
 import { closed, late, PosError } from './errors.ts';
-import { type PosTls, post } from './http.ts';
+import { type PosTls, type Progress, post } from './http.ts';
 import type { PosClient } from './pos-client.ts';
 import type { ClaimOptions, Session } from './session.ts';
 
@@ -13,11 +13,14 @@ export type LinkEvents = {
   lost(error: PosError): void;
 };
 
+/** `Unanswered`: it has arrived, and was answered by nothing, so that no answer will come. */
+export type Delivery = 'Sent' | 'Unanswered';
+
 export type Link = {
   /** Ready to send. @throws PosError, `NotProcessed` */
   open(signal?: AbortSignal): Promise<void>;
   /** @throws PosError, whose outcome says whether the message may have arrived */
-  send(text: string): Promise<void>;
+  send(text: string): Promise<Delivery>;
   /** Which way it sends now, where there are several. */
   way?(): 'cloud' | 'local';
   close(): Promise<void>;
@@ -64,6 +67,7 @@ export function cloudLink({ client, tsn, claim }: CloudLinkSettings, events: Lin
     async send(text) {
       if (session === undefined) throw closed();
       await session.send(text);
+      return 'Sent';
     },
     async close() {
       isClosed = true;
@@ -81,6 +85,8 @@ export type LocalLinkSettings = {
   readonly clock: Clock;
 };
 
+/** In a network of one shop: a terminal that takes no connection by then is not there. */
+const connectMs = 10_000;
 const lastGoodStatus = 299;
 const lastStatusOfClient = 499;
 
@@ -90,18 +96,21 @@ export function localLink(settings: LocalLinkSettings, events: LinkEvents): Link
   const { href: url } = demandUrl(settings.url, 'the address of the terminal', 'https');
   const over = new AbortController();
 
-  async function send(text: string): Promise<void> {
+  async function send(text: string): Promise<Delivery> {
+    const progress: Progress = { isConnected: false };
     const answer = await within(
       answerMs,
       { clock, signal: over.signal },
       (signal) =>
         post({
-          ...{ url, tls, signal, body: text, bytesMax: messageBytesMax },
+          ...{ url, tls, signal, progress, body: text, bytesMax: messageBytesMax },
+          connecting: { mostMs: connectMs, clock },
           headers: { 'content-type': 'application/json', accept: 'application/json' },
         }),
       () => {
         const { message, code } = late('the answer of the terminal');
-        return new PosError('Transport', message, { code, outcome: 'Unknown', retryable: true });
+        const outcome = progress.isConnected ? 'Unknown' : 'NotProcessed';
+        return new PosError('Transport', message, { code, outcome, retryable: true });
       },
     );
     const { status, body } = answer;
@@ -111,7 +120,9 @@ export function localLink(settings: LocalLinkSettings, events: LinkEvents): Link
         outcome: status > lastStatusOfClient ? 'Unknown' : 'NotProcessed',
       });
     }
-    if (body.trim() !== '') events.message(body);
+    if (body.trim() === '') return 'Unanswered';
+    events.message(body);
+    return 'Sent';
   }
 
   return {

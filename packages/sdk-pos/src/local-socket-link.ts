@@ -62,7 +62,10 @@ export function localSocketLink(settings: LocalSocketSettings, events: LinkEvent
       });
       return unlessAborted(opening, signal);
     },
-    send: (text) => sendThrough(socket, text),
+    async send(text) {
+      await sendThrough(socket, text);
+      return 'Sent';
+    },
     async close() {
       over.abort();
       const current = socket;

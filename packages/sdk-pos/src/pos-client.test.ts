@@ -173,6 +173,30 @@ test('the control connection comes back by itself while a session is held, and n
   assert.equal(connector.controls.length, 2);
 });
 
+test('a control connection that was ended since nothing was claimed over it comes back at the next need', async (t) => {
+  const states: boolean[] = [];
+  const { connector, clock, statuses, claim } = await scene(t, {
+    onConnection: (isOpen) => void states.push(isOpen),
+  });
+  const session = await claim();
+  for (const each of [...connector.controls, ...connector.sessions]) {
+    each.close(closeCodes.restarting, 'restarting');
+  }
+  await eventually(() => clock.waits().includes(15_000), 'a pause of half of thirty seconds');
+  clock.advance(15_000);
+  await eventually(() => statuses.length === 1, 'the terminal was asked about');
+  assert.deepEqual(states, [true, false, true]);
+  connector.controls[1]?.close(closeCodes.timeout, 'timeout:c-3');
+  await eventually(() => states.length === 4, 'the end');
+  assert.ok(!clock.waits().includes(500), 'it is about to come back');
+  clock.advance(60_000);
+  assert.equal(connector.controls.length, 2);
+  assert.equal(await session.resume(), true);
+  assert.equal(connector.controls.length, 3);
+  connector.controls[2]?.terminate();
+  await eventually(() => clock.waits().includes(500), 'a pause before it comes back');
+});
+
 test('a new token is handed over before the old one ends', async (t) => {
   const { connector, clock, claim } = await scene(t);
   connector.tokenSeconds = 300;

@@ -74,7 +74,8 @@ function statusOf(message: DeviceStatusMessage): DeviceStatus {
 /**
  * Makes a client of the Cloud Connector. It connects when it is first used; the control connection is
  * kept while a session is held, comes back by itself with growing pauses, and gets a new token before
- * the old one ends.
+ * the old one ends. Where the platform has ended it since nothing was claimed over it, as after a restart,
+ * it comes back at the next need.
  *
  * @param settings - where the platform is, and who asks
  * @returns the client; call `close` when it is no longer needed

@@ -82,6 +82,8 @@ export function openSocket(target: SocketTarget, events: SocketEvents): Promise<
       perMessageDeflate: false,
       followRedirects: false,
       maxPayload: target.maxMessageBytes,
+      // Of ws 8.19 and later; its types do not know it yet.
+      ...{ closeTimeout: target.timeoutMs },
     });
     const stop = () => {
       if (!isOpen) socket.terminate();

@@ -269,6 +269,40 @@ test('a recovery that is aborted leaves unknown what was unknown', async (t) => 
   assert.equal((await terminal.recover(serviceId)).outcome, 'Answered');
 });
 
+test('the answer of a service that a recovery gave up is told as late', async (t) => {
+  const { till, poi, clock, connector } = await scene(t);
+  poi.holds = true;
+  const before = till();
+  await before.open();
+  const ended = assert.rejects(before.sale(order), isFault('Invalid', 'closed', 'Unknown'));
+  await eventually(() => poi.ran.length === 1, 'the sale');
+  await before.close();
+  await ended;
+  const late: AnyMessage[] = [];
+  const terminal = till({ onLate: (message) => late.push(message) });
+  let isOver = false;
+  const opened = terminal.open().finally(() => {
+    isOver = true;
+  });
+  // Each question is heard by the terminal before the next one is due.
+  for (let asked = 1; !isOver; asked += 1) {
+    await eventually(() => isOver || poi.heard.length > asked, 'a question');
+    clock.advance(5_000);
+  }
+  const [first] = await opened;
+  assert.equal(first?.outcome, 'Unknown');
+  // Now the customer has paid.
+  const answer = poi.finish();
+  poi.say(answer);
+  await eventually(() => late.length === 1, 'the late answer');
+  assert.equal(late[0]?.header.ServiceID, first.kept.serviceId);
+  assert.equal((await terminal.recover(first.kept.serviceId)).outcome, 'Answered');
+  poi.say(answer);
+  await eventually(() => connector.sessions.at(-1)?.readyState === 1, 'the session');
+  assert.equal((await terminal.request('Diagnosis', {})).result, 'Success');
+  assert.equal(late.length, 1, 'it is known by then');
+});
+
 test('what is over is forgotten after 48 hours, and what is not is kept', async (t) => {
   const { till, store, clock } = await scene(t);
   const first = till();

@@ -102,3 +102,12 @@ export function pairOf(header: Header): string {
   const device = MessageClass === 'Device' ? DeviceID : '';
   return [MessageCategory, SaleID, POIID, ServiceID, device].join('\n');
 }
+
+/** What is repeated must be the answer of this very service, not of the last one. */
+export function isRepeatOf(asked: Header, repeated: Header): boolean {
+  return (
+    asked.MessageCategory === repeated.MessageCategory &&
+    asked.SaleID === repeated.SaleID &&
+    asked.ServiceID === repeated.ServiceID
+  );
+}

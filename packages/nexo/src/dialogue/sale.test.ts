@@ -202,6 +202,17 @@ test('after a restart the outcome is asked for first of all', () => {
   assert.equal(JSON.stringify(journal).includes('RequestedAmount'), false);
 });
 
+test('what another dialogue gave up is late here, and what it had answered is not', () => {
+  const before = till();
+  const payment = before.pay();
+  const { sale } = till();
+  assert.equal(receive(sale, approved(payment)).do, 'Ignore', 'it is known to nobody');
+  sale.over(payment.header, 'Unknown');
+  assert.equal(receive(sale, approved(payment)).do, 'Late');
+  sale.over(payment.header, 'Answered');
+  assert.equal(receive(sale, approved(payment)).do, 'Ignore');
+});
+
 test('what no status request repeats is unknown at once, what never left is not processed', () => {
   const { sale } = till();
   const totals = () => sale.begin('Reconciliation', { ReconciliationType: 'SaleReconciliation' });

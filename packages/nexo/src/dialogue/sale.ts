@@ -14,7 +14,7 @@ import { factsOf, type TypeOf } from '../table/categories.ts';
 import type { Structure } from '../table/structures.ts';
 import type { Category } from '../table/values.ts';
 import { resultOf } from './outcome.ts';
-import { pairOf, referenceTo, repeatedBy } from './repeat.ts';
+import { isRepeatOf, pairOf, referenceTo, repeatedBy } from './repeat.ts';
 
 /**
  * How a service ended.
@@ -131,6 +131,8 @@ export type SaleDialogue = {
   readonly lost: () => SaleStep;
   /** The transport is sure that the request never left. */
   readonly notSent: () => SaleStep;
+  /** A service that another dialogue has asked about ended so: where it was given up, its answer is late here. */
+  readonly over: (request: Header, outcome: SaleOutcome['outcome']) => void;
   /** Nobody waits for the answer of a question that went besides a service: it makes room for another. */
   readonly drop: (question: Header) => void;
   /** When `tick` is to be called, epoch milliseconds; again and again while that is not later than now. */
@@ -228,13 +230,17 @@ export function createSaleDialogue(deps: SaleDeps): SaleDialogue {
     return { do: 'Send', message: requestOf('Abort', address(), body) };
   }
 
+  function over(request: Header, outcome: SaleOutcome['outcome']): void {
+    const [oldest] = ended.keys();
+    if (ended.size >= endedKeptMax && oldest !== undefined) ended.delete(oldest);
+    ended.set(pairOf(request), outcome);
+  }
+
   function finish(outcome: SaleOutcome): SaleStep {
     if (current === undefined) return { do: 'Ignore', reason: 'no service runs' };
     const { header } = current;
     current = undefined;
-    const [oldest] = ended.keys();
-    if (ended.size >= endedKeptMax && oldest !== undefined) ended.delete(oldest);
-    ended.set(pairOf(header), outcome.outcome);
+    over(header, outcome.outcome);
     return { do: 'Finish', request: header, ...outcome };
   }
 
@@ -372,6 +378,7 @@ export function createSaleDialogue(deps: SaleDeps): SaleDialogue {
     receive,
     lost,
     notSent: () => finish({ outcome: 'NotProcessed' }),
+    over,
     drop: (question) => void besides.delete(pairOf(question)),
     due,
     tick,
@@ -382,13 +389,4 @@ export function createSaleDialogue(deps: SaleDeps): SaleDialogue {
 function headerOf(reading: Reading): Header | undefined {
   if (reading.kind === 'Unreadable') return undefined;
   return reading.kind === 'Message' ? reading.message.header : reading.header;
-}
-
-/** What is repeated must be the answer of this very service, not of the last one. */
-function isRepeatOf(asked: Header, repeated: Header): boolean {
-  return (
-    asked.MessageCategory === repeated.MessageCategory &&
-    asked.SaleID === repeated.SaleID &&
-    asked.ServiceID === repeated.ServiceID
-  );
 }

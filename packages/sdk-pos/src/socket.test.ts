@@ -1,0 +1,45 @@
+// A WebSocket of a till to a peer that does not speak any more.
+import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { test } from 'node:test';
+import { systemClock } from './clock.ts';
+import { openSocket } from './socket.ts';
+import type { SocketEnd } from './socket-end.ts';
+
+/** Of RFC 6455: what a handshake is answered by is made with it. */
+const guid = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
+
+test('a peer that does not answer a closing is waited for as long as for a handshake', async (t) => {
+  const sockets: Socket[] = [];
+  const server = createServer();
+  server.on('upgrade', ({ headers }, socket: Socket) => {
+    sockets.push(socket);
+    const accepted = hash('sha1', `${headers['sec-websocket-key']}${guid}`, 'base64');
+    socket.write(
+      `HTTP/1.1 101 Yes\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accepted}\r\n\r\n`,
+    );
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  const { promise: ended, resolve } = Promise.withResolvers<SocketEnd>();
+  const url = `ws://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const limits = { timeoutMs: 1_000, maxMessageBytes: 1_000, clock: systemClock };
+  const socket = await openSocket(
+    { url, tls: {}, ...limits },
+    { message: () => {}, closed: resolve },
+  );
+  const over = new AbortController();
+  // Its library would wait for half a minute.
+  const late = systemClock.wait(15_000, over.signal).then(() => undefined);
+  socket.close(1000);
+  const end = await Promise.race([ended, late]);
+  over.abort();
+  assert.notEqual(end, undefined, 'it is still waited for');
+});
