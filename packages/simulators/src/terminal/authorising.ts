@@ -112,6 +112,9 @@ async function send(work: Work, inside: Inside, sale: Sale, of: Try) {
   show('Asking', sale.text, 'Please wait');
   let wanted = sale;
   for (let leaps = 0; ; leaps += 1) {
+    // Where the platform does not tell for whom it sells, it gives no token either: nothing can be sent.
+    const merchant = moment.isReachable ? await platform.merchant() : undefined;
+    work.signal.throwIfAborted();
     const until = now() + times.valid;
     const body: Record<string, unknown> = {
       ...bodyOf(inside, wanted, of, nextNumber(inside)),
@@ -123,10 +126,13 @@ async function send(work: Work, inside: Inside, sale: Sale, of: Try) {
     keeper.keep({
       pending: {
         ...{ header: work.header, saleData, kind, clientTransactionId },
-        ...{ amount, currency, until },
+        ...{ amount, currency, until, merchant },
       },
     });
-    const asked: Asked = moment.isReachable ? await platform.sell(body) : { outcome: 'NotSent' };
+    const asked: Asked =
+      merchant === undefined ? { outcome: 'NotSent' } : await platform.sell(body);
+    // Whoever lost its power meanwhile has started anew, and finds out: this is not its business any more.
+    work.signal.throwIfAborted();
     if (asked.outcome === 'Refused' && asked.code === 'ksn_reused' && leaps < leapsMax) {
       inside.pad.leap();
       continue;
@@ -137,21 +143,21 @@ async function send(work: Work, inside: Inside, sale: Sale, of: Try) {
       continue;
     }
     if (moment.fault === 'Reboot') throw new PowerFault('the terminal starts anew');
-    return { known: await outcomeOf(inside, asked, { clientTransactionId, until }), body, until };
+    const sold = { clientTransactionId, until, merchant };
+    return { known: await outcomeOf(inside, asked, sold), sold };
   }
 }
 
 /** @throws ServiceFault where it was not approved; whatever could have been taken is reversed */
 function approvedOf(
   inside: Inside,
-  { known, body, until }: Awaited<ReturnType<typeof send>>,
+  { known, sold }: Awaited<ReturnType<typeof send>>,
 ): Transaction {
   if (known.kind === 'NotTaken') throw new ServiceFault(refusalOf(known.code), known.code);
   if (known.kind === 'Told') return known.transaction;
-  const clientTransactionId = String(body['clientTransactionId']);
   const told = 'no outcome; it is reversed';
-  const fault = new ServiceFault('UnreachableHost', told, clientTransactionId);
-  reverse(inside, { clientTransactionId, reason: 'Timeout', until }, fault);
+  const fault = new ServiceFault('UnreachableHost', told, sold.clientTransactionId);
+  reverse(inside, { ...sold, reason: 'Timeout' }, fault);
   throw fault;
 }
 

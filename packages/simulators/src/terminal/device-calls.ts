@@ -19,13 +19,21 @@ export type DeviceFacts = {
 };
 
 export type Called =
-  | { readonly outcome: 'Answered'; readonly status: number; readonly body: unknown }
+  | {
+      readonly outcome: 'Answered';
+      readonly status: number;
+      readonly body: unknown;
+      /** Whose terminal has asked. */
+      readonly merchant?: string;
+    }
   | { readonly outcome: 'Unknown' | 'NotSent' };
 
 export type DeviceCalls = {
   call(method: string, path: string, body?: unknown): Promise<Called>;
   /** A token of the device, for a connection that shows its certificate. */
   token(): Promise<string | undefined>;
+  /** Whose terminal it is, in whose name it asks; nothing where the platform does not tell. */
+  merchant(): Promise<string | undefined>;
   close(): void;
 };
 
@@ -41,8 +49,6 @@ const standardTimeoutMs = 45_000;
 const socketsMax = 4;
 const renewBeforeMs = 60_000;
 const unauthorized = 401;
-/** Nothing has left: the connection was never made. */
-const neverSent = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'];
 
 function parsed(text: string): unknown {
   try {
@@ -53,6 +59,8 @@ function parsed(text: string): unknown {
 }
 
 type Merchant = { readonly clientId?: unknown; readonly clientSecret?: unknown };
+/** A token, and the merchant whose devices it is for. */
+type Known = { readonly token: string; readonly merchant: string; readonly until: number };
 type TokenAnswer = { readonly access_token?: unknown; readonly expires_in?: unknown };
 
 /** @example const calls = createDeviceCalls(facts, { now: Date.now }); */
@@ -64,8 +72,8 @@ export function createDeviceCalls(facts: DeviceFacts, clock: { now(): number }):
     ...{ cert, key },
     ...(ca === undefined ? {} : { ca }),
   });
-  let known: { token: string; until: number } | undefined;
-  let asking: Promise<string | undefined> | undefined;
+  let known: Known | undefined;
+  let asking: Promise<Known | undefined> | undefined;
 
   function send({ url, method, headers, body }: Sent): Promise<Called> {
     return new Promise((resolve) => {
@@ -94,23 +102,22 @@ export function createDeviceCalls(facts: DeviceFacts, clock: { now(): number }):
           isConnected = true;
         });
       });
-      sent.on('error', (error: NodeJS.ErrnoException) => {
-        const isNotSent = !isConnected || neverSent.includes(error.code ?? '');
-        resolve({ outcome: isNotSent ? 'NotSent' : 'Unknown' });
-      });
+      // Whatever went wrong: an unreachable host is told of a connection that stands too.
+      sent.on('error', () => resolve({ outcome: isConnected ? 'Unknown' : 'NotSent' }));
       sent.end(body);
     });
   }
 
-  async function lookUp(): Promise<string | undefined> {
+  async function lookUp(): Promise<Known | undefined> {
     const credentials = new URL('/oauth2-mtls/v1/merchants-credentials', facts.deviceAuthUrl);
     credentials.searchParams.set('serial_number', facts.serialNumber);
     const listed = await send({ url: credentials, method: 'GET', headers: {} });
     if (listed.outcome !== 'Answered' || !Array.isArray(listed.body)) return undefined;
     const [merchant] = listed.body as Merchant[];
+    const clientId = String(merchant?.clientId ?? '');
     const form = new URLSearchParams({
       grant_type: 'client_credentials',
-      client_id: String(merchant?.clientId ?? ''),
+      client_id: clientId,
       client_secret: String(merchant?.clientSecret ?? ''),
     });
     const answer = await send({
@@ -122,12 +129,14 @@ export function createDeviceCalls(facts: DeviceFacts, clock: { now(): number }):
     if (answer.outcome !== 'Answered') return undefined;
     const { access_token: token, expires_in: seconds } = (answer.body ?? {}) as TokenAnswer;
     if (typeof token !== 'string' || typeof seconds !== 'number') return undefined;
-    known = { token, until: clock.now() + seconds * 1000 - renewBeforeMs };
-    return token;
+    // The platform has one application for the devices of each merchant.
+    const until = clock.now() + seconds * 1000 - renewBeforeMs;
+    known = { token, merchant: clientId, until };
+    return known;
   }
 
-  async function token(): Promise<string | undefined> {
-    if (known !== undefined && known.until > clock.now()) return known.token;
+  async function identity(): Promise<Known | undefined> {
+    if (known !== undefined && known.until > clock.now()) return known;
     asking ??= lookUp().finally(() => {
       asking = undefined;
     });
@@ -135,21 +144,23 @@ export function createDeviceCalls(facts: DeviceFacts, clock: { now(): number }):
   }
 
   async function once(method: string, path: string, body: unknown): Promise<Called> {
-    const bearer = await token();
-    if (bearer === undefined) return { outcome: 'NotSent' };
-    return send({
+    const mine = await identity();
+    if (mine === undefined) return { outcome: 'NotSent' };
+    const called = await send({
       url: new URL(path, facts.baseUrl),
       method,
       headers: {
-        authorization: `Bearer ${bearer}`,
+        authorization: `Bearer ${mine.token}`,
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
+    return called.outcome === 'Answered' ? { ...called, merchant: mine.merchant } : called;
   }
 
   return {
-    token,
+    token: async () => (await identity())?.token,
+    merchant: async () => (await identity())?.merchant,
     async call(method, path, body) {
       const answer = await once(method, path, body);
       if (answer.outcome !== 'Answered' || answer.status !== unauthorized) return answer;

@@ -303,6 +303,34 @@ test('clear messages where that is set, at both paths, and nothing else', async 
   assert.equal(fake.taken(), 3750, 'the connection broke off, the money was taken');
 });
 
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+test('a till whose terminal loses its power sees the connection break off, and asks later', async () => {
+  const { local, fake, terminal } = await open(false);
+  terminal.setFault('Reboot');
+  await assert.rejects(post(local, '/nexo', JSON.stringify(payment('1'))));
+  let repeated: string | undefined;
+  for (let asked = 0; repeated === undefined; asked += 1) {
+    const TransactionStatusRequest = {
+      MessageReference: { MessageCategory: 'Payment', SaleID: 'till-3', ServiceID: '1' },
+    };
+    const MessageHeader = header('TransactionStatus', `T${asked}`);
+    const status = { SaleToPOIRequest: { MessageHeader, TransactionStatusRequest } };
+    const { text } = await post(local, '/nexo', JSON.stringify(status));
+    const told = text === '' ? {} : JSON.parse(text).SaleToPOIResponse?.TransactionStatusResponse;
+    const { RepeatedResponseMessageBody: body } = told?.RepeatedMessageResponse ?? {};
+    repeated = body?.PaymentResponse.Response.Result;
+  }
+  assert.equal(repeated, 'Success');
+  assert.equal(fake.taken(), 1250);
+  terminal.setCard('absent');
+  const waiting = assert.rejects(post(local, '/nexo', JSON.stringify(payment('2'))));
+  while (terminal.screen().state !== 'Card') await turn();
+  await terminal.reboot();
+  await waiting;
+  assert.equal(fake.taken(), 1250);
+});
+
 test('the certificate stays the same over a restart', async () => {
   const { local, directory, terminal } = await open(false);
   const before = readFileSync(local.certFile, 'utf8');

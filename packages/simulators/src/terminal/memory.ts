@@ -23,6 +23,8 @@ export type Pending = {
   readonly currency: string;
   /** The platform takes the sale until then and no longer, epoch milliseconds. */
   readonly until: number;
+  /** Whose terminal it was. */
+  readonly merchant?: string | undefined;
   /** It stands in the books. */
   readonly isBooked?: true;
   /** It is taken back, whatever the platform says of it now: what its till is told. */
@@ -62,6 +64,8 @@ export type Reversal = Refusable & {
   readonly clientTransactionId: string;
   readonly reason: 'Timeout' | 'CardRemoved' | 'ChipDeclined' | 'CustomerCancel';
   readonly until: number;
+  /** Whose terminal sold it. */
+  readonly merchant?: string | undefined;
   /** So many refunds of it have failed for good: the next has another identifier. */
   readonly spent?: number;
 };

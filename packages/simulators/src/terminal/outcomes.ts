@@ -11,40 +11,48 @@ export type Known =
   | { readonly kind: 'NotTaken'; readonly code: string }
   | { readonly kind: 'Unreachable' };
 
-const notFound = 404;
+/** The platform's own word: a proxy's 404 says nothing of a sale. */
+const notFound = 'transaction_not_found';
 const enquiriesMax = 40;
 const enquiriesUnanswered = 5;
 const unfinished: readonly string[] = ['Received', 'Stored'];
 
-/** Asks what became of a sale until the platform tells, or does not answer any more. */
-export async function findOut(
-  inside: Inside,
-  { clientTransactionId, until }: Pick<Reversal, 'clientTransactionId' | 'until'>,
-): Promise<Known> {
-  const { platform, sleep, times, now, moment } = inside;
+type Sold = Pick<Reversal, 'clientTransactionId' | 'until' | 'merchant'>;
+
+/** Whether the platform knows of no such sale. To another merchant's terminal it tells of none that was made before. */
+export function isAbsent(asked: Asked, { merchant }: Pick<Sold, 'merchant'>): boolean {
+  if (asked.outcome !== 'Refused' || asked.code !== notFound) return false;
+  return merchant === undefined || asked.merchant === merchant;
+}
+
+/**
+ * Asks what became of a sale until the platform tells, or does not answer any more.
+ *
+ * @throws PowerFault where the terminal goes off meanwhile; it asks on after its start
+ */
+export async function findOut(inside: Inside, of: Sold): Promise<Known> {
+  const { platform, sleep, times, now, moment, power } = inside;
+  const off = power();
   let silent = 0;
   for (let asked = 0; asked < enquiriesMax && silent < enquiriesUnanswered; asked += 1) {
     const answer: Asked = moment.isReachable
-      ? await platform.find(clientTransactionId)
+      ? await platform.find(of.clientTransactionId)
       : { outcome: 'NotSent' };
+    off.throwIfAborted();
     if (answer.outcome === 'Answered' && !unfinished.includes(answer.transaction.state)) {
       return { kind: 'Told', transaction: answer.transaction };
     }
-    const isAbsent = answer.outcome === 'Refused' && answer.status === notFound;
+    const isNowhere = isAbsent(answer, of);
     // It may still be on its way until the platform would not take it any more.
-    if (isAbsent && now() > until) return { kind: 'NotTaken', code: answer.code };
-    silent = answer.outcome === 'Answered' || isAbsent ? 0 : silent + 1;
-    await sleep(times.enquiry);
+    if (isNowhere && now() > of.until) return { kind: 'NotTaken', code: notFound };
+    silent = answer.outcome === 'Answered' || isNowhere ? 0 : silent + 1;
+    await sleep(times.enquiry, off);
   }
   return { kind: 'Unreachable' };
 }
 
 /** The outcome of what was just sent. */
-export async function outcomeOf(
-  inside: Inside,
-  asked: Asked,
-  of: Pick<Reversal, 'clientTransactionId' | 'until'>,
-): Promise<Known> {
+export async function outcomeOf(inside: Inside, asked: Asked, of: Sold): Promise<Known> {
   if (asked.outcome === 'NotSent') return { kind: 'NotTaken', code: 'not_sent' };
   if (asked.outcome === 'Refused') return { kind: 'NotTaken', code: asked.code };
   if (asked.outcome !== 'Answered') return findOut(inside, of);
@@ -60,12 +68,13 @@ export function conditionOf({ response }: Transaction): OpenValue<'ErrorConditio
   const reason = response?.reason ?? '';
   if (pinReasons.includes(reason)) return 'WrongPIN';
   if (cardReasons.includes(reason)) return 'InvalidCard';
-  if (response === undefined || response.category === 'TechnicalFailure') return 'UnreachableHost';
+  const isSilent = response?.code === undefined;
+  if (isSilent || response.category === 'TechnicalFailure') return 'UnreachableHost';
   return 'Refusal';
 }
 
 /** Why a sale was not taken. */
 export function refusalOf(code: string): OpenValue<'ErrorCondition'> {
-  const isFromOutside = ['not_sent', 'too_late', 'transaction_not_found'].includes(code);
+  const isFromOutside = ['not_sent', 'too_late', notFound].includes(code);
   return isFromOutside ? 'UnreachableHost' : 'NotAllowed';
 }

@@ -1,4 +1,5 @@
 // The secure part of the terminal: one DUKPT key a transaction, PIN blocks, and encrypted card data.
+import { createHmac } from 'node:crypto';
 import {
   buildPinBlock,
   encryptDukptData,
@@ -49,6 +50,8 @@ export type PinPad = {
   counter(): number;
   /** The platform has seen a higher counter: this terminal lost its own. */
   leap(): void;
+  /** What something is kept under that is not kept itself: always the same, and nobody guesses it without the key. */
+  nameOf(text: string): string;
 };
 
 const counterMax = 0x1f_ffff;
@@ -56,6 +59,7 @@ const counterMax = 0x1f_ffff;
 const onesMost = 10;
 const blockBytes = 8;
 const counterDigits = 6;
+const nameDigits = 32;
 /** Bits of a number that operators of JavaScript see. */
 const counterWord = 32;
 
@@ -74,6 +78,7 @@ export function createPinPad(keys: PinPadKeys, last: number): PinPad {
   const head = keys.ksn.slice(0, -counterDigits);
   // The counter shares its highest digit with the last bits of the device.
   const deviceBits = Number.parseInt(keys.ksn.slice(-counterDigits), 16) - first.counter;
+  const nameKey = createHmac('sha256', baseKey).update('names of accounts').digest();
   let counter = Math.max(last, first.counter - 1);
 
   function advance(): string {
@@ -107,5 +112,6 @@ export function createPinPad(keys: PinPadKeys, last: number): PinPad {
     leap() {
       counter = 2 ** (counterWord - Math.clz32(counter + 1)) - 1;
     },
+    nameOf: (text) => createHmac('sha256', nameKey).update(text).digest('hex').slice(0, nameDigits),
   };
 }

@@ -93,9 +93,9 @@ export function fakePlatform() {
     rows.set(id, row);
     if (behaviour === 'LosesAnswer') return Promise.resolve({ outcome: 'Unknown' });
     const reasons = {
-      Declines: { category: 'SoftDecline', reason: 'InsufficientFunds' },
-      AsksPin: { category: 'SoftDecline', reason: 'PinOrChipRequired' },
-      WrongPin: { category: 'SoftDecline', reason: 'InvalidPin' },
+      Declines: { category: 'SoftDecline', code: '51', reason: 'InsufficientFunds' },
+      AsksPin: { category: 'SoftDecline', code: '65', reason: 'PinOrChipRequired' },
+      WrongPin: { category: 'SoftDecline', code: '55', reason: 'InvalidPin' },
     } as const;
     const response = reasons[behaviour as keyof typeof reasons];
     return Promise.resolve(
@@ -105,6 +105,12 @@ export function fakePlatform() {
       }),
     );
   }
+
+  const merchant = () => (isElsewhere ? 'another' : 'mine');
+  const notFound = (): Asked => ({
+    ...{ outcome: 'Refused', status: 404, code: 'transaction_not_found' },
+    merchant: merchant(),
+  });
 
   function operate(id: string, verb: string, body: Body): Promise<Asked> {
     if (!isUp) return Promise.resolve({ outcome: 'NotSent' });
@@ -121,7 +127,7 @@ export function fakePlatform() {
     if (known !== undefined) return Promise.resolve(known);
     const row = byAny(id);
     if (row === undefined) {
-      return Promise.resolve({ outcome: 'Refused', status: 404, code: 'transaction_not_found' });
+      return Promise.resolve(notFound());
     }
     // As the platform has it: what was captured is refunded.
     if (verb === 'cancel' && row.state === 'Captured') {
@@ -147,16 +153,13 @@ export function fakePlatform() {
   }
 
   const platform: TerminalPlatform = {
+    merchant: () => Promise.resolve(isUp ? merchant() : undefined),
     sell,
     operate,
     find(id) {
       if (!isUp) return Promise.resolve({ outcome: 'NotSent' });
       const row = byAny(id);
-      return Promise.resolve(
-        row === undefined
-          ? { outcome: 'Refused', status: 404, code: 'transaction_not_found' }
-          : view(row),
-      );
+      return Promise.resolve(row === undefined ? notFound() : view(row));
     },
     takesBack: (id) => Promise.resolve(byAny(id)?.state === 'Captured' ? 'refund' : 'cancel'),
     isAvailable: () => Promise.resolve(isUp),

@@ -18,6 +18,8 @@ export type Asked =
       readonly code: string;
       /** The same may succeed later. */
       readonly isPassing?: true;
+      /** Whose terminal has asked: another merchant has none of these transactions. */
+      readonly merchant?: string;
     }
   | { readonly outcome: 'Unknown' | 'NotSent' };
 
@@ -28,6 +30,8 @@ export type Asked =
  * const platform: TerminalPlatform = connectTerminalPlatform(options);
  */
 export type TerminalPlatform = {
+  /** Whose terminal it is now; nothing where the platform cannot be asked. */
+  merchant(): Promise<string | undefined>;
   sell(body: Readonly<Record<string, unknown>>): Promise<Asked>;
   operate(
     id: string,
@@ -79,9 +83,13 @@ export function askedOf({
 function createPlatform(calls: DeviceCalls): TerminalPlatform {
   async function ask(method: string, path: string, body?: unknown): Promise<Asked> {
     const answer = await calls.call(method, base + path, body);
-    return answer.outcome === 'Answered' ? askedOf(answer) : { outcome: answer.outcome };
+    if (answer.outcome !== 'Answered') return { outcome: answer.outcome };
+    const asked = askedOf(answer);
+    const { merchant } = answer;
+    return asked.outcome === 'Refused' && merchant !== undefined ? { ...asked, merchant } : asked;
   }
   return {
+    merchant: calls.merchant,
     sell: (body) => ask('POST', '/process', body),
     operate: (id, verb, body) => ask('POST', `/${encodeURIComponent(id)}/${verb}`, body),
     find: (id) => ask('GET', `/${encodeURIComponent(id)}`),

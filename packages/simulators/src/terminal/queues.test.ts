@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { resultOf } from '@switchyard/nexo';
 import type { Asked } from './platform.ts';
 import { pay, stage } from './stage.fixture.ts';
 
@@ -112,6 +113,64 @@ test('a sale that nobody has heard of, and that cannot come any more, is owed no
   lookAgain(minuteMs);
   while (terminal().owed().reversals > 0) await turn();
   assert.equal(fake.taken(), 0);
+  await terminal().stop();
+});
+
+/** A sale of which nobody has heard the end when its terminal comes to another merchant. */
+const lostAt: Record<string, (on: ReturnType<typeof later>) => Promise<string | undefined>> = {
+  'while the platform is asked': ({ conditionOf }) => conditionOf(pay(10)),
+  'after a restart': async ({ terminal, fake, ask, statusOf }) => {
+    const { sell } = fake.platform;
+    const { promise, resolve } = Promise.withResolvers<Asked>();
+    fake.platform.sell = async (body) => {
+      resolve(await sell(body));
+      return new Promise(() => {});
+    };
+    const payment = pay(10);
+    void ask(payment);
+    await promise;
+    await terminal().reboot();
+    const repeated = await statusOf(payment);
+    return repeated && resultOf(repeated)?.ErrorCondition;
+  },
+};
+
+for (const [when, lose] of Object.entries(lostAt)) {
+  test(`a sale that another merchant has none of is not told as never taken: ${when}`, async () => {
+    const on = later();
+    const { terminal, fake, faults, lookAgain } = on;
+    fake.next('LosesAnswer');
+    const { sell } = fake.platform;
+    fake.platform.sell = async (body) => {
+      const answer = await sell(body);
+      fake.setElsewhere(true);
+      return answer;
+    };
+    assert.equal(await lose(on), 'UnreachableHost');
+    assert.equal(fake.taken(), 1000);
+    const told = () => faults().filter((fault) => fault !== 'Reboot');
+    while (terminal().owed().reversals > 0 && told().length === 0) await turn();
+    assert.deepEqual(told(), ['reversal: transaction_not_found']);
+    assert.equal(terminal().owed().reversals, 1, 'the customer is still charged');
+    fake.setElsewhere(false);
+    lookAgain(2 * minuteMs);
+    while (terminal().owed().reversals > 0) await turn();
+    assert.deepEqual([fake.taken(), fake.refunded()], [0, 1000]);
+    await terminal().stop();
+  });
+}
+
+test('a 404 that is not the word of the platform says nothing of a sale', async () => {
+  const { terminal, fake, conditionOf } = later();
+  fake.next('LosesAnswer');
+  const { find } = fake.platform;
+  fake.platform.find = async () => ({
+    ...{ outcome: 'Refused', status: 404, code: 'unknown', merchant: 'mine' },
+  });
+  assert.equal(await conditionOf(pay(10)), 'UnreachableHost');
+  fake.platform.find = find;
+  while (terminal().owed().reversals > 0) await turn();
+  assert.deepEqual([fake.taken(), fake.refunded()], [0, 1000]);
   await terminal().stop();
 });
 

@@ -1,10 +1,10 @@
 // What the terminal still owes the platform: reversals of sales without an outcome, and offline sales.
 import { faultOf } from './happenings.ts';
 import type { Keeper, OfflineSale, Reversal } from './memory.ts';
+import { isAbsent } from './outcomes.ts';
 import type { Asked } from './platform.ts';
 import type { Inside, ServiceFault } from './work.ts';
 
-const notFound = 404;
 const minuteMs = 60_000;
 const hourMs = 3_600_000;
 /** Nothing of the sale is held or taken; every other refusal leaves the customer charged. */
@@ -57,7 +57,7 @@ async function reversed(inside: Inside, reversal: Reversal): Promise<Ended> {
   if (asked.isPassing === true) return { ended: 'Later' };
   // What nobody has heard of may still come, for a while. What was approved is there, though not for a terminal
   // that another merchant has now. Whoever may not ask, asks in a wrong way or lacks an approval, still owes it.
-  if (asked.status === notFound && reversal.reason === 'Timeout') {
+  if (reversal.reason === 'Timeout' && isAbsent(asked, reversal)) {
     return { ended: inside.now() > reversal.until ? 'Done' : 'Later' };
   }
   if (nothingLeft.includes(asked.code)) return { ended: 'Done' };

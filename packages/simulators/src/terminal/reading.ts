@@ -17,19 +17,39 @@ async function waitInVain({ sleep, times }: Inside, signal: AbortSignal): Promis
   throw new ServiceFault('Cancel', 'nobody has shown a card');
 }
 
+/** The card that was read for this till: that of another one is of another customer. */
+function heldCard(
+  { header }: Pick<Work, 'header'>,
+  { moment, now }: Inside,
+  reference: string | undefined,
+): TestCard | undefined {
+  const { held } = moment;
+  const isHeld = held?.saleId === header.SaleID && now() < held.until;
+  const isMeant = reference === undefined || held?.reference === reference;
+  if (isHeld && isMeant) return held.card;
+  if (reference === undefined) return undefined;
+  throw new ServiceFault('NotFound', 'no card is held of that acquisition');
+}
+
 /**
- * Has a card shown and reads it.
+ * Has a card shown and reads it, where none is held.
  *
+ * @param asked - `reference`: the acquisition that has to have read it
  * @throws ServiceFault where none is, where it cannot be read, or where its holder gives up
  */
 export async function readCard(
-  work: Pick<Work, 'signal'>,
+  work: Pick<Work, 'signal' | 'header'>,
   inside: Inside,
-  { amount, text }: { readonly amount: number; readonly text: string },
+  asked: {
+    readonly amount: number;
+    readonly text: string;
+    readonly reference?: string | undefined;
+  },
 ): Promise<TestCard> {
-  const { moment, show, sleep, times } = inside;
-  const { held } = moment;
-  if (held !== undefined) return held.card;
+  const { show, sleep, times } = inside;
+  const { amount, text, reference } = asked;
+  const held = heldCard(work, inside, reference);
+  if (held !== undefined) return held;
   show('Card', text, ...asksFor);
   const card = nextCard(inside, amount);
   if (card.behaviour === 'Absent') return waitInVain(inside, work.signal);

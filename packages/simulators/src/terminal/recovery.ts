@@ -37,9 +37,9 @@ async function recovered(inside: Inside, pending: Pending): Promise<AnyMessage |
     return failed(inside, pending, 'Aborted', 'the terminal started anew; nothing was taken');
   }
   if (known.kind === 'Unreachable') {
-    const { clientTransactionId, until } = pending;
+    const { clientTransactionId, until, merchant } = pending;
     const fault = new ServiceFault('UnreachableHost', 'no outcome; it is reversed');
-    reverse(inside, { clientTransactionId, until, reason: 'Timeout' }, fault);
+    reverse(inside, { clientTransactionId, until, merchant, reason: 'Timeout' }, fault);
     return failed(inside, pending, fault.condition, fault.additional ?? '');
   }
   const { transaction } = known;

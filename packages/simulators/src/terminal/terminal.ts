@@ -47,7 +47,11 @@ const standardTimes: TerminalTimes = {
 };
 const workOffEveryMs = 5_000;
 
-type Task = { readonly controller: AbortController; isCommitted: boolean };
+type Task = {
+  readonly controller: AbortController;
+  readonly channel: TerminalChannel;
+  isCommitted: boolean;
+};
 
 const taskKey = ({ SaleID, ServiceID, DeviceID, MessageClass }: Header): string =>
   [SaleID, ServiceID, MessageClass === 'Device' ? DeviceID : ''].join('\n');
@@ -220,7 +224,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
   async function run(message: AnyMessage, channel: TerminalChannel): Promise<void> {
     const { header } = message;
     const mine = generation;
-    const task: Task = { controller: new AbortController(), isCommitted: false };
+    const task: Task = { controller: new AbortController(), channel, isCommitted: false };
     let fault: TerminalFault | undefined;
     tasks.set(taskKey(header), task);
     const isMain = poi.running() === header;
@@ -238,12 +242,12 @@ export function createTerminal(options: TerminalOptions): Terminal {
     };
     const answer = await answerOf(message, work);
     if (mine !== generation) return;
-    tasks.delete(taskKey(header));
     const isLost = answer === 'PowerLost';
     if (isLost || (answer !== undefined && !isFinished(inside, poi, { answer, isMain }))) {
       await reboot();
       return;
     }
+    tasks.delete(taskKey(header));
     if (answer !== undefined) await deliver(answer, channel, fault);
     if (!isMain || mine !== generation) return;
     doing = undefined;
@@ -306,10 +310,15 @@ export function createTerminal(options: TerminalOptions): Terminal {
     power = new AbortController();
     doing = undefined;
     tell({ type: 'Fault', fault: 'Reboot' });
-    for (const { controller } of tasks.values()) controller.abort(new PowerFault('off'));
+    // A till that waits for an answer sees at once that none will come, also where it is not attached.
+    const broken = new Set(channels);
+    for (const { controller, channel } of tasks.values()) {
+      controller.abort(new PowerFault('off'));
+      broken.add(channel);
+    }
     tasks = new Map();
     till.forget();
-    for (const channel of channels) channel.drop();
+    for (const channel of broken) channel.drop();
     channels.clear();
     moment.capabilities.clear();
     Object.assign(moment, { held: undefined, fault: undefined });

@@ -35,7 +35,7 @@ const asksMax = 16;
 const numbersMax = 10_000;
 
 export function createTill({ poiId, now, moment, ask, send }: Deps): Till {
-  const asked = new Map<string, (answer: AnyMessage) => void>();
+  const asked = new Map<string, (answer: AnyMessage | undefined) => void>();
   const can = ({ header, channel }: Doing, capability: string): boolean =>
     channel.isTwoWay && moment.capabilities.get(header.SaleID)?.includes(capability) === true;
 
@@ -84,7 +84,7 @@ export function createTill({ poiId, now, moment, ask, send }: Deps): Till {
       },
       InputData: { ...place, InputCommand: 'GetConfirmation' },
     });
-    const answered = new Promise<AnyMessage>((resolve) => asked.set(deviceId, resolve));
+    const answered = new Promise<AnyMessage | undefined>((resolve) => asked.set(deviceId, resolve));
     ask(request);
     send(request, of.channel);
     const nobody = new AbortController();
@@ -101,6 +101,9 @@ export function createTill({ poiId, now, moment, ask, send }: Deps): Till {
   return {
     ...{ mirror, askTill },
     take: (answer) => asked.get(answer.header.DeviceID ?? '')?.(answer),
-    forget: () => asked.clear(),
+    forget() {
+      for (const answer of asked.values()) answer(undefined);
+      asked.clear();
+    },
   };
 }

@@ -78,6 +78,16 @@ export type TerminalHappening =
       readonly currency: string;
     };
 
+/** A card that was read before anything is paid: the next payment of the same till is paid by it. */
+export type HeldCard = {
+  readonly card: TestCard;
+  /** The transaction that has read it. */
+  readonly reference: string;
+  readonly saleId: string;
+  /** It is forgotten then, epoch milliseconds. */
+  readonly until: number;
+};
+
 /** How the terminal is at this moment; what stands here is gone when it starts anew. */
 export type Moment = {
   hasPaper: boolean;
@@ -90,7 +100,7 @@ export type Moment = {
   /** Shown to the next payment. */
   cardName: string;
   /** In the reader, of a card acquisition. */
-  held: { readonly card: TestCard; readonly reference: string } | undefined;
+  held: HeldCard | undefined;
   /** What tills said that they can show and ask, by SaleID. */
   readonly capabilities: Map<string, readonly string[]>;
   lastReceipt: readonly string[];
@@ -143,7 +153,7 @@ export type Work<Name extends StructureName = StructureName> = {
   readonly header: Header;
   readonly body: Structure<Name>;
   readonly channel: TerminalChannel;
-  /** The till has aborted it. */
+  /** The till has aborted it, or the terminal has lost its power: looked at after all that is waited for. */
   readonly signal: AbortSignal;
   /** From here on nothing aborts it. */
   readonly commit: () => void;

@@ -1,18 +1,11 @@
 // Cards that are read before anything is paid, and the accounts that the simulator keeps itself.
-import { hash } from 'node:crypto';
 import { NexoError, type Structure, toAmount, toMinorUnits } from '@switchyard/nexo';
+import { echoed, masked } from '../account-names.ts';
 import { type Accounts, balanceOf, changed } from '../accounts.ts';
 import { readCard } from '../reading.ts';
 import { type Inside, type Reply, ServiceFault, succeeded, type Work } from '../work.ts';
 
 const entryModes = { Chip: ['ICC'], Tap: ['Contactless'], Stripe: ['MagStripe'] } as const;
-const shownInFront = 6;
-const shownBehind = 4;
-
-function masked(number: string): string {
-  const hidden = '*'.repeat(number.length - shownInFront - shownBehind);
-  return number.slice(0, shownInFront) + hidden + number.slice(-shownBehind);
-}
 
 function poiDataOf({ serialNumber, now, keeper }: Inside): Structure<'POIData'> {
   const number = keeper.read().transactions + 1;
@@ -27,12 +20,12 @@ export async function cardAcquisition(
   work: Work<'CardAcquisitionRequest'>,
   inside: Inside,
 ): Promise<Reply> {
-  const { moment, show } = inside;
+  const { moment, show, now, times } = inside;
   moment.held = undefined;
   const card = await readCard(work, inside, { amount: 0, text: 'Welcome' });
   const POIData = poiDataOf(inside);
   const reference = POIData.POITransactionID.TransactionID;
-  moment.held = { card, reference };
+  moment.held = { card, reference, saleId: work.header.SaleID, until: now() + times.card };
   show('Message', 'Please wait', 'for the cashier');
   const answer: Structure<'CardAcquisitionResponse'> = {
     Response: succeeded,
@@ -51,10 +44,10 @@ export async function cardAcquisition(
   return answer;
 }
 
-/** Accounts are kept under a hash: a till may name a card number. */
-function accountOf(id: string | undefined): string {
+/** Accounts are kept under a name of the pad: a till may name a card number. */
+function accountOf({ pad }: Inside, id: string | undefined): string {
   if (id === undefined || id === '') throw new ServiceFault('InvalidCard', 'no account is named');
-  return hash('sha256', id).slice(0, 32);
+  return pad.nameOf(id);
 }
 
 function change(accounts: Accounts, kind: keyof Accounts, number: string, by: number): Accounts {
@@ -68,12 +61,12 @@ export function balanceInquiry({ body }: Work<'BalanceInquiryRequest'>, inside: 
   const card = body.PaymentAccountReq?.PaymentInstrumentData?.StoredValueAccountID;
   const member = body.LoyaltyAccountReq?.LoyaltyAccountID;
   if (member !== undefined) {
-    const points = balanceOf(accounts, 'points', accountOf(member.LoyaltyID));
+    const points = balanceOf(accounts, 'points', accountOf(inside, member.LoyaltyID));
     if (points === undefined) throw new ServiceFault('NotFound', 'there is no such account');
     const answer: Structure<'BalanceInquiryResponse'> = {
       Response: succeeded,
       LoyaltyAccountStatus: {
-        LoyaltyAccount: { LoyaltyAccountID: member },
+        LoyaltyAccount: { LoyaltyAccountID: echoed(member) },
         CurrentBalance: points,
         LoyaltyUnit: 'Point',
       },
@@ -81,7 +74,11 @@ export function balanceInquiry({ body }: Work<'BalanceInquiryRequest'>, inside: 
     return answer;
   }
   if (card === undefined) throw new ServiceFault('UnavailableService', 'gift cards and points');
-  const left = balanceOf(accounts, 'giftCards', accountOf(card.StoredValueID ?? card.Value));
+  const left = balanceOf(
+    accounts,
+    'giftCards',
+    accountOf(inside, card.StoredValueID ?? card.Value),
+  );
   if (left === undefined) throw new ServiceFault('NotFound', 'there is no such gift card');
   const answer: Structure<'BalanceInquiryResponse'> = {
     Response: succeeded,
@@ -93,6 +90,7 @@ export function balanceInquiry({ body }: Work<'BalanceInquiryRequest'>, inside: 
 const signs = { Activate: 1, Load: 1, Reserve: 0, Unload: -1, Reverse: -1, Duplicate: 0 } as const;
 
 function loaded(
+  inside: Inside,
   before: Accounts,
   data: Structure<'StoredValueData'>,
 ): { readonly accounts: Accounts; readonly result: Structure<'StoredValueResult'> } {
@@ -106,7 +104,7 @@ function loaded(
     if (!(error instanceof NexoError)) throw error;
     throw new ServiceFault('NotAllowed', error.code);
   }
-  const number = accountOf(id?.StoredValueID ?? id?.Value);
+  const number = accountOf(inside, id?.StoredValueID ?? id?.Value);
   const isKnown = balanceOf(before, 'giftCards', number) !== undefined;
   if (isKnown === (type === 'Activate')) {
     throw new ServiceFault(isKnown ? 'NotAllowed' : 'NotFound', 'activate a gift card once');
@@ -121,7 +119,7 @@ function loaded(
       ? {}
       : {
           StoredValueAccountStatus: {
-            StoredValueAccountID: id,
+            StoredValueAccountID: echoed(id),
             CurrentBalance: toAmount(left, Currency),
           },
         }),
@@ -135,7 +133,7 @@ export function storedValue(work: Work<'StoredValueRequest'>, inside: Inside): R
   let { accounts } = inside.keeper.read();
   // Where one is refused, none is done.
   const StoredValueResult = body.StoredValueData.map((data) => {
-    const done = loaded(accounts, data);
+    const done = loaded(inside, accounts, data);
     ({ accounts } = done);
     return done.result;
   });
@@ -167,7 +165,7 @@ export function loyalty(work: Work<'LoyaltyRequest'>, inside: Inside): Reply {
   const { AmountValue, Value } = data?.LoyaltyAmount ?? {};
   const wanted = Math.trunc(AmountValue ?? Value ?? transaction.TotalAmount ?? 0);
   const by = pointsOf[transaction.LoyaltyTransactionType] * wanted;
-  const number = accountOf(id.LoyaltyID);
+  const number = accountOf(inside, id.LoyaltyID);
   const accounts = change(inside.keeper.read().accounts, 'points', number, by);
   const answer: Structure<'LoyaltyResponse'> = {
     Response: succeeded,
@@ -175,7 +173,7 @@ export function loyalty(work: Work<'LoyaltyRequest'>, inside: Inside): Reply {
     POIData: poiDataOf(inside),
     LoyaltyResult: [
       {
-        LoyaltyAccount: { LoyaltyAccountID: id },
+        LoyaltyAccount: { LoyaltyAccountID: echoed(id) },
         CurrentBalance: balanceOf(accounts, 'points', number) ?? 0,
         LoyaltyAmount: { LoyaltyUnit: 'Point', AmountValue: wanted },
       },

@@ -166,7 +166,9 @@ export async function cardReaderInit(
   if (output !== undefined) shown(inside, output);
   inside.moment.held = undefined;
   const card = await readCard(work, inside, { amount: 0, text: 'Welcome' });
-  inside.moment.held = { card, reference: '' };
+  // It stays in the reader until the till is done with it.
+  const until = Number.POSITIVE_INFINITY;
+  inside.moment.held = { card, reference: '', saleId: work.header.SaleID, until };
   const answer: Structure<'CardReaderInitResponse'> = {
     Response: succeeded,
     EntryMode: [{ Chip: 'ICC', Tap: 'Contactless', Stripe: 'MagStripe' }[card.entry]],
@@ -182,11 +184,11 @@ const words = { done: '9000', notFound: '6A82', unknown: '6D00' } as const;
 
 /** SELECT by the name of an application, and GET CHALLENGE; a card that says more would say its number. */
 export function cardReaderApdu(
-  { body }: Work<'CardReaderAPDURequest'>,
+  { header, body }: Work<'CardReaderAPDURequest'>,
   { moment, random }: Inside,
 ): Reply {
   const { held } = moment;
-  if (held === undefined || held.card.entry === 'Stripe') {
+  if (held?.saleId !== header.SaleID || held.card.entry === 'Stripe') {
     throw new ServiceFault('NotAllowed', 'no chip is in the reader');
   }
   const instruction = hexOf(body.APDUInstruction);

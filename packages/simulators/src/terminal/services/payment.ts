@@ -9,7 +9,14 @@ import { reverse, workOff } from '../queues.ts';
 import { readCard } from '../reading.ts';
 import { receiptLines, receiptsOf } from '../receipts.ts';
 import { storyOf } from '../stories.ts';
-import { type Inside, type Reply, ServiceFault, succeeded, type Work } from '../work.ts';
+import {
+  type Inside,
+  PowerFault,
+  type Reply,
+  ServiceFault,
+  succeeded,
+  type Work,
+} from '../work.ts';
 import { type Done, demandFound, operate } from './operating.ts';
 
 type Request = Work<'PaymentRequest'>;
@@ -199,6 +206,7 @@ async function checkSignature(
 ): Promise<void> {
   if (card.verification !== 'Signature') return;
   const isRight = await inside.askTill(work, 'Is the signature right?');
+  work.signal.throwIfAborted();
   if (isRight !== false) return;
   const fault = new ServiceFault('Refusal', 'the signature is not right', transactionId);
   const reason = 'CustomerCancel';
@@ -214,7 +222,8 @@ async function sale(work: Request, inside: Inside): Promise<Reply> {
   const { moment, show, tell } = inside;
   const fault = moment.fault ?? storyOf(asked.amount).fault;
   moment.fault = undefined;
-  const card = await readCard(work, inside, asked);
+  const reference = work.body.PaymentData?.CardAcquisitionReference?.TransactionID;
+  const card = await readCard(work, inside, { ...asked, reference });
   if (fault === 'DropBefore') {
     work.channel.drop();
     throw new ServiceFault('Aborted', 'the connection broke off; nothing was taken');
@@ -242,9 +251,12 @@ async function sale(work: Request, inside: Inside): Promise<Reply> {
     if (fault !== undefined) work.spoil(fault);
     return answer;
   } finally {
-    moment.isReachable = wasReachable;
-    moment.held = undefined;
-    moment.fault = undefined;
+    if (fault === 'Unreachable') moment.isReachable = wasReachable;
+    // What was set after a restart is of the next payment.
+    if (!(work.signal.reason instanceof PowerFault)) {
+      moment.held = undefined;
+      moment.fault = undefined;
+    }
   }
 }
 
@@ -299,6 +311,7 @@ async function onOriginal(work: Request, inside: Inside, verb: 'capture' | 'refu
   const amount = RequestedAmount === undefined ? {} : { amount: minor(RequestedAmount, currency) };
   const of = { header: work.header, saleData, type };
   await demandFound(inside, id);
+  work.signal.throwIfAborted();
   const done = await operate(inside, { id, verb, of }, { ...amount, currency });
   const { show, tell } = inside;
   const { transaction } = done;

@@ -57,6 +57,7 @@ export async function reversal(work: Work<'ReversalRequest'>, inside: Inside): P
   demandUploaded(inside, id);
   work.commit();
   const currency = await currencyOf(inside, id);
+  work.signal.throwIfAborted();
   const part = wanted === undefined ? {} : { amount: amountIn(wanted, currency), currency };
   const isTechnical = technical.includes(ReversalReason) && wanted === undefined;
   const verb = isTechnical ? 'reverse' : 'takeBack';

@@ -1,0 +1,169 @@
+// A terminal that loses its power while the platform is asked: what it was doing then goes on no further.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  type AnyMessage,
+  isMessage,
+  readMessage,
+  requestOf,
+  resultOf,
+  writeMessage,
+} from '@switchyard/nexo';
+import { fakePlatform } from './platform.fixture.ts';
+import type { TerminalPlatform } from './platform.ts';
+import { address, at, pay, stage } from './stage.fixture.ts';
+import type { TerminalChannel } from './work.ts';
+
+type Stage = ReturnType<typeof stage>;
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+/** A platform that does at once what it is asked for, and tells the first to ask only when it is let go. */
+function slow(method: 'sell' | 'find') {
+  const { promise: isLetGo, resolve: letGo } = Promise.withResolvers<void>();
+  const fake = fakePlatform();
+  const ask = fake.platform[method] as (asked: never) => Promise<never>;
+  let questions = 0;
+  const slowly = async (asked: never) => {
+    questions += 1;
+    const isFirst = questions === 1;
+    const answer = await ask(asked);
+    if (isFirst) await isLetGo;
+    return answer;
+  };
+  const platform: TerminalPlatform = { ...fake.platform, [method]: slowly };
+  return { fake, platform, letGo, isAsked: () => questions > 0 };
+}
+
+async function totalsOf({ ask }: Stage): Promise<unknown> {
+  const { first } = await ask(requestOf('GetTotals', address(), {}));
+  assert.ok(first && isMessage(first, 'GetTotals', 'Response'));
+  return first.body.TransactionTotals?.flatMap(({ PaymentTotals = [] }) =>
+    PaymentTotals.map((each) => [each.TransactionCount, each.TransactionAmount]),
+  );
+}
+
+const printedBy = ({ told }: Stage) => told.filter(({ type }) => type === 'Printed').length;
+
+test('a sale in the middle of which the power went off is counted once, and spoils nothing later', async () => {
+  const { platform, letGo, isAsked } = slow('sell');
+  const on = stage({ platform });
+  const payment = pay(10);
+  const asked = on.ask(payment);
+  while (!isAsked()) await turn();
+  await on.terminal().reboot();
+  const repeated = await on.statusOf(payment);
+  assert.equal(repeated && resultOf(repeated)?.Result, 'Success');
+  on.terminal().setFault('DropAfter');
+  on.terminal().setReachable(false);
+  letGo();
+  assert.deepEqual((await asked).texts, []);
+  assert.deepEqual(await totalsOf(on), [[1, 10]]);
+  assert.equal(printedBy(on), 0, 'nobody waits for its receipt');
+  assert.equal(await on.conditionOf(pay(20)), 'UnreachableHost', 'as it was set since');
+  await on.terminal().stop();
+});
+
+test('a fault that was set after a restart is of the next payment', async () => {
+  const { platform, letGo, isAsked } = slow('sell');
+  const on = stage({ platform });
+  const asked = on.ask(pay(10));
+  while (!isAsked()) await turn();
+  await on.terminal().reboot();
+  on.terminal().setFault('DropAfter');
+  letGo();
+  await asked;
+  const { texts, isDropped } = await on.ask(pay(20));
+  assert.deepEqual([texts.length, isDropped], [0, true]);
+  await on.terminal().stop();
+});
+
+for (const card of ['removed-late', 'declines-late']) {
+  test(`what a till is told as paid is not taken back behind it: ${card}`, async () => {
+    const { fake, platform, letGo, isAsked } = slow('sell');
+    const on = stage({ platform });
+    on.terminal().setCard(card);
+    const payment = pay(10);
+    const asked = on.ask(payment);
+    while (!isAsked()) await turn();
+    await on.terminal().reboot();
+    const repeated = await on.statusOf(payment);
+    assert.equal(repeated && resultOf(repeated)?.Result, 'Success');
+    letGo();
+    await asked;
+    assert.equal(on.terminal().owed().reversals, 0);
+    assert.equal(fake.taken(), 1000);
+    await on.terminal().stop();
+  });
+}
+
+/** A till whose cashier is asked for a signature, and does not say. */
+async function silentTill({ terminal }: Stage) {
+  const sent: AnyMessage[] = [];
+  const channel: TerminalChannel = {
+    isTwoWay: true,
+    send(text) {
+      const reading = readMessage(text);
+      if (reading.kind === 'Message') sent.push(reading.message);
+    },
+    drop: () => undefined,
+  };
+  const login = requestOf('Login', address(), {
+    DateTime: at,
+    SaleSoftware: { ApplicationName: 'till', SoftwareVersion: '1' },
+    OperatorLanguage: 'en',
+    SaleTerminalData: { SaleCapabilities: ['CashierInput'] },
+  });
+  terminal().attach(channel);
+  await terminal().receive(writeMessage(login), channel);
+  return {
+    pay: (message: AnyMessage) => terminal().receive(writeMessage(message), channel),
+    isAsked: () => sent.some((message) => isMessage(message, 'Input', 'Request')),
+  };
+}
+
+test('a sale whose signature nobody has looked at is counted once, whenever the power goes off', async () => {
+  const on = stage();
+  const till = await silentTill(on);
+  on.terminal().setCard('signature');
+  const payment = pay(10);
+  const asked = till.pay(payment);
+  while (!till.isAsked()) await turn();
+  await on.terminal().reboot();
+  await asked;
+  const repeated = await on.statusOf(payment);
+  assert.equal(repeated && resultOf(repeated)?.Result, 'Success');
+  assert.deepEqual(await totalsOf(on), [[1, 10]]);
+  await on.terminal().stop();
+});
+
+for (const category of ['Payment', 'Reversal'] as const) {
+  test(`what was told as not done is not done later: ${category}`, async () => {
+    const { fake, platform, letGo, isAsked } = slow('find');
+    const on = stage({ platform });
+    const { first } = await on.ask(pay(10));
+    assert.ok(first && isMessage(first, 'Payment', 'Response'));
+    const OriginalPOITransaction = { POITransactionID: first.body.POIData?.POITransactionID };
+    const refund = pay(10, {
+      PaymentTransaction: {
+        AmountsReq: { Currency: 'EUR', RequestedAmount: 10 },
+        OriginalPOITransaction,
+      },
+      PaymentData: { PaymentType: 'Refund' },
+    });
+    const reversal = requestOf('Reversal', address(), {
+      ...{ OriginalPOITransaction, ReversalReason: 'CustCancel' },
+    } as never) as AnyMessage;
+    const request = category === 'Payment' ? refund : reversal;
+    const asked = on.ask(request);
+    while (!isAsked()) await turn();
+    await on.terminal().reboot();
+    const repeated = await on.statusOf(request);
+    assert.equal(repeated && resultOf(repeated)?.ErrorCondition, 'Aborted');
+    letGo();
+    await asked;
+    assert.deepEqual(fake.operations, []);
+    assert.equal(fake.taken(), 1000);
+    await on.terminal().stop();
+  });
+}
