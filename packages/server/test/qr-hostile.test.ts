@@ -292,19 +292,29 @@ describe('a QR payment is guarded', () => {
     assert.equal(body.status, 'Cancelled');
   });
 
+  /** What the feed has of a payment, once it has so many events of it. */
+  const published = (id: string, count: number) =>
+    until(async () => {
+      const path = '/events/v1?limit=200&types=qr.*';
+      const answer = await qr.on.client.call('GET', path, { token: qr.on.acquirerToken });
+      assert.equal(answer.status, 200, answer.text);
+      const items = answer.body.items.filter((each: Json) => each['data'].transactionId === id);
+      return items.length >= count ? { items, text: answer.text } : undefined;
+    }, 'the feed');
+
+  const sums = ['paidAmount', 'paidCurrency', 'refundAmount'];
+  const moneyIn = ({ items }: { items: Json[] }) =>
+    items.map(({ data }) =>
+      sums.flatMap((name) => (data[name] === undefined ? [] : [name, data[name]])),
+    );
+
   test('what happens is published for its merchant, in order and without what was scanned', async () => {
     const scannedPaymentId = pan;
     const id = await qr.begun({ scannedPaymentId });
     await qr.tell(id, { type: 'payment.completed', sequence: 1 });
     await qr.call('POST', `${qrBase}/${id}/refund`);
     const types = ['qr.pending', 'qr.completed', 'qr.refund_pending', 'qr.refunded'];
-    const feed = await until(async () => {
-      const path = '/events/v1?limit=200&types=qr.*';
-      const answer = await qr.on.client.call('GET', path, { token: qr.on.acquirerToken });
-      assert.equal(answer.status, 200, answer.text);
-      const items = answer.body.items.filter((each: Json) => each['data'].transactionId === id);
-      return items.length >= types.length ? { items, text: answer.text } : undefined;
-    }, 'the feed');
+    const feed = await published(id, types.length);
     assert.deepEqual(
       feed.items.map(({ type }: Json) => type),
       types,
@@ -313,5 +323,46 @@ describe('a QR payment is guarded', () => {
     assert.equal(pending.data.merchantId, qr.shop.merchantId);
     assert.equal(pending.data.providerTransactionId, nameOf(id));
     assert.ok(!feed.text.includes(pan));
+    assert.deepEqual(moneyIn(feed), [
+      ...[[], ['paidAmount', 1050], ['refundAmount', 1050], ['refundAmount', 1050]],
+    ]);
+  });
+
+  test('what is published tells what was paid from what goes back', async () => {
+    const paid = (amount: number, currency: string) => ({
+      ...{ type: 'payment.completed', sequence: 1, amount: { amount, currency } },
+    });
+    const dollars = await qr.begun();
+    await qr.tell(dollars, paid(900, 'USD'));
+    assert.deepEqual(moneyIn(await published(dollars, 2)), [
+      ...[[], ['paidAmount', 900, 'paidCurrency', 'USD']],
+    ]);
+    const declined = await qr.begun();
+    await qr.tell(declined, paid(1050, 'EUR'));
+    qr.provider.script = ({ kind }) =>
+      kind === 'refund' ? { status: 422, body: { code: 'not_now' } } : undefined;
+    await qr.call('POST', `${qrBase}/${declined}/refund`, { amount: 60 });
+    const [, , pending, failed] = moneyIn(await published(declined, 4));
+    assert.deepEqual(
+      [pending, failed],
+      [
+        ...[
+          ['refundAmount', 60],
+          ['refundAmount', 60],
+        ],
+      ],
+    );
+    // A cancel without an answer, and a completion that crosses it.
+    const crossed = await qr.begun();
+    qr.provider.script = ({ kind }) => (kind === 'cancel' ? { status: 500, body: {} } : undefined);
+    await qr.call('POST', `${qrBase}/${crossed}/cancel`);
+    await qr.tell(crossed, paid(1050, 'EUR'));
+    qr.provider.script = () => undefined;
+    const [, , cancelled, refunded] = (await published(crossed, 4)).items;
+    assert.deepEqual([cancelled.type, refunded.type], ['qr.cancelled', 'qr.refunded']);
+    const { data } = cancelled;
+    assert.deepEqual([data.paidAmount, data.refundAmount], [1050, 1050]);
+    assert.equal(data.refundId, refunded.data.refundId);
+    assert.equal(refunded.data.paidAmount, undefined);
   });
 });

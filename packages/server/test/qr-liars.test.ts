@@ -128,6 +128,26 @@ describe('a provider that lies', () => {
     }
   });
 
+  test('whoever decides about a sum decides about no other one', async () => {
+    const id = await qr.begun();
+    const held = async (amount: number, sequence: number) => {
+      const paid = { amount, currency: 'EUR' };
+      await qr.tell(id, { type: 'payment.completed', amount: paid, sequence });
+      return (await qr.get(id))['hold'].amount;
+    };
+    const accept = (amount: number) => {
+      const body = { resolution: 'Accept', amount };
+      return qr.call('POST', `${qrBase}/${id}/resolve`, body, qr.shop.token);
+    };
+    const shown = await held(900, 1);
+    const changed = await held(1, 2);
+    const refused = await accept(shown);
+    assert.deepEqual([refused.status, refused.body.code], [409, 'concurrent_modification']);
+    assert.deepEqual((await qr.get(id))['hold'].amount, changed);
+    const { status, body } = await accept(changed);
+    assert.deepEqual([status, body.status, body.paidAmount], [200, 'Completed', 1]);
+  });
+
   test('what was scanned is kept nowhere, also where the provider says it again', async () => {
     const scannedPaymentId = `wallet:AgAAAB${randomUUID().replaceAll('-', '')}==`;
     const text = `The code ${scannedPaymentId} is of no use.`;

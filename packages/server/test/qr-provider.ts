@@ -66,18 +66,26 @@ function usual({ kind, transactionId, body }: ProviderCall): Reply {
   }
 }
 
+const nothingRefunded = { status: 404, body: { code: 'refund_not_found' } };
+
 export async function openQrProvider(): Promise<QrProvider> {
   const calls: ProviderCall[] = [];
+  /** Refunds that were refused: there are none of these names. */
+  const refused = new Set<string>();
   async function answer(request: IncomingMessage, response: ServerResponse, text: string) {
     const call = callOf(request, text);
     response.setHeader('content-type', 'application/json');
     // The activation of the service.
     if (call === undefined) return response.end(JSON.stringify({ status: 'Accepted' }));
     calls.push(call);
-    const reply = (await provider.script(call)) ?? usual(call);
+    const isRefused = call.kind === 'refundStatus' && refused.has(call.body['refundId']);
+    const otherwise = isRefused ? nothingRefunded : usual(call);
+    const reply = (await provider.script(call)) ?? otherwise;
     if (reply === 'silent') return undefined;
     if (reply === 'cut') return response.destroy();
-    response.statusCode = reply.status ?? 200;
+    const { status = 200 } = reply;
+    if (call.kind === 'refund' && status >= 400 && status < 500) refused.add(call.body['refundId']);
+    response.statusCode = status;
     const { body } = reply;
     return response.end(typeof body === 'string' ? body : JSON.stringify(body));
   }

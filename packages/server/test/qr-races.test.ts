@@ -166,6 +166,14 @@ describe('races of a QR payment', () => {
     assert.equal((await qr.get(id))['status'], 'Completed');
   });
 
+  test('an event of a type that nobody knows makes nothing older, and one of another’s refund neither', async () => {
+    const id = await qr.begun();
+    await qr.tell(id, { type: 'loyalty.awarded', sequence: 4 });
+    await qr.tell(id, { type: 'refund.completed', refundId: randomUUID(), sequence: 5 });
+    await qr.tell(id, { ...completed(), sequence: 3 });
+    assert.equal((await qr.get(id))['status'], 'Completed');
+  });
+
   test('an amount that differs is held and alarmed, and somebody gives it back', async () => {
     const id = await qr.begun();
     await qr.tell(id, { ...completed(1049), sequence: 1 });

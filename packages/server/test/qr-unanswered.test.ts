@@ -80,9 +80,26 @@ describe('a refund without an answer', () => {
       assert.ok(Array.isArray(page.items), text);
       return page.items.find(({ data }: Json) => data.transactionId === id);
     }, 'the event in the feed');
-    assert.equal(told.data.refundAmount, 400);
+    assert.deepEqual([told.data.refundAmount, told.data.paidAmount], [400, undefined]);
     const alarm = qr.on.logged.find((line) => line.includes(id) && line.includes('unanswered'));
     assert.match(String(alarm), /needs somebody/);
+  });
+
+  test('that was made all the same is found out before its repetition is taken for declined', async () => {
+    await Promise.all([qr.begun(), qr.begun(), qr.begun(), qr.begun()]);
+    const id = await qr.begun();
+    await qr.tell(id, { type: 'payment.completed', sequence: 1 });
+    silentAbout(id, { refundStatus: { status: 422, body: {} } });
+    const { body } = await qr.call('POST', `${qrBase}/${id}/refund`, { amount: 400 });
+    const { operationId: refundId, status } = body.operation;
+    assert.equal(status, 'Pending');
+    silentAbout(id, {
+      refund: { status: 413, body: {} },
+      refundStatus: { status: 200, body: { refundId, status: 'Completed' } },
+    });
+    const isOver = (each: Json) => refundOf(each)['status'] !== 'Pending';
+    const payment = await qr.becomes(id, isOver, 'the end of the refund');
+    assert.deepEqual([refundOf(payment)['status'], payment['refundedAmount']], ['Succeeded', 400]);
   });
 
   test('is no matter of the device, and takes no decision that is not its own', async () => {

@@ -10,7 +10,8 @@ const meanings = {
   'qr.authorized': 'The provider holds the amount.',
   'qr.completed': 'The provider has taken the money.',
   'qr.declined': 'The provider or the consumer declined.',
-  'qr.cancelled': 'The payment was cancelled; no money moved.',
+  'qr.cancelled':
+    'The payment was cancelled. Money moved only where `paidAmount` tells it, and is paid back by itself.',
   'qr.expired': 'Nobody paid in time.',
   'qr.failed': 'The payment could not be made; no money moved.',
   'qr.cancel_pending': 'A cancel is on its way to the provider.',
@@ -43,7 +44,17 @@ const data = eventData({
   refundId: Type.Optional(identifier('The refund.')),
   refundAmount: Type.Optional(AnswerAmount),
   paidAmount: Type.Optional(
-    Type.Integer({ minimum: 0, description: 'What the provider says, where it says an amount.' }),
+    Type.Integer({
+      minimum: 0,
+      description:
+        'What the consumer has paid, where this event tells it; of a refund it says nothing.',
+    }),
+  ),
+  paidCurrency: Type.Optional(
+    Type.String({
+      description: 'That of `paidAmount`, where it is not `currency`.',
+      examples: ['USD'],
+    }),
   ),
   payer: Type.Optional(
     Type.Object(

@@ -3,6 +3,7 @@ import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } fr
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
 import { type AwsCredentials, signAws } from './aws-signature.ts';
 import type { Clock } from './clock.ts';
+import { onConnection } from './open-connection.ts';
 
 const answerLimitBytes = 262_144;
 const idleMs = 20_000;
@@ -79,9 +80,9 @@ function refusalOf({ headers, statusCode = 0 }: IncomingMessage, body: Json | un
 }
 
 /** A kept connection that the service closed just then: nothing was read of the request. */
-const wasStale = (error: unknown, reused: boolean): boolean => {
+const wasStale = (error: unknown, isKept: boolean): boolean => {
   const { code } = error as NodeJS.ErrnoException;
-  return reused && (code === 'ECONNRESET' || code === 'EPIPE');
+  return isKept && (code === 'ECONNRESET' || code === 'EPIPE');
 };
 
 /** @example const kms = createAwsClient({ service: 'kms', region, endpoint, credentials, clock, timeoutMs: 2000, connections: 4 }); */
@@ -109,8 +110,14 @@ export function createAwsClient(options: AwsClientOptions): AwsClient {
     return new Promise((resolve, reject) => {
       const send = isPlain ? plainRequest : tlsRequest;
       const request = send(url, { method: 'POST', agent, signal, headers }, resolve);
+      let isKept = false;
+      onConnection(request, {
+        opened(isReused) {
+          isKept = isReused;
+        },
+      });
       request.on('error', (error) => {
-        if (wasStale(error, request.reusedSocket) && !signal.aborted) {
+        if (wasStale(error, isKept) && !signal.aborted) {
           resolve(exchange(call, signal));
         } else reject(error);
       });

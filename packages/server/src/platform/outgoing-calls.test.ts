@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer as createSocketServer, type Socket } from 'node:net';
 import { after, test } from 'node:test';
+import { eventually } from '../../test/eventually.ts';
 import type { Address } from './address-lookup.ts';
 import { issueAuthority, issueServer } from './local-authority.ts';
 import { createOutgoingCalls, type OutgoingCallsDeps } from './outgoing-calls.ts';
@@ -189,6 +190,7 @@ test('a connection is kept for the next call, and one that was closed meanwhile 
     });
   });
   await new Promise<void>((resolve) => fickle.listen(0, '127.0.0.1', resolve));
+  const ok = { status: 200, body: 'ok' };
   try {
     const calls = opening({ allowsLoopback: true });
     const url = `http://127.0.0.1:${(fickle.address() as AddressInfo).port}/`;
@@ -198,9 +200,35 @@ test('a connection is kept for the next call, and one that was closed meanwhile 
     assert.deepEqual(told(lost), { fault: 'unreachable', isSent: true });
     assert.equal((await calls.call(url, once)).fault, undefined);
     assert.equal((await calls.call(url, { ...once, isRepeatable: true })).fault, undefined);
+    // Also where it has waited for the connection of another one.
+    const narrow = opening({ allowsLoopback: true, connectionsPerServer: 1 });
+    const both = await Promise.all([narrow.post(url, message), narrow.post(url, message)]);
+    assert.deepEqual(both.map(told), [ok, ok]);
   } finally {
     await new Promise((resolve) => fickle.close(resolve));
   }
+});
+
+test('a call that waited for a connection is sent once it has one, and before that it is not', async () => {
+  const asked: ServerResponse[] = [];
+  const arrived = (count: number) => eventually('it arrives', () => asked.length === count);
+  const hold: RequestListener = (_request, reply) => void asked.push(reply);
+  const calls = opening({ allowsLoopback: true, connectionsPerServer: 1 });
+  await serving(hold, async (port) => {
+    const url = `http://127.0.0.1:${port}/`;
+    const once = { method: 'POST', headers: {}, body: '{}' } as const;
+    const first = calls.call(url, once);
+    await arrived(1);
+    const ending = new AbortController();
+    const patient = calls.call(url, { ...once, signal: ending.signal });
+    const hasty = await calls.call(url, { ...once, timeoutMs: 100 });
+    assert.deepEqual(told(hasty), { fault: 'timed_out', isSent: false });
+    asked[0]?.end('ok');
+    assert.equal((await first).fault, undefined);
+    await arrived(2);
+    ending.abort();
+    assert.deepEqual(told(await patient), { fault: 'timed_out', isSent: true });
+  });
 });
 
 test('a request whose repetition finds nobody may have arrived all the same', async () => {

@@ -19,7 +19,7 @@ const defaultTimeoutMs = 15_000;
 const defaultAnswerLimitBytes = 65_536;
 /** Below the five seconds after which many servers hang up: the first to hang up is never wrong. */
 const idleMs = 4_000;
-const connectionsPerServer = 256;
+const defaultConnectionsPerServer = 256;
 const freeConnectionsPerServer = 64;
 /** A server that moves is followed after so long, and no call is longer. */
 const generationMs = 300_000;
@@ -61,6 +61,7 @@ export type OutgoingCallsDeps = {
   readonly allowsLoopback: boolean;
   readonly timeoutMs?: number;
   readonly answerLimitBytes?: number;
+  readonly connectionsPerServer?: number;
   readonly lookup?: AddressLookup;
   /** Certificates of authorities in place of the well-known ones, PEM. */
   readonly authorities?: string;
@@ -126,8 +127,9 @@ function headersOf({ headers, body }: OutgoingCall): Record<string, string> {
 function createGenerations(options: {
   readonly lookup: LookupFunction;
   readonly ca: string | undefined;
+  readonly connectionsPerServer: number;
 }) {
-  const { lookup, ca } = options;
+  const { lookup, ca, connectionsPerServer } = options;
   let agents: Agents | undefined;
   let before: Agents | undefined;
 
@@ -172,7 +174,8 @@ export function createOutgoingCalls(deps: OutgoingCallsDeps): OutgoingCalls {
     isPublicAddress(address) || (allowsLoopback && isLoopbackHost(address));
   const lookup = checkedLookup(deps.lookup ?? createAddressLookup(), isAllowed);
   const ca = deps.authorities;
-  const generations = createGenerations({ lookup, ca });
+  const { connectionsPerServer = defaultConnectionsPerServer } = deps;
+  const generations = createGenerations({ lookup, ca, connectionsPerServer });
 
   function attempt(url: URL, given: OutgoingCall, limits: AnswerLimits, isAlone = false) {
     const { plain, tls } = generations.now();

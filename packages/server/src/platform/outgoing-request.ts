@@ -1,6 +1,6 @@
 // One request to a server of others: its answer within time and size, or what went wrong and whether it may have left.
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import type { Socket } from 'node:net';
+import { onConnection } from './open-connection.ts';
 
 export type CallFault =
   | 'address_refused'
@@ -49,12 +49,6 @@ function faultOfError({ code = '' }: NodeJS.ErrnoException): CallFault {
   return tlsCode.test(code) ? 'tls_failed' : 'unreachable';
 }
 
-/** Not where a name was looked for, and not within a handshake: a request leaves on an open connection. */
-function whenOpen(socket: Socket, isReused: boolean, opened: () => void): void {
-  if (isReused) opened();
-  else socket.once('encrypted' in socket ? 'secureConnect' : 'connect', opened);
-}
-
 /**
  * Sends it and waits. Never rejects: whatever the other side does is an answer or a fault.
  *
@@ -71,6 +65,7 @@ export function exchange(
   let length = 0;
   let answer: IncomingMessage | undefined;
   let isSent = false;
+  let isKept = false;
   let isDone = false;
 
   const giveUp = () => fail('timed_out');
@@ -101,10 +96,11 @@ export function exchange(
     else settle({ fault, ms: msSoFar(), isSent });
   }
 
-  request.on('socket', (socket) => {
-    whenOpen(socket, request.reusedSocket, () => {
+  onConnection(request, {
+    opened(isReused) {
       isSent = true;
-    });
+      isKept = isReused;
+    },
   });
   request.on('response', (incoming) => {
     answer = incoming;
@@ -118,7 +114,7 @@ export function exchange(
     incoming.on('error', () => fail('unreachable'));
   });
   request.on('error', (error: NodeJS.ErrnoException) => {
-    const isStale = request.reusedSocket && answer === undefined;
+    const isStale = isKept && answer === undefined;
     if (isStale && ['ECONNRESET', 'EPIPE'].includes(error.code ?? '')) settle(wasStale);
     else fail(faultOfError(error));
   });

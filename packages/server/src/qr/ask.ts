@@ -1,8 +1,13 @@
 // Asks a provider about what is open of a payment, and makes what it says durable.
 import type { CancelReason } from '@switchyard/contract';
-import { cancelForMs, endGraceMs, type QrDeps } from './deps.ts';
+import { answerMs, cancelForMs, endGraceMs, type QrDeps } from './deps.ts';
 import type { LoadedQr, StoredOperation } from './model.ts';
-import type { CancelAnswered, PaymentAnswer, ProviderPaymentRef } from './providers/index.ts';
+import type {
+  CancelAnswered,
+  PaymentAnswer,
+  ProviderPaymentRef,
+  Providers,
+} from './providers/index.ts';
 import { settleRefund } from './refund-end.ts';
 import { isStale, unansweredStep } from './refund-unanswered.ts';
 import { isEnd, newOperation, type Told } from './report.ts';
@@ -100,7 +105,10 @@ async function giveUp(
   });
 }
 
-/** The provider does not cancel, and the consumer may go on: nothing was ended. */
+/**
+ * The provider does not cancel, and the consumer may go on: nothing was ended. Only while the first
+ * caller waits for it: whoever was told later that it is on its way counts on it.
+ */
 function refuseStep(
   standing: LoadedQr,
   at: number,
@@ -108,15 +116,25 @@ function refuseStep(
 ): Step | undefined {
   const open = openCancels(standing);
   if (open.length === 0 || standing.row.position.ending !== 'Merchant') return undefined;
+  const isTold = ({ details, createdAt }: StoredOperation) =>
+    details.cause === 'Merchant' && at >= Date.parse(createdAt) + answerMs;
+  if (open.some(isTold)) return undefined;
   const operations = open.map((each) => ended(each, 'Declined', at, failure));
   return { at, type: 'qr.cancel_failed', changes: { ending: null }, data: failure, operations };
 }
 
-/** A second call behind a cancel: nobody else is to begin with it meanwhile. */
-async function statusBehind(deps: QrDeps, loaded: LoadedQr) {
-  await deps.store.postpone(loaded.row, deps.clock.now() + leaseMs, loaded.row.looks);
-  return deps.providers.status(refOf(loaded));
+/** A second call behind the first one: nobody else is to begin with it meanwhile. */
+async function askBehind<Answer>(
+  deps: QrDeps,
+  { row }: LoadedQr,
+  ask: () => Promise<Answer>,
+): Promise<Answer> {
+  await deps.store.postpone(row, deps.clock.now() + leaseMs, row.looks);
+  return ask();
 }
+
+const statusBehind = (deps: QrDeps, loaded: LoadedQr) =>
+  askBehind(deps, loaded, () => deps.providers.status(refOf(loaded)));
 
 /** What a cancel was answered: how the payment stands then. */
 async function cancelled(
@@ -142,8 +160,15 @@ function reasonOf(loaded: LoadedQr): CancelReason {
   return causes.includes('Unknown') ? 'Unknown' : 'Expired';
 }
 
+/** Of a first call whose caller waits for its answer: nobody was told anything yet. */
+export type AskOptions = { readonly isFirst?: true };
+
 /** Asks for the open cancel of a payment. */
-export async function askCancel(deps: QrDeps, loaded: LoadedQr): Promise<LoadedQr> {
+export async function askCancel(
+  deps: QrDeps,
+  loaded: LoadedQr,
+  { isFirst }: AskOptions = {},
+): Promise<LoadedQr> {
   const answer = await deps.providers.cancel(refOf(loaded), reasonOf(loaded));
   deps.failPoints.hit('after-send');
   switch (answer.outcome) {
@@ -163,6 +188,7 @@ export async function askCancel(deps: QrDeps, loaded: LoadedQr): Promise<LoadedQ
       if (state.outcome === 'NotFound') return settleReport(deps, loaded, { said: 'Cancelled' });
       if (state.outcome !== 'Answered') return unanswered(deps, loaded);
       if (isEnd(state.status)) return settleReport(deps, loaded, toldBy(state));
+      if (isFirst !== true) return unanswered(deps, loaded);
       const at = deps.clock.now();
       const standing = await settle(deps, loaded, (each) => refuseStep(each, at, { failure }));
       return standing === loaded ? unanswered(deps, loaded) : standing;
@@ -187,22 +213,17 @@ async function refundUnanswered(
   return standing;
 }
 
-/** Asks for one open refund, or how it stands where the provider works on it. */
-export async function askRefund(
+type RefundAnswer = Awaited<ReturnType<Providers['refund']>>;
+
+/** What becomes of a refund by what its provider says. */
+async function refundAnswered(
   deps: QrDeps,
   loaded: LoadedQr,
   operation: StoredOperation,
+  answer: RefundAnswer,
 ): Promise<LoadedQr> {
   const { operationId, amount, details } = operation;
   const { currency } = loaded.row.position;
-  const isLate = details.cause === 'LateCompletion';
-  const reason = isLate ? 'CompletedAfterCancel' : 'Merchant';
-  const { providers } = deps;
-  const answer =
-    details.acknowledged === true
-      ? await providers.refundStatus(refOf(loaded), operationId)
-      : await providers.refund(refOf(loaded), { refundId: operationId, amount, currency, reason });
-  deps.failPoints.hit('after-send');
   switch (answer.outcome) {
     case 'Answered': {
       const { status, failure, providerRefundId } = answer;
@@ -216,7 +237,9 @@ export async function askRefund(
       return settleRefund(deps, loaded, operationId, { said: status, failure, providerRefundId });
     }
     case 'Refused': {
-      if (answer.reason === 'signature') return refundUnanswered(deps, loaded, operation);
+      // Who was asked how it stands has refused the question, and not the refund.
+      const isOfQuestion = details.acknowledged === true || answer.reason === 'signature';
+      if (isOfQuestion) return refundUnanswered(deps, loaded, operation);
       const failure = { code: answer.code ?? 'refused', ...(answer.text && { text: answer.text }) };
       return settleRefund(deps, loaded, operationId, { said: 'Declined', failure });
     }
@@ -235,6 +258,35 @@ export async function askRefund(
     default:
       return refundUnanswered(deps, loaded, operation);
   }
+}
+
+/** Asks for one open refund, or how it stands where the provider works on it. */
+export async function askRefund(
+  deps: QrDeps,
+  loaded: LoadedQr,
+  operation: StoredOperation,
+  { isFirst }: AskOptions = {},
+): Promise<LoadedQr> {
+  const { operationId, amount, details } = operation;
+  const { currency } = loaded.row.position;
+  const isLate = details.cause === 'LateCompletion';
+  const reason = isLate ? 'CompletedAfterCancel' : 'Merchant';
+  const { providers } = deps;
+  const ask = () => providers.refundStatus(refOf(loaded), operationId);
+  const isAcknowledged = details.acknowledged === true;
+  const answer = isAcknowledged
+    ? await ask()
+    : await providers.refund(refOf(loaded), { refundId: operationId, amount, currency, reason });
+  deps.failPoints.hit('after-send');
+  const isRefused = answer.outcome === 'Refused' && answer.reason !== 'signature';
+  if (!isRefused || isAcknowledged || isFirst === true) {
+    return refundAnswered(deps, loaded, operation, answer);
+  }
+  // It may have been made when it was asked for before, and its answer lost: the repetition was refused.
+  const state = await askBehind(deps, loaded, ask);
+  if (state.outcome === 'NotFound') return refundAnswered(deps, loaded, operation, answer);
+  if (state.outcome === 'Answered') return refundAnswered(deps, loaded, operation, state);
+  return refundUnanswered(deps, loaded, operation);
 }
 
 /** Whoever tells its picture with every answer tells nothing new by it. */

@@ -39,6 +39,12 @@ const text = `SELECT r.outbox_id, t.transaction_id, t.client_transaction_id, t.m
   JOIN qr_events e ON e.organization_id = r.organization_id
     AND e.transaction_id = r.transaction_id AND e.sequence = r.sequence`;
 
+/** What the consumer has paid by the word of the provider; the amount of a refund is told as that. */
+function paidBy({ amount, currency, changes }: EventData) {
+  if (amount === undefined || changes.paid === undefined) return {};
+  return { paidAmount: amount, ...(currency === undefined ? {} : { paidCurrency: currency }) };
+}
+
 function factsOf({ merchant_id: merchantId, data, facts, ...row }: Row): EventFacts {
   const { operation, failure, reason, payer } = data;
   const isRefund = operation?.kind === 'Refund';
@@ -58,7 +64,7 @@ function factsOf({ merchant_id: merchantId, data, facts, ...row }: Row): EventFa
         ? {}
         : { providerTransactionId: row.provider_transaction_id }),
       ...(isRefund ? { refundId: operation.operationId, refundAmount: operation.amount } : {}),
-      ...(data.amount === undefined ? {} : { paidAmount: data.amount }),
+      ...paidBy(data),
       ...(failure === undefined ? {} : { failure }),
       ...(payer === undefined ? {} : { payer }),
       ...(reason === undefined ? {} : { reason }),

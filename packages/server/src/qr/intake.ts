@@ -101,12 +101,12 @@ export function eventStep(
   event: ProviderEvent,
   of: Pick<Context, 'at' | 'newId' | 'payWithinMs'>,
 ): Reported {
-  const { type, sequence } = event;
+  const { type } = event;
   const provider = providerOf(event);
   if (!isProviderEventType(type)) {
-    const changes = sequence > standing.row.position.sequence ? { sequence } : {};
+    // It makes nothing older either: what comes behind it may have been sent before.
     const data = { provider, reason: 'UnknownType' };
-    return { step: { at: of.at, type: 'qr.noted', changes, data } };
+    return { step: { at: of.at, type: 'qr.noted', changes: {}, data } };
   }
   const said = providerEventStatuses[type];
   if (type === 'refund.completed' || type === 'refund.declined') {

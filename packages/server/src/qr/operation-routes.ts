@@ -18,6 +18,7 @@ import {
   ByTransaction,
   base,
   idempotencyHeaders,
+  laterHeaders,
   markReplay,
   OfMerchant,
   ofOperation,
@@ -67,6 +68,7 @@ export function registerOperations(app: FastifyInstance, deps: QrDeps): void {
     params: ByTransaction,
     query: OfMerchant,
     response: { 200: QrOperationAnswer, 202: QrOperationAnswer },
+    answerHeaders: laterHeaders,
   } as const;
   route(app, {
     ...shared,

@@ -32,6 +32,26 @@ const requestOf = ({ amount, currency }: OperationCall): Record<string, unknown>
 const withNumber = ({ operations }: LoadedQr, number: number | undefined) =>
   operations.find((each) => each.number === number);
 
+/** An operation that another call has begun, once that is answered or its time is up. */
+async function begunBefore(
+  deps: QrDeps,
+  row: LoadedQr['row'],
+  number: number,
+): Promise<{ loaded: LoadedQr; operation: StoredOperation }> {
+  const until = deps.clock.now() + answerMs + duplicateWaitMs;
+  for (;;) {
+    const loaded = await deps.store.find(row);
+    const operation = loaded && withNumber(loaded, number);
+    if (loaded === undefined || operation === undefined) {
+      throw new Error('an operation has vanished');
+    }
+    const isAsked = isOpen(operation) && loaded.row.looks === 0;
+    const isYoung = deps.clock.now() < Date.parse(operation.createdAt) + answerMs;
+    if (!isAsked || !isYoung || deps.clock.now() >= until) return { loaded, operation };
+    await nextChange(deps.live, loaded.row, loaded.row.version, 250);
+  }
+}
+
 /** The operation that has the client's identifier, once it is answered or time is up. */
 async function replay(
   deps: QrDeps,
@@ -48,21 +68,11 @@ async function replay(
   if (known.transactionId !== transactionId) {
     refuseReuse({ transactionId: known.transactionId }, { transactionId }, 'clientOperationId');
   }
-  const until = deps.clock.now() + answerMs + duplicateWaitMs;
-  for (;;) {
-    const loaded = await deps.store.find(row);
-    const operation = loaded && withNumber(loaded, known.number);
-    if (loaded === undefined || operation === undefined) {
-      throw new Error('an operation has vanished');
-    }
-    refuseReuse(operation.details.request, requestOf(call), 'clientOperationId');
-    const isAsked = isOpen(operation) && loaded.row.looks === 0;
-    const isYoung = deps.clock.now() < Date.parse(operation.createdAt) + answerMs;
-    if (!isAsked || !isYoung || deps.clock.now() >= until) {
-      return { loaded, operation, replayed: true };
-    }
-    await nextChange(deps.live, loaded.row, loaded.row.version, 250);
-  }
+  const begun = await deps.store.find(row);
+  const operation = begun && withNumber(begun, known.number);
+  if (operation === undefined) throw new Error('an operation has vanished');
+  refuseReuse(operation.details.request, requestOf(call), 'clientOperationId');
+  return { ...(await begunBefore(deps, row, known.number)), replayed: true };
 }
 
 /** The amount that a refund takes. @throws Refusal of the amount */
@@ -161,10 +171,15 @@ export async function operate(
   try {
     const { done, send } = await reserve(deps, found, verb, call);
     const { loaded, operation } = done;
-    if (!send || operation === undefined) return done;
+    if (operation === undefined) return done;
+    // Who cancels a second time is told what the first one is: it may be refused still.
+    if (!send)
+      return { ...(await begunBefore(deps, loaded.row, operation.number)), replayed: true };
     deps.failPoints.hit('after-intent');
     const standing =
-      verb === 'Cancel' ? await askCancel(deps, loaded) : await askRefund(deps, loaded, operation);
+      verb === 'Cancel'
+        ? await askCancel(deps, loaded, { isFirst: true })
+        : await askRefund(deps, loaded, operation, { isFirst: true });
     return {
       ...{ loaded: standing, replayed: false },
       operation: withNumber(standing, operation.number),

@@ -9,6 +9,7 @@ import {
   agreedId,
   base,
   idempotencyHeaders,
+  laterHeaders,
   markReplay,
   pointAt,
   rateLimit,
@@ -53,6 +54,7 @@ export function registerCreate(app: FastifyInstance, deps: QrDeps): void {
     body: QrRequest,
     examples,
     response: { 200: QrTransaction, 202: QrTransaction },
+    answerHeaders: laterHeaders,
     errors: [
       'client_id_reused',
       'client_id_invalid',

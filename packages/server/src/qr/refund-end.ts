@@ -117,7 +117,7 @@ export function refundStep(
   const operation = standing.operations.find(
     (each) => each.kind === 'Refund' && each.operationId === operationId,
   );
-  if (operation === undefined) return noted(context, numbered, 'UnknownRefund');
+  if (operation === undefined) return noted(context, {}, 'UnknownRefund');
   if (!isUndecided(operation)) return afterEnd(standing, operation, said, context);
   const { amount } = operation;
   const data = {

@@ -11,8 +11,14 @@ import { newOperation } from './report.ts';
 import { settle } from './settle.ts';
 import type { Changes } from './state.ts';
 import type { Step } from './step.ts';
+import { viewPayment } from './view.ts';
 
-export type Decision = { resolution: Resolution; note?: string | undefined };
+export type Decision = {
+  resolution: Resolution;
+  /** What whoever decides was shown to be held. */
+  amount?: number | undefined;
+  note?: string | undefined;
+};
 
 type Of = { at: number; newId: () => string; actor: string };
 
@@ -41,6 +47,19 @@ function demandPossible(standing: LoadedQr, resolution: Resolution): void {
   refuse('resolution_not_possible', `Possible are ${possible.join(', ')}.`, {
     extensions: { ...conflict, allowedResolutions: possible },
   });
+}
+
+function refuseUnseen(standing: LoadedQr): never {
+  return refuse('concurrent_modification', 'It is not what was looked at any more.', {
+    extensions: conflictOf(standing),
+  });
+}
+
+/** Nobody decides about another sum than the one that was shown. @throws Refusal concurrent_modification */
+async function demandSeen({ store }: QrDeps, found: LoadedQr, { amount }: Decision) {
+  if (amount === undefined) return;
+  const { hold } = viewPayment(found, await store.shownEvents(found.row));
+  if (hold?.amount !== amount) refuseUnseen(found);
 }
 
 type Outcome = { changes: Changes; operations: StoredOperation[] };
@@ -91,9 +110,10 @@ function shown({ status, position }: QrRow) {
 /**
  * Ends a hold, with a record of who did so; or asks the provider first, which may end it by its answer.
  *
- * @throws Refusal of the fields, payment_not_held, resolution_not_possible, provider_timeout
+ * @throws Refusal of the fields, payment_not_held, resolution_not_possible, concurrent_modification,
+ * event_limit_reached, provider_timeout
  */
-export function resolveHold(
+export async function resolveHold(
   deps: QrDeps,
   asked: Asked,
   found: LoadedQr,
@@ -102,13 +122,19 @@ export function resolveHold(
   checkNote(decision);
   const { resolution, note } = decision;
   const { subject: actor } = asked.caller;
-  if (resolution === 'Ask') {
-    demandPossible(found, resolution);
-    return askHeldRefunds(deps, found, actor);
-  }
+  demandPossible(found, resolution);
+  await demandSeen(deps, found, decision);
+  if (resolution === 'Ask') return askHeldRefunds(deps, found, actor);
   const of = { newId: deps.ids.uuid, actor };
-  const make = (standing: LoadedQr) =>
-    resolveStep(standing, { ...decision, resolution }, { at: deps.clock.now(), ...of });
+  const make = (standing: LoadedQr) => {
+    const step = resolveStep(
+      standing,
+      { ...decision, resolution },
+      { at: deps.clock.now(), ...of },
+    );
+    const isSeen = standing.row.version === found.row.version;
+    return decision.amount === undefined || isSeen ? step : refuseUnseen(standing);
+  };
   return settle(deps, found, make, (trx, { before, after }: Change) =>
     deps.tell(trx, {
       asked,

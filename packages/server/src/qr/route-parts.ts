@@ -58,6 +58,9 @@ export function agreedId(header: unknown, inBody: string | undefined): string | 
   return header;
 }
 
+/** For the document: where it is still under way. */
+export const laterHeaders = { 202: ['Location', 'Retry-After'] } as const;
+
 export function markReplay(reply: FastifyReply, replayed: boolean): void {
   if (replayed) reply.header('Idempotent-Replayed', 'true');
 }

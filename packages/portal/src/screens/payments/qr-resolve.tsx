@@ -55,7 +55,7 @@ export function QrResolve({
       ))}
       {resolution !== undefined && (
         <Decision
-          transactionId={payment.transactionId}
+          payment={payment}
           resolution={resolution}
           onClose={() => setResolution(undefined)}
           onDone={() => {
@@ -69,12 +69,12 @@ export function QrResolve({
 }
 
 function Decision({
-  transactionId,
+  payment: { transactionId, hold },
   resolution,
   onClose,
   onDone,
 }: {
-  readonly transactionId: string;
+  readonly payment: QrTransactionWithEvents;
   readonly resolution: Resolution;
   readonly onClose: () => void;
   readonly onDone: () => void;
@@ -97,7 +97,11 @@ function Decision({
       onDone={onDone}
       run={() =>
         api.post(`/qrcode-payment/v1/transactions/${transactionId}/resolve`, {
-          body: { resolution, ...(text === '' ? {} : { note: text }) },
+          body: {
+            resolution,
+            ...(hold === undefined ? {} : { amount: hold.amount }),
+            ...(text === '' ? {} : { note: text }),
+          },
         })
       }
     >

@@ -1,7 +1,7 @@
 // One call to an HTTP/JSON acquirer, with exact knowledge of whether any of it may have left.
 import { type ClientRequest, type IncomingMessage, Agent as PlainAgent, request } from 'node:http';
 import { request as requestTls, Agent as TlsAgent } from 'node:https';
-import type { Socket } from 'node:net';
+import { onConnection } from '../../platform/index.ts';
 import type { TlsIdentity } from '../client-certificates.ts';
 import type { ReceivedAnswer } from './signatures.ts';
 
@@ -31,14 +31,17 @@ type Options = {
   /** What the acquirer is shown where it asks, and whom we believe. */
   identity?: TlsIdentity | undefined;
   lateMs: number;
+  /** What comes beyond waits for one of them, within its own time. */
+  connectionsMax?: number;
+  connectTimeoutMs?: number;
 };
 
-const connectionsMax = 256;
+const connectionsMaxDefault = 256;
 const freeConnectionsMax = 16;
 /** Below the five seconds after which many servers hang up: the first to hang up is never wrong. */
 const idleMs = 4000;
 /** Who does not take a connection in this time is not there; nothing was sent. */
-const connectTimeoutMs = 3000;
+const connectTimeoutDefaultMs = 3000;
 const answerBytesMax = 65_536;
 /** Late answers that are listened for at a time. */
 const lateMax = 1000;
@@ -60,15 +63,11 @@ async function read(incoming: IncomingMessage): Promise<ReceivedAnswer> {
   return { status: incoming.statusCode ?? 0, headers: incoming.headers, body };
 }
 
-/** Calls back once bytes can leave: on a connection that is kept open that is at once. */
-function whenOpen(socket: Socket, tls: boolean, isReused: boolean, opened: () => void): void {
-  if (isReused) opened();
-  else socket.once(tls ? 'secureConnect' : 'connect', opened);
-}
-
 /** @example const calls = createCalls({ host, port, tls: true, lateMs: 10_000 }); */
 export function createCalls(options: Options): Calls {
   const { host, port, tls, identity } = options;
+  const { connectionsMax = connectionsMaxDefault } = options;
+  const { connectTimeoutMs = connectTimeoutDefaultMs } = options;
   const pool = {
     keepAlive: true,
     maxSockets: connectionsMax,
@@ -97,6 +96,7 @@ export function createCalls(options: Options): Calls {
     const { promise, resolve } = Promise.withResolvers<CallResult>();
     let hasLeft = false;
     let isDone = false;
+    let connecting: NodeJS.Timeout | undefined;
     const sent = (tls ? requestTls : request)({
       ...{ host, port, agent, method: 'POST', path: call.path },
       headers: {
@@ -121,10 +121,6 @@ export function createCalls(options: Options): Calls {
       sent.destroy();
     }
 
-    const connecting = setTimeout(
-      () => giveUp('no connection'),
-      Math.min(connectTimeoutMs, call.timeoutMs),
-    );
     const timer = setTimeout(() => {
       giveUp('no connection');
       if (isDone) return;
@@ -133,11 +129,15 @@ export function createCalls(options: Options): Calls {
       else listenOn(sent);
     }, call.timeoutMs);
 
-    sent.on('socket', (socket) => {
-      whenOpen(socket, tls, sent.reusedSocket, () => {
+    onConnection(sent, {
+      // Whoever waits for others to be answered says nothing of whether the acquirer is there.
+      connecting() {
+        connecting = setTimeout(() => giveUp('no connection'), connectTimeoutMs);
+      },
+      opened() {
         hasLeft = true;
         clearTimeout(connecting);
-      });
+      },
     });
     sent.on('response', (incoming) => {
       read(incoming).then(

@@ -8,7 +8,8 @@ import {
   SpiReversal,
 } from '@switchyard/contract';
 import { Value } from 'typebox/value';
-import type { AcquirerReference, AcquirerRequest } from '../types.ts';
+import { mayBeBooked } from '../may-be-booked.ts';
+import type { AcquirerOutcome, AcquirerReference, AcquirerRequest } from '../types.ts';
 import { spiOutcomeOf, toSpiMessage } from './messages.ts';
 
 const pan = '4111111111111111';
@@ -160,6 +161,21 @@ test('whatever contradicts itself or the question leaves the outcome unknown', (
   const { amount: _amount, ...partial } = { ...approval, responseCode: '10' };
   assert.deepEqual(spiOutcomeOf(written(sale), { status: 200, answer: partial }), unknown);
   assert.deepEqual(judged({}, 500), unknown);
+});
+
+test('a refusal in so many words is one, whatever code stands beside it', () => {
+  const refused = (responseCode: string) => judged({ outcome: 'Declined', responseCode });
+  for (const [code, isPlain] of [
+    ['51', undefined],
+    ['ZZ', true],
+    ['16', true],
+  ] as const) {
+    const outcome = refused(code);
+    assert.ok(outcome !== 'Pending' && outcome.outcome === 'Declined', code);
+    assert.deepEqual([outcome.responseCode, outcome.isPlain], [code, isPlain]);
+    assert.equal(mayBeBooked(outcome), false, code);
+  }
+  assert.equal(mayBeBooked(refused('68') as AcquirerOutcome), true);
 });
 
 test('what was signed as not processed had no effect: overload is not sent, the rest a decline', () => {

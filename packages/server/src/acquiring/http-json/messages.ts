@@ -186,10 +186,12 @@ export function spiOutcomeOf(
   if (answer.outcome === 'Pending') return 'Pending';
   const code = answer.responseCode;
   if (code === undefined) return invalid;
-  const isApproved = responseCodeFacts(code, { zeroAmount: message.amount === 0 }).approved;
-  if (answer.outcome === 'Declined' && !isApproved) {
-    return { outcome: 'Declined', responseCode: code, ...besideOf(answer, cardOfAsked(message)) };
+  const { approved, known } = responseCodeFacts(code, { zeroAmount: message.amount === 0 });
+  if (answer.outcome === 'Declined' && !approved) {
+    const plain = known ? {} : ({ isPlain: true } as const);
+    const beside = besideOf(answer, cardOfAsked(message));
+    return { outcome: 'Declined', responseCode: code, ...plain, ...beside };
   }
-  if (answer.outcome === 'Approved' && isApproved) return approvedOutcome(asked, answer, code);
+  if (answer.outcome === 'Approved' && approved) return approvedOutcome(asked, answer, code);
   return invalid;
 }

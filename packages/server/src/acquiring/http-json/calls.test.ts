@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, test } from 'node:test';
+import { eventually } from '../../../test/eventually.ts';
+import { createCalls } from './calls.ts';
+
+const closers: (() => Promise<void> | void)[] = [];
+
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+/** A server that answers when the test says so, and calls over as many connections as the test says. */
+async function open(options: Partial<Parameters<typeof createCalls>[0]> = {}) {
+  const asked: { path: string; response: ServerResponse }[] = [];
+  const server = createServer((request, response) => {
+    asked.push({ path: request.url ?? '', response });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  closers.push(() => {
+    server.closeAllConnections();
+    return new Promise((resolve) => server.close(() => resolve()));
+  });
+  const { port } = server.address() as AddressInfo;
+  const calls = createCalls({ host: '127.0.0.1', port, tls: false, lateMs: 100, ...options });
+  closers.push(calls.close);
+  const left: string[] = [];
+  return {
+    left,
+    post: (path: string, timeoutMs = 60_000) => {
+      const onSent = () => void left.push(path);
+      return calls.post({ path, headers: {}, body: '{}', timeoutMs, onSent });
+    },
+    arrived: async (path: string) => {
+      await eventually(`${path} arrives`, () => asked.some((each) => each.path === path));
+      return asked.find((each) => each.path === path)?.response as ServerResponse;
+    },
+    asked: () => asked.map(({ path }) => path),
+  };
+}
+
+test('a message that waited for a connection counts as sent once it has one', async () => {
+  const { left, post, arrived } = await open({ connectionsMax: 1 });
+  const first = post('/first');
+  const waiting = post('/waiting');
+  (await arrived('/first')).end('{}');
+  assert.equal((await first).result, 'Answered');
+  const response = await arrived('/waiting');
+  await eventually('it is told as sent', () => left.includes('/waiting'));
+  response.destroy();
+  assert.deepEqual(await waiting, { result: 'ConnectionLost' });
+});
+
+test('the wait for a connection is no time of connecting, and ends with that of the message', async () => {
+  const { left, post, arrived, asked } = await open({ connectionsMax: 1, connectTimeoutMs: 1000 });
+  const first = post('/first');
+  const response = await arrived('/first');
+  const patient = post('/patient');
+  assert.deepEqual(await post('/hasty', 1500), { result: 'NotSent', reason: 'no connection' });
+  response.end('{}');
+  assert.equal((await first).result, 'Answered');
+  (await arrived('/patient')).end('{}');
+  assert.equal((await patient).result, 'Answered');
+  assert.deepEqual(asked(), ['/first', '/patient']);
+  assert.deepEqual(left, ['/first', '/patient']);
+});
