@@ -17,7 +17,7 @@ import {
   systemClock,
   systemIds,
 } from '../src/platform/index.ts';
-import { createPublisher } from '../src/webhooks/feed/index.ts';
+import { createPublisher, createSetAside } from '../src/webhooks/feed/index.ts';
 import { createDeliveries, type DeliveryTimes } from '../src/webhooks/index.ts';
 import { migrations, testCopyUrl } from './database.ts';
 
@@ -80,7 +80,10 @@ export async function webhookRoom(
   });
   const outbox = createOutbox({ database, log, metrics, pollMs: 20 });
   const sources = [facts, deliveries.events];
-  outbox.subscribe(createPublisher({ sources, log, metrics, deliveries, tell: () => {} }));
+  const setAside = createSetAside({ database, jobs, sources });
+  outbox.subscribe(
+    createPublisher({ sources, log, metrics, deliveries, setAside, tell: () => {} }),
+  );
   const organizationId = randomUUID();
   const by = { organizationId, author: platformAuthor };
 

@@ -5,6 +5,7 @@ import type {
   Clock,
   Database,
   EventSource,
+  Jobs,
   Live,
   Log,
   Metrics,
@@ -15,6 +16,7 @@ import {
   createFeedReader,
   createFeedRetention,
   createPublisher,
+  createSetAside,
   feedTopic,
   registerFeed,
 } from './feed/index.ts';
@@ -26,6 +28,7 @@ export type WebhooksDeps = {
   database: Database;
   outbox: Pick<Outbox, 'subscribe'>;
   live: Pick<Live, 'source' | 'publish'>;
+  jobs: Pick<Jobs, 'handle' | 'enqueue'>;
   clock: Clock;
   log: Log;
   metrics: Metrics;
@@ -42,14 +45,15 @@ export type Webhooks = {
   stop(): Promise<void>;
 };
 
-/** @example const webhooks = createWebhooks({ database, outbox, live, sources: paymentEvents, … }); */
-export function createWebhooks({ outbox, live, ...deps }: WebhooksDeps): Webhooks {
+/** @example const webhooks = createWebhooks({ database, outbox, live, jobs, sources: paymentEvents, … }); */
+export function createWebhooks({ outbox, live, jobs, ...deps }: WebhooksDeps): Webhooks {
   const { deliveries } = deps;
   const reader = createFeedReader(deps.database);
   const retention = createFeedRetention({ ...deps, days: deps.retentionDays });
   live.source(feedTopic, reader.ends);
   const publish = createPublisher({
     ...deps,
+    setAside: createSetAside({ ...deps, jobs }),
     tell(positions) {
       for (const [key, position] of positions) live.publish({ kind: feedTopic, key }, position);
     },

@@ -66,7 +66,10 @@ export async function attempt(
   const { calls, clock, timeoutMs } = deps;
   const at = clock.now();
   const { body, eventId } = delivery;
-  const row = { organization_id: delivery.organizationId, delivery_id: delivery.deliveryId };
+  const row = {
+    ...{ organization_id: delivery.organizationId, delivery_id: delivery.deliveryId },
+    taken_at: isoTime(delivery.dueAt.getTime()),
+  };
   if (body === null) {
     const now = isoTime(at);
     const entry = { at: now, fault: 'event_expired', ms: 0 };

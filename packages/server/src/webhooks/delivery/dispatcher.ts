@@ -12,7 +12,7 @@ import {
 } from '../../platform/index.ts';
 import type { EndpointKeys } from '../endpoints/keys.ts';
 import { type AttemptDeps, attempt } from './attempt.ts';
-import { createLane, endOf, isIdle, type Lane, learn, takeIn, wishOf } from './lane.ts';
+import { createLane, endOf, isIdle, type Lane, learn, letOff, takeIn, wishOf } from './lane.ts';
 import { createMeasurements } from './measurements.ts';
 import {
   defaultRestsMs,
@@ -247,7 +247,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     } finally {
       done();
       ended.add(delivery.deliveryId);
-      lane.inHand.delete(delivery.deliveryId);
+      letOff(lane, delivery.deliveryId);
       pump(lane);
       if (isIdle(lane, clock.now())) poller.poke();
     }

@@ -21,7 +21,9 @@ export type Lane = {
   signing: SigningKeys;
   queue: DueDelivery[];
   /** Waiting here, under way, or sent and not written down yet. */
-  readonly inHand: Set<string>;
+  readonly inHand: Map<string, DueDelivery>;
+  /** Of these, those that somebody has sent anew meanwhile. */
+  readonly again: Set<string>;
   running: number;
   /** How many may run: few while it fails. */
   window: number;
@@ -52,7 +54,8 @@ export function createLane(
 ): Lane {
   const { key, url, version, failures } = found;
   return {
-    ...{ key, url, version, signing, failures, queue: [], inHand: new Set(), running: 0 },
+    ...{ key, url, version, signing, failures, queue: [], running: 0 },
+    ...{ inHand: new Map(), again: new Set() },
     window: failures === 0 ? windowAtFirst : 1,
     failingSince: found.failingSince?.getTime(),
     ...{ succeededAt: undefined, restingUntil: 0, hasMore: true, isChecked: false },
@@ -87,13 +90,27 @@ export function takeIn(
   lane.hasMore = found.length >= limit;
   lane.isChecked = isFromStart && !lane.hasMore;
   for (const delivery of found) {
-    if (lane.inHand.has(delivery.deliveryId) || ended.has(delivery.deliveryId)) continue;
-    lane.inHand.add(delivery.deliveryId);
+    const { deliveryId, dueAt } = delivery;
+    const taken = lane.inHand.get(deliveryId);
+    if (taken !== undefined && taken.dueAt.getTime() !== dueAt.getTime()) {
+      lane.again.add(deliveryId);
+    }
+    if (taken !== undefined || ended.has(deliveryId)) continue;
+    lane.inHand.set(deliveryId, delivery);
     lane.queue.push(delivery);
   }
   const last = found.at(-1);
   if (last === undefined) return;
   lane.after = { dueAt: last.dueAt.toISOString(), deliveryId: last.deliveryId };
+}
+
+/** It is written down; what is to be sent anew is looked for at once, and from the oldest on. */
+export function letOff(lane: Lane, deliveryId: string): void {
+  lane.inHand.delete(deliveryId);
+  if (!lane.again.delete(deliveryId)) return;
+  lane.hasMore = true;
+  lane.isChecked = false;
+  lane.fromStartAt = 0;
 }
 
 /** How it fares after a try. */

@@ -249,6 +249,8 @@ export type Mark = {
   readonly organization_id: string;
   readonly delivery_id: string;
   readonly status: 'Pending' | 'Delivered' | 'Failed';
+  /** When it was due as it was taken: by it is known whether somebody has it sent anew meanwhile. */
+  readonly taken_at: string;
   readonly due_at: string;
   readonly at: string;
   readonly entry: Readonly<Record<string, unknown>>;
@@ -256,14 +258,19 @@ export type Mark = {
 
 export const logMax = 20;
 
+// A try that fails says nothing of the schedule that was begun behind it; one that was taken ends it.
+const counts = `(r.status = 'Delivered' OR date_trunc('milliseconds', d.due_at) = r.taken_at)`;
+
 // "Pending" is said by what it is not: the small index of what waits must not take the look-up by the key.
 const markStatement = {
   name: 'webhooks-mark',
-  text: `UPDATE webhook_deliveries AS d SET status = r.status, attempts = d.attempts + 1,
-    due_at = r.due_at, updated_at = r.at,
+  text: `UPDATE webhook_deliveries AS d SET
+    status = CASE WHEN ${counts} THEN r.status ELSE d.status END,
+    attempts = CASE WHEN ${counts} THEN d.attempts + 1 ELSE d.attempts END,
+    due_at = CASE WHEN ${counts} THEN r.due_at ELSE d.due_at END, updated_at = r.at,
     log = CASE WHEN jsonb_array_length(d.log) >= ${logMax} THEN d.log - 0 ELSE d.log END || r.entry
   FROM jsonb_to_recordset($1::jsonb) AS r(organization_id uuid, delivery_id uuid, status text,
-    due_at timestamptz, at timestamptz, entry jsonb)
+    taken_at timestamptz, due_at timestamptz, at timestamptz, entry jsonb)
   WHERE d.organization_id = r.organization_id AND d.delivery_id = r.delivery_id
     AND d.status NOT IN ('Delivered', 'Failed')`,
 };

@@ -6,6 +6,7 @@ import { sql } from 'kysely';
 import { migrations, testCopyUrl } from '../../../test/database.ts';
 import { eventually } from '../../../test/eventually.ts';
 import {
+  createJobs,
   createLog,
   createMetrics,
   createOutbox,
@@ -17,6 +18,7 @@ import {
 } from '../../platform/index.ts';
 import { bodyBytesMax } from './body.ts';
 import { createPublisher } from './publish.ts';
+import { createSetAside } from './set-aside.ts';
 import type { FeedEvent } from './types.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
@@ -33,11 +35,16 @@ async function setUp(source: Partial<EventSource> = {}) {
       new Map(rows.map((row) => [row.outboxId, { merchantId: null, data: { thing: row.kind } }])),
     ...source,
   };
-  const open = () => {
+  const jobsOf = () =>
+    createJobs({
+      ...{ database, log, clock: systemClock, ids: systemIds },
+      ...{ metrics: createMetrics(), pollMs: 10 },
+    });
+  const open = (sources = [facts], jobs = jobsOf()) => {
     const outbox = createOutbox({ database, log, metrics: createMetrics(), pollMs: 10 });
     const publish = createPublisher({
-      sources: [facts],
-      log,
+      ...{ sources, log },
+      setAside: createSetAside({ database, jobs, sources }),
       metrics: createMetrics(),
       tell: (positions) => void told.push(...positions.keys()),
       deliveries: {
@@ -49,7 +56,7 @@ async function setUp(source: Partial<EventSource> = {}) {
     return outbox;
   };
   return {
-    ...{ database, open, planned, told },
+    ...{ database, open, jobsOf, facts, planned, told },
     insert: (organizationId: string, count: number, kind = 'thing.made') =>
       database.query(
         `INSERT INTO outbox (organization_id, outbox_id, kind, subject_id, sequence, created_at)
@@ -195,6 +202,42 @@ describe('publishing', () => {
         [2, 'thing.made'],
       ],
     );
+    await database.close();
+  });
+
+  test('what only a newer process knows waits for one, whoever takes it out of the outbox', async () => {
+    const { database, open, jobsOf, facts, insert, left, events } = await setUp();
+    const tenant = randomUUID();
+    const older = jobsOf();
+    const first = open([facts], older);
+    await insert(tenant, 2, 'newer.made');
+    await insert(tenant, 1);
+    const made = await database.query<{ outbox_id: string; kind: string }>(
+      'SELECT outbox_id, kind FROM outbox',
+    );
+    first.start();
+    older.start();
+    await eventually('the older one has looked at it', async () => {
+      const [job] = await database.query<{ last_error: string | null }>('SELECT * FROM jobs');
+      return (await left()) === 0 && /newer\.made/.test(job?.last_error ?? '');
+    });
+    assert.deepEqual(
+      (await events(tenant)).map(({ type }) => type),
+      ['thing.made'],
+    );
+    await Promise.all([first.stop(), older.stop()]);
+    const newer = jobsOf();
+    const second = open([facts, { ...facts, prefix: 'newer.' }], newer);
+    second.start();
+    newer.start();
+    await eventually('it is published', async () => (await events(tenant)).length === 3);
+    await Promise.all([second.stop(), newer.stop()]);
+    const published = await events(tenant);
+    assert.deepEqual(
+      published.map((event) => event.event_id).toSorted(),
+      made.map((row) => row.outbox_id).toSorted(),
+    );
+    assert.deepEqual(await database.query('SELECT job_id FROM jobs'), []);
     await database.close();
   });
 

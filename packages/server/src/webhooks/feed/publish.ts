@@ -9,6 +9,7 @@ import type {
   OutboxSubscriber,
 } from '../../platform/index.ts';
 import { eventBody } from './body.ts';
+import { type SetAside, sourceOf } from './set-aside.ts';
 import { insertEvents, takePositions } from './store.ts';
 import type { DeliveryPlanner, FeedEvent } from './types.ts';
 
@@ -17,22 +18,25 @@ export type PublisherDeps = {
   log: Log;
   metrics: Metrics;
   deliveries?: DeliveryPlanner;
+  /** Keeps what no source speaks for. */
+  setAside: SetAside;
   /** Wakes readers that wait on this process, by how far each feed goes now; after the commit. */
   tell(positions: ReadonlyMap<string, number>): void;
 };
 
 /** @example outbox.subscribe(createPublisher({ sources, log, metrics, tell })); */
 export function createPublisher(deps: PublisherDeps): OutboxSubscriber {
-  const { sources, log, deliveries, tell } = deps;
+  const { sources, log, deliveries, setAside, tell } = deps;
   const measured = measurements(deps.metrics);
 
-  /** Facts by source, one look each; a row that nobody speaks for is a fault of ours, and told. */
+  /** Facts by source, one look each; a row that nobody here speaks for may come of a newer version, and is kept. */
   async function factsOf(rows: readonly OutboxRow[], trx: Kysely<unknown>) {
     const all = new Map<string, EventFacts>();
     for (const [source, own] of bySource(sources, rows)) {
       if (source === undefined) {
         const kinds = [...new Set(own.map(({ kind }) => kind))];
-        log.error({ kinds }, 'no room tells the facts of these events, so they are not published');
+        log.error({ kinds }, 'no room tells the facts of these events, so they are set aside');
+        await setAside(own, trx);
         continue;
       }
       for (const [id, facts] of await source.read(own, trx)) all.set(id, facts);
@@ -82,7 +86,7 @@ function eventOf(row: OutboxRow, facts: EventFacts | undefined, position: number
 function bySource(sources: readonly EventSource[], rows: readonly OutboxRow[]) {
   const groups = new Map<EventSource | undefined, OutboxRow[]>();
   for (const row of rows) {
-    const source = sources.find(({ prefix }) => row.kind.startsWith(prefix));
+    const source = sourceOf(sources, row.kind);
     const group = groups.get(source);
     if (group === undefined) groups.set(source, [row]);
     else group.push(row);

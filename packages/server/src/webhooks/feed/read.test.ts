@@ -18,6 +18,7 @@ import { createPublisher } from './publish.ts';
 import { createFeedReader, scannedMax } from './read.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
+const setAside = () => Promise.reject(new Error('every kind is known here'));
 
 const source: EventSource = {
   prefix: 'transaction.',
@@ -34,7 +35,9 @@ async function setUp() {
     open() {
       const metrics = createMetrics();
       const outbox = createOutbox({ database, log, metrics, pollMs: 5 });
-      outbox.subscribe(createPublisher({ sources: [source], log, metrics, tell: () => {} }));
+      outbox.subscribe(
+        createPublisher({ sources: [source], log, metrics, setAside, tell: () => {} }),
+      );
       outbox.start();
       return outbox;
     },

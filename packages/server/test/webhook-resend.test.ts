@@ -1,0 +1,63 @@
+// A delivery that somebody sends again while a try of it is under way: what was asked for last counts.
+import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
+import { afterEach, describe, test } from 'node:test';
+import { eventually } from './eventually.ts';
+import { type Receiver, receiver } from './webhook-receiver.ts';
+import { type WebhookRoom, webhookRoom } from './webhook-room.ts';
+
+describe('a resend beside a try that is under way', () => {
+  let opened: (Receiver | WebhookRoom)[] = [];
+  afterEach(async () => {
+    for (const each of opened.toReversed()) await each.stop();
+    opened = [];
+  });
+
+  /** A delivery whose first try hangs, and that was sent again meanwhile. */
+  async function resent(retryDelaysMs: number[]) {
+    const replies: ServerResponse[] = [];
+    const to = await receiver((_received, reply) => void replies.push(reply));
+    opened.push(to);
+    const on = await webhookRoom({ times: { timeoutMs: 60_000, retryDelaysMs } });
+    opened.push(on);
+    on.start();
+    const { organizationId } = on;
+    const { endpointId } = await on.endpoint(to.url);
+    await on.happen(1);
+    const arrived = (count: number) =>
+      eventually(`try ${count} arrives`, () => replies.length === count);
+    await arrived(1);
+    const [found] = (await on.deliveries.list(organizationId, { endpointId }, { limit: 10 })).items;
+    assert.ok(found);
+    await on.deliveries.resend(organizationId, found.deliveryId);
+    const get = () => on.deliveries.get(organizationId, found.deliveryId);
+    return {
+      arrived,
+      get,
+      answer: (n: number, status: number) => replies[n]?.writeHead(status).end(),
+    };
+  }
+
+  const isDelivered = (get: () => Promise<{ status: string }>) =>
+    eventually('it is delivered', async () => (await get()).status === 'Delivered');
+
+  test('is sent at once where that try fails, whatever its schedule says', async () => {
+    for (const delays of [[3_600_000], []]) {
+      const { arrived, get, answer } = await resent(delays);
+      answer(0, 500);
+      await arrived(2);
+      assert.equal((await get()).status, 'Pending');
+      answer(1, 204);
+      await isDelivered(get);
+      const { attempts, log } = await get();
+      assert.deepEqual([attempts, log.map(({ status }) => status)], [1, [500, 204]]);
+    }
+  });
+
+  test('needs no other try where that one arrives', async () => {
+    const { get, answer } = await resent([3_600_000]);
+    answer(0, 204);
+    await isDelivered(get);
+    assert.equal((await get()).log.length, 1);
+  });
+});
