@@ -85,6 +85,24 @@ test('others see a change once it is published, and releases are kept', async ()
   assert.deepEqual([second['items'][0].release, second['nextCursor']], [1, null]);
 });
 
+test('a schema is kept and recorded as deep as a body may be', async () => {
+  /** The body itself, the schema, its properties, the property and the list of examples are five levels. */
+  const levels = 32 - 5;
+  const example = JSON.parse(`${'['.repeat(levels)}1${']'.repeat(levels)}`);
+  const list = { type: 'array', items: { type: 'integer' }, examples: [example] };
+  const parameterSchema = { ...declaration.parameterSchema, properties: { list } };
+  const made = await scene.call('provider', 'POST', '/services', {
+    ...declaration,
+    parameterSchema,
+  });
+  assert.equal(made.status, 201, JSON.stringify(made.body));
+  const path = `/services/${made.body['serviceId']}`;
+  const changed = { ...declaration, name: 'QR 2', parameterSchema };
+  const etag = String(made.headers['etag']);
+  assert.equal((await scene.call('provider', 'PUT', path, changed, etag)).status, 200);
+  assert.deepEqual((await scene.done('provider', 'GET', path))['parameterSchema'], parameterSchema);
+});
+
 test('nobody but the provider changes a service, whatever others may do', async () => {
   const { serviceId } = await scene.service();
   const path = `/services/${serviceId}`;

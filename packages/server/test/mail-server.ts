@@ -11,7 +11,10 @@ export type MailServer = {
   close(): Promise<void>;
 };
 
-export async function openMailServer(): Promise<MailServer> {
+/** @param refusals what is answered to a line in place of a yes, such as one that names a mailbox */
+export async function openMailServer(
+  refusals: readonly (readonly [RegExp, string])[] = [],
+): Promise<MailServer> {
   const mails: string[] = [];
   const sockets = new Set<{ destroy(): void }>();
   const server = createServer((socket) => {
@@ -22,6 +25,8 @@ export async function openMailServer(): Promise<MailServer> {
     let rest = '';
     const answer = (line: string): string => {
       if (mail === undefined) {
+        const refusal = refusals.find(([pattern]) => pattern.test(line));
+        if (refusal !== undefined) return refusal[1];
         if (line === 'DATA') mail = [];
         return line === 'DATA' ? '354 go on' : line === 'QUIT' ? '221 bye' : '250 ok';
       }

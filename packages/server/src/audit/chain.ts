@@ -15,7 +15,8 @@ export type Head = {
 
 const redacted = '[redacted]';
 const ownMember = { enumerable: true, configurable: true, writable: true };
-const depthMax = 16;
+/** A body of a request nests 32 levels at most, and a record has a few around what came with one. */
+const depthMax = 40;
 
 /** Whether there is one, and since when, may be told: `hasPassword`, `secretChangedAt`. */
 const holdsSecret = (name: string, member: unknown): boolean =>

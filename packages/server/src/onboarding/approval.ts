@@ -5,9 +5,11 @@ import type { Identity, User } from '../identity/index.ts';
 import {
   type Clock,
   type Database,
+  deliverMail,
   type Ids,
   type Job,
   type Jobs,
+  type Log,
   type Mail,
   mailsAtOnce,
 } from '../platform/index.ts';
@@ -26,6 +28,7 @@ export type ApprovalDeps = {
   readonly ids: Ids;
   readonly jobs: Pick<Jobs, 'handle' | 'enqueue' | 'poke'>;
   readonly mail: Pick<Mail, 'send'>;
+  readonly log: Pick<Log, 'warn'>;
   readonly audit: Pick<Recorder, 'record'>;
   readonly provisioning: Pick<Provisioning, 'organizations'>;
   readonly identity: Pick<
@@ -37,7 +40,7 @@ export type ApprovalDeps = {
 export type Approval = ReturnType<typeof createApproval>;
 
 export function createApproval(deps: ApprovalDeps) {
-  const { database, clock, ids, jobs, mail, audit, provisioning, identity } = deps;
+  const { database, clock, ids, jobs, audit, provisioning, identity } = deps;
   const store = createSignUpStore(database);
 
   /** With the mail that invites him, in one commit: whoever is there was invited. */
@@ -91,10 +94,10 @@ export function createApproval(deps: ApprovalDeps) {
     );
   });
 
-  async function reject({ organizationId, jobId }: Job): Promise<void> {
-    const signUp = await store.find(organizationId);
+  async function reject(job: Job): Promise<void> {
+    const signUp = await store.find(job.organizationId);
     if (signUp?.status !== 'Rejected') return;
-    await mail.send({ mailId: jobId, to: signUp.email, ...rejectionNote(signUp) });
+    await deliverMail(deps, job, { to: signUp.email, ...rejectionNote(signUp) });
   }
 
   jobs.handle(rejectJob, reject, { most: mailsAtOnce });

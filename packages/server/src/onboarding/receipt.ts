@@ -2,9 +2,11 @@
 import type { Kysely } from 'kysely';
 import {
   type Database,
+  deliverMail,
   type Ids,
   type Job,
   type Jobs,
+  type Log,
   type Mail,
   mailsAtOnce,
 } from '../platform/index.ts';
@@ -18,18 +20,19 @@ export type ReceiptDeps = {
   readonly ids: Ids;
   readonly jobs: Pick<Jobs, 'handle' | 'enqueue' | 'poke'>;
   readonly mail: Pick<Mail, 'send'>;
+  readonly log: Pick<Log, 'warn'>;
 };
 
 export type Receipts = ReturnType<typeof createReceipts>;
 
-export function createReceipts({ database, ids, jobs, mail }: ReceiptDeps) {
+export function createReceipts({ database, ids, jobs, mail, log }: ReceiptDeps) {
   const store = createSignUpStore(database);
 
-  async function receipt({ organizationId, jobId }: Job): Promise<void> {
-    const signUp = await store.find(organizationId);
+  async function receipt(job: Job): Promise<void> {
+    const signUp = await store.find(job.organizationId);
     // Decided before its turn came: the answer tells more.
     if (signUp?.status !== 'Pending') return;
-    await mail.send({ mailId: jobId, to: signUp.email, ...receiptNote(signUp) });
+    await deliverMail({ mail, log }, job, { to: signUp.email, ...receiptNote(signUp) });
   }
 
   jobs.handle(receiptJob, receipt, { most: mailsAtOnce });

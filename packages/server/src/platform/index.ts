@@ -48,6 +48,7 @@ export { createLog, type Log, type LogSettings, type LogStream } from './log.ts'
 export { isLoopbackHost } from './loopback.ts';
 export { createMail, type Mail, type MailDeps, type MailMessage, mailsAtOnce } from './mail.ts';
 export { mailDirOf } from './mail-catcher.ts';
+export { deliverMail } from './mail-delivery.ts';
 export { createMetrics, type Metrics } from './metrics.ts';
 export { type MigrateDeps, migrate } from './migrations.ts';
 export {
@@ -57,6 +58,7 @@ export {
   type ReadinessCheck,
 } from './monitoring.ts';
 export { nearestName } from './nearest-name.ts';
+export { onConnection } from './open-connection.ts';
 export { checkOpenFiles } from './open-files.ts';
 export {
   type AfterCommit,
@@ -95,6 +97,7 @@ export {
   withoutCards,
   withPorts,
 } from './settings.ts';
+export { acquirerProxiesOf } from './settings-addresses.ts';
 export { type Environment, type Setting, settingPrefix, settingsTable } from './settings-table.ts';
 export {
   createSigningKey,

@@ -9,10 +9,15 @@ export const enqueueText = `INSERT INTO jobs
   (organization_id, job_id, kind, payload, due_at, attempts, created_at, lane)
   VALUES ($1, $2, $3, $4, $5, 0, $6, $7) ON CONFLICT (organization_id, job_id) DO NOTHING`;
 
+/** The end of a lease is the database's time: the clocks of two processes need not agree about it. */
+const leaseEnd = (milliseconds: string) =>
+  `clock_timestamp() + ${milliseconds} * interval '1 millisecond'`;
+
 /**
- * Moving due_at to the end of the lease hides the job from others, and shows it again if we die. Of each kind
- * no more is locked than it has places for; of all of them the oldest come first. The inner limit changes
- * nothing of that: the planner knows the number, so that no long queue is sorted for a few of its jobs.
+ * Moving due_at to the end of the lease keeps the job out of the way of others, and shows it again if we die;
+ * what they go by is the lease, since due_at is compared with clocks of their own. Of each kind no more is
+ * locked than it has places for; of all of them the oldest come first. The inner limit changes nothing of
+ * that: the planner knows the number, so that no long queue is sorted for a few of its jobs.
  */
 export const claimText = `WITH due AS (
       SELECT d.organization_id, d.job_id, d.due_at
@@ -20,12 +25,14 @@ export const claimText = `WITH due AS (
         SELECT w.organization_id, w.job_id, w.due_at FROM (
           SELECT organization_id, job_id, due_at FROM jobs
           WHERE jobs.kind = k.kind AND due_at <= $1
+            AND (lease_until IS NULL OR lease_until <= statement_timestamp())
           ORDER BY due_at LIMIT $2 FOR UPDATE SKIP LOCKED
         ) AS w LIMIT k.free
       ) AS d
       ORDER BY d.due_at LIMIT $2
     )
-    UPDATE jobs AS j SET lease_token = $3, lease_until = $4, due_at = $4, attempts = j.attempts + 1
+    UPDATE jobs AS j SET lease_token = $3, lease_until = ${leaseEnd('$4')}, due_at = ${leaseEnd('$4')},
+      attempts = j.attempts + 1
     FROM due WHERE j.organization_id = due.organization_id AND j.job_id = due.job_id
     RETURNING j.organization_id, j.job_id, j.kind, j.payload, j.lane, j.attempts, due.due_at`;
 
@@ -40,7 +47,7 @@ export const postponeText = `UPDATE jobs AS j SET due_at = r.due_at,
       AS r(${batchRow}, due_at timestamptz, last_error text, untried integer)
     WHERE ${held} RETURNING j.job_id`;
 
-export const renewText = `UPDATE jobs AS j SET lease_until = $2, due_at = $2
+export const renewText = `UPDATE jobs AS j SET lease_until = ${leaseEnd('$2')}, due_at = ${leaseEnd('$2')}
     FROM jsonb_to_recordset($1::jsonb) AS r(${batchRow})
     WHERE ${held} RETURNING j.job_id`;
 

@@ -175,7 +175,7 @@ describe('jobs', () => {
       )
       .then(() =>
         database.query(claimText, [
-          ...[new Date(), 1, randomUUID(), new Date(systemClock.now() + 300)],
+          ...[new Date(), 1, randomUUID(), 300],
           JSON.stringify([{ kind, free: 1 }]),
         ]),
       );
@@ -225,6 +225,70 @@ describe('jobs', () => {
     await eventually('the other one ends it', async () => (await left()) === 0);
     await Promise.all([jobs.stop(), others.jobs.stop()]);
     assert.equal(runs, 2);
+  });
+
+  test('a process whose clock is far ahead leaves alone what another one works at', async () => {
+    const database = await testDatabase();
+    const { jobs, kind, organizationId, left } = setUp(database);
+    let looks = 0;
+    const looking: Database = {
+      ...database,
+      async query(text, values) {
+        const rows = await database.query(text, values);
+        if (text === claimText) looks += 1;
+        return rows as never;
+      },
+    };
+    const clock: Clock = { now: () => systemClock.now() + 20_000 };
+    const others = setUp(looking, { clock });
+    let runs = 0;
+    const held = Promise.withResolvers<void>();
+    const work = async () => {
+      runs += 1;
+      await held.promise;
+    };
+    jobs.handle(kind, work);
+    others.jobs.handle(kind, work);
+    await jobs.enqueue({ organizationId, kind, payload: {} });
+    jobs.start();
+    await eventually('it runs', () => runs === 1);
+    others.jobs.start();
+    await eventually('the other one has looked', () => looks >= 3);
+    held.resolve();
+    await eventually('it is done', async () => (await left()) === 0);
+    await Promise.all([jobs.stop(), others.jobs.stop()]);
+    assert.equal(runs, 1);
+  });
+
+  test('what a process still works at when its lease ran out is not begun twice by it', async () => {
+    const database = await testDatabase();
+    const { jobs, kind, organizationId, left, metrics } = setUp(database);
+    let runs = 0;
+    const held = Promise.withResolvers<void>();
+    jobs.handle(kind, async () => {
+      runs += 1;
+      await held.promise;
+    });
+    await jobs.enqueue({ organizationId, kind, payload: {} });
+    jobs.start();
+    await eventually('it runs', () => runs === 1);
+    await database.query(
+      `UPDATE jobs SET lease_until = now() - interval '1 second', due_at = now() - interval '1 second'
+       WHERE organization_id = $1`,
+      [organizationId],
+    );
+    await eventually('it is claimed anew', async () => {
+      const [row] = await database.query<{ attempts: number }>(
+        'SELECT attempts FROM jobs WHERE organization_id = $1',
+        [organizationId],
+      );
+      return row?.attempts === 2;
+    });
+    held.resolve();
+    await eventually('it is done', async () => (await left()) === 0);
+    await jobs.stop();
+    assert.equal(runs, 1);
+    assert.match(await metrics.registry.metrics(), /outcome="done"\} 1/);
   });
 
   test('stopping waits for what runs and claims no more', async () => {

@@ -22,7 +22,7 @@ const defaultPollMs = 200;
 const defaultMost = 8;
 /** Of all kinds in one claim, the oldest of them; what is left comes with the next one, which follows at once. */
 const claimMost = 64;
-/** How long the jobs of a process that died stay its own. */
+/** How long the jobs of a process that died stay its own, by the clock of the database. */
 const defaultLeaseMs = 15_000;
 const renewalsPerLease = 3;
 const firstRetryMs = 1_000;
@@ -134,6 +134,8 @@ export function createJobs(deps: JobsDeps): Jobs {
   const { leaseMs = defaultLeaseMs } = deps;
   const lots = new Map<string, Lot>();
   const running = new Map<Promise<void>, Held>();
+  /** Those among them whose handlers have not ended. */
+  const inHand = new Map<string, Held>();
   const measured = measurements(deps);
   const finishes = heldRows<Held>('jobs-finish', database, finishText);
   const postponements = heldRows<Postponed>('jobs-postpone', database, postponeText);
@@ -151,9 +153,8 @@ export function createJobs(deps: JobsDeps): Jobs {
     if (asked.length === 0) return false;
     // A token of its own for each claim fences out whoever held the job before, this process included.
     const token = ids.uuid();
-    const now = clock.now();
     const rows = await database.query<ClaimedRow>(claimText, [
-      ...[isoTime(now), claimMost, token, isoTime(now + leaseMs)],
+      ...[isoTime(clock.now()), claimMost, token, leaseMs],
       JSON.stringify(asked.map(({ kind, free }) => ({ kind, free }))),
     ]);
     const got = Map.groupBy(rows, ({ kind }) => kind);
@@ -164,10 +165,17 @@ export function createJobs(deps: JobsDeps): Jobs {
   }
 
   function begin(row: ClaimedRow, token: string): void {
+    const present = inHand.get(keyOf(row));
+    if (present !== undefined) {
+      // Its lease ran out and came back to us: it is not begun twice, and goes on under the new one.
+      present.lease_token = token;
+      return;
+    }
     const held = { organization_id: row.organization_id, job_id: row.job_id, lease_token: token };
     const lot = lots.get(row.kind);
     if (lot === undefined) throw new Error('a job of a kind that was not asked for');
     lot.running += 1;
+    inHand.set(keyOf(held), held);
     const work = perform(row, lot, held).catch((error: unknown) => {
       // Its lease runs out, and the job is done again: handlers bear that.
       log.warn({ err: error, jobId: row.job_id }, 'the end of a job could not be recorded');
@@ -184,6 +192,8 @@ export function createJobs(deps: JobsDeps): Jobs {
 
   async function perform(row: ClaimedRow, { handler }: Lot, held: Held): Promise<void> {
     const { retryAt, untried, note, failure } = await attempt(row, handler);
+    // From here on it may be claimed before we hear that its end is written down.
+    inHand.delete(keyOf(held));
     const kept =
       retryAt === undefined
         ? await finishes.submit(held)
@@ -222,8 +232,7 @@ export function createJobs(deps: JobsDeps): Jobs {
 
   async function renew(): Promise<void> {
     if (running.size === 0) return;
-    const until = isoTime(clock.now() + leaseMs);
-    await database.query(renewText, [JSON.stringify([...running.values()]), until]);
+    await database.query(renewText, [JSON.stringify([...running.values()]), leaseMs]);
   }
 
   return {
@@ -283,11 +292,14 @@ function measurements({ database, clock, metrics }: JobsDeps) {
   };
 }
 
+const keyOf = (row: Pick<Held, 'organization_id' | 'job_id'>): string =>
+  row.organization_id + row.job_id;
+
 /** Ends of jobs go together; false for one whose lease somebody else has taken since. */
 function heldRows<Row extends Held>(name: string, database: Database, text: string) {
   return createGroupCommit<Row, boolean>({
     name,
-    key: (row) => row.organization_id + row.job_id,
+    key: keyOf,
     async run(rows) {
       const kept = await database.query<{ job_id: string }>(text, [JSON.stringify(rows)]);
       const found = new Set(kept.map((row) => row.job_id));

@@ -140,6 +140,27 @@ describe('mail', () => {
     await fake.close();
   });
 
+  test('a mailbox that is no more is refused for good; who may send, or when, is not', async () => {
+    for (const [reply, isFinal] of [
+      ['550 5.1.1 no such mailbox', true],
+      ['553 not allowed', true],
+      ['554 5.7.1 relay access denied', false],
+      ['530 5.7.0 authenticate first', false],
+      ['450 4.2.0 greylisted', false],
+    ] as const) {
+      const fake = await openFake([[/^RCPT/, reply]]);
+      const mail = mailTo(`smtp://127.0.0.1:${fake.port}`);
+      await assert.rejects(mail.send(message), { name: 'MailError', isFinal }, reply);
+      await mail.close();
+      await fake.close();
+    }
+    const fake = await openFake([[/^MAIL/, '550 5.1.8 no such sender']]);
+    const mail = mailTo(`smtp://127.0.0.1:${fake.port}`);
+    await assert.rejects(mail.send(message), { name: 'MailError', isFinal: false });
+    await mail.close();
+    await fake.close();
+  });
+
   test('another machine without TLS gets neither password nor mail', async () => {
     const fake = await openFake([[/^STARTTLS/, '502 not here']]);
     // This machine by an address that is no loopback address.

@@ -35,6 +35,13 @@ export type MailDeps = {
 /** Why a mail was not taken, without its addresses and its text. */
 export class MailError extends Error {
   override name = 'MailError';
+  /** Its server knows no such mailbox, or none that takes mail: another try changes nothing. */
+  readonly isFinal: boolean;
+
+  constructor(message: string, isFinal = false) {
+    super(message);
+    this.isFinal = isFinal;
+  }
 }
 
 /** @example const mail = createMail({ settings, clock, ids }); await mail.send(message); */
@@ -84,8 +91,15 @@ function smtpOptions(address: string, timeoutMs: number) {
   };
 }
 
+/** To the name of a mailbox. */
+const finalReplies = new Set([550, 551, 552, 553, 554]);
+/** RFC 3463: 5.7 is about who sends, such as a relay that is denied, and an operator can mend that. */
+const policy = /^\d{3}[ -]5\.7\./;
+
 function withoutAddresses(error: unknown): MailError {
-  const { code, responseCode, command } = error as Record<string, unknown>;
+  const { code, responseCode, command, response } = error as Record<string, unknown>;
   const facts = [code, responseCode, command].filter((fact) => fact !== undefined).join(' ');
-  return new MailError(`the mail server did not take the mail (${facts})`);
+  const isFinal =
+    command === 'RCPT TO' && finalReplies.has(Number(responseCode)) && !policy.test(`${response}`);
+  return new MailError(`the mail server did not take the mail (${facts})`, isFinal);
 }

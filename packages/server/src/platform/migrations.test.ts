@@ -163,6 +163,62 @@ describe('migrations', () => {
       assert.deepEqual(await database.query('SELECT n FROM x'), [{ n: 7 }]);
     });
   });
+
+  test('an index whose making broke off is made anew, and until then the old one stays', async () => {
+    const table =
+      '-- X.\nCREATE TABLE x (n int);\nCREATE INDEX x_old ON x (n);\nINSERT INTO x VALUES (1), (1);';
+    const singly =
+      '-- Index.\n-- transaction: none\n\n-- Of before.\nDROP INDEX CONCURRENTLY IF EXISTS x_n;\n\n-- New.\nCREATE UNIQUE INDEX CONCURRENTLY x_n ON x (n);\nDROP INDEX CONCURRENTLY IF EXISTS x_old;';
+    await expectMigrated({ '0001-x.sql': table, '0002-i.sql': singly }, async (database, dir) => {
+      const indexes = () =>
+        database.query(
+          `SELECT indexrelid::regclass::text AS name, indisvalid FROM pg_index
+           WHERE indrelid = 'x'::regclass ORDER BY name`,
+        );
+      for (let start = 0; start < 3; start += 1) {
+        await assert.rejects(migrate(database, dir, deps), /0002-i failed: .*unique index/);
+        assert.deepEqual(await indexes(), [
+          { name: 'x_n', indisvalid: false },
+          { name: 'x_old', indisvalid: true },
+        ]);
+      }
+      await database.query('DELETE FROM x');
+      assert.deepEqual(await migrate(database, dir, deps), ['0002-i']);
+      assert.deepEqual(await indexes(), [{ name: 'x_n', indisvalid: true }]);
+    });
+  });
+
+  test('what was dropped and not counted is not missed', async () => {
+    const drops =
+      'ALTER TABLE x DROP CONSTRAINT x_n;\nDROP INDEX x_m;\nALTER TABLE x DROP COLUMN m;\nDROP TABLE y;';
+    const table =
+      'CREATE TABLE x (n int CONSTRAINT x_n CHECK (n > 0), m int);\nCREATE INDEX x_m ON x (m);\nCREATE TABLE y (n int);';
+    const singly = `-- Drops.\n-- transaction: none\n${table}\n${drops}`;
+    await expectMigrated({ '0001-x.sql': singly }, async (database, dir) => {
+      await migrate(database, dir, deps);
+      for (const done of [6, 5, 4, 3]) {
+        await database.query(
+          'UPDATE schema_migrations SET statements_done = $1, finished_at = NULL',
+          [done],
+        );
+        const others = done === 6 ? [] : ['CREATE TABLE y (n int)'];
+        if (done < 5) others.push('ALTER TABLE x ADD COLUMN m int');
+        if (done < 4) others.push('CREATE INDEX x_m ON x (m)');
+        for (const other of others) await database.query(other);
+        assert.deepEqual(await migrate(database, dir, deps), ['0001-x'], String(done));
+      }
+    });
+  });
+
+  test('a row that was written and not counted is not missed', async () => {
+    const singly =
+      '-- Rows.\n-- transaction: none\nCREATE TABLE x (n int PRIMARY KEY);\nINSERT INTO x VALUES (1);';
+    await expectMigrated({ '0001-x.sql': singly }, async (database, dir) => {
+      await migrate(database, dir, deps);
+      await database.query('UPDATE schema_migrations SET statements_done = 1, finished_at = NULL');
+      assert.deepEqual(await migrate(database, dir, deps), ['0001-x']);
+    });
+  });
 });
 
 describe('statements of a migration', () => {

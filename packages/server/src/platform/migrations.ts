@@ -5,13 +5,14 @@ import { isPostgres } from './database-engine.ts';
 import type { Ids } from './ids.ts';
 import type { Log } from './log.ts';
 import { type Migration, readMigrations } from './migration-files.ts';
+import { codeOf, dropInvalidIndex, existsAlready, isDoneAlready } from './resumed-statement.ts';
 import { holdLease } from './schema-lease.ts';
 
 const defaultLeaseMs = 30_000;
 const pollMs = 100;
 const bootstrapTries = 10;
-/** What creating something twice is called: table, column, object, function; and the race of two creators. */
-const existsAlready = new Set(['42P07', '42701', '42710', '42723', '23505']);
+/** IF NOT EXISTS does not keep two first starts from colliding: it is there, or its name in the catalogue is. */
+const collisions = new Set([...existsAlready, '23505']);
 
 const bootstrap = [
   `CREATE TABLE IF NOT EXISTS schema_migrations (
@@ -122,8 +123,7 @@ async function applyWhole(query: SessionQuery, migration: Migration, fence: Fenc
 
 /**
  * One statement per transaction, as distributed engines want it. What was done is counted; the statement
- * after the count may have been done by a process that died before it counted, and only there does
- * "exists already" mean done.
+ * after the count may have been done, or half done, by a process that died before it counted.
  */
 async function applySingly(
   query: SessionQuery,
@@ -135,10 +135,11 @@ async function applySingly(
   for (const [index, statement] of migration.statements.entries()) {
     if (index < done) continue;
     await fence();
+    if (index === done) await dropInvalidIndex(query, statement);
     try {
       await query(statement);
     } catch (error) {
-      if (index !== done || !existsAlready.has(codeOf(error))) throw error;
+      if (index !== done || !isDoneAlready(statement, error)) throw error;
     }
     await query(advanced, [migration.version, index + 1]);
   }
@@ -179,13 +180,8 @@ async function createTables(query: SessionQuery): Promise<void> {
       for (const statement of bootstrap) await query(statement);
       return;
     } catch (error) {
-      // IF NOT EXISTS does not keep two first starts from colliding.
-      if (tries === bootstrapTries || !existsAlready.has(codeOf(error))) throw error;
+      if (tries === bootstrapTries || !collisions.has(codeOf(error))) throw error;
       await pause(pollMs);
     }
   }
-}
-
-function codeOf(error: unknown): string {
-  return String((error as { code?: unknown }).code);
 }

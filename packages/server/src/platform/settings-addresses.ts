@@ -1,7 +1,28 @@
 // The settings of where a process listens and how others address it: part of the one table, with rules of their own.
-import { integer, publicUrl, text } from './setting-values.ts';
+import { isLoopbackHost } from './loopback.ts';
+import { integer, publicUrl, type Reader, text, ValueFault } from './setting-values.ts';
 
 const port = integer(0, 65_535);
+const proxiesMax = 64;
+
+function checkProxy(part: string): string {
+  const [, at = '', digits] = /^(.{1,64}):(\d{1,5})$/.exec(part) ?? [];
+  const isPort = Number(digits) >= 1 && Number(digits) <= 65_535;
+  if (!isPort || !isLoopbackHost(at)) {
+    throw new ValueFault(`holds "${part}", not host:port with a loopback host`);
+  }
+  return `${at}:${Number(digits)}`;
+}
+
+const proxies: Reader<readonly string[]> = {
+  type: 'host:port on loopback, several separated by spaces or commas',
+  read(value) {
+    const parts = value.split(/[\s,]+/).filter((part) => part !== '');
+    if (parts.length === 0) throw new ValueFault('is empty');
+    if (parts.length > proxiesMax) throw new ValueFault(`holds more than ${proxiesMax}`);
+    return parts.map(checkProxy);
+  },
+};
 const host = text('host name or address', /^[A-Za-z0-9.:_-]{1,255}$/);
 
 export const addressSettings = {
@@ -29,6 +50,13 @@ export const addressSettings = {
     name: 'ACQUIRER_PORT',
     default: '8583',
     description: 'Port of the acquirer host simulator, started in `demo`.',
+  },
+  acquirerProxies: {
+    ...proxies,
+    name: 'ACQUIRER_PROXIES',
+    description:
+      'Where proxies to acquirers listen on this machine, as acquirer links name them: in `production` links without TLS may lead there alone.',
+    defaultDescription: 'every loopback address in `demo` and `test`; none in `production`',
   },
   qrProviderPort: {
     ...port,
@@ -104,6 +132,14 @@ export function addressesOf(given: Given): Addresses {
       given.deviceAuthUrl ?? `https://${new URL(baseUrl).hostname}:${given.devicePort}`,
     connectorNodeUrl: given.connectorNodeUrl ?? baseUrl,
   };
+}
+
+/** Where acquirer links without TLS may lead; undefined where that is all of loopback. */
+export function acquirerProxiesOf(settings: {
+  readonly environment: string;
+  readonly acquirerProxies: readonly string[] | undefined;
+}): readonly string[] | undefined {
+  return settings.environment === 'production' ? (settings.acquirerProxies ?? []) : undefined;
 }
 
 /**

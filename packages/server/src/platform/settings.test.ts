@@ -74,9 +74,21 @@ describe('settings', () => {
     assert.equal(settings.clientCertificates, 'on');
     assert.equal(settings.deviceCertificateDays, 365);
     assert.equal(settings.metricsHost, '127.0.0.1');
-    assert.equal(settings.acquirerTimeoutMs, 10_000);
+    assert.deepEqual([settings.acquirerPort, settings.acquirerTimeoutMs], [8583, 10_000]);
     assert.deepEqual([...settings.roles], ['cards', 'identity', 'connector', 'portal', 'jobs']);
     assert.match(readSettings({ ...demo, SWITCHYARD_DATA_DIR: join(home, 'x') }).dataDir, /^\//);
+  });
+
+  test('proxies to acquirers are on this machine', () => {
+    const named = (value: string) => ({ ...demo, SWITCHYARD_ACQUIRER_PROXIES: value });
+    assert.equal(readSettings(demo).acquirerProxies, undefined);
+    assert.deepEqual(readSettings(named('127.0.0.1:8583, ::1:08584')).acquirerProxies, [
+      '127.0.0.1:8583',
+      '::1:8584',
+    ]);
+    for (const wrong of ['10.0.0.1:8583', '127.0.0.1', 'localhost:0', 'localhost:65536', ',']) {
+      assert.match(faultsOf(named(wrong)).join(), /^SWITCHYARD_ACQUIRER_PROXIES/, wrong);
+    }
   });
 
   test('the demo makes one vault key, which only its owner can read', () => {
