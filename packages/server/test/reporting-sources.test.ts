@@ -76,6 +76,54 @@ describe('what reports are made of', () => {
     }
   });
 
+  test('money of a QR payment that went back elsewhere, or came in another currency, is not kept in reports', async () => {
+    const qr = await openQr();
+    try {
+      const { on } = qr;
+      const paid = async (amount: number, currency: string) => {
+        const id = await qr.begun();
+        const told = { type: 'payment.completed', sequence: 1, amount: { amount, currency } };
+        await qr.tell(id, told);
+        return id;
+      };
+      const decide = (id: string, resolution: string) => {
+        const body = { resolution, note: 'Given back in cash.' };
+        const path = `/qrcode-payment/v1/transactions/${id}/resolve`;
+        return qr.call('POST', path, body, qr.shop.token);
+      };
+      const settled = await paid(900, 'EUR');
+      await paid(1050, 'USD');
+      const foreign = await paid(1050, 'USD');
+      const refunded = await paid(1050, 'USD');
+      for (const id of [settled, foreign]) {
+        assert.equal((await decide(id, 'Settle')).status, 200);
+      }
+      await decide(refunded, 'Refund');
+      await qr.becomes(refunded, ({ refundedAmount }) => refundedAmount > 0, 'refunded');
+      await reported(on);
+      const { total } = await report(on, on.acquirerToken, 'summary', {
+        ...span(),
+        ...{ kind: 'Qr', groupBy: 'day' },
+      });
+      assert.deepEqual(total.amounts, [
+        {
+          currency: 'EUR',
+          ...{ authorized: '900', captured: '900', refunded: '0', cancelled: '0' },
+          ...{ reversed: '900', net: '0' },
+        },
+      ]);
+      const items = await allOf(on, on.acquirerToken, 'transactions', { kind: 'Qr' });
+      assert.deepEqual(
+        items.map(({ capturedAmount, refundedAmount }) => [capturedAmount, refundedAmount]),
+        items.map(() => [0, 0]),
+      );
+      const database = await testDatabase();
+      assert.deepEqual((await compareReports(database, on.organizationId)).differences, []);
+    } finally {
+      await qr.close();
+    }
+  });
+
   test('captures by file are pending on their day, and the settlement names the file', async () => {
     const on = await scene({ captureTransport: 'File' });
     const { token } = on.shop;

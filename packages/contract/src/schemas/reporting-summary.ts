@@ -89,7 +89,8 @@ const figures = {
         },
         reversed: {
           ...SumAmount,
-          description: 'Of captured amounts: what was taken back by reversals, minor units.',
+          description:
+            'Of captured amounts: what was taken back by reversals, or settled outside of the platform, minor units.',
         },
         net: { ...SumAmount, description: 'Captured less refunded and reversed, minor units.' },
       },

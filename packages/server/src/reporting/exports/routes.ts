@@ -109,6 +109,7 @@ export function registerExports(app: FastifyInstance, exports: Exports): void {
     priority: 'report',
     body: ExportRequest,
     response: { 202: Export },
+    answerHeaders: { 202: ['Idempotent-Replayed', 'Location', 'Retry-After'] },
     errors: [
       ...scoped,
       ...(['merchant_not_found', 'store_not_found', 'device_not_found'] as const),

@@ -1,4 +1,4 @@
-// What a QR payment comes to in reports: what was paid is authorised and captured at once. Pure.
+// What a QR payment comes to in reports: what was paid is authorised and captured at once, in its own currency. Pure.
 import type { ReportedQr } from '../../qr/index.ts';
 import { localTimeAt } from './local-time.ts';
 import type { Ending, Entry, Group, PaymentLine, Reported, Sums } from './model.ts';
@@ -20,11 +20,26 @@ type QrEvent = ReportedQr['events'][number];
 const isOutcome = ({ data }: QrEvent): boolean =>
   data.changes.phase !== undefined && data.changes.phase in endings;
 
-function sumsOf({ data }: QrEvent): Sums {
-  const { paid = 0, refunded = 0 } = data.changes;
+/** What is paid behind an event, where it tells anything of it: in another currency it is no amount of ours. */
+type Paid = { readonly told: number; readonly isForeign: boolean };
+
+const paidAfter = ({ data }: QrEvent, { told, isForeign }: Paid): Paid => {
+  const { paid, hold } = data.changes;
+  if (paid === undefined) return { told, isForeign };
+  return { told: told + paid, isForeign: hold === 'CurrencyDiffers' };
+};
+
+const nothingPaid: Paid = { told: 0, isForeign: false };
+const counted = ({ told, isForeign }: Paid): number => (isForeign ? 0 : told);
+
+/** What was settled elsewhere was taken back as well. */
+function sumsOf({ data }: QrEvent, before: Paid, after: Paid): Sums {
+  const paid = counted(after) - counted(before);
+  const { refunded = 0, settled = 0 } = after.isForeign ? {} : data.changes;
+  const reversed = Math.max(0, -paid) + settled;
   return {
     ...(paid > 0 ? { authorized: paid, captured: paid } : {}),
-    ...(paid < 0 ? { reversed: -paid } : {}),
+    ...(reversed === 0 ? {} : { reversed }),
     ...(refunded === 0 ? {} : { refunded }),
   };
 }
@@ -33,8 +48,11 @@ function entriesOf({ loaded, events, timeZone }: ReportedQr): Map<number, Entry>
   const entries = new Map<number, Entry>();
   const outcome = events.find(isOutcome);
   const made = Date.parse(loaded.row.createdAt);
+  let paid = nothingPaid;
   for (const event of events) {
-    const sums = sumsOf(event);
+    const before = paid;
+    paid = paidAfter(event, before);
+    const sums = sumsOf(event, before, paid);
     if (event === outcome) {
       const ending = endings[event.data.changes.phase ?? ''] ?? 'other';
       entries.set(event.sequence, { ...localTimeAt(made, timeZone), ending, sums });
@@ -47,7 +65,9 @@ function entriesOf({ loaded, events, timeZone }: ReportedQr): Map<number, Entry>
 
 function lineOf({ loaded, events, timeZone }: ReportedQr): PaymentLine {
   const { row } = loaded;
-  const { amount, currency, paid, refunded } = row.position;
+  const { amount, currency, refunded, settled } = row.position;
+  const last = events.reduce((paid, event) => paidAfter(event, paid), nothingPaid);
+  const paid = counted(last);
   const answer = answers[events.find(isOutcome)?.data.changes.phase ?? ''];
   return {
     paymentId: row.transactionId,
@@ -59,7 +79,9 @@ function lineOf({ loaded, events, timeZone }: ReportedQr): PaymentLine {
     },
     ...{ merchantId: row.merchantId, storeId: row.storeId, deviceId: row.deviceId },
     linkId: undefined,
-    ...{ amount, authorized: paid, captured: paid, cancelled: 0, refunded },
+    ...(last.isForeign
+      ? { amount, authorized: 0, captured: 0, cancelled: 0, refunded: 0 }
+      : { amount, authorized: paid, captured: paid - settled, cancelled: 0, refunded }),
     clientTransactionId: row.clientTransactionId,
     orderId: row.facts.order?.orderId?.toLowerCase(),
     retrievalReference: undefined,

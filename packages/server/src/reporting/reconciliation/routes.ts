@@ -73,6 +73,7 @@ function registerReceive(app: FastifyInstance, all: Reconciliations): void {
       closed,
     ),
     response: { 202: Reconciliation },
+    answerHeaders: { 202: ['Location'] },
     errors: [
       ...ofOne,
       ...(['payload_too_large', 'unsupported_media_type', 'malformed_csv'] as const),

@@ -62,6 +62,9 @@ function isoOf(text: string): string {
   return `${whole.replace(' ', 'T')}.${rest.padEnd(3, '0').slice(0, 3)}Z`;
 }
 
+/** Where the identifier of the order begins: it may hold what stands between the others. */
+const orderAt = 20;
+
 function rowOf(fields: string, known: ReadonlyMap<number, PaymentClass>): ScannedPayment {
   const texts = fields.split('|');
   const at = (place: number): string => texts[place] ?? '';
@@ -89,11 +92,11 @@ function rowOf(fields: string, known: ReadonlyMap<number, PaymentClass>): Scanne
     responseReason: of?.reason ?? '',
     authorizationCode: at(14),
     retrievalReferenceNumber: at(15),
-    orderId: at(16),
-    offline: at(17) === 'true',
-    day: at(18),
-    updatedAt: isoOf(at(19)),
-    clientTransactionId: at(20),
+    orderId: texts.length === orderAt + 1 ? at(orderAt) : texts.slice(orderAt).join('|'),
+    offline: at(16) === 'true',
+    day: at(17),
+    updatedAt: isoOf(at(18)),
+    clientTransactionId: at(19),
   };
 }
 

@@ -139,6 +139,7 @@ export function walkStatement(way: Way, walked: Walked, scannedMax: number): Sta
   return { text: linesOf(keys, cut), values: to.values };
 }
 
+/** The identifier of the order stands last, whatever it holds; all others are words of ours or of fixed forms. */
 const scanned = [
   'created_at',
   'payment_id',
@@ -149,12 +150,12 @@ const scanned = [
   'amount',
 ]
   .concat(['authorized', 'captured', 'cancelled', 'refunded', 'masked_number', 'card_token'])
-  .concat(['response_code', 'authorization_code', 'retrieval_reference', 'order_id', 'is_offline'])
-  .concat(['day', 'updated_at', 'client_transaction_id']);
+  .concat(['response_code', 'authorization_code', 'retrieval_reference', 'is_offline'])
+  .concat(['day', 'updated_at', 'client_transaction_id', 'order_id']);
 
 /**
  * The same for exports, from the lines themselves. One text in place of 21 columns: the driver describes and
- * reads each column on its own. No value holds what stands between them.
+ * reads each column on its own. No value but the last holds what stands between them.
  */
 export function scanStatement(way: Way, walked: Walked, scannedMax: number): Statement {
   const { search, classIds, cut } = walked;
