@@ -135,9 +135,33 @@ test('a busy server is asked again; what may have been done is not done again', 
   };
   assert.equal((await run(list)).code, 0);
   assert.ok(asked.length >= 3);
+  const change = ['api', 'POST', '/provisioning/v2/stores', '-f', 'name=x'];
+  const problem = (outcome: string) => ({ status: 503, code: 'overloaded', outcome });
+  script = (_request, response) =>
+    json(response, 503, problem('Unknown'), 'application/problem+json');
+  const page: Script = (_request, response) => {
+    response.writeHead(429, { 'retry-after': '0', 'content-type': 'text/html' });
+    response.end('<html>Try again later</html>');
+  };
+  for (const answer of [script, page]) {
+    script = answer;
+    asked.length = 0;
+    const unknown = await run(change);
+    assert.equal(unknown.code, 7, unknown.stderr);
+    assert.deepEqual(asked, ['POST /provisioning/v2/stores']);
+  }
+  asked.length = 0;
+  script = (_request, response) => {
+    response.setHeader('retry-after', '0');
+    if (asked.length < 3) {
+      json(response, 503, problem('NotProcessed'), 'application/problem+json');
+    } else json(response, 201, { storeId: 'x' });
+  };
+  assert.equal((await run(change)).code, 0);
+  assert.equal(asked.length, 3);
   asked.length = 0;
   script = (request) => void request.socket.destroy();
-  const broken = await run(['api', 'POST', '/provisioning/v2/stores', '-f', 'name=x']);
+  const broken = await run(change);
   assert.equal(broken.code, 7, broken.stderr);
   assert.deepEqual(asked, ['POST /provisioning/v2/stores']);
 });

@@ -55,6 +55,15 @@ const pageItems = 200;
 const busy = [429, 503];
 const repeatable = ['GET', 'HEAD', 'OPTIONS'];
 
+/**
+ * A change is sent again only where the platform itself says that nothing was done: what stands before it does
+ * not know.
+ */
+function isSafeAgain(method: string, { status, body }: Incoming): boolean {
+  if (!busy.includes(status)) return false;
+  return repeatable.includes(method) || membersOf(readJson(body))['outcome'] === 'NotProcessed';
+}
+
 /** Doubled each time, with some chance in it, so that many who wait do not come back together. */
 function waitFor(attempt: number, answer: Incoming | undefined): number {
   const header = Number(answer?.headers['retry-after']);
@@ -104,8 +113,8 @@ export function createApi(deps: Deps): Api {
   }
 
   /**
-   * Tries again where that is safe: a busy server did nothing; a read that broke can be read again; a
-   * refused token is fetched anew once.
+   * Tries again where that is safe: a busy server that did nothing; a read, whatever came of it; a refused
+   * token is fetched anew once.
    */
   async function attempt(method: string, path: string, call: Call): Promise<Incoming> {
     let isFresh = false;
@@ -123,7 +132,7 @@ export function createApi(deps: Deps): Api {
         isFresh = true;
         continue;
       }
-      if (answer !== undefined && (last || !busy.includes(answer.status))) return answer;
+      if (answer !== undefined && (last || !isSafeAgain(method, answer))) return answer;
       await pause(waitFor(count, answer), undefined, { signal: stopping }).catch(() => {
         throw new CommandFault('interrupted', 'Interrupted.');
       });
