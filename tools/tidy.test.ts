@@ -7,7 +7,13 @@ import { errorCodes, isErrorCode, listErrorCodes } from '@switchyard/contract';
 import { root } from './gates.ts';
 import * as documents from './tidy/document-rules.ts';
 import { exportFaults, publishedPackages } from './tidy/export-rules.ts';
-import { circleIn, importFaults, packageTable, roomTable } from './tidy/import-rules.ts';
+import {
+  circleIn,
+  importFaults,
+  packageTable,
+  pureFaults,
+  roomTable,
+} from './tidy/import-rules.ts';
 import { sizeFaults, tableFiles } from './tidy/size-rules.ts';
 import { type Fault, isSource, isTest, parseSource, readTexts } from './tidy/source.ts';
 import { machineFaults, passesLuhn, wordFaults } from './tidy/word-rules.ts';
@@ -46,6 +52,7 @@ describe('the house is tidy', () => {
     assert.equal(circleIn(packageTable), undefined);
     assert.equal(circleIn(roomTable), undefined);
     assertNone(sources.flatMap(importFaults));
+    assertNone(pureFaults(sources));
   });
 
   test('files, functions and handlers are of a readable size', () => {
@@ -147,6 +154,7 @@ const planted: [path: string, text: string, says: RegExp][] = [
   [`${server}/compose.ts`, `import './payments/store.ts';`, /entered by its index\.ts/],
   [`${server}/weather/a.ts`, `import '../vault/index.ts';`, /new room/],
   [`${server}/vault/routes.ts`, `import './store.ts';`, /routes never import a store/],
+  [`${server}/vault/key-route.ts`, `import './key-store.ts';`, /routes never import a store/],
   [`${server}/vault/state.ts`, `import 'node:fs';`, /pure file must not import node:fs/],
   [`${server}/vault/rules.ts`, `import { sql } from 'kysely';`, /pure file must not import kysely/],
   [`${server}/vault/rules.ts`, `import { now } from '../platform/index.ts';`, /pure file/],
@@ -192,6 +200,19 @@ describe('the rules catch planted faults', () => {
     const verb = `  async function verb() {\n${'    call();\n'.repeat(50)}  }\n`;
     const text = `export function createRoom() {\n${verb.repeat(3)}}\n`;
     assertNone(sizeFaults(parseSource({ path: 'tools/a.ts', text })));
+  });
+
+  test('what a pure file loads by way of others is found, and the types that it takes are not', () => {
+    const room = (...files: [name: string, text: string][]) =>
+      files.map(([name, text]) => parseSource({ path: `${server}/payments/${name}`, text }));
+    const rules = `import { a } from './a.ts';`;
+    const said = (files: ReturnType<typeof room>) => pureFaults(files).map(({ text }) => text);
+    const far = room(['rules.ts', rules], ['a.ts', `import './b.ts';`], ['b.ts', `import 'pg';`]);
+    assert.deepEqual(said(far), ['a pure file must not load pg, as b.ts does']);
+    const door = room(['rules.ts', rules], ['a.ts', `import { h } from '../vault/index.ts';`]);
+    assert.match(said(door).join(), /must not load \.\.\/vault\/index\.ts, as a\.ts does/);
+    const typed = `import type { H } from '../vault/index.ts';`;
+    assert.deepEqual(said(room(['rules.ts', rules], ['a.ts', typed])), []);
   });
 
   test('a circle in a table is found', () => {

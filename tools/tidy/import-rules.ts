@@ -100,18 +100,68 @@ function doorFault(room: string, wanted: string, target: string): string | undef
 }
 
 function routesFault({ path }: SourceFile, { from }: Import): string | undefined {
-  const isRoutes = /(?:^|[-/])routes\.ts$/.test(path) && path.startsWith(serverSource);
+  const isRoutes = /(?:^|[-/])routes?\.ts$/.test(path) && path.startsWith(serverSource);
   if (!isRoutes || !/(?:^|[-/])store\.ts$/.test(from)) return undefined;
   return 'routes never import a store: call the operation';
 }
 
+const isPure = (path: string): boolean =>
+  path.startsWith(serverSource) && /\/(?:state|rules)\.ts$/.test(path);
+
 function pureFault({ path }: SourceFile, { from, typeOnly }: Import): string | undefined {
-  if (!path.startsWith(serverSource) || !/\/(?:state|rules)\.ts$/.test(path)) return undefined;
-  const outside = from.startsWith('node:') || ['kysely', 'pg'].includes(from);
-  const target = targetOf(path, from) ?? '';
-  const impure = /\/platform\//.test(target) || /\/store\.ts$/.test(target);
-  if (outside || (impure && !typeOnly)) return `a pure file must not import ${from}`;
+  if (!isPure(path)) return undefined;
+  if (isOutside(from) || (isImpure(path, from) && !typeOnly)) {
+    return `a pure file must not import ${from}`;
+  }
   return undefined;
+}
+
+const isOutside = (from: string): boolean =>
+  from.startsWith('node:') || ['kysely', 'pg'].includes(from);
+
+function isImpure(path: string, from: string): boolean {
+  const target = targetOf(path, from) ?? '';
+  return /\/platform\//.test(target) || /\/store\.ts$/.test(target);
+}
+
+/** Doors that a pure file may use for a list of names behind them. */
+const namesBehindDoors: Readonly<Record<string, readonly string[]>> = {
+  [`${serverSource}onboarding/rules.ts`]: ['../identity/index.ts'],
+};
+
+/** What a file loads that is not pure; the door of another room opens all that is behind it. */
+function impureLoad({ path, imports }: SourceFile): string | undefined {
+  const loads = imports.filter(({ typeOnly }) => !typeOnly).map(({ from }) => from);
+  return loads.find((from) => {
+    if (namesBehindDoors[path]?.includes(from) === true) return false;
+    const target = targetOf(path, from);
+    const leaves = target !== undefined && roomOf(target) !== roomOf(path);
+    return isOutside(from) || isImpure(path, from) || leaves;
+  });
+}
+
+/** The same along the way: a pure file loads what the files of its room load that it imports. */
+export function pureFaults(files: readonly SourceFile[]): Fault[] {
+  const byPath = new Map(files.map((file) => [file.path, file]));
+  const loaded = ({ path, imports }: SourceFile): SourceFile[] =>
+    imports.flatMap(({ from, typeOnly }) => {
+      const target = typeOnly ? undefined : targetOf(path, from);
+      const found = target === undefined ? undefined : byPath.get(target);
+      return found !== undefined && roomOf(found.path) === roomOf(path) ? [found] : [];
+    });
+  return files
+    .filter(({ path }) => isPure(path))
+    .flatMap((pure) => {
+      const reached = new Set([pure]);
+      // What is added on the way is gone through too.
+      for (const file of reached) for (const next of loaded(file)) reached.add(next);
+      return [...reached].flatMap((file) => {
+        const load = impureLoad(file);
+        if (load === undefined) return [];
+        const text = `a pure file must not load ${load}, as ${posix.basename(file.path)} does`;
+        return [{ path: pure.path, line: 1, rule: 'imports', text }];
+      });
+    });
 }
 
 /** The folder of the server in which a file lies; for a file of the roof its own name. */

@@ -21,13 +21,41 @@ test('a code that is not in the table is never an approval', () => {
   fc.assert(
     fc.property(fc.string({ maxLength: 4 }), (code) => {
       const { approved, known, reason, category } = responseCodeFacts(code);
-      if (approved) assert.ok([...approving, '000', '001', '002', '003'].includes(code), code);
+      if (approved) assert.ok(approving.includes(code) || /^0\d\d$/.test(code), code);
       if (!known) assert.deepEqual([reason, category], ['GenericDecline', 'Unknown']);
     }),
   );
-  for (const code of ['toString', '__proto__', '', '0', '99', '099', '400', '800']) {
+  for (const code of ['toString', '__proto__', '', '0', '99', '16', '0x9', '0099', '400', '800']) {
     assert.equal(responseCodeFacts(code).approved, false, code);
     assert.equal(responseCodeFacts(code).known, false, code);
+  }
+});
+
+test('action codes of 1993 that begin with 0 approve, two of them a part', () => {
+  for (let code = 0; code < 1000; code += 1) {
+    const { approved, category } = responseCodeFacts(String(code).padStart(3, '0'));
+    const expected = code === 2 || code === 6 ? 'PartiallyApproved' : 'Approved';
+    if (code < 100) assert.equal(category, expected, String(code));
+    else assert.equal(approved, false, String(code));
+  }
+});
+
+test('2xx are 1xx with pick-up: as final, and never an approval', () => {
+  for (const code of [
+    '200',
+    '201',
+    '202',
+    '203',
+    '204',
+    '205',
+    '206',
+    '207',
+    '208',
+    '209',
+    '210',
+  ]) {
+    const { category, retry, known } = responseCodeFacts(code);
+    assert.deepEqual([category, retry, known], ['HardDecline', 'OtherCard', true], code);
   }
 });
 
@@ -57,6 +85,13 @@ test('codes mean what the table of the reference says', () => {
     N7: 'CvvFailed',
     R1: 'Revoked',
     '116': 'InsufficientFunds',
+    '108': 'ReferToIssuer',
+    '112': 'PinOrChipRequired',
+    '124': 'NotPermittedToCardholder',
+    '203': 'ReferToIssuer',
+    '205': 'SuspectedFraud',
+    '207': 'PickUpCard',
+    '210': 'SuspectedFraud',
     '911': 'Timeout',
   };
   for (const [code, reason] of Object.entries(reasons)) {

@@ -32,7 +32,7 @@ export type RetryAdvice = (typeof retryAdvices)[number];
 
 /**
  * What a response code means. An approval has no `retry`. `known` is false for a code outside the
- * table: count it and raise an alarm.
+ * table: nobody knows what it says of the money. Take it for no answer, count it and raise an alarm.
  *
  * @example
  * const { approved, reason } = responseCodeFacts('51'); // false, 'InsufficientFunds'
@@ -91,20 +91,27 @@ export const responseCodes: Readonly<Record<string, ResponseFacts>> = {
   '13': hard('InvalidAmount', 'Never'),
   '14': hard('InvalidCardNumber', 'OtherCard'),
   '15': hard('InvalidCardNumber', 'OtherCard'),
+  '17': soft('NoActionTaken', 'Never'),
   '19': technical('TryAgain', 'Later'),
   '1A': soft('PinOrChipRequired', 'WithPin'),
   '21': soft('NoActionTaken', 'Never'),
+  '23': hard('InvalidTransaction', 'Never'),
   '25': technical('OriginalNotFound', 'Never'),
   '26': technical('DuplicateTransaction', 'Never'),
   '30': technical('FormatError', 'Never'),
+  '31': hard('InvalidCardNumber', 'OtherCard'),
   '33': hard('ExpiredCard', 'OtherCard'),
   '34': hard('SuspectedFraud', 'OtherCard'),
+  '35': hard('ReferToIssuer', 'OtherCard'),
   '36': hard('RestrictedCard', 'OtherCard'),
+  '37': hard('SuspectedFraud', 'OtherCard'),
   '38': hard('PinTriesExceeded', 'OtherCard'),
   '39': hard('AccountTypeInvalid', 'OtherCard'),
   '40': hard('NotPermittedToTerminal', 'Never'),
   '41': hard('LostCard', 'OtherCard'),
+  '42': hard('AccountTypeInvalid', 'OtherCard'),
   '43': hard('StolenCard', 'OtherCard'),
+  '44': hard('AccountTypeInvalid', 'OtherCard'),
   '46': hard('ClosedAccount', 'OtherCard'),
   '51': soft('InsufficientFunds', 'Later'),
   '52': hard('AccountTypeInvalid', 'OtherCard'),
@@ -119,8 +126,10 @@ export const responseCodes: Readonly<Record<string, ResponseFacts>> = {
   '61': soft('ExceedsAmountLimit', 'OtherCard'),
   '62': hard('RestrictedCard', 'OtherCard'),
   '63': hard('SecurityViolation', 'Never'),
+  '64': hard('InvalidAmount', 'Never'),
   '65': soft('ExceedsCountLimit', 'OtherInterface'),
   '66': hard('SuspectedFraud', 'OtherCard'),
+  '67': hard('PickUpCard', 'OtherCard'),
   '68': technical('Timeout', 'Later'),
   '70': soft('PinOrChipRequired', 'WithPin'),
   '75': hard('PinTriesExceeded', 'OtherCard'),
@@ -144,12 +153,19 @@ export const responseCodes: Readonly<Record<string, ResponseFacts>> = {
   R3: hard('Revoked', 'Never'),
 };
 
-/** Three-digit action codes of ISO 8583:1993 by the 1987 code that means the same. */
+/**
+ * Three-digit action codes of ISO 8583:1993 by the 1987 code that means the same; 2xx are 1xx with pick-up.
+ * `packages/iso8583` has the same lines for its host of 1993.
+ */
 const actionCodes: Readonly<Record<string, string>> = {
   '000': '00',
   '001': '08',
   '002': '10',
   '003': '11',
+  '004': '00',
+  '005': '00',
+  '006': '10',
+  '007': '00',
   '100': '05',
   '101': '54',
   '102': '59',
@@ -158,10 +174,12 @@ const actionCodes: Readonly<Record<string, string>> = {
   '105': '66',
   '106': '75',
   '107': '01',
+  '108': '02',
   '109': '03',
   '110': '13',
   '111': '14',
-  '112': '52',
+  '112': '70',
+  '113': '23',
   '114': '53',
   '115': '40',
   '116': '51',
@@ -172,17 +190,27 @@ const actionCodes: Readonly<Record<string, string>> = {
   '121': '61',
   '122': '63',
   '123': '65',
+  '124': '93',
   '125': '14',
+  '126': '81',
+  '127': '81',
+  '128': '81',
+  '129': '59',
   '200': '04',
   '201': '33',
   '202': '34',
+  '203': '35',
   '204': '36',
+  '205': '37',
   '206': '38',
+  '207': '07',
   '208': '41',
   '209': '43',
+  '210': '34',
   '902': '12',
   '903': '19',
   '904': '30',
+  '905': '92',
   '906': '90',
   '907': '91',
   '908': '92',
@@ -192,6 +220,7 @@ const actionCodes: Readonly<Record<string, string>> = {
   '912': '91',
   '913': '94',
   '914': '25',
+  '915': '95',
   '916': '96',
   '917': '96',
   '918': '96',
@@ -202,8 +231,13 @@ const actionCodes: Readonly<Record<string, string>> = {
   '923': '09',
 };
 
+/** 0xx approve, whatever an acquirer says with the rest of it: to what was asked for, in full. */
+const isOtherApproval = (code: string): boolean => /^0\d\d$/.test(code);
+
 /**
- * What the platform says when no answer came: the result is unknown and a reversal follows.
+ * What the platform says when no answer came: the result is unknown, a sale is reversed and all else is repeated.
+ * In place of this `reason` it tells how the answer went missing, where it knows: `ConnectionLost`,
+ * `InvalidResponse`, or `Unanswered` after a restart.
  *
  * @example
  * const { reason } = noAnswer; // 'Timeout'
@@ -238,7 +272,8 @@ export type ResponseContext = {
 };
 
 /**
- * What a response code means. A code that is not in the table is never an approval.
+ * What a response code means. A code that is not in the table is never an approval, but for those of 1993 that
+ * begin with 0.
  *
  * @param code - DE39 as received: two characters (1987) or three digits (1993)
  * @param context - what the meaning of 65 and 85 depends on
@@ -248,6 +283,7 @@ export type ResponseContext = {
  */
 export function responseCodeFacts(code: string, context: ResponseContext = {}): ResponseFacts {
   const equivalent = Object.hasOwn(actionCodes, code) ? actionCodes[code] : code;
+  if (isOtherApproval(equivalent ?? code)) return approval('Approved');
   if (equivalent === '85' && context.zeroAmount === true) return approval('Approved');
   if (equivalent === '65' && context.contactless === true) {
     return soft('PinOrChipRequired', 'OtherInterface');

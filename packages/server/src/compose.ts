@@ -30,6 +30,7 @@ import { createLogs, type Logs } from './logs/index.ts';
 import { registerOnboarding } from './onboarding/index.ts';
 import { paymentEvents } from './payments/index.ts';
 import {
+  acquirerProxiesOf,
   type Clock,
   createFailPoints,
   createJobs,
@@ -227,7 +228,7 @@ function createRooms(deps: HouseDeps) {
   const hostTables = settings.dialectsDir ?? join(settings.dataDir, 'dialects');
   const hosts = createHosts({ directory: hostTables, clock, log });
   const provisioning = createProvisioning({
-    ...{ database, clock, ids, audit, jobs },
+    ...{ database, clock, ids, audit, jobs, acquirerProxies: acquirerProxiesOf(settings) },
     dialects: hosts.known,
     signingKeys: createLinkSigners(masterKey).published,
     inspectLink: async (...of) => (await cards?.inspectLink(...of)) ?? [],
@@ -261,7 +262,7 @@ function createRooms(deps: HouseDeps) {
     ...(deps.webhookTimes === undefined ? {} : { times: deps.webhookTimes }),
   });
   const webhooks = createWebhooks({
-    ...{ ...parts, outbox, retentionDays, deliveries },
+    ...{ ...parts, outbox, jobs, retentionDays, deliveries },
     sources: [
       ...[...paymentEvents(cards?.recent), qrEvents, retailEvents, presenceEvents, auditEvents],
       deliveries.events,

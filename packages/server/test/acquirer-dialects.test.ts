@@ -113,6 +113,10 @@ async function story(of: Scene): Promise<void> {
   for (const amount of [9091, 9095]) {
     const { body } = await sell(of, { amount });
     assert.equal(body.state, 'Reversing', String(amount));
+    // Garbage is an answer that is none, or none at all where it can be nobody's.
+    const { reason, ...told } = body.response;
+    assert.deepEqual(told, { category: 'Unknown', retry: 'Later' });
+    assert.ok(['Timeout', 'InvalidResponse'].includes(reason), reason);
   }
   const offline = (await sell(of, madeOffline(of))).body;
   assert.equal(offline.state, 'Stored');
@@ -133,6 +137,28 @@ describe('every dialect', { concurrency: 4 }, () => {
       await story(await on(t, table));
     });
   }
+
+  // The same table, but for what the host says where it approves: its chip is to be updated, or as it likes.
+  const approving = (whole: string, part: string): HostTable => {
+    const { responseCodes, ...table } = builtInHosts['iso1993-ascii'];
+    const kept = Object.entries(responseCodes.financial).filter(([code]) => !code.startsWith('0'));
+    const financial = { ...Object.fromEntries(kept), [whole]: '00', [part]: '10' };
+    return { ...table, responseCodes: { ...responseCodes, financial } };
+  };
+
+  test('a host of 1993 that approves with 007, and parts with 006: a day at the acquirer', async (t) => {
+    await story(await on(t, approving('007', '006')));
+  });
+
+  test('a host of 1993 that approves with a code of its own has sold, and gives back once', async (t) => {
+    const of = await on(t, approving('071', '006'));
+    const sold = (await sell(of, { amount: 5000 })).body;
+    assert.deepEqual([sold.state, sold.response.code], ['Captured', '071']);
+    await act(of, sold.transactionId, 'refund', { amount: 1200 });
+    await assertAgreement(of);
+    const [totals] = of.host.ledger().totals;
+    assert.deepEqual([totals?.captured, totals?.refunded], [5000, 1200]);
+  });
 
   test('messages with authentication: a day at the acquirer', async (t) => {
     const { settings } = await testHouse();

@@ -166,6 +166,11 @@ test('a code that approved what was never sent approves the next try, and that o
   for (const refused of all) {
     assert.deepEqual([refused.status, refused.body.code], [502, 'not_sent'], refused.text);
   }
+  const { operations } = (await call('GET', `${sales}/${sale.body.transactionId}`)).body;
+  const unavailable = { category: 'TechnicalFailure', reason: 'AcquirerUnavailable' };
+  for (const { status, response } of operations) {
+    assert.deepEqual([status, response], ['Failed', unavailable], 'no word of the adapter');
+  }
   bank.server.setReady(true);
   await untilAvailable(on, shop.token);
   const done = await call('POST', refunds, { amount: 100, approvalCode });

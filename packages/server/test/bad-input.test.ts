@@ -223,8 +223,12 @@ describe('bad input', () => {
       'GET',
       `${status}?merchantId=${on.otherShop.merchantId}`,
     );
-    for (const query of ['limit=0', 'limit=201', 'cursor=x']) {
-      await refused(query, 'field_invalid', 'GET', `/captureall/${unknownId}?${query}`);
+    for (const [query, code] of [
+      ['limit=0', 'field_invalid'],
+      ['limit=201', 'field_invalid'],
+      ['cursor=x', 'cursor_invalid'],
+    ] as const) {
+      await refused(query, code, 'GET', `/captureall/${unknownId}?${query}`);
     }
   });
 

@@ -81,6 +81,7 @@ describe('a capture of all', { concurrency: 4 }, () => {
     const dry = await call(on, 'POST', '/captureall', { dryRun: true });
     assert.equal(dry.status, 200, dry.text);
     assert.deepEqual([dry.body.total, dry.body.items.length], [many, 200]);
+    assert.ok(!('nextCursor' in dry.body), 'it does not say that this is all of it');
     for (const { status, amount, currency } of dry.body.items) {
       assert.deepEqual([status, amount, currency], ['Planned', 1000, 'EUR']);
     }

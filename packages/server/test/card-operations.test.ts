@@ -1,5 +1,6 @@
 // Chapter "Card payments": capture, refund, cancel, allowed operations, refund or cancel by web.
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { bookkeeping } from './bookkeeping.ts';
 import { keyedSale } from './keyed-sale.ts';
@@ -271,6 +272,22 @@ test('by web what is being refunded is told so', async () => {
   }
 });
 
+test('either identifier leads an operation to its transaction', async () => {
+  const on = await scene();
+  for (const [captureMode, verb, members, state] of [
+    ['Immediate', 'refund', {}, 'Refunded'],
+    ['Deferred', 'cancel', { cancelReason: 'Functional' }, 'Cancelled'],
+  ] as const) {
+    const clientTransactionId = randomUUID();
+    const id = await sell(on, { captureMode, clientTransactionId });
+    const byOurs = await act(on, id, verb, { ...members, amount: 4000 });
+    assert.deepEqual([byOurs.status, byOurs.body.transactionId], [200, id], byOurs.text);
+    const byTheirs = await act(on, clientTransactionId, verb, members);
+    assert.deepEqual([byTheirs.status, byTheirs.body.transactionId], [200, id], byTheirs.text);
+    assert.equal(byTheirs.body.state, state);
+  }
+});
+
 test('a currency that is not the sale’s is refused', async () => {
   const on = await scene();
   const id = await sell(on);
@@ -282,7 +299,8 @@ test('a currency that is not the sale’s is refused', async () => {
 test('an operation without an answer stays pending and is repeated until it has one', async () => {
   const on = await scene();
   const id = await sell(on, { amount: 20_000 });
-  const pending = await act(on, id, 'capture', { amount: 9091 });
+  const asked = { amount: 9091, clientOperationId: 'c-1' };
+  const pending = await act(on, id, 'capture', asked);
   assert.equal(pending.status, 202);
   assert.equal(pending.body.operation.status, 'Pending');
   assert.match(String(pending.headers['location']), new RegExp(id));
@@ -292,6 +310,12 @@ test('an operation without an answer stays pending and is repeated until it has 
   const waited = await get(on, `${id}?wait=10`);
   assert.equal(waited.body.capturedAmount, 9091);
   assert.equal(waited.body.operations[0].status, 'Succeeded');
+  // The status of then, and the operation of now: there is nothing left to wait for.
+  const again = await act(on, id, 'capture', asked);
+  assert.deepEqual([again.status, again.headers['idempotent-replayed']], [202, 'true'], again.text);
+  assert.equal(again.body.operation.status, 'Succeeded');
+  assert.match(String(again.headers['location']), new RegExp(id));
+  assert.equal(again.headers['retry-after'], undefined);
 });
 
 test('all of this ends in agreement with the host', agree);

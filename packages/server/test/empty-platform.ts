@@ -67,7 +67,7 @@ function start(path: string, args: readonly string[], variables: Variables) {
   return { child, told, ended };
 }
 
-async function settingsIn(directory: string, mail: MailServer) {
+async function settingsIn(directory: string, mail: MailServer, acquirerPort: number) {
   const [port, devicePort, metricsPort] = (await freePorts(3)).map(String);
   const settings = { dataDir: directory, host: '127.0.0.1' };
   const tls = await ensureCertificates({
@@ -92,6 +92,7 @@ async function settingsIn(directory: string, mail: MailServer) {
     SWITCHYARD_HOST: 'localhost',
     SWITCHYARD_BASE_URL: `https://localhost:${port}`,
     SWITCHYARD_PORT: port ?? '',
+    SWITCHYARD_ACQUIRER_PROXIES: `127.0.0.1:${acquirerPort}`,
     SWITCHYARD_DEVICE_PORT: devicePort ?? '',
     SWITCHYARD_METRICS_PORT: metricsPort ?? '',
     // Devices come to the API with their certificates.
@@ -109,7 +110,7 @@ export async function openEmptyPlatform(): Promise<EmptyPlatform> {
     ...{ host: '127.0.0.1', port: 0, ledgerDir: join(directory, 'acquirer') },
     ...{ lateMs: 3000, slowMs: 500 },
   });
-  const made = await settingsIn(directory, mail);
+  const made = await settingsIn(directory, mail, host.port);
   const { variables, ca, caFile, port, devicePort, metricsPort } = made;
   const command = (args: readonly string[]) => start(operatorTool, args, variables).ended;
   const created = await command(['create', '--json']);

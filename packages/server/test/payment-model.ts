@@ -30,10 +30,20 @@ export type Expected =
   | { readonly nothing: true }
   | { readonly amount: number; readonly status: 'Succeeded' | 'Declined' };
 
+type Fate = 'approves' | 'approves half' | 'declines' | 'is silent' | 'leaves open';
+
+/** Still at work, had before, too late; and what is in no table of response codes. */
+const openTails: ReadonlySet<number> = new Set([
+  ...[9009, 9026, 9068, 9016, 9018, 9020, 9022, 9024, 9027, 9028, 9029, 9032, 9045, 9047, 9048],
+  ...[9049, 9050, 9069, 9071, 9072, 9073, 9074, 9077, 9078, 9084, 9085, 9087, 9088, 9089],
+  ...[9097, 9099],
+]);
+
 /** What the host does with an amount, by the simulator's published table. */
-export function fateOf(amount: number): 'approves' | 'approves half' | 'declines' | 'is silent' {
+export function fateOf(amount: number): Fate {
   const tail = amount % 10_000;
   if (tail < 9000 || tail > 9099) return 'approves';
+  if (openTails.has(tail)) return 'leaves open';
   if ([9091, 9092, 9095].includes(tail)) return 'is silent';
   if ([9000, 9008, 9011, 9094, 9098].includes(tail)) return 'approves';
   return tail === 9010 ? 'approves half' : 'declines';
@@ -57,7 +67,8 @@ export function sold(terms: ModelTerms, sale: ModelSale): Model {
   const fate = fateOf(amount);
   if (fate === 'declines') return { ...nothing, end: 'Declined' };
   // What was sold already is told again until there is an answer; all else is given up.
-  if (fate === 'is silent' && kind !== 'Offline') return { ...nothing, end: 'Reversed' };
+  const isUnknown = fate === 'is silent' || fate === 'leaves open';
+  if (isUnknown && kind !== 'Offline') return { ...nothing, end: 'Reversed' };
   const authorized = fate === 'approves half' ? Math.floor(amount / 2) : amount;
   if (fate === 'approves half' && !sale.partialApproval) return { ...nothing, end: 'Reversed' };
   if (kind === 'Late') return { ...nothing, end: 'Reversed', authorized, cancelled: authorized };

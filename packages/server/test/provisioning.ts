@@ -5,7 +5,11 @@ import { permissions, Refusal } from '@switchyard/contract';
 import type { Audit } from '../src/audit/index.ts';
 import { type Caller, createHttp, type Http } from '../src/http/index.ts';
 import { type Clock, createLog, type Database, systemIds } from '../src/platform/index.ts';
-import { createProvisioning, type Provisioning } from '../src/provisioning/index.ts';
+import {
+  createProvisioning,
+  type Provisioning,
+  type ProvisioningDeps,
+} from '../src/provisioning/index.ts';
 import { testAudit } from './audit.ts';
 import { testDatabase } from './database.ts';
 import { patientLimits } from './load-limits.ts';
@@ -102,6 +106,7 @@ const noApplications = {
 
 export async function openProvisioning(
   clock: Clock = { now: () => Date.now() },
+  deps: Partial<ProvisioningDeps> = {},
 ): Promise<ProvisioningScene> {
   const database = await testDatabase();
   const organizationId = systemIds.uuid();
@@ -110,6 +115,7 @@ export async function openProvisioning(
   const provisioning = createProvisioning({
     ...{ database, clock, ids: systemIds, audit },
     tills: () => noApplications,
+    ...deps,
   });
   const callers = createCallers(organizationId);
   const { app, close } = await createHttp({

@@ -115,3 +115,22 @@ test('the tokens of devices are had where devices show their certificates', () =
   const { servers } = operation('POST /oauth2-mtls/v1/token') as { servers?: { url: string }[] };
   assert.deepEqual(servers, [{ url: 'https://localhost:9021' }]);
 });
+
+test('payments say how they are answered again, and where to look for what is under way', () => {
+  for (const verb of ['process', '{}/capture', '{}/refund', '{}/cancel', '{}/refundbyweb']) {
+    const { responses } = operation(`POST ${payments}/${verb}`);
+    const told = (status: number) => Object.keys(responses[status]?.headers ?? {});
+    const later = [
+      'Idempotent-Replayed',
+      'Location',
+      'RateLimit',
+      'RateLimit-Policy',
+      'Retry-After',
+    ];
+    for (const name of later) assert.ok(told(202).includes(name), `${verb} ${name}`);
+    assert.ok(told(200).includes('Idempotent-Replayed'), verb);
+  }
+  const schemas = document.components['schemas'] as Record<string, Schema>;
+  const { properties = {} } = schemas['Problem'] ?? {};
+  for (const name of ['maxAmount', 'merchantIds']) assert.ok(properties[name], name);
+});

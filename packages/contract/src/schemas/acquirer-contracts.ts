@@ -91,7 +91,7 @@ const acquirerLinkInput = {
   }),
   port: Type.Integer({ minimum: 1, maximum: 65_535, description: 'The TCP port.' }),
   tls: Type.Optional(
-    Type.Boolean({ default: true, description: 'May be false for a loopback host alone.' }),
+    Type.Boolean({ default: true, description: 'May be false for an allowed host on loopback.' }),
   ),
   clientCertificate: Type.Optional(
     Type.String({

@@ -4,6 +4,7 @@ import { amountMax } from '@switchyard/money';
 import fc from 'fast-check';
 import { Compile } from 'typebox/compile';
 import { isErrorCode } from '../errors.ts';
+import * as paymentSchemas from './payments.ts';
 import {
   CancelRequest,
   CaptureAllRequest,
@@ -179,4 +180,24 @@ test('every serial number that a device can have may count its offline sales, an
   for (const serial of ['', 'AB-12', 'A B', 'é', 'x'.repeat(33)]) {
     assert.deepEqual(takes(serial), [false, false], serial);
   }
+});
+
+test('words of the payments are PascalCase, their members camelCase', () => {
+  let words = 0;
+  let members = 0;
+  for (const [name, schema] of Object.entries(paymentSchemas)) {
+    if (typeof schema !== 'object') continue;
+    for (const { enum: listed, properties } of schemasIn(schema)) {
+      for (const word of Array.isArray(listed) ? listed : []) {
+        // An event is named by what it is about and what has happened.
+        assert.match(String(word), /^(?:[A-Z][A-Za-z0-9]*|[a-z]+\.[a-z_]+)$/, name);
+        words += 1;
+      }
+      for (const member of Object.keys(properties ?? {})) {
+        assert.match(member, /^[a-z][A-Za-z0-9]*$/, name);
+        members += 1;
+      }
+    }
+  }
+  assert.ok(words > 100 && members > 200, `${words} words, ${members} members`);
 });

@@ -37,6 +37,17 @@ export const Problem = Type.Object(
         { description: 'The transaction, where its state is the reason.' },
       ),
     ),
+    maxAmount: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        description: 'Minor units: the most that would be taken, where the amount was too high.',
+      }),
+    ),
+    merchantIds: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'With `transaction_ambiguous`: whose transactions have the identifier.',
+      }),
+    ),
     message: Type.Optional(
       Type.Object(
         {

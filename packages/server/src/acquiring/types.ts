@@ -106,7 +106,14 @@ export type AcquirerOutcome =
       /** The letter of the address verification. */
       addressResult?: string;
     }
-  | { outcome: 'Declined'; responseCode: string; issuerData?: string; addressResult?: string }
+  | {
+      outcome: 'Declined';
+      responseCode: string;
+      /** It is a refusal whatever the code: the acquirer says so beside it. */
+      isPlain?: true;
+      issuerData?: string;
+      addressResult?: string;
+    }
   | { outcome: 'NotSent'; reason: string }
   | { outcome: 'Unknown'; reason: UnknownReason };
 

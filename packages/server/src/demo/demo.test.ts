@@ -344,6 +344,7 @@ describe('the demo environment', () => {
   test('a first start seeds, a second one changes nothing, a lost demo.json is made again', async () => {
     const facts = await startOnce();
     assert.match(printed.join(''), /Switchyard is ready/);
+    assert.ok((await stat(join(dataDir, 'acquirer'))).isDirectory(), 'the books of the acquirer');
     for (const { key, securityFlow } of demoApplications) {
       const credentials = facts.applications[key];
       assert.ok(credentials !== undefined, key);

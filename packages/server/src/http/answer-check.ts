@@ -2,6 +2,8 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { answerHeaders, answerHeadersOf } from './answer-headers.ts';
+import type { RouteFacts } from './routes.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -28,6 +30,13 @@ function createChecker(): Ajv2020 {
   return ajv;
 }
 
+function checkHeaders(facts: RouteFacts, reply: FastifyReply): void {
+  const declared = answerHeadersOf(facts, reply.statusCode);
+  const more = answerHeaders.filter((name) => reply.hasHeader(name) && !declared.includes(name));
+  if (more.length === 0) return;
+  throw new Error(`${facts.operationId} ${reply.statusCode} does not declare ${more.join(', ')}`);
+}
+
 export function createAnswerCheck() {
   function validatorOf(schema: object): ValidateFunction {
     const known = compiled.get(schema);
@@ -38,10 +47,11 @@ export function createAnswerCheck() {
     return validate;
   }
 
-  /** Throws when the answer differs from the schema of its status. */
+  /** Throws when the answer differs from the schema and the headers of its status. */
   return (request: FastifyRequest, reply: FastifyReply, payload: unknown): void => {
     const facts = request.routeOptions.config.facts;
     if (facts === undefined || reply.statusCode >= 300) return;
+    checkHeaders(facts, reply);
     const name = `${facts.operationId} ${reply.statusCode}`;
     const schema = facts.response[reply.statusCode];
     if (schema === undefined || schema === null) throw new Error(`${name} is not declared`);

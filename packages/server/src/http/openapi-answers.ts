@@ -1,5 +1,6 @@
 // Lists what an operation can answer: its own answers, and the problems of its kind.
 import { type ErrorCode, errorCodes } from '@switchyard/contract';
+import { type AnswerHeader, answerHeadersOf } from './answer-headers.ts';
 import type { JsonObject, SchemaNames } from './openapi-schemas.ts';
 import { problemMediaType } from './problem.ts';
 import type { RouteFacts } from './routes.ts';
@@ -66,7 +67,7 @@ export function answersOf(facts: RouteFacts, names: SchemaNames): JsonObject {
       schema === null
         ? {}
         : { content: Object.fromEntries(types.map((type) => [type, contentOf(schema, names)])) };
-    answers[status] = { description, headers: commonHeaders, ...content };
+    answers[status] = { description, headers: headersOf(facts, Number(status)), ...content };
   }
   return facts.hasOwnErrors === true
     ? answers
@@ -82,13 +83,35 @@ function contentOf(schema: unknown, names: SchemaNames): JsonObject {
   return { schema: names.referring(schema) };
 }
 
-const commonHeaders = { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } };
-const problemHeaders: Record<number, JsonObject> = {
-  401: { 'WWW-Authenticate': { $ref: '#/components/headers/Challenge' } },
-  405: { Allow: { $ref: '#/components/headers/Allow' } },
-  429: { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } },
-  503: { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } },
+const shared = (name: string): JsonObject => ({ $ref: `#/components/headers/${name}` });
+const everywhere = { 'X-Request-Id': shared('RequestId') };
+/** Where the house's own rules have let the request in, or have refused it. */
+const commonHeaders = {
+  ...everywhere,
+  RateLimit: shared('RateLimit'),
+  'RateLimit-Policy': shared('RateLimitPolicy'),
 };
+const told: Readonly<Record<AnswerHeader, JsonObject>> = {
+  'Idempotent-Replayed': shared('IdempotentReplayed'),
+  Location: shared('Location'),
+  'Retry-After': shared('RetryAfter'),
+};
+const problemHeaders: Record<number, JsonObject> = {
+  401: { 'WWW-Authenticate': shared('Challenge') },
+  405: { Allow: shared('Allow') },
+};
+
+function headersOf(facts: RouteFacts, status: number): JsonObject {
+  const own = answerHeadersOf(facts, status).map((name) => [name, told[name]]);
+  return {
+    ...(facts.hasOwnErrors === true ? everywhere : commonHeaders),
+    ...Object.fromEntries(own),
+  };
+}
+
+/** Any refusal that can pass may say when. */
+const passes = (codes: readonly ErrorCode[]): boolean =>
+  codes.some((code) => errorCodes[code].retryable);
 
 function problemsOf(codes: readonly ErrorCode[], names: SchemaNames): JsonObject {
   const byStatus = new Map<number, ErrorCode[]>();
@@ -100,7 +123,11 @@ function problemsOf(codes: readonly ErrorCode[], names: SchemaNames): JsonObject
   for (const [status, own] of byStatus) {
     answers[status] = names.sharing(`Problem-${status}`, {
       description: own.map((code) => `\`${code}\`: ${errorCodes[code].title}.`).join('\n\n'),
-      headers: { ...commonHeaders, ...problemHeaders[status] },
+      headers: {
+        ...commonHeaders,
+        ...problemHeaders[status],
+        ...(passes(own) ? { 'Retry-After': told['Retry-After'] } : {}),
+      },
       content: { [problemMediaType]: { schema: problemSchema(own) } },
     });
   }

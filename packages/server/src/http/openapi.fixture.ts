@@ -13,7 +13,7 @@ type Operation = {
   requestBody?: {
     content: Record<string, { schema: JsonObject; example?: unknown; examples?: JsonObject }>;
   };
-  responses: Record<string, { $ref?: string; content?: JsonObject }>;
+  responses: Record<string, { $ref?: string; content?: JsonObject; headers?: JsonObject }>;
   security?: unknown[];
 };
 

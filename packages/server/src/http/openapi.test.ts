@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { errorCodes, ProcessRequest, Transaction } from '@switchyard/contract';
+import { errorCodes, Problem, ProcessRequest, Transaction } from '@switchyard/contract';
 import { Type } from 'typebox';
 import { checkDocument, checkSchemas, type OpenApiDocument } from './openapi.fixture.ts';
 import { type OpenApiFacts, writeOpenApi } from './openapi.ts';
@@ -26,6 +26,7 @@ const sale: RouteFacts = {
   headers: { 'Idempotency-Key': 'Like clientOperationId.' },
   body: ProcessRequest,
   response: { 200: Transaction, 202: Transaction, 204: null },
+  answerHeaders: { 202: ['Location', 'Retry-After'] },
   errors: ['client_id_reused'],
 };
 
@@ -89,6 +90,32 @@ describe('the OpenAPI document', () => {
     assert.equal(operation.responses['204']?.content, undefined);
     assert.ok(operation.parameters.some(({ name }) => name === 'Idempotency-Key'));
     assert.ok(operation.description.includes('`pay.sale`'));
+  });
+
+  it('tells the headers that clients act upon, and those of the limits with each answer', () => {
+    const made = { ...sale, operationId: 'made', url: '/made', response: { 201: Transaction } };
+    const told: RouteFacts = {
+      ...{ ...sale, operationId: 'told', url: '/told', response: { 200: Transaction } },
+      headers: {},
+      answerHeaders: { 200: ['Location'] },
+    };
+    const document = writeOpenApi(facts, [sale, made, told]) as unknown as OpenApiDocument;
+    checkDocument(document);
+    const headersOf = (path: string, status: number) =>
+      Object.keys(document.paths[path]?.['post']?.responses[status]?.headers ?? {}).sort();
+    const always = ['RateLimit', 'RateLimit-Policy', 'X-Request-Id'];
+    const again = '/payment/v1/transactions/{transactionId}/again';
+    assert.deepEqual(headersOf(again, 200), ['Idempotent-Replayed', ...always]);
+    const later = ['Idempotent-Replayed', 'Location', 'Retry-After', ...always].sort();
+    assert.deepEqual(headersOf(again, 202), later);
+    assert.deepEqual(headersOf('/made', 201), ['Idempotent-Replayed', 'Location', ...always]);
+    assert.deepEqual(headersOf('/told', 200), ['Location', ...always]);
+    const problems = JSON.stringify(document.components['responses']);
+    assert.match(problems, /RateLimit-Policy/);
+    assert.deepEqual(
+      ['maxAmount', 'merchantIds'].filter((name) => !(name in Problem.properties)),
+      [],
+    );
   });
 
   it('has a token address that can be called where the user domain is known', () => {

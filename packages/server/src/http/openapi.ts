@@ -189,6 +189,23 @@ const headers = {
   Challenge: { description: 'After RFC 6750.', schema: { type: 'string' } },
   Allow: { description: 'The methods of the path.', schema: { type: 'string' } },
   RetryAfter: { description: 'Seconds to wait.', schema: { type: 'integer', minimum: 1 } },
+  RateLimit: {
+    description:
+      'Of the policy by its name: `r` requests are left, and it begins anew in `t` seconds.',
+    schema: { type: 'string', examples: ['"payments";r=9999;t=1'] },
+  },
+  RateLimitPolicy: {
+    description: 'The policy that counts the request: `q` requests in `w` seconds.',
+    schema: { type: 'string', examples: ['"payments";q=10000;w=1'] },
+  },
+  IdempotentReplayed: {
+    description: 'There where the request was answered before, and nothing was done this time.',
+    schema: { type: 'string', const: 'true' },
+  },
+  Location: {
+    description: 'The path of what was made or is under way, where it has one.',
+    schema: { type: 'string', format: 'uri-reference' },
+  },
 };
 
 const parameters = {

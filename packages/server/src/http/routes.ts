@@ -3,6 +3,7 @@ import type { ErrorCode, Outcome, Permission, Refusal } from '@switchyard/contra
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
 import { withActing } from './acting.ts';
+import type { AnswerHeader } from './answer-headers.ts';
 import type { Caller } from './caller.ts';
 import { type Deprecated, deprecationHeaders } from './deprecation.ts';
 import { withKey } from './idempotency.ts';
@@ -41,6 +42,8 @@ export type RouteFacts = {
   readonly params?: TSchema;
   /** Request headers that it reads, with what they mean; for the document alone. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** By status, headers of its answers besides those of their kind (answer-headers.ts); for the document. */
+  readonly answerHeaders?: Readonly<Record<number, readonly AnswerHeader[]>>;
   /** By status; null where the answer has no body. */
   readonly response: { readonly [status: number]: TSchema | null };
   /** Besides those that every route of its kind can give. */

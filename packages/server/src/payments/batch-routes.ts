@@ -17,7 +17,9 @@ import {
 const ItemsPage = Type.Object(
   {
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200 })),
-    cursor: Type.Optional(Type.String({ format: 'uuid' })),
+    cursor: Type.Optional(
+      Type.String({ format: 'uuid', 'x-codes': { default: 'cursor_invalid' } }),
+    ),
   },
   { additionalProperties: false },
 );
@@ -38,6 +40,7 @@ export function registerBatches(app: FastifyInstance, deps: CaptureAllDeps): voi
     bodyOptional: true,
     body: CaptureAllRequest,
     response: { 200: Batch, 202: Batch },
+    answerHeaders: { 202: ['Location'] },
     errors: [
       ...ofIdentifier,
       'transaction_not_found',

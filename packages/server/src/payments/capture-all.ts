@@ -112,7 +112,6 @@ async function dryRun(
       succeeded: 0,
       failed: 0,
       items: planned.map((each) => ({ ...each, status: 'Planned' as const })),
-      nextCursor: null,
     },
   };
 }

@@ -83,7 +83,10 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
     ids: { uuid: () => idOf(900) },
     acquirerTimeoutMs: 1000,
     failPoints: { hit() {} },
-    log: { error: (facts: { transactionId: string }) => void logged.push(facts.transactionId) },
+    log: {
+      error: (facts: { transactionId: string }) => void logged.push(facts.transactionId),
+      warn() {},
+    },
     running: createRunning(),
     jobs: { enqueue: async (job: NewJob) => void enqueued.push(job) },
     provisioning: {

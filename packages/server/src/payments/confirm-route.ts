@@ -35,6 +35,7 @@ export function registerConfirm(app: FastifyInstance, deps: PaymentsDeps): void 
     query: OfMerchant,
     body: ConfirmRequest,
     response: { 200: Transaction },
+    answerHeaders: { 200: ['Idempotent-Replayed'] },
     errors: [
       ...ofTransaction,
       'concurrent_modification',

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { noAnswer } from '@switchyard/contract';
 import type { LoadedTransaction, SaleFacts } from './model.ts';
-import { nextActionOf } from './next-action.ts';
+import { nextActionOf, summaryOf } from './next-action.ts';
 
 type Sale = { code?: string; entryMode?: string; pinSent?: true; state?: string };
 
@@ -51,4 +52,18 @@ test('no reader is left for a chip, and nothing helps a plain decline', () => {
   assert.equal(saleOf({ code: '65', entryMode: 'Keyed' }), 'Decline');
   for (const code of ['05', '51', '54', '91', 'ZZ'])
     assert.equal(saleOf({ code }), 'Decline', code);
+});
+
+test('what nobody answered is told as unknown, to be tried later; what was never sent as a failure', () => {
+  const told = (reason?: string) =>
+    summaryOf(reason === undefined ? {} : { reason }, { contactless: false, zeroAmount: false });
+  const { category, reason, retry } = noAnswer;
+  assert.deepEqual(told('Timeout'), { category, reason, retry });
+  for (const how of ['ConnectionLost', 'InvalidResponse', 'Unanswered']) {
+    assert.deepEqual(told(how), { category, reason: how, retry });
+  }
+  assert.deepEqual(told(), { category, reason: 'NoAnswer', retry });
+  assert.deepEqual(told('AcquirerUnavailable'), {
+    ...{ category: 'TechnicalFailure', reason: 'AcquirerUnavailable' },
+  });
 });

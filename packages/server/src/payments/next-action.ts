@@ -1,5 +1,10 @@
 // What an acquirer's answer means for the terminal: approve, decline, or try another way.
-import { type ResponseSummary, responseCodeFacts, type Transaction } from '@switchyard/contract';
+import {
+  noAnswer,
+  type ResponseSummary,
+  responseCodeFacts,
+  type Transaction,
+} from '@switchyard/contract';
 import {
   type EventData,
   factsOf,
@@ -22,15 +27,24 @@ export const approvedStates: ReadonlySet<State> = new Set<State>([
   'Refunded',
 ]);
 
+/** A message may have left, and nobody knows what became of it; each says how that came. */
+const silences: ReadonlySet<string> = new Set([
+  ...['Timeout', 'ConnectionLost', 'InvalidResponse', 'Unanswered', 'NoAnswer'],
+]);
+
+function unansweredSummary(reason: string): ResponseSummary {
+  if (reason === resolvedByHand) return { category: 'Unknown', reason };
+  if (!silences.has(reason)) return { category: 'TechnicalFailure', reason };
+  const { category, retry } = noAnswer;
+  return { category, reason, ...(retry === undefined ? {} : { retry }) };
+}
+
 /** An answer in the words of the contract, or the reason why there is none. */
 export function summaryOf(
   response: Response,
   context: { contactless: boolean; zeroAmount: boolean },
 ): ResponseSummary {
-  if (response.code === undefined) {
-    const { reason = 'NoAnswer' } = response;
-    return { category: reason === resolvedByHand ? 'Unknown' : 'TechnicalFailure', reason };
-  }
+  if (response.code === undefined) return unansweredSummary(response.reason ?? 'NoAnswer');
   const { category, reason, retry } = responseCodeFacts(response.code, context);
   return { category, code: response.code, reason, ...(retry === undefined ? {} : { retry }) };
 }

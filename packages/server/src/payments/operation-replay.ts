@@ -1,6 +1,6 @@
 // Tells again what an operation with the same identifier of the client was answered with.
 import { duplicateWaitMs, type PaymentsDeps } from './deps.ts';
-import type { LoadedTransaction, OperationKind } from './model.ts';
+import type { LoadedTransaction, OperationKind, StoredOperation } from './model.ts';
 import type { OperationAnswer, OperationCall } from './operation.ts';
 import { operationOf, refuseReuse } from './rules.ts';
 import type { Verb } from './state.ts';
@@ -107,4 +107,15 @@ export async function refuseOtherCancel(
   const key = { organizationId, merchantId, kind, clientOperationId };
   if ((await deps.store.findOperation(key)) === undefined) return;
   refuseReuse({ cancelReason: kind }, { cancelReason: verb }, 'clientOperationId');
+}
+
+/** Whether it was left to the jobs table or to a clearing file: whoever asked first was told to come again. */
+export function wasPending(
+  { events }: LoadedTransaction,
+  { number }: Pick<StoredOperation, 'number'>,
+): boolean {
+  return events.some(({ data: { operation } }) => {
+    if (operation?.number !== number) return false;
+    return operation.status === 'Pending' || operation.status === 'Filed';
+  });
 }

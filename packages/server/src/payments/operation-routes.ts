@@ -17,12 +17,14 @@ import { chipOutcomeOf } from './chip-outcome.ts';
 import type { PaymentsDeps } from './deps.ts';
 import { findTransaction } from './find.ts';
 import { type OperationAnswer as Answer, type OperationCall, operate } from './operation.ts';
+import { wasPending } from './operation-replay.ts';
 import { resolveOperation } from './resolve.ts';
 import {
   ByTransaction,
   base,
   common,
   idempotencyHeaders,
+  laterHeaders,
   markReplay,
   OfMerchant,
   ofApproval,
@@ -36,11 +38,21 @@ import {
 import type { Verb } from './state.ts';
 import { viewOperation, viewTransaction } from './view.ts';
 
-function answerOperation(reply: FastifyReply, { loaded, operation, replayed }: Answer) {
-  markReplay(reply, replayed);
+function viewAnswer({ loaded, operation }: Answer) {
   const shown = operation === undefined ? undefined : viewOperation(operation, loaded);
-  if (shown?.status === 'Pending') pointAt(reply, loaded);
   return { ...viewTransaction(loaded), ...(shown === undefined ? {} : { operation: shown }) };
+}
+
+/** A replay has the status of the first answer, and tells what has become of it since. */
+function answerOperation(reply: FastifyReply, answer: Answer) {
+  const { loaded, operation, replayed } = answer;
+  markReplay(reply, replayed);
+  const view = viewAnswer(answer);
+  if (view.operation?.status === 'Pending') pointAt(reply, loaded);
+  else if (replayed && operation !== undefined && wasPending(loaded, operation)) {
+    reply.code(202).header('Location', `${base}/${loaded.row.transactionId}`);
+  }
+  return view;
 }
 
 type Body = Omit<OperationCall, 'actor' | 'approval' | 'chipData'> & {
@@ -93,6 +105,7 @@ export function registerOperations(app: FastifyInstance, deps: PaymentsDeps): vo
     params: ByTransaction,
     query: OfMerchant,
     response: { 200: OperationAnswer, 202: OperationAnswer },
+    answerHeaders: laterHeaders,
   } as const;
   route(app, {
     ...shared,
@@ -192,6 +205,7 @@ export function registerByWeb(app: FastifyInstance, deps: PaymentsDeps): void {
     query: OfMerchant,
     body: RefundByWebRequest,
     response: { 200: OperationAnswer, 202: OperationAnswer },
+    answerHeaders: laterHeaders,
     errors: [
       ...common,
       ...ofState,
@@ -239,13 +253,15 @@ export function registerResolve(app: FastifyInstance, deps: PaymentsDeps): void 
     query: OfMerchant,
     body: OperationResolveRequest,
     response: { 200: OperationAnswer },
+    answerHeaders: { 200: ['Idempotent-Replayed'] },
     errors: [...ofTransaction, 'resolution_not_possible', 'concurrent_modification'],
     handler: async ({ caller, id, params, query, body }, reply) => {
       const loaded = await findTransaction(deps, caller, params.transactionId, query.merchantId);
       const number = numberForm.test(params.number) ? Number(params.number) : 0;
       const decision = { ...body, number };
       const answer = await resolveOperation(deps, { caller, id }, loaded, decision);
-      return answerOperation(reply, answer);
+      markReplay(reply, answer.replayed);
+      return viewAnswer(answer);
     },
   });
 }

@@ -32,6 +32,7 @@ import { OperationIdTaken } from './store.ts';
 import {
   alarmCollision,
   alarmContradiction,
+  noteUnsent,
   renewedWhereTaken,
   unansweredStep,
 } from './unanswered.ts';
@@ -193,6 +194,7 @@ async function finish(deps: PaymentsDeps, reserved: OperationAnswer): Promise<Op
   const outcome = isTooLate(deps, operation)
     ? ({ outcome: 'NotSent', reason: 'too late to send' } as const)
     : await mayHaveMoved(sendOperation(deps, loaded, operation, false));
+  noteUnsent(deps, outcome, { transactionId: loaded.row.transactionId, number: operation.number });
   const standing = await mayHaveMoved(settleOperation(deps, loaded, operation.number, outcome));
   const done = standing.operations.find((each) => each.number === operation.number);
   if (outcome.outcome === 'NotSent' && done?.status === 'Failed') refuseNotSent();

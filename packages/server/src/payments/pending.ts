@@ -1,5 +1,5 @@
 // Sends unanswered operations again, with the same reference, until the acquirer has answered.
-import type { AcquirerOutcome } from '../acquiring/index.ts';
+import { type AcquirerOutcome, isUndecided } from '../acquiring/index.ts';
 import { type Job, jittered, type Later } from '../platform/index.ts';
 import type { PaymentsDeps } from './deps.ts';
 import { alarmAfter, type Lanes, unanswered } from './link-queue.ts';
@@ -114,7 +114,7 @@ async function settleRepeat(
 ): Promise<Later | undefined> {
   const { transactionId, number } = job.payload as Payload;
   // What is no answer changes nothing, so that no commit would find what somebody has ended meanwhile.
-  const isOpen = outcome.outcome === 'Unknown' || isMalfunction(outcome);
+  const isOpen = outcome.outcome === 'Unknown' || isMalfunction(outcome) || isUndecided(outcome);
   const now = isOpen ? await deps.store.findById(job.organizationId, transactionId) : loaded;
   const standing = await settleOperation(deps, now ?? loaded, number, outcome, {
     queued: true,

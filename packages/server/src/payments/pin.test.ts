@@ -4,8 +4,9 @@ import { test } from 'node:test';
 import { type ProcessRequest, Refusal } from '@switchyard/contract';
 import { HsmError, type HsmErrorCode, type PinTranslationRequest } from '../vault/index.ts';
 import type { PaymentsDeps } from './deps.ts';
-import { checkPinData, zonePinOf } from './pin.ts';
+import { zonePinOf } from './pin.ts';
 import type { PinCount } from './pin-counters.ts';
+import { checkPinData } from './pin-data.ts';
 
 const pan = `4${'1'.repeat(15)}`;
 const tdes = { ksn: 'FFFF9876543210E00001', pinblock: '1B9C1845EB993A7A', pinblockFormat: 'ISO0' };

@@ -1,56 +1,22 @@
-// The PIN of a sale: checked for form, counted once for each device, translated for the acquirer.
+// The PIN of a sale: counted once for each device, translated for the acquirer.
 import { type ErrorCode, type ProcessRequest, refuse } from '@switchyard/contract';
 import { type KeySerialNumber, PinError, readKsn } from '@switchyard/pin';
 import type { AcquirerRequest } from '../acquiring/index.ts';
 import { HsmError, type HsmErrorCode, type PinFormat } from '../vault/index.ts';
 import type { PaymentsDeps } from './deps.ts';
+import type { PinData } from './pin-data.ts';
 
 /** Of the keyed hash of a card: enough to tell two cards apart. */
 const markDigits = 16;
 
-type PinData = { ksn: string; pinblock: string; pinblockFormat: 'ISO0' | 'ISO1' | 'ISO3' | 'ISO4' };
 /** The PIN as the acquirer takes it. */
 export type ZonePin = NonNullable<NonNullable<AcquirerRequest['sensitive']>['pin']>;
 
-const members = ['ksn', 'pinblock', 'pinblockFormat'] as const;
 const formats = { ISO0: 0, ISO1: 1, ISO3: 3, ISO4: 4 } as const satisfies Record<string, PinFormat>;
 
 const at = (pointer: string, code: ErrorCode, detail: string) => ({
   errors: [{ pointer, code, detail }],
 });
-
-/**
- * The form of the PIN members; pure.
- *
- * @throws Refusal pin_data_incomplete, pin_format_unsupported, entry_mode_invalid
- */
-export function checkPinData(request: ProcessRequest): void {
-  const missing = members.filter((name) => request[name] === undefined);
-  if (missing.length === members.length) return;
-  if (missing.length > 0) {
-    refuse('pin_data_incomplete', 'ksn, pinblock and pinblockFormat come together.', {
-      errors: missing.map((name) => ({
-        pointer: `/${name}`,
-        code: 'pin_data_incomplete',
-        detail: 'Is needed beside the others.',
-      })),
-    });
-  }
-  if (request.entryMode === 'Keyed') {
-    refuse('entry_mode_invalid', 'A PIN belongs to a card that was read.', {
-      ...at('/entryMode', 'entry_mode_invalid', 'Not Keyed, with a PIN.'),
-    });
-  }
-  // Format 4 is made for AES, the others for TDES (ANSI X9.24-3 knows mixtures that nobody makes).
-  const { ksn, pinblock, pinblockFormat } = request as PinData;
-  const isAes = pinblockFormat === 'ISO4';
-  if ((ksn.length === 24) !== isAes || (pinblock.length === 32) !== isAes) {
-    const detail = 'ISO4 goes with AES DUKPT and 32 digits, the others with TDES DUKPT and 16.';
-    refuse('pin_format_unsupported', detail, {
-      ...at('/pinblockFormat', 'pin_format_unsupported', 'Does not fit ksn and pinblock.'),
-    });
-  }
-}
 
 /** One and the same answer for every fault that a guess at a PIN could learn from. */
 function refuseBlock(): never {

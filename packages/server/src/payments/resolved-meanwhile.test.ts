@@ -38,7 +38,14 @@ describe('an operation that somebody ends', () => {
   });
 
   it('as not done, and whose answer says otherwise or never comes, raises an alarm', async () => {
-    for (const outcome of [approval, duplicate, silence, declined('68'), declined('09')]) {
+    for (const outcome of [
+      approval,
+      duplicate,
+      silence,
+      declined('68'),
+      declined('09'),
+      declined('16'),
+    ]) {
       const { repeated, status, alarms } = await endedUnderWay('Failed');
       assert.equal(await repeated(outcome), undefined);
       assert.deepEqual([status(), alarms.length], ['Declined', 1]);

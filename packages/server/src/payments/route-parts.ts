@@ -110,6 +110,9 @@ export function markReplay(reply: FastifyReply, replayed: boolean): void {
   if (replayed) reply.header('Idempotent-Replayed', 'true');
 }
 
+/** For the document: where it is still under way. */
+export const laterHeaders = { 202: ['Location', 'Retry-After'] } as const;
+
 const retryAfterSeconds = '2';
 
 export function pointAt(reply: FastifyReply, loaded: LoadedTransaction): void {

@@ -9,7 +9,7 @@ import { holdsCardNumber } from '@switchyard/emv';
 import { isActiveCurrency } from '@switchyard/money';
 import { checkAmountParts } from './amount-parts.ts';
 import type { LoadedTransaction, OperationKind, TransactionRow } from './model.ts';
-import { checkPinData } from './pin.ts';
+import { checkPinData } from './pin-data.ts';
 import {
   confirmRuleOf,
   isShared,
@@ -250,11 +250,11 @@ export function allowedOperations(row: TransactionRow, terms: Terms): AllowedOpe
     if (!verdict.allowed) {
       return { operation, allowed: false, maxAmount: 0, currency, reason: verdict.reason };
     }
-    const allowed = verdict.maxAmount > 0 || isOfWholeSale(verdict.mode);
+    const maxAmount = maxAmountOf(row, verdict);
+    const allowed = maxAmount > 0 || isOfWholeSale(verdict.mode);
     if (!allowed) {
       return { operation, allowed, maxAmount: 0, currency, reason: idleReason(verb) };
     }
-    const maxAmount = verdict.mode === 'Withdraw' ? row.amount : verdict.maxAmount;
     return { operation, allowed, maxAmount, currency };
   });
   if (confirmRuleOf(position) !== 'Confirm') return listed;
@@ -264,6 +264,9 @@ export function allowedOperations(row: TransactionRow, terms: Terms): AllowedOpe
 
 /** Whether a verb takes all of the sale, whatever of it was approved by now. */
 const isOfWholeSale = (mode: string): boolean => mode === 'Queue' || mode === 'Withdraw';
+
+const maxAmountOf = (row: TransactionRow, verdict: { mode: string; maxAmount: number }): number =>
+  isOfWholeSale(verdict.mode) ? row.amount : verdict.maxAmount;
 
 // Allowed in this state, but another operation has reserved all there is, or nothing is to be done.
 function idleReason(verb: Verb): ErrorCode {
@@ -327,9 +330,9 @@ export function decide(
     );
   }
   if (verdict.mode === 'Nothing' || verdict.mode === 'Replay') return verdict.mode;
-  const maxAmount = verdict.mode === 'Withdraw' ? row.amount : verdict.maxAmount;
-  const amount = amountOf(row, verb, request, { ...verdict, maxAmount });
-  if (amount === undefined || (amount > maxAmount && verdict.mode !== 'Queue')) {
+  const maxAmount = maxAmountOf(row, verdict);
+  const amount = amountOf(row, verb, request, maxAmount);
+  if (amount === undefined || amount > maxAmount) {
     const left = `${maxAmount} ${row.currency} minor units are left.`;
     refuse(amountExceeded[verb], left, {
       extensions: { ...conflict(loaded, terms), maxAmount },
@@ -359,9 +362,8 @@ function amountOf(
   row: TransactionRow,
   verb: Verb,
   request: OperationRequest,
-  verdict: { maxAmount: number; mode: string },
+  whole: number,
 ): number | undefined {
-  const whole = verdict.mode === 'Queue' ? row.amount : verdict.maxAmount;
   const amount = request.amount ?? defaultAmount(row, verb, whole);
   if (verb === 'Reverse') return amount === whole ? whole : undefined;
   return amount > 0 ? amount : undefined;

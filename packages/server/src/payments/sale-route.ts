@@ -6,6 +6,7 @@ import type { PaymentsDeps } from './deps.ts';
 import {
   base,
   checkSaleKey,
+  laterHeaders,
   markReplay,
   ofIdentifier,
   pointAt,
@@ -48,6 +49,7 @@ export function registerSale(app: FastifyInstance, deps: PaymentsDeps): void {
     body: ProcessRequest,
     examples: saleExamples,
     response: { 200: Transaction, 202: Transaction },
+    answerHeaders: laterHeaders,
     errors: [
       ...ofIdentifier,
       ...ofPlace,

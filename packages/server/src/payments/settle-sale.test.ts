@@ -36,6 +36,7 @@ function transaction(phase: Phase, version = 1): LoadedTransaction {
 function room(of: { now: number; outcome: AcquirerOutcome; standing?: LoadedTransaction }) {
   const sent: string[] = [];
   const made: Change[] = [];
+  const warned: unknown[] = [];
   const lost = of.standing === undefined ? 0 : 1;
   let commits = 0;
   const deps = {
@@ -45,6 +46,7 @@ function room(of: { now: number; outcome: AcquirerOutcome; standing?: LoadedTran
     failPoints: { hit() {} },
     running: { changed() {} },
     jobs: { poke() {} },
+    log: { warn: (of: unknown) => warned.push(of) },
     acquiring: {
       send: async () => {
         sent.push('sale');
@@ -62,7 +64,7 @@ function room(of: { now: number; outcome: AcquirerOutcome; standing?: LoadedTran
       findById: async () => of.standing,
     },
   } as unknown as PaymentsDeps;
-  return { deps, sent, made };
+  return { deps, sent, made, warned };
 }
 
 const intent: Intent = {
@@ -87,11 +89,13 @@ test('an outcome is made durable in one change', async () => {
 });
 
 test('a process that was stopped for too long sends nothing', async () => {
-  const { deps, sent, made } = room({ now: 60_000, outcome: approved });
+  const { deps, sent, made, warned } = room({ now: 60_000, outcome: approved });
   const settled = await settleSale(deps, intent);
   assert.equal(settled.row.state, 'Failed');
   assert.deepEqual(sent, []);
   assert.equal(made[0]?.event.type, 'transaction.failed');
+  assert.equal(made[0]?.event.data.reason, 'AcquirerUnavailable');
+  assert.deepEqual(warned, [{ transactionId: 't', reason: 'too late to send' }]);
 });
 
 test('an approval behind a reversal that has ended is reversed once more', async () => {
@@ -108,7 +112,8 @@ test('an approval behind a reversal that has ended is reversed once more', async
 
 test('what may be booked yet behind a reversal that has ended is reversed once more, a decline is not', async () => {
   const ends = { '09': 'Reversing', '68': 'Reversing', '26': 'Reversing', '94': 'Reversing' };
-  for (const [responseCode, state] of Object.entries({ ...ends, '05': 'Reversed' })) {
+  const unknown = { '16': 'Reversing', ZZ: 'Reversing', '400': 'Reversing' };
+  for (const [responseCode, state] of Object.entries({ ...ends, ...unknown, '05': 'Reversed' })) {
     const { deps, made } = room({
       now: 100,
       outcome: { outcome: 'Declined', responseCode },
@@ -138,9 +143,10 @@ test('a reversal that is still queued stands, and the host cannot deny an approv
   }
 });
 
-test('a host that takes the sale for a duplicate, or is not done with it, is not believed: it is reversed', async () => {
+test('a host that takes the sale for a duplicate, is not done with it, or says what nobody knows, is not believed: it is reversed', async () => {
   const reasons = { '94': 'Duplicate', '26': 'Duplicate', '09': 'Undecided', '68': 'Undecided' };
-  for (const [responseCode, reason] of Object.entries(reasons)) {
+  const unknown = { '16': 'Undecided', '32': 'Undecided', ZZ: 'Undecided', '400': 'Undecided' };
+  for (const [responseCode, reason] of Object.entries({ ...reasons, ...unknown })) {
     const outcome: AcquirerOutcome = { outcome: 'Declined', responseCode };
     const { deps, made } = room({ now: 100, outcome });
     const settled = await settleSale(deps, intent);
@@ -159,6 +165,13 @@ test('a host that has judged, or could not work, is believed: nothing is reverse
     assert.equal((await settleSale(deps, intent)).row.state, 'Declined', responseCode);
     assert.equal(made[0]?.operation, undefined);
   }
+});
+
+test('an acquirer that says beside its code that it refuses is believed', async () => {
+  const outcome: AcquirerOutcome = { outcome: 'Declined', responseCode: 'ZZ', isPlain: true };
+  const { deps, made } = room({ now: 100, outcome });
+  assert.equal((await settleSale(deps, intent)).row.state, 'Declined');
+  assert.equal(made[0]?.operation, undefined);
 });
 
 test('a part that nobody wants is taken back under the code that the host gave it', async () => {

@@ -13,6 +13,7 @@ import { reversalStep } from './reversal.ts';
 import { addressCheckOf } from './rules.ts';
 import { settlementDayOf } from './settlement/index.ts';
 import { after, changeOf, type Step } from './step.ts';
+import { noteUnsent } from './unanswered.ts';
 
 /** A sale that is durable and not yet sent; the card lives here and nowhere else. */
 export type Intent = {
@@ -36,6 +37,7 @@ export async function settleSale(deps: PaymentsDeps, first: Intent): Promise<Loa
   const { intent, outcome } = isTooLate
     ? { intent: first, outcome: { outcome: 'NotSent', reason: 'too late to send' } as const }
     : await sendAlongRoutes(deps, first, (each, onSent) => send(deps, each, onSent));
+  noteUnsent(deps, outcome, { transactionId });
   let standing = intent.loaded;
   for (let attempt = 0; attempt < rivalsMax; attempt += 1) {
     if (standing.row.position.phase !== 'Received') return giveWay(deps, standing, outcome);

@@ -44,7 +44,7 @@ test('a repeat that the host had before has succeeded; a first that it had is as
 
 test('a malfunction at a repeat is no judgement: the first message may have been booked', () => {
   for (const kind of ['Refund', 'Capture', 'Cancel'] as const) {
-    for (const code of ['06', '09', '19', '68', '90', '91', '92', '96']) {
+    for (const code of ['06', '09', '19', '68', '90', '91', '92', '96', '16']) {
       const circumstances = { ...when, repeated: true };
       const repeat = settledStep(loaded, operation(kind, 'Pending'), declined(code), circumstances);
       assert.equal(repeat, 'Unanswered', `${kind} ${code}`);
@@ -65,10 +65,14 @@ test('a malfunction at the first message is a decline, but for what may still be
     assert.equal(first.operation?.status, 'Declined');
     assert.deepEqual(first.changes, { refundReserved: -60 });
   }
-  for (const code of ['09', '68']) {
+  for (const code of ['09', '68', '16', 'ZZ', '400']) {
     const open = settledStep(loaded, operation('Refund', 'Sent'), declined(code), when);
     assert.equal(open, 'Unanswered', code);
   }
+  const plain: AcquirerOutcome = { outcome: 'Declined', responseCode: 'ZZ', isPlain: true };
+  const refused = settledStep(loaded, operation('Refund', 'Sent'), plain, when);
+  assert.ok(refused !== 'Unanswered');
+  assert.equal(refused.operation?.status, 'Declined');
 });
 
 test('a reversal whose original is unknown is final only once the original cannot come any more', () => {
@@ -160,6 +164,8 @@ test('what was never sent fails at first, and is tried again once it may have be
   const first = settledStep(loaded, operation('Refund', 'Sent'), outcome, when);
   assert.ok(first !== 'Unanswered');
   assert.equal(first.operation?.status, 'Failed');
+  // The adapter's own words are for the log.
+  assert.deepEqual(first.operation?.details.response, { reason: 'AcquirerUnavailable' });
   assert.deepEqual(first.changes, { refundReserved: -60 });
   assert.equal(settledStep(loaded, operation('Refund', 'Pending'), outcome, when), 'Unanswered');
   assert.equal(settledStep(loaded, operation('Reversal', 'Sent'), outcome, when), 'Unanswered');

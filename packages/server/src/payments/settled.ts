@@ -237,7 +237,7 @@ export function settledStep(
     case 'NotSent':
       // A first send that did not leave can be taken back; a repeat cannot, nor can a reversal.
       if (operation.status !== 'Sent' || operation.kind === 'Reversal') return 'Unanswered';
-      return ends('Failed', { reason: outcome.reason });
+      return ends('Failed', { reason: 'AcquirerUnavailable' });
     default:
       return 'Unanswered';
   }

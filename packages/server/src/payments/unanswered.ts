@@ -36,7 +36,18 @@ function toldBy(
 ): OperationStatus | undefined {
   if (outcome.outcome === 'Approved') return 'Succeeded';
   if (isDuplicate(outcome)) return hasOurs(operation, outcome, repeated) ? 'Succeeded' : undefined;
-  return outcome.outcome === 'Declined' && !isMalfunction(outcome) ? 'Declined' : undefined;
+  const isOpen = isUndecided(outcome) || isMalfunction(outcome);
+  return outcome.outcome === 'Declined' && !isOpen ? 'Declined' : undefined;
+}
+
+/** Why an adapter sent nothing is for whoever runs the platform, in its own words. */
+export function noteUnsent(
+  { log }: Pick<PaymentsDeps, 'log'>,
+  outcome: AcquirerOutcome,
+  of: { transactionId: string; number?: number },
+): void {
+  if (outcome.outcome !== 'NotSent') return;
+  log.warn({ ...of, reason: outcome.reason }, 'nothing was sent to the acquirer');
 }
 
 const contradiction = 'the acquirer contradicts what was resolved by hand';

@@ -8,6 +8,20 @@ import {
 } from '../../test/provisioning.ts';
 import { systemIds } from '../platform/index.ts';
 
+test('where proxies are named, a link without TLS leads to one of them alone', async () => {
+  const scene = await openProvisioning(undefined, { acquirerProxies: ['127.0.0.1:8583'] });
+  const body = { name: 'a', host: '127.0.0.1', port: 8583, institutionId: '1', tls: false };
+  await scene.made('org', '/acquirer-links', body);
+  for (const other of [{ port: 5432 }, { host: 'localhost' }, { host: '::1' }]) {
+    const refused = await scene.call('org', 'POST', '/acquirer-links', {
+      body: { ...body, name: 'b', ...other },
+    });
+    assertRefused(refused, 422, 'field_invalid', '/tls');
+  }
+  await scene.made('org', '/acquirer-links', { ...body, name: 'c', port: 8584, tls: true });
+  await scene.close();
+});
+
 describe('acquirer links and contracts', () => {
   let scene: ProvisioningScene;
   let linkId: string;

@@ -74,7 +74,19 @@ const hostMembers = (row: Row) => ({
   zoneMasterKey: row['zone_master_key'],
 });
 
-const kindWith = ({ dialects, signingKeys }: LinkFacts): Kind<AcquirerLink> => ({
+/** Without TLS a link stays on this machine, and goes to nothing else that listens there. */
+function checkClear(input: Input, proxies: readonly string[] | undefined): void {
+  const host = String(input['host']);
+  if (!isLoopbackHost(host)) refuseField('/tls', 'may be false for a loopback host alone');
+  if (proxies?.includes(`${host}:${input['port']}`) === false) {
+    refuseField(
+      '/tls',
+      'may be false for a proxy alone that the operator of the platform has named',
+    );
+  }
+}
+
+const kindWith = ({ dialects, signingKeys, proxies }: LinkFacts): Kind<AcquirerLink> => ({
   table: acquirerLinks,
   notFound: 'resource_not_found',
   idMember: 'acquirerLinkId',
@@ -95,9 +107,7 @@ const kindWith = ({ dialects, signingKeys }: LinkFacts): Kind<AcquirerLink> => (
     }),
   async columns(_run, _scope, input) {
     const tls = input['tls'] ?? true;
-    if (tls !== true && !isLoopbackHost(String(input['host']))) {
-      refuseField('/tls', 'may be false for a loopback host alone');
-    }
+    if (tls !== true) checkClear(input, proxies);
     const clientCertificate = input['clientCertificate'] ?? null;
     if (clientCertificate !== null && tls !== true) {
       refuseField('/clientCertificate', 'goes with tls');
@@ -120,6 +130,8 @@ const kindWith = ({ dialects, signingKeys }: LinkFacts): Kind<AcquirerLink> => (
 export type LinkFacts = {
   /** The hosts' tables that this platform has. */
   readonly dialects: () => readonly Dialect[];
+  /** Where links without TLS may lead, `host:port`; left out, to all of loopback. */
+  readonly proxies?: readonly string[] | undefined;
   /** Left out, no link shows the keys that the platform signs with. */
   readonly signingKeys?: LinkSigningKeys | undefined;
   /** Left out where no process opens links, or holds their keys: what is wrong is told by their state. */

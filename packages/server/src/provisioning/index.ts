@@ -72,6 +72,8 @@ export type ProvisioningDeps = {
   readonly tills?: () => TillApplications;
   /** The hosts' tables; left out, those that are built in. */
   readonly dialects?: () => readonly Dialect[];
+  /** Where acquirer links without TLS may lead, `host:port`; left out, to all of loopback. */
+  readonly acquirerProxies?: readonly string[] | undefined;
   /** Left out, no acquirer link shows the keys that the platform signs with. */
   readonly signingKeys?: LinkSigningKeys;
   /** Left out, keys and certificates of links are not looked at when they are named. */
@@ -155,6 +157,7 @@ export function createProvisioning(given: ProvisioningDeps): Provisioning {
     pointsOfSale: createPointsOfSale(deps, tills),
     acquirerLinks: createAcquirerLinks(deps, {
       dialects: given.dialects ?? (() => builtInDialects),
+      proxies: given.acquirerProxies,
       signingKeys: given.signingKeys,
       inspect: given.inspectLink,
     }),

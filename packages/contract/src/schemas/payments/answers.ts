@@ -32,7 +32,13 @@ import {
 export const ResponseSummary = Type.Object({
   category: wordOf(responseCategories),
   code: Type.Optional(Type.String({ description: 'DE39 as received.', examples: ['51'] })),
-  reason: Type.Optional(Type.String({ examples: ['InsufficientFunds'] })),
+  reason: Type.Optional(
+    Type.String({
+      description:
+        'Without a `code`: why there is none. The category is `Unknown` where a message may have arrived (`Timeout`, `ConnectionLost`, `InvalidResponse`, `Unanswered`), and `TechnicalFailure` where none was sent (`AcquirerUnavailable`).',
+      examples: ['InsufficientFunds'],
+    }),
+  ),
   retry: Type.Optional(wordOf(retryAdvices)),
 });
 /** What the schema {@link ResponseSummary} describes. */
@@ -319,10 +325,14 @@ export const Batch = Type.Object({
       operationId: Type.Optional(Uuid),
       code: Type.Optional(Type.String({ description: 'The error code or decline reason.' })),
     }),
+    {
+      description:
+        'A page of them, in the order of the capture. Of a dry run the first 200 of `total`, without a `nextCursor`: it keeps nothing to read on from.',
+    },
   ),
   nextCursor: Type.Optional(
     Type.Union([Type.String(), Type.Null()], {
-      description: 'Where the next page of items begins; null after the last.',
+      description: 'Where the next page of items begins; null after the last. Not of a dry run.',
     }),
   ),
   createdAt: Type.Optional(Timestamp),

@@ -163,7 +163,7 @@ test('no answer is tried again, and says so to the queue of the link', async () 
 });
 
 test('a host that is out of order is never believed, however long it was silent before', async () => {
-  for (const responseCode of ['06', '09', '19', '68', '90', '91', '92', '96']) {
+  for (const responseCode of ['06', '09', '19', '68', '90', '91', '92', '96', '16']) {
     for (const attempts of [0, alarmAfter - 1, 9, 1000]) {
       const outcome = { outcome: 'Declined', responseCode } as const;
       const { tell, state, forgotten } = room({ phase: 'Sending', outcome });

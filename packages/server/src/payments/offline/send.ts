@@ -1,5 +1,5 @@
 // Tells the acquirer of offline sales: an advice, repeated with the same numbers until it is answered.
-import { type AcquirerOutcome, isDuplicate } from '../../acquiring/index.ts';
+import { type AcquirerOutcome, isDuplicate, isUndecided } from '../../acquiring/index.ts';
 import { type Job, jittered, type Later } from '../../platform/index.ts';
 import { graceMs, type PaymentsDeps } from '../deps.ts';
 import { giveWay } from '../give-way.ts';
@@ -219,7 +219,7 @@ function answeredStep(
           ? capturedStep(deps, facts, loaded.row.amount, code)
           : { at: deps.clock.now(), type: sentType, changes: {}, data: { reason: collision } };
       }
-      if (isMalfunction(outcome)) return undefined;
+      if (isMalfunction(outcome) || isUndecided(outcome)) return undefined;
       return {
         at: deps.clock.now(),
         type: 'transaction.declined',

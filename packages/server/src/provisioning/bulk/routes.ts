@@ -98,6 +98,7 @@ function registerImport(app: FastifyInstance, bulk: Bulk, ids: Pick<Ids, 'uuid'>
     ),
     produces: ['application/jsonl'],
     response: { 200: BulkAnswer },
+    answerHeaders: { 200: ['Location'] },
     errors: [
       'payload_too_large',
       'unsupported_media_type',

@@ -53,7 +53,8 @@ export function conditionOf({
   const reason = response?.reason ?? '';
   if (pinReasons.includes(reason)) return 'WrongPIN';
   if (cardReasons.includes(reason)) return 'InvalidCard';
-  if (response === undefined || response.category === 'TechnicalFailure') return 'UnreachableHost';
+  const isSilent = response?.code === undefined;
+  if (isSilent || response.category === 'TechnicalFailure') return 'UnreachableHost';
   return 'Refusal';
 }
 

@@ -1,0 +1,47 @@
+// The form of the PIN of a sale; pure, so that no rule of a sale loads a security module.
+import { type ErrorCode, type ProcessRequest, refuse } from '@switchyard/contract';
+
+export type PinData = {
+  ksn: string;
+  pinblock: string;
+  pinblockFormat: 'ISO0' | 'ISO1' | 'ISO3' | 'ISO4';
+};
+
+const members = ['ksn', 'pinblock', 'pinblockFormat'] as const;
+
+const at = (pointer: string, code: ErrorCode, detail: string) => ({
+  errors: [{ pointer, code, detail }],
+});
+
+/**
+ * The form of the PIN members.
+ *
+ * @throws Refusal pin_data_incomplete, pin_format_unsupported, entry_mode_invalid
+ */
+export function checkPinData(request: ProcessRequest): void {
+  const missing = members.filter((name) => request[name] === undefined);
+  if (missing.length === members.length) return;
+  if (missing.length > 0) {
+    refuse('pin_data_incomplete', 'ksn, pinblock and pinblockFormat come together.', {
+      errors: missing.map((name) => ({
+        pointer: `/${name}`,
+        code: 'pin_data_incomplete',
+        detail: 'Is needed beside the others.',
+      })),
+    });
+  }
+  if (request.entryMode === 'Keyed') {
+    refuse('entry_mode_invalid', 'A PIN belongs to a card that was read.', {
+      ...at('/entryMode', 'entry_mode_invalid', 'Not Keyed, with a PIN.'),
+    });
+  }
+  // Format 4 is made for AES, the others for TDES (ANSI X9.24-3 knows mixtures that nobody makes).
+  const { ksn, pinblock, pinblockFormat } = request as PinData;
+  const isAes = pinblockFormat === 'ISO4';
+  if ((ksn.length === 24) !== isAes || (pinblock.length === 32) !== isAes) {
+    const detail = 'ISO4 goes with AES DUKPT and 32 digits, the others with TDES DUKPT and 16.';
+    refuse('pin_format_unsupported', detail, {
+      ...at('/pinblockFormat', 'pin_format_unsupported', 'Does not fit ksn and pinblock.'),
+    });
+  }
+}
