@@ -102,7 +102,7 @@ describe('what a host says to a verification', () => {
   });
   after(() => host.stop());
 
-  test('85 approves it, and declines a sale', async () => {
+  test('85 approves it, and proves nothing of a sale, which is taken back', async () => {
     code = '85';
     const { body: good } = await call(on, '/process', verification());
     assert.equal(good.state, 'Authorized');
@@ -114,7 +114,7 @@ describe('what a host says to a verification', () => {
     assert.equal(asked?.message.fields[4], '000000000000');
     assert.equal(asked?.message.fields[25], '51');
     const sale = keyedSale({ captureMode: 'Deferred' });
-    assert.equal((await call(on, '/process', sale)).body.state, 'Declined');
+    assert.equal((await call(on, '/process', sale)).body.state, 'Reversing');
   });
 
   test('a bad card is declined, and no answer is reversed', async () => {

@@ -92,17 +92,18 @@ export async function till(of: Till): Promise<void> {
 
 /** A sale once nothing about it is under way any more; `Unknown` where it was never stored. */
 export async function settled(client: Client, token: string, sale: Pick<Sale, 'clientId'>) {
-  return until(
-    async () => {
-      const { status, body } = await client.call('GET', `${base}/${sale.clientId}`, { token });
-      if (status === 404) return { state: 'Unknown' } as Record<string, unknown>;
-      assert.equal(status, 200);
-      const pending = body.operations.some((each: { status: string }) => each.status === 'Pending');
-      return ['Received', 'Reversing'].includes(body.state) || pending ? undefined : body;
-    },
-    `the end of ${sale.clientId}`,
-    endLimitMs,
-  );
+  let last = '';
+  const look = async () => {
+    const { status, body, text } = await client.call('GET', `${base}/${sale.clientId}`, { token });
+    if (status === 404) return { state: 'Unknown' } as Record<string, unknown>;
+    assert.equal(status, 200, text);
+    last = text;
+    const pending = body.operations.some((each: { status: string }) => each.status === 'Pending');
+    return ['Received', 'Reversing'].includes(body.state) || pending ? undefined : body;
+  };
+  return until(look, `the end of ${sale.clientId}`, endLimitMs).catch((error: unknown) => {
+    throw new Error(`${String(error)}: ${last}`, { cause: error });
+  });
 }
 
 /** What was taken stays taken, and what was not is not: the ends of a sale by the state it was answered with. */

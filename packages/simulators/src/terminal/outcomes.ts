@@ -68,8 +68,10 @@ export function conditionOf({ response }: Transaction): OpenValue<'ErrorConditio
   const reason = response?.reason ?? '';
   if (pinReasons.includes(reason)) return 'WrongPIN';
   if (cardReasons.includes(reason)) return 'InvalidCard';
-  const isSilent = response?.code === undefined;
-  if (isSilent || response.category === 'TechnicalFailure') return 'UnreachableHost';
+  const isSilent = response?.category === 'Unknown' && response.code === undefined;
+  if (response === undefined || isSilent || response.category === 'TechnicalFailure') {
+    return 'UnreachableHost';
+  }
   return 'Refusal';
 }
 
