@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { SignUpInput } from '@switchyard/contract';
 import { createHttp, type Http } from '../src/http/index.ts';
-import { createLog, ensureCertificates, systemIds } from '../src/platform/index.ts';
+import { createLog, type Database, ensureCertificates, systemIds } from '../src/platform/index.ts';
 import { type Browser, createBrowser, overInjection, type Seen } from './browser.ts';
 import { testDatabase } from './database.ts';
 import { freePorts } from './free-ports.ts';
@@ -48,6 +48,8 @@ export type SignInPagesDeps = {
   readonly clientName?: string;
   readonly redirectUri?: string;
   readonly clock?: MovableClock;
+  /** Left out: the shared one. */
+  readonly database?: Database;
   readonly settings?: TestRealmDeps['pages'];
   /** Requests to pages, of an address in a minute; left out: more than a test makes. */
   readonly pagesPerMinute?: number;
@@ -69,7 +71,7 @@ export async function openSignInPages(deps: SignInPagesDeps = {}): Promise<SignI
   const taken: SignUpInput[] = [];
   let http: Http | undefined;
   const realm = await openTestRealm({
-    database: await testDatabase(),
+    database: deps.database ?? (await testDatabase()),
     clock,
     authUrl,
     environment: 'demo',

@@ -5,46 +5,17 @@ import { after, before, describe, test } from 'node:test';
 import { testDatabase } from '../../test/database.ts';
 import { type Flow, openFlow, type Tokens } from '../../test/flow.ts';
 import { movableClock, openTestRealm } from '../../test/identity.ts';
+import { type Interrupted, interrupted, type Wanted, writes } from '../../test/interrupted.ts';
 import { createPerson, passwordForm } from '../../test/people.ts';
 import { openPostOffice } from '../../test/post-office.ts';
-import { answerPage } from '../../test/sign-in.ts';
-import type { Database } from '../platform/index.ts';
-
-type Statement = { readonly text: string; readonly values: readonly unknown[] };
-type Wanted = (statement: Statement) => boolean;
-
-const writes =
-  (model: string): Wanted =>
-  ({ text, values }) =>
-    text.includes('INSERT INTO oidc_entities') && values.includes(model);
-
-/** A database that does something before the first statement of a kind. */
-function interrupted(database: Database) {
-  let next: { readonly wanted: Wanted; act(): Promise<void> } | undefined;
-  return {
-    before(wanted: Wanted, act: () => Promise<void>): void {
-      next = { wanted, act };
-    },
-    isDone: () => next === undefined,
-    database: {
-      ...database,
-      async query<Of extends object>(text: string, values: readonly unknown[] = []) {
-        if (next?.wanted({ text, values }) === true) {
-          const { act } = next;
-          next = undefined;
-          await act();
-        }
-        return database.query<Of>(text, values);
-      },
-    } satisfies Database,
-  };
-}
+import { answerPage, rawRequest } from '../../test/sign-in.ts';
+import { bearerKey } from './adapter.ts';
 
 const newPassword = () => `correct ${randomUUID()} staple`;
 
 describe('while sessions end', () => {
   let flow: Flow;
-  let hook: ReturnType<typeof interrupted>;
+  let hook: Interrupted;
 
   before(async () => {
     hook = interrupted(await testDatabase());
@@ -177,6 +148,48 @@ describe('while sessions end', () => {
     );
     const { location } = await browser.visit(flow.link({ prompt: 'none' }));
     assert.equal((await flow.redeem(location?.searchParams.get('code') ?? '')).status, 200);
+  });
+
+  test('a session that begins too late is not given out', async () => {
+    const { identity, userDomainId } = flow.realm;
+    const { userId } = await flow.createUser();
+    const page = new URL(`/auth/realms/${userDomainId}/account`, 'https://localhost:8443');
+    const { raw, rawReply } = rawRequest(flow.openBrowser(), page);
+    hook.before(writes('Session'), async () => {
+      flow.clock.advance(1);
+      await endAll(userId);
+    });
+    const signedInAs = { userId, methods: ['pwd'] } as const;
+    const begun = await identity.sessions.start(userDomainId, raw, rawReply, signedInAs);
+    assert.ok(hook.isDone());
+    assert.deepEqual([begun, rawReply.getHeader('set-cookie')], [undefined, undefined]);
+  });
+
+  test('a code waits for a session that gets its next name at that moment', async () => {
+    const code = await flow.code();
+    const name = (from: string, to: string) =>
+      hook.database.query(
+        `UPDATE oidc_entities SET uid = replace(uid, $2, $3)
+         WHERE organization_id = $1 AND model = 'Session' AND uid LIKE $2 || '%'`,
+        [flow.realm.organizationId, from, to],
+      );
+    const begins: Wanted = ({ text }) => text.includes('INSERT INTO token_families');
+    const [session] = await hook.database.query<{ uid: string }>(
+      `SELECT uid FROM oidc_entities WHERE organization_id = $1 AND model = 'Session'
+         AND uid = (SELECT uid FROM oidc_entities WHERE organization_id = $1
+           AND model = 'AuthorizationCode' AND entity_id = $2)`,
+      [flow.realm.organizationId, bearerKey(code)],
+    );
+    assert.ok(session !== undefined);
+    const { uid } = session;
+    hook.before(begins, async () => {
+      await name(uid, `gone ${uid}`);
+      hook.before(begins, async () => {
+        await name(`gone ${uid}`, uid);
+      });
+    });
+    assert.equal((await flow.redeem(code)).status, 200);
+    assert.ok(hook.isDone());
   });
 
   test('what could not be ended is found and revoked by the next attempt', async () => {

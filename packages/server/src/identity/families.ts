@@ -1,6 +1,6 @@
 // Families of refresh tokens: begun by a sign-in, carried on by each refresh, ended once for all.
 import type { Kysely } from 'kysely';
-import type { Clock, Ids, Log } from '../platform/index.ts';
+import { type Clock, type Ids, type Log, pause } from '../platform/index.ts';
 import type { Ending, Family, FamilyStore } from './family-store.ts';
 
 type Lifetime = { readonly idleMs: number; readonly longestMs: number };
@@ -11,6 +11,9 @@ const hourMs = 60 * minuteMs;
 export const browserLifetime: Lifetime = { idleMs: 15 * minuteMs, longestMs: 8 * hourMs };
 /** Of a device or a program into which somebody typed a password: a shift, and a day at most. */
 export const directLifetime: Lifetime = { idleMs: 8 * hourMs, longestMs: 24 * hourMs };
+
+/** Longer than the library takes between deleting a session and writing it under its next name. */
+const renamedMs = 200;
 
 export type NewFamily = Pick<
   Family,
@@ -26,6 +29,9 @@ export type NewFamily = Pick<
   /** Epoch milliseconds: of what it comes from, which it does not outlive. */
   readonly notAfter?: number | undefined;
 };
+
+/** Why a code begins nothing. */
+export type CodeRefusal = 'used' | 'over';
 
 type FamilyKey = Pick<Family, 'organizationId' | 'familyId' | 'clientId' | 'tokenId'>;
 
@@ -75,10 +81,18 @@ export function createFamilies({ store, clock, ids, log, changed }: Deps) {
       return (await store.insert(family, provenAt)) ? family : undefined;
     },
 
-    /** Undefined where the code was redeemed already, or its session ended: then the family that it began is over. */
-    async beginByCode(wanted: NewFamily, codeId: string): Promise<Family | undefined> {
+    /**
+     * `used`: the code was redeemed already. `over`: its session has ended. The family that it began is
+     * over then.
+     */
+    async beginByCode(wanted: NewFamily, codeId: string): Promise<Family | CodeRefusal> {
       const family = made(wanted);
-      const outcome = await store.insertForCode(family, codeId);
+      let outcome = await store.insertForCode(family, codeId);
+      if (outcome === 'over') {
+        // Another tab may be giving the session its next name, and there is no row for a moment.
+        await pause(renamedMs);
+        outcome = await store.insertForCode(family, codeId);
+      }
       if (outcome === 'made') return family;
       const { organizationId, familyId, clientId } = wanted;
       await end(organizationId, { familyId });
@@ -88,7 +102,7 @@ export function createFamilies({ store, clock, ids, log, changed }: Deps) {
           'an authorization code came twice: its tokens are revoked',
         );
       }
-      return undefined;
+      return outcome;
     },
 
     /**

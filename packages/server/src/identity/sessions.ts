@@ -160,13 +160,16 @@ export function createSessions({ entities, families, clock, providerOf, findUser
     endOthers: (organizationId: string, userId: string, keptSessionId: string) =>
       endAll(organizationId, userId, keptSessionId),
 
-    /** A new session of this browser, in place of the one that it may have; answers its id. */
+    /**
+     * A new session of this browser, in place of the one that it may have; answers its id. Undefined
+     * where all that the user had proven was ended meanwhile: then there is none.
+     */
     async start(
       userDomainId: string,
       raw: IncomingMessage,
       rawReply: ServerResponse,
       { userId, methods, provenAt }: SignedInUser,
-    ): Promise<string> {
+    ): Promise<string | undefined> {
       const found = await providerOf(userDomainId);
       if (found === undefined) throw new Error('a session in a realm that does not exist');
       const { provider, realm, cookies } = found;
@@ -178,6 +181,8 @@ export function createSessions({ entities, families, clock, providerOf, findUser
       const loginTs = loginTsOf(provenAt ?? now);
       session.loginAccount({ accountId: userId, loginTs, amr: [...methods], transient: true });
       await session.save(sessionSeconds(loginTs, now));
+      // The library does not tell whether it was kept.
+      if ((await provider.Session.find(session.jti)) === undefined) return undefined;
       const context = provider.createContext(raw, rawReply);
       context.cookies.set(cookies.names?.session ?? '', session.jti, cookies.long);
       return session.uid;

@@ -5,7 +5,7 @@ import type { Ids } from '../platform/index.ts';
 import type { Method, User } from './accounts/types.ts';
 import type { DeviceFacts } from './auth-claims.ts';
 import { idTokenClaims, type UserIssue, userClaims } from './claims.ts';
-import type { Families } from './families.ts';
+import type { CodeRefusal, Families } from './families.ts';
 import type { Family, FamilyFacts, FamilyKind } from './family-store.ts';
 import { signJwt } from './jwt.ts';
 import { refreshClaims, signRefreshToken } from './refresh-claims.ts';
@@ -154,14 +154,14 @@ export function createUserTokens({ families, ids }: Deps) {
       return family === undefined ? undefined : answer(realm, signIn, family, signIn);
     },
 
-    /** The same for a code, which is used up by it; undefined where it was before. */
+    /** The same for a code, which is used up by it, unless it was before or its session has ended. */
     async beginByCode(
       realm: Realm,
       signIn: NewSignIn,
       codeId: string,
-    ): Promise<TokenResponse | undefined> {
+    ): Promise<TokenResponse | CodeRefusal> {
       const family = await families.beginByCode(familyWanted(signIn), codeId);
-      return family === undefined ? undefined : answer(realm, signIn, family, signIn);
+      return typeof family === 'string' ? family : answer(realm, signIn, family, signIn);
     },
 
     /**

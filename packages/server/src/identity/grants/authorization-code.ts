@@ -66,7 +66,8 @@ export async function redeemCode(
     },
     bearerKey(value),
   );
-  if (response === undefined) throw new errors.InvalidGrant('the code was redeemed already');
+  if (response === 'used') throw new errors.InvalidGrant('the code was redeemed already');
+  if (response === 'over') throw new errors.InvalidGrant('the session has ended');
   return response;
 }
 

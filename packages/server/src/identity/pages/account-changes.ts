@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Account, AccountDeps, AccountVisit, GuardedPage } from './account.ts';
 import type { RelyingParty } from './deps.ts';
 import type { Enrolment, EnrolmentFlow } from './enrolment.ts';
+import { PageFault } from './faults.ts';
 import { leastLength, newPasswordFaults } from './new-password.ts';
 import { readAnswer } from './passkey-answer.ts';
 import type { StepPlace } from './steps.ts';
@@ -28,8 +29,10 @@ export function createAccountChanges(deps: Deps) {
       return visit === undefined ? reply : act(visit);
     };
 
-  const begin = (at: StepPlace, userId: string, name: 'enrol' | 'save'): Promise<void> =>
-    steps.put(at, { name, userId, methods: [], since: clock.now() });
+  function begin(at: StepPlace, userId: string, name: 'enrol' | 'save'): Promise<void> {
+    const since = clock.now();
+    return steps.put(at, { name, userId, methods: [], since }, since);
+  }
 
   function flowOf(visit: AccountVisit): EnrolmentFlow & { readonly userId: string } {
     return {
@@ -87,7 +90,9 @@ export function createAccountChanges(deps: Deps) {
     await accounts.setPassword(organizationId, user.userId, request.body['password'] ?? '');
     // Every session has ended, this one too: a new one begins, under a new name.
     const { userId, methods } = session;
-    await sessions.start(userDomainId, request.raw, reply.raw, { userId, methods });
+    const signedIn = { userId, methods, provenAt: clock.now() };
+    const sessionId = await sessions.start(userDomainId, request.raw, reply.raw, signedIn);
+    if (sessionId === undefined) throw new PageFault('stale');
     return account.saved(visit, 'password');
   }
 

@@ -37,7 +37,7 @@ export type AccountDeps = Pick<PagesDeps, 'accounts' | 'sessions' | 'clock'> & {
 
 export type Account = ReturnType<typeof createAccount>;
 
-export function createAccount({ accounts, sessions, clock, visits, answers, steps }: AccountDeps) {
+export function createAccount({ accounts, sessions, visits, answers, steps }: AccountDeps) {
   /** Nothing where nobody is signed in: the browser is on its way to the sign-in then. */
   async function open(
     request: FastifyRequest,
@@ -124,8 +124,10 @@ export function createAccount({ accounts, sessions, clock, visits, answers, step
     });
     // Right, and a second factor was given when the session began: that much is needed here.
     if (result.ok && result.user.userId === user.userId) {
-      const step = { userId: user.userId, methods: [], since: clock.now() };
-      await steps.put(confirmedPlace(visit), { ...step, name: 'confirmed' }, confirmedSeconds);
+      const { provenAt } = result;
+      const step = { userId: user.userId, methods: [], since: provenAt };
+      const place = confirmedPlace(visit);
+      await steps.put(place, { ...step, name: 'confirmed' }, provenAt, confirmedSeconds);
       return answers.goTo(visit, `${visit.base}/${page}`);
     }
     const wait = result.ok ? undefined : result.retryAfterSeconds;

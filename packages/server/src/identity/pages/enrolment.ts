@@ -18,8 +18,8 @@ export type EnrolmentFlow = {
   /** Left out where nobody is signed in yet: every session ends then. */
   readonly keptSessionId?: string | undefined;
   readonly leadsTo?: string | undefined;
-  /** After the recovery codes are saved. */
-  done(step: Step): Promise<FastifyReply>;
+  /** After the recovery codes are saved; `provenAt` is of before the step was taken. */
+  done(step: Step, provenAt: number): Promise<FastifyReply>;
 };
 
 export type OpenEnrolment = (
@@ -29,6 +29,7 @@ export type OpenEnrolment = (
 
 type Deps = {
   readonly accounts: PagesDeps['accounts'];
+  readonly clock: PagesDeps['clock'];
   readonly visits: Visits;
   readonly answers: Answers;
   readonly steps: Steps;
@@ -36,7 +37,7 @@ type Deps = {
 
 export type Enrolment = ReturnType<typeof createEnrolment>;
 
-export function createEnrolment({ accounts, visits, answers, steps }: Deps) {
+export function createEnrolment({ accounts, clock, visits, answers, steps }: Deps) {
   /**
    * A password alone sets up the first second factor, never the next one: whoever came as far as
    * this page and waits there goes no further once the user has one.
@@ -94,7 +95,12 @@ export function createEnrolment({ accounts, visits, answers, steps }: Deps) {
       const code = (visit.request.body['code'] ?? '').replaceAll(/\s/g, '');
       const confirmed = await accounts.confirmOtp(user, code, originOf(visit), flow.keptSessionId);
       if (confirmed === undefined) return showSecret(flow, step, true);
-      await steps.put(at, { ...step, name: 'save', methods: [...step.methods, 'otp'] });
+      // It ended all else by itself, so only a time of after it counts; what was ended before it by
+      // somebody else shows in the user.
+      const provenAt = clock.now();
+      await steps.demandUser(at, step);
+      const next: Step = { ...step, name: 'save', methods: [...step.methods, 'otp'] };
+      await steps.put(at, next, provenAt);
       return showCodes(flow, confirmed.recoveryCodes);
     },
 
@@ -118,8 +124,9 @@ export function createEnrolment({ accounts, visits, answers, steps }: Deps) {
       const step = await steps.find(at);
       if (step?.name !== 'save') return answers.goTo(visit, flow.base);
       await steps.demandUser(at, step);
+      const provenAt = clock.now();
       const taken = await steps.take(at);
-      return taken === undefined ? answers.goTo(visit, flow.base) : flow.done(taken);
+      return taken === undefined ? answers.goTo(visit, flow.base) : flow.done(taken, provenAt);
     },
 
     async renewCodes(flow: EnrolmentFlow): Promise<FastifyReply> {

@@ -9,7 +9,7 @@ import { PageFault } from './faults.ts';
 import type { Faults } from './fields.ts';
 import { leastLength, newPasswordFaults } from './new-password.ts';
 import { accountFlow, accountSignInPath, activationPath, forgottenPath } from './paths.ts';
-import type { StepPlace, Steps } from './steps.ts';
+import type { Step, StepPlace, Steps } from './steps.ts';
 import { askView, doneView } from './views/notice.ts';
 import { forgottenView, newPasswordView } from './views/password.ts';
 import { originOf, type RealmVisit, type Visits } from './visits.ts';
@@ -99,9 +99,11 @@ export function createLinks({ accounts, clock, visits, answers, steps, portalOf 
     const { link } = visit.words;
     if (visit.purpose === 'reset') return done(visit, link.doneTitle, link.done);
     if (user.secondFactor !== 'Required') return activated(visit);
-    const since = Math.max(clock.now(), user.tokensNotBefore ?? 0);
+    const provenAt = clock.now();
+    const since = Math.max(provenAt, user.tokensNotBefore ?? 0);
     const { at } = activationPlace(visit);
-    await steps.put(at, { name: 'enrol', userId: user.userId, methods: ['pwd'], since });
+    const step: Step = { name: 'enrol', userId: user.userId, methods: ['pwd'], since };
+    await steps.put(at, step, provenAt);
     return answers.goTo(visit, `${activationPath(visit.realm.userDomainId)}/one-time-code`);
   }
 

@@ -83,7 +83,8 @@ export function createSignIn(deps: Deps) {
     const { realm, request, reply } = visit;
     const who = [realm.userDomainId, request.raw, reply.raw] as const;
     if (visit.asked === undefined) {
-      await sessions.start(...who, signedIn);
+      const sessionId = await sessions.start(...who, signedIn);
+      if (sessionId === undefined) throw new PageFault('stale');
       return answers.goTo(visit, accountPath(realm.userDomainId));
     }
     const address = await interactions.finish(...who, signedIn);
@@ -137,7 +138,7 @@ export function createSignIn(deps: Deps) {
       const { userId } = user;
       if (needs === undefined) return finish(visit, { userId, methods, provenAt });
       const name = needs === 'enrolment' ? 'enrol' : 'passkey';
-      await steps.put(at, { name, userId, methods, since: clock.now() });
+      await steps.put(at, { name, userId, methods, since: provenAt }, provenAt);
       return answers.goTo(visit, `${base}/${name === 'enrol' ? 'one-time-code' : 'passkey'}`);
     },
 
@@ -160,7 +161,7 @@ export function createSignIn(deps: Deps) {
         base: visit.base,
         isRequired: true,
         leadsTo: visit.asked?.redirectUri,
-        done: ({ userId, methods }) => finish(visit, { userId, methods }),
+        done: ({ userId, methods }, provenAt) => finish(visit, { userId, methods, provenAt }),
       };
     },
 

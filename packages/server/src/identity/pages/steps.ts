@@ -65,10 +65,16 @@ export function createSteps({ entities, accounts, clock, key }: Deps) {
       return user;
     },
 
-    async put(at: StepPlace, step: Step, seconds = stepSeconds): Promise<void> {
+    /**
+     * `provenAt`: of what leads to this step, epoch milliseconds.
+     * @throws PageFault where that was ended meanwhile
+     */
+    async put(at: StepPlace, step: Step, provenAt: number, seconds = stepSeconds): Promise<void> {
       const now = clock.now();
-      const entity = { model, entityId: idOf(at), payload: step, accountId: step.userId };
-      await entities.upsert(at.organizationId, { ...entity, expiresAt: now + seconds * 1000 }, now);
+      const entity = { model, entityId: idOf(at), payload: step, accountId: step.userId, provenAt };
+      const expiresAt = now + seconds * 1000;
+      const isKept = await entities.upsert(at.organizationId, { ...entity, expiresAt }, now);
+      if (!isKept) throw new PageFault('stale');
     },
 
     /** For exactly one of any number of requests: what it stands for happens once. */
