@@ -136,6 +136,17 @@ export function createClaims({ clock, backplane, devices, clients, presence }: D
     return undefined;
   }
 
+  /** Undefined where no node has answered. */
+  async function releaseAt(
+    { device, owner }: Pick<Got, 'device' | 'owner'>,
+    sessionId: string,
+    word?: LostRight,
+  ): Promise<boolean | undefined> {
+    const asked = { kind: 'release', sessionId, owner, ...(word === undefined ? {} : { word }) };
+    const answer = await ask(device, asked);
+    return answer === undefined ? undefined : answer['released'] === true;
+  }
+
   const offline: ClaimRefused = { code: 'device_offline', retryAfterMs: 5000 };
 
   async function claimUntil(
@@ -199,18 +210,23 @@ export function createClaims({ clock, backplane, devices, clients, presence }: D
       return { device: await deviceOf(asking, tsn), owner: ownerOf(asking.caller, posId) };
     },
 
+    /** False where the session has ended, or was never one of this owner. */
+    async release(got: Pick<Got, 'device' | 'owner'>, sessionId: string): Promise<boolean> {
+      return (await releaseAt(got, sessionId)) === true;
+    },
+
     /**
-     * False where the session has ended, or was never one of this owner.
+     * Ends a session that its point of sale has no right to any more. False where no node has answered: one that
+     * has lost NATS may still have it.
      *
-     * @param word - what its point of sale is told, where it has not asked for it
+     * @param word - what its point of sale is told
      */
-    async release(
-      { device, owner }: Pick<Got, 'device' | 'owner'>,
+    async cut(
+      got: Pick<Got, 'device' | 'owner'>,
       sessionId: string,
-      word?: LostRight,
+      word: LostRight,
     ): Promise<boolean> {
-      const asked = { kind: 'release', sessionId, owner, ...(word === undefined ? {} : { word }) };
-      return (await ask(device, asked))?.['released'] === true;
+      return (await releaseAt(got, sessionId, word)) !== undefined;
     },
 
     /** Whether the session goes on; also where nobody can say so now. */

@@ -175,6 +175,7 @@ export function createConnector(deps: ConnectorDeps) {
       clearInterval(ticking);
       stopping.abort();
       await Promise.all(pollers.map(({ stop }) => stop()));
+      await posListener.stop();
       await peers.stop();
       await hub.settled();
       await backplane.close();

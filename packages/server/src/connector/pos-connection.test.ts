@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { closeCodes, Refusal } from '@switchyard/contract';
 import type { Message } from './backplane.ts';
+import type { Cut } from './cuts.ts';
 import type { Peer } from './peers.ts';
 import { createPlaces } from './places.ts';
 import { openPosConnection } from './pos-connection.ts';
@@ -12,7 +13,7 @@ const slowMs = 10_000;
 const kib = 1024;
 
 /** A peer whose socket takes nothing until it is read. */
-function sample(verify: () => Promise<unknown> = async () => ({})) {
+function sample(verify: (token: string) => Promise<unknown> = async () => ({})) {
   const queue: { data: string; sent: (() => void) | undefined }[] = [];
   const closings: [number, string][] = [];
   let heard: (data: Buffer, isBinary: boolean) => void = () => {};
@@ -50,10 +51,9 @@ function sample(verify: () => Promise<unknown> = async () => ({})) {
         return () => {};
       },
       roleFault: async () => undefined,
-      release: async (_: unknown, sessionId: string, word?: string) => {
-        released.push([sessionId, word]);
-        return true;
-      },
+    },
+    cut: (lost: readonly Cut[]) => {
+      released.push(...lost.map(({ sessionId, word }) => [sessionId, word]));
     },
     askingOf: (caller: unknown) => ({ caller }),
     now: () => time,
@@ -120,6 +120,55 @@ describe('a point of sale that is looked at again', () => {
     ended.news({ kind: 'ended', sessionId: 's' });
     await ended.connection.recheck();
     assert.deepEqual(ended.released, []);
+  });
+});
+
+describe('a point of sale that is being looked at', () => {
+  const claim = { type: 'claim', requestId: '1', tsn };
+  const caller = { organizationId: 'o', clientId: 'k', permissions: new Set(['cc.pos']) };
+
+  /** Its token `t` is asked about until it is told to be revoked; others are good. */
+  function asked() {
+    const { promise, reject } = Promise.withResolvers<never>();
+    const pos = sample((token) => (token === 't' ? promise : Promise.resolve(caller)));
+    return { pos, revoke: () => reject(new Refusal('token_invalid', 'no')) };
+  }
+
+  it('is judged by the token that it shows then', async () => {
+    const { pos, revoke } = asked();
+    await pos.say(claim);
+    const look = pos.connection.recheck();
+    await pos.say({ type: 'renewToken', token: 'next' });
+    revoke();
+    await look;
+    await pos.connection.recheck();
+    assert.deepEqual([pos.closings, pos.released], [[], []]);
+  });
+
+  it('loses what it claims meanwhile, too', async () => {
+    const { pos, revoke } = asked();
+    const look = pos.connection.recheck();
+    await pos.say(claim);
+    revoke();
+    await look;
+    assert.equal(pos.closings[0]?.[0], closeCodes.unauthorized);
+    assert.deepEqual(pos.released, [['s', 'unauthorized']]);
+  });
+
+  it('loses its sessions though it goes meanwhile, and not one that ends', async () => {
+    for (const [isEnded, sessions] of [
+      [false, [['s', 'unauthorized']]],
+      [true, []],
+    ] as const) {
+      const { pos, revoke } = asked();
+      await pos.say(claim);
+      const look = pos.connection.recheck();
+      if (isEnded) pos.news({ kind: 'ended', sessionId: 's' });
+      pos.connection.close();
+      revoke();
+      await look;
+      assert.deepEqual(pos.released, sessions);
+    }
   });
 });
 

@@ -15,6 +15,7 @@ import { type Caller, clientKeyOf, type Presented, refusalOf } from '../http/ind
 import { isoTime } from '../platform/index.ts';
 import type { Message } from './backplane.ts';
 import type { Asking, Claims, DeviceState, Got } from './claims.ts';
+import type { Cut } from './cuts.ts';
 import { closeCodeOf, errorText, Fault, fail, type LostRight } from './faults.ts';
 import type { Peer } from './peers.ts';
 import type { Places } from './places.ts';
@@ -60,6 +61,8 @@ type Deps = {
   /** False where it says too much. */
   readonly mayAsk: () => boolean;
   readonly told: (fault: Fault) => void;
+  /** Sees to the ends of sessions, at whichever node. */
+  readonly cut: (lost: readonly Cut[]) => void;
   readonly broken: (error: unknown) => void;
 };
 
@@ -114,18 +117,6 @@ async function lostRight(
   }
 }
 
-/** At whichever node. */
-async function endSessions(
-  { claims, broken }: Pick<Deps, 'claims' | 'broken'>,
-  sessions: [string, Held][],
-  word: LostRight,
-): Promise<void> {
-  const ends = sessions.map(([sessionId, { got }]) => claims.release(got, sessionId, word));
-  for (const ended of await Promise.allSettled(ends)) {
-    if (ended.status === 'rejected') broken(ended.reason);
-  }
-}
-
 /** @example const connection = openPosConnection(deps); */
 export function openPosConnection(deps: Deps): PosConnection {
   const { peer, claims } = deps;
@@ -139,7 +130,7 @@ export function openPosConnection(deps: Deps): PosConnection {
   // Whoever does not read its answers is not read any further either.
   const toPos = createLane({ from: peer, to: peer, now: deps.now, passed: () => {} });
   const say = (message: PosAnswer) => tell(JSON.stringify(message));
-  const liveCount = () => [...held.values()].filter(({ isLive }) => isLive).length;
+  const live = () => [...held].filter(([, { isLive }]) => isLive);
 
   function end(fault: Fault): void {
     if (isClosed) return;
@@ -201,7 +192,7 @@ export function openPosConnection(deps: Deps): PosConnection {
    * asked goes to the end: the next look is at others.
    */
   async function lookAtOldest(): Promise<void> {
-    const oldest = [...held].filter(([, { isLive }]) => isLive).slice(0, lookedAtMost);
+    const oldest = live().slice(0, lookedAtMost);
     for (const [sessionId, claim] of oldest) {
       held.delete(sessionId);
       held.set(sessionId, claim);
@@ -212,7 +203,7 @@ export function openPosConnection(deps: Deps): PosConnection {
     await Promise.all(oldest.map(look));
   }
 
-  const isFull = () => liveCount() + running > connectorLimits.claimsPerConnection;
+  const isFull = () => live().length + running > connectorLimits.claimsPerConnection;
 
   /** @throws too_many_claims */
   async function demandRoom(): Promise<void> {
@@ -335,6 +326,32 @@ export function openPosConnection(deps: Deps): PosConnection {
     }
   }
 
+  function tick(now: number): void {
+    if (now - (toPos.slowSince() ?? now) >= deps.slowMs) giveUp();
+    else if (now >= caller.expiresAt) end(new Fault('token_expired'));
+    else if (!isAsked && now >= deps.claimBy) end(new Fault('timeout'));
+  }
+
+  async function recheck(): Promise<void> {
+    if (isClosed) return;
+    const asked = token;
+    const before = live();
+    const word = await lostRight(deps, asked);
+    // It has shown another one meanwhile: the next round asks about that.
+    if (word === undefined || asked !== token) return;
+    // With those that it has got meanwhile, and those that it had should it be gone by now.
+    const lost = new Map([...before, ...live()]);
+    end(new Fault(word));
+    // A token that has run out was good: whoever it let in goes on.
+    if (word === 'token_expired') return;
+    deps.cut(
+      [...lost].flatMap(([sessionId, { got, isLive }]) => {
+        const { device, owner } = got;
+        return isLive ? { got: { device, owner }, sessionId, word } : [];
+      }),
+    );
+  }
+
   function close(): void {
     isClosed = true;
     leaving.abort();
@@ -352,21 +369,5 @@ export function openPosConnection(deps: Deps): PosConnection {
   peer.onMessage(take);
   peer.onClose(close);
 
-  return {
-    close,
-    tick(now) {
-      if (now - (toPos.slowSince() ?? now) >= deps.slowMs) giveUp();
-      else if (now >= caller.expiresAt) end(new Fault('token_expired'));
-      else if (!isAsked && now >= deps.claimBy) end(new Fault('timeout'));
-    },
-    async recheck() {
-      if (isClosed) return;
-      const live = [...held].filter(([, { isLive }]) => isLive);
-      const word = await lostRight(deps, token);
-      if (word === undefined) return;
-      end(new Fault(word));
-      // A token that has run out was good: whoever it let in goes on.
-      if (word !== 'token_expired') await endSessions(deps, live, word);
-    },
-  };
+  return { close, recheck, tick };
 }

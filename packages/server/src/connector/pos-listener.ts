@@ -3,6 +3,7 @@ import { connectorLimits, connectorPaths, Refusal, refuse } from '@switchyard/co
 import { actorOf } from '../audit/index.ts';
 import { clientKeyOf, type UpgradeRoute } from '../http/index.ts';
 import type { Claims } from './claims.ts';
+import { createCuts } from './cuts.ts';
 import type { ConnectorDeps, ConnectorTimes } from './deps.ts';
 import type { ConnectorMetrics } from './metrics.ts';
 import type { Peers } from './peers.ts';
@@ -31,6 +32,10 @@ export function createPosListener(deps: Deps) {
   const connects = createRate(connectsOf);
   const most = settings.connectorConnections;
   const places = createPlaces({ each: most, inAll: claimsForEach * most });
+  const cuts = createCuts({
+    ...{ claims, now: clock.now, log, most: claimsForEach * most },
+    livesMs: times.absoluteMs,
+  });
   metrics.claims(places.size);
 
   const route: UpgradeRoute = {
@@ -65,6 +70,7 @@ export function createPosListener(deps: Deps) {
               metrics.fault(code);
               log.info({ correlationId: id, code }, 'a point of sale was refused');
             },
+            cut: cuts.add,
             broken: (error) => log.error({ err: error, correlationId: id }, 'a claim met a fault'),
           });
           connections.add(connection);
@@ -79,9 +85,27 @@ export function createPosListener(deps: Deps) {
     tick(now: number): void {
       for (const connection of connections) connection.tick(now);
     },
-    /** Whether their tokens are still good; one after the other, from memory for the most part. */
+    /**
+     * Whether their tokens are still good; one after the other, from memory for the most part. The ends of sessions
+     * are not waited for: a node that does not answer would hold up the look at all others.
+     *
+     * @throws where some could not be looked at, once the others have been
+     */
     async recheck(): Promise<void> {
-      for (const connection of [...connections]) await connection.recheck();
+      cuts.again();
+      let failed = 0;
+      let cause: unknown;
+      for (const connection of [...connections]) {
+        try {
+          await connection.recheck();
+        } catch (error) {
+          failed += 1;
+          cause = error;
+        }
+      }
+      if (failed > 0) throw new Error(`${failed} connections could not be looked at`, { cause });
     },
+    /** After the last look. */
+    stop: cuts.stop,
   };
 }

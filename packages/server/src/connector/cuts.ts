@@ -1,0 +1,105 @@
+// Sessions of points of sale that lost their right: their ends are asked for until a node has answered.
+import type { Log } from '../platform/index.ts';
+import type { Claims, Got } from './claims.ts';
+import type { LostRight } from './faults.ts';
+
+export type Cut = {
+  readonly got: Pick<Got, 'device' | 'owner'>;
+  readonly sessionId: string;
+  readonly word: LostRight;
+};
+
+type Kept = Cut & { readonly until: number };
+
+type Cuts = ReturnType<typeof createCuts>;
+
+type Deps = {
+  readonly claims: Pick<Claims, 'cut'>;
+  readonly now: () => number;
+  readonly log: Pick<Log, 'warn'>;
+  /** So many are kept; beyond that the oldest that were asked for are given up. */
+  readonly most: number;
+  /** After such a time a session has ended by itself. */
+  readonly livesMs: number;
+};
+
+/** A node that does not answer takes seconds for each. */
+const atOnce = 16;
+
+/** @example const cuts = createCuts({ claims, now: clock.now, log, most, livesMs }); cuts.add(lost); */
+export function createCuts({ claims, now, log, most, livesMs }: Deps) {
+  /** Not asked for yet: they come before those that nobody answered for. */
+  const fresh: Kept[] = [];
+  const due: Kept[] = [];
+  /** Wait for the next round. */
+  const missed: Kept[] = [];
+  const running = new Set<Promise<void>>();
+  let lastFault: unknown;
+  let isStopped = false;
+
+  const waiting = () => fresh.length + due.length + missed.length;
+
+  function dropOldest(): boolean {
+    return [missed, due, fresh].find(({ length }) => length > 0)?.shift() !== undefined;
+  }
+
+  function gaveUp(lost: number, why: string): void {
+    if (lost > 0) log.warn({ count: lost }, `sessions that should end are given up: ${why}`);
+  }
+
+  async function end(cut: Kept): Promise<void> {
+    try {
+      if (await claims.cut(cut.got, cut.sessionId, cut.word)) return;
+    } catch (error) {
+      lastFault = error;
+    }
+    missed.push(cut);
+  }
+
+  function work(): void {
+    while (!isStopped && running.size < atOnce) {
+      const next = fresh.shift() ?? due.shift();
+      if (next === undefined) return;
+      const ending = end(next).finally(() => {
+        running.delete(ending);
+        work();
+      });
+      running.add(ending);
+    }
+  }
+
+  return {
+    /** Asks for their ends, and waits for none. */
+    add(lost: readonly Cut[]): void {
+      const until = now() + livesMs;
+      for (const cut of lost) fresh.push({ ...cut, until });
+      let dropped = 0;
+      while (waiting() + running.size > most && dropOldest()) dropped += 1;
+      gaveUp(dropped, 'there are too many of them');
+      work();
+    },
+
+    /** Asks again for those that no node has answered for, and waits for none. */
+    again(): void {
+      if (missed.length > 0) {
+        const said = 'sessions that should end could not be ended yet, and are asked for again';
+        log.warn({ count: missed.length, err: lastFault }, said);
+      }
+      lastFault = undefined;
+      let ended = 0;
+      for (const cut of missed.splice(0)) {
+        if (now() < cut.until) due.push(cut);
+        else ended += 1;
+      }
+      gaveUp(ended, 'they have ended by themselves by now');
+      work();
+    },
+
+    /** Waits for those that are being asked for. */
+    async stop(): Promise<void> {
+      isStopped = true;
+      await Promise.all(running);
+      gaveUp(waiting(), 'the process stops');
+    },
+  };
+}
