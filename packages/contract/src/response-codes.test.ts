@@ -21,11 +21,25 @@ test('a code that is not in the table is never an approval', () => {
   fc.assert(
     fc.property(fc.string({ maxLength: 4 }), (code) => {
       const { approved, known, reason, category } = responseCodeFacts(code);
-      if (approved) assert.ok(approving.includes(code) || /^0\d\d$/.test(code), code);
+      if (approved) assert.ok(approving.includes(code) || /^(?:0\d\d|901)$/.test(code), code);
       if (!known) assert.deepEqual([reason, category], ['GenericDecline', 'Unknown']);
     }),
   );
-  for (const code of ['toString', '__proto__', '', '0', '99', '16', '0x9', '0099', '400', '800']) {
+  for (const code of [
+    'toString',
+    '__proto__',
+    '',
+    '0',
+    '99',
+    '16',
+    '77',
+    '87',
+    '0x9',
+    '0099',
+    '400',
+    '800',
+    '900',
+  ]) {
     assert.equal(responseCodeFacts(code).approved, false, code);
     assert.equal(responseCodeFacts(code).known, false, code);
   }
@@ -36,7 +50,7 @@ test('action codes of 1993 that begin with 0 approve, two of them a part', () =>
     const { approved, category } = responseCodeFacts(String(code).padStart(3, '0'));
     const expected = code === 2 || code === 6 ? 'PartiallyApproved' : 'Approved';
     if (code < 100) assert.equal(category, expected, String(code));
-    else assert.equal(approved, false, String(code));
+    else assert.equal(approved, code === 901, String(code));
   }
 });
 
@@ -67,6 +81,36 @@ test('every decline has a reason, and an advice from the list', () => {
     assert.equal(facts.retry === undefined, facts.approved, code);
     if (facts.retry !== undefined) assert.ok(retryAdvices.includes(facts.retry), code);
   }
+});
+
+test('what schemes refuse with is known, and no approval', () => {
+  const codes = [
+    '5C',
+    '6P',
+    '71',
+    '74',
+    '78',
+    '84',
+    '88',
+    '89',
+    '9G',
+    'N0',
+    'N3',
+    'N4',
+    'N5',
+    'N8',
+  ];
+  for (const code of [...codes, 'Q1', 'Z3']) {
+    const { approved, known } = responseCodeFacts(code);
+    assert.deepEqual([approved, known], [false, true], code);
+  }
+});
+
+test('what will not be otherwise is final, and a host that could not count is not', () => {
+  const { category, retry } = responseCodeFacts('905');
+  assert.deepEqual([category, retry], ['HardDecline', 'Never']);
+  const fault = responseCodeFacts('915');
+  assert.deepEqual([fault.category, fault.retry], ['TechnicalFailure', 'Later']);
 });
 
 test('codes mean what the table of the reference says', () => {

@@ -69,7 +69,7 @@ const technical = answer('TechnicalFailure');
 /**
  * The table of the two-character codes of ISO 8583:1987 as acquirers use them.
  *
- * Source: ISO 8583:1987, data element 39, with the additions of the card schemes (1A, 70, N7, Rx).
+ * Source: ISO 8583:1987, data element 39, with the additions of the card schemes (1A, 5C, 6P, 70 to 89, 9G, Nx, Q1, Rx, Z3).
  *
  * @example
  * responseCodes['54']?.reason; // 'ExpiredCard'
@@ -123,6 +123,7 @@ export const responseCodes: Readonly<Record<string, ResponseFacts>> = {
   '58': hard('NotPermittedToTerminal', 'Never'),
   '59': hard('SuspectedFraud', 'OtherCard'),
   '60': hard('ReferToIssuer', 'OtherCard'),
+  '5C': hard('NotPermittedToCardholder', 'OtherCard'),
   '61': soft('ExceedsAmountLimit', 'OtherCard'),
   '62': hard('RestrictedCard', 'OtherCard'),
   '63': hard('SecurityViolation', 'Never'),
@@ -130,16 +131,24 @@ export const responseCodes: Readonly<Record<string, ResponseFacts>> = {
   '65': soft('ExceedsCountLimit', 'OtherInterface'),
   '66': hard('SuspectedFraud', 'OtherCard'),
   '67': hard('PickUpCard', 'OtherCard'),
+  '6P': hard('GenericDecline', 'OtherCard'),
   '68': technical('Timeout', 'Later'),
   '70': soft('PinOrChipRequired', 'WithPin'),
+  '71': hard('GenericDecline', 'OtherCard'),
+  '74': hard('GenericDecline', 'OtherCard'),
   '75': hard('PinTriesExceeded', 'OtherCard'),
   '76': hard('GenericDecline', 'OtherCard'),
+  // Not 77: to some it is an account, to others a message before that was found and looks otherwise.
+  '78': hard('GenericDecline', 'OtherCard'),
   '79': hard('GenericDecline', 'OtherCard'),
   '80': hard('GenericDecline', 'OtherCard'),
   '81': soft('PinNotVerifiable', 'Later'),
   '82': hard('CvvFailed', 'OtherCard'),
   '83': soft('PinNotVerifiable', 'Later'),
+  '84': hard('InvalidTransaction', 'Never'),
   '86': soft('PinNotVerifiable', 'Later'),
+  '88': hard('SecurityViolation', 'Never'),
+  '89': soft('InvalidPin', 'WithPin'),
   '90': technical('IssuerUnavailable', 'Later'),
   '91': technical('IssuerUnavailable', 'Later'),
   '92': technical('IssuerUnavailable', 'Later'),
@@ -147,10 +156,18 @@ export const responseCodes: Readonly<Record<string, ResponseFacts>> = {
   '94': technical('DuplicateTransaction', 'Never'),
   '95': technical('ReconciliationError', 'Never'),
   '96': technical('SystemMalfunction', 'Later'),
+  '9G': hard('RestrictedCard', 'OtherCard'),
+  N0: technical('IssuerUnavailable', 'Later'),
+  N3: hard('NotPermittedToCardholder', 'OtherCard'),
+  N4: soft('ExceedsAmountLimit', 'OtherCard'),
+  N5: hard('InvalidTransaction', 'Never'),
   N7: hard('CvvFailed', 'OtherCard'),
+  N8: hard('InvalidAmount', 'Never'),
+  Q1: hard('CardAuthenticationFailed', 'OtherCard'),
   R0: hard('Revoked', 'Never'),
   R1: hard('Revoked', 'Never'),
   R3: hard('Revoked', 'Never'),
+  Z3: soft('IssuerUnavailable', 'Later'),
 };
 
 /**
@@ -207,10 +224,12 @@ const actionCodes: Readonly<Record<string, string>> = {
   '208': '41',
   '209': '43',
   '210': '34',
+  // Of an advice, as 000: taken. 900 takes it too, and answers for no money: somebody has to look.
+  '901': '00',
   '902': '12',
   '903': '19',
   '904': '30',
-  '905': '92',
+  '905': '58',
   '906': '90',
   '907': '91',
   '908': '92',
@@ -220,7 +239,7 @@ const actionCodes: Readonly<Record<string, string>> = {
   '912': '91',
   '913': '94',
   '914': '25',
-  '915': '95',
+  '915': '96',
   '916': '96',
   '917': '96',
   '918': '96',

@@ -40,9 +40,9 @@ const isAnswer = (mti: string) => Number(mti[2]) % 2 === 1;
 const isReason = (code: string | undefined) => code?.length === 4;
 
 function inverse(codes: Codes | undefined): Codes {
-  const entries = Object.entries(codes ?? {}).map(([from, to]) => [to, from] as const);
-  // The first one that means it is the one that is said.
-  return Object.fromEntries(entries.reverse());
+  // The lowest one that means it is the one that is said; a table itself has 901 before 000.
+  const entries = Object.entries(codes ?? {}).toSorted(([a], [b]) => (a < b ? 1 : -1));
+  return Object.fromEntries(entries.map(([from, to]) => [to, from] as const));
 }
 
 function laidOut(layout: string, field: number): Layout {

@@ -124,6 +124,9 @@ describe('1993', () => {
       faults.map((code) => read('0230', code)),
       meant,
     );
+    // An advice whose money somebody answers for is taken; one for whose money nobody does stays open.
+    assert.deepEqual([read('0230', '901'), read('0230', '900')], ['00', '900']);
+    assert.deepEqual([read('0210', '905'), read('0230', '915')], ['58', '96']);
     for (const code of ['916', '917', '918', '919', '920', '921', '922']) {
       assert.equal(read('0230', code), '96', code);
     }

@@ -126,7 +126,7 @@ describe('acquirer links', () => {
 
   test('a code that is not in the table declines, and is counted for its link', async () => {
     const host = await startHost();
-    const codes = ['ZZ', 'ZZ', '05', 'Q1'];
+    const codes = ['ZZ', 'ZZ', '05', 'ZY'];
     host.script((asked) => {
       const { message, socket } = asked;
       if (message.mti !== '0200') return approve(asked);
@@ -147,7 +147,7 @@ describe('acquirer links', () => {
       'Declined ZZ',
       'Declined ZZ',
       'Declined 05',
-      'Declined Q1',
+      'Declined ZY',
       'Approved 00',
     ]);
     const counted = metrics.registry.getSingleMetric('switchyard_acquirer_unknown_codes_total');

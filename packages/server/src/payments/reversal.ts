@@ -4,6 +4,7 @@ import { isoTime } from '../platform/index.ts';
 import type { PaymentsDeps } from './deps.ts';
 import { graceMs } from './deps.ts';
 import {
+  type EventData,
   factsOf,
   type JobRequest,
   type LoadedTransaction,
@@ -22,6 +23,8 @@ export type ReversalReason = {
   /** Minor units; the whole sale where left out. */
   amount?: number;
   response?: { code: string };
+  /** What the issuer says to the chip and of the address. */
+  issuer?: Pick<EventData, 'issuerData' | 'addressResult'>;
   /** The host's, which its reversal names again. */
   authorizationCode?: string | undefined;
   /** Epoch ms before which the reversal is not sent; now where left out. */
@@ -94,6 +97,7 @@ export async function reversalStep(
     data: {
       reason: of.reason,
       ...(of.response === undefined ? {} : { response: of.response }),
+      ...of.issuer,
       ...(of.authorizationCode === undefined ? {} : { authorizationCode: of.authorizationCode }),
     },
     operation,

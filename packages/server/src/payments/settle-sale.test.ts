@@ -36,7 +36,7 @@ function transaction(phase: Phase, version = 1): LoadedTransaction {
 function room(of: { now: number; outcome: AcquirerOutcome; standing?: LoadedTransaction }) {
   const sent: string[] = [];
   const made: Change[] = [];
-  const warned: unknown[] = [];
+  const noted: unknown[] = [];
   const lost = of.standing === undefined ? 0 : 1;
   let commits = 0;
   const deps = {
@@ -46,7 +46,7 @@ function room(of: { now: number; outcome: AcquirerOutcome; standing?: LoadedTran
     failPoints: { hit() {} },
     running: { changed() {} },
     jobs: { poke() {} },
-    log: { warn: (of: unknown) => warned.push(of) },
+    log: { debug: (of: unknown) => noted.push(of) },
     acquiring: {
       send: async () => {
         sent.push('sale');
@@ -64,7 +64,7 @@ function room(of: { now: number; outcome: AcquirerOutcome; standing?: LoadedTran
       findById: async () => of.standing,
     },
   } as unknown as PaymentsDeps;
-  return { deps, sent, made, warned };
+  return { deps, sent, made, noted };
 }
 
 const intent: Intent = {
@@ -89,13 +89,13 @@ test('an outcome is made durable in one change', async () => {
 });
 
 test('a process that was stopped for too long sends nothing', async () => {
-  const { deps, sent, made, warned } = room({ now: 60_000, outcome: approved });
+  const { deps, sent, made, noted } = room({ now: 60_000, outcome: approved });
   const settled = await settleSale(deps, intent);
   assert.equal(settled.row.state, 'Failed');
   assert.deepEqual(sent, []);
   assert.equal(made[0]?.event.type, 'transaction.failed');
   assert.equal(made[0]?.event.data.reason, 'AcquirerUnavailable');
-  assert.deepEqual(warned, [{ transactionId: 't', reason: 'too late to send' }]);
+  assert.deepEqual(noted, [{ transactionId: 't', reason: 'too late to send' }]);
 });
 
 test('an approval behind a reversal that has ended is reversed once more', async () => {
@@ -165,6 +165,14 @@ test('a host that has judged, or could not work, is believed: nothing is reverse
     assert.equal((await settleSale(deps, intent)).row.state, 'Declined', responseCode);
     assert.equal(made[0]?.operation, undefined);
   }
+});
+
+test('what the issuer says to the chip beside a code that nobody knows is told with the reversal', async () => {
+  const issuer = { issuerData: '71099F180400000001', addressResult: 'N' };
+  const { deps, made } = room({ now: 100, outcome: { ...declinedBy('ZZ'), ...issuer } });
+  assert.equal((await settleSale(deps, intent)).row.state, 'Reversing');
+  const { issuerData, addressResult } = made[0]?.event.data ?? {};
+  assert.deepEqual({ issuerData, addressResult }, issuer);
 });
 
 test('an acquirer that says beside its code that it refuses is believed', async () => {

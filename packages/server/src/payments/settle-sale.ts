@@ -143,6 +143,7 @@ async function stepOf(deps: PaymentsDeps, intent: Intent, outcome: AcquirerOutco
           at,
           reason: isDuplicate(outcome) ? 'Duplicate' : 'Undecided',
           response: { code: outcome.responseCode },
+          issuer: issuerMembers(outcome),
         });
       }
       return {

@@ -44,7 +44,7 @@ test('a repeat that the host had before has succeeded; a first that it had is as
 
 test('a malfunction at a repeat is no judgement: the first message may have been booked', () => {
   for (const kind of ['Refund', 'Capture', 'Cancel'] as const) {
-    for (const code of ['06', '09', '19', '68', '90', '91', '92', '96', '16']) {
+    for (const code of ['06', '09', '19', '68', '90', '91', '92', '96', 'N0', '16']) {
       const circumstances = { ...when, repeated: true };
       const repeat = settledStep(loaded, operation(kind, 'Pending'), declined(code), circumstances);
       assert.equal(repeat, 'Unanswered', `${kind} ${code}`);

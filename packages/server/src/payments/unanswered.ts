@@ -40,14 +40,17 @@ function toldBy(
   return outcome.outcome === 'Declined' && !isOpen ? 'Declined' : undefined;
 }
 
-/** Why an adapter sent nothing is for whoever runs the platform, in its own words. */
+/**
+ * Why an adapter sent nothing is for whoever looks for it, in its own words. A link that is away is warned of
+ * once, and what it was not sent is counted: a line for each sale would be the same one for as long as it lasts.
+ */
 export function noteUnsent(
   { log }: Pick<PaymentsDeps, 'log'>,
   outcome: AcquirerOutcome,
   of: { transactionId: string; number?: number },
 ): void {
   if (outcome.outcome !== 'NotSent') return;
-  log.warn({ ...of, reason: outcome.reason }, 'nothing was sent to the acquirer');
+  log.debug({ ...of, reason: outcome.reason }, 'nothing was sent to the acquirer');
 }
 
 const contradiction = 'the acquirer contradicts what was resolved by hand';

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createSilentServer } from 'node:net';
 import { afterEach, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { eventually } from '../../../test/eventually.ts';
 import { createCalls } from './calls.ts';
 
@@ -52,16 +53,45 @@ test('a message that waited for a connection counts as sent once it has one', as
   assert.deepEqual(await waiting, { result: 'ConnectionLost' });
 });
 
-test('the wait for a connection is no time of connecting, and ends with that of the message', async () => {
-  const { left, post, arrived, asked } = await open({ connectionsMax: 1, connectTimeoutMs: 1000 });
+test('the wait for a connection ends in time to go another way, and nothing was sent', async (t) => {
+  const limitMs = 30_000;
+  const { left, post, arrived, asked } = await open({
+    ...{ connectionsMax: 1, connectTimeoutMs: limitMs },
+  });
   const first = post('/first');
   const response = await arrived('/first');
   const patient = post('/patient');
-  assert.deepEqual(await post('/hasty', 1500), { result: 'NotSent', reason: 'no connection' });
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const hasty = post('/hasty');
+  const now = () => Promise.race([hasty, setImmediate('waits')]);
+  t.mock.timers.tick(limitMs - 1);
+  assert.equal(await now(), 'waits');
+  t.mock.timers.tick(1);
+  assert.deepEqual(await now(), { result: 'NotSent', reason: 'no connection' });
+  t.mock.timers.reset();
   response.end('{}');
   assert.equal((await first).result, 'Answered');
   (await arrived('/patient')).end('{}');
   assert.equal((await patient).result, 'Answered');
   assert.deepEqual(asked(), ['/first', '/patient']);
   assert.deepEqual(left, ['/first', '/patient']);
+});
+
+test('who has waited for a connection has all the time of connecting from then on', async (t) => {
+  // Takes connections, and says nothing in any handshake.
+  const silent = createSilentServer((socket) => socket.on('error', () => undefined).resume());
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+  closers.push(() => new Promise((resolve) => silent.close(() => resolve())));
+  const { port } = silent.address() as AddressInfo;
+  const { post } = await open({ port, tls: true, connectTimeoutMs: 30_000 });
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const call = post('/late');
+  const now = () => Promise.race([call, setImmediate('waits')]);
+  // Before it is told of its connection.
+  t.mock.timers.tick(20_000);
+  assert.equal(await now(), 'waits');
+  t.mock.timers.tick(29_999);
+  assert.equal(await now(), 'waits');
+  t.mock.timers.tick(1);
+  assert.deepEqual(await now(), { result: 'NotSent', reason: 'no connection' });
 });

@@ -31,8 +31,9 @@ type Options = {
   /** What the acquirer is shown where it asks, and whom we believe. */
   identity?: TlsIdentity | undefined;
   lateMs: number;
-  /** What comes beyond waits for one of them, within its own time. */
+  /** What comes beyond waits for one of them. */
   connectionsMax?: number;
+  /** For that wait, and once more for the making of a connection. */
   connectTimeoutMs?: number;
 };
 
@@ -40,7 +41,7 @@ const connectionsMaxDefault = 256;
 const freeConnectionsMax = 16;
 /** Below the five seconds after which many servers hang up: the first to hang up is never wrong. */
 const idleMs = 4000;
-/** Who does not take a connection in this time is not there; nothing was sent. */
+/** Who does not take a connection in this time is not there, or has too much to do; nothing was sent. */
 const connectTimeoutDefaultMs = 3000;
 const answerBytesMax = 65_536;
 /** Late answers that are listened for at a time. */
@@ -96,7 +97,6 @@ export function createCalls(options: Options): Calls {
     const { promise, resolve } = Promise.withResolvers<CallResult>();
     let hasLeft = false;
     let isDone = false;
-    let connecting: NodeJS.Timeout | undefined;
     const sent = (tls ? requestTls : request)({
       ...{ host, port, agent, method: 'POST', path: call.path },
       headers: {
@@ -111,7 +111,7 @@ export function createCalls(options: Options): Calls {
       if (isDone) return;
       isDone = true;
       clearTimeout(timer);
-      clearTimeout(connecting);
+      clearTimeout(unconnected);
       resolve(result);
     }
 
@@ -129,14 +129,17 @@ export function createCalls(options: Options): Calls {
       else listenOn(sent);
     }, call.timeoutMs);
 
+    const startConnectLimit = () => setTimeout(() => giveUp('no connection'), connectTimeoutMs);
+    // Of the wait for others to be answered first: after it there is still time to go another way.
+    let unconnected = startConnectLimit();
     onConnection(sent, {
-      // Whoever waits for others to be answered says nothing of whether the acquirer is there.
       connecting() {
-        connecting = setTimeout(() => giveUp('no connection'), connectTimeoutMs);
+        clearTimeout(unconnected);
+        if (!isDone) unconnected = startConnectLimit();
       },
       opened() {
         hasLeft = true;
-        clearTimeout(connecting);
+        clearTimeout(unconnected);
       },
     });
     sent.on('response', (incoming) => {

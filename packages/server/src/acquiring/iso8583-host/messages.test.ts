@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Message } from '@switchyard/iso8583';
+import { builtInHosts, compileHost, type Message } from '@switchyard/iso8583';
 import type { AcquirerRequest } from '../types.ts';
 import { outcomeOf, toMessage } from './messages.ts';
 
@@ -64,6 +64,22 @@ test('a part that the host does not name is no approval', () => {
   assert.equal(outcomeOf(request, without, 'EUR').outcome, 'Unknown');
   const named = outcomeOf(request, answered({ 39: '10', 4: '000000000500' }), 'EUR');
   assert.equal(named.outcome === 'Approved' && named.amount, 500);
+});
+
+test('a part that a table of one’s own has no line for is a part all the same', () => {
+  const { messages, ...like } = builtInHosts['iso1993-ascii'];
+  const lines = { financial: { '000': '00' } };
+  const host = compileHost({ ...like, messages, responseCodes: lines }, { now: Date.now });
+  const inClear = { ...builtInHosts['iso1987-ascii'], messages, version: '1' } as const;
+  const wire = compileHost(inClear, { now: Date.now });
+  const said = (fields: Message['fields']) =>
+    outcomeOf(request, host.decode(wire.encode(answered(fields))), 'EUR');
+  for (const code of ['002', '006']) {
+    assert.equal(said({ 39: code, 4: undefined }).outcome, 'Unknown', code);
+    const half = said({ 39: code, 4: '000000000617' });
+    assert.deepEqual(half, { outcome: 'Approved', responseCode: code, amount: 617 });
+  }
+  assert.equal(said({ 39: '004', 4: '000000000617' }).outcome, 'Unknown');
 });
 
 test('the answer to a part that is taken back may repeat what stays, and no other amount', () => {

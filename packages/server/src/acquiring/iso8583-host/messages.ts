@@ -198,7 +198,6 @@ export function correlationKey(message: Message): string {
   return `${message.mti.slice(0, 2)}|${message.fields[41] ?? ''}|${message.fields[11] ?? ''}`;
 }
 
-const partialCode = '10';
 const echoedFields = [3, 11, 41] as const;
 
 /** The type of an answer: that of its request with the next function digit, whatever its origin. */
@@ -276,14 +275,15 @@ export function outcomeOf(
     ...addressAnswer(answer.fields[48]),
   };
   const asked = Number(request.fields[4]);
-  const approved = responseCodeFacts(code, { zeroAmount: asked === 0 }).approved;
+  const { approved, category } = responseCodeFacts(code, { zeroAmount: asked === 0 });
+  const isPart = category === 'PartiallyApproved';
   if (!approved) return { outcome: 'Declined', responseCode: code, ...beside };
   // A part that is not named could be any part.
-  if (code === partialCode && answer.fields[4] === undefined) return invalid;
+  if (isPart && answer.fields[4] === undefined) return invalid;
   const amount = amountIn(request, answer, amountIs);
   if (!Number.isSafeInteger(amount) || amount > asked || amount < 0) return invalid;
   if (amount === 0 && asked > 0) return invalid;
-  if (amount !== asked && code !== partialCode) return invalid;
+  if (amount !== asked && !isPart) return invalid;
   const authorizationCode = answer.fields[38];
   return {
     outcome: 'Approved',
