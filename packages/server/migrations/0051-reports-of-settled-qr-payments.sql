@@ -1,5 +1,4 @@
--- Reports of organisations with QR payments are made anew: what was settled elsewhere, or paid in another currency,
--- stood in them as captured.
+-- All reports are made anew: what of QR payments was settled elsewhere, or paid in another currency, stood in them as
+-- captured, and answers of cards have other codes and categories now, by which summaries would be split.
 
-UPDATE report_positions p SET written_as_of = NULL
-WHERE EXISTS (SELECT FROM qr_transactions t WHERE t.organization_id = p.organization_id);
+UPDATE report_positions SET written_as_of = NULL;

@@ -25,6 +25,7 @@ export { createFailPoints, type FailPointName, type FailPoints } from './fail-po
 export { createGroupCommit, type GroupCommit, type GroupCommitOptions } from './group-commit.ts';
 export { type Ids, jittered, systemIds } from './ids.ts';
 export { createInFlight, type InFlight } from './in-flight.ts';
+export { endedJob } from './job-statements.ts';
 export {
   createJobs,
   type Job,

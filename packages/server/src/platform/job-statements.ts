@@ -39,6 +39,10 @@ export const claimText = `WITH due AS (
 export const finishText = `DELETE FROM jobs AS j USING jsonb_to_recordset($1::jsonb) AS r(${batchRow})
     WHERE ${held} RETURNING j.job_id`;
 
+/** For a room's own statement: a job ends in one commit with what it is for, whoever has its lease. */
+export const endedJob = (organizationId: string, jobId: string): string =>
+  `DELETE FROM jobs WHERE organization_id = ${organizationId} AND job_id = ${jobId} RETURNING job_id`;
+
 // A look that was no try leaves what was said of the last one.
 export const postponeText = `UPDATE jobs AS j SET due_at = r.due_at,
       last_error = CASE WHEN r.untried = 1 THEN j.last_error ELSE r.last_error END,

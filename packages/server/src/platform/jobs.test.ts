@@ -6,7 +6,14 @@ import { eventually } from '../../test/eventually.ts';
 import { type Clock, pause, systemClock } from './clock.ts';
 import { type Database, openDatabase } from './database.ts';
 import { systemIds } from './ids.ts';
-import { claimText, finishText, oldestDueText, postponeText, renewText } from './job-statements.ts';
+import {
+  claimText,
+  endedJob,
+  finishText,
+  oldestDueText,
+  postponeText,
+  renewText,
+} from './job-statements.ts';
 import { createJobs, type Job, type JobsDeps } from './jobs.ts';
 import { createLog } from './log.ts';
 import { createMetrics } from './metrics.ts';
@@ -143,6 +150,20 @@ describe('jobs', () => {
     await eventually('done at the third look', async () => (await left()) === 0);
     await jobs.stop();
     assert.equal(runs, 3);
+  });
+
+  test('a job that its handler has ended itself is done, and not lost', async () => {
+    const database = await testDatabase();
+    const { jobs, kind, organizationId, left, metrics } = setUp(database);
+    const work = async ({ jobId }: Job) => {
+      await database.query(endedJob('$1', '$2'), [organizationId, jobId]);
+    };
+    jobs.handle(kind, work, { endsItself: true });
+    await jobs.enqueue({ organizationId, kind, payload: {} });
+    jobs.start();
+    await eventually('it is done', async () => (await left()) === 0);
+    await jobs.stop();
+    assert.match(await metrics.registry.metrics(), /outcome="done"\} 1/);
   });
 
   test('a look that is no try does not count as one', async () => {

@@ -73,6 +73,8 @@ export type JobHandler = (job: Job) => Promise<Later | undefined | void>;
 type HandleOptions = {
   /** How many of the kind this process does at once; eight where it is left out. */
   readonly most?: number;
+  /** It ends its jobs in a statement of its own, with `endedJob`. */
+  readonly endsItself?: true;
 };
 
 export type Jobs = {
@@ -115,6 +117,7 @@ type ClaimedRow = {
 type Lot = {
   readonly handler: JobHandler;
   readonly most: number;
+  readonly endsItself: boolean;
   running: number;
   /** The last claim got all that it asked for: more may wait. */
   hasMore: boolean;
@@ -190,13 +193,13 @@ export function createJobs(deps: JobsDeps): Jobs {
     });
   }
 
-  async function perform(row: ClaimedRow, { handler }: Lot, held: Held): Promise<void> {
-    const { retryAt, untried, note, failure } = await attempt(row, handler);
+  async function perform(row: ClaimedRow, lot: Lot, held: Held): Promise<void> {
+    const { retryAt, untried, note, failure } = await attempt(row, lot.handler);
     // From here on it may be claimed before we hear that its end is written down.
     inHand.delete(keyOf(held));
     const kept =
       retryAt === undefined
-        ? await finishes.submit(held)
+        ? lot.endsItself || (await finishes.submit(held))
         : await postponements.submit({
             ...held,
             due_at: isoTime(retryAt),
@@ -236,8 +239,8 @@ export function createJobs(deps: JobsDeps): Jobs {
   }
 
   return {
-    handle(kind, handler, { most = defaultMost } = {}) {
-      lots.set(kind, { handler, most, running: 0, hasMore: false });
+    handle(kind, handler, { most = defaultMost, endsItself = false } = {}) {
+      lots.set(kind, { handler, most, endsItself, running: 0, hasMore: false });
     },
     async enqueue({ organizationId, jobId = ids.uuid(), kind, payload, lane, dueAt }, trx) {
       const now = clock.now();

@@ -8,8 +8,9 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import PostalMime from 'postal-mime';
 import { systemIds } from './ids.ts';
-import { createMail, type MailMessage } from './mail.ts';
+import { createMail, MailError, type MailMessage, type Refusal } from './mail.ts';
 import { mailDirOf } from './mail-catcher.ts';
+import { deliverMail } from './mail-delivery.ts';
 
 const clock = { now: () => Date.UTC(2027, 0, 15, 8) };
 const mailFrom = 'Café Switchyard <no-reply@shop.example>';
@@ -141,24 +142,57 @@ describe('mail', () => {
   });
 
   test('a mailbox that is no more is refused for good; who may send, or when, is not', async () => {
-    for (const [reply, isFinal] of [
-      ['550 5.1.1 no such mailbox', true],
-      ['553 not allowed', true],
-      ['554 5.7.1 relay access denied', false],
-      ['530 5.7.0 authenticate first', false],
-      ['450 4.2.0 greylisted', false],
+    for (const [reply, refusal] of [
+      ['550 5.1.1 no such mailbox', 'NoMailbox'],
+      ['550 sorry, no mailbox here by that name (#5.1.1)', 'NoMailbox'],
+      ['550 5.1.2 no such domain', 'NoMailbox'],
+      ['556 5.1.10 the domain takes no mail', 'NoMailbox'],
+      ['550 5.2.1 mailbox disabled', 'NoMailbox'],
+      ['550 relay not permitted', 'Permanent'],
+      ['550 Sender verify failed', 'Permanent'],
+      ['550 5.1.8 the domain of the sender is not found', 'Permanent'],
+      ['550 5.1.7 the sender is unknown', 'Permanent'],
+      ['550 5.1.11 one that is not known', 'Permanent'],
+      ['553 not allowed', 'Permanent'],
+      ['552 5.2.2 mailbox full', 'Permanent'],
+      ["553 sorry, that domain isn't in my list of allowed rcpthosts (#5.7.1)", 'None'],
+      ['554 5.7.1 relay access denied', 'None'],
+      ['530 5.7.0 authenticate first', 'None'],
+      ['450 4.2.0 greylisted', 'None'],
     ] as const) {
       const fake = await openFake([[/^RCPT/, reply]]);
       const mail = mailTo(`smtp://127.0.0.1:${fake.port}`);
-      await assert.rejects(mail.send(message), { name: 'MailError', isFinal }, reply);
+      await assert.rejects(mail.send(message), { name: 'MailError', refusal }, reply);
       await mail.close();
       await fake.close();
     }
     const fake = await openFake([[/^MAIL/, '550 5.1.8 no such sender']]);
     const mail = mailTo(`smtp://127.0.0.1:${fake.port}`);
-    await assert.rejects(mail.send(message), { name: 'MailError', isFinal: false });
+    await assert.rejects(mail.send(message), { name: 'MailError', refusal: 'None' });
     await mail.close();
     await fake.close();
+  });
+
+  test('a mail is given up at once, after half a day or after five, by what its server says', async () => {
+    const isGivenUp = async (refusal: Refusal, attempts: number) => {
+      const warned: unknown[] = [];
+      const deps = {
+        mail: { send: () => Promise.reject(new MailError('not taken', refusal)) },
+        log: { warn: (facts: unknown) => void warned.push(facts) },
+      };
+      const job = { organizationId: 'o', jobId: 'j', kind: 'k', payload: {}, attempts, dueAt: 0 };
+      const isDone = await deliverMail(deps, job, message).then(
+        () => true,
+        () => false,
+      );
+      assert.equal(warned.length, isDone ? 1 : 0);
+      return isDone;
+    };
+    assert.equal(await isGivenUp('NoMailbox', 0), true);
+    assert.equal(await isGivenUp('Permanent', 99), false);
+    assert.equal(await isGivenUp('Permanent', 100), true);
+    assert.equal(await isGivenUp('None', 999), false);
+    assert.equal(await isGivenUp('None', 1_000), true);
   });
 
   test('another machine without TLS gets neither password nor mail', async () => {

@@ -32,15 +32,20 @@ export type MailDeps = {
   readonly ids: Ids;
 };
 
+/**
+ * `NoMailbox`: there is none of this name that takes mail, and another try changes nothing. `Permanent`: the
+ * server says no for good, and may mean us. `None`: it may yet take the mail, or has said nothing.
+ */
+export type Refusal = 'NoMailbox' | 'Permanent' | 'None';
+
 /** Why a mail was not taken, without its addresses and its text. */
 export class MailError extends Error {
   override name = 'MailError';
-  /** Its server knows no such mailbox, or none that takes mail: another try changes nothing. */
-  readonly isFinal: boolean;
+  readonly refusal: Refusal;
 
-  constructor(message: string, isFinal = false) {
+  constructor(message: string, refusal: Refusal = 'None') {
     super(message);
-    this.isFinal = isFinal;
+    this.refusal = refusal;
   }
 }
 
@@ -91,15 +96,23 @@ function smtpOptions(address: string, timeoutMs: number) {
   };
 }
 
-/** To the name of a mailbox. */
-const finalReplies = new Set([550, 551, 552, 553, 554]);
-/** RFC 3463: 5.7 is about who sends, such as a relay that is denied, and an operator can mend that. */
-const policy = /^\d{3}[ -]5\.7\./;
+/** RFC 3463, in front as RFC 2034 has it, or at the end in the manner of qmail: `(#5.7.1)`. */
+const enhancedCode = /(?:^\d{3}[ -]|\(#)(5\.\d{1,3}\.\d{1,3})\b/;
+/** About the mailbox alone: a name or a domain that is not there or has moved, or a mailbox that is shut. */
+const noMailbox = new Set(['5.1.1', '5.1.2', '5.1.3', '5.1.6', '5.1.10', '5.2.1']);
+
+/** A bare 550 to the name of a mailbox is also how a server says that it takes nothing from us. */
+function refusalOf({ command, responseCode, response }: Record<string, unknown>): Refusal {
+  if (command !== 'RCPT TO' || !(Number(responseCode) >= 550)) return 'None';
+  const code = enhancedCode.exec(String(response))?.[1] ?? '';
+  if (noMailbox.has(code)) return 'NoMailbox';
+  // 5.7 is about who sends, such as a relay that is denied, and an operator can mend that.
+  return code.startsWith('5.7.') ? 'None' : 'Permanent';
+}
 
 function withoutAddresses(error: unknown): MailError {
-  const { code, responseCode, command, response } = error as Record<string, unknown>;
-  const facts = [code, responseCode, command].filter((fact) => fact !== undefined).join(' ');
-  const isFinal =
-    command === 'RCPT TO' && finalReplies.has(Number(responseCode)) && !policy.test(`${response}`);
-  return new MailError(`the mail server did not take the mail (${facts})`, isFinal);
+  const said = error as Record<string, unknown>;
+  const facts = [said['code'], said['responseCode'], said['command']];
+  const told = facts.filter((fact) => fact !== undefined).join(' ');
+  return new MailError(`the mail server did not take the mail (${told})`, refusalOf(said));
 }

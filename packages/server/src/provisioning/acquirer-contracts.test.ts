@@ -22,6 +22,27 @@ test('where proxies are named, a link without TLS leads to one of them alone', a
   await scene.close();
 });
 
+test('a link whose place is named no more is renamed and disabled, and neither moved nor enabled again', async () => {
+  const scene = await openProvisioning(undefined, { acquirerProxies: ['127.0.0.1:8583'] });
+  const body = { name: 'a', host: '127.0.0.1', port: 8583, institutionId: '1', tls: false };
+  const { acquirerLinkId } = await scene.made('org', '/acquirer-links', body);
+  // As a version before has written it.
+  const sql = 'UPDATE acquirer_links SET port = 9000 WHERE acquirer_link_id = $1';
+  await scene.database.query(sql, [acquirerLinkId]);
+  const put = (changes: object) =>
+    scene.call('org', 'PUT', `/acquirer-links/${acquirerLinkId}`, {
+      body: { ...body, port: 9000, ...changes },
+    });
+  assert.equal((await put({ name: 'renamed' })).status, 200);
+  assertRefused(await put({ port: 9001 }), 422, 'field_invalid', '/tls');
+  assertRefused(await put({ port: 9001, status: 'Disabled' }), 422, 'field_invalid', '/tls');
+  assert.equal((await put({ status: 'Disabled' })).status, 200);
+  assert.equal((await put({ status: 'Disabled', name: 'off' })).status, 200);
+  assertRefused(await put({ status: 'Enabled' }), 422, 'field_invalid', '/tls');
+  assert.equal((await put({ port: 8583, status: 'Enabled' })).status, 200);
+  await scene.close();
+});
+
 describe('acquirer links and contracts', () => {
   let scene: ProvisioningScene;
   let linkId: string;

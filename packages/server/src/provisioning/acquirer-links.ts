@@ -74,6 +74,16 @@ const hostMembers = (row: Row) => ({
   zoneMasterKey: row['zone_master_key'],
 });
 
+/**
+ * A link that is in use may be renamed or taken out of use where it is, though its place is named no more. One that
+ * was not enabled is looked at as if it were new: else it would be made so first, and enabled then.
+ */
+const staysPut = (input: Input, current: Row | undefined): boolean =>
+  current?.['tls'] === false &&
+  current['host'] === input['host'] &&
+  current['port'] === input['port'] &&
+  (current['status'] === 'Enabled' || input['status'] === 'Disabled');
+
 /** Without TLS a link stays on this machine, and goes to nothing else that listens there. */
 function checkClear(input: Input, proxies: readonly string[] | undefined): void {
   const host = String(input['host']);
@@ -105,9 +115,9 @@ const kindWith = ({ dialects, signingKeys, proxies }: LinkFacts): Kind<AcquirerL
       institutionId: row['institution_id'],
       ...(isHttp(row) ? httpMembers(row, signingKeys) : hostMembers(row)),
     }),
-  async columns(_run, _scope, input) {
+  async columns(_run, _scope, input, current) {
     const tls = input['tls'] ?? true;
-    if (tls !== true) checkClear(input, proxies);
+    if (tls !== true && !staysPut(input, current)) checkClear(input, proxies);
     const clientCertificate = input['clientCertificate'] ?? null;
     if (clientCertificate !== null && tls !== true) {
       refuseField('/clientCertificate', 'goes with tls');

@@ -11,6 +11,7 @@ import {
   createMetrics,
   createOutbox,
   type EventSource,
+  type JobHandler,
   migrate,
   openDatabase,
   systemClock,
@@ -237,6 +238,38 @@ describe('publishing', () => {
       published.map((event) => event.event_id).toSorted(),
       made.map((row) => row.outbox_id).toSorted(),
     );
+    assert.deepEqual(await database.query('SELECT job_id FROM jobs'), []);
+    await database.close();
+  });
+
+  test('what was set aside is told once, though the process dies before it hears that its job is done', async () => {
+    const { database, open, jobsOf, facts, insert, left, events } = await setUp();
+    const tenant = randomUUID();
+    const jobs = jobsOf();
+    const first = open([facts], jobs);
+    await insert(tenant, 2, 'newer.made');
+    first.start();
+    await eventually('it is set aside', async () => (await left()) === 0);
+    await first.stop();
+    const sources = [facts, { ...facts, prefix: 'newer.' }];
+    const handlers: JobHandler[] = [];
+    const held = {
+      ...jobs,
+      handle: (_kind: string, handler: JobHandler) => void handlers.push(handler),
+    };
+    const second = open(sources, held);
+    const [job] = await database.query<{ job_id: string; payload: Record<string, unknown> }>(
+      'SELECT job_id, payload FROM jobs',
+    );
+    const { job_id: jobId = '', payload = {} } = job ?? {};
+    const again = () =>
+      handlers[0]?.({ organizationId: tenant, jobId, kind: '', payload, attempts: 0, dueAt: 0 });
+    await again();
+    second.start();
+    await eventually('it is published', async () => (await events(tenant)).length === 2);
+    await again();
+    assert.equal(await left(), 0, 'nothing is told again');
+    await second.stop();
     assert.deepEqual(await database.query('SELECT job_id FROM jobs'), []);
     await database.close();
   });

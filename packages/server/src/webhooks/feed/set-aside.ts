@@ -3,19 +3,26 @@ import type { Kysely } from 'kysely';
 import {
   type Database,
   type EventSource,
+  endedJob,
   isoTime,
+  type JobHandler,
   type Jobs,
   type OutboxRow,
 } from '../../platform/index.ts';
 
 const setAsideJob = 'feed.set-aside';
 
-/** What happens meanwhile to the same subject is told before it: `sequence` says the order. */
-const returnText = `INSERT INTO outbox
+/**
+ * What happens meanwhile to the same subject is told before it: `sequence` says the order. The job ends with it, in
+ * one statement: who came back after both were done would find the outbox empty, and tell it all a second time.
+ */
+const returnText = `WITH ended AS (${endedJob('$1', '$4')})
+  INSERT INTO outbox
     (organization_id, outbox_id, kind, subject_id, sequence, created_at)
   SELECT $1, r."outboxId", $2, r."subjectId", r.sequence, r."createdAt"
   FROM jsonb_to_recordset($3::jsonb)
     AS r("outboxId" uuid, "subjectId" uuid, sequence integer, "createdAt" timestamptz)
+  WHERE EXISTS (SELECT FROM ended)
   ON CONFLICT (organization_id, outbox_id) DO NOTHING`;
 
 export type SetAsideDeps = {
@@ -32,13 +39,15 @@ export const sourceOf = (sources: readonly EventSource[], kind: string): EventSo
 
 /** @example const setAside = createSetAside({ database, jobs, sources }); await setAside(rows, trx); */
 export function createSetAside({ database, jobs, sources }: SetAsideDeps): SetAside {
-  jobs.handle(setAsideJob, async ({ organizationId, payload }) => {
+  const putBack: JobHandler = async ({ organizationId, jobId, payload }) => {
     const kind = String(payload['kind']);
     // As a failure it is tried again with growing pauses, by whichever process, and raises the alarm of jobs.
     if (sourceOf(sources, kind) === undefined)
       throw new Error(`no room tells the facts of ${kind}`);
-    await database.query(returnText, [organizationId, kind, JSON.stringify(payload['rows'])]);
-  });
+    const rows = JSON.stringify(payload['rows']);
+    await database.query(returnText, [organizationId, kind, rows, jobId]);
+  };
+  jobs.handle(setAsideJob, putBack, { endsItself: true });
 
   return async (rows, trx) => {
     const groups = Map.groupBy(rows, ({ organizationId, kind }) => `${organizationId} ${kind}`);
