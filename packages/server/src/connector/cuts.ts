@@ -11,8 +11,6 @@ export type Cut = {
 
 type Kept = Cut & { readonly until: number };
 
-type Cuts = ReturnType<typeof createCuts>;
-
 type Deps = {
   readonly claims: Pick<Claims, 'cut'>;
   readonly now: () => number;
