@@ -86,6 +86,7 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
     log: {
       error: (facts: { transactionId: string }) => void logged.push(facts.transactionId),
       warn() {},
+      debug() {},
     },
     running: createRunning(),
     jobs: { enqueue: async (job: NewJob) => void enqueued.push(job) },
