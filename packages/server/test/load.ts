@@ -56,8 +56,10 @@ const unanswered = {
 const oneUnansweredIn = 40;
 /** A till that is told to come again later does not do so at once. */
 const busyPauseMs = 50;
-/** A link sends in order, and waits seconds at each message that the host loses: many kills leave many. */
-/** A repetition that five processes died over comes a minute after the lease of the last one. */
+/**
+ * A link sends in order, and waits seconds at each message that the host loses: many kills leave many. A
+ * repetition that five processes died over comes a minute after the lease of the last one.
+ */
 const endLimitMs = faultSize({ small: 100_000, full: 600_000 });
 
 /** Sells, and now and then refunds. */

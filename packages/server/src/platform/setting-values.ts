@@ -97,6 +97,22 @@ export const smtpServer: Reader<string> = {
   },
 };
 
+/** @param kind - of one of them, as its reader's fault says it */
+export function several<Value>(
+  kind: string,
+  most: number,
+  read: (part: string) => Value,
+): Reader<readonly Value[]> {
+  return {
+    type: `${kind}, several separated by spaces or commas`,
+    read(value) {
+      const parts = listed(value);
+      if (parts.length > most) throw new ValueFault(`holds more than ${most}`);
+      return parts.map(read);
+    },
+  };
+}
+
 export const addressRanges: Reader<readonly string[]> = {
   type: 'addresses or ranges in CIDR form, separated by spaces or commas',
   read(value) {

@@ -1,6 +1,6 @@
 // The settings of where a process listens and how others address it: part of the one table, with rules of their own.
 import { isLoopbackHost } from './loopback.ts';
-import { integer, publicUrl, type Reader, text, ValueFault } from './setting-values.ts';
+import { integer, publicUrl, several, text, ValueFault } from './setting-values.ts';
 
 const port = integer(0, 65_535);
 const proxiesMax = 64;
@@ -14,15 +14,7 @@ function checkProxy(part: string): string {
   return `${at}:${Number(digits)}`;
 }
 
-const proxies: Reader<readonly string[]> = {
-  type: 'host:port on loopback, several separated by spaces or commas',
-  read(value) {
-    const parts = value.split(/[\s,]+/).filter((part) => part !== '');
-    if (parts.length === 0) throw new ValueFault('is empty');
-    if (parts.length > proxiesMax) throw new ValueFault(`holds more than ${proxiesMax}`);
-    return parts.map(checkProxy);
-  },
-};
+const proxies = several('host:port on loopback', proxiesMax, checkProxy);
 const host = text('host name or address', /^[A-Za-z0-9.:_-]{1,255}$/);
 
 export const addressSettings = {

@@ -7,22 +7,16 @@ import {
   publicUrl,
   type Reader,
   secretUrl,
+  several,
   ValueFault,
 } from './setting-values.ts';
 
 const familiesMax = 32;
 
-const families: Reader<readonly string[]> = {
-  type: 'names, separated by spaces or commas',
-  read(value) {
-    const names = value.split(/[\s,]+/).filter((name) => name !== '');
-    if (names.length === 0) throw new ValueFault('is empty');
-    const wrong = names.find((name) => !/^[A-Za-z0-9_-]{1,64}$/.test(name));
-    if (wrong !== undefined) throw new ValueFault(`holds "${wrong}", not a name`);
-    if (names.length > familiesMax) throw new ValueFault(`holds more than ${familiesMax}`);
-    return names.map((name) => name.toLowerCase());
-  },
-};
+const families = several('name', familiesMax, (part) => {
+  if (!/^[A-Za-z0-9_-]{1,64}$/.test(part)) throw new ValueFault(`holds "${part}", not a name`);
+  return part.toLowerCase();
+});
 
 const natsAddress = secretUrl('nats', 'tls');
 

@@ -1,6 +1,6 @@
 // The settings of the hardware security module and of AWS: part of the one table, with rules of their own.
 import { isLoopbackHost } from './loopback.ts';
-import { choice, filePath, integer, type Reader, text, ValueFault } from './setting-values.ts';
+import { choice, filePath, integer, several, text, ValueFault } from './setting-values.ts';
 
 export type HsmAddress = { readonly host: string; readonly port: number; readonly tls: boolean };
 
@@ -17,15 +17,7 @@ function addressOf(part: string): HsmAddress {
   return { host: bare.replace(/^\[|\]$/g, ''), port, tls: protocol === 'tls' };
 }
 
-const hsmAddresses: Reader<readonly HsmAddress[]> = {
-  type: 'tls://host:port or tcp://host:port, several separated by spaces or commas',
-  read(value) {
-    const parts = value.split(/[\s,]+/).filter((part) => part !== '');
-    if (parts.length === 0) throw new ValueFault('is empty');
-    if (parts.length > addressesMax) throw new ValueFault(`holds more than ${addressesMax}`);
-    return parts.map(addressOf);
-  },
-};
+const hsmAddresses = several('tls://host:port or tcp://host:port', addressesMax, addressOf);
 
 const serviceUrl = text(
   'https URL, or http on loopback',

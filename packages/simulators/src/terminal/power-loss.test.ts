@@ -1,18 +1,10 @@
 // A terminal that loses its power while the platform is asked: what it was doing then goes on no further.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  type AnyMessage,
-  isMessage,
-  readMessage,
-  requestOf,
-  resultOf,
-  writeMessage,
-} from '@switchyard/nexo';
+import { isMessage, requestOf, resultOf } from '@switchyard/nexo';
 import { fakePlatform } from './platform.fixture.ts';
 import type { TerminalPlatform } from './platform.ts';
-import { address, at, pay, stage } from './stage.fixture.ts';
-import type { TerminalChannel } from './work.ts';
+import { address, cashierTill, givingBack, pay, stage } from './stage.fixture.ts';
 
 type Stage = ReturnType<typeof stage>;
 
@@ -97,34 +89,9 @@ for (const card of ['removed-late', 'declines-late']) {
   });
 }
 
-/** A till whose cashier is asked for a signature, and does not say. */
-async function silentTill({ terminal }: Stage) {
-  const sent: AnyMessage[] = [];
-  const channel: TerminalChannel = {
-    isTwoWay: true,
-    send(text) {
-      const reading = readMessage(text);
-      if (reading.kind === 'Message') sent.push(reading.message);
-    },
-    drop: () => undefined,
-  };
-  const login = requestOf('Login', address(), {
-    DateTime: at,
-    SaleSoftware: { ApplicationName: 'till', SoftwareVersion: '1' },
-    OperatorLanguage: 'en',
-    SaleTerminalData: { SaleCapabilities: ['CashierInput'] },
-  });
-  terminal().attach(channel);
-  await terminal().receive(writeMessage(login), channel);
-  return {
-    pay: (message: AnyMessage) => terminal().receive(writeMessage(message), channel),
-    isAsked: () => sent.some((message) => isMessage(message, 'Input', 'Request')),
-  };
-}
-
 test('a sale whose signature nobody has looked at is counted once, whenever the power goes off', async () => {
   const on = stage();
-  const till = await silentTill(on);
+  const till = await cashierTill(on);
   on.terminal().setCard('signature');
   const payment = pay(10);
   const asked = till.pay(payment);
@@ -142,19 +109,7 @@ for (const category of ['Payment', 'Reversal'] as const) {
     const { fake, platform, letGo, isAsked } = slow('find');
     const on = stage({ platform });
     const { first } = await on.ask(pay(10));
-    assert.ok(first && isMessage(first, 'Payment', 'Response'));
-    const OriginalPOITransaction = { POITransactionID: first.body.POIData?.POITransactionID };
-    const refund = pay(10, {
-      PaymentTransaction: {
-        AmountsReq: { Currency: 'EUR', RequestedAmount: 10 },
-        OriginalPOITransaction,
-      },
-      PaymentData: { PaymentType: 'Refund' },
-    });
-    const reversal = requestOf('Reversal', address(), {
-      ...{ OriginalPOITransaction, ReversalReason: 'CustCancel' },
-    } as never) as AnyMessage;
-    const request = category === 'Payment' ? refund : reversal;
+    const request = givingBack(category, first);
     const asked = on.ask(request);
     while (!isAsked()) await turn();
     await on.terminal().reboot();

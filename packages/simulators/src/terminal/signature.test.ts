@@ -1,51 +1,25 @@
 import assert from 'node:assert/strict';
 import { cpSync } from 'node:fs';
 import { test } from 'node:test';
-import {
-  type AnyMessage,
-  isMessage,
-  readMessage,
-  requestOf,
-  resultOf,
-  writeMessage,
-} from '@switchyard/nexo';
-import { address, at, folder, pay, stage } from './stage.fixture.ts';
-import type { TerminalChannel, TerminalHappening } from './work.ts';
+import { type AnyMessage, isMessage, resultOf, writeMessage } from '@switchyard/nexo';
+import { cashierTill, folder, pay, stage } from './stage.fixture.ts';
+import type { TerminalHappening } from './work.ts';
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 /** A till whose cashier says no to every signature, and what the terminal says to it. */
-async function strictTill({ terminal }: ReturnType<typeof stage>, meanwhile: () => void) {
-  const sent: AnyMessage[] = [];
-  const channel: TerminalChannel = {
-    isTwoWay: true,
-    send(text) {
-      const reading = readMessage(text);
-      assert.ok(reading.kind === 'Message');
-      sent.push(reading.message);
-      if (!isMessage(reading.message, 'Input', 'Request')) return;
-      meanwhile();
-      const { Device, InfoQualify } = reading.message.body.InputData;
-      const Input = { InputCommand: 'GetConfirmation', ConfirmedFlag: false } as const;
-      const body = { InputResult: { Device, InfoQualify, Response: { Result: 'Success' }, Input } };
-      const header = { ...reading.message.header, MessageType: 'Response' } as const;
-      void terminal().receive(writeMessage({ header, body }), channel);
-    },
-    drop: () => undefined,
-  };
-  const login = requestOf('Login', address(), {
-    DateTime: at,
-    SaleSoftware: { ApplicationName: 'till', SoftwareVersion: '1' },
-    OperatorLanguage: 'en',
-    SaleTerminalData: { SaleCapabilities: ['CashierInput'] },
+async function strictTill(on: ReturnType<typeof stage>, meanwhile: () => void) {
+  const till = await cashierTill(on, (message, channel) => {
+    if (!isMessage(message, 'Input', 'Request')) return;
+    meanwhile();
+    const { Device, InfoQualify } = message.body.InputData;
+    const Input = { InputCommand: 'GetConfirmation', ConfirmedFlag: false } as const;
+    const body = { InputResult: { Device, InfoQualify, Response: { Result: 'Success' }, Input } };
+    const header = { ...message.header, MessageType: 'Response' } as const;
+    void on.terminal().receive(writeMessage({ header, body }), channel);
   });
-  terminal().attach(channel);
-  await terminal().receive(writeMessage(login), channel);
-  terminal().setCard('signature');
-  return {
-    pay: (message: AnyMessage) => terminal().receive(writeMessage(message), channel),
-    answer: () => sent.find((message) => isMessage(message, 'Payment', 'Response')),
-  };
+  on.terminal().setCard('signature');
+  return till;
 }
 
 test('a refused signature is a refusal though the platform is away, and the sale is given back', async () => {

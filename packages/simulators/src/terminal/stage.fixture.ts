@@ -55,6 +55,58 @@ export const pay = (amount: number, members: object = {}, to = address()) =>
     ...members,
   });
 
+/** What gives all of a sale of 10 back: a refund that names it, or its reversal. */
+export function givingBack(
+  category: 'Payment' | 'Reversal',
+  sold: AnyMessage | undefined,
+): AnyMessage {
+  assert.ok(sold && isMessage(sold, 'Payment', 'Response'));
+  const OriginalPOITransaction = { POITransactionID: sold.body.POIData?.POITransactionID };
+  if (category === 'Reversal') {
+    return requestOf('Reversal', address(), {
+      ...{ OriginalPOITransaction, ReversalReason: 'CustCancel' },
+    } as never) as AnyMessage;
+  }
+  return pay(10, {
+    PaymentTransaction: {
+      AmountsReq: { Currency: 'EUR', RequestedAmount: 10 },
+      OriginalPOITransaction,
+    },
+    PaymentData: { PaymentType: 'Refund' },
+  });
+}
+
+/** A till with a cashier, by a channel of both directions; all that the terminal says to it is kept. */
+export async function cashierTill(
+  { terminal }: Pick<ReturnType<typeof stage>, 'terminal'>,
+  hear: (message: AnyMessage, channel: TerminalChannel) => void = () => undefined,
+) {
+  const sent: AnyMessage[] = [];
+  const channel: TerminalChannel = {
+    isTwoWay: true,
+    send(text) {
+      const reading = readMessage(text);
+      assert.ok(reading.kind === 'Message');
+      sent.push(reading.message);
+      hear(reading.message, channel);
+    },
+    drop: () => undefined,
+  };
+  const login = requestOf('Login', address(), {
+    DateTime: at,
+    SaleSoftware: { ApplicationName: 'till', SoftwareVersion: '1' },
+    OperatorLanguage: 'en',
+    SaleTerminalData: { SaleCapabilities: ['CashierInput'] },
+  });
+  terminal().attach(channel);
+  await terminal().receive(writeMessage(login), channel);
+  return {
+    pay: (message: AnyMessage) => terminal().receive(writeMessage(message), channel),
+    answer: () => sent.find((message) => isMessage(message, 'Payment', 'Response')),
+    isAsked: () => sent.some((message) => isMessage(message, 'Input', 'Request')),
+  };
+}
+
 export function stage(options: Partial<TerminalOptions> = {}, dataDir = folder()) {
   const fake = fakePlatform();
   const told: TerminalHappening[] = [];

@@ -14,7 +14,7 @@ import {
 } from '@switchyard/nexo';
 import { openPinBlock, readKsn, readPinBlock, tdesWorkingKey } from '@switchyard/pin';
 import { testCards } from './cards.ts';
-import { address, at, folder, keys, pay, quick, stage } from './stage.fixture.ts';
+import { address, at, folder, givingBack, keys, pay, quick, stage } from './stage.fixture.ts';
 import type { TerminalChannel } from './work.ts';
 
 test('a payment: PIN and card leave the terminal under its keys alone, and both receipts come', async () => {
@@ -205,19 +205,7 @@ test('a restart in the middle of a refund or a reversal: it is done once, and th
     const dataDir = folder();
     const { terminal, ask, fake } = stage({}, dataDir);
     const { first } = await ask(pay(10));
-    assert.ok(first && isMessage(first, 'Payment', 'Response'));
-    const OriginalPOITransaction = { POITransactionID: first.body.POIData?.POITransactionID };
-    const refund = pay(10, {
-      PaymentTransaction: {
-        AmountsReq: { Currency: 'EUR', RequestedAmount: 10 },
-        OriginalPOITransaction,
-      },
-      PaymentData: { PaymentType: 'Refund' },
-    });
-    const reversal = requestOf('Reversal', address(), {
-      ...{ OriginalPOITransaction, ReversalReason: 'CustCancel' },
-    } as never) as AnyMessage;
-    const asked = category === 'Payment' ? refund : reversal;
+    const asked = givingBack(category, first);
     fake.setStuck(true);
     void ask(asked);
     while (fake.operations.length === 0) await new Promise((resolve) => setImmediate(resolve));
