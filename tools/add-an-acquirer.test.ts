@@ -1,3 +1,4 @@
+// Whole run: commands as users start them, each a process of its own.
 // "Add an acquirer", word for word: a table, a key in two halves, a link, a sale, and a lost answer.
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { globSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import { longFiles, planBatches } from './batches.ts';
+import { byRun, longFiles, planBatches } from './batches.ts';
 import { root } from './gates.ts';
 
 const small = (path: string) => ({ path, text: "import { test } from 'node:test';\n" });
@@ -49,5 +50,28 @@ test('large files make more batches, and small neighbours stay together', () => 
   assert.deepEqual(
     batches.map((batch) => batch.length),
     [7, 7, 6],
+  );
+});
+
+test('a file says in its first line, and why, that it is left to a whole run', () => {
+  const files = [
+    { path: 'a', text: '// Whole run: pages in a browser.\nimport' },
+    { path: 'b', text: '// Whole run:\nimport' },
+    { path: 'c', text: 'import\n// Whole run: never mind.\n' },
+  ];
+  const { everyRun, wholeRun } = byRun(files);
+  assert.deepEqual(wholeRun, [files[0]]);
+  assert.deepEqual(everyRun, files.slice(1));
+});
+
+test('what money stands on is tried in every run', () => {
+  const all = globSync('{packages/*/{src,test},tools}/**/*.test.ts', { cwd: root });
+  const texts = all.map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
+  const left = byRun(texts).wholeRun.map(({ path }) => path);
+  const kept =
+    /(server-killed|database-lost|generated-input|bad-input|card-data|readme|acquirer-faults|idempotency|payment-model)\.test/;
+  assert.deepEqual(
+    left.filter((path) => kept.test(path)),
+    [],
   );
 });

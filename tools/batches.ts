@@ -8,6 +8,11 @@ const startsProcesses =
 /** Files that start processes share little but what they load; they wait, and many would end late. */
 const startersInBatch = 5;
 /**
+ * The first line of a file that `npm test` leaves to `npm test -- --whole`, and why: it takes seconds of both
+ * cores, and no small change breaks it alone.
+ */
+const ofWholeRun = /^\/\/ Whole run: \S/;
+/**
  * Each takes from half a minute to some minutes, most of it waiting, and is a batch alone: begun late,
  * or one behind the other, they would be what a run waits for in the end. The longest first; a file
  * that is not named here is only begun later.
@@ -31,6 +36,14 @@ export const longFiles = [
 const charactersInBatch = 700_000;
 /** So few are run by one process: more would only start more databases. */
 const filesInOneProcess = 12;
+
+/** Parts the files into those of every run and those of a whole one. */
+export function byRun(files: readonly TestFile[]): { everyRun: TestFile[]; wholeRun: TestFile[] } {
+  return {
+    everyRun: files.filter(({ text }) => !ofWholeRun.test(text)),
+    wholeRun: files.filter(({ text }) => ofWholeRun.test(text)),
+  };
+}
 
 /**
  * Where two lanes take batches from the two ends, they meet in the middle and end together, whatever

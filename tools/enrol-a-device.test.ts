@@ -1,3 +1,4 @@
+// Whole run: commands as users start them, each a process of its own.
 // "Enrol a device", word for word, with openssl and curl as clients that are not ours.
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';

@@ -1,3 +1,4 @@
+// Whole run: a million inputs.
 // A million inputs for every parser that meets bytes from outside; `npm run fuzz` feeds more.
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';

@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openTimers } from './open-timers.ts';

@@ -1,3 +1,4 @@
+// Whole run: commands as users start them, each a process of its own.
 // Packs, installs into an empty folder without a registry, and runs there what was packed: under our own
 // Node, and under an older one where the machine has it.
 import assert from 'node:assert/strict';

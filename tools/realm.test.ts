@@ -1,3 +1,4 @@
+// Whole run: commands as users start them, each a process of its own.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';

@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 // The command on the reports, as it is run: beside a platform, and with no key of it.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';

@@ -1,3 +1,4 @@
+// Whole run: commands as users start them, each a process of its own.
 // A terminal of the kit at the demo platform: reached through the connector, paying, selling offline, by code.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

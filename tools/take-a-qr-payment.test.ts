@@ -1,3 +1,4 @@
+// Whole run: commands as users start them, each a process of its own.
 // "Take a QR payment", word for word, against the demo and its reference provider.
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';

@@ -1,3 +1,4 @@
+// Whole run: commands as users start them, each a process of its own.
 // "Write a provider in Node.js", word for word: the pieces of the page are one program, and every check holds.
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';

@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 // The same story told to the acquirer in every dialect: its books and ours agree to the minor unit.
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';

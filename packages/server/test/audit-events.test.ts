@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 // What the audit records and others may know is published: by its type, with names and never values.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

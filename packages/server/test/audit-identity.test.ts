@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 // The audit of identity, over TLS: applications, device certificates and signing keys, and no secret of them.
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';

@@ -1,3 +1,4 @@
+// Whole run: processes, databases and hosts fail in the middle of their work, again and again.
 // kill -9 in the middle of an import: sent again it goes on, and nothing is there twice or missing.
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 // Captures by clearing file, on the whole house and against the simulator's own reading of the file.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

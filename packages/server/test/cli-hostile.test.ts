@@ -1,3 +1,4 @@
+// Whole run: commands as users start them, each a process of its own.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';

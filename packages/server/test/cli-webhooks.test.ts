@@ -1,3 +1,4 @@
+// Whole run: commands as users start them, each a process of its own.
 // `webhooks endpoints|deliveries|test|resend|replay|trigger` over the whole platform.
 import assert from 'node:assert/strict';
 import { readFileSync, statSync } from 'node:fs';

@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 // Which devices are connected, as people see it and as events tell it: what lasts, and of each device little.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';

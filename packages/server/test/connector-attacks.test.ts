@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 // Peers that mean no good, or know no better: floods, frames by the thousand, words of other places and times.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';

@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 // Many at once: registrations and claims beyond all measure take no more than there is room for. The real
 // room is that of thousands; here it is lowered, and the crowd with it.
 import assert from 'node:assert/strict';

@@ -1,3 +1,4 @@
+// Whole run: processes, databases and hosts fail in the middle of their work, again and again.
 // Devices and points of sale at three nodes: claims find the device, and what dies or is cut is told.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';

@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 // How sessions go on, change hands and end; and what peers do that mean no good.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';

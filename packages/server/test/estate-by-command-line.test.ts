@@ -1,3 +1,4 @@
+// Whole run: commands as users start them, each a process of its own.
 // The same from one file: an organisation comes in, brings its estate and sells, by the command line alone.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 // From an empty platform to a sale, by API alone: production as it is run, with its first operator made by command.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 // Exports: ordered, written behind the answer, fetched whole and in parts, by those whose they are.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

@@ -1,3 +1,4 @@
+// Whole run: processes, databases and hosts fail in the middle of their work, again and again.
 // A disk that is full: load is shed, nothing is half written, and once there is room all goes on alone.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

@@ -1,3 +1,4 @@
+// Whole run: processes, databases and hosts fail in the middle of their work, again and again.
 // A server that is killed between sending an event and writing it down: sent again, the same to the byte, and none is lost.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

@@ -1,3 +1,4 @@
+// Whole run: processes, databases and hosts fail in the middle of their work, again and again.
 // kill -9 of a server whose sale was going another way: one acquirer at most has seen it, and nobody's money is held.
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -1,3 +1,4 @@
+// Whole run: processes, databases and hosts fail in the middle of their work, again and again.
 // Fault 10, and sales that await their confirmation, under kill -9: each offline sale once, each hole told, no money of the unheard.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 // Payments through an acquirer that speaks HTTP: the whole way, and what happens when it fails.
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';

@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 // Sales that a terminal approved alone: told to the acquirer until it answers, or taken back.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

@@ -1,3 +1,4 @@
+// Whole run: pages in a browser.
 // The built portal in a real browser: in by the realm's pages, an ended session, two tabs, and nobody else asked.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

@@ -1,3 +1,4 @@
+// Whole run: pages in a browser.
 // Small things of the portal in a real browser: lost answers, files by a link, lists that are long, and details.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

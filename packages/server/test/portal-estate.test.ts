@@ -1,3 +1,4 @@
+// Whole run: pages in a browser.
 // The estate of the portal in a real browser, against the platform as it is started: taken in, moved, imported, seen come and go.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

@@ -1,3 +1,4 @@
+// Whole run: pages in a browser.
 // The payments of the portal in a real browser, against the platform as it is started: seen by everybody, refunded once.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

@@ -1,3 +1,4 @@
+// Whole run: pages in a browser.
 // Every screen in every role, in a real browser: what a role is shown opens without a refused call, and nothing else opens.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

@@ -1,3 +1,4 @@
+// Whole run: pages in a browser.
 // Services in a real browser, against the platform as it is started: declared by a provider, used by an acquirer.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

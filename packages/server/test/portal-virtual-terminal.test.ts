@@ -1,3 +1,4 @@
+// Whole run: pages in a browser.
 // A till and a terminal in one page of the demo, in a real browser, through the connector: paid, aborted, broken off, and money once.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

@@ -1,3 +1,4 @@
+// Whole run: processes, databases and hosts fail in the middle of their work, again and again.
 // What is taken away in the middle of QR payments: the provider, the platform, the terminal. Nothing is lost or doubled.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

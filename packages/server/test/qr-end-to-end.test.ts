@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 // The seven steps of the specification's Events chapter, between processes: terminal, platform, provider.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

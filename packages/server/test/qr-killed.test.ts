@@ -1,3 +1,4 @@
+// Whole run: processes, databases and hosts fail in the middle of their work, again and again.
 // kill -9 of the platform between intent, call and outcome of QR payments: everything ends, nothing is lost or doubled.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

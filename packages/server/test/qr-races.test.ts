@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 // What can cross on its way between terminal, platform and provider, and how each of it ends.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 // Two terminals of a merchant that give the same reference: each line of the file finds its own sale.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

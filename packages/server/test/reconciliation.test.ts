@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 // An acquirer's file beside what we know: matched, different, missing here, missing there, and what is decided.
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';

@@ -1,3 +1,4 @@
+// Whole run: processes, databases and hosts fail in the middle of their work, again and again.
 // A host that is out of order at a repeat, or has had numbers before: amounts stay reserved, and are taken back once.
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';

@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 // How the database finds what reports ask for: along an index that begins with the organisation, never through a table.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

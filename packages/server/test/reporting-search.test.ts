@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 // The search over payments through its door: what is found, by whom, in which order, page by page.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 // Summaries and settlements through their door: every figure against a count of the events themselves.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 // What a process opens is what its roles say; without the role `cards` no key of cards is in it anywhere.
 
 import assert from 'node:assert/strict';

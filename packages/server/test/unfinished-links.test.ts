@@ -1,3 +1,4 @@
+// Whole run: processes, databases and hosts fail in the middle of their work, again and again.
 // A link that is disabled or removed takes no sale, and finishes what was begun on it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,3 +1,4 @@
+// Whole run: commands as users start them, each a process of its own.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,3 +1,4 @@
+// Whole run: commands as users start them, each a process of its own.
 // The conformance command in this process: against the reference provider, and against one that is wrong in each way.
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';

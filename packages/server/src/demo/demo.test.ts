@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 import assert from 'node:assert/strict';
 import { createPrivateKey, randomBytes, X509Certificate } from 'node:crypto';
 import { once } from 'node:events';

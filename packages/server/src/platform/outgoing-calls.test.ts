@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 import assert from 'node:assert/strict';
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';

@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 // The reference provider as a process: usage and exit codes, a platform that comes later, its books.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';

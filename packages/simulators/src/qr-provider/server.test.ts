@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 // The reference provider over the wire: codes, stories, events, restarts and books.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 // What a terminal remembers: every change, over kills at any moment, in a file that stays small.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';

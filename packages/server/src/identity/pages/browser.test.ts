@@ -1,3 +1,4 @@
+// Whole run: pages in a browser.
 // The whole sign-in in a real browser: with and without JavaScript, in both languages, light and dark.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

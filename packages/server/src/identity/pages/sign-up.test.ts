@@ -1,3 +1,4 @@
+// Whole run: pages in a browser.
 // The form of the sign-up and the first page: without script, in every language, light and dark.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
