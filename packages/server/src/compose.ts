@@ -84,6 +84,7 @@ export type HouseDeps = {
   /** Counts memory and CPU of the process too: for the one house of a process. */
   processMetrics?: boolean;
   clock?: Clock;
+  identityClock?: Clock;
   ids?: Ids;
   /** Makes the private keys of realms: for tests. */
   makeRealmKey?: IdentityDeps['makeKey'];
@@ -236,7 +237,7 @@ function createRooms(deps: HouseDeps) {
     tills: () => identity.tills,
   });
   const identity: Identity = createIdentity({
-    ...{ database, settings, clock, ids, log, masterKey, jobs, mail },
+    ...{ database, settings, ids, log, masterKey, jobs, mail, clock: deps.identityClock ?? clock },
     ...deviceLookups(provisioning),
     recordChange: audit.recordChange,
     ...(deps.makeRealmKey === undefined ? {} : { makeKey: deps.makeRealmKey }),

@@ -4,6 +4,7 @@ import { composeHouse, prepareDatabase } from './compose.ts';
 import { type Demo, demoUserDomainId, startDemo } from './demo/index.ts';
 import {
   checkOpenFiles,
+  createDatabaseClock,
   createLifecycle,
   createLog,
   createMonitoring,
@@ -72,10 +73,15 @@ async function bringUp(started: Started): Promise<void> {
   const database = await openDatabaseOf(started);
   const certificate =
     settings.tls === 'on' ? await ensureCertificates({ settings, clock: systemClock }) : undefined;
+  // What ends and what begins is compared across processes, whose machines may differ by seconds.
+  const identityClock = createDatabaseClock({ database, clock: systemClock, log });
+  lifecycle.onStop('clock', identityClock.stop);
+  await identityClock.start();
   const house = await composeHouse({
     settings,
     database,
     log,
+    identityClock,
     processMetrics: true,
     ...(settings.environment === 'production' ? {} : { shownUserDomain: demoUserDomainId }),
     ...(certificate === undefined ? {} : { tls: certificate }),

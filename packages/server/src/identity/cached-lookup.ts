@@ -2,6 +2,7 @@
 import { Refusal } from '@switchyard/contract';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../platform/index.ts';
+import { atMost } from '../platform/index.ts';
 
 type Options<Key, Found extends object> = {
   readonly max: number;
@@ -28,7 +29,7 @@ export function createCachedLookup<Key, Found extends object>(
 ): CachedLookup<Key, Found> {
   const { max, ttlMs, clock, nameOf, load } = options;
   const cache = new LRUCache<string, Found | typeof nothing, { readonly key: Key }>({
-    max,
+    ...atMost(max),
     ttl: ttlMs,
     ttlResolution: 0,
     perf: clock,

@@ -36,6 +36,9 @@ describe('an application that is found by its credentials', () => {
     const devices = { checkSecret: async () => false, standing: async () => new Set<string>() };
     const clients = createClients({
       ...{ applications, applicationStore, devices, clock: systemClock },
+      realms: { find: async () => undefined },
+      revocations: { reasonOf: async () => undefined },
+      findUser: async () => undefined,
     });
     return { applications, clients, asked: () => looks };
   }

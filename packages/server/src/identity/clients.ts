@@ -1,11 +1,16 @@
 // Who an application is that proves itself elsewhere than at the token endpoint.
 import type { Permission } from '@switchyard/contract';
+import type { Caller } from '../http/index.ts';
 import type { Clock } from '../platform/index.ts';
+import type { User } from './accounts/types.ts';
 import type { ApplicationStore } from './application-store.ts';
 import type { Applications } from './applications.ts';
 import { createCachedLookup } from './cached-lookup.ts';
 import type { Devices } from './devices/index.ts';
+import type { Realms } from './realms.ts';
+import type { Revocations } from './revocations.ts';
 import { hashSecret } from './secrets.ts';
+import { isStanding } from './standing.ts';
 
 /** An application that has shown its secret. */
 export type ProvenClient = {
@@ -44,12 +49,33 @@ export type Clients = {
     organizationId: string,
     clientId: string,
   ): Promise<readonly Permission[] | undefined>;
+  /**
+   * The same of whoever was let in by a token that is not at hand any more; undefined also where it was
+   * revoked since, or its person signed out or stopped.
+   */
+  permissionsBy(token: GivenToken): Promise<readonly Permission[] | undefined>;
 };
+
+/** What a token that was good said of itself. */
+type GivenToken = Pick<
+  Caller,
+  | 'realm'
+  | 'organizationId'
+  | 'clientId'
+  | 'tokenId'
+  | 'expiresAt'
+  | 'userId'
+  | 'signInId'
+  | 'issuedAt'
+>;
 
 type Deps = {
   readonly applications: Pick<Applications, 'find' | 'checkSecret'>;
   readonly applicationStore: Pick<ApplicationStore, 'ownersOf'>;
   readonly devices: Pick<Devices, 'checkSecret' | 'standing'>;
+  readonly realms: Pick<Realms, 'find'>;
+  readonly revocations: Pick<Revocations, 'reasonOf'>;
+  findUser(organizationId: string, userId: string): Promise<User | undefined>;
   readonly clock: Clock;
 };
 
@@ -58,7 +84,8 @@ const ownersTtlMs = 5000;
 
 type Shown = { readonly clientId: string; readonly secretHash: Buffer };
 
-export function createClients({ applications, applicationStore, devices, clock }: Deps): Clients {
+export function createClients(deps: Deps): Clients {
+  const { applications, applicationStore, devices, clock } = deps;
   // Says who may be meant, and proves nothing: thousands of devices come back with the same credentials.
   const owners = createCachedLookup<Shown, readonly string[]>({
     ...{ max: cachedOwnersMax, ttlMs: ownersTtlMs, clock },
@@ -88,8 +115,14 @@ export function createClients({ applications, applicationStore, devices, clock }
     };
   }
 
+  async function permissionsOf(organizationId: string, clientId: string) {
+    const application = await applications.find(organizationId, clientId);
+    return application?.status === 'Enabled' ? application.permissions : undefined;
+  }
+
   return {
     prove,
+    permissionsOf,
     async proveAnywhere(clientId, secret) {
       const organizations = (await owners.find({ clientId, secretHash: hashSecret(secret) })) ?? [];
       const proven = await Promise.all(organizations.map((id) => prove(id, clientId, secret)));
@@ -100,9 +133,17 @@ export function createClients({ applications, applicationStore, devices, clock }
       return application?.status === 'Enabled' && devices.checkSecret(bound, clientId, secret);
     },
     standBound: (holders) => devices.standing(holders),
-    async permissionsOf(organizationId, clientId) {
-      const application = await applications.find(organizationId, clientId);
-      return application?.status === 'Enabled' ? application.permissions : undefined;
+    async permissionsBy({ realm: name, organizationId, clientId, userId, ...token }) {
+      const realm = await deps.realms.find(name);
+      if (realm === undefined) return undefined;
+      const { tokenId, expiresAt, issuedAt = 0, signInId } = token;
+      const sessionId = signInId === undefined ? {} : { sessionId: signInId };
+      const reason = await deps.revocations.reasonOf(realm, { tokenId, expiresAt, ...sessionId });
+      if (reason !== undefined) return undefined;
+      const permissions = await permissionsOf(organizationId, clientId);
+      if (permissions === undefined || userId === undefined) return permissions;
+      const user = await deps.findUser(organizationId, userId);
+      return isStanding(user, issuedAt) ? user.permissions : undefined;
     },
   };
 }

@@ -1,6 +1,6 @@
 // Two processes of one platform whose clocks are half a minute apart: what one gives the other takes.
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { createBrowser, overInjection } from '../../test/browser.ts';
 import { testDatabase } from '../../test/database.ts';
@@ -13,7 +13,11 @@ import {
   openTestRealm,
   type TestRealm,
 } from '../../test/identity.ts';
+import { type Interrupted, interrupted } from '../../test/interrupted.ts';
+import { createPerson, type Person, passwordForm } from '../../test/people.ts';
+import { openPostOffice } from '../../test/post-office.ts';
 import { authorizationAddress, signIn } from '../../test/sign-in.ts';
+import { createDatabaseClock } from '../platform/index.ts';
 
 const skewMs = 30_000;
 
@@ -114,5 +118,83 @@ describe('a process whose clock is ahead, and one behind', () => {
     await assert.rejects(behind.identity.verifyToken(tokens.access_token), /token_invalid/);
     for (const clock of clocks) clock.advance(60_000);
     await assert.rejects(ahead.identity.verifyToken(tokens.access_token), /token_invalid/);
+  });
+});
+
+describe('processes on machines that are seconds apart, which go by the clock of the database', () => {
+  const apartMs = 10_000;
+  /** Not even one that asks at no distance sees parts of a millisecond. */
+  const leftOpenMs = 2;
+  let ahead: TestRealm;
+  let behind: TestRealm;
+  let clocks: ReturnType<typeof createDatabaseClock>[];
+  let hook: Interrupted;
+  let clientId: string;
+  const databases = movableClock();
+
+  function followed(ms: number) {
+    const machine = { now: () => databases.now() + ms };
+    const database = { query: async () => [{ at: databases.now() }] as never };
+    return createDatabaseClock({ database, clock: machine, log: { warn: () => {} } });
+  }
+
+  before(async () => {
+    const database = await testDatabase();
+    hook = interrupted(database);
+    const masterKey = randomBytes(32);
+    const [late, early] = [followed(apartMs), followed(-apartMs)];
+    clocks = [late, early];
+    for (const clock of clocks) await clock.start();
+    const { jobs, mail } = openPostOffice();
+    const made = { masterKey, environment: 'test', jobs, mail } as const;
+    ahead = await openTestRealm({ ...made, database: hook.database, clock: late });
+    behind = await openTestRealm({ ...made, database, clock: early });
+    clientId = await ahead.createPasswordClient();
+  });
+  after(async () => {
+    for (const clock of clocks) await clock.stop();
+    await ahead.close();
+    await behind.close();
+  });
+
+  const signInAt = (at: TestRealm, person: Person) =>
+    at.post(ahead.tokenPath, passwordForm(person, clientId));
+
+  test('who signs in behind an ending is let in, wherever that was', async () => {
+    for (const [ending, next] of [
+      [ahead, behind],
+      [behind, ahead],
+    ] as const) {
+      const person = await createPerson(ahead);
+      const { organizationId, userId } = person.user;
+      const password = `correct ${randomUUID()} staple`;
+      await ending.identity.accounts.setPassword(organizationId, userId, password);
+      await ending.identity.sessions.endAll(organizationId, userId);
+      databases.advance(leftOpenMs);
+      const { status, body } = await signInAt(next, { ...person, password });
+      assert.equal(status, 200, JSON.stringify(body));
+      for (const at of [ahead, behind]) await at.identity.verifyToken(String(body['access_token']));
+      const refreshed = await next.post(ahead.tokenPath, {
+        ...{ grant_type: 'refresh_token', client_id: clientId },
+        refresh_token: String(body['refresh_token']),
+      });
+      assert.equal(refreshed.status, 200, JSON.stringify(refreshed.body));
+    }
+  });
+
+  test('what was proven before an ending elsewhere is not taken up', async () => {
+    const person = await createPerson(ahead);
+    const { organizationId, userId } = person.user;
+    hook.before(
+      ({ text }) => text.includes('INSERT INTO token_families'),
+      async () => {
+        databases.advance(leftOpenMs);
+        await behind.identity.sessions.endAll(organizationId, userId);
+      },
+    );
+    const { status, body } = await signInAt(ahead, person);
+    assert.deepEqual([status, body['error']], [400, 'invalid_grant']);
+    assert.ok(hook.isDone());
+    assert.deepEqual(await behind.identity.sessions.list(organizationId, userId), []);
   });
 });

@@ -258,7 +258,9 @@ export function createIdentity(deps: IdentityDeps): Identity {
 
   return {
     ...{ accounts, interactions, sessions, devices, verifyToken, portal, portalPlaces },
-    clients: createClients({ applications, applicationStore, devices, clock }),
+    clients: createClients({
+      ...{ applications, applicationStore, devices, clock, realms, revocations, findUser },
+    }),
     tills: createTills({ applications, clock, ids }),
     async register(app) {
       const findRealm = realms.find;

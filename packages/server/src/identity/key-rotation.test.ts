@@ -166,7 +166,7 @@ function counted(jobs: Jobs): { jobs: Jobs; atOnce(): number } {
   return { jobs: { ...jobs, handle }, atOnce: () => atOnce };
 }
 
-test('jobs wait in the table from the making of a realm on, and are done one by one when their day comes', async () => {
+test('jobs wait in the table from the making of a realm on, and are done one by one when their day comes', async (t) => {
   const log = createLog({ logLevel: 'silent', instanceName: 'test' });
   // A database of its own: this clock would call every realm's keys old.
   const database = openDatabase({ url: await testCopyUrl(), log });
@@ -176,6 +176,10 @@ test('jobs wait in the table from the making of a realm on, and are done one by 
   const metrics = createMetrics({ processMetrics: false });
   const all = createJobs({ database, clock, ids: systemIds, log, metrics, pollMs: 20 });
   const { jobs, atOnce } = counted(all);
+  t.after(async () => {
+    await jobs.stop();
+    await database.close();
+  });
   const realm = await openTestRealm({ database, clock, masterKey, jobs });
   const names = [realm.userDomainId, `realm-${randomUUID()}`, `realm-${randomUUID()}`];
   for (const userDomainId of names.slice(1)) {
@@ -200,9 +204,7 @@ test('jobs wait in the table from the making of a realm on, and are done one by 
   assert.deepEqual(await counts(), [4, 4, 4]);
   assert.equal((await rows()).length, 3, 'armed again');
   assert.equal(atOnce(), 1);
-  await jobs.stop();
   await realm.close();
-  await database.close();
 });
 
 describe('by command', () => {

@@ -1,5 +1,6 @@
 // The providers in use: one per realm, built on demand, thrown away when its signing keys change.
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../platform/index.ts';
 import { createRealmProvider, type ProviderDeps, type RealmProvider } from './provider.ts';
 import type { Realm } from './types.ts';
 
@@ -18,7 +19,7 @@ function fingerprint({ organizationId, keys, signing }: Realm): string {
 }
 
 export function createProviders(deps: ProviderDeps): Providers {
-  const cache = new LRUCache<string, Entry>({ max: cachedProvidersMax });
+  const cache = new LRUCache<string, Entry>(atMost(cachedProvidersMax));
   return {
     of(realm) {
       const wanted = fingerprint(realm);

@@ -122,6 +122,8 @@ export function createCallers(): Callers {
     ofUser: (token, realm, user) => ({
       ...factsOf(token, realm),
       userId: user.userId,
+      issuedAt: token.issuedAt,
+      ...(token.sessionId === undefined ? {} : { signInId: token.sessionId }),
       ...entityOf(user.scopeEntityType, user.scopeEntityId),
       permissions: setOf(permissionsAt(token.deviceId !== undefined, user.permissions)),
     }),

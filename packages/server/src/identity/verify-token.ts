@@ -5,6 +5,7 @@ import { decodeJwt, decodeProtectedHeader, errors, type JWTPayload, jwtVerify } 
 import { LRUCache } from 'lru-cache';
 import type { Caller, Presented } from '../http/index.ts';
 import type { Clock } from '../platform/index.ts';
+import { atMost } from '../platform/index.ts';
 import type { User } from './accounts/types.ts';
 import type { Applications } from './applications.ts';
 import type { Realms } from './realms.ts';
@@ -54,7 +55,7 @@ const expired = () => new Refusal('token_expired', 'The access token has expired
 
 export function createVerifyToken(deps: Deps) {
   const { realms, revocations, applications, findUser, clock, revision, noteUse } = deps;
-  const cache = new LRUCache<string, Verdict>({ max: cachedTokensMax });
+  const cache = new LRUCache<string, Verdict>(atMost(cachedTokensMax));
   /** No longer than the requests under way. */
   const judging = new Map<string, Promise<Verdict>>();
   const callers = createCallers();

@@ -81,7 +81,7 @@ describe('the token of a person', () => {
   });
 
   test('makes the caller that the account is', async () => {
-    const { exp, jti } = decodeJwt(tokens.access);
+    const { exp, iat, jti, sid } = decodeJwt(tokens.access);
     const caller = await verify(tokens.access);
     assert.deepEqual(factsOf(caller), {
       subject: manager.user.userId,
@@ -94,6 +94,8 @@ describe('the token of a person', () => {
       merchantId,
       expiresAt: Number(exp) * 1000,
       tokenId: jti,
+      issuedAt: Number(iat) * 1000,
+      signInId: sid,
       permissions: [...manager.user.permissions],
     });
     assert.equal(await verify(tokens.access), caller, 'again and again the same');
@@ -106,8 +108,9 @@ describe('the token of a person', () => {
       const { access } = await tokensOf(realm, clientId, manager, scope);
       const claims = decodeJwt(access);
       assert.equal('permissions' in claims || 'um_scope' in claims, false, scope);
-      const { expiresAt, tokenId } = wide;
-      assert.deepEqual({ ...factsOf(await verify(access)), expiresAt, tokenId }, wide, scope);
+      const { expiresAt, issuedAt, signInId, tokenId } = wide;
+      const own = { expiresAt, issuedAt, signInId, tokenId };
+      assert.deepEqual({ ...factsOf(await verify(access)), ...own }, wide, scope);
     }
     const operator = await createPerson(realm, { merchantId, group: 'org_operator' });
     const boasting = await sign({

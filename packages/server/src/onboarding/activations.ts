@@ -46,7 +46,7 @@ export function createActivations({
     async confirm(token: string, code: string, origin: Origin): Promise<string[]> {
       const organizationId = (await links.organizationOf(token)) ?? refuseLink();
       const user = (await links.activated(organizationId, token)) ?? refuseLink();
-      const confirmed = await accounts.confirmOtp(user, code, origin);
+      const confirmed = await accounts.confirmOtp(user, code, origin, { isFirst: true });
       if (confirmed !== undefined) return confirmed.recoveryCodes;
       const detail = 'is not the code of now';
       const wrong = { pointer: '/code', code: 'field_invalid', detail };

@@ -1,6 +1,7 @@
 // The door of the platform: what every room may use and no room may change.
 
 export { linesOf, plainArray, textArray } from './array-text.ts';
+export { atMost } from './at-most.ts';
 export { type AwsClient, type AwsResult, createAwsClient } from './aws-client.ts';
 export { type AwsCredentials, type AwsRequest, type AwsScope, signAws } from './aws-signature.ts';
 export { ensureCertificates, type ListenerCertificate } from './certificates.ts';
@@ -13,6 +14,7 @@ export {
   type Row,
   type SessionQuery,
 } from './database.ts';
+export { createDatabaseClock } from './database-clock.ts';
 export { behindCommit } from './database-errors.ts';
 export {
   type EmbeddedPostgres,

@@ -10,6 +10,7 @@ import {
   type PortalTokens,
 } from '../identity/index.ts';
 import {
+  atMost,
   type Clock,
   type Database,
   deriveKey,
@@ -82,11 +83,11 @@ export function createSessions({ database, clock, ids, masterKey, identity }: De
   const store = createSessionStore(database);
   const key = deriveKey(masterKey, 'portal-sessions');
   const remembered = new LRUCache<string, PortalSession>({
-    ...{ max: rememberedMax, ttl: rememberedMs, ttlResolution: 0, perf: clock },
+    ...{ ...atMost(rememberedMax), ttl: rememberedMs, ttlResolution: 0, perf: clock },
   });
   /** Those that were found here, by name: for as long as one may rest. */
   const found = new LRUCache<string, true>({
-    ...{ max: rememberedMax, ttl: idleMs, ttlResolution: 0, perf: clock },
+    ...{ ...atMost(rememberedMax), ttl: idleMs, ttlResolution: 0, perf: clock },
   });
   /** No longer than the requests under way. */
   const renewing = new Map<string, Promise<PortalSession>>();

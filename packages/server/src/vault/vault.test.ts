@@ -333,8 +333,9 @@ describe('the vault', () => {
       );
     });
 
-    test('under another key above, keys are wrapped anew and cards stay as they are', async () => {
+    test('under another key above, keys are wrapped anew and cards stay as they are', async (t) => {
       const elsewhere = await vaultDatabase();
+      t.after(() => elsewhere.close());
       const old = createLocalProvider(master);
       const next = createLocalProvider(randomBytes(32));
       const openOver = (provider: KeyProvider) => vaultRoom({ database: elsewhere, provider });
@@ -361,7 +362,6 @@ describe('the vault', () => {
       assert.equal(await protect(alone, organizationId, 1), token);
       await assert.rejects(openOver(old), /is under the key local:/);
       for (const each of [own, both, alone]) await each.close();
-      await elsewhere.close();
     });
   });
 
@@ -418,8 +418,9 @@ describe('the vault', () => {
 });
 
 describe('a vault of the time of one key for everything', () => {
-  test('goes on: tokens, marks and cards are the same, and get a key of their organisation', async () => {
+  test('goes on: tokens, marks and cards are the same, and get a key of their organisation', async (t) => {
     const database = await vaultDatabase();
+    t.after(() => database.close());
     const legacyMaster = randomBytes(32);
     const organizationId = systemIds.uuid();
     const token = systemIds.uuidV4();
@@ -448,6 +449,5 @@ describe('a vault of the time of one key for everything', () => {
     assert.deepEqual(await next.vault.reveal(organizationId, token, access), cardOf(9));
     assert.equal(next.vault.mark(organizationId, cardOf(9)), mark.toString('hex'));
     await next.close();
-    await database.close();
   });
 });

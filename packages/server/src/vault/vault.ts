@@ -1,7 +1,13 @@
 // Keeps card numbers sealed and hands out tokens in their place; nobody else sees a key.
 import { createHmac } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { createGroupCommit, type Database, isoTime, openSealed } from '../platform/index.ts';
+import {
+  atMost,
+  createGroupCommit,
+  type Database,
+  isoTime,
+  openSealed,
+} from '../platform/index.ts';
 import { type Access, createAccesses } from './accesses.ts';
 import { createCardStore, insertCards, selectCards } from './card-store.ts';
 import { isLegacy, keyIdOf, openEnvelope, type Place, sealEnvelope } from './envelope.ts';
@@ -80,7 +86,7 @@ export function createVault(deps: VaultDeps): Vault {
   const cardStore = createCardStore(database);
   const accesses = createAccesses(deps);
   const uses = createUses({ ...deps, retentionDays });
-  const tokens = new LRUCache<string, Kept>({ max: cachedTokensMax });
+  const tokens = new LRUCache<string, Kept>(atMost(cachedTokensMax));
   let isOpened: OpenVault | undefined;
 
   function opened(): OpenVault {

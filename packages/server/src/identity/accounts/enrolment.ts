@@ -3,7 +3,9 @@ import type { Clock, Database } from '../../platform/index.ts';
 import {
   confirmSecret,
   createFactorStore,
+  holdSettingUp,
   replaceRecoveryCodes,
+  type SetUp,
   turnFactorOn,
 } from './factor-store.ts';
 import type { OneTimePasswords } from './one-time-passwords.ts';
@@ -60,13 +62,14 @@ export function createEnrolment(deps: Deps) {
 
     /**
      * The codes are shown this once. Whoever came in before, with less than is asked for from now on, is
-     * signed out; but not the session that sets it up. Undefined: the code is wrong, or nothing was begun.
+     * signed out; but not the session that sets it up. Undefined: the code is wrong, nothing was begun, or what
+     * let the user begin was ended since (left out of `upon`: since the secret was made).
      */
     async confirm(
       user: User,
       code: string,
       origin: Origin,
-      keptSessionId?: string,
+      upon: Partial<SetUp> = {},
     ): Promise<{ recoveryCodes: string[] } | undefined> {
       const at = clock.now();
       const pending = await store.pending(user, at - pendingMs);
@@ -75,29 +78,34 @@ export function createEnrolment(deps: Deps) {
           ? undefined
           : oneTimePasswords.stepOf(oneTimePasswords.open(pending.sealed, user), code, at);
       const recoveryCodes = oneTimePasswords.newRecoveryCodes();
-      const isConfirmed =
-        pending !== undefined &&
-        step !== undefined &&
-        (await database.transaction(async (trx) => {
-          if (!(await confirmSecret(trx, user, pending.sealed, step, at))) return false;
-          const hashes = recoveryCodes.map((each) => oneTimePasswords.recoveryHash(each, user));
-          await replaceRecoveryCodes(trx, user, hashes, at);
-          await turnFactorOn(trx, user, at);
-          await post.notice(trx, user, 'second-factor-set');
-          return true;
-        }));
-      await signIns.record({
-        organizationId: user.organizationId,
-        userId: user.userId,
-        kind: 'enrolment',
-        outcome: isConfirmed ? 'Success' : 'WrongCode',
-        methods: isConfirmed ? ['otp'] : [],
-        origin,
-      });
-      if (!isConfirmed) return undefined;
+      const end =
+        pending === undefined || step === undefined
+          ? 'wrong'
+          : await database.transaction(async (trx) => {
+              const since = { since: pending.at, ...upon };
+              if (!(await holdSettingUp(trx, user, since))) return 'over';
+              if (!(await confirmSecret(trx, user, pending.sealed, step, at))) return 'wrong';
+              const hashes = recoveryCodes.map((each) => oneTimePasswords.recoveryHash(each, user));
+              await replaceRecoveryCodes(trx, user, hashes, at);
+              await turnFactorOn(trx, user, at);
+              await post.notice(trx, user, 'second-factor-set');
+              return 'set';
+            });
+      if (end !== 'over') {
+        await signIns.record({
+          organizationId: user.organizationId,
+          userId: user.userId,
+          kind: 'enrolment',
+          outcome: end === 'set' ? 'Success' : 'WrongCode',
+          methods: end === 'set' ? ['otp'] : [],
+          origin,
+        });
+      }
+      // Where it was ended by another process, this one does not go on by what it remembers of the user.
+      if (end !== 'wrong') deps.changed(user.organizationId, user.userId);
+      if (end !== 'set') return undefined;
       post.poke();
-      deps.changed(user.organizationId, user.userId);
-      await deps.endSessions(user.organizationId, user.userId, keptSessionId, true);
+      await deps.endSessions(user.organizationId, user.userId, upon.keptSessionId, true);
       return { recoveryCodes };
     },
 

@@ -5,17 +5,33 @@ import type { Owner } from './one-time-passwords.ts';
 
 type Pending = { readonly sealed: Buffer; readonly signIn: string | undefined };
 
+/** What a second factor is set up on. */
+export type SetUp = {
+  /** Epoch milliseconds: of what lets the user do it. */
+  readonly since: number;
+  /** The session that it is done in, which a sign-out of all others has kept. */
+  readonly keptSessionId?: string | undefined;
+  /** By a password alone, which is no way past a factor that is there. */
+  readonly isFirst?: boolean | undefined;
+};
+
+type PendingRow = { pending_sealed: Buffer; pending_for: string | null; pending_at: Date };
+
 export function createFactorStore(database: Database) {
   return {
     /** The secret that is being set up, if that began after `since`. */
-    async pending({ organizationId, userId }: Owner, since: number): Promise<Pending | undefined> {
-      const [row] = await database.query<{ pending_sealed: Buffer; pending_for: string | null }>(
-        `SELECT pending_sealed, pending_for FROM user_one_time_passwords
+    async pending(
+      { organizationId, userId }: Owner,
+      since: number,
+    ): Promise<(Pending & { readonly at: number }) | undefined> {
+      const [row] = await database.query<PendingRow>(
+        `SELECT pending_sealed, pending_for, pending_at FROM user_one_time_passwords
          WHERE organization_id = $1 AND user_id = $2 AND pending_at > $3`,
         [organizationId, userId, isoTime(since)],
       );
       if (row === undefined) return undefined;
-      return { sealed: row.pending_sealed, signIn: row.pending_for ?? undefined };
+      const { pending_sealed: sealed, pending_for: signIn, pending_at: at } = row;
+      return { sealed, signIn: signIn ?? undefined, at: at.getTime() };
     },
 
     /** Beside the confirmed secret, which serves until the new one is confirmed. */
@@ -31,6 +47,25 @@ export function createFactorStore(database: Database) {
       );
     },
   };
+}
+
+/**
+ * Nobody else changes the user until the transaction ends. False where what lets him set a factor up was ended
+ * since: by a new password, a reset, a sign-out.
+ */
+export async function holdSettingUp(
+  trx: Kysely<unknown>,
+  { organizationId, userId }: Owner,
+  { since, keptSessionId, isFirst = false }: SetUp,
+): Promise<boolean> {
+  const { rows } = await sql`SELECT user_id FROM users
+    WHERE organization_id = ${organizationId} AND user_id = ${userId} AND status = 'Enabled'
+      AND (tokens_not_before IS NULL OR tokens_not_before <= ${isoTime(since)})
+      AND (sessions_ended_at IS NULL OR sessions_ended_at <= ${isoTime(since)}
+        OR sessions_ended_but = ${keptSessionId ?? null})
+      AND (second_factor <> 'On' OR NOT ${isFirst}::boolean)
+    FOR UPDATE`.execute(trx);
+  return rows.length > 0;
 }
 
 /** False where another secret was begun, or this one confirmed, in between. */

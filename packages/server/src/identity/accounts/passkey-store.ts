@@ -58,20 +58,20 @@ export function createPasskeyStore(database: Database) {
       );
     },
 
-    /** True once: the row goes with the first who asks for it. */
+    /** When it would have expired, once: the row goes with the first who asks for it. */
     async takeChallenge(
       { organizationId, userId }: Owner,
       challengeHash: Buffer,
       purpose: ChallengePurpose,
       at: number,
-    ): Promise<boolean> {
-      const taken = await database.query(
+    ): Promise<number | undefined> {
+      const [taken] = await database.query<{ expires_at: Date }>(
         `DELETE FROM user_challenges
          WHERE organization_id = $1 AND challenge_hash = $2 AND user_id = $3 AND purpose = $4
-           AND expires_at > $5 RETURNING user_id`,
+           AND expires_at > $5 RETURNING expires_at`,
         [organizationId, challengeHash, userId, purpose, isoTime(at)],
       );
-      return taken.length > 0;
+      return taken?.expires_at.getTime();
     },
 
     /** False where the counter has not grown since; authenticators without one stay at 0. */

@@ -70,6 +70,26 @@ describe('a passkey', () => {
     assert.equal(mails.at(-1)?.subject, 'A second factor was set up · Switchyard');
   });
 
+  test('is not registered on what was asked before a reset, and is on what is asked behind it', async () => {
+    const user = await scene.createUser({ secondFactor: 'Required' });
+    const { organizationId, userId } = user;
+    const { accounts, clock } = scene;
+    const resets = [
+      () => accounts.resetSecondFactor(organizationId, userId),
+      () => accounts.setPassword(organizationId, userId, 'eight tills under two roofs'),
+    ];
+    for (const reset of resets) {
+      const key = createAuthenticator(site);
+      const options = await passkeys().registrationOptions(user, rp);
+      clock.advance(1_500);
+      await reset();
+      clock.advance(1_500);
+      assert.equal(await passkeys().register(user, key.create(options), rp), false);
+      assert.equal((await accounts.find(organizationId, userId))?.secondFactor, 'Required');
+    }
+    assert.ok(await register(user, createAuthenticator(site)));
+  });
+
   test('is asked for in words that fit a second factor', async () => {
     const { user, key } = await withKey();
     const again = await passkeys().registrationOptions(user, rp);

@@ -7,7 +7,7 @@ import type {
 } from '@simplewebauthn/server';
 import type { Clock, Database, Ids, Log } from '../../platform/index.ts';
 import { hashSecret } from '../secrets.ts';
-import { turnFactorOn } from './factor-store.ts';
+import { holdSettingUp, turnFactorOn } from './factor-store.ts';
 import {
   type ChallengePurpose,
   createPasskeyStore,
@@ -48,8 +48,17 @@ export type Passkeys = {
     user: User,
     rp: RelyingParty,
   ): Promise<PublicKeyCredentialCreationOptionsJSON>;
-  /** False: not signed by what was asked, or too late. The second factor is on from here. */
-  register(user: User, response: unknown, rp: RelyingParty, name?: string): Promise<boolean>;
+  /**
+   * False: not signed by what was asked, too late, or sessions were ended since it was asked, but for
+   * `keptSessionId`. The second factor is on from here.
+   */
+  register(
+    user: User,
+    response: unknown,
+    rp: RelyingParty,
+    name?: string,
+    keptSessionId?: string,
+  ): Promise<boolean>;
   authenticationOptions(
     user: User,
     rp: RelyingParty,
@@ -90,11 +99,12 @@ export function createPasskeys(deps: Deps): Passkeys {
     user: User,
     response: unknown,
     purpose: ChallengePurpose,
-  ): Promise<string | undefined> {
+  ): Promise<{ challenge: string; askedAt: number } | undefined> {
     const challenge = challengeIn(response);
     if (challenge === undefined) return undefined;
-    const taken = await store.takeChallenge(user, hashSecret(challenge), purpose, clock.now());
-    return taken ? challenge : undefined;
+    const now = clock.now();
+    const expiresAt = await store.takeChallenge(user, hashSecret(challenge), purpose, now);
+    return expiresAt === undefined ? undefined : { challenge, askedAt: expiresAt - challengeMs };
   }
 
   /** The library throws at whatever does not fit: what clients send is no fault of ours. */
@@ -108,8 +118,8 @@ export function createPasskeys(deps: Deps): Passkeys {
   }
 
   async function isSigned(user: User, response: unknown, rp: RelyingParty): Promise<boolean> {
-    const expectedChallenge = await takeChallenge(user, response, 'sign-in');
-    if (expectedChallenge === undefined) return false;
+    const taken = await takeChallenge(user, response, 'sign-in');
+    if (taken === undefined) return false;
     const answer = response as AuthenticationResponseJSON;
     const passkey = (await store.list(user)).find(({ credentialId }) => credentialId === answer.id);
     if (passkey === undefined) return false;
@@ -118,7 +128,7 @@ export function createPasskeys(deps: Deps): Passkeys {
     const checked = await orUndefined(
       verifyAuthenticationResponse({
         response: answer,
-        expectedChallenge,
+        expectedChallenge: taken.challenge,
         expectedOrigin: rp.origin,
         expectedRPID: rp.id,
         credential: { id: credentialId, publicKey: bytesOf(publicKey), counter },
@@ -159,14 +169,14 @@ export function createPasskeys(deps: Deps): Passkeys {
       });
     },
 
-    async register(user, response, rp, name = defaultName) {
-      const expectedChallenge = await takeChallenge(user, response, 'register');
-      if (expectedChallenge === undefined) return false;
+    async register(user, response, rp, name = defaultName, keptSessionId) {
+      const taken = await takeChallenge(user, response, 'register');
+      if (taken === undefined) return false;
       const { verifyRegistrationResponse } = await webAuthn();
       const checked = await orUndefined(
         verifyRegistrationResponse({
           response: response as RegistrationResponseJSON,
-          expectedChallenge,
+          expectedChallenge: taken.challenge,
           expectedOrigin: rp.origin,
           expectedRPID: rp.id,
           requireUserVerification: false,
@@ -186,6 +196,8 @@ export function createPasskeys(deps: Deps): Passkeys {
         createdAt: at,
       };
       const isKept = await database.transaction(async (trx) => {
+        const asked = { since: taken.askedAt, keptSessionId };
+        if (!(await holdSettingUp(trx, user, asked))) return false;
         if (!(await insertPasskey(trx, user, passkey, passkeysMax))) return false;
         await turnFactorOn(trx, user, at);
         await post.notice(trx, user, 'second-factor-set');

@@ -83,10 +83,11 @@ describe('records of sign-ins', () => {
   });
 });
 
-test('records go after a year and a month; dead links and challenges before', async () => {
+test('records go after a year and a month; dead links and challenges before', async (t) => {
   const log = createLog({ logLevel: 'silent', instanceName: 'test' });
   // A database of its own: this sweep comes from the future, and spares nobody.
   const database = openDatabase({ url: await testCopyUrl(), log });
+  t.after(() => database.close());
   await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
   const scene = await openTestAccounts(database);
   const user = await scene.createUser({ password: undefined });
@@ -120,5 +121,4 @@ test('records go after a year and a month; dead links and challenges before', as
   assert.deepEqual(await counts(), [1, 0, 0]);
   await sweep(now + recordsKeptMs + 1);
   assert.deepEqual(await counts(), [0, 0, 0]);
-  await database.close();
 });

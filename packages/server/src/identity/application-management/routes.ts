@@ -88,6 +88,7 @@ function registerReads(app: FastifyInstance, management: ApplicationManagement):
     permission: 'app.read',
     params: ofApplication,
     response: { 200: Application },
+    answerHeaders: { 200: ['ETag'] },
     errors: ['resource_not_found'],
     async handler({ caller, params }, reply) {
       demandDomain(caller, params);
@@ -111,6 +112,7 @@ function registerCreate(app: FastifyInstance, management: ApplicationManagement)
     params: ofDomain,
     body: ApplicationInput,
     response: { 201: RegisteredApplication },
+    answerHeaders: { 201: ['ETag'] },
     errors: [
       'resource_not_found',
       'merchant_not_found',
@@ -143,6 +145,7 @@ function registerChanges(app: FastifyInstance, management: ApplicationManagement
     params: ofApplication,
     body: ApplicationReplacement,
     response: { 200: Application },
+    answerHeaders: { 200: ['ETag'] },
     errors: ['resource_not_found', 'precondition_failed', 'field_read_only'],
     async handler(request, reply) {
       const { caller, params, body, headers } = request;

@@ -3,6 +3,7 @@ import { hash, type X509Certificate } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { CertificateJudge } from '../../http/index.ts';
 import type { Clock } from '../../platform/index.ts';
+import { atMost } from '../../platform/index.ts';
 import type { Revision } from '../revision.ts';
 import { type Authorities, issuerOf } from './authority.ts';
 import type { DeviceStore } from './store.ts';
@@ -31,7 +32,7 @@ export function isForDevices({ ca, keyUsage }: X509Certificate): boolean {
 
 export function createCertificateJudge(deps: Deps): CertificateJudge<CertificateHolder> {
   const { authorities, store, clock, revision } = deps;
-  const owners = new LRUCache<string, string>({ max: cachedOwnersMax });
+  const owners = new LRUCache<string, string>(atMost(cachedOwnersMax));
 
   async function ownerOf(thumbprint: string): Promise<string | undefined> {
     const owner = owners.get(thumbprint) ?? (await store.ownerOf(thumbprint));

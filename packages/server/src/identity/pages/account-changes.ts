@@ -122,6 +122,7 @@ export function createAccountChanges(deps: Deps) {
       response,
       rp,
       name.trim() === '' ? words.passkeys.defaultName : name,
+      visit.session.sessionId,
     );
     return isAdded ? account.saved(visit, 'passkey') : showPasskeys(visit, true);
   }

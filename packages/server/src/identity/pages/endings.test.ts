@@ -69,6 +69,12 @@ describe('a sign-in whose password is replaced meanwhile ends', () => {
     assert.deepEqual(await pages.realm.identity.sessions.list(organizationId, userId), []);
   }
 
+  async function checkNothingIsSetUp(): Promise<void> {
+    const { organizationId, userId } = person.user;
+    const user = await pages.realm.identity.accounts.find(organizationId, userId);
+    assert.equal(user?.secondFactor, 'Required');
+  }
+
   test('where the password was right', async () => {
     hook.before(writes('PageStep'), replacePassword());
     assert.equal((await typePassword()).status, 410);
@@ -80,6 +86,17 @@ describe('a sign-in whose password is replaced meanwhile ends', () => {
     hook.before(readsPending, replacePassword(2000));
     assert.equal((await sendCode(page)).status, 410);
     await checkNobodyIsIn();
+    await checkNothingIsSetUp();
+  });
+
+  test('where the code is being looked at, in the second of the reset', async () => {
+    pages.clock.advance(1000 - (pages.clock.now() % 1000));
+    const page = await followed(browser, await typePassword());
+    hook.before(readsPending, replacePassword());
+    pages.clock.advance(-stepMs);
+    assert.equal((await sendCode(page)).status, 410);
+    await checkNobodyIsIn();
+    await checkNothingIsSetUp();
   });
 
   test('where the code was right', async () => {

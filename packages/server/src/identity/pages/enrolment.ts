@@ -93,8 +93,15 @@ export function createEnrolment({ accounts, clock, visits, answers, steps }: Dep
       if (step?.name !== 'enrol') return answers.goTo(visit, base);
       const user = await demandUser(flow, step);
       const code = (visit.request.body['code'] ?? '').replaceAll(/\s/g, '');
-      const confirmed = await accounts.confirmOtp(user, code, originOf(visit), flow.keptSessionId);
-      if (confirmed === undefined) return showSecret(flow, step, true);
+      const confirmed = await accounts.confirmOtp(user, code, originOf(visit), {
+        since: step.since,
+        keptSessionId: flow.keptSessionId,
+        isFirst: flow.isRequired,
+      });
+      if (confirmed === undefined) {
+        if ((await steps.find(at)) === undefined) throw new PageFault('stale');
+        return showSecret(flow, step, true);
+      }
       // It ended all else by itself, so only a time of after it counts; what was ended before it by
       // somebody else shows in the user.
       const provenAt = clock.now();

@@ -1,6 +1,7 @@
 // The module as a service: AWS Payment Cryptography, its data plane for PINs, its control plane for keys.
 import { LRUCache } from 'lru-cache';
 import type { AwsClient, AwsResult, Log } from '../../platform/index.ts';
+import { atMost } from '../../platform/index.ts';
 import { awsDerivationOf, awsFactsOf } from './aws-words.ts';
 import { isOpenTo, type KeyEntry, type KeyTable, mayUseKey } from './key-table.ts';
 import {
@@ -123,7 +124,7 @@ export function createAwsHsm(deps: AwsHsmDeps): OpenableHsm {
   const ask = (entry: KeyEntry): Promise<KeyFacts> => askFacts(entry.reference);
   const keys = createVerifiedKeys({ table, log: deps.log, ask });
   /** Of keys that were imported: they stand in no table, and never change. */
-  const imported = new LRUCache<string, KeyFacts>({ max: importedMax });
+  const imported = new LRUCache<string, KeyFacts>(atMost(importedMax));
 
   /** A key of the table by name or ARN, or the ARN that an import answered. */
   async function resolve(ref: string, usage: KeyUsage, organizationId?: string) {

@@ -214,10 +214,11 @@ describe('the HSM of the settings', () => {
     void created(payshield).close();
   });
 
-  it('speaks TLS with a payShield, and with none whose certificate nobody vouches for', async () => {
+  it('speaks TLS with a payShield, and with none whose certificate nobody vouches for', async (t) => {
     const place = { dataDir, host: 'localhost', tlsCertFile: undefined, tlsKeyFile: undefined };
     const { cert, key, caFile } = await ensureCertificates({ settings: place, clock: systemClock });
     const stub = await startPayShieldStub({ cert, key });
+    t.after(stub.close);
     const file = join(dataDir, 'payshield.json');
     const keys = (['bdk-tdes', 'zpk'] as const).map((name) => entryOf(name, underLmk(name)));
     writeFileSync(file, JSON.stringify({ keys }));
@@ -227,6 +228,7 @@ describe('the HSM of the settings', () => {
       SWITCHYARD_HSM_ADDRESSES: `tls://127.0.0.1:${stub.port}`,
     };
     const trusting = created({ ...variables, SWITCHYARD_HSM_TLS_CA_FILE: caFile });
+    t.after(() => trusting.close());
     await trusting.start();
     const translation: PinTranslationRequest = {
       scheme: 'DukptTdes',
@@ -240,10 +242,8 @@ describe('the HSM of the settings', () => {
     const { pinBlock } = await trusting.translatePin(translation);
     assert.equal(pinIn(pinBlock, 'zpk', 'ISO0'), '1234');
     const doubting = created(variables);
+    t.after(() => doubting.close());
     assert.equal(await doubting.health(), 'down');
     await assert.rejects(doubting.translatePin(translation), code('HsmUnavailable'));
-    await trusting.close();
-    await doubting.close();
-    await stub.close();
   });
 });
