@@ -1,9 +1,10 @@
 /** The one error class for refusals that are expected: a closed code and a public sentence. */
 import { type ErrorCode, errorCodes, type FieldError, type Outcome } from './errors.ts';
+import type { ProblemExtensions } from './schemas/problem.ts';
 
 /**
- * What a refusal may carry besides its code and detail. `extensions` become members of the problem
- * (`transaction`, `allowedOperations`, `maxAmount`); `logDetail` goes to the log alone.
+ * What a refusal may carry besides its code and detail. `extensions` become members of the problem,
+ * which declares each of them; `logDetail` goes to the log alone.
  *
  * @example
  * const extra: RefusalExtra = { retryAfterMs: 2000, logDetail: 'lane 2 full' };
@@ -12,7 +13,7 @@ export type RefusalExtra = {
   readonly outcome?: Outcome | undefined;
   readonly retryAfterMs?: number | undefined;
   readonly errors?: readonly FieldError[] | undefined;
-  readonly extensions?: Readonly<Record<string, unknown>> | undefined;
+  readonly extensions?: ProblemExtensions | undefined;
   readonly logDetail?: string | undefined;
   readonly cause?: unknown;
 };
@@ -33,7 +34,7 @@ export class Refusal extends Error {
   readonly outcome: Outcome;
   readonly retryAfterMs: number | undefined;
   readonly errors: readonly FieldError[] | undefined;
-  readonly extensions: Readonly<Record<string, unknown>> | undefined;
+  readonly extensions: ProblemExtensions | undefined;
   readonly logDetail: string | undefined;
 
   constructor(code: ErrorCode, detail: string, extra: RefusalExtra = {}) {

@@ -1,3 +1,4 @@
+// Whole run: processes, databases and hosts fail in the middle of their work, again and again.
 // What the connector refuses: each row of its table of errors, over real WebSockets.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';

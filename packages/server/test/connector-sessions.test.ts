@@ -266,6 +266,37 @@ describe('sessions of the connector', () => {
     });
   });
 
+  it('end with their token though their control connections are gone, and not with one that was renewed', async () => {
+    const client = await on.application();
+    const { clientId: client_id, clientSecret: client_secret } = client;
+    const revoke = async (token: string) => {
+      const path = `/auth/realms/${on.userDomainId}/protocol/openid-connect/revoke`;
+      const { status } = await on.api(path, { form: { token, client_id, client_secret } });
+      assert.equal(status, 200);
+    };
+    const first = await on.tokenOf(client);
+    const open = async (posId: string) => {
+      const { tsn } = await on.terminal();
+      const device = await on.connect({ tsn }, till);
+      const pos = await on.pos(first);
+      return { device, pos, ...(await on.session(pos, { tsn, posId })) };
+    };
+    const [gone, renewed] = [await open('p1'), await open('p2')];
+    gone.pos.close();
+    await gone.pos.closed();
+    await talks(gone);
+    const second = await on.tokenOf(client);
+    const answer = await on.ask(renewed.pos, { type: 'renewToken', token: second });
+    assert.equal(answer['type'], 'tokenRenewed');
+    await revoke(first);
+    assert.equal((await gone.line.closed()).code, closeCodes.unauthorized);
+    await talks(renewed);
+    renewed.pos.close();
+    await renewed.pos.closed();
+    await revoke(second);
+    assert.equal((await renewed.line.closed()).code, closeCodes.unauthorized);
+  });
+
   describe('at their end', () => {
     it('session_expired: an hour without data; data puts it off', async () => {
       const { line, device } = await ready();

@@ -1,6 +1,6 @@
 // What it takes to call the provider of a service: its address and keys, from a memory of a few seconds.
 import { LRUCache } from 'lru-cache';
-import { type Clock, type Database, stillSigning } from '../platform/index.ts';
+import { atMost, type Clock, type Database, stillSigning } from '../platform/index.ts';
 import type { SecretRow, ServiceStatus } from './service-store.ts';
 import type { Signers, SigningSecrets } from './signing-secrets.ts';
 import { runPrepared } from './sql.ts';
@@ -46,7 +46,7 @@ export function createCallableServices(
   const remembered = new LRUCache<
     string,
     { until: number; found: Promise<CallableService | undefined> }
-  >({ max: rememberedMax });
+  >(atMost(rememberedMax));
 
   async function load(serviceId: string): Promise<CallableService | undefined> {
     const [row] = (await run(callableText, [serviceId])) as CallableRow[];

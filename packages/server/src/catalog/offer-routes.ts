@@ -67,6 +67,7 @@ function registerPackageReads(app: FastifyInstance, offers: Offers): void {
     permission: 'sub.read',
     params: ofPackage,
     response: { 200: ServicePackage },
+    answerHeaders: { 200: ['ETag'] },
     errors: ['resource_not_found'],
     async handler({ caller, params }, reply) {
       return send(reply, await offers.getPackage(scopeOf(caller), params.packageId));
@@ -85,6 +86,7 @@ function registerPackageChanges(app: FastifyInstance, offers: Offers): void {
     takesKey: true,
     body: ServicePackageInput,
     response: { 201: ServicePackage },
+    answerHeaders: { 201: ['ETag'] },
     errors: ['service_not_found'],
     async handler(request, reply) {
       const made = await offers.createPackage(byOf(request), request.body);
@@ -104,6 +106,7 @@ function registerPackageChanges(app: FastifyInstance, offers: Offers): void {
     params: ofPackage,
     body: ServicePackageReplacement,
     response: { 200: ServicePackage },
+    answerHeaders: { 200: ['ETag'] },
     errors: [
       'resource_not_found',
       'service_not_found',

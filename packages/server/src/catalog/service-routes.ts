@@ -78,6 +78,7 @@ function registerReads(app: FastifyInstance, services: Services): void {
     permission: readers,
     params: ofService,
     response: { 200: Service },
+    answerHeaders: { 200: ['ETag'] },
     errors: ['service_not_found'],
     async handler({ caller, params }, reply) {
       return send(reply, await services.get(scopeOf(caller), params.serviceId));
@@ -122,6 +123,7 @@ function registerDeclaration(app: FastifyInstance, services: Services): void {
     takesKey: true,
     body: ServiceInput,
     response: { 201: DeclaredService },
+    answerHeaders: { 201: ['ETag'] },
     errors: [],
     async handler(request, reply) {
       const made = await services.declare(byOf(request), request.body);
@@ -143,6 +145,7 @@ function registerDeclaration(app: FastifyInstance, services: Services): void {
     params: ofService,
     body: ServiceReplacement,
     response: { 200: Service },
+    answerHeaders: { 200: ['ETag'] },
     errors: ['service_not_found', 'service_state', 'field_read_only', 'precondition_failed'],
     async handler(request, reply) {
       const { params, body, headers } = request;
@@ -192,6 +195,7 @@ function registerSteps(app: FastifyInstance, services: Services): void {
       permission: 'svc.write',
       params: ofService,
       response: { 200: Service },
+      answerHeaders: { 200: ['ETag'] },
       errors: ['service_not_found', 'service_state', 'precondition_failed'],
       async handler(request, reply) {
         const { params, headers } = request;

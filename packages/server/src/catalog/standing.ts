@@ -1,6 +1,7 @@
 // Answers whether a service is active at a device, from a bounded memory of a few seconds.
 import { type DeviceServices, refuse } from '@switchyard/contract';
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../platform/index.ts';
 import {
   readStanding,
   readStandingAt,
@@ -87,9 +88,9 @@ export function createStanding(
   deps: Pick<CatalogDeps, 'database' | 'clock' | 'provisioning'>,
 ): Standing {
   const run = runPrepared(deps.database);
-  const remembered = new LRUCache<string, { until: number; found: Promise<ActiveService[]> }>({
-    max: rememberedMax,
-  });
+  const remembered = new LRUCache<string, { until: number; found: Promise<ActiveService[]> }>(
+    atMost(rememberedMax),
+  );
 
   async function load(organizationId: string, logicalDeviceId: string): Promise<ActiveService[]> {
     const rows = await readStanding(run, organizationId, logicalDeviceId);

@@ -7,6 +7,7 @@ import type { Clock } from '../platform/index.ts';
 import { type Backplane, BackplaneFault, type Message } from './backplane.ts';
 import { type Devices, deviceKeyOf, type PlacedTerminal } from './devices.ts';
 import { Fault, fail, type LostRight } from './faults.ts';
+import { type HeldToken, renewedMessage } from './held-tokens.ts';
 import { type ClaimAsked, type Claimed, type ClaimRefused, deviceTopic } from './hub.ts';
 import type { PresenceStore } from './presence.ts';
 
@@ -30,7 +31,12 @@ export type DeviceState = {
 };
 
 /** Who asks: a caller, with the author that an audit names. */
-export type Asking = { readonly caller: Caller; readonly author: Author };
+export type Asking = {
+  readonly caller: Caller;
+  readonly author: Author;
+  /** Where the session is to end with the caller's token. */
+  readonly token?: HeldToken;
+};
 
 export type Claims = ReturnType<typeof createClaims>;
 
@@ -173,12 +179,13 @@ export function createClaims({ clock, backplane, devices, clients, presence }: D
     roleFault,
 
     async claim(asking: Asking, wanted: Wanted, signal: AbortSignal): Promise<Got> {
-      const { caller, author } = asking;
+      const { caller, author, token } = asking;
       const owner = ownerOf(caller, wanted.posId);
       const device = await deviceOf(asking, wanted.tsn);
       const { organizationId, clientId } = caller;
       const asked: ClaimAsked = {
         ...{ owner, organizationId, clientId, author, byRole: isApplication(caller) },
+        ...(token === undefined ? {} : { token }),
         takeOver: wanted.takeOver ?? false,
         force: wanted.force ?? false,
         ...(wanted.resumeToken === undefined ? {} : { resumeToken: wanted.resumeToken }),
@@ -208,6 +215,15 @@ export function createClaims({ clock, backplane, devices, clients, presence }: D
       { tsn, posId }: Pick<Wanted, 'tsn' | 'posId'>,
     ): Promise<Pick<Got, 'device' | 'owner'>> {
       return { device: await deviceOf(asking, tsn), owner: ownerOf(asking.caller, posId) };
+    },
+
+    /** Tells the node of the device that the session goes on by another token. */
+    renewed(
+      { device, owner }: Pick<Got, 'device' | 'owner'>,
+      sessionId: string,
+      token: HeldToken,
+    ): void {
+      backplane.publish(deviceTopic(deviceKeyOf(device)), renewedMessage(sessionId, owner, token));
     },
 
     /** False where the session has ended, or was never one of this owner. */

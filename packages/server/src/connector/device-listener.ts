@@ -6,7 +6,7 @@ import {
   Refusal,
   type RegisteredMessage,
 } from '@switchyard/contract';
-import type { Admitted, Handshake, UpgradeRoute } from '../http/index.ts';
+import { type Admitted, addressKey, type Handshake, type UpgradeRoute } from '../http/index.ts';
 import type { ConnectionFacts } from './connection-tokens.ts';
 import type { ConnectorDeps, ConnectorTimes } from './deps.ts';
 import { closeCodeOf, errorText, Fault } from './faults.ts';
@@ -92,11 +92,10 @@ export function createDeviceListener(deps: Deps) {
     maxMessageBytes: connectorLimits.controlMessageMaxBytes,
     isForDevices: true,
     admit: async (handshake) => {
-      const address = handshake.request.socket.remoteAddress ?? '';
       const isRoom =
         peers.size() < settings.connectorConnections &&
         peers.countOf('registration') < strangersMax;
-      if (!isRoom || !connects.take(address, clock.now())) {
+      if (!isRoom || !connects.take(addressKey(handshake.address), clock.now())) {
         throw new Refusal('rate_limited', 'Too many connections.', { retryAfterMs: 5000 });
       }
       return welcomed(handshake);

@@ -4,6 +4,7 @@ import { Check } from 'typebox/schema';
 import { pause } from '../platform/index.ts';
 import { type Backplane, BackplaneFault, type Message } from './backplane.ts';
 import { isSameSpot, type PlacedTerminal } from './devices.ts';
+import { HeldTokenForm } from './held-tokens.ts';
 import type { Claimant } from './session.ts';
 
 /** The resume token itself is told to nobody. */
@@ -33,6 +34,7 @@ const KeptMessage = Type.Object({
     organizationId: Type.String(),
     clientId: Type.String(),
     byRole: Type.Optional(Type.Boolean()),
+    token: Type.Optional(HeldTokenForm),
   }),
 });
 

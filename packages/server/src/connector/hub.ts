@@ -10,6 +10,7 @@ import { deviceKeyOf, isSameSpot, type PlacedTerminal } from './devices.ts';
 import { endingOf, type LostRight } from './faults.ts';
 import { askFormer, type KeptPlace, keptIn, keptMessage } from './handover.ts';
 import { createHeldRoom } from './held.ts';
+import { renewedIn } from './held-tokens.ts';
 import type { ConnectorMetrics } from './metrics.ts';
 import type { FarSessions } from './nodes/index.ts';
 import type { Peer } from './peers.ts';
@@ -194,8 +195,8 @@ export function createHub(deps: Deps) {
       if (entry.session !== session) return { code: 'device_claimed', retryAfterMs: 0 };
       if (!isConnected(entry)) return { code: 'device_offline', retryAfterMs: offlineRetryMs };
     }
-    const { owner, organizationId, clientId, byRole = false } = asked;
-    const claimant = { owner, organizationId, clientId, byRole };
+    const { owner, organizationId, clientId, byRole = false, token } = asked;
+    const claimant = { owner, organizationId, clientId, byRole, ...(token && { token }) };
     const made = createNext(entry, claimant, decided.kind === 'Resumed');
     return {
       sessionId: made.id,
@@ -266,6 +267,8 @@ export function createHub(deps: Deps) {
   function heedNews(entry: Entry, news: Message): void {
     const { kind, connectionId, order } = news;
     if (kind === 'kept') keep(entry, news);
+    const token = kind === 'renewed' ? renewedIn(news) : undefined;
+    if (token && isOwn(entry, news as unknown as SessionAsked)) entry.session?.renewed(token);
     // Of two connections of a device the younger one wins, whichever node they came to. The database has
     // numbered them: clocks of nodes differ.
     if (kind !== 'attached' || connectionId === entry.connectionId) return;
@@ -377,15 +380,12 @@ export function createHub(deps: Deps) {
     },
 
     settled: departures.settled,
-    claimants: (): readonly Claimant[] =>
-      [...sessions.values()].flatMap(({ session }) => session?.claimant ?? []),
+    claimants: () => [...sessions.values()].flatMap(({ session }) => session?.claimant ?? []),
 
-    /** Cuts off every session of a client that may not claim any more. */
-    cutClient(organizationId: string, clientId: string, ending: Ending): void {
+    /** Cuts off every session of those who may not claim any more. */
+    cutClaims(isMeant: (claimant: Claimant) => boolean, ending: Ending): void {
       for (const entry of [...sessions.values()]) {
-        const { claimant } = entry.session ?? {};
-        if (claimant?.organizationId !== organizationId || claimant.clientId !== clientId) continue;
-        endSession(entry, ending);
+        if (entry.session && isMeant(entry.session.claimant)) endSession(entry, ending);
       }
     },
   };

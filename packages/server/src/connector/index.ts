@@ -41,6 +41,7 @@ type Round = { pollMs: number; work(): Promise<void>; onError(error: unknown): v
 
 type RecheckHow = {
   readonly roundMs: number;
+  readonly now: () => number;
   readonly signal: AbortSignal;
   readonly onError: (what: string) => (error: unknown) => void;
 };
@@ -63,11 +64,11 @@ function createRechecks(
   }: Pick<Parameters<typeof createRecheck>[0], 'devices' | 'clients' | 'hub'> & {
     readonly posListener: Pick<ReturnType<typeof createPosListener>, 'recheck'>;
   },
-  { roundMs, signal, onError }: RecheckHow,
+  { roundMs, now, signal, onError }: RecheckHow,
 ) {
   return [
     createRecheck({
-      ...{ ...asked, roundMs, signal, rest: (ms: number) => pause(ms, signal) },
+      ...{ ...asked, roundMs, now, signal, rest: (ms: number) => pause(ms, signal) },
       onError: onError('devices could not be looked at again'),
     }),
     round({
@@ -107,7 +108,7 @@ export function createConnector(deps: ConnectorDeps) {
   const onAbandoned = onError('that a device went away could not be noted');
   const rechecked = { devices, clients, hub, posListener };
   const pollers = [
-    ...createRechecks(rechecked, { roundMs: times.recheckMs, signal, onError }),
+    ...createRechecks(rechecked, { roundMs: times.recheckMs, now: clock.now, signal, onError }),
     round({
       pollMs: renewEveryMs,
       work: () => presence.renew(hub.connected()).then(hub.compare),

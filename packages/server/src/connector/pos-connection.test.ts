@@ -51,6 +51,7 @@ function sample(verify: (token: string) => Promise<unknown> = async () => ({})) 
         return () => {};
       },
       roleFault: async () => undefined,
+      renewed: () => {},
     },
     cut: (lost: readonly Cut[]) => {
       released.push(...lost.map(({ sessionId, word }) => [sessionId, word]));

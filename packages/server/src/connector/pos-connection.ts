@@ -17,6 +17,7 @@ import type { Message } from './backplane.ts';
 import type { Asking, Claims, DeviceState, Got } from './claims.ts';
 import type { Cut } from './cuts.ts';
 import { closeCodeOf, errorText, Fault, fail, type LostRight } from './faults.ts';
+import { heldTokenOf } from './held-tokens.ts';
 import type { Peer } from './peers.ts';
 import type { Places } from './places.ts';
 import { readJson } from './read-json.ts';
@@ -228,8 +229,12 @@ export function openPosConnection(deps: Deps): PosConnection {
   }
 
   async function claimed(wanted: ClaimMessage): Promise<Got> {
-    const got = await claims.claim(deps.askingOf(caller), wanted, leaving.signal);
-    if (!isClosed) return got;
+    const asking = deps.askingOf(caller);
+    const got = await claims.claim(asking, wanted, leaving.signal);
+    if (!isClosed) {
+      if (asking.caller !== caller) claims.renewed(got, got.sessionId, heldTokenOf(caller));
+      return got;
+    }
     await claims.release(got, got.sessionId);
     return fail('restarting');
   }
@@ -287,6 +292,7 @@ export function openPosConnection(deps: Deps): PosConnection {
     if (fault !== undefined) fail(fault);
     caller = renewed;
     token = message.token;
+    for (const [id, { got }] of live()) claims.renewed(got, id, heldTokenOf(caller));
     const expiresIn = Math.max(0, Math.floor((caller.expiresAt - deps.now()) / 1000));
     const { requestId } = message;
     return { type: 'tokenRenewed', ...(requestId === undefined ? {} : { requestId }), expiresIn };

@@ -5,6 +5,7 @@ import { clientKeyOf, type UpgradeRoute } from '../http/index.ts';
 import type { Claims } from './claims.ts';
 import { createCuts } from './cuts.ts';
 import type { ConnectorDeps, ConnectorTimes } from './deps.ts';
+import { heldTokenOf } from './held-tokens.ts';
 import type { ConnectorMetrics } from './metrics.ts';
 import type { Peers } from './peers.ts';
 import { createPlaces } from './places.ts';
@@ -61,7 +62,11 @@ export function createPosListener(deps: Deps) {
           const connection = openPosConnection({
             ...{ peer, claims, places, caller, token, presented },
             verify: deps.verifyToken,
-            askingOf: (asking) => ({ caller: asking, author: actorOf(asking, id) }),
+            askingOf: (asking) => ({
+              caller: asking,
+              author: actorOf(asking, id),
+              token: heldTokenOf(asking),
+            }),
             claimBy: clock.now() + times.claimWithinMs,
             now: clock.now,
             slowMs: times.slowMs,

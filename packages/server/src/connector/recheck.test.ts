@@ -24,12 +24,17 @@ async function looksAt(count: number): Promise<readonly number[]> {
         return new Map();
       },
     },
-    clients: { standBound: async () => new Set(), permissionsOf: async () => [] },
+    clients: {
+      standBound: async () => new Set(),
+      permissionsOf: async () => [],
+      permissionsBy: async () => [],
+    },
+    now: () => now,
     hub: {
       connected: () => connected,
       claimants: () => [],
       cutDevice: () => assert.fail('all are fine'),
-      cutClient: () => assert.fail('all are fine'),
+      cutClaims: () => assert.fail('all are fine'),
     },
     ...{ roundMs, signal: stopping.signal, onError: (error) => assert.fail(String(error)) },
     async rest(ms) {

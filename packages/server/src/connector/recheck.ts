@@ -6,11 +6,13 @@ import type { Devices } from './devices.ts';
 import { closeCodeOf, endingOf, type LostRight } from './faults.ts';
 import type { Connected, Hub } from './hub.ts';
 import { mayRegister } from './registration.ts';
+import type { Claimant } from './session.ts';
 
 type Deps = {
   readonly devices: Pick<Devices, 'faultsOf'>;
-  readonly clients: Pick<Clients, 'permissionsOf' | 'standBound'>;
-  readonly hub: Pick<Hub, 'connected' | 'cutDevice' | 'claimants' | 'cutClient'>;
+  readonly clients: Pick<Clients, 'permissionsOf' | 'permissionsBy' | 'standBound'>;
+  readonly hub: Pick<Hub, 'connected' | 'cutDevice' | 'claimants' | 'cutClaims'>;
+  readonly now: () => number;
   /** A round is spread over such a time, and the next one follows it. */
   readonly roundMs: number;
   /** Ends early with the process. */
@@ -30,11 +32,12 @@ async function inTurns<Item>(items: readonly Item[], look: (item: Item) => Promi
   }
 }
 
-/** @example createRecheck({ devices, clients, hub, roundMs, rest, signal, onError }).start(); */
+/** @example createRecheck({ devices, clients, hub, now, roundMs, rest, signal, onError }).start(); */
 export function createRecheck({
   devices,
   clients,
   hub,
+  now,
   roundMs,
   rest,
   signal,
@@ -86,13 +89,30 @@ export function createRecheck({
       const isLost = byRole === true && permissions?.includes('cc.pos') === false;
       if (permissions !== undefined && !isLost) return;
       const word: LostRight = isLost ? 'role_missing' : 'unauthorized';
-      hub.cutClient(organizationId, clientId, endingOf(word));
+      const isOfClient = (claimant: Claimant) =>
+        claimant.organizationId === organizationId && claimant.clientId === clientId;
+      hub.cutClaims(isOfClient, endingOf(word));
+    });
+  }
+
+  /** Of sessions whose control connections are gone as well: nobody else asks about those. */
+  async function lookAtTokens(): Promise<void> {
+    const held = hub.claimants().flatMap(({ token }) => token ?? []);
+    // One that has run out was good: whoever it let in goes on.
+    const good = held.filter(({ expiresAt }) => now() < expiresAt);
+    const each = new Map(good.map((token) => [token.tokenId, token]));
+    await inTurns([...each.values()], async (token) => {
+      const permissions = await clients.permissionsBy(token);
+      if (permissions?.includes('cc.pos') === true) return;
+      const word: LostRight = permissions === undefined ? 'unauthorized' : 'role_missing';
+      hub.cutClaims((claimant) => claimant.token?.tokenId === token.tokenId, endingOf(word));
     });
   }
 
   async function round(): Promise<void> {
     let began = performance.now();
     await lookAtClients();
+    await lookAtTokens();
     const all = hub.connected();
     const portions = Math.max(1, Math.ceil(all.length / portion));
     for (let at = 0; at < portions && !signal.aborted; at += 1) {

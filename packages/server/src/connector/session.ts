@@ -5,6 +5,7 @@ import type { Clock, Ids } from '../platform/index.ts';
 import type { ConnectorTimes } from './deps.ts';
 import type { KeptPlace } from './handover.ts';
 import { createHeld, type HeldMessage, type HeldRoom } from './held.ts';
+import type { HeldToken } from './held-tokens.ts';
 import type { RelayMetrics } from './metrics.ts';
 import type { Peer } from './peers.ts';
 import { createLane, type End, type Lane } from './relay.ts';
@@ -17,6 +18,8 @@ export type Claimant = {
   readonly clientId: string;
   /** It claims as an application, whose role has to stay; a person has rights of its own. */
   readonly byRole?: boolean;
+  /** Left out by whoever claims for a single exchange, which ends by itself. */
+  readonly token?: HeldToken;
 };
 
 export type Ending = { readonly code: number; readonly word: string };
@@ -24,7 +27,9 @@ export type Ending = { readonly code: number; readonly word: string };
 export type Session = {
   readonly id: string;
   readonly resumeToken: string;
+  /** With the token that its control connection showed last. */
   readonly claimant: Claimant;
+  renewed(token: HeldToken): void;
   standing(): Standing;
   isOpen(): boolean;
   hasToken(token: string | undefined): boolean;
@@ -70,7 +75,7 @@ type Relay = { readonly end: End; readonly toPos: Lane; readonly toDevice: Lane 
  */
 export function createSession(
   deps: Deps,
-  claimant: Claimant,
+  claimedBy: Claimant,
   isResumed: boolean,
   kept?: KeptPlace,
 ): Session {
@@ -78,6 +83,7 @@ export function createSession(
   const resumeToken = ids.secret();
   const tokenHash = kept === undefined ? digest(resumeToken) : Buffer.from(kept.tokenHash, 'hex');
   const held = createHeld(deps.heldRoom);
+  let claimant = claimedBy;
   let phase: Phase = kept === undefined ? 'Reserved' : 'Resumable';
   let isAddressUsed = false;
   let reservedAt = clock.now();
@@ -109,7 +115,12 @@ export function createSession(
   const session: Session = {
     id: kept?.sessionId ?? ids.secret(),
     resumeToken,
-    claimant,
+    get claimant() {
+      return claimant;
+    },
+    renewed(token) {
+      claimant = { ...claimant, token };
+    },
     standing: () => ({ owner: claimant.owner, phase, isResumed, reservedAt, dataAt, endsAt }),
     isOpen: () => phase === 'Open',
     hasToken: (token) => token !== undefined && timingSafeEqual(digest(token), tokenHash),

@@ -1,8 +1,10 @@
 // In tests, compares every answer with what its route declares, so that the document stays true.
+import { Problem } from '@switchyard/contract';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { answerHeaders, answerHeadersOf } from './answer-headers.ts';
+import { problemMediaType } from './problem.ts';
 import type { RouteFacts } from './routes.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -20,6 +22,10 @@ function closed(schema: unknown): unknown {
 
 /** Of all servers of the process: what a route declares is compiled once. */
 const compiled = new WeakMap<object, ValidateFunction>();
+
+const faultsOf = ({ errors }: ValidateFunction): string | undefined =>
+  errors?.map(({ instancePath, message }) => `${instancePath} ${message}`).join('; ');
+
 let checker: Ajv2020 | undefined;
 
 /** The schemas are our own, and each is used a few times: neither checking nor optimizing them pays. */
@@ -37,7 +43,7 @@ function checkHeaders(facts: RouteFacts, reply: FastifyReply): void {
   throw new Error(`${facts.operationId} ${reply.statusCode} does not declare ${more.join(', ')}`);
 }
 
-export function createAnswerCheck() {
+function createAnswerCheck() {
   function validatorOf(schema: object): ValidateFunction {
     const known = compiled.get(schema);
     if (known !== undefined) return known;
@@ -47,18 +53,45 @@ export function createAnswerCheck() {
     return validate;
   }
 
-  /** Throws when the answer differs from the schema and the headers of its status. */
-  return (request: FastifyRequest, reply: FastifyReply, payload: unknown): void => {
+  function checkProblem(payload: unknown): void {
+    const validate = validatorOf(Problem);
+    if (validate(JSON.parse(String(payload)))) return;
+    throw new Error(`A problem is not as declared: ${faultsOf(validate)}`);
+  }
+
+  /** Throws when an answer in JSON differs from the schema of its status. */
+  function body(request: FastifyRequest, reply: FastifyReply, payload: unknown): void {
     const facts = request.routeOptions.config.facts;
     if (facts === undefined || reply.statusCode >= 300) return;
-    checkHeaders(facts, reply);
     const name = `${facts.operationId} ${reply.statusCode}`;
     const schema = facts.response[reply.statusCode];
     if (schema === undefined || schema === null) throw new Error(`${name} is not declared`);
     const validate = validatorOf(schema);
     // As it will be sent: without what JSON leaves out.
     if (validate(JSON.parse(JSON.stringify(payload)))) return;
-    const paths = validate.errors?.map((error) => `${error.instancePath} ${error.message}`);
-    throw new Error(`${name} is not as declared: ${paths?.join('; ')}`);
-  };
+    throw new Error(`${name} is not as declared: ${faultsOf(validate)}`);
+  }
+
+  /** Throws when the headers differ from those of the status, or a refusal from the one shape of it. */
+  function sent(request: FastifyRequest, reply: FastifyReply, payload: unknown): void {
+    if (reply.getHeader('content-type') === problemMediaType) checkProblem(payload);
+    const facts = request.routeOptions.config.facts;
+    if (facts === undefined || facts.isHidden === true) return;
+    if (reply.statusCode < 300 || reply.statusCode === 304) checkHeaders(facts, reply);
+  }
+
+  return { body, sent };
+}
+
+/** Whatever is not as declared becomes a fault. */
+export function checkAnswers(app: FastifyInstance): void {
+  const check = createAnswerCheck();
+  app.addHook('preSerialization', async (request, reply, payload) => {
+    check.body(request, reply, payload);
+    return payload;
+  });
+  app.addHook('onSend', async (request, reply, payload) => {
+    check.sent(request, reply, payload);
+    return payload;
+  });
 }

@@ -3,7 +3,10 @@ import { idempotencyKeyHeader } from './idempotency.ts';
 import type { RouteFacts } from './routes.ts';
 
 /** Headers that clients act upon, in the spelling of the document. */
-export const answerHeaders = ['Idempotent-Replayed', 'Location', 'Retry-After'] as const;
+export const answerHeaders = [
+  ...(['Content-Disposition', 'Content-Range', 'ETag'] as const),
+  ...(['Idempotent-Replayed', 'Location', 'Retry-After'] as const),
+] as const;
 export type AnswerHeader = (typeof answerHeaders)[number];
 
 const ofStatus: Readonly<Record<number, readonly AnswerHeader[]>> = { 201: ['Location'] };
@@ -15,6 +18,8 @@ const takesName = ({ headers = {}, takesKey }: RouteFacts): boolean =>
 
 /** Of an answer that is no refusal. */
 export function answerHeadersOf(facts: RouteFacts, status: number): readonly AnswerHeader[] {
+  // It tells the tag again of what the client has.
+  if (status === 304) return (facts.answerHeaders?.[200] ?? []).filter((name) => name === 'ETag');
   if (status < 200 || status >= 300) return [];
   const own = facts.answerHeaders?.[status] ?? [];
   const named = takesName(facts) ? (['Idempotent-Replayed'] as const) : [];

@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Caller, Presented, VerifyToken } from './caller.ts';
 import type { Access } from './routes.ts';
 
-const bearerForm = /^Bearer +([A-Za-z0-9\-._~+/]+=*) *$/i;
+export const bearerForm = /^Bearer +([A-Za-z0-9\-._~+/]+=*) *$/i;
 
 /** Longer ones come from no realm of ours; the headers as a whole have a limit as well. */
 export const tokenLimitChars = 8192;

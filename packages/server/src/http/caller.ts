@@ -21,6 +21,9 @@ export type Caller = {
   /** Epoch milliseconds. */
   readonly expiresAt: number;
   readonly tokenId: string;
+  /** Of a person's token: the sign-in that it comes from, and when it was given, in epoch milliseconds. */
+  readonly signInId?: string;
+  readonly issuedAt?: number;
   /** Whom limits count, where that is not the client: a person of the portal. */
   readonly limitKey?: string;
 };

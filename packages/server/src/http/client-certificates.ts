@@ -1,12 +1,12 @@
 // Reads the client certificate that stands behind a request, and has it judged once per connection.
 import { hash, X509Certificate } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { BlockList, isIPv6 } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { type ErrorCode, refuse } from '@switchyard/contract';
 import { LRUCache } from 'lru-cache';
-import { type Clock, systemClock } from '../platform/index.ts';
+import { atMost, type Clock, systemClock } from '../platform/index.ts';
 import type { Presented } from './caller.ts';
+import { createAddressTest } from './client-address.ts';
 
 /** RFC 9440: a structured-field byte sequence of the DER. */
 const headerForm = /^:([A-Za-z0-9+/]+={0,2}):$/;
@@ -81,7 +81,7 @@ export function createCertificateReader<Holder = unknown>({
 }: Deps<Holder> = {}): CertificateReader<Holder> {
   const isTrusted = createAddressTest(trustedProxy);
   const connections = new WeakMap<TLSSocket, Judged<Holder>>();
-  const headers = new LRUCache<string, Judged<Holder>>({ max: cachedHeadersMax });
+  const headers = new LRUCache<string, Judged<Holder>>(atMost(cachedHeadersMax));
 
   /** One look serves all who ask meanwhile; one that failed is not kept. */
   function judged(
@@ -166,17 +166,4 @@ function certificateFrom(der: string): X509Certificate | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** Of addresses and of ranges such as `10.0.0.0/8`. */
-function createAddressTest(ranges: readonly string[]): (address: string | undefined) => boolean {
-  const list = new BlockList();
-  for (const range of ranges) {
-    const [address = '', prefix] = range.split('/');
-    const family = isIPv6(address) ? 'ipv6' : 'ipv4';
-    if (prefix === undefined) list.addAddress(address, family);
-    else list.addSubnet(address, Number(prefix), family);
-  }
-  return (address) =>
-    address !== undefined && list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
 }

@@ -53,6 +53,10 @@ describe('an operation that will be withdrawn', () => {
       old?.description ?? '',
       /since 2027-03-01.* 2029-03-01 on: use `\/sample\/v2\/things`/,
     );
+    const told = JSON.stringify(old);
+    for (const name of ['Deprecation', 'Sunset', 'Successor']) {
+      assert.ok(told.includes(`#/components/headers/${name}`), name);
+    }
     const other = document.paths['/sample/v1/things']?.['get'] as Marked | undefined;
     assert.equal(other?.deprecated, undefined);
     const headers = { authorization: 'Bearer all' };

@@ -63,6 +63,12 @@ const documentOf = (write: () => unknown) =>
     read: () => Buffer.from(JSON.stringify(write())),
   });
 
+const whole = {
+  headers: { 'If-None-Match': 'The ETag of the document that the client has.' },
+  response: { 200: Type.Object({}, { description: 'The document.' }), 304: null },
+  answerHeaders: { 200: ['ETag'] },
+} as const;
+
 export function registerDocs(app: FastifyInstance, { openApi, asyncApi }: Documents): void {
   const document = documentOf(openApi);
   const events = documentOf(asyncApi);
@@ -72,7 +78,7 @@ export function registerDocs(app: FastifyInstance, { openApi, asyncApi }: Docume
     operationId: 'getOpenApi',
     summary: 'Read this document',
     description: 'The OpenAPI 3.1 document of the platform.',
-    response: { 200: Type.Object({}, { description: 'The document.' }) },
+    ...whole,
     handler: (request, reply) => document.send(request, reply),
   });
   route(app, {
@@ -83,7 +89,7 @@ export function registerDocs(app: FastifyInstance, { openApi, asyncApi }: Docume
     description:
       'The AsyncAPI 3.0 document: events with the ways on which they come, and the WebSockets of devices ' +
       'and points of sale with their messages and close codes.',
-    response: { 200: Type.Object({}, { description: 'The document.' }) },
+    ...whole,
     handler: (request, reply) => events.send(request, reply),
   });
   route(app, {

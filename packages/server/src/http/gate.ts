@@ -67,7 +67,7 @@ export function createGate(facts: RouteFacts, deps: GateDeps): Gate {
 }
 
 /** Who comes with nothing at all costs nothing, and is told what is missing. */
-const isStranger = (error: unknown) =>
+export const isStranger = (error: unknown) =>
   error instanceof Refusal &&
   error.code !== 'token_missing' &&
   errorCodes[error.code].status === 401;

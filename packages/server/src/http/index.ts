@@ -42,7 +42,7 @@ export {
   sealPage,
 } from './paging.ts';
 export { refusalOf, retryAfterOf } from './problem.ts';
-export type { RatePolicies, RatePolicy } from './rate-limits.ts';
+export { addressKey, type RatePolicies, type RatePolicy } from './rate-limits.ts';
 export {
   type Access,
   type Priority,

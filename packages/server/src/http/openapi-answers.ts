@@ -69,9 +69,7 @@ export function answersOf(facts: RouteFacts, names: SchemaNames): JsonObject {
         : { content: Object.fromEntries(types.map((type) => [type, contentOf(schema, names)])) };
     answers[status] = { description, headers: headersOf(facts, Number(status)), ...content };
   }
-  return facts.hasOwnErrors === true
-    ? answers
-    : { ...answers, ...problemsOf(codesOf(facts), names) };
+  return facts.hasOwnErrors === true ? answers : { ...answers, ...problemsOf(facts, names) };
 }
 
 function describedBy(schema: unknown): string | undefined {
@@ -92,6 +90,9 @@ const commonHeaders = {
   'RateLimit-Policy': shared('RateLimitPolicy'),
 };
 const told: Readonly<Record<AnswerHeader, JsonObject>> = {
+  'Content-Disposition': shared('ContentDisposition'),
+  'Content-Range': shared('ContentRange'),
+  ETag: shared('ETag'),
   'Idempotent-Replayed': shared('IdempotentReplayed'),
   Location: shared('Location'),
   'Retry-After': shared('RetryAfter'),
@@ -101,10 +102,17 @@ const problemHeaders: Record<number, JsonObject> = {
   405: { Allow: shared('Allow') },
 };
 
+/** With each answer of what will be withdrawn, refusals too. */
+const withdrawn = ({ deprecated }: RouteFacts): JsonObject =>
+  deprecated === undefined
+    ? {}
+    : { Deprecation: shared('Deprecation'), Sunset: shared('Sunset'), Link: shared('Successor') };
+
 function headersOf(facts: RouteFacts, status: number): JsonObject {
   const own = answerHeadersOf(facts, status).map((name) => [name, told[name]]);
   return {
     ...(facts.hasOwnErrors === true ? everywhere : commonHeaders),
+    ...withdrawn(facts),
     ...Object.fromEntries(own),
   };
 }
@@ -113,9 +121,9 @@ function headersOf(facts: RouteFacts, status: number): JsonObject {
 const passes = (codes: readonly ErrorCode[]): boolean =>
   codes.some((code) => errorCodes[code].retryable);
 
-function problemsOf(codes: readonly ErrorCode[], names: SchemaNames): JsonObject {
+function problemsOf(facts: RouteFacts, names: SchemaNames): JsonObject {
   const byStatus = new Map<number, ErrorCode[]>();
-  for (const code of codes) {
+  for (const code of codesOf(facts)) {
     const { status } = errorCodes[code];
     byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
   }
@@ -125,6 +133,7 @@ function problemsOf(codes: readonly ErrorCode[], names: SchemaNames): JsonObject
       description: own.map((code) => `\`${code}\`: ${errorCodes[code].title}.`).join('\n\n'),
       headers: {
         ...commonHeaders,
+        ...withdrawn(facts),
         ...problemHeaders[status],
         ...(passes(own) ? { 'Retry-After': told['Retry-After'] } : {}),
       },

@@ -202,6 +202,31 @@ const headers = {
     description: 'There where the request was answered before, and nothing was done this time.',
     schema: { type: 'string', const: 'true' },
   },
+  ETag: {
+    description:
+      'The version of what is told: with If-Match nobody changes one that was not seen, with If-None-Match the same is not told again.',
+    schema: { type: 'string', examples: ['"3"'] },
+  },
+  ContentDisposition: {
+    description: 'Under which name to keep the content.',
+    schema: { type: 'string', examples: ['attachment; filename="transactions.csv"'] },
+  },
+  ContentRange: {
+    description: 'Which bytes of how many these are.',
+    schema: { type: 'string', examples: ['bytes 100-199/4711'] },
+  },
+  Deprecation: {
+    description: 'Since when there is a successor, after RFC 9745.',
+    schema: { type: 'string', examples: ['@1767225600'] },
+  },
+  Sunset: {
+    description: 'From when on the operation may be gone, after RFC 8594.',
+    schema: { type: 'string', examples: ['Sat, 01 Jan 2028 00:00:00 GMT'] },
+  },
+  Successor: {
+    description: 'What to use instead, after RFC 5829.',
+    schema: { type: 'string', examples: ['</payment/v2/things>; rel="successor-version"'] },
+  },
   Location: {
     description: 'The path of what was made or is under way, where it has one.',
     schema: { type: 'string', format: 'uri-reference' },

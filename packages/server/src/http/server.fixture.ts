@@ -41,6 +41,8 @@ export type LogLine = Readonly<Record<string, unknown>>;
 
 export type Sample = Http & { readonly lines: LogLine[]; handled(): number };
 
+export const transaction = { transactionId: 't-1', clientTransactionId: 'c-1', state: 'Received' };
+
 const Thing = Type.Object(
   {
     name: Type.String({ minLength: 1, maxLength: 20, pattern: '^[a-z/~]+$' }),
@@ -184,7 +186,7 @@ function registerFaults(http: Http): void {
       throw new Refusal('transaction_in_progress', 'Not yet.', {
         retryAfterMs: 1200,
         outcome: 'Unknown',
-        extensions: { transaction: { transactionId: 't-1' }, code: 'never' },
+        extensions: { transaction, ...({ code: 'never' } as object) },
         logDetail: 'lane 2',
       });
     },

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { errorCodes, isErrorCode, type Problem } from '@switchyard/contract';
 import fc from 'fast-check';
 import type { InjectOptions, LightMyRequestResponse } from 'fastify';
-import { createSample, type Sample, sampleBaseUrl } from './server.fixture.ts';
+import { createSample, type Sample, sampleBaseUrl, transaction } from './server.fixture.ts';
 
 const good = { name: 'cup', amount: 1999 };
 const things = '/sample/v1/things';
@@ -356,7 +356,7 @@ describe('http', () => {
       const problem = problemOf(answer, 'transaction_in_progress');
       assert.equal(problem.retryAfterMs, 1200);
       assert.equal(problem.outcome, 'Unknown');
-      assert.deepEqual(problem.transaction, { transactionId: 't-1' });
+      assert.deepEqual(problem.transaction, transaction);
       assert.equal(answer.headers['retry-after'], '2');
       assert.equal(answer.headers['cache-control'], 'no-store');
       assert.equal(sample.lines.at(-1)?.['logDetail'], 'lane 2');

@@ -14,11 +14,12 @@ import {
 } from '../platform/index.ts';
 import { logAccess } from './access-log.ts';
 import { createActing, type FindOrganization } from './acting.ts';
-import { createAnswerCheck } from './answer-check.ts';
+import { checkAnswers } from './answer-check.ts';
 import { type OnAnswered, tellAnswered } from './answered.ts';
 import { type Arrivals, createArrivals, type Patience } from './arrivals.ts';
 import { createAuthenticate, type SessionCallerOf } from './authenticate.ts';
 import type { VerifyToken } from './caller.ts';
+import { createAddressReader } from './client-address.ts';
 import { type CertificateReader, createCertificateReader } from './client-certificates.ts';
 import { createClientErrorHandler } from './client-errors.ts';
 import { tellDeprecation } from './deprecation.ts';
@@ -145,8 +146,11 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     running: drain.running,
     ...(deps.loadLimits === undefined ? {} : { limits: deps.loadLimits }),
   });
+  const rateLimits = createRateLimits(deps.rateLimits);
   const upgrades = createUpgrades({
     ...{ ids: deps.ids, log, baseUrl: settings.baseUrl, verifyToken, certificates },
+    strangers: rateLimits.strangers,
+    addressOf: createAddressReader(trustedProxy),
   });
   const arrivals = createArrivals({ metrics: deps.metrics, patience: deps.patience });
   const entrance = { drain, upgrades, arrivals };
@@ -167,7 +171,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   });
   guardRoutes(app, operations, routes, {
     ...access,
-    rateLimits: createRateLimits(deps.rateLimits),
+    rateLimits,
     loadShedding,
     certificates,
     keys: deps.idempotencyKeys,
@@ -329,14 +333,6 @@ function obeyHouseRules(
     } catch (error) {
       done(error as Refusal);
     }
-  });
-}
-
-function checkAnswers(app: FastifyInstance): void {
-  const check = createAnswerCheck();
-  app.addHook('preSerialization', async (request, reply, payload) => {
-    check(request, reply, payload);
-    return payload;
   });
 }
 

@@ -4,10 +4,12 @@ import type { Duplex } from 'node:stream';
 import { errorCodes, Refusal, refuse } from '@switchyard/contract';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Ids, Log } from '../platform/index.ts';
-import { bearerOf } from './authenticate.ts';
+import { bearerForm, bearerOf } from './authenticate.ts';
 import type { Caller, Presented, VerifyToken } from './caller.ts';
 import type { CertificateReader } from './client-certificates.ts';
+import { isStranger } from './gate.ts';
 import { challengeOf, problemMediaType, problemOf, refusalOf, retryAfterOf } from './problem.ts';
+import type { Strangers } from './rate-limits.ts';
 import { createRequestIds } from './request-identity.ts';
 
 /** A key of 16 bytes in base64 (RFC 6455, 4.1). */
@@ -31,6 +33,8 @@ export type Handshake = {
   /** The bearer token as it was sent. */
   readonly token: string | undefined;
   readonly presented: Presented;
+  /** Where it came from, as far as proxies that are trusted tell it. */
+  readonly address: string;
   /** Whether it came in where devices show their certificates. */
   readonly isDeviceListener: boolean;
 };
@@ -72,6 +76,8 @@ type Deps = {
   readonly baseUrl: string;
   readonly verifyToken: VerifyToken;
   readonly certificates: CertificateReader;
+  readonly strangers: Strangers;
+  readonly addressOf: (request: IncomingMessage) => string;
 };
 
 type Opened = { readonly route: UpgradeRoute; readonly server: WebSocketServer };
@@ -90,7 +96,7 @@ function pathOf({ url = '' }: IncomingMessage): string {
 
 /** @example const upgrades = createUpgrades({ ids, log, baseUrl, verifyToken, certificates }); */
 export function createUpgrades(deps: Deps): Upgrades {
-  const { log, baseUrl, verifyToken, certificates } = deps;
+  const { log, baseUrl, verifyToken, certificates, strangers, addressOf } = deps;
   const idOf = createRequestIds(deps.ids.uuid);
   const routes = new Map<string, Opened>();
   let pending = 0;
@@ -135,6 +141,35 @@ export function createUpgrades(deps: Deps): Upgrades {
     return { caller, token };
   }
 
+  /** A token that nobody has seen here, or an address that may be somebody's, can cost a question elsewhere. */
+  function isGuess({ bearer }: UpgradeRoute, key: string, { headers }: IncomingMessage): boolean {
+    const { authorization } = headers;
+    // The tokens of devices prove themselves.
+    if (bearer === 'own') return false;
+    if (authorization === undefined) return bearer !== 'required' && key !== '';
+    const token = bearerForm.exec(authorization)?.[1];
+    return token !== undefined && verifyToken.knows?.(token) !== true;
+  }
+
+  /** Counted with the tokens of nobody that come by HTTP: behind so many of an address no other is looked at. */
+  async function counted<Of>(request: IncomingMessage, look: () => Promise<Of>): Promise<Of> {
+    const address = addressOf(request);
+    const retryAfterMs = strangers.waitMs(address);
+    if (retryAfterMs !== undefined) {
+      throw new Refusal('rate_limited', 'Too much that is not valid came from there.', {
+        retryAfterMs,
+      });
+    }
+    try {
+      return await look();
+    } catch (error) {
+      const isGone = error instanceof Refusal && error.code === 'session_gone';
+      const isOfNobody = isGone && request.headers.authorization === undefined;
+      if (isOfNobody || isStranger(error)) strangers.note(address);
+      throw error;
+    }
+  }
+
   async function admit(arrived: Arrived, id: string): Promise<void> {
     const { request, socket, head, isDeviceListener } = arrived;
     if (isDraining) {
@@ -152,12 +187,16 @@ export function createUpgrades(deps: Deps): Upgrades {
     checkForm(request);
     certificates.strip({ raw: request });
     const { route, server } = found.opened;
+    const { key } = found;
     const presented = certificates.presentedBy({ raw: request });
-    const known = await callerOf(route, request, presented);
-    const { welcome, abandon } = await route.admit({
-      ...{ request, id, key: found.key, presented, isDeviceListener },
-      ...known,
-    });
+    const address = addressOf(request);
+    const look = async () => {
+      const known = await callerOf(route, request, presented);
+      return route.admit({ request, id, key, presented, address, isDeviceListener, ...known });
+    };
+    const { welcome, abandon } = isGuess(route, key, request)
+      ? await counted(request, look)
+      : await look();
     let isOpen = false;
     server.handleUpgrade(request, socket, head, (opened) => {
       isOpen = true;

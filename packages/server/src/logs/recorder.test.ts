@@ -1,7 +1,7 @@
 // What is kept and what is lost: bounded in memory and in the table, whatever the database does.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { before, describe, test } from 'node:test';
+import { afterEach, before, describe, test } from 'node:test';
 import { Refusal } from '@switchyard/contract';
 import { pino } from 'pino';
 import { testDatabase } from '../../test/database.ts';
@@ -25,6 +25,15 @@ function answered(organizationId: string, facts: Partial<Answered> = {}): Answer
   };
 }
 
+/** Of one test: ended behind it, however it ends. */
+let working: { stop(): Promise<void> }[] = [];
+
+async function endWork(): Promise<void> {
+  const all = working;
+  working = [];
+  await Promise.all(all.map((each) => each.stop()));
+}
+
 function recorderOn(add: LineStore['add'], keeps: 'errors' | 'all' = 'all') {
   const metrics = createMetrics();
   const grown: Head[] = [];
@@ -32,6 +41,7 @@ function recorderOn(add: LineStore['add'], keeps: 'errors' | 'all' = 'all') {
     ...{ store: { add }, clock: systemClock, log, metrics, keeps, rowsMax },
     grew: (heads) => void grown.push(...heads),
   });
+  working.push(recorder);
   const count = async (outcome: string) => {
     const found = await metrics.registry
       .getSingleMetric('switchyard_request_log_lines_total')
@@ -42,6 +52,8 @@ function recorderOn(add: LineStore['add'], keeps: 'errors' | 'all' = 'all') {
 }
 
 describe('what is noted', () => {
+  afterEach(endWork);
+
   test('all, or what was refused alone; never a look at the log itself', async () => {
     for (const [keeps, expected] of [
       ['all', [200, 404, 500]],
@@ -125,6 +137,8 @@ describe('the table', () => {
     store = createLineStore(database, { portalClientId: 'portal' });
   });
 
+  afterEach(endWork);
+
   const linesOf = (organizationId: string, count: number, at = systemClock.now()): Line[] =>
     Array.from({ length: count }, () => lineOf(answered(organizationId), isoTime(at)));
   const sequences = async (organizationId: string) => {
@@ -166,6 +180,7 @@ describe('the table', () => {
     await store.add([...linesOf(organizationId, 30, old), ...linesOf(organizationId, 4)], 10_000);
     assert.equal(await store.deleteBefore(isoTime(old + 1), 20), 20);
     const retention = createRetention({ store, clock: systemClock, log, days: 399 });
+    working.push(retention);
     retention.start();
     await eventually(
       'the old ones are gone',

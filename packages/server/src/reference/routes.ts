@@ -88,7 +88,9 @@ function registerCountries(app: FastifyInstance): void {
       'Every country of ISO 3166-1 by its alpha-2 code, as a bare array sorted by code. Names come in English, or in French where Accept-Language prefers it. If-None-Match is answered with 304.',
     tags: ['Reference data'],
     permission: 'token',
+    headers: { 'If-None-Match': 'The ETag of the list that the client has.' },
     response: { 200: Countries, 304: null },
+    answerHeaders: { 200: ['ETag'] },
     errors: [],
     priority: 'list',
     handler: async ({ headers }, reply) => {

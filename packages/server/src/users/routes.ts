@@ -84,6 +84,7 @@ function registerReads(app: FastifyInstance, users: Users): void {
     permission: 'um.read',
     params: ofUser,
     response: { 200: UserView },
+    answerHeaders: { 200: ['ETag'] },
     errors: ['resource_not_found'],
     async handler({ caller, params }, reply) {
       demandDomain(caller, params);
@@ -107,6 +108,7 @@ function registerWrites(app: FastifyInstance, users: Users): void {
     params: ofDomain,
     body: UserInput,
     response: { 201: UserView },
+    answerHeaders: { 201: ['ETag'] },
     errors: ['resource_not_found', 'merchant_not_found', 'entity_mismatch', 'already_exists'],
     async handler(request, reply) {
       const { caller, params, body, url } = request;
@@ -131,6 +133,7 @@ function registerWrites(app: FastifyInstance, users: Users): void {
     params: ofUser,
     body: UserReplacement,
     response: { 200: UserView },
+    answerHeaders: { 200: ['ETag'] },
     errors: ['resource_not_found', 'precondition_failed', 'field_read_only'],
     async handler(request, reply) {
       const { caller, params, body } = request;
@@ -153,6 +156,7 @@ function registerStates(app: FastifyInstance, users: Users): void {
     params: ofUser,
     body: UserStatus,
     response: { 200: UserView },
+    answerHeaders: { 200: ['ETag'] },
     errors: ['resource_not_found', 'precondition_failed'],
     async handler(request, reply) {
       const { caller, params, body } = request;
@@ -174,6 +178,7 @@ function registerStates(app: FastifyInstance, users: Users): void {
     permission: 'um.write',
     params: ofUser,
     response: { 202: UserView },
+    answerHeaders: { 202: ['ETag'] },
     errors: ['resource_not_found', 'user_deactivated', 'rate_limited'],
     async handler(request, reply) {
       const { caller, params } = request;
@@ -195,6 +200,7 @@ function registerStates(app: FastifyInstance, users: Users): void {
     permission: 'um.write',
     params: ofUser,
     response: { 200: UserView },
+    answerHeaders: { 200: ['ETag'] },
     errors: ['resource_not_found', 'precondition_failed'],
     async handler(request, reply) {
       const { caller, params } = request;

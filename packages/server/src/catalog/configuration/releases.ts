@@ -1,5 +1,6 @@
 // Remembers what releases say of the configuration; a release never changes.
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../../platform/index.ts';
 import type { Declaration } from '../service-store.ts';
 import type { Run } from '../sql.ts';
 import { relaxed } from './own-rules.ts';
@@ -32,7 +33,7 @@ export type Releases = (names: readonly ReleaseName[]) => Promise<readonly Relea
 
 /** @example const releases = createReleases(run); const [release] = await releases([{ serviceId, release: 2 }]); */
 export function createReleases(run: Run): Releases {
-  const remembered = new LRUCache<string, Release>({ max: rememberedMax });
+  const remembered = new LRUCache<string, Release>(atMost(rememberedMax));
   return async (names) => {
     const missing = names.filter((name) => !remembered.has(keyOf(name)));
     const loaded = new Map<string, Release>();

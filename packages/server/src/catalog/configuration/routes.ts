@@ -108,6 +108,7 @@ function registerReads(app: FastifyInstance, room: Reads): void {
     permission: 'conf.read',
     params: ofService,
     response: { 200: ServiceConfiguration },
+    answerHeaders: { 200: ['ETag'] },
     errors: targets,
     async handler({ caller, params }, reply) {
       return send(reply, await room.get(scopeOf(caller), targetOf(params)));
@@ -164,6 +165,7 @@ function registerVersions(app: FastifyInstance, room: Reads & Submissions): void
     permission: 'conf.write',
     params: ofVersion,
     response: { 200: ServiceConfiguration },
+    answerHeaders: { 200: ['ETag'] },
     errors: [...targets, 'resource_not_found', 'precondition_failed'],
     async handler(request, reply) {
       const { params, headers } = request;
@@ -189,6 +191,7 @@ function registerChanges(app: FastifyInstance, room: Submissions): void {
     params: ofService,
     body: ConfigurationInput,
     response: { 200: ServiceConfiguration },
+    answerHeaders: { 200: ['ETag'] },
     errors: [...targets, 'precondition_failed'],
     async handler(request, reply) {
       const { params, body, headers } = request;

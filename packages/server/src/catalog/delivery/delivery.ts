@@ -11,6 +11,7 @@ import {
 import { LRUCache } from 'lru-cache';
 import type { FoundPage, PageRequest } from '../../http/index.ts';
 import {
+  atMost,
   type Clock,
   createGroupCommit,
   createSigningKey,
@@ -92,7 +93,7 @@ function createDeviceSide(
   const { database, clock, provisioning } = deps;
   const run = runPrepared(database);
   const key = createSigningKey(deps.masterKey, 'device configuration');
-  const asked = new LRUCache<string, { basis: string; at: number }>({ max: askedMax });
+  const asked = new LRUCache<string, { basis: string; at: number }>(atMost(askedMax));
   const told = createGroupCommit<Told, void>({
     name: 'device configuration',
     key: ({ organizationId, logicalDeviceId }) => `${organizationId}|${logicalDeviceId}`,

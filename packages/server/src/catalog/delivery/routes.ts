@@ -36,6 +36,7 @@ function registerDevices(app: FastifyInstance, delivery: Delivery): void {
     permission,
     headers: { 'If-None-Match': 'The ETag of the configuration that the device holds.' },
     response: { 200: DeviceConfigurationDocument, 304: null },
+    answerHeaders: { 200: ['ETag'] },
     errors: ['device_not_found'],
     priority: 'list',
     async handler({ caller, headers }, reply) {

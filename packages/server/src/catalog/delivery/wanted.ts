@@ -2,6 +2,7 @@
 import { terminalParameterDomain } from '@switchyard/emv';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../platform/index.ts';
+import { atMost } from '../../platform/index.ts';
 import type { Provisioning } from '../../provisioning/index.ts';
 import type { ForDevice } from '../configuration/for-device.ts';
 import { withMerchantCategory } from '../emv-parameters.ts';
@@ -35,7 +36,7 @@ export type WantedDeps = {
 };
 
 function createCategories({ clock, provisioning }: WantedDeps) {
-  const known = new LRUCache<string, { until: number; mcc: string }>({ max: merchantsMax });
+  const known = new LRUCache<string, { until: number; mcc: string }>(atMost(merchantsMax));
   return async (organizationId: string, merchantId: string): Promise<string> => {
     const key = `${organizationId}|${merchantId}`;
     const kept = known.get(key);
@@ -55,7 +56,7 @@ function createCategories({ clock, provisioning }: WantedDeps) {
 export function createWantedFinder(deps: WantedDeps): WantedFinder {
   const { configuration } = deps;
   const categoryOf = createCategories(deps);
-  const remembered = new LRUCache<string, Known>({ max: rememberedMax });
+  const remembered = new LRUCache<string, Known>(atMost(rememberedMax));
   type Named = { readonly serviceId: string; readonly domain: string; readonly version: string };
 
   async function namesOf(organizationId: string, { merchantId }: Device, named: readonly Named[]) {

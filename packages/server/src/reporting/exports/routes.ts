@@ -35,6 +35,10 @@ function registerContent(app: FastifyInstance, exports: Exports): void {
     },
     produces: ['text/csv', 'application/jsonl'],
     response: { 200: Type.String(), 206: Type.String() },
+    answerHeaders: {
+      200: ['Content-Disposition', 'ETag'],
+      206: ['Content-Disposition', 'Content-Range', 'ETag'],
+    },
     errors: [...ofExport, 'export_not_ready', 'range_not_satisfiable'],
     async handler({ caller, id, headers, params: { exportId } }, reply) {
       const row = await exports.fetched(caller, id, exportId);

@@ -1,0 +1,34 @@
+// Where a request came from, as far as proxies that are trusted tell it: what a framework tells of its requests, for handshakes.
+import type { IncomingMessage } from 'node:http';
+import { BlockList, isIPv6 } from 'node:net';
+
+/** Of addresses and of ranges such as `10.0.0.0/8`. @example const isTrusted = createAddressTest(['10.0.0.0/8']); isTrusted(socket.remoteAddress); */
+export function createAddressTest(
+  ranges: readonly string[],
+): (address: string | undefined) => boolean {
+  const list = new BlockList();
+  for (const range of ranges) {
+    const [address = '', prefix] = range.split('/');
+    const family = isIPv6(address) ? 'ipv6' : 'ipv4';
+    if (prefix === undefined) list.addAddress(address, family);
+    else list.addSubnet(address, Number(prefix), family);
+  }
+  return (address) =>
+    address !== undefined && list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
+}
+
+/** @example const addressOf = createAddressReader(settings.trustProxy); addressOf(request); */
+export function createAddressReader(
+  trustedProxy: readonly string[] = [],
+): (request: Pick<IncomingMessage, 'headers' | 'socket'>) => string {
+  const isTrusted = createAddressTest(trustedProxy);
+  return ({ headers, socket }) => {
+    let address = socket.remoteAddress ?? '';
+    const told = String(headers['x-forwarded-for'] ?? '').split(',');
+    for (const hop of told.map((each) => each.trim()).toReversed()) {
+      if (hop === '' || !isTrusted(address)) break;
+      address = hop;
+    }
+    return address;
+  };
+}
