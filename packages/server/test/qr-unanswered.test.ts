@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 // A refund that its provider never answers is held one day: somebody asks, retries, or settles it elsewhere.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -199,6 +200,7 @@ describe('a refund without an answer', () => {
     assert.equal(refundOf(body)['status'], 'Failed');
     const { operationId: refundId } = refund;
     await qr.tell(id, { type: 'refund.declined', refundId, sequence: 2 });
+    await qr.tell(id, { type: 'refund.completed', refundId, sequence: 3 });
     const rest = await qr.call('POST', `${qrBase}/${id}/refund`, { amount: 651 });
     assert.deepEqual([rest.body.code, rest.body.maxAmount], ['refund_amount_exceeded', 650]);
     const payment = await qr.get(id);

@@ -1,15 +1,17 @@
 // The story of a QR payment's beginning: who and where, the intent, the provider, its answer.
 import { type QrRequest, Refusal, refuse } from '@switchyard/contract';
 import type { Caller } from '../http/index.ts';
-import { isoTime } from '../platform/index.ts';
+import { behindCommit, isoTime } from '../platform/index.ts';
 import { toldBy } from './ask.ts';
 import { answerMs, duplicateWaitMs, graceMs, type QrDeps } from './deps.ts';
 import { maybeServerId } from './find.ts';
 import type { LoadedQr, QrFacts, QrRow, StoredEvent } from './model.ts';
 import type { PickedService, Place } from './providers/index.ts';
-import { checkRequest, fingerprintOf, refuseReuse, scenarioOf } from './rules.ts';
+import { checkCurrency, checkRequest, fingerprintOf, refuseReuse, scenarioOf } from './rules.ts';
 import { nextChange } from './running.ts';
 import { settle, settleReport } from './settle.ts';
+import { isOpen } from './step.ts';
+import { isAnswered } from './view.ts';
 
 export type Created = { loaded: LoadedQr; replayed: boolean };
 
@@ -41,7 +43,7 @@ export async function createPayment(
   request: QrRequest,
 ): Promise<Created> {
   const terminal = terminalOf(caller);
-  checkRequest(request, deps.clock.now());
+  checkRequest(request);
   const { paymentType, paymentScenario, order, clientTransactionId } = request;
   const facts: QrFacts = {
     ...{ paymentType, paymentScenario, scenario: scenarioOf(request) },
@@ -69,6 +71,7 @@ async function begin(deps: QrDeps, wanted: Wanted, key: Key): Promise<Created> {
   const { facts, terminal } = wanted;
   let at: { service: PickedService; place: Place };
   try {
+    checkCurrency(wanted.request, deps.clock.now());
     at = await whereTo(deps, terminal, wanted.request, facts);
   } catch (error) {
     const known = error instanceof Refusal ? await replay(deps, key, facts.request) : undefined;
@@ -86,7 +89,8 @@ async function begin(deps: QrDeps, wanted: Wanted, key: Key): Promise<Created> {
     return known ?? refuse('concurrent_modification', 'Somebody was faster; try again.');
   }
   deps.failPoints.hit('after-intent');
-  const loaded = await ask(deps, { row, operations: [], news: [] }, wanted.request, at.place);
+  const intent: LoadedQr = { row, operations: [], news: [] };
+  const loaded = await behindCommit(() => ask(deps, intent, wanted.request, at.place));
   return { loaded, replayed: false };
 }
 
@@ -235,14 +239,23 @@ async function ask(
 
 /** It may stand at the provider: it is asked how it stands, from now on. */
 function askSoon(deps: QrDeps, loaded: LoadedQr): Promise<LoadedQr> {
-  return settle(deps, loaded, (standing) => {
-    if (standing.row.position.phase !== 'Created') return undefined;
+  return settle(deps, loaded, ({ row, operations }) => {
     const at = deps.clock.now();
+    const soon = at + 1000;
+    // Its events were faster, or it is to end: somebody else is asking already.
+    const isMoved = row.position.phase !== 'Created' || operations.some(isOpen);
     return {
-      ...{ at, type: 'qr.noted', changes: {}, askAt: at + 1000 },
+      ...{ at, type: 'qr.noted', changes: {} },
+      askAt: isMoved ? Math.max(soon, row.dueAt ?? soon) : soon,
       data: { reason: 'Unanswered', answered: true },
     };
   });
+}
+
+/** Whether whoever asked first still waits: nothing was answered, and there is time left for it. */
+async function isAsked({ store, clock }: QrDeps, { row, news }: LoadedQr): Promise<boolean> {
+  if (clock.now() >= Date.parse(row.createdAt) + answerMs + graceMs) return false;
+  return row.version === 1 || !isAnswered(news ?? (await store.shownEvents(row)));
 }
 
 /**
@@ -269,8 +282,7 @@ async function replay(
   let loaded = (await running?.catch(() => undefined)) ?? (await find());
   if (loaded === undefined) return undefined;
   refuseReuse(loaded.row.facts.request, fingerprint, 'clientTransactionId');
-  const isAsked = ({ row }: LoadedQr) => row.version === 1 && row.position.phase === 'Created';
-  while (isAsked(loaded) && deps.clock.now() < until) {
+  while (deps.clock.now() < until && (await isAsked(deps, loaded))) {
     await nextChange(deps.live, loaded.row, loaded.row.version, 250);
     loaded = (await find()) ?? loaded;
   }

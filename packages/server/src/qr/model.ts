@@ -105,6 +105,8 @@ export type OperationDetails = {
   providerRefundId?: string;
   /** The provider works on it: it is asked how it stands, and not for it again. */
   acknowledged?: true;
+  /** Whoever asked first was told that it waits, and is told so again, whatever has become of it. */
+  awaited?: true;
   /** Of a refund that somebody had asked for again: since when, RFC 3339. */
   askedSince?: string;
 };

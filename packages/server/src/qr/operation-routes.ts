@@ -8,6 +8,7 @@ import {
 } from '@switchyard/contract';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { type Caller, route } from '../http/index.ts';
+import { behindCommit } from '../platform/index.ts';
 import type { QrDeps } from './deps.ts';
 import { findPayment } from './find.ts';
 import { type OperationCall, operate } from './operation.ts';
@@ -18,6 +19,7 @@ import {
   ByTransaction,
   base,
   idempotencyHeaders,
+  keepAccepted,
   laterHeaders,
   markReplay,
   OfMerchant,
@@ -50,9 +52,11 @@ async function run(deps: QrDeps, asked: Asked, reply: FastifyReply, verb: Verb) 
   });
   markReplay(reply, replayed);
   if (operation !== undefined && isUndecided(operation)) pointAt(reply, loaded);
+  else if (replayed && operation?.details.awaited === true) keepAccepted(reply, loaded);
   const { currency } = loaded.row.position;
+  const events = await behindCommit(() => deps.store.shownEvents(loaded.row));
   return {
-    ...viewPayment(loaded, await deps.store.shownEvents(loaded.row)),
+    ...viewPayment(loaded, events),
     ...(operation === undefined ? {} : { operation: viewOperation(operation, currency) }),
   };
 }
@@ -136,7 +140,8 @@ function registerResolve(app: FastifyInstance, deps: QrDeps): void {
     handler: async ({ caller, id, params, query, body }) => {
       const found = await findPayment(deps, caller, params.qrTransactionId, query.merchantId);
       const loaded = await resolveHold(deps, { caller, id }, found, body);
-      return viewPayment(loaded, await deps.store.shownEvents(loaded.row));
+      const events = await behindCommit(() => deps.store.shownEvents(loaded.row));
+      return viewPayment(loaded, events);
     },
   });
 }

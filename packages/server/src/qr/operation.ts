@@ -1,15 +1,17 @@
 // Cancels and refunds: judged and reserved by one guarded statement, then asked of the provider.
 import { refuse } from '@switchyard/contract';
+import { behindCommit } from '../platform/index.ts';
 import { askCancel, askRefund } from './ask.ts';
 import { conflictOf } from './conflict.ts';
 import { answerMs, duplicateWaitMs, operationsMax, type QrDeps, rivalsMax } from './deps.ts';
 import type { LoadedQr, StoredOperation } from './model.ts';
+import { isUndecided } from './refund-unanswered.ts';
 import { newOperation } from './report.ts';
 import { refuseReuse } from './rules.ts';
 import { nextChange } from './running.ts';
-import { commit } from './settle.ts';
+import { commit, settle } from './settle.ts';
 import { judgeVerb, type Verb } from './state.ts';
-import { isOpen, leaseMs, openCancels, type Step } from './step.ts';
+import { isOpen, leaseMs, openCancels, pauseMs, type Step } from './step.ts';
 import { OperationIdTaken } from './store.ts';
 
 export type OperationCall = {
@@ -45,7 +47,7 @@ async function begunBefore(
     if (loaded === undefined || operation === undefined) {
       throw new Error('an operation has vanished');
     }
-    const isAsked = isOpen(operation) && loaded.row.looks === 0;
+    const isAsked = isOpen(operation) && operation.details.awaited !== true;
     const isYoung = deps.clock.now() < Date.parse(operation.createdAt) + answerMs;
     if (!isAsked || !isYoung || deps.clock.now() >= until) return { loaded, operation };
     await nextChange(deps.live, loaded.row, loaded.row.version, 250);
@@ -120,6 +122,20 @@ function firstStep(
     : { ...shared, type: 'qr.refund_pending', changes: { refundReserved: amount } };
 }
 
+/**
+ * Whoever came a moment earlier has the identifier now: what is left to do behind that is no matter of this
+ * request.
+ *
+ * @throws OperationIdTaken where the same was done between the first look and this turn
+ */
+function demandNewIdentifier({ operations }: LoadedQr, verb: Verb, call: OperationCall): void {
+  const { clientOperationId } = call;
+  if (clientOperationId === undefined) return;
+  const isSame = (each: StoredOperation) =>
+    each.kind === verb && each.clientOperationId === clientOperationId;
+  if (operations.some(isSame)) throw new OperationIdTaken();
+}
+
 type Reserved = { done: OperationDone; send: boolean };
 
 /** One after another here, and guarded by the version against other processes. */
@@ -133,6 +149,7 @@ function reserve(
     for (let attempt = 0; attempt < rivalsMax; attempt += 1) {
       const loaded = await deps.store.find(found.row);
       if (loaded === undefined) throw new Error('a QR payment has vanished');
+      demandNewIdentifier(loaded, verb, call);
       const verdict = judgeVerb(loaded.row.position, verb);
       if (!verdict.allowed) {
         return refuse(verdict.reason, 'The payment does not allow it as it stands.', {
@@ -155,6 +172,39 @@ function reserve(
   });
 }
 
+/** That it waits is durable before it is told, so that the same again is told so too. */
+function toldToWait(deps: QrDeps, loaded: LoadedQr, number: number): Promise<LoadedQr> {
+  return settle(deps, loaded, (standing) => {
+    const operation = withNumber(standing, number);
+    if (operation === undefined || !isUndecided(operation)) return undefined;
+    if (operation.details.awaited === true) return undefined;
+    const at = deps.clock.now();
+    const details = { ...operation.details, awaited: true as const };
+    return {
+      ...{ at, type: 'qr.noted', changes: {}, data: { reason: 'Unanswered' }, unanswered: true },
+      ...{ operations: [{ ...operation, details }], askAt: at + pauseMs(standing.row.looks) },
+    };
+  });
+}
+
+/** Asks for what is reserved, and makes durable what whoever asked is told. */
+async function finish(
+  deps: QrDeps,
+  loaded: LoadedQr,
+  operation: StoredOperation,
+): Promise<OperationDone> {
+  deps.failPoints.hit('after-intent');
+  const answered =
+    operation.kind === 'Cancel'
+      ? await askCancel(deps, loaded, { isFirst: true })
+      : await askRefund(deps, loaded, operation, { isFirst: true });
+  const standing = await toldToWait(deps, answered, operation.number);
+  return {
+    ...{ loaded: standing, replayed: false },
+    operation: withNumber(standing, operation.number),
+  };
+}
+
 /**
  * Cancels or refunds a payment.
  *
@@ -175,15 +225,7 @@ export async function operate(
     // Who cancels a second time is told what the first one is: it may be refused still.
     if (!send)
       return { ...(await begunBefore(deps, loaded.row, operation.number)), replayed: true };
-    deps.failPoints.hit('after-intent');
-    const standing =
-      verb === 'Cancel'
-        ? await askCancel(deps, loaded, { isFirst: true })
-        : await askRefund(deps, loaded, operation, { isFirst: true });
-    return {
-      ...{ loaded: standing, replayed: false },
-      operation: withNumber(standing, operation.number),
-    };
+    return await behindCommit(() => finish(deps, loaded, operation));
   } catch (error) {
     if (!(error instanceof OperationIdTaken)) throw error;
     const answer = await replay(deps, found, verb, call);

@@ -2,6 +2,7 @@
 import { QrRequest, QrTransaction, refuse } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { route } from '../http/index.ts';
+import { behindCommit } from '../platform/index.ts';
 import { transactionOf } from './conflict.ts';
 import { createPayment } from './create.ts';
 import type { QrDeps } from './deps.ts';
@@ -9,13 +10,14 @@ import {
   agreedId,
   base,
   idempotencyHeaders,
+  keepAccepted,
   laterHeaders,
   markReplay,
   pointAt,
   rateLimit,
   tags,
 } from './route-parts.ts';
-import { viewPayment } from './view.ts';
+import { isAnswered, viewPayment } from './view.ts';
 
 const examples: Readonly<Record<string, QrRequest>> = {
   'The consumer scans the terminal': {
@@ -44,7 +46,7 @@ export function registerCreate(app: FastifyInstance, deps: QrDeps): void {
     operationId: 'createQrPayment',
     summary: 'Begin a QR payment',
     description:
-      'Needs the token of a device. The provider of the payment type is asked, and what it wants shown is answered; where it answers later, 202 without `display`, which follows as an event. A decline is not an error: it is answered 200 with the whole payment. The same clientTransactionId with the same request is answered again, without a second effect.',
+      'Needs the token of a device. The provider of the payment type is asked, and what it wants shown is answered; where it answers later, 202 without `display`, which follows as an event. A decline is not an error: it is answered 200 with the whole payment. The same clientTransactionId with the same request is answered again with the status of then, without a second effect.',
     tags,
     permission: 'pay.sale',
     needsDevice: true,
@@ -78,7 +80,8 @@ export function registerCreate(app: FastifyInstance, deps: QrDeps): void {
       agreedId(request.headers['idempotency-key'], request.body.clientTransactionId);
       const { loaded, replayed } = await createPayment(deps, request.caller, request.body);
       markReplay(reply, replayed);
-      const events = loaded.news ?? (await deps.store.shownEvents(loaded.row));
+      const shown = () => deps.store.shownEvents(loaded.row);
+      const events = loaded.news ?? (await behindCommit(shown));
       const view = viewPayment(loaded, events);
       const { status, failure, answeredStatus } = view;
       // Nothing has left: the till may go on under another identifier.
@@ -89,6 +92,7 @@ export function registerCreate(app: FastifyInstance, deps: QrDeps): void {
         });
       }
       if (status === 'Created') pointAt(reply, loaded);
+      else if (isAnswered(events) && answeredStatus === 'Created') keepAccepted(reply, loaded);
       return view;
     },
   });

@@ -43,7 +43,7 @@ export function isContradicted(operation: StoredOperation, said: RefundSaid['sai
 
 /**
  * Of a refund that has ended. One that was declined and is made all the same has taken its money: it
- * counts, unless that has gone back by another one meanwhile.
+ * counts, unless that has gone back by another one meanwhile, or was settled: it stands in the books by that.
  */
 function afterEnd(
   { row: { position } }: LoadedQr,
@@ -56,7 +56,10 @@ function afterEnd(
   if (!isContradicted(operation, said)) return noted(context, numbered, 'Known');
   const { amount } = operation;
   const left = leftOf(position);
-  if (said !== 'Completed' || amount > left) return noted(context, numbered, 'Contradicts');
+  const isSettled = operation.status === 'Failed';
+  if (said !== 'Completed' || isSettled || amount > left) {
+    return noted(context, numbered, 'Contradicts');
+  }
   const isAwaited = position.hold === 'RefundDeclined' && isOwed(operation) && amount === left;
   const hold: Changes = isAwaited ? { hold: null } : {};
   const { failure: _was, ...details } = operation.details;
@@ -94,7 +97,7 @@ function goesOn(
   const since = isBack ? { askedSince: isoTime(at) } : {};
   const next: StoredOperation = {
     ...ended(operation, status, at),
-    details: said === 'Pending' ? { ...rest, ...since, acknowledged: true } : rest,
+    details: said === 'Pending' ? { ...rest, ...since, acknowledged: true, awaited: true } : rest,
   };
   const released = isBack ? releasedBy(standing, operation) : {};
   const type = released.hold === null ? 'qr.resolved' : 'qr.noted';

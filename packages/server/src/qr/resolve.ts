@@ -45,7 +45,7 @@ function demandPossible(standing: LoadedQr, resolution: Resolution): void {
   }
   if (possible.includes(resolution)) return;
   refuse('resolution_not_possible', `Possible are ${possible.join(', ')}.`, {
-    extensions: { ...conflict, allowedResolutions: possible },
+    extensions: { ...conflict, allowedResolutions: [...possible] },
   });
 }
 

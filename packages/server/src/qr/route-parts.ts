@@ -67,6 +67,11 @@ export function markReplay(reply: FastifyReply, replayed: boolean): void {
 
 const retryAfterSeconds = '2';
 
+/** Decided since: whoever asks again has the status of the first answer, and nothing left to wait for. */
+export function keepAccepted(reply: FastifyReply, { row }: LoadedQr): void {
+  reply.code(202).header('Location', `${base}/${row.transactionId}`);
+}
+
 /** Not decided yet: where to ask, and when. */
 export function pointAt(reply: FastifyReply, { row }: LoadedQr): void {
   reply.code(202);

@@ -20,14 +20,23 @@ export function scenarioOf({
   });
 }
 
-/** @throws Refusal of the fields; `now` decides whether a currency is still one */
-export function checkRequest(request: QrRequest, now: number): void {
-  const { clientTransactionId, order, paymentAmount } = request;
-  if (!isActiveCurrency(paymentAmount.currency, now)) {
-    refuse('currency_unknown', 'The currency is not active.', {
-      ...at('/paymentAmount/currency', 'currency_unknown', 'Is no active ISO 4217 code.'),
-    });
-  }
+/**
+ * Of a request that makes a payment: one that was right yesterday is told again of the payment that it made.
+ *
+ * @throws Refusal currency_unknown; `time` decides whether a currency is still one
+ */
+export function checkCurrency({ paymentAmount }: QrRequest, time: number): void {
+  if (isActiveCurrency(paymentAmount.currency, time)) return;
+  refuse('currency_unknown', 'The currency is not active.', {
+    ...at('/paymentAmount/currency', 'currency_unknown', 'Is no active ISO 4217 code.'),
+  });
+}
+
+/** What is a fault whenever it is sent. @throws Refusal of the fields */
+export function checkRequest(request: QrRequest): void {
+  const { clientTransactionId, order } = request;
+  // Whether it still is one is asked where a payment begins.
+  checkCurrency(request, 0);
   checkIdentifier(clientTransactionId, '/clientTransactionId');
   if (order === undefined || !holdsCardNumber(JSON.stringify(order))) return;
   refuse('field_invalid', 'A member holds what looks like a card number.', {

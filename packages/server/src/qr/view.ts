@@ -46,10 +46,16 @@ function holdOf({ row, operations }: LoadedQr, events: readonly StoredEvent[]) {
   };
 }
 
+const firstAnswer = (events: readonly StoredEvent[]): StoredEvent | undefined =>
+  events.find(({ data }) => data.answered === true);
+
+/** Whether the first caller was told anything: not while the provider is asked, nor where the process has died. */
+export const isAnswered = (events: readonly StoredEvent[]): boolean =>
+  firstAnswer(events) !== undefined;
+
 /** What the first caller was told: nothing was, where the platform still waits for the provider. */
 function answeredOf(row: LoadedQr['row'], events: readonly StoredEvent[]): Status {
-  const answered = events.find(({ data }) => data.answered === true);
-  return answered?.data.status ?? (row.version === 1 ? row.status : 'Created');
+  return firstAnswer(events)?.data.status ?? (row.version === 1 ? row.status : 'Created');
 }
 
 /** @param events those that hold a picture, a failure, a payer, a hold or the first answer */

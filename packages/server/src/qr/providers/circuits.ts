@@ -1,6 +1,7 @@
 // The circuits of all services that are called from this process, and the looks that close them again.
 import { LRUCache } from 'lru-cache';
 import type { Clock, Log, Metrics } from '../../platform/index.ts';
+import { atMost } from '../../platform/index.ts';
 import { type Circuit, type CircuitLimits, createCircuit, type Entry } from './circuit.ts';
 import type { CircuitState, ProviderHealth } from './types.ts';
 
@@ -29,7 +30,7 @@ export function createCircuits({ clock, log, metrics, look, limits }: Deps): Cir
   const timers = new Map<string, NodeJS.Timeout>();
   let isStopped = false;
   const circuits = new LRUCache<string, Circuit>({
-    max: circuitsMax,
+    ...atMost(circuitsMax),
     dispose: (_circuit, serviceId) => endLook(serviceId),
   });
 
