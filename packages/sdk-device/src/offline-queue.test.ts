@@ -17,7 +17,7 @@ import type { ProcessRequest, Transaction } from '@switchyard/contract';
 import { DeviceError } from './errors.ts';
 import { withFullDisk } from './full-disk.fixture.ts';
 import type { OfflineLimits } from './offline-limits.ts';
-import { type OfflineQueueOptions, openOfflineQueue } from './offline-queue.ts';
+import { type OfflineQueue, type OfflineQueueOptions, openOfflineQueue } from './offline-queue.ts';
 import { steppedClock } from './stepped-clock.fixture.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'switchyard-offline-'));
@@ -193,6 +193,31 @@ describe('a queue of offline sales', () => {
     );
     assert.deepEqual(again.sales, []);
     assert.equal(again.add(sale('e'), approval).terminalSequence, 5);
+    again.close();
+  });
+
+  test('what was sold for another merchant waits until the terminal is back, and holds up nobody', async () => {
+    const { queue, options } = open();
+    queue.add(sale('a', { merchantId: 'mine' }), approval);
+    queue.add(sale('b'), approval);
+    const payments = (merchantId: string) => ({
+      async sell(request: ProcessRequest) {
+        if ((request.merchantId ?? merchantId) === merchantId) return stored(request);
+        throw refusedBy('Refused', 403, 'entity_out_of_scope');
+      },
+    });
+    const outcomes = async (of: OfflineQueue, merchantId: string) =>
+      (await of.upload(payments(merchantId))).map(({ outcome }) => outcome);
+    assert.deepEqual(await outcomes(queue, 'another'), ['Refused', 'Stored']);
+    queue.close();
+    const again = openOfflineQueue(options);
+    assert.deepEqual(
+      again.sales.map((each) => [each.clientTransactionId, each.refused]),
+      [['a', 'entity_out_of_scope']],
+    );
+    assert.deepEqual(await outcomes(again, 'another'), ['Refused']);
+    assert.deepEqual(await outcomes(again, 'mine'), ['Stored']);
+    assert.deepEqual(again.sales, []);
     again.close();
   });
 

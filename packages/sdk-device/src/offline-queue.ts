@@ -60,7 +60,10 @@ export type OfflineSale = {
   readonly currency: string;
   readonly terminalSequence: number;
   readonly authorizedAt: string;
-  /** The platform will not take it: its code. It waits until somebody has looked at it. */
+  /**
+   * The platform will not take it: its code. It waits until somebody has looked at it, or with
+   * `entity_out_of_scope` until the terminal is back where the sale was made.
+   */
   readonly refused?: string;
 };
 
@@ -112,6 +115,13 @@ const cardKeyBytes = 32;
 const linesMax = 2_000;
 const codeForm = /^[A-Za-z0-9]{1,6}$/;
 const passingStatus = new Set([401, 403, 408, 429]);
+/**
+ * The sale names a merchant, a store or a device, and the terminal is somebody else's now. It holds up none of those
+ * that are made there, and is tried again in each run: the terminal may come back.
+ */
+const elsewhere = 'entity_out_of_scope';
+
+const isToSend = ({ refused }: Entry): boolean => refused === undefined || refused === elsewhere;
 
 const viewOf = ({ sale, data, refused }: Entry): OfflineSale => ({
   clientTransactionId: sale.clientTransactionId,
@@ -227,8 +237,11 @@ export function openOfflineQueue(options: OfflineQueueOptions): OfflineQueue {
       return { outcome: 'Stored', sale: viewOf(entry), transaction };
     } catch (error) {
       if (!(error instanceof DeviceError)) throw error;
-      if (!isFinal(error)) return { outcome: 'Unsent', sale: viewOf(entry), error };
-      write({ refused: id, code: error.code });
+      const isElsewhere = error.kind === 'Refused' && error.code === elsewhere;
+      if (!isElsewhere && !isFinal(error)) {
+        return { outcome: 'Unsent', sale: viewOf(entry), error };
+      }
+      if (entry.refused !== error.code) write({ refused: id, code: error.code });
       entries.set(id, { ...entry, refused: error.code });
       return { outcome: 'Refused', sale: viewOf(entry), code: error.code };
     }
@@ -238,7 +251,7 @@ export function openOfflineQueue(options: OfflineQueueOptions): OfflineQueue {
     ...[payments, { signal, onResult } = {}]: Parameters<OfflineQueue['upload']>
   ): Promise<UploadResult[]> {
     const results: UploadResult[] = [];
-    for (const entry of [...entries.values()].filter(({ refused }) => refused === undefined)) {
+    for (const entry of [...entries.values()].filter(isToSend)) {
       if (signal?.aborted === true) break;
       const result = await send(payments, entry, signal);
       results.push(result);

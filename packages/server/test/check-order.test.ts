@@ -156,6 +156,31 @@ describe('the order of checks', { concurrency: 4 }, () => {
     }
   });
 
+  test('a replay of an organisation that names no merchant is answered whatever has become of the place', async () => {
+    const on = await scene();
+    const { organizationId } = on;
+    const { storeId, deviceIds } = on.shop;
+    const [deviceId] = deviceIds;
+    const token = await on.tokenFor({
+      ...{ name: 'cloud', entityType: 'tenant', entityId: organizationId },
+      roles: ['PointOfSaleTerminal'],
+    });
+    const sell = (body: object) => call(on, 'POST', '/process', { token, body });
+    const sale = keyedSale({ storeId });
+    const ofDevice = keyedSale({ deviceId });
+    const sold = [await sell(sale), await sell(ofDevice)];
+    await disable(on.house.provisioning.stores, { organizationId }, storeId);
+    for (const [index, body] of [sale, ofDevice].entries()) {
+      const again = await sell(body);
+      assert.equal(again.headers['idempotent-replayed'], 'true', again.text);
+      assert.deepEqual([again.status, again.body], [sold[index]?.status, sold[index]?.body]);
+      const other = { ...body, clientTransactionId: `late-${index}` };
+      assertRefused(await sell(other), { code: 'store_not_active' });
+    }
+    const elsewhere = { ...sale, storeId: on.otherShop.storeId };
+    assert.equal((await sell(elsewhere)).headers['idempotent-replayed'], undefined);
+  });
+
   test('a replay is answered whatever has become of time, place and contract', async () => {
     const on = await scene();
     const { provisioning } = on.house;

@@ -144,3 +144,25 @@ test('a line that another process files meanwhile, under another number, stays i
     id,
   );
 });
+
+test('a sum that JSON cannot tell exactly is parted between two files', async () => {
+  const on = await scene(terms);
+  const database = await testDatabase();
+  const greatest = 999_999_999_999;
+  await database.query(
+    `INSERT INTO clearing_lines (organization_id, transaction_id, number, link_id, settlement_date,
+        due_at, amount, currency, content, status)
+      SELECT $1, gen_random_uuid(), 1, $2, '2099-03-01', '2099-03-02', $3,
+        CASE WHEN place = 1 THEN 'JPY' ELSE 'EUR' END, '{}', 'Waiting'
+      FROM generate_series(1, 9010) AS place`,
+    [on.organizationId, on.linkId, greatest],
+  );
+  const made = [await makeFile(on), await makeFile(on)].map(({ amounts }) => amounts);
+  assert.deepEqual(made, [
+    [
+      { currency: 'EUR', amount: 9007 * greatest },
+      { currency: 'JPY', amount: greatest },
+    ],
+    [{ currency: 'EUR', amount: 2 * greatest }],
+  ]);
+});

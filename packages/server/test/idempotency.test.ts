@@ -251,4 +251,45 @@ test('by web an identifier stands for one transaction, whichever of the two is l
   }
 });
 
+/** The database goes away in the commit of the operation, until what is given is called. */
+async function losingCommitOf(clientOperationId: string): Promise<() => Promise<void>> {
+  const database = await testDatabase();
+  const name = `lost_${randomUUID().replaceAll('-', '')}`;
+  await database.query(`CREATE FUNCTION ${name}() RETURNS trigger LANGUAGE plpgsql
+    AS $$ BEGIN RAISE EXCEPTION 'lost' USING ERRCODE = 'admin_shutdown'; END $$`);
+  await database.query(`CREATE CONSTRAINT TRIGGER ${name} AFTER INSERT ON operations
+    DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
+    WHEN (NEW.client_operation_id = '${clientOperationId}') EXECUTE FUNCTION ${name}()`);
+  return async () => {
+    await database.query(`DROP FUNCTION ${name} CASCADE`);
+  };
+}
+
+test('a refund that the database loses at its commit has used no approval code, and is done when it comes again', async () => {
+  const on = await scene();
+  const { token } = on.shop;
+  const { transactionId } = (await post(on, 'process', keyedSale())).body;
+  const codes = '/payment/v1/approval-codes';
+  const made = await on.client.call('POST', codes, {
+    ...{ token, body: { name: 'Shift lead', oneTime: true } },
+  });
+  const { code: approvalCode, approvalCodeId } = made.body;
+  const standing = async () =>
+    (await on.client.call('GET', `${codes}/${approvalCodeId}`, { token })).body;
+  const body = { amount: 100, approvalCode, clientOperationId: randomUUID() };
+  const refund = () => post(on, `${transactionId}/refund`, body);
+  const mend = await losingCommitOf(body.clientOperationId);
+  const [lost] = await Promise.allSettled([refund()]);
+  await mend();
+  assert.equal(lost.status, 'fulfilled');
+  const { code, outcome } = lost.value.body;
+  assert.deepEqual([code, outcome], ['database_unavailable', 'Unknown']);
+  assert.equal((await standing()).status, 'Active');
+  const done = await refund();
+  assert.equal(done.status, 200, done.text);
+  assert.equal(done.body.operation.approvalCodeId, approvalCodeId);
+  assert.equal((await refund()).headers['idempotent-replayed'], 'true');
+  assert.equal((await standing()).uses, 1);
+});
+
 test('all of this ends in agreement with the host', agree);

@@ -39,8 +39,9 @@ export function frameOf(message: Message): Buffer {
   return encodeFrame(framing, dialect.encode(message));
 }
 
+/** What is an answer itself needs none. */
 export function approve({ message, socket }: Asked): void {
-  socket.write(frameOf(answerTo(message)));
+  if (Number(message.mti[2]) % 2 === 0) socket.write(frameOf(answerTo(message)));
 }
 
 /** Answers network messages, and leaves all others to the test. */

@@ -84,7 +84,9 @@ export function demandNewIdentifier(
 ): void {
   if (clientOperationId === undefined) return;
   const isTaken = operations.some(
-    (each) => each.kind === operationOf[verb] && each.clientOperationId === clientOperationId,
+    (each) =>
+      (each.kind === operationOf[verb] || each.kind === otherCancel[verb]) &&
+      each.clientOperationId === clientOperationId,
   );
   if (isTaken) throw new OperationIdTaken();
 }

@@ -4,6 +4,7 @@ import type { AcquirerOutcome, AcquirerRequest } from '../acquiring/index.ts';
 import type { Approval, Approve } from './approvals/index.ts';
 import { filedStep, isFiled } from './clearing/filed.ts';
 import type { PaymentsDeps } from './deps.ts';
+import { commitFirst } from './first-commit.ts';
 import { firstStep } from './first-step.ts';
 import { refuseDeletedCard } from './kept-card.ts';
 import {
@@ -18,12 +19,13 @@ import { withdrawnStep } from './offline/withdraw.ts';
 import {
   demandNewIdentifier,
   demandSameKind,
+  OtherKindTaken,
   refuseOtherCancel,
   replayOperation,
 } from './operation-replay.ts';
 import { mayHaveMoved } from './outcome.ts';
 import { acquirerReason } from './reversal-reason.ts';
-import { decide, type OperationRequest } from './rules.ts';
+import { decide, type OperationRequest, operationOf } from './rules.ts';
 import { collides, notFoundFinalAt, settledStep } from './settled.ts';
 import { hasLapsed } from './settlement/index.ts';
 import { overCaptureOf, type Terms, type Verb } from './state.ts';
@@ -85,17 +87,21 @@ export async function operate(
   const known = await replayed(deps, found, verb, call);
   if (known !== undefined) return known;
   await refuseDeletedCard(deps, found);
+  const { approval, clientOperationId } = call;
+  const asked = { verb, approval, kind: operationOf[verb], clientOperationId };
+  const approve: Approve = (loaded, amount) => deps.approvals.approve(asked, loaded, amount);
   try {
-    const reservation = await deps.approvals.approving(
-      { verb, approval: call.approval },
-      (approve) => reserve(deps, found, verb, call, approve),
-    );
+    const reservation = await reserve(deps, found, verb, call, approve);
     if (!reservation.send) return reservation.answer;
     return await finish(deps, reservation.answer);
   } catch (error) {
     if (!(error instanceof OperationIdTaken)) throw error;
+    await refuseOtherCancel(deps, found, verb, clientOperationId);
     const answer = await replayed(deps, found, verb, call);
-    return answer ?? refuse('concurrent_modification', 'Somebody was faster; try again.');
+    if (answer !== undefined) return answer;
+    // By web it may be the other one of the two that has it, perhaps of another transaction.
+    if (call.actor !== undefined) throw new OtherKindTaken();
+    return refuse('concurrent_modification', 'Somebody was faster; try again.');
   }
 }
 
@@ -164,14 +170,14 @@ function reserve(
       if (!reachable && verb !== 'Reverse') {
         refuse('acquirer_unavailable', 'The acquirer cannot be reached; nothing was sent.');
       }
-      const approvalCodeId = await approve(loaded, decision.amount);
+      const approved = await approve(loaded, decision.amount);
       const waits = decision.queued || !needsLink || !reachable;
-      const how = { ...decision, waits, approvalCodeId };
+      const how = { ...decision, waits, approvalCodeId: approved?.approvalCodeId };
       let step = await firstStep(deps, loaded, verb, call, how);
       if (withdrawn) step = withdrawnStep(step);
       if (filed) step = filedStep(loaded, step);
       const change = changeOf(loaded.row, step);
-      if (!(await deps.store.commit(change))) continue;
+      if (!(await commitFirst(deps, change, approved))) continue;
       deps.running.changed(transactionId);
       const answer = { loaded: after(loaded, change), operation: step.operation, replayed: false };
       return { send: !waits, answer };

@@ -1,5 +1,6 @@
 // Answers a request whose identifier is known: the same answer, never a second effect.
 import { type ProcessRequest, Refusal } from '@switchyard/contract';
+import type { Names } from '../provisioning/index.ts';
 import { duplicateWaitMs, type PaymentsDeps } from './deps.ts';
 import { factsOf, type LoadedTransaction } from './model.ts';
 import { refuseReuse } from './rules.ts';
@@ -28,6 +29,22 @@ async function find(deps: PaymentsDeps, key: SaleKey): Promise<LoadedTransaction
   const { organizationId, clientTransactionId, merchantId } = key;
   const [found] = await deps.store.findByClientId(organizationId, clientTransactionId, merchantId);
   return found;
+}
+
+/** Whose sale it was, where a place that is not open any more is all that the request names. */
+export async function merchantOfSale(
+  deps: Pick<PaymentsDeps, 'store'>,
+  organizationId: string,
+  { storeId, deviceId }: Names,
+  { clientTransactionId }: Pick<ProcessRequest, 'clientTransactionId'>,
+): Promise<string | undefined> {
+  const all = await deps.store.findByClientId(organizationId, clientTransactionId);
+  const here = all.filter(
+    ({ row }) =>
+      (storeId === undefined || row.storeId === storeId) &&
+      (deviceId === undefined || row.deviceId === deviceId),
+  );
+  return here.length === 1 ? here[0]?.row.merchantId : undefined;
 }
 
 /**

@@ -14,7 +14,14 @@ import { checkOffline, madeAt, type OfflineRequest, storeOffline } from './offli
 import { mayHaveMoved } from './outcome.ts';
 import { zonePinOf } from './pin.ts';
 import { addressLine } from './receipt.ts';
-import { replayOr, replaySale, type SaleKey, saleKey, unlessReused } from './replay.ts';
+import {
+  merchantOfSale,
+  replayOr,
+  replaySale,
+  type SaleKey,
+  saleKey,
+  unlessReused,
+} from './replay.ts';
 import { chooseRoute, type Routed } from './route-choice.ts';
 import { captureModeFor, checkFields, fingerprintOf } from './rules.ts';
 import { merchantOf, storeOf } from './scope.ts';
@@ -57,7 +64,8 @@ export async function sale(
       merchantId: caller.merchantId,
     });
   } catch (refusal) {
-    const { merchantId } = names;
+    const named = names.merchantId;
+    const merchantId = named ?? (await merchantOfSale(deps, organizationId, names, request));
     if (merchantId === undefined) throw refusal;
     const key = saleKey(organizationId, merchantId, request);
     return replayOr(refusal, unlessReused(replaySale(deps, key, fingerprint)));

@@ -141,15 +141,21 @@ export function createStore({ database, ids, clock }: Deps): Store {
         throw error;
       }
     },
-    commitBeside: (change, beside) =>
-      database.transaction(async (trx) => {
-        const values = [JSON.stringify([statements.commitRow(change, 0, ids.uuid())])];
-        const { text } = statements.commitOperation;
-        const done = await trx.executeQuery(CompiledQuery.raw(text, values));
-        if (done.rows.length === 0) return false;
-        await beside(trx);
-        return true;
-      }),
+    async commitBeside(change, beside) {
+      try {
+        return await database.transaction(async (trx) => {
+          const values = [JSON.stringify([statements.commitRow(change, 0, ids.uuid())])];
+          const { text } = statements.commitOperation;
+          const done = await trx.executeQuery(CompiledQuery.raw(text, values));
+          if (done.rows.length === 0) return false;
+          await beside(trx);
+          return true;
+        });
+      } catch (error) {
+        if (isUniqueViolation(error)) throw new OperationIdTaken();
+        throw error;
+      }
+    },
     findById: (organizationId, transactionId) =>
       reads.submit({ organizationId, transactionId, clientTransactionId: null, merchantId: null }),
     async findByClientId(organizationId, clientTransactionId, merchantId) {

@@ -40,14 +40,16 @@ async function merchantOf(
 
 /** The till asks about it, and never takes the customer's money a second time. */
 function unknown({ code, retryAfterMs, errors, logDetail }: Refusal, sale?: LoadedTransaction) {
-  const { transactionId, clientTransactionId, state } = sale?.row ?? {};
-  const transaction = sale && { transactionId, clientTransactionId, state };
   const detail = 'The card cannot be read, and there is a sale under this identifier: ask for it.';
   return new Refusal(code, detail, {
     ...{ outcome: 'Unknown', retryAfterMs, errors, logDetail },
-    ...(transaction === undefined ? {} : { extensions: { transaction } }),
+    ...(sale === undefined ? {} : { extensions: { transaction: named(sale) } }),
   });
 }
+
+const named = ({ row: { transactionId, clientTransactionId, state } }: LoadedTransaction) => ({
+  ...{ transactionId, clientTransactionId, state },
+});
 
 /**
  * The sale that a token has made is told again: its token is compared in place of its card. Of encrypted

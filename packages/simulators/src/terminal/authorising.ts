@@ -33,6 +33,8 @@ export type ApprovalByChip = {
   readonly code: string;
   /** What the platform is told of it. */
   readonly body: Readonly<Record<string, unknown>>;
+  /** Whose terminal it is, where that is known. */
+  readonly merchant: string | undefined;
 };
 
 type Try = {
@@ -124,6 +126,7 @@ async function send(work: Work, inside: Inside, sale: Sale, of: Try) {
     const { amount, currency, saleData, isReservation } = sale;
     const kind = isReservation ? 'Reservation' : 'Sale';
     keeper.keep({
+      ...(merchant === undefined ? {} : { merchant }),
       pending: {
         ...{ header: work.header, saleData, kind, clientTransactionId },
         ...{ amount, currency, until, merchant },
@@ -170,8 +173,10 @@ function nextTry(before: Try, { terminalAction, transactionId }: Transaction): T
 }
 
 /** Approved by the chip alone; it is sold as soon as it is written down that the platform has to be told. */
-function approveOffline(inside: Inside, sale: Sale, card: TestCard): ApprovalByChip {
-  const { keeper, now } = inside;
+async function approveOffline(inside: Inside, sale: Sale, card: TestCard): Promise<ApprovalByChip> {
+  const { keeper, now, moment, platform } = inside;
+  const asked = moment.isReachable ? await platform.merchant() : undefined;
+  const merchant = asked ?? keeper.read().merchant;
   const number = nextNumber(inside);
   const code = String(number).padStart(codeDigits, '0').slice(-codeDigits);
   const of: Try = {
@@ -187,7 +192,7 @@ function approveOffline(inside: Inside, sale: Sale, card: TestCard): ApprovalByC
       reason: 'DeviceStandalone',
     },
   };
-  return { by: 'Chip', code, body };
+  return { by: 'Chip', code, body, merchant };
 }
 
 /** The chip has the last word: it may decline what was approved, or be taken out before it has spoken. */

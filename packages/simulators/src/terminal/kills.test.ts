@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { type AnyMessage, isMessage, requestOf, resultOf } from '@switchyard/nexo';
-import { address, folder, pay, saleData, stage } from './stage.fixture.ts';
+import { address, batchAnswerIn, folder, pay, saleData, stage } from './stage.fixture.ts';
 
 type Stage = ReturnType<typeof stage>;
 
@@ -16,6 +16,7 @@ async function afterEachLine(
   dataDir: string,
   request: AnyMessage,
   look: (on: Stage, result: string | undefined) => Promise<void>,
+  tell: (on: Stage) => Promise<AnyMessage | undefined> = (on) => on.statusOf(request),
 ): Promise<(string | undefined)[]> {
   const lines = readFileSync(fileIn(dataDir), 'utf8').split('\n').slice(0, -1);
   const results: (string | undefined)[] = [];
@@ -23,10 +24,10 @@ async function afterEachLine(
     const directory = folder();
     writeFileSync(fileIn(directory), `${lines.slice(0, count).join('\n')}\n`);
     const on = stage({}, directory);
-    let told = await on.statusOf(request);
+    let told = await tell(on);
     while (told === undefined) {
       await turn();
-      told = await on.statusOf(request);
+      told = await tell(on);
     }
     const result = resultOf(told)?.Result;
     results.push(result);
@@ -123,4 +124,42 @@ test('points are given and told as given, or not at all', async () => {
     assert.equal(CurrentBalance, result === 'Success' ? 10 : undefined, result);
   });
   demandEarly(results);
+});
+
+test('of a batch what was done is kept as done, each in its place, and the rest is not begun', async () => {
+  const { terminal, conditionOf, fake, dataDir } = stage();
+  terminal().setCard('offline');
+  fake.setUp(false);
+  const LoyaltyAccountID = { IdentificationType: 'BarCode', LoyaltyID: '8' };
+  const LoyaltyRequest = {
+    SaleData: saleData,
+    LoyaltyTransaction: { LoyaltyTransactionType: 'Award', TotalAmount: 10 },
+    LoyaltyData: [{ LoyaltyAccountID }],
+  };
+  const request = requestOf('Batch', address(), {
+    TransactionToPerform: [
+      { PaymentRequest: pay(1).body },
+      { LoyaltyRequest },
+      { PaymentRequest: pay(2).body },
+    ],
+  } as never) as AnyMessage;
+  assert.equal(await conditionOf(request), 'Success');
+  await terminal().stop();
+  const look = async (on: Stage, result: string | undefined) => {
+    const performed = batchAnswerIn(on.dataDir)?.body.PerformedTransaction ?? [];
+    const isDone = [0, 1, 2].map((at) => performed[at]?.Response.Result === 'Success');
+    const [first = false, points = false, second = false] = isDone;
+    while (on.terminal().owed().uploads > 0) await turn();
+    assert.equal(on.fake.taken(), (first ? 100 : 0) + (second ? 200 : 0), result);
+    assert.equal(await countedIn(on), Number(first) + Number(second), result);
+    const inquiry = { LoyaltyAccountReq: { LoyaltyAccountID } };
+    const { first: asked } = await on.ask(requestOf('BalanceInquiry', address(), inquiry as never));
+    assert.ok(asked && isMessage(asked, 'BalanceInquiry', 'Response'));
+    const { CurrentBalance } = asked.body.LoyaltyAccountStatus ?? {};
+    assert.equal(CurrentBalance, points ? 10 : undefined, result);
+  };
+  const tell = async (on: Stage) => batchAnswerIn(on.dataDir);
+  const results = await afterEachLine(dataDir, request, look, tell);
+  demandEarly(results);
+  assert.ok(results.includes('Partial'));
 });

@@ -50,6 +50,14 @@ export type PendingOperation = {
  */
 export type AnswerDue = { readonly header: Header; readonly body: AnyMessage['body'] };
 
+/** Several requests in one: what of it is done. What it is doing stands beside it, under the same header. */
+export type PendingBatch = {
+  readonly header: Header;
+  /** So many were asked for. */
+  readonly wanted: number;
+  readonly performed: readonly Structure<'PerformedTransaction'>[];
+};
+
 /** What the platform refused stays: it is asked again, ever more slowly, and told once for each reason. */
 type Refusable = {
   /** Why it was refused last. */
@@ -71,7 +79,11 @@ export type Reversal = Refusable & {
 };
 
 /** A sale that the chip approved: sent on when the platform can be reached. Its card data is encrypted. */
-export type OfflineSale = Refusable & { readonly body: Readonly<Record<string, unknown>> };
+export type OfflineSale = Refusable & {
+  readonly body: Readonly<Record<string, unknown>>;
+  /** Whose terminal sold it, where that was known. */
+  readonly merchant?: string | undefined;
+};
 
 export type Memory = {
   readonly dialogue?: PoiMemory;
@@ -79,9 +91,12 @@ export type Memory = {
   readonly transactions: number;
   readonly keys: number;
   readonly offlineSales: number;
+  /** Whose terminal it was when that was asked last. */
+  readonly merchant?: string | undefined;
   readonly pending?: Pending | undefined;
   readonly operation?: PendingOperation | undefined;
   readonly answerDue?: AnswerDue | undefined;
+  readonly batch?: PendingBatch | undefined;
   readonly reversals: readonly Reversal[];
   readonly uploads: readonly OfflineSale[];
   readonly books: Books;
@@ -101,7 +116,7 @@ type DialogueChange = {
   readonly loggedIn?: readonly string[];
 };
 /** What may be done and has no answer yet. */
-const openNames = ['pending', 'operation', 'answerDue'] as const;
+const openNames = ['pending', 'operation', 'answerDue', 'batch'] as const;
 type Open = Pick<Memory, (typeof openNames)[number]>;
 type Plain = Omit<Memory, keyof Open | 'dialogue' | 'books' | 'accounts'>;
 /** Null where it is over. */
@@ -173,7 +188,7 @@ function openOf(memory: Memory, changes: Open): OpenChange {
 }
 
 function lineOf(memory: Memory, services: Services, changes: Partial<Memory>): Line | undefined {
-  const { dialogue, books, accounts, pending, operation, answerDue, ...plain } = changes;
+  const { dialogue, books, accounts, pending, operation, answerDue, batch, ...plain } = changes;
   const logged = dialogue?.loggedIn;
   return held({
     set: newOf<Plain>(memory, plain),
@@ -201,6 +216,7 @@ function replay(lines: readonly Line[]): { memory: Memory; services: Services } 
       pending: open.pending ?? undefined,
       operation: open.operation ?? undefined,
       answerDue: open.answerDue ?? undefined,
+      batch: open.batch ?? undefined,
       books: { ...memory.books, ...books },
       accounts: { ...memory.accounts, ...accounts },
     };
@@ -216,11 +232,14 @@ function replay(lines: readonly Line[]): { memory: Memory; services: Services } 
 
 /** The service of which something may be done that has no answer yet. */
 export function begunIn(memory: Memory): Pick<AnswerDue, 'header'> | undefined {
-  return memory.pending ?? memory.operation ?? memory.answerDue;
+  return memory.pending ?? memory.operation ?? memory.answerDue ?? memory.batch;
 }
 
 /** Its end, which belongs into the line that keeps its answer. */
-export const nothingBegun = { pending: undefined, operation: undefined, answerDue: undefined };
+export const nothingBegun = {
+  ...{ pending: undefined, operation: undefined },
+  ...{ answerDue: undefined, batch: undefined },
+};
 
 /**
  * Opens the memory of a terminal; one terminal each. A killed terminal finds all that was kept, and at

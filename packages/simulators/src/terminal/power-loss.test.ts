@@ -1,10 +1,10 @@
 // A terminal that loses its power while the platform is asked: what it was doing then goes on no further.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isMessage, requestOf, resultOf } from '@switchyard/nexo';
+import { type AnyMessage, isMessage, requestOf, resultOf } from '@switchyard/nexo';
 import { fakePlatform } from './platform.fixture.ts';
 import type { TerminalPlatform } from './platform.ts';
-import { address, cashierTill, givingBack, pay, stage } from './stage.fixture.ts';
+import { address, batchAnswerIn, cashierTill, givingBack, pay, stage } from './stage.fixture.ts';
 
 type Stage = ReturnType<typeof stage>;
 
@@ -122,3 +122,59 @@ for (const category of ['Payment', 'Reversal'] as const) {
     await on.terminal().stop();
   });
 }
+
+test('a batch in the middle of which the power went off goes on no further, and keeps what was done', async () => {
+  const { fake, platform, letGo, isAsked } = slow('sell');
+  const on = stage({ platform });
+  const batch = requestOf('Batch', address(), {
+    TransactionToPerform: [10, 20].map((amount) => ({ PaymentRequest: pay(amount).body })),
+  } as never) as AnyMessage;
+  const asked = on.ask(batch);
+  while (!isAsked()) await turn();
+  await on.terminal().reboot();
+  const { Response, PerformedTransaction = [] } = batchAnswerIn(on.dataDir)?.body ?? {};
+  assert.deepEqual([Response?.Result, Response?.ErrorCondition], ['Partial', 'Aborted']);
+  assert.deepEqual(
+    PerformedTransaction.map((one) => one.Response.Result),
+    ['Success'],
+  );
+  letGo();
+  assert.deepEqual((await asked).texts, []);
+  assert.equal(fake.taken(), 1000);
+  assert.deepEqual(await totalsOf(on), [[1, 10]]);
+  await on.terminal().stop();
+});
+
+test('a refund in a batch is asked for on, whatever came before it', async () => {
+  const on = stage();
+  const { first } = await on.ask(pay(10));
+  const { operate } = on.fake.platform;
+  const { promise: isLetGo, resolve: letGo } = Promise.withResolvers<void>();
+  let asked = 0;
+  const platform: TerminalPlatform = {
+    ...on.fake.platform,
+    async operate(...of) {
+      asked += 1;
+      const answer = await operate(...of);
+      if (asked === 1) await isLetGo;
+      return answer;
+    },
+  };
+  await on.terminal().stop();
+  const after = stage({ platform }, on.dataDir);
+  const refund = givingBack('Payment', first).body;
+  const batch = requestOf('Batch', address(), {
+    TransactionToPerform: [{ PaymentRequest: pay(20).body }, { PaymentRequest: refund }],
+  } as never) as AnyMessage;
+  const done = after.ask(batch);
+  while (asked === 0) await turn();
+  await after.terminal().reboot();
+  letGo();
+  await done;
+  const { PerformedTransaction = [] } = batchAnswerIn(after.dataDir)?.body ?? {};
+  const results = PerformedTransaction.map((one) => one.Response.Result);
+  assert.deepEqual(results, ['Success', 'Success']);
+  assert.equal(on.fake.taken(), 2000);
+  assert.equal(new Set(on.fake.operations).size, 1, 'one operation, however often it is asked for');
+  await after.terminal().stop();
+});

@@ -86,6 +86,24 @@ test('an offline sale that was refused is kept, and told', async () => {
   await terminal().stop();
 });
 
+test('an offline sale waits while the terminal belongs to another merchant, who is charged with none of it', async () => {
+  const { terminal, fake, conditionOf, faults, lookAgain } = later();
+  assert.equal(await conditionOf(pay(10)), 'Success');
+  terminal().setReachable(false);
+  terminal().setCard('offline');
+  assert.equal(await conditionOf(pay(20)), 'Success');
+  fake.setElsewhere(true);
+  lookAgain(0);
+  while (faults().length === 0 && terminal().owed().uploads > 0) await turn();
+  assert.deepEqual(faults(), ['offline sale: made for another merchant']);
+  assert.deepEqual([terminal().owed().uploads, fake.taken()], [1, 1000]);
+  fake.setElsewhere(false);
+  lookAgain(minuteMs);
+  while (terminal().owed().uploads > 0) await turn();
+  assert.equal(fake.taken(), 3000);
+  await terminal().stop();
+});
+
 test('an approval that is taken back stays owed while the terminal belongs to another merchant', async () => {
   const { terminal, fake, conditionOf, faults, lookAgain } = later();
   fake.nextOperations('NotSent');

@@ -64,7 +64,13 @@ async function reversed(inside: Inside, reversal: Reversal): Promise<Ended> {
   return { ended: 'Refused', code: asked.code };
 }
 
-async function uploaded({ platform }: Inside, { body }: OfflineSale): Promise<Ended> {
+async function uploaded({ platform }: Inside, { body, merchant }: OfflineSale): Promise<Ended> {
+  if (merchant !== undefined) {
+    // The platform books a sale for whoever has the terminal when it comes.
+    const holder = await platform.merchant();
+    if (holder === undefined) return { ended: 'NotNow' };
+    if (holder !== merchant) return { ended: 'Refused', code: 'made for another merchant' };
+  }
   const asked = await platform.sell(body);
   if (asked.outcome === 'Answered') return { ended: 'Done' };
   if (asked.outcome !== 'Refused') return { ended: 'NotNow' };

@@ -5,16 +5,18 @@ import {
   failureTo,
   type Header,
   type ServiceRecord,
+  type Structure,
 } from '@switchyard/nexo';
 import { book } from './booking.ts';
 import { faultOf } from './happenings.ts';
-import type { Pending, PendingOperation } from './memory.ts';
+import type { Pending, PendingBatch, PendingOperation } from './memory.ts';
 import { conditionOf, findOut } from './outcomes.ts';
 import { reverse } from './queues.ts';
+import { performedOf } from './services/batch.ts';
 import { outcomeOf } from './services/operating.ts';
 import { approvedAnswer, bookedOperation, operatedAnswer } from './services/payment.ts';
 import { reversedAnswer } from './services/reversal.ts';
-import { type Inside, ServiceFault } from './work.ts';
+import { type Inside, ServiceFault, succeeded } from './work.ts';
 
 function failed(
   inside: Inside,
@@ -60,13 +62,14 @@ async function recoveredOperation(
   pending: PendingOperation,
 ): Promise<AnyMessage | undefined> {
   const { header, saleData, type = 'Normal', id, verb } = pending;
-  const isReversal = header.MessageCategory === 'Reversal';
+  // In a batch the header does not tell.
+  const isReversal = saleData === undefined;
   try {
     const done = await outcomeOf(inside, pending, { wasAsked: true });
     const line = bookedOperation(done, verb);
     const booked = isReversal ? { ...line, type: 'ReverseDebit' } : line;
     if (pending.isBooked !== true) book(inside, { ...booked, saleId: header.SaleID });
-    if (!isReversal && saleData !== undefined) {
+    if (!isReversal) {
       return { header: answerHeader(header), body: operatedAnswer(done, saleData, type) };
     }
     const TimeStamp = done.transaction.createdAt;
@@ -78,8 +81,34 @@ async function recoveredOperation(
   }
 }
 
+/** What was done is told, each in its place; what was not begun is left out, and is not begun any more. */
+function batchAnswer(
+  inside: Inside,
+  { header, wanted, performed }: PendingBatch,
+  last: AnyMessage | undefined,
+): AnyMessage | undefined {
+  const PerformedTransaction = [...performed, ...(last ? [performedOf(last.body)] : [])];
+  if (wanted > 0 && PerformedTransaction.length === 0) {
+    return failed(inside, { header }, 'Aborted', 'the terminal started anew; nothing was taken');
+  }
+  const Response: Structure<'Response'> =
+    PerformedTransaction.length === wanted
+      ? succeeded
+      : {
+          ...{ Result: 'Partial', ErrorCondition: 'Aborted' },
+          AdditionalResponse: 'the terminal started anew; the rest was not begun',
+        };
+  return { header: answerHeader(header), body: { Response, PerformedTransaction } };
+}
+
 /** The answer to the service that had done something, or may have, when the terminal went down. */
 export async function answerAfterRestart(inside: Inside): Promise<AnyMessage | undefined> {
+  const answer = await openAnswer(inside);
+  const { batch } = inside.keeper.read();
+  return batch === undefined ? answer : batchAnswer(inside, batch, answer);
+}
+
+async function openAnswer(inside: Inside): Promise<AnyMessage | undefined> {
   const { pending, operation, answerDue } = inside.keeper.read();
   if (pending !== undefined) return recovered(inside, pending);
   if (operation !== undefined) return recoveredOperation(inside, operation);

@@ -1,13 +1,14 @@
 // A terminal on a stage: a platform in a few lines, quick times, and everything that it answers.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
 import {
   type AnyMessage,
   isMessage,
+  type Message,
   readMessage,
   referenceTo,
   repeatedBy,
@@ -105,6 +106,14 @@ export async function cashierTill(
     answer: () => sent.find((message) => isMessage(message, 'Payment', 'Response')),
     isAsked: () => sent.some((message) => isMessage(message, 'Input', 'Request')),
   };
+}
+
+/** The answer to a batch, as the terminal has kept it: no TransactionStatus repeats one. */
+export function batchAnswerIn(directory: string): Message<'Batch', 'Response'> | undefined {
+  const lines = readFileSync(join(directory, 'terminal.jsonl'), 'utf8').split('\n').slice(0, -1);
+  const records = lines.flatMap((line) => JSON.parse(line).dialogue?.put ?? []);
+  const answer = records.findLast(({ category }) => category === 'Batch')?.answer as AnyMessage;
+  return answer !== undefined && isMessage(answer, 'Batch', 'Response') ? answer : undefined;
 }
 
 export function stage(options: Partial<TerminalOptions> = {}, dataDir = folder()) {

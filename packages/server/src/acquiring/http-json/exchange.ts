@@ -5,6 +5,7 @@ import { Compile } from 'typebox/schema';
 import type { Clock } from '../../platform/index.ts';
 import type { Calls } from './calls.ts';
 import type { GenuineAnswer } from './messages.ts';
+import type { Echo } from './readiness.ts';
 import {
   type AnswerVerifier,
   type LinkSigner,
@@ -27,12 +28,14 @@ export type Exchange = {
       onLate?: (late: GenuineAnswer) => void;
     },
   ): Promise<Asked>;
-  /** Whether the acquirer says, signed, that it takes payments. */
-  echo(sentAt: string, timeoutMs: number): Promise<boolean>;
+  /** Asks whether the acquirer takes payments. */
+  echo(sentAt: string, timeoutMs: number): Promise<Echo>;
 };
 
 type Deps = {
   calls: Calls;
+  /** Of its own: where all connections are taken, this question is asked all the same. */
+  echoCalls: Pick<Calls, 'post'>;
   signer: LinkSigner;
   verifier: AnswerVerifier;
   clock: Clock;
@@ -58,7 +61,7 @@ function reader<Schema extends TSchema>(schema: Schema) {
 const readAnswer = reader(SpiAnswer);
 const readEchoAnswer = reader(SpiEchoAnswer);
 
-/** @example const { ask } = createExchange({ calls, signer, verifier, clock, nonce, prefix: '' }); */
+/** @example const { ask } = createExchange({ calls, echoCalls, signer, verifier, clock, nonce, prefix: '' }); */
 export function createExchange(deps: Deps): Exchange {
   const { calls, signer, verifier, clock } = deps;
 
@@ -99,9 +102,11 @@ export function createExchange(deps: Deps): Exchange {
     },
     async echo(sentAt, timeoutMs) {
       const { call, isGenuine } = sign('/v1/echo', { sentAt });
-      const called = await calls.post({ ...call, timeoutMs });
-      if (called.result !== 'Answered' || called.answer.status !== 200) return false;
-      return isGenuine(called.answer) && readEchoAnswer(called.answer.body)?.status === 'Ready';
+      const called = await deps.echoCalls.post({ ...call, timeoutMs });
+      if (called.result !== 'Answered') return 'Silent';
+      const { answer } = called;
+      if (answer.status !== 200 || !isGenuine(answer)) return 'NotReady';
+      return readEchoAnswer(answer.body)?.status === 'Ready' ? 'Ready' : 'NotReady';
     },
   };
 }

@@ -1,34 +1,19 @@
+// Whole run: much is made, or waited for, before it shows.
 // The adapter against the reference acquirer, and against servers that do not behave.
 import assert from 'node:assert/strict';
-import { generateKeyPairSync, hash, randomBytes, randomUUID, sign } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
-import {
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  type ServerResponse,
-} from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { afterEach, test } from 'node:test';
-import {
-  spiAnswerComponents,
-  spiContentDigest,
-  spiSignatureBase,
-  spiSignatureInput,
-} from '@switchyard/contract';
 import { type HttpAcquirer, readLedger, startHttpAcquirer } from '@switchyard/simulators';
 import { eventually } from '../../../test/eventually.ts';
-import {
-  createLog,
-  ensureCertificates,
-  publicSigningKey,
-  systemClock,
-} from '../../platform/index.ts';
+import { createLog, ensureCertificates, systemClock } from '../../platform/index.ts';
 import type { AcquirerRequest, HttpJsonLink, LateAnswer } from '../types.ts';
+import { signingBank } from './bank.fixture.ts';
 import { createCalls } from './calls.ts';
 import { connectHttpJson } from './index.ts';
 import { createLinkSigners } from './link-signers.ts';
@@ -60,7 +45,11 @@ async function acquirer(platformKeys = [platformKey]) {
   return server;
 }
 
-function attach(port: number, settings: Partial<HttpJsonLink['settings']> = {}) {
+function attach(
+  port: number,
+  settings: Partial<HttpJsonLink['settings']> = {},
+  over: { timeoutMs?: number; onState?: (available: boolean) => void } = {},
+) {
   const late: LateAnswer[] = [];
   const link: HttpJsonLink = {
     ...{ organizationId: names.organizationId, linkId: names.linkId },
@@ -76,6 +65,7 @@ function attach(port: number, settings: Partial<HttpJsonLink['settings']> = {}) 
   const connection = connectHttpJson({
     ...{ link, timeoutMs, log, clock: systemClock, signer: keys.signer(names) },
     onLateAnswer: (answer) => void late.push(answer),
+    ...over,
   });
   closers.push(connection.close);
   return { connection, late };
@@ -234,42 +224,17 @@ async function listening(act: RequestListener): Promise<number> {
 
 /** A bank that signs well, leaves payments `Pending`, and answers enquiries as it is told, in turn. */
 async function pendingBank(...enquiries: readonly [status: number, outcome: string][]) {
-  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
-  const { x = '' } = publicKey.export({ format: 'jwk' });
-  const keyId = publicSigningKey(x).kid;
   let asked = 0;
-  const answerTo = (path: string, messageId: string): [number, object] => {
+  const bank = signingBank((path, messageId) => {
     if (path.endsWith('/echo')) return [200, { status: 'Ready' }];
     if (!path.endsWith('/enquiries')) return [202, { messageId, outcome: 'Pending' }];
     const [status, outcome] = enquiries[Math.min(asked, enquiries.length - 1)] ?? [500, ''];
     asked += 1;
     const approval = outcome === 'Approved' ? { responseCode: '00' } : {};
     return [status, { messageId, outcome, ...approval }];
-  };
-  async function tell(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { messageId } = JSON.parse(await text(request));
-    const [status, answer] = answerTo(request.url ?? '', messageId);
-    const body = JSON.stringify(answer);
-    const digest = spiContentDigest(hash('sha256', body, 'base64'));
-    const created = Math.floor(Date.now() / 1000);
-    const input = spiSignatureInput(spiAnswerComponents, { created, keyId });
-    const base = spiSignatureBase(input, {
-      '"@status"': String(status),
-      '"content-digest"': digest,
-      [spiAnswerComponents[2]]: String(request.headers['signature']).slice('spi='.length),
-    });
-    const signature = sign(null, Buffer.from(base ?? ''), privateKey).toString('base64');
-    response.writeHead(status, {
-      'content-digest': digest,
-      'signature-input': `spi=${input}`,
-      signature: `spi=:${signature}:`,
-    });
-    response.end(body);
-  }
-  const port = await listening((request, response) => {
-    tell(request, response).catch((error) => response.destroy(error));
   });
-  const { connection } = attach(port, { acquirerKeys: [x] });
+  const port = await listening(bank.listener);
+  const { connection } = attach(port, { acquirerKeys: [bank.publicKey] });
   await eventually('the bank is ready', () => connection.available());
   return { connection, asked: () => asked };
 }
@@ -293,6 +258,40 @@ test('a bank that is overloaded, or meets a fault, is asked again', async () => 
     [200, 'Approved'],
   );
   assert.equal((await connection.send(request())).outcome, 'Approved');
+});
+
+test('a bank whose connections are all taken is asked whether it is there, and goes on taking payments', async () => {
+  const held: (() => void)[] = [];
+  let echoes = 0;
+  let isOver = false;
+  const bank = signingBank((path, messageId) => {
+    if (path.endsWith('/echo')) {
+      echoes += 1;
+      return [200, { status: 'Ready' }];
+    }
+    const said = [200, { messageId, outcome: 'Approved', responseCode: '00' }] as const;
+    return isOver ? said : new Promise((resolve) => held.push(() => resolve(said)));
+  });
+  let isFirst = true;
+  const port = await listening((request, response) => {
+    const breaks = isFirst && request.url?.endsWith('/payments') === true;
+    if (breaks) isFirst = false;
+    if (breaks) request.once('data', () => response.destroy());
+    else bank.listener(request, response);
+  });
+  const states: boolean[] = [];
+  const over = { timeoutMs: 60_000, onState: (is: boolean) => void states.push(is) };
+  const { connection } = attach(port, { acquirerKeys: [bank.publicKey] }, over);
+  await eventually('the bank is ready', () => connection.available());
+  // One more than there are connections: one is lost, and that one takes its place.
+  const all = Array.from({ length: 257 }, () => connection.send(request()));
+  await eventually('it is asked', () => echoes >= 2, 20_000);
+  assert.equal(connection.available(), true);
+  isOver = true;
+  for (const answer of held) answer();
+  const outcomes = await Promise.all(all);
+  assert.ok(outcomes.every(({ outcome }) => outcome === 'Approved'));
+  assert.deepEqual(states, [true], 'it was never away');
 });
 
 test('nobody there: nothing was sent, and the link says so', async () => {

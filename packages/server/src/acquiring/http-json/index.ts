@@ -99,9 +99,11 @@ export function connectHttpJson(deps: Deps): AcquirerConnection {
     throw new Error(`The acquirer link ${name} leaves loopback and needs TLS.`);
   }
   const { host, port } = settings;
-  const calls = createCalls({ host, port, tls, identity: deps.identity, lateMs: timeoutMs });
+  const place = { host, port, tls, identity: deps.identity, lateMs: timeoutMs };
+  const calls = createCalls(place);
+  const echoCalls = createCalls({ ...place, connectionsMax: 1 });
   const exchange = createExchange({
-    ...{ calls, clock, signer: deps.signer },
+    ...{ calls, echoCalls, clock, signer: deps.signer },
     verifier: createAnswerVerifier(settings.acquirerKeys),
     nonce: () => randomBytes(nonceBytes).toString('base64url'),
     prefix: settings.path ?? '',
@@ -117,10 +119,14 @@ export function connectHttpJson(deps: Deps): AcquirerConnection {
   let inFlight = 0;
   let isClosed = false;
 
-  async function outcomeOf(sent: SpiAsked, asked: Asked, until: number): Promise<AcquirerOutcome> {
+  async function outcomeOf(
+    sent: SpiAsked,
+    asked: Asked,
+    { until, answersBefore }: { until: number; answersBefore: number },
+  ): Promise<AcquirerOutcome> {
     switch (asked.result) {
       case 'NotSent':
-        readiness.lost();
+        readiness.lost(answersBefore);
         return { outcome: 'NotSent', reason: asked.reason };
       case 'Timeout':
         readiness.doubt();
@@ -134,8 +140,9 @@ export function connectHttpJson(deps: Deps): AcquirerConnection {
         return found ?? { outcome: 'Unknown', reason: 'ConnectionLost' };
       }
       case 'Answered': {
-        readiness.seen();
         const outcome = spiOutcomeOf(sent, asked.genuine);
+        // Who takes nothing gives no sign that he is ready: that is for the next echo to say.
+        if (outcome === 'Pending' || outcome.outcome !== 'NotSent') readiness.seen();
         if (outcome !== 'Pending') return outcome;
         const found = await enquire(exchange, clock, sent, until);
         return found ?? { outcome: 'Unknown', reason: 'Timeout' };
@@ -145,6 +152,7 @@ export function connectHttpJson(deps: Deps): AcquirerConnection {
 
   async function send(request: AcquirerRequest, onSent?: () => void): Promise<AcquirerOutcome> {
     const until = clock.now() + timeoutMs;
+    const answersBefore = readiness.answers();
     const sentAt = isoTime(clock.now());
     const sent = toSpiMessage(request, settings.institutionId, sentAt);
     const { organizationId, transactionId, kind } = request;
@@ -160,7 +168,7 @@ export function connectHttpJson(deps: Deps): AcquirerConnection {
     });
     // An answer may come before all of the question is out.
     if (asked.result !== 'NotSent') left();
-    return outcomeOf(sent, asked, until);
+    return outcomeOf(sent, asked, { until, answersBefore });
   }
 
   return {
@@ -182,6 +190,7 @@ export function connectHttpJson(deps: Deps): AcquirerConnection {
       const until = clock.now() + timeoutMs;
       while (inFlight > 0 && clock.now() < until) await pause(drainLookMs);
       calls.close();
+      echoCalls.close();
     },
   };
 }

@@ -1,19 +1,29 @@
 // Knows whether an HTTP/JSON acquirer takes payments: asks it, and asks again with growing pauses.
 
+/** `Ready` is said, signed, by who takes payments; `Silent` is who says nothing at all. */
+export type Echo = 'Ready' | 'NotReady' | 'Silent';
+
 export type Readiness = {
   isReady(): boolean;
   /** A payment was answered: as good as an echo. */
   seen(): void;
+  /** How many were, so far. */
+  answers(): number;
   /** Something went wrong on the way: it is asked now. */
   doubt(): void;
-  /** Nothing could be sent: it counts as away until it says otherwise. */
-  lost(): void;
+  /**
+   * Nothing could be sent: it counts as away until it says otherwise. Who has answered somebody since, is there
+   * and has much to do: it is asked, and takes payments until it says that it does not.
+   *
+   * @param answersBefore how many were answered when it was tried
+   */
+  lost(answersBefore: number): void;
   stop(): void;
 };
 
 type Deps = {
   /** Never throws. */
-  echo: () => Promise<boolean>;
+  echo: () => Promise<Echo>;
   onChange: (isReady: boolean) => void;
   everyMs?: number;
   backOffMs?: readonly number[];
@@ -29,6 +39,7 @@ export function createReadiness(deps: Deps): Readiness {
   let isStopped = false;
   let isAsking = false;
   let wasSeen = false;
+  let answers = 0;
   let failures = 0;
   let timer: NodeJS.Timeout | undefined;
 
@@ -53,12 +64,23 @@ export function createReadiness(deps: Deps): Readiness {
       return;
     }
     isAsking = true;
-    const answered = await deps.echo();
+    const before = answers;
+    const echo = await deps.echo();
     isAsking = false;
     if (isStopped) return;
+    if (isReady && echo === 'Silent' && answers !== before) {
+      askIn(backOffMs[0] ?? everyMs);
+      return;
+    }
+    const answered = echo === 'Ready';
     failures = answered ? 0 : failures + 1;
     set(answered);
     askIn(answered ? everyMs : (backOffMs[Math.min(failures, backOffMs.length) - 1] ?? everyMs));
+  }
+
+  function doubt(): void {
+    wasSeen = false;
+    askIn(0);
   }
 
   void look();
@@ -67,12 +89,12 @@ export function createReadiness(deps: Deps): Readiness {
     isReady: () => isReady,
     seen() {
       wasSeen = true;
+      answers += 1;
     },
-    doubt() {
-      wasSeen = false;
-      askIn(0);
-    },
-    lost() {
+    answers: () => answers,
+    doubt,
+    lost(answersBefore) {
+      if (answers !== answersBefore) return doubt();
       set(false);
       askIn(backOffMs[0] ?? everyMs);
     },

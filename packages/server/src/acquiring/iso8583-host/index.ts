@@ -1,7 +1,7 @@
 // The adapter for hosts that speak ISO 8583 over TCP, each in the way of its table.
 import type { Host, Message } from '@switchyard/iso8583';
 import { LRUCache } from 'lru-cache';
-import { type Clock, isLoopbackHost, type Log } from '../../platform/index.ts';
+import { atMost, type Clock, isLoopbackHost, type Log } from '../../platform/index.ts';
 import type { Hsm } from '../../vault/index.ts';
 import type { TlsIdentity } from '../client-certificates.ts';
 import { mayBeBooked } from '../may-be-booked.ts';
@@ -47,7 +47,7 @@ export function connectIso8583Host(deps: Iso8583HostDeps): AcquirerConnection {
   }
   // Requests that were given up, or answered without a judgement, so that an answer that comes after all can be
   // told of.
-  const givenUp = new LRUCache<string, Omit<LateAnswer, 'responseCode'>>({ max: forgottenMax });
+  const givenUp = new LRUCache<string, Omit<LateAnswer, 'responseCode'>>(atMost(forgottenMax));
 
   const link = openLink({
     host: settings.host,

@@ -345,6 +345,20 @@ describe('the link to a host', () => {
     assert.deepEqual(states, [true, false, true]);
   });
 
+  test('a host that signs off by an advice, or by one that it repeats, is answered as such and left alone', async () => {
+    for (const mti of ['0820', '0821']) {
+      const { host, link } = await setUp();
+      await signedOn(link);
+      host.script(() => {});
+      const fields = { 7: '0101120000', 11: '000778', 70: '002' };
+      host.asked[0]?.socket.write(frameOf({ mti, fields }));
+      await eventually('acknowledged', () => host.heard().includes('0830002'));
+      assert.equal(link.available(), false, mti);
+      await eventually('a sign-on', () => host.heard().length === 3);
+      assert.deepEqual(host.heard(), ['0800001', '0830002', '0800001']);
+    }
+  });
+
   test('answers the echo of the host, and no other request of it', async () => {
     const { host, link } = await setUp();
     await signedOn(link);

@@ -24,27 +24,30 @@ export function isRequest(message: Message): boolean {
   return Number(message.mti[2]) % 2 === 0;
 }
 
+/** A request about the line, or an advice about it, which some hosts sign off by; each may come again. */
+const aboutTheLine = /^08[02][0-5]$/;
+
 const networkEchoed = [7, 11, 12, 13, 32, 33, 53, 70] as const;
 
-/** The answer to a host's own network request, an echo above all; undefined for any other. */
+/** The answer to a host's own network request (0810) or advice (0830); undefined for any other message. */
 export function networkAnswer(request: Message, code = '00'): Message | undefined {
-  if (request.mti !== '0800') return undefined;
+  if (!aboutTheLine.test(request.mti)) return undefined;
   const fields: Message['fields'] = { 39: code };
   for (const field of networkEchoed) {
     const value = request.fields[field];
     if (value !== undefined) fields[field] = value;
   }
-  return { mti: '0810', fields };
+  return { mti: request.mti.startsWith('082') ? '0830' : '0810', fields };
 }
 
 /** Whether a host tells us that it takes nothing more. */
 export function isSignOff(request: Message): boolean {
-  return request.mti === '0800' && request.fields[70] === networkCodes.signOff;
+  return aboutTheLine.test(request.mti) && request.fields[70] === networkCodes.signOff;
 }
 
 /** Whether a host's request brings a new key. */
 export function isKeyChange(request: Message): boolean {
-  return request.mti === '0800' && request.fields[70] === keyChangeCode;
+  return aboutTheLine.test(request.mti) && request.fields[70] === keyChangeCode;
 }
 
 const keyPattern = /^([PM])([TA])([0-9]{2})([0-9A-F]{6})(.+)$/i;

@@ -1,76 +1,68 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Refusal } from '@switchyard/contract';
+import type { Kysely } from 'kysely';
 import type { LoadedTransaction } from '../model.ts';
-import { type ApprovalsDeps, createApprovals } from './approval.ts';
-import type { Judged, Use } from './store.ts';
+import { OperationIdTaken } from '../store.ts';
+import { type ApprovalsDeps, CodeTaken, createApprovals } from './approval.ts';
+import type { Judged, Judging, Use } from './store.ts';
 
 const loaded = {
   row: { organizationId: 'o', merchantId: 'm', storeId: undefined, currency: 'EUR' },
 } as unknown as LoadedTransaction;
+const trx = {} as Kysely<unknown>;
 
 /** One code that is good once, for so much. */
-function room(maxAmount: number) {
+function room(maxAmount: number, doneBefore?: string) {
   let uses = 0;
   const asked: number[] = [];
+  const isGood = ({ amount }: Use) => uses === 0 && amount <= maxAmount;
   const deps = {
     clock: { now: () => 1_000_000 },
-    log: { warn() {} },
     provisioning: {},
     markOf: (_: string, code: string) => code,
     store: {
-      async judge({ amount }: Use): Promise<Judged> {
-        asked.push(amount);
-        if (uses > 0 || amount > maxAmount) return 'Wrong';
-        uses += 1;
-        return { approvalCodeId: 'code-1' };
+      async judge(judging: Judging): Promise<Judged> {
+        asked.push(judging.amount);
+        if (isGood(judging)) return { approvalCodeId: 'code-1' };
+        return judging.clientOperationId === doneBefore ? 'Done' : 'Wrong';
       },
-      async giveBack() {
-        uses -= 1;
+      async use(_: unknown, use: Use) {
+        if (!isGood(use)) return false;
+        uses += 1;
+        return true;
       },
     },
   } as unknown as ApprovalsDeps;
-  const asking = { verb: 'Refund', approval: { code: '12345678', by: 'till' } } as const;
-  /** A reservation whose commits lose against somebody else's, each time with another amount. */
-  const reserve = (...amounts: number[]) =>
-    createApprovals(deps).approving(asking, async (approve) => {
-      let id: string | undefined;
-      for (const amount of amounts) id = await approve(loaded, amount);
-      return id;
-    });
-  /** A reservation that fails behind the approval. */
-  const fail = (error: Error) =>
-    createApprovals(deps).approving(asking, async (approve) => {
-      await approve(loaded, 50);
-      throw error;
-    });
-  return { reserve, fail, asked, uses: () => uses };
+  const approvals = createApprovals(deps);
+  const approve = (amount: number, clientOperationId = 'refund-1') => {
+    const approval = { code: '12345678', by: 'till' };
+    const of = { verb: 'Refund', kind: 'Refund', approval, clientOperationId } as const;
+    return approvals.approve(of, loaded, amount);
+  };
+  return { ...approvals, approve, asked, uses: () => uses };
 }
 
 test('a rival commit after which there is more to refund does not get past the amount of a code', async () => {
-  const { reserve, uses } = room(100);
-  await assert.rejects(reserve(50, 150), { code: 'approval_code_invalid' });
-  assert.equal(uses(), 0, 'it is given back');
+  const { approve, asked, uses } = room(100);
+  assert.equal((await approve(50))?.approvalCodeId, 'code-1');
+  await assert.rejects(approve(150), { code: 'approval_code_invalid' });
+  assert.deepEqual([asked, uses()], [[50, 150], 0], 'what was not committed has used nothing');
 });
 
-test('a code is used once for a reservation that goes round again', async () => {
-  const { reserve, asked, uses } = room(100);
-  assert.equal(await reserve(50, 50, 40), 'code-1');
-  assert.deepEqual([asked, uses()], [[50], 1]);
-  const other = room(100);
-  assert.equal(await other.reserve(50, 80, 60), 'code-1');
-  assert.deepEqual([other.asked, other.uses()], [[50, 80], 1]);
+test('of two that were approved by one code, one commits', async () => {
+  const { approve, use, uses } = room(100);
+  const [first, second] = [await approve(50), await approve(60)];
+  assert.ok(first && second);
+  await use(trx, first);
+  await assert.rejects(use(trx, second), CodeTaken);
+  assert.equal(uses(), 1);
 });
 
-test('a code stays used where nobody knows whether what it approved was committed', async () => {
-  const lost = (outcome: 'Unknown' | 'NotProcessed') =>
-    new Refusal('database_unavailable', 'It is away.', { outcome });
-  const unknown = room(100);
-  await assert.rejects(unknown.fail(lost('Unknown')), { outcome: 'Unknown' });
-  assert.equal(unknown.uses(), 1);
-  for (const error of [lost('NotProcessed'), new Error('ours')]) {
-    const { fail, uses } = room(100);
-    await assert.rejects(fail(error), error);
-    assert.equal(uses(), 0, error.message);
-  }
+test('an operation that was done meanwhile is not told that its code is used up', async () => {
+  const { approve, use } = room(100, 'refund-1');
+  const approved = await approve(50);
+  assert.ok(approved);
+  await use(trx, approved);
+  await assert.rejects(approve(50), OperationIdTaken);
+  await assert.rejects(approve(50, 'refund-2'), { code: 'approval_code_invalid' });
 });

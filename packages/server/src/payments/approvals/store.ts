@@ -1,6 +1,8 @@
 // The SQL of approval codes: what is used up, and who has tried how often, each in one statement.
 import { CompiledQuery, type Kysely } from 'kysely';
 import type { Database } from '../../platform/index.ts';
+import type { OperationKind } from '../model.ts';
+import { findOperation } from '../statements.ts';
 
 export type CodeRow = {
   approval_code_id: string;
@@ -38,8 +40,14 @@ export type Use = {
 /** Who tries, how many wrong codes that may be, and when a span ends that begins now, RFC 3339. */
 export type Tries = { by: string; max: number; until: string };
 
-/** Right ones leave the count as it is: who knows one code must not find others by it. */
-export type Judged = { approvalCodeId: string } | { lockedUntil: number } | 'Wrong';
+/** What a code is to approve: it may have been done meanwhile, in another process. */
+export type Judging = Use & { kind: OperationKind; clientOperationId: string | undefined };
+
+/**
+ * Right ones leave the count as it is: who knows one code must not find others by it. `Done`: the operation is
+ * there already, whatever is left of the code that approved it.
+ */
+export type Judged = { approvalCodeId: string } | { lockedUntil: number } | 'Wrong' | 'Done';
 
 type Counted = { failures: number; counted_until: Date };
 
@@ -66,13 +74,16 @@ const revokeText = `UPDATE approval_codes SET revoked_at = $4
     AND merchant_id IS NOT DISTINCT FROM coalesce($3::uuid, merchant_id)
   RETURNING ${columns}`;
 
-/** Every condition stands in the one statement: of two at once, a one-time code approves one. */
-const useText = `UPDATE approval_codes SET uses = uses + 1, last_used_at = $7
-  WHERE organization_id = $1 AND code_mark = $2 AND revoked_at IS NULL
+const approves = `organization_id = $1 AND code_mark = $2 AND revoked_at IS NULL
     AND (merchant_id IS NULL OR merchant_id = $3) AND (store_id IS NULL OR store_id = $4)
     AND (max_amount IS NULL OR max_amount >= $5 AND currency = $6)
-    AND (valid_until IS NULL OR valid_until > $7) AND NOT (one_time AND uses > 0)
-  RETURNING approval_code_id`;
+    AND (valid_until IS NULL OR valid_until > $7) AND NOT (one_time AND uses > 0)`;
+
+const rightText = `SELECT approval_code_id FROM approval_codes WHERE ${approves}`;
+
+/** Every condition stands in the one statement: of two at once, a one-time code approves one. */
+const useText = `UPDATE approval_codes SET uses = uses + 1, last_used_at = $7
+  WHERE ${approves} RETURNING approval_code_id`;
 
 const giveBackText = `UPDATE approval_codes SET uses = uses - 1
   WHERE organization_id = $1 AND approval_code_id = $2 AND uses > 0`;
@@ -91,6 +102,18 @@ const countText = `UPDATE approval_failures SET failures = failures + 1,
 
 const rowsIn = async <Of = CodeRow>(trx: Kysely<unknown>, text: string, values: unknown[]) =>
   (await trx.executeQuery<Of>(CompiledQuery.raw(text, values))).rows;
+
+const valuesOf = (use: Use): unknown[] => [
+  ...[use.organizationId, use.mark, use.merchantId, use.storeId ?? null],
+  ...[use.amount, use.currency, use.at],
+];
+
+async function isDone(trx: Kysely<unknown>, asked: Judging): Promise<boolean> {
+  const { organizationId, clientOperationId, merchantId, kind } = asked;
+  if (clientOperationId === undefined) return false;
+  const values = [organizationId, clientOperationId, merchantId, kind];
+  return (await rowsIn(trx, findOperation.text, values)).length > 0;
+}
 
 /** @example const store = createApprovalStore(database); await store.use(wanted); */
 export function createApprovalStore(database: Database) {
@@ -115,31 +138,32 @@ export function createApprovalStore(database: Database) {
       return row;
     },
 
-    /** Uses the code that approves. Wrong ones alone are counted, and beyond a limit none is looked at. */
-    judge: (use: Use, tries: Tries): Promise<Judged> =>
+    /** Finds the code that approves. Wrong ones alone are counted, and beyond a limit none is looked at. */
+    judge: (asked: Judging, tries: Tries): Promise<Judged> =>
       database.transaction(async (trx) => {
-        const counter = [use.organizationId, tries.by];
-        const [counted] = await rowsIn<Counted>(trx, lockText, [...counter, use.at]);
+        const counter = [asked.organizationId, tries.by];
+        const [counted] = await rowsIn<Counted>(trx, lockText, [...counter, asked.at]);
         if (counted === undefined) throw new Error('tries are not counted');
-        if (counted.failures >= tries.max) return { lockedUntil: counted.counted_until.getTime() };
-        const [used] = await rowsIn(trx, useText, [
-          ...[use.organizationId, use.mark, use.merchantId, use.storeId ?? null],
-          ...[use.amount, use.currency, use.at],
-        ]);
-        if (used !== undefined) return { approvalCodeId: used.approval_code_id };
+        const isLocked = counted.failures >= tries.max;
+        const [right] = isLocked ? [] : await rowsIn(trx, rightText, valuesOf(asked));
+        if (right !== undefined) return { approvalCodeId: right.approval_code_id };
+        // Behind the look for the code: who has used it for this very operation has committed that as well.
+        if (await isDone(trx, asked)) return 'Done';
+        if (isLocked) return { lockedUntil: counted.counted_until.getTime() };
         await rowsIn(trx, countText, [...counter, tries.until]);
         return 'Wrong';
       }),
 
-    /** @param trx where it is a part of something else */
+    /** Within the commit of what it approves. False where it approves that no longer. */
+    use: async (trx: Kysely<unknown>, use: Use): Promise<boolean> =>
+      (await rowsIn(trx, useText, valuesOf(use))).length > 0,
+
     async giveBack(
+      trx: Kysely<unknown>,
       organizationId: string,
       approvalCodeId: string,
-      trx?: Kysely<unknown>,
     ): Promise<void> {
-      const values = [organizationId, approvalCodeId];
-      if (trx === undefined) await database.query(giveBackText, values);
-      else await rowsIn(trx, giveBackText, values);
+      await rowsIn(trx, giveBackText, [organizationId, approvalCodeId]);
     },
 
     async find(organizationId: string, id: string): Promise<CodeRow | undefined> {

@@ -97,6 +97,7 @@ function registerReads(app: FastifyInstance, files: ClearingFiles): void {
     params,
     produces: [plainText],
     response: { 200: Type.String() },
+    answerHeaders: { 200: ['Content-Disposition'] },
     errors: ofFile,
     async handler({ caller, params: { clearingFileId } }, reply) {
       const { name, text } = await files.content(caller, clearingFileId);

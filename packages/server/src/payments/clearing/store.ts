@@ -98,6 +98,9 @@ const freeNumber = `SELECT coalesce(min(place) FILTER (WHERE sequence > place), 
       AND (state <> 'Rejected' OR reason = '${numberTaken}')
     GROUP BY sequence) AS used`;
 
+/** The greatest sum of a currency that JSON tells exactly: what is beyond goes into the next file, as with lines. */
+const amountMost = Number.MAX_SAFE_INTEGER;
+
 // Two processes may find different numbers free while a file is refused, so that the number does not keep them
 // from the same lines: these are locked, and whoever comes second finds them filed.
 const make = `WITH due AS (
@@ -105,10 +108,14 @@ const make = `WITH due AS (
     WHERE organization_id = $1 AND link_id = $2 AND file_id IS NULL
       AND ($4::timestamptz IS NULL OR due_at <= $4)
     ORDER BY due_at, transaction_id, number LIMIT $5 FOR UPDATE
+  ), summed AS (
+    SELECT transaction_id, number, amount, currency, due_at,
+      sum(amount) OVER (PARTITION BY currency ORDER BY due_at, transaction_id, number) AS so_far
+    FROM due
   ), picked AS (
     SELECT transaction_id, number, amount, currency,
       (row_number() OVER (ORDER BY due_at, transaction_id, number))::int AS line
-    FROM due
+    FROM summed WHERE so_far <= ${amountMost}
   ), sums AS (
     SELECT currency, sum(amount) AS amount FROM picked GROUP BY currency
   ), file AS (

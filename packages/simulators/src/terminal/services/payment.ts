@@ -179,13 +179,13 @@ function chipAnswer(inside: Inside, sale: Sale, approval: ApprovalByChip): Answe
 function offlineSale(
   { header }: Request,
   { keeper }: Inside,
-  upload: Pick<ApprovalByChip, 'body'>,
+  { body, merchant }: ApprovalByChip,
   answer: Answer,
 ): Partial<Memory> {
   const { offlineSales, uploads } = keeper.read();
   return {
     offlineSales: offlineSales + 1,
-    uploads: [...uploads, { body: upload.body }],
+    uploads: [...uploads, { body, merchant }],
     answerDue: { header, body: answer },
   };
 }

@@ -1,0 +1,48 @@
+// A bank for tests that signs all of its answers well, whatever they say.
+import { generateKeyPairSync, hash, sign } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
+import {
+  spiAnswerComponents,
+  spiContentDigest,
+  spiSignatureBase,
+  spiSignatureInput,
+} from '@switchyard/contract';
+import { publicSigningKey, systemClock } from '../../platform/index.ts';
+
+type Said = readonly [status: number, answer: object];
+
+/** @param answerTo gives what is said to a question at an address; a promise is waited for */
+export function signingBank(answerTo: (path: string, messageId: string) => Said | Promise<Said>) {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+  const { x = '' } = publicKey.export({ format: 'jwk' });
+  const keyId = publicSigningKey(x).kid;
+
+  async function tell(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { messageId } = JSON.parse(await text(request));
+    const [status, answer] = await answerTo(request.url ?? '', messageId);
+    const body = JSON.stringify(answer);
+    const digest = spiContentDigest(hash('sha256', body, 'base64'));
+    const created = Math.floor(systemClock.now() / 1000);
+    const input = spiSignatureInput(spiAnswerComponents, { created, keyId });
+    const base = spiSignatureBase(input, {
+      '"@status"': String(status),
+      '"content-digest"': digest,
+      [spiAnswerComponents[2]]: String(request.headers['signature']).slice('spi='.length),
+    });
+    const signature = sign(null, Buffer.from(base ?? ''), privateKey).toString('base64');
+    response.writeHead(status, {
+      'content-digest': digest,
+      'signature-input': `spi=${input}`,
+      signature: `spi=:${signature}:`,
+    });
+    response.end(body);
+  }
+
+  return {
+    publicKey: x,
+    listener(request: IncomingMessage, response: ServerResponse): void {
+      tell(request, response).catch((error) => response.destroy(error));
+    },
+  };
+}

@@ -1,0 +1,39 @@
+// A second process of the platform on the database of the test house: what both do at once is decided there.
+import { composeHouse } from '../src/compose.ts';
+import { createLog, ensureCertificates, systemClock } from '../src/platform/index.ts';
+import { type Client, createClient } from './client.ts';
+import { testDatabase } from './database.ts';
+import { freePorts } from './free-ports.ts';
+import { patientLimits } from './load-limits.ts';
+import type { Scene } from './scene.ts';
+import { until } from './until.ts';
+
+export type SecondProcess = { readonly client: Client; stop(): Promise<void> };
+
+/** Takes payments of the scene, over links of its own; what is left to jobs is done by either. */
+export async function secondProcess(on: Scene): Promise<SecondProcess> {
+  const [port = 0, devicePort = 0] = await freePorts(2);
+  const settings = { ...on.settings, port, devicePort, roles: new Set(['cards'] as const) };
+  const log = createLog(settings, { write: (line: string) => void on.logged.push(line) });
+  const house = await composeHouse({
+    ...{ settings, log, database: await testDatabase() },
+    tls: await ensureCertificates({ settings, clock: systemClock }),
+    checksAnswers: true,
+    loadLimits: patientLimits,
+  });
+  await house.start();
+  await house.http.listen();
+  const client = createClient(`https://localhost:${port}`, on.ca);
+  await until(async () => {
+    const path = '/payment/v1/transactions/technical/isAvailable';
+    const { body } = await client.call('GET', path, { token: on.shop.token });
+    return body.available === true ? true : undefined;
+  }, 'the link of the second process to sign on');
+  return {
+    client,
+    async stop() {
+      client.close();
+      await house.stop();
+    },
+  };
+}
