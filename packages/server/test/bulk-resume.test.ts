@@ -1,8 +1,9 @@
+// Whole run: much is made, or waited for, before it shows.
 // Imports that break off, are sent again, or are sent by two at once; and what was answered is kept.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { bulkLimits } from '@switchyard/contract';
-import { pause } from '../src/platform/index.ts';
+import { pause, systemClock } from '../src/platform/index.ts';
 import { type BulkScene, jsonLines, merchantLine, openBulk, placeLine, storeLine } from './bulk.ts';
 import { eventually } from './eventually.ts';
 import { assertRefused } from './provisioning.ts';
@@ -21,8 +22,9 @@ const estate = (name: string, count: number) => [
 
 describe('a bulk import that is sent again', () => {
   let scene: BulkScene;
+  let aheadMs = 0;
   before(async () => {
-    scene = await openBulk();
+    scene = await openBulk({ now: () => systemClock.now() + aheadMs });
   });
   after(() => scene.close());
 
@@ -86,6 +88,10 @@ describe('a bulk import that is sent again', () => {
     const second = await scene.lines(lines, { key: 'c' });
     assert.deepEqual([second.status, second.problem['code']], [409, 'request_in_progress']);
     assert.ok(Number(second.headers['retry-after'] ?? 1) > 0);
+    // Nor does a process take it over whose clock is ahead by more than the time of a lease.
+    aheadMs = 60_000;
+    assert.equal((await scene.lines(lines, { key: 'c' })).status, 409);
+    assert.equal((await scene.state('c')).state, 'Running');
     request.destroy();
     await broken;
     await eventually(

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { type ClientRequest, request as send } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { BulkImport, BulkResult, BulkSummary } from '@switchyard/contract';
+import type { Clock } from '../src/platform/index.ts';
 import { openProvisioning, type ProvisioningScene } from './provisioning.ts';
 
 export type Line = {
@@ -58,8 +59,8 @@ export function importedOf(
   };
 }
 
-export async function openBulk(): Promise<BulkScene> {
-  const scene = await openProvisioning();
+export async function openBulk(clock?: Clock): Promise<BulkScene> {
+  const scene = await openProvisioning(clock);
   await scene.app.listen({ port: 0, host: '127.0.0.1' });
   const { port } = scene.app.server.address() as AddressInfo;
 

@@ -1,3 +1,4 @@
+// Whole run: commands as users start them, each a process of its own.
 // `webhooks listen`: what happens in the house arrives at a server of the developer, signed, once and in order.
 import assert from 'node:assert/strict';
 import { readdirSync, statSync } from 'node:fs';
@@ -61,8 +62,9 @@ describe('webhooks listen', () => {
 
   const sales = ['--events', 'transaction.captured,transaction.declined'];
 
-  test('each event is handed on, signed with a secret that stays, in the order of the feed', async () => {
+  test('each event is handed on, signed with a secret that stays, in the order of the feed', async (t) => {
     const to = await receiver();
+    t.after(to.stop);
     const { secret, publicKey } = (
       await line.run(['webhooks', 'listen', '--print-secret', '--json'])
     ).json();
@@ -73,7 +75,6 @@ describe('webhooks listen', () => {
         for (const amount of [100, 19_051, 300]) ids.push(await sell(amount));
       },
     );
-    await to.stop();
     assert.equal(ended.code, 0, ended.stderr);
     assert.match(ended.stderr, /3 events: 3 taken, 0 not\./);
     assert.ok(ended.stderr.includes(secret));
@@ -94,8 +95,9 @@ describe('webhooks listen', () => {
     }
   });
 
-  test('what is forwarded is what the feed holds, byte for byte', async () => {
+  test('what is forwarded is what the feed holds, byte for byte', async (t) => {
     const to = await receiver();
+    t.after(to.stop);
     let id = '';
     const ended = await listening(
       [...sales, '--forward-to', to.url, '--count', '1', '--json'],
@@ -103,7 +105,6 @@ describe('webhooks listen', () => {
         id = await sell();
       },
     );
-    await to.stop();
     const told = ended.json();
     assert.equal(told.data.transactionId, id);
     assert.equal(told.forwarded.status, 204);
@@ -115,9 +116,10 @@ describe('webhooks listen', () => {
     assert.equal(to.received[0]?.id, eventId);
   });
 
-  test('a receiver that refuses or is not there is told, the rest goes on, and the end says so', async () => {
+  test('a receiver that refuses or is not there is told, the rest goes on, and the end says so', async (t) => {
     const said = answerWith(500, {}, 'what the receiver says\nand more');
     const to = await receiver(said);
+    t.after(to.stop);
     const ended = await listening([...sales, '--forward-to', to.url, '--count', '2'], async () => {
       await sell(100);
       await eventually('it was refused', () => to.received.length === 1);
@@ -136,9 +138,11 @@ describe('webhooks listen', () => {
     assert.match(gone.stdout, / {2}--- {2}.*\n +nothing listens there/);
   });
 
-  test('over a break of the connection nothing is lost and nothing comes twice', async () => {
+  test('over a break of the connection nothing is lost and nothing comes twice', async (t) => {
     const to = await receiver();
+    t.after(to.stop);
     const wire = await cutWire(on.settings.port);
+    t.after(wire.close);
     const env = { SWITCHYARD_CLI_URL: `https://localhost:${wire.port}` };
     const ids: string[] = [];
     const ended = await listening(
@@ -154,8 +158,6 @@ describe('webhooks listen', () => {
       },
       { env },
     );
-    await wire.close();
-    await to.stop();
     assert.equal(ended.code, 0, ended.stderr);
     assert.deepEqual(
       to.received.map(({ body }) => JSON.parse(body).data.transactionId),

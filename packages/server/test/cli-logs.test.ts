@@ -121,8 +121,9 @@ describe('the request log on the command line', () => {
     assert.ok(!without.stdout.includes('\u001b'));
   });
 
-  test('filters hold for the past and for what comes, and over a break none is lost', async () => {
+  test('filters hold for the past and for what comes, and over a break none is lost', async (t) => {
     const wire = await cutWire(on.settings.port);
+    t.after(wire.close);
     const env = { SWITCHYARD_CLI_URL: `https://localhost:${wire.port}` };
     const ids: string[] = [];
     const ended = await tailing(
@@ -142,7 +143,6 @@ describe('the request log on the command line', () => {
       },
       { env },
     );
-    await wire.close();
     assert.deepEqual(
       rows(ended.stdout).map((text) => JSON.parse(text).requestId),
       ids,

@@ -1,3 +1,4 @@
+// Whole run: processes, databases and hosts fail in the middle of their work, again and again.
 // Receivers that fail in every way there is: each event arrives at last, with one identifier and the same bytes, and nobody else waits.
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
@@ -156,11 +157,12 @@ describe('a receiver that fails', () => {
     assert.equal(assertSameBytes(to).size, 3);
   });
 
-  test('is away altogether, and comes back on the same port', async () => {
+  test('is away altogether, and comes back on the same port', async (t) => {
     const on = await room();
     const good = await open();
     const [port = 0] = await freePorts(1);
     const gone = await receiver(accept, undefined, port);
+    t.after(gone.stop);
     const { url } = gone;
     const { endpointId } = await on.endpoint(url);
     await on.endpoint(good.url);
@@ -182,6 +184,7 @@ describe('a receiver that fails', () => {
       });
     });
     await listening(back, port);
+    t.after(() => back.close());
     await eventually(
       'it has all',
       async () => (await on.counts(endpointId))['Delivered'] === 5,
@@ -189,10 +192,6 @@ describe('a receiver that fails', () => {
     );
     assert.equal(new Set(seen).size, 5);
     assert.equal((await on.endpoints.get(on.organizationId, endpointId)).view.status, 'Enabled');
-    await new Promise((resolve) => {
-      back.close(resolve);
-      opened.push({ stop: async () => {} });
-    });
   });
 });
 

@@ -1,7 +1,8 @@
-// A delivery that somebody sends again while a try of it is under way: what was asked for last counts.
+// A try that is under way: a delivery that is sent again beside it, and a process whose clock is ahead.
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { afterEach, describe, test } from 'node:test';
+import { systemClock } from '../src/platform/index.ts';
 import { eventually } from './eventually.ts';
 import { type Receiver, receiver } from './webhook-receiver.ts';
 import { type WebhookRoom, webhookRoom } from './webhook-room.ts';
@@ -59,5 +60,37 @@ describe('a resend beside a try that is under way', () => {
     answer(0, 204);
     await isDelivered(get);
     assert.equal((await get()).log.length, 1);
+  });
+
+  test('is not made by a process whose clock is ahead, which has the same to do', async () => {
+    const replies: ServerResponse[] = [];
+    const to = await receiver((_received, reply) => void replies.push(reply));
+    opened.push(to);
+    const leaseMs = 15_000;
+    const times = { timeoutMs: 60_000, leaseMs };
+    const on = await webhookRoom({ times });
+    opened.push(on);
+    on.start();
+    await on.endpoint(to.url);
+    await on.happen(1);
+    await eventually('the try is under way', () => replies.length === 1);
+    let looks = 0;
+    const ahead = await webhookRoom({
+      ...{ times, on: on.url },
+      clock: { now: () => systemClock.now() + 2 * leaseMs },
+      asked: () => {
+        looks += 1;
+      },
+    });
+    opened.push(ahead);
+    ahead.start();
+    await eventually('the other process has looked', () => looks >= 3);
+    replies[0]?.writeHead(204).end();
+    const { organizationId } = on;
+    await eventually('it is delivered', async () => {
+      const { items } = await on.deliveries.list(organizationId, {}, { limit: 10 });
+      return items[0]?.status === 'Delivered';
+    });
+    assert.equal(replies.length, 1);
   });
 });

@@ -17,6 +17,7 @@ import {
   systemClock,
   systemIds,
 } from '../src/platform/index.ts';
+import { waitingText } from '../src/webhooks/delivery/store.ts';
 import { createPublisher, createSetAside } from '../src/webhooks/feed/index.ts';
 import { createDeliveries, type DeliveryTimes } from '../src/webhooks/index.ts';
 import { migrations, testCopyUrl } from './database.ts';
@@ -47,7 +48,10 @@ const facts: EventSource = {
 
 export type WebhookRoom = Awaited<ReturnType<typeof webhookRoom>>;
 
-/** @param on the database of another room: a second process beside it */
+/**
+ * @param on the database of another room: a second process beside it
+ * @param asked is told of each look for endpoints that no process has in hand
+ */
 export async function webhookRoom(
   options: {
     times?: DeliveryTimes;
@@ -56,13 +60,22 @@ export async function webhookRoom(
     authorities?: string;
     allowsLoopback?: boolean;
     on?: string;
+    asked?: () => void;
   } = {},
 ) {
   const { clock = systemClock, allowsLoopback = true } = options;
   // Connections to the test database do not keep a process alive, and a room may have nothing else yet.
   const awake = setInterval(() => {}, 1_000);
   const url = options.on ?? (await testCopyUrl());
-  const database: Database = openDatabase({ url, log });
+  const opened = openDatabase({ url, log });
+  const database: Database = {
+    ...opened,
+    async query(text, values) {
+      const rows = await opened.query(text, values);
+      if (text === waitingText) options.asked?.();
+      return rows as never;
+    },
+  };
   await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
   const metrics = createMetrics();
   const calls = createOutgoingCalls({

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { describe, test } from 'node:test';
+import { afterEach, describe, test } from 'node:test';
 import { migrations, testCopyUrl, testDatabase } from '../../test/database.ts';
 import { eventually } from '../../test/eventually.ts';
 import { type Clock, pause, systemClock } from './clock.ts';
@@ -21,6 +21,9 @@ import { migrate } from './migrations.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 
+/** Of one test: ended behind it, however it ends. */
+let working: { stop(): Promise<void> }[] = [];
+
 /** A kind of its own keeps each test's jobs from the others in the shared table. */
 function setUp(database: Database, extra: Partial<JobsDeps> = {}) {
   const metrics = createMetrics();
@@ -34,10 +37,18 @@ function setUp(database: Database, extra: Partial<JobsDeps> = {}) {
     );
     return row?.n ?? 0;
   };
-  return { jobs: createJobs({ ...base, ...extra }), metrics, kind, organizationId, left };
+  const jobs = createJobs({ ...base, ...extra });
+  working.push(jobs);
+  return { jobs, metrics, kind, organizationId, left };
 }
 
 describe('jobs', () => {
+  afterEach(async () => {
+    const all = working;
+    working = [];
+    await Promise.all(all.map((each) => each.stop()));
+  });
+
   test('each is done once, by whichever process claims it', async () => {
     const database = await testDatabase();
     const { jobs, kind, organizationId, left } = setUp(database);

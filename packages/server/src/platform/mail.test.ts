@@ -5,7 +5,7 @@ import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { after, afterEach, before, describe, test } from 'node:test';
 import PostalMime from 'postal-mime';
 import { systemIds } from './ids.ts';
 import { createMail, MailError, type MailMessage, type Refusal } from './mail.ts';
@@ -23,7 +23,10 @@ const message: MailMessage = {
   language: 'fr',
 };
 
-type Fake = { port: number; heard: string[]; close(): Promise<void> };
+type Fake = { port: number; heard: string[] };
+
+/** Of one test: closed behind it, however it ends. */
+let opened: { close(): Promise<void> }[] = [];
 
 /** Answers line by line; the first answer that fits a line is sent. */
 async function openFake(answers: [RegExp, string][], greeting = '220 fake\r\n'): Promise<Fake> {
@@ -50,15 +53,14 @@ async function openFake(answers: [RegExp, string][], greeting = '220 fake\r\n'):
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  return {
-    port: (server.address() as AddressInfo).port,
-    heard,
+  opened.push({
     async close() {
       for (const socket of sockets) socket.destroy();
       server.close();
       await once(server, 'close');
     },
-  };
+  });
+  return { port: (server.address() as AddressInfo).port, heard };
 }
 
 describe('mail', () => {
@@ -67,13 +69,19 @@ describe('mail', () => {
     dataDir = await mkdtemp(join(tmpdir(), 'switchyard-mail-'));
   });
   after(() => rm(dataDir, { recursive: true, force: true }));
+  afterEach(async () => {
+    // The newest first: a mail lets go of its connections before the server that it speaks to.
+    const all = opened.reverse();
+    opened = [];
+    for (const each of all) await each.close();
+  });
 
-  const mailTo = (smtpUrl?: string, mailTimeoutMs = 30_000) =>
-    createMail({
-      settings: { dataDir, mailFrom, mailTimeoutMs, smtpUrl },
-      clock,
-      ids: systemIds,
-    });
+  function mailTo(smtpUrl?: string, mailTimeoutMs = 30_000) {
+    const settings = { dataDir, mailFrom, mailTimeoutMs, smtpUrl };
+    const mail = createMail({ settings, clock, ids: systemIds });
+    opened.push(mail);
+    return mail;
+  }
 
   test('without a server it is caught: newest last, for the owner alone', async () => {
     const mail = mailTo();
@@ -83,7 +91,6 @@ describe('mail', () => {
     assert.deepEqual(await readdir(directory), []);
     await mail.send(message);
     await mail.send({ ...message, mailId: 'b7c1', subject: 'second' });
-    await mail.close();
     const names = (await readdir(directory)).sort();
     assert.equal(names.length, 2);
     assert.ok(names.every((name) => /^2027-01-15T080000\.000Z-.+\.eml$/.test(name)));
@@ -107,8 +114,6 @@ describe('mail', () => {
     const fake = await openFake([]);
     const mail = mailTo(`smtp://127.0.0.1:${fake.port}`);
     await mail.send(message);
-    await mail.close();
-    await fake.close();
     assert.ok(fake.heard.includes('RCPT TO:<ann@shop.example>'));
     assert.ok(fake.heard.some((line) => line.includes('Content-Language: fr')));
   });
@@ -121,8 +126,6 @@ describe('mail', () => {
       subject: 'a\r\nBcc: eve@x.example',
       to: 'ann@shop.example\r\nBcc: eve@x.example',
     });
-    await mail.close();
-    await fake.close();
     assert.equal(
       fake.heard.some((line) => /^Bcc:|^RCPT TO:<eve/.test(line)),
       false,
@@ -137,8 +140,6 @@ describe('mail', () => {
       assert.equal(JSON.stringify([error.message, error.stack]).includes('ann@'), false);
       return true;
     });
-    await mail.close();
-    await fake.close();
   });
 
   test('a mailbox that is no more is refused for good; who may send, or when, is not', async () => {
@@ -163,14 +164,10 @@ describe('mail', () => {
       const fake = await openFake([[/^RCPT/, reply]]);
       const mail = mailTo(`smtp://127.0.0.1:${fake.port}`);
       await assert.rejects(mail.send(message), { name: 'MailError', refusal }, reply);
-      await mail.close();
-      await fake.close();
     }
     const fake = await openFake([[/^MAIL/, '550 5.1.8 no such sender']]);
     const mail = mailTo(`smtp://127.0.0.1:${fake.port}`);
     await assert.rejects(mail.send(message), { name: 'MailError', refusal: 'None' });
-    await mail.close();
-    await fake.close();
   });
 
   test('a mail is given up at once, after half a day or after five, by what its server says', async () => {
@@ -200,8 +197,6 @@ describe('mail', () => {
     // This machine by an address that is no loopback address.
     const mail = mailTo(`smtp://user:sesame@0.0.0.0:${fake.port}`);
     await assert.rejects(mail.send(message), /did not take the mail \(ETLS/);
-    await mail.close();
-    await fake.close();
     assert.equal(
       fake.heard.some((line) => /^AUTH|^MAIL|^RCPT/.test(line)),
       false,
@@ -212,7 +207,5 @@ describe('mail', () => {
     const fake = await openFake([], '');
     const mail = mailTo(`smtp://127.0.0.1:${fake.port}`, 300);
     await assert.rejects(mail.send(message), /did not take the mail \(ETIMEDOUT/);
-    await mail.close();
-    await fake.close();
   });
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { describe, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { migrations, testCopyUrl } from '../../test/database.ts';
 import { eventually } from '../../test/eventually.ts';
 import { systemClock } from './clock.ts';
@@ -14,12 +14,20 @@ import { createOutbox, type OutboxRow } from './outbox.ts';
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 
 /** A database of its own: whatever else runs on the shared database would hand on these rows as well. */
-async function setUp() {
+async function setUp(t: TestContext) {
   const database = openDatabase({ url: await testCopyUrl(), log });
+  const working: { stop(): Promise<void> }[] = [];
+  t.after(async () => {
+    await Promise.all(working.map((each) => each.stop()));
+    await database.close();
+  });
   await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
   return {
-    database,
-    open: () => createOutbox({ database, log, metrics: createMetrics(), pollMs: 20 }),
+    open() {
+      const outbox = createOutbox({ database, log, metrics: createMetrics(), pollMs: 20 });
+      working.push(outbox);
+      return outbox;
+    },
     async insert(organizationId: string, count: number): Promise<string[]> {
       const rows = Array.from({ length: count }, (_, index) => ({
         outbox_id: systemIds.uuid(),
@@ -41,8 +49,8 @@ async function setUp() {
 }
 
 describe('outbox', () => {
-  test('every row is handed on once, of every tenant, in the order of its making', async () => {
-    const { database, open, insert, left } = await setUp();
+  test('every row is handed on once, of every tenant, in the order of its making', async (t) => {
+    const { open, insert, left } = await setUp(t);
     const outboxes = [open(), open()];
     const tenants: string[] = [randomUUID(), randomUUID(), randomUUID()];
     const seen = new Map<string, OutboxRow>();
@@ -62,7 +70,6 @@ describe('outbox', () => {
     for (const outbox of outboxes) outbox.poke();
     await eventually('all are handed on', async () => (await left()) === 0);
     await Promise.all(outboxes.map((outbox) => outbox.stop()));
-    await database.close();
     assert.deepEqual([...seen.keys()].toSorted(), made.toSorted());
     const row = seen.get(made[0] ?? '');
     assert.equal(row?.kind, 'test.made');
@@ -70,8 +77,8 @@ describe('outbox', () => {
     assert.ok(row?.createdAt instanceof Date);
   });
 
-  test('what a subscriber cannot take comes again, and holds up nobody else', async () => {
-    const { database, open, insert, left } = await setUp();
+  test('what a subscriber cannot take comes again, and holds up nobody else', async (t) => {
+    const { open, insert, left } = await setUp(t);
     const outbox = open();
     const ids = await insert(randomUUID(), 30);
     const poison = ids[10] ?? '';
@@ -96,11 +103,10 @@ describe('outbox', () => {
       return (await left()) === 0;
     });
     await outbox.stop();
-    await database.close();
   });
 
-  test('a failure that passes does not make thousands go one by one', async () => {
-    const { database, open, insert, left } = await setUp();
+  test('a failure that passes does not make thousands go one by one', async (t) => {
+    const { open, insert, left } = await setUp(t);
     const outbox = open();
     await insert(randomUUID(), 3000);
     const batches: number[] = [];
@@ -112,7 +118,6 @@ describe('outbox', () => {
     outbox.start();
     await eventually('all are handed on', async () => (await left()) === 0);
     await outbox.stop();
-    await database.close();
     assert.equal(batches[0], 500);
     assert.equal(batches[1], 20);
     assert.equal(

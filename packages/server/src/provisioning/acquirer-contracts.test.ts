@@ -118,6 +118,23 @@ describe('acquirer links and contracts', () => {
     assert.deepEqual([bare['dialect'], bare['zonePinKey']], ['iso1987-binary', undefined]);
   });
 
+  test('the institution of a link stays as it is once a contract names the link, also when that is gone', async () => {
+    const { call, made } = scene;
+    const link = { name: 'west', host: 'acquirer.example', port: 8583, institutionId: '1' };
+    const { acquirerLinkId: id = '' } = await made('org', '/acquirer-links', link);
+    const put = (changes: object) =>
+      call('org', 'PUT', `/acquirer-links/${id}`, { body: { ...link, ...changes } });
+    assert.equal((await put({ institutionId: '2' })).status, 200);
+    const { merchantId } = await scene.shop('western');
+    const path = `/merchants/${merchantId}/acquirer-contracts`;
+    const { contractId } = await made('org', path, contractBody(id, 'WEST'));
+    const changed = () => put({ institutionId: '3' });
+    assertRefused(await changed(), 422, 'field_invalid', '/institutionId');
+    assert.equal((await put({ institutionId: '2', port: 8584 })).status, 200);
+    await call('org', 'DELETE', `${path}/${contractId}`);
+    assertRefused(await changed(), 422, 'field_invalid', '/institutionId');
+  });
+
   test('a contract has its defaults, and what transactions refer to stays', async () => {
     const { call, made, shop } = scene;
     const { merchantId, token } = await shop('contracted');

@@ -12,7 +12,7 @@ import {
 } from './http-links.ts';
 import { type LinkInspection, withInspection } from './link-inspection.ts';
 import { createResource, type Deps, type Input, type Kind, type Resource } from './resource.ts';
-import { institutionOfLink, listLinksToOpen, type Row, runOn } from './store.ts';
+import { institutionOfLink, listLinksToOpen, type Row, type Run, runOn } from './store.ts';
 import { acquirerContracts, acquirerLinks } from './tables.ts';
 import { holdOrganization } from './tree.ts';
 import { commonMembers, viewOf } from './view.ts';
@@ -96,6 +96,19 @@ function checkClear(input: Input, proxies: readonly string[] | undefined): void 
   }
 }
 
+/**
+ * What was sent over a link is named by its institution at the host for as long as somebody captures, reverses or
+ * refunds it (DE90): contracts that are gone count too.
+ */
+async function demandUnused(run: Run, link: Row): Promise<void> {
+  const used = await run(
+    'SELECT 1 FROM acquirer_contracts WHERE organization_id = $1 AND acquirer_link_id = $2 LIMIT 1',
+    [link['organization_id'], link['acquirer_link_id']],
+  );
+  if (used.length === 0) return;
+  refuseField('/institutionId', 'names what was sent over the link: make another link instead');
+}
+
 const kindWith = ({ dialects, signingKeys, proxies }: LinkFacts): Kind<AcquirerLink> => ({
   table: acquirerLinks,
   notFound: 'resource_not_found',
@@ -115,7 +128,10 @@ const kindWith = ({ dialects, signingKeys, proxies }: LinkFacts): Kind<AcquirerL
       institutionId: row['institution_id'],
       ...(isHttp(row) ? httpMembers(row, signingKeys) : hostMembers(row)),
     }),
-  async columns(_run, _scope, input, current) {
+  async columns({ run }, _scope, input, current) {
+    if (current !== undefined && current['institution_id'] !== input['institutionId']) {
+      await demandUnused(run, current);
+    }
     const tls = input['tls'] ?? true;
     if (tls !== true && !staysPut(input, current)) checkClear(input, proxies);
     const clientCertificate = input['clientCertificate'] ?? null;

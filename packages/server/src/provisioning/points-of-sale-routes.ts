@@ -42,6 +42,7 @@ export function registerPointsOfSale(app: FastifyInstance, pointsOfSale: PointsO
     takesKey: true,
     params: Type.Object({ pointOfSaleId: Type.String({ maxLength: 64 }) }),
     response: { 200: RenewedSecret },
+    answerHeaders: { 200: ['ETag'] },
     errors: ['resource_not_found', 'precondition_failed'],
     async handler(request, reply) {
       const scope = scopeOf(request.caller, request.id);

@@ -118,6 +118,7 @@ function registerReads<View>(app: FastifyInstance, routes: ResourceRoutes<View>)
     permission: 'prov.read',
     params: item,
     response: { 200: view },
+    answerHeaders: { 200: ['ETag'] },
     errors: [routes.notFound, ...parents],
     async handler(request, reply) {
       const within = await scope(request);
@@ -144,6 +145,7 @@ function registerCreate<View>(
     params: paramsOf(routes).collection,
     body,
     response: { 201: created ?? view },
+    answerHeaders: { 201: ['ETag'] },
     errors: createErrors,
     async handler(request, reply) {
       const within = await scope(request);
@@ -174,6 +176,7 @@ function registerReplace<View>(
     params: paramsOf(routes).item,
     body,
     response: { 200: view },
+    answerHeaders: { 200: ['ETag'] },
     errors: [
       ...new Set([
         routes.notFound,

@@ -140,6 +140,7 @@ function registerLinks(app: FastifyInstance, logicalDevices: LogicalDevices): vo
     params: Type.Object({ logicalDeviceId: Type.String({ maxLength: 64 }) }),
     body: PhysicalDeviceLinks,
     response: { 200: LogicalDevice },
+    answerHeaders: { 200: ['ETag'] },
     errors: ['device_not_found', 'entity_mismatch', 'precondition_failed'],
     async handler(request, reply) {
       const { logicalDeviceId } = request.params;

@@ -97,6 +97,7 @@ function registerReads(app: FastifyInstance, { endpoints }: Parts): void {
     permission: 'hook.read',
     params: ofEndpoint,
     response: { 200: WebhookEndpoint },
+    answerHeaders: { 200: ['ETag'] },
     errors: ['endpoint_not_found'],
     async handler({ caller, params }, reply) {
       return send(reply, await endpoints.get(organizationOf(caller), params.endpointId));
@@ -116,6 +117,7 @@ function registerChanges(app: FastifyInstance, { endpoints }: Parts): void {
     takesKey: true,
     body: WebhookEndpointInput,
     response: { 201: CreatedWebhookEndpoint },
+    answerHeaders: { 201: ['ETag'] },
     errors: ['endpoint_limit_reached', 'merchant_not_found'],
     async handler(request, reply) {
       const made = await endpoints.create(byOf(request), request.body);
@@ -137,6 +139,7 @@ function registerChanges(app: FastifyInstance, { endpoints }: Parts): void {
     params: ofEndpoint,
     body: WebhookEndpointReplacement,
     response: { 200: WebhookEndpoint },
+    answerHeaders: { 200: ['ETag'] },
     errors: [
       ...(['endpoint_not_found', 'endpoint_state', 'merchant_not_found'] as const),
       ...(['field_read_only', 'precondition_failed'] as const),
@@ -199,6 +202,7 @@ function registerSteps(app: FastifyInstance, { endpoints, deliveries, replays }:
       'Sends a signed `endpoint.challenge`; the endpoint answers 200 with the challenge as the whole body.',
     ...{ tags, permission, params, rateLimit },
     response: { 200: WebhookEndpoint },
+    answerHeaders: { 200: ['ETag'] },
     errors: ['endpoint_not_found', 'endpoint_state', 'endpoint_unverified'],
     async handler(request, reply) {
       return send(reply, await endpoints.verify(byOf(request), request.params.endpointId));

@@ -135,7 +135,7 @@ export function errorOf({
   errors,
   extensions,
 }: Refusal): NonNullable<BulkResult['error']> {
-  const dependants = extensions?.['dependants'] as NonNullable<BulkResult['error']>['dependants'];
+  const dependants = extensions?.dependants;
   return {
     ...{ code, detail },
     ...(errors === undefined ? {} : { errors: [...errors] }),

@@ -30,7 +30,7 @@ export type Held = Progress & {
   readonly isCompleted: boolean;
 };
 
-/** How long the import of a process that died stays its own. */
+/** How long the import of a process that died stays its own, by the clock of the database. */
 export const leaseMs = 15_000;
 
 export const noCounts: Counts = { created: 0, replaced: 0, unchanged: 0, deleted: 0, failed: 0 };
@@ -43,8 +43,11 @@ export class LeaseLost extends Error {
   }
 }
 
-const columns = `bulk_id, format, lines, bytes, hash, counts, error, lease_id, leased_until,
-  created_at, updated_at, completed_at`;
+const columns = `bulk_id, format, lines, bytes, hash, counts, error, lease_id, created_at, updated_at,
+  completed_at`;
+const isHeld = 'leased_until > statement_timestamp() AS is_held';
+/** The clocks of two processes need not agree about the end of a lease. */
+const leaseEnd = `clock_timestamp() + ${leaseMs} * interval '1 millisecond'`;
 const named = 'organization_id = $1 AND owner_id = $2 AND bulk_id = $3';
 const valuesOf = ({ organizationId, ownerId, bulkId }: ImportName) => [
   organizationId,
@@ -54,21 +57,23 @@ const valuesOf = ({ organizationId, ownerId, bulkId }: ImportName) => [
 
 const beginText = `INSERT INTO bulk_imports AS i (organization_id, owner_id, bulk_id, format, lines,
     bytes, hash, counts, lease_id, leased_until, created_at, updated_at)
-  VALUES ($1, $2, $3, $4, 0, 0, '', $5, $6, $7, $8, $8)
+  VALUES ($1, $2, $3, $4, 0, 0, '', $5, $6, ${leaseEnd}, $7, $7)
   ON CONFLICT (organization_id, owner_id, bulk_id) DO UPDATE
-    SET lease_id = $6, leased_until = $7 WHERE i.leased_until <= $8
-  RETURNING ${columns}, (created_at = $8) AS is_new`;
+    SET lease_id = $6, leased_until = ${leaseEnd} WHERE i.leased_until <= statement_timestamp()
+  RETURNING ${columns}, (created_at = $7) AS is_new`;
 
 const advanceText = `UPDATE bulk_imports SET lines = $5, bytes = $6, hash = $7, counts = $8,
-    error = NULL, leased_until = $9, updated_at = $10, completed_at = $11
+    error = NULL, leased_until = ${leaseEnd}, updated_at = $9, completed_at = $10
   WHERE ${named} AND lease_id = $4 RETURNING bulk_id`;
 
 const keepText = `INSERT INTO bulk_answers (organization_id, owner_id, bulk_id, first_line, last_line,
     answers) VALUES ($1, $2, $3, $4, $5, $6)`;
 
-const renewText = `UPDATE bulk_imports SET leased_until = $5 WHERE ${named} AND lease_id = $4`;
+const renewText = `UPDATE bulk_imports SET leased_until = ${leaseEnd}
+  WHERE ${named} AND lease_id = $4`;
 
-const releaseText = `UPDATE bulk_imports SET leased_until = $5, error = coalesce($6, error)
+const releaseText = `UPDATE bulk_imports SET leased_until = statement_timestamp(),
+    error = coalesce($5, error)
   WHERE ${named} AND lease_id = $4`;
 
 const progressOf = (row: Row): Progress => ({
@@ -80,7 +85,7 @@ const progressOf = (row: Row): Progress => ({
 
 const timeOf = (value: unknown) => isoTime((value as Date).getTime());
 
-const listText = `SELECT ${columns} FROM bulk_imports
+const listText = `SELECT ${columns}, ${isHeld} FROM bulk_imports
   WHERE organization_id = $1 AND owner_id = $2
     AND ($4::timestamptz IS NULL OR (created_at, bulk_id) < ($4, $5))
   ORDER BY created_at DESC, bulk_id DESC LIMIT $3`;
@@ -88,13 +93,12 @@ const listText = `SELECT ${columns} FROM bulk_imports
 /** As a cursor carries it: when an import was begun, and its name. */
 export const importKeyForm = /^(?<at>\d{1,13})\.(?<bulkId>[A-Za-z0-9._:-]{1,64})$/;
 
-function viewOf(row: Row, now: number): BulkImport {
+function viewOf(row: Row): BulkImport {
   const { lines, bytes, counts } = progressOf(row);
-  const isHeld = (row['leased_until'] as Date).getTime() > now;
   const completedAt = row['completed_at'];
   return {
     bulkId: String(row['bulk_id']),
-    state: completedAt !== null ? 'Completed' : isHeld ? 'Running' : 'Interrupted',
+    state: completedAt !== null ? 'Completed' : row['is_held'] === true ? 'Running' : 'Interrupted',
     format: row['format'] as Format,
     ...{ lines, bytes, ...counts },
     ...(row['error'] === null ? {} : { error: row['error'] as ImportError }),
@@ -118,8 +122,6 @@ export type Chunk = Progress & {
 };
 
 export function createProgress({ database, clock }: { database: Database; clock: Clock }) {
-  const leasedUntil = () => isoTime(clock.now() + leaseMs);
-
   return {
     /** Nothing where somebody works at it. `onNew` is in one commit with the row. */
     begin: (name: ImportName, { format, leaseId, onNew }: Beginning): Promise<Held | undefined> =>
@@ -127,7 +129,7 @@ export function createProgress({ database, clock }: { database: Database; clock:
         const now = isoTime(clock.now());
         const [row] = await runIn(trx)(beginText, [
           ...valuesOf(name),
-          ...[format, JSON.stringify(noCounts), leaseId, leasedUntil(), now],
+          ...[format, JSON.stringify(noCounts), leaseId, now],
         ]);
         if (row === undefined) return undefined;
         if (row['is_new'] === true) await onNew(trx);
@@ -146,7 +148,7 @@ export function createProgress({ database, clock }: { database: Database; clock:
       const { lines, bytes, hash, counts, results, answers, isLast } = chunk;
       const advanced = await run(advanceText, [
         ...valuesOf(name),
-        ...[leaseId, lines, bytes, hash, JSON.stringify(counts), leasedUntil(), now],
+        ...[leaseId, lines, bytes, hash, JSON.stringify(counts), now],
         isLast ? now : null,
       ]);
       if (advanced.length === 0) throw new LeaseLost();
@@ -156,24 +158,21 @@ export function createProgress({ database, clock }: { database: Database; clock:
     },
 
     async renew(name: ImportName, leaseId: string): Promise<void> {
-      await database.query(renewText, [...valuesOf(name), leaseId, leasedUntil()]);
+      await database.query(renewText, [...valuesOf(name), leaseId]);
     },
 
     /** Somebody else may go on at once. */
     async release(name: ImportName, leaseId: string, error?: ImportError): Promise<void> {
       const told = error === undefined ? null : JSON.stringify(error);
-      await database.query(releaseText, [
-        ...valuesOf(name),
-        ...[leaseId, isoTime(clock.now()), told],
-      ]);
+      await database.query(releaseText, [...valuesOf(name), leaseId, told]);
     },
 
     async find(name: ImportName): Promise<BulkImport | undefined> {
       const [row] = await database.query<Row>(
-        `SELECT ${columns} FROM bulk_imports WHERE ${named}`,
+        `SELECT ${columns}, ${isHeld} FROM bulk_imports WHERE ${named}`,
         valuesOf(name),
       );
-      return row === undefined ? undefined : viewOf(row, clock.now());
+      return row === undefined ? undefined : viewOf(row);
     },
 
     /** The newest first; those of 30 days, since the others are forgotten. */
@@ -186,7 +185,7 @@ export function createProgress({ database, clock }: { database: Database; clock:
         ...[organizationId, ownerId, limit + 1],
         ...[at === undefined ? null : isoTime(Number(at)), bulkId ?? null],
       ]);
-      const items = rows.slice(0, limit).map((row) => viewOf(row, clock.now()));
+      const items = rows.slice(0, limit).map(viewOf);
       const last = items.at(-1);
       const isMore = rows.length > limit && last !== undefined;
       return {

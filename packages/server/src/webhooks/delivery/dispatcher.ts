@@ -152,11 +152,10 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     const now = clock.now();
     const asked = [...wanted.values()].slice(0, Math.max(0, lanesMax - lanes.size));
     if (asked.length === 0) return;
-    const until = isoTime(now + times.leaseMs);
     const found = await leaseLanes(
       database,
       asked.map(({ key }) => key),
-      { token, now: isoTime(now), until },
+      { token, now: isoTime(now), leaseMs: times.leaseMs },
     );
     for (const row of found) {
       const { organizationId, endpointId, url, version, failures, failingSince } = row;
@@ -302,10 +301,10 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
 
   async function renew(these: readonly Lane[]): Promise<void> {
     if (these.length === 0) return;
-    const until = isoTime(clock.now() + times.leaseMs);
+    const { leaseMs } = times;
     const asked = these.map(({ key }) => key);
     const found = new Map(
-      (await renewLanes(database, asked, { token, until })).map((row) => [row.endpointId, row]),
+      (await renewLanes(database, asked, { token, leaseMs })).map((row) => [row.endpointId, row]),
     );
     for (const lane of these) {
       const row = found.get(lane.key.endpointId);

@@ -106,7 +106,7 @@ function timesOf(span: WebhookReplay): { from: string; to?: string | undefined }
 function demandFree({ replay_after: afterPosition, replay_to: toPosition }: EndpointRow): void {
   if (toPosition === null) return;
   refuse('replay_running', 'One is under way already.', {
-    extensions: { afterPosition, toPosition },
+    extensions: { ...(afterPosition === null ? {} : { afterPosition }), toPosition },
   });
 }
 

@@ -90,24 +90,28 @@ const keysOf = (keys: readonly LaneKey[]) => [
   keys.map(({ endpointId }) => endpointId),
 ];
 
+/** The end of a lease is the database's time: the clocks of two processes need not agree about it. */
+const leaseEnd = (milliseconds: string) =>
+  `clock_timestamp() + ${milliseconds} * interval '1 millisecond'`;
+
 /** Those that are free, enabled and not resting. */
 export async function leaseLanes(
   database: Database,
   keys: readonly LaneKey[],
-  lease: { readonly token: string; readonly now: string; readonly until: string },
+  lease: { readonly token: string; readonly now: string; readonly leaseMs: number },
 ): Promise<LeasedLane[]> {
   return database.query<LeasedLane>(
     `WITH free AS (
        SELECT l.organization_id, l.endpoint_id FROM webhook_lanes AS l JOIN ${keysIn} ON ${laneIn('k')}
-       WHERE l.lease_until <= $4 AND l.resting_until <= $4
+       WHERE l.lease_until <= statement_timestamp() AND l.resting_until <= $4
        ORDER BY l.organization_id, l.endpoint_id FOR UPDATE OF l SKIP LOCKED
      )
-     UPDATE webhook_lanes AS l SET lease_token = $3, lease_until = $5
+     UPDATE webhook_lanes AS l SET lease_token = $3, lease_until = ${leaseEnd('$5')}
      FROM free JOIN webhook_endpoints AS e
        ON e.organization_id = free.organization_id AND e.endpoint_id = free.endpoint_id
      WHERE ${laneIn('free')} AND e.status = 'Enabled'
      RETURNING ${laneFacts}, l.failures, l.failing_since AS "failingSince"`,
-    [...keysOf(keys), lease.token, lease.now, lease.until],
+    [...keysOf(keys), lease.token, lease.now, lease.leaseMs],
   );
 }
 
@@ -115,15 +119,15 @@ export async function leaseLanes(
 export async function renewLanes(
   database: Database,
   keys: readonly LaneKey[],
-  lease: { readonly token: string; readonly until: string },
+  lease: { readonly token: string; readonly leaseMs: number },
 ): Promise<(Omit<LeasedLane, 'failures' | 'failingSince'> & { readonly status: string })[]> {
   return database.query(
-    `UPDATE webhook_lanes AS l SET lease_until = $4
+    `UPDATE webhook_lanes AS l SET lease_until = ${leaseEnd('$4')}
      FROM ${keysIn} JOIN webhook_endpoints AS e
        ON e.organization_id = k.organization_id AND e.endpoint_id = k.endpoint_id
      WHERE ${laneIn('k')} AND l.lease_token = $3
      RETURNING ${laneFacts}, e.status`,
-    [...keysOf(keys), lease.token, lease.until],
+    [...keysOf(keys), lease.token, lease.leaseMs],
   );
 }
 
@@ -173,24 +177,24 @@ export async function endRest(
   );
 }
 
+export const waitingText = `SELECT l.organization_id AS "organizationId",
+    l.endpoint_id AS "endpointId"
+  FROM webhook_lanes AS l
+  WHERE l.lease_until <= statement_timestamp() AND l.resting_until <= $1 AND EXISTS (
+    SELECT FROM webhook_deliveries AS d
+    WHERE d.organization_id = l.organization_id AND d.endpoint_id = l.endpoint_id
+      AND d.status = 'Pending' AND d.due_at <= $1)
+    AND EXISTS (SELECT FROM webhook_endpoints AS e WHERE e.organization_id = l.organization_id
+      AND e.endpoint_id = l.endpoint_id AND e.status = 'Enabled')
+  LIMIT $2`;
+
 /** Endpoints with something due that no process has now: after a crash, or when a pause has ended. */
 export async function findWaitingLanes(
   database: Database,
   now: string,
   most: number,
 ): Promise<LaneKey[]> {
-  return database.query<LaneKey>(
-    `SELECT l.organization_id AS "organizationId", l.endpoint_id AS "endpointId"
-     FROM webhook_lanes AS l
-     WHERE l.lease_until <= $1 AND l.resting_until <= $1 AND EXISTS (
-       SELECT FROM webhook_deliveries AS d
-       WHERE d.organization_id = l.organization_id AND d.endpoint_id = l.endpoint_id
-         AND d.status = 'Pending' AND d.due_at <= $1)
-       AND EXISTS (SELECT FROM webhook_endpoints AS e WHERE e.organization_id = l.organization_id
-         AND e.endpoint_id = l.endpoint_id AND e.status = 'Enabled')
-     LIMIT $2`,
-    [now, most],
-  );
+  return database.query<LaneKey>(waitingText, [now, most]);
 }
 
 export type DueDelivery = {

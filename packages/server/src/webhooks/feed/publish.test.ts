@@ -1,7 +1,7 @@
 // Publishing over a real database: each event once, in the order of positions, its bytes frozen.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { describe, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { sql } from 'kysely';
 import { migrations, testCopyUrl } from '../../../test/database.ts';
 import { eventually } from '../../../test/eventually.ts';
@@ -25,8 +25,13 @@ import type { FeedEvent } from './types.ts';
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 
 /** A database of its own: other outboxes would hand on these rows as well. */
-async function setUp(source: Partial<EventSource> = {}) {
+async function setUp(t: TestContext, source: Partial<EventSource> = {}) {
   const database = openDatabase({ url: await testCopyUrl(), log });
+  const working: { stop(): Promise<void> }[] = [];
+  t.after(async () => {
+    await Promise.all(working.map((each) => each.stop()));
+    await database.close();
+  });
   await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
   const planned: FeedEvent[] = [];
   const told: string[] = [];
@@ -36,11 +41,14 @@ async function setUp(source: Partial<EventSource> = {}) {
       new Map(rows.map((row) => [row.outboxId, { merchantId: null, data: { thing: row.kind } }])),
     ...source,
   };
-  const jobsOf = () =>
-    createJobs({
+  const jobsOf = () => {
+    const jobs = createJobs({
       ...{ database, log, clock: systemClock, ids: systemIds },
       ...{ metrics: createMetrics(), pollMs: 10 },
     });
+    working.push(jobs);
+    return jobs;
+  };
   const open = (sources = [facts], jobs = jobsOf()) => {
     const outbox = createOutbox({ database, log, metrics: createMetrics(), pollMs: 10 });
     const publish = createPublisher({
@@ -54,6 +62,7 @@ async function setUp(source: Partial<EventSource> = {}) {
       },
     });
     outbox.subscribe(publish);
+    working.push(outbox);
     return outbox;
   };
   return {
@@ -77,8 +86,8 @@ async function setUp(source: Partial<EventSource> = {}) {
 }
 
 describe('publishing', () => {
-  test('numbers the events of each organisation from 1 without gaps, over parallel processes', async () => {
-    const { database, open, insert, left, events, told } = await setUp();
+  test('numbers the events of each organisation from 1 without gaps, over parallel processes', async (t) => {
+    const { open, insert, left, events, told } = await setUp(t);
     const tenants = [randomUUID(), randomUUID(), randomUUID()];
     await Promise.all(tenants.map((tenant) => insert(tenant, 700)));
     const outboxes = [open(), open(), open()];
@@ -102,11 +111,10 @@ describe('publishing', () => {
       assert.equal(new Set(found.map((event) => event.event_id)).size, 700);
       assert.ok(told.includes(tenant));
     }
-    await database.close();
   });
 
-  test('an organisation that is held by another process waits, and gives no position twice', async () => {
-    const { database, open, insert, left, events } = await setUp();
+  test('an organisation that is held by another process waits, and gives no position twice', async (t) => {
+    const { database, open, insert, left, events } = await setUp(t);
     const tenant = randomUUID();
     await insert(tenant, 3);
     const outbox = open();
@@ -130,11 +138,10 @@ describe('publishing', () => {
       (await events(tenant)).map(({ position }) => position),
       [1, 2, 3],
     );
-    await database.close();
   });
 
-  test('the body is in the form of Standard Webhooks, and is what deliveries are planned with', async () => {
-    const { database, open, insert, left, events, planned } = await setUp();
+  test('the body is in the form of Standard Webhooks, and is what deliveries are planned with', async (t) => {
+    const { open, insert, left, events, planned } = await setUp(t);
     const tenant = randomUUID();
     await insert(tenant, 1);
     const outbox = open();
@@ -149,11 +156,10 @@ describe('publishing', () => {
     assert.deepEqual(body.data, { organizationId: tenant, thing: 'thing.made', sequence: 1 });
     assert.equal(planned[0]?.body, event?.body);
     assert.equal(planned[0]?.position, 1);
-    await database.close();
   });
 
-  test('facts beyond what a receiver must take leave the identifiers alone', async () => {
-    const { database, open, insert, left, events } = await setUp({
+  test('facts beyond what a receiver must take leave the identifiers alone', async (t) => {
+    const { open, insert, left, events } = await setUp(t, {
       read: async (rows) =>
         new Map(
           rows.map((row) => [
@@ -176,11 +182,10 @@ describe('publishing', () => {
       sequence: 1,
       abridged: true,
     });
-    await database.close();
   });
 
-  test('a row that no source speaks for, or whose subject is gone, holds up nobody', async () => {
-    const { database, open, insert, left, events } = await setUp({
+  test('a row that no source speaks for, or whose subject is gone, holds up nobody', async (t) => {
+    const { open, insert, left, events } = await setUp(t, {
       read: async (rows) =>
         new Map(
           rows
@@ -203,11 +208,10 @@ describe('publishing', () => {
         [2, 'thing.made'],
       ],
     );
-    await database.close();
   });
 
-  test('what only a newer process knows waits for one, whoever takes it out of the outbox', async () => {
-    const { database, open, jobsOf, facts, insert, left, events } = await setUp();
+  test('what only a newer process knows waits for one, whoever takes it out of the outbox', async (t) => {
+    const { database, open, jobsOf, facts, insert, left, events } = await setUp(t);
     const tenant = randomUUID();
     const older = jobsOf();
     const first = open([facts], older);
@@ -239,11 +243,10 @@ describe('publishing', () => {
       made.map((row) => row.outbox_id).toSorted(),
     );
     assert.deepEqual(await database.query('SELECT job_id FROM jobs'), []);
-    await database.close();
   });
 
-  test('what was set aside is told once, though the process dies before it hears that its job is done', async () => {
-    const { database, open, jobsOf, facts, insert, left, events } = await setUp();
+  test('what was set aside is told once, though the process dies before it hears that its job is done', async (t) => {
+    const { database, open, jobsOf, facts, insert, left, events } = await setUp(t);
     const tenant = randomUUID();
     const jobs = jobsOf();
     const first = open([facts], jobs);
@@ -271,12 +274,11 @@ describe('publishing', () => {
     assert.equal(await left(), 0, 'nothing is told again');
     await second.stop();
     assert.deepEqual(await database.query('SELECT job_id FROM jobs'), []);
-    await database.close();
   });
 
-  test('a fault within the commit leaves neither a position nor an event behind', async () => {
+  test('a fault within the commit leaves neither a position nor an event behind', async (t) => {
     let faults = 2;
-    const { database, open, insert, left, events } = await setUp({
+    const { open, insert, left, events } = await setUp(t, {
       read: async (rows) => {
         if (faults > 0) {
           faults -= 1;
@@ -298,6 +300,5 @@ describe('publishing', () => {
       (await events(tenant)).map(({ position }) => position),
       Array.from({ length: 20 }, (_, index) => index + 1),
     );
-    await database.close();
   });
 });

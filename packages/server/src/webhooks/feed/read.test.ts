@@ -1,7 +1,7 @@
 // Reading over a real database while others publish: everything once, in order, by bounded looks.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { describe, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { migrations, testCopyUrl } from '../../../test/database.ts';
 import type { Caller } from '../../http/index.ts';
 import {
@@ -26,8 +26,13 @@ const source: EventSource = {
     new Map(rows.map((row) => [row.outboxId, { merchantId: null, data: { of: row.sequence } }])),
 };
 
-async function setUp() {
+async function setUp(t: TestContext) {
   const database = openDatabase({ url: await testCopyUrl(), log });
+  const working: { stop(): Promise<void> }[] = [];
+  t.after(async () => {
+    await Promise.all(working.map((each) => each.stop()));
+    await database.close();
+  });
   await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
   const organizationId = randomUUID();
   return {
@@ -38,6 +43,7 @@ async function setUp() {
       outbox.subscribe(
         createPublisher({ sources: [source], log, metrics, setAside, tell: () => {} }),
       );
+      working.push(outbox);
       outbox.start();
       return outbox;
     },
@@ -66,8 +72,8 @@ const callerOf = (organizationId: string, facts: Partial<Caller> = {}) =>
   ({ organizationId, entityType: 'tenant', entityId: organizationId, ...facts }) as Caller;
 
 describe('the reader of the feed', () => {
-  test('misses nothing and sees nothing twice while three processes publish', async () => {
-    const { database, organizationId, reader, open, happen } = await setUp();
+  test('misses nothing and sees nothing twice while three processes publish', async (t) => {
+    const { organizationId, reader, open, happen } = await setUp(t);
     const total = 3000;
     const outboxes = [open(), open(), open()];
     const writing = (async () => {
@@ -92,11 +98,10 @@ describe('the reader of the feed', () => {
       Array.from({ length: total }, (_, index) => index + 1),
     );
     assert.equal(of, (total * (total + 1)) / 2, 'each event of the outbox is there once');
-    await database.close();
   });
 
-  test('looks at a bounded part for what is rare, and comes to it', async () => {
-    const { database, organizationId, reader, fill } = await setUp();
+  test('looks at a bounded part for what is rare, and comes to it', async (t) => {
+    const { organizationId, reader, fill } = await setUp(t);
     const rare = 2 * scannedMax + 300;
     const types = Array.from({ length: 2 * scannedMax + 500 }, () => 'transaction.captured');
     types[rare - 1] = 'qr.completed';
@@ -112,11 +117,10 @@ describe('the reader of the feed', () => {
     }
     assert.deepEqual(found, [rare]);
     assert.deepEqual(ends, [scannedMax, 2 * scannedMax, types.length]);
-    await database.close();
   });
 
-  test('a full page ends at its last event, whatever lies behind it', async () => {
-    const { database, organizationId, reader, fill } = await setUp();
+  test('a full page ends at its last event, whatever lies behind it', async (t) => {
+    const { organizationId, reader, fill } = await setUp(t);
     const captured = 'transaction.captured';
     await fill([captured, 'qr.completed', captured, captured, 'qr.completed']);
     const wanted = reader.wanted(callerOf(organizationId), { types: captured });
@@ -126,16 +130,14 @@ describe('the reader of the feed', () => {
     assert.deepEqual([second.events.map(({ id }) => id), second.next], [[4], 5]);
     const third = await reader.read(wanted, second.next, 2);
     assert.deepEqual([third.events, third.next], [[], 5]);
-    await database.close();
   });
 
-  test('an organisation of which nothing is known has an empty feed, and no position but 0', async () => {
-    const { database, reader } = await setUp();
+  test('an organisation of which nothing is known has an empty feed, and no position but 0', async (t) => {
+    const { reader } = await setUp(t);
     const wanted = { organizationId: randomUUID() };
     assert.deepEqual(await reader.read(wanted, 0, 10), { events: [], next: 0, end: 0 });
     await assert.rejects(reader.read(wanted, 1, 10), { code: 'cursor_invalid' });
     assert.equal(await reader.end(wanted.organizationId), 0);
-    await database.close();
   });
 
   test('a caller of a merchant wants that merchant, by whichever claim it is bound', () => {

@@ -1,7 +1,7 @@
 // Forgetting over a real database: from the beginning alone, the head first, and nothing that is young.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { describe, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { migrations, testCopyUrl } from '../../../test/database.ts';
 import { eventually } from '../../../test/eventually.ts';
 import {
@@ -20,10 +20,15 @@ const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 const now = Date.parse('2026-06-30T00:00:00.000Z');
 const dayMs = 86_400_000;
 
-async function setUp() {
+async function setUp(t: TestContext) {
   const database = openDatabase({ url: await testCopyUrl(), log });
+  const retention = createFeedRetention({ database, log, clock: { now: () => now }, days: 30 });
+  t.after(async () => {
+    await retention.stop();
+    await database.close();
+  });
   await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
-  return database;
+  return { database, retention };
 }
 
 /** Events of one organisation; `ages` in days, in the order of their positions. */
@@ -48,17 +53,13 @@ async function stateOf(database: Database, organizationId: string) {
   return row;
 }
 
-const retentionOf = (database: Database) =>
-  createFeedRetention({ database, log, clock: { now: () => now }, days: 30 });
-
 describe('retention of the feed', () => {
-  test('forgets what is older than it is kept, of many organisations and in many steps', async () => {
-    const database = await setUp();
+  test('forgets what is older than it is kept, of many organisations and in many steps', async (t) => {
+    const { database, retention } = await setUp(t);
     const many = Array.from({ length: 45 }, () => randomUUID());
     for (const id of many) await fill(database, id, [40, 35, 31, 29, 1]);
     const large = randomUUID();
     await fill(database, large, [...Array.from({ length: 1700 }, () => 90), 2]);
-    const retention = retentionOf(database);
     retention.start();
     await eventually('the old ones are gone', async () => {
       const [row] = await database.query<{ n: number }>(
@@ -72,46 +73,39 @@ describe('retention of the feed', () => {
       assert.deepEqual(await stateOf(database, id), { swept: 3, kept: [4, 5] });
     }
     assert.deepEqual(await stateOf(database, large), { swept: 1700, kept: [1701] });
-    await database.close();
   });
 
-  test('an old event behind a young one stays: a feed has no holes', async () => {
-    const database = await setUp();
+  test('an old event behind a young one stays: a feed has no holes', async (t) => {
+    const { database, retention } = await setUp(t);
     const id = randomUUID();
     await fill(database, id, [40, 5, 40, 5]);
-    const retention = retentionOf(database);
     retention.start();
     await eventually('the first is gone', async () => (await stateOf(database, id))?.swept === 1);
     await retention.stop();
     assert.deepEqual((await stateOf(database, id))?.kept, [2, 3, 4]);
-    await database.close();
   });
 
-  test('a crash between the two steps leaves rows that nobody reads, and that the next step takes', async () => {
-    const database = await setUp();
+  test('a crash between the two steps leaves rows that nobody reads, and that the next step takes', async (t) => {
+    const { database, retention } = await setUp(t);
     const id = randomUUID();
     await fill(database, id, [60, 60, 40, 1]);
     const first = await forgetBefore(database, isoTime(now - 50 * dayMs));
     assert.deepEqual([...first.bounds], [[id, 2]]);
     assert.deepEqual(await stateOf(database, id), { swept: 2, kept: [1, 2, 3, 4] });
-    const retention = retentionOf(database);
     retention.start();
     await eventually('all are gone', async () => (await stateOf(database, id))?.kept.length === 1);
     await retention.stop();
     assert.equal((await stateOf(database, id))?.swept, 3);
-    await database.close();
   });
 
-  test('a feed that is all old is forgotten, and goes on counting', async () => {
-    const database = await setUp();
+  test('a feed that is all old is forgotten, and goes on counting', async (t) => {
+    const { database, retention } = await setUp(t);
     const id = randomUUID();
     await fill(database, id, [60, 60]);
-    const retention = retentionOf(database);
     retention.start();
     await eventually('gone', async () => (await stateOf(database, id))?.kept.length === 0);
     await retention.stop();
     const [head] = await database.query<{ position: number }>('SELECT position FROM feed_heads');
     assert.equal(head?.position, 2);
-    await database.close();
   });
 });
