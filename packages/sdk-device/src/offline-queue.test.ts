@@ -200,6 +200,7 @@ describe('a queue of offline sales', () => {
     const { queue, options } = open();
     queue.add(sale('a', { merchantId: 'mine' }), approval);
     queue.add(sale('b'), approval);
+    queue.add(sale('c', { merchantId: 'another' }), approval);
     const payments = (merchantId: string) => ({
       async sell(request: ProcessRequest) {
         if ((request.merchantId ?? merchantId) === merchantId) return stored(request);
@@ -208,15 +209,18 @@ describe('a queue of offline sales', () => {
     });
     const outcomes = async (of: OfflineQueue, merchantId: string) =>
       (await of.upload(payments(merchantId))).map(({ outcome }) => outcome);
-    assert.deepEqual(await outcomes(queue, 'another'), ['Refused', 'Stored']);
+    assert.deepEqual(await outcomes(queue, 'another'), ['Refused', 'Unsent', 'Stored']);
     queue.close();
     const again = openOfflineQueue(options);
     assert.deepEqual(
       again.sales.map((each) => [each.clientTransactionId, each.refused]),
-      [['a', 'entity_out_of_scope']],
+      [
+        ['a', 'entity_out_of_scope'],
+        ['b', undefined],
+      ],
     );
-    assert.deepEqual(await outcomes(again, 'another'), ['Refused']);
-    assert.deepEqual(await outcomes(again, 'mine'), ['Stored']);
+    assert.deepEqual(await outcomes(again, 'another'), ['Refused', 'Unsent']);
+    assert.deepEqual(await outcomes(again, 'mine'), ['Stored', 'Stored']);
     assert.deepEqual(again.sales, []);
     again.close();
   });

@@ -247,16 +247,25 @@ export function openOfflineQueue(options: OfflineQueueOptions): OfflineQueue {
     }
   }
 
+  function heldBack(entry: Entry): UploadResult {
+    const error = invalid(elsewhere, 'it names no merchant, and the terminal is at another one');
+    return { outcome: 'Unsent', sale: viewOf(entry), error };
+  }
+
   async function uploadAll(
     ...[payments, { signal, onResult } = {}]: Parameters<OfflineQueue['upload']>
   ): Promise<UploadResult[]> {
     const results: UploadResult[] = [];
+    let isMoved = false;
     for (const entry of [...entries.values()].filter(isToSend)) {
       if (signal?.aborted === true) break;
-      const result = await send(payments, entry, signal);
+      // One that names no merchant would be booked for the one where the terminal is now.
+      const isHeld = isMoved && entry.sale.merchantId === undefined;
+      const result = isHeld ? heldBack(entry) : await send(payments, entry, signal);
       results.push(result);
       onResult?.(result);
-      if (result.outcome === 'Unsent') break;
+      if (result.outcome === 'Refused' && result.code === elsewhere) isMoved = true;
+      if (result.outcome === 'Unsent' && !isHeld) break;
     }
     return results;
   }

@@ -74,7 +74,11 @@ async function replay(
   const operation = begun && withNumber(begun, known.number);
   if (operation === undefined) throw new Error('an operation has vanished');
   refuseReuse(operation.details.request, requestOf(call), 'clientOperationId');
-  return { ...(await begunBefore(deps, row, known.number)), replayed: true };
+  const { loaded, operation: found } = await begunBefore(deps, row, known.number);
+  if (!isUndecided(found)) return { loaded, operation: found, replayed: true };
+  // Of a call that a crash has cut off, this is the first answer.
+  const standing = await toldToWait(deps, loaded, known.number);
+  return { loaded: standing, operation: withNumber(standing, known.number), replayed: true };
 }
 
 /** The amount that a refund takes. @throws Refusal of the amount */

@@ -173,9 +173,16 @@ function nextTry(before: Try, { terminalAction, transactionId }: Transaction): T
 }
 
 /** Approved by the chip alone; it is sold as soon as it is written down that the platform has to be told. */
-async function approveOffline(inside: Inside, sale: Sale, card: TestCard): Promise<ApprovalByChip> {
+async function approveOffline(
+  { signal }: Work,
+  inside: Inside,
+  sale: Sale,
+  card: TestCard,
+): Promise<ApprovalByChip> {
   const { keeper, now, moment, platform } = inside;
   const asked = moment.isReachable ? await platform.merchant() : undefined;
+  // A restart has told the till by now that nothing was taken.
+  signal.throwIfAborted();
   const merchant = asked ?? keeper.read().merchant;
   const number = nextNumber(inside);
   const code = String(number).padStart(codeDigits, '0').slice(-codeDigits);
@@ -224,7 +231,7 @@ export async function authorise(
   if (card.behaviour === 'DeclinesItself') throw new ServiceFault('Refusal', 'the chip declined');
   if (card.behaviour === 'ApprovesItself') {
     work.commit();
-    return approveOffline(inside, sale, card);
+    return approveOffline(work, inside, sale, card);
   }
   let pinTries = 0;
   let next: Try | undefined = {

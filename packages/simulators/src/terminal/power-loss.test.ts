@@ -11,7 +11,7 @@ type Stage = ReturnType<typeof stage>;
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 /** A platform that does at once what it is asked for, and tells the first to ask only when it is let go. */
-function slow(method: 'sell' | 'find') {
+function slow(method: 'sell' | 'find' | 'merchant') {
   const { promise: isLetGo, resolve: letGo } = Promise.withResolvers<void>();
   const fake = fakePlatform();
   const ask = fake.platform[method] as (asked: never) => Promise<never>;
@@ -53,6 +53,24 @@ test('a sale in the middle of which the power went off is counted once, and spoi
   assert.deepEqual(await totalsOf(on), [[1, 10]]);
   assert.equal(printedBy(on), 0, 'nobody waits for its receipt');
   assert.equal(await on.conditionOf(pay(20)), 'UnreachableHost', 'as it was set since');
+  await on.terminal().stop();
+});
+
+test('what the chip approved while the power went off is not sold behind the answer that nothing was taken', async () => {
+  const { fake, platform, letGo, isAsked } = slow('merchant');
+  const on = stage({ platform });
+  on.terminal().setCard('offline');
+  const payment = pay(10);
+  const asked = on.ask(payment);
+  while (!isAsked()) await turn();
+  await on.terminal().reboot();
+  const repeated = await on.statusOf(payment);
+  assert.equal(repeated && resultOf(repeated)?.Result, 'Failure');
+  letGo();
+  await asked;
+  await turn();
+  assert.equal(fake.sold.length, 0);
+  assert.deepEqual(await totalsOf(on), []);
   await on.terminal().stop();
 });
 

@@ -38,6 +38,8 @@ export async function batch(work: Work<'BatchRequest'>, inside: Inside): Promise
   if (wanted.length > batchMax) throw new ServiceFault('NotAllowed', `${batchMax} at most`);
   let performed: readonly Performed[] = [];
   const keep = () => {
+    // What a restart has found out about it is not written over.
+    work.signal.throwIfAborted();
     const begun = { header, wanted: wanted.length, performed };
     keeper.keep({ ...nothingBegun, batch: begun });
   };
