@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 // The API reference of the whole house: every part of it holds, and the token address is a real one.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';

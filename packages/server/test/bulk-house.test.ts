@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 // Imports in the whole house: points of sale that get tokens, organisations above, and what is swept.
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';

@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 // `logs tail` and `logs list`: what applications asked, as it happens, for people and for programs.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

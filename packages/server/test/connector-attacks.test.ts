@@ -221,6 +221,20 @@ describe('peers of the connector that mean no good', () => {
       }
     });
 
+    it('addresses of nobody keep no point of sale from the session that it has claimed', async (t) => {
+      const strangers = { windowSeconds: 3600, limit: 2 };
+      const on = await openConnector({ rateLimits: { strangers } });
+      t.after(() => on.close());
+      const till = await on.application();
+      const { tsn } = await on.terminal();
+      await on.connect({ tsn }, till);
+      const pos = await on.pos(await on.tokenOf(till));
+      const none = () => refusal(on.open(`${connectorPaths.sessions}/${'a'.repeat(43)}`));
+      for (const status of [410, 410, 429]) assert.equal((await none()).status, status);
+      const { line } = await on.session(pos, { tsn, posId: 'p1' });
+      assert.equal(line.socket.readyState, line.socket.OPEN);
+    });
+
     it('strangers take up a part of all connections at most', async (t) => {
       const full = await openConnector({ settings: { connectorConnections: 12 } });
       t.after(() => full.close());

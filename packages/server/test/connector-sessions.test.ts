@@ -297,6 +297,34 @@ describe('sessions of the connector', () => {
     assert.equal((await renewed.line.closed()).code, closeCodes.unauthorized);
   });
 
+  it('go on by a renewed token though the word of it was lost once', async (t) => {
+    const { backplane } = on.connector;
+    const { publish } = backplane;
+    let told = 0;
+    backplane.publish = (topic, message) => {
+      if (message['kind'] === 'renewed') told += 1;
+      if (message['kind'] !== 'renewed' || told > 1) publish(topic, message);
+    };
+    t.after(() => {
+      backplane.publish = publish;
+    });
+    const client = await on.application();
+    const first = await on.tokenOf(client);
+    const place = await on.terminal();
+    const device = await on.connect(place, till);
+    const pos = await on.pos(first);
+    const { line } = await on.session(pos, { tsn: place.tsn, posId: 'p1' });
+    await on.ask(pos, { type: 'renewToken', requestId: 'n', token: await on.tokenOf(client) });
+    await eventually('it is told again', async () => told > 1);
+    const path = `/auth/realms/${on.userDomainId}/protocol/openid-connect/revoke`;
+    const { clientId: client_id, clientSecret: client_secret } = client;
+    const form = { token: first, client_id, client_secret };
+    assert.equal((await on.api(path, { form })).status, 200);
+    const before = told;
+    await eventually('it is looked at', async () => told > before + 3);
+    await talks({ line, device });
+  });
+
   describe('at their end', () => {
     it('session_expired: an hour without data; data puts it off', async () => {
       const { line, device } = await ready();
@@ -448,6 +476,22 @@ describe('sessions of the connector', () => {
       }
     });
   });
+});
+
+it('sessions end with the key of their token though their control connections are gone', async (t) => {
+  const on = await openConnector();
+  t.after(() => on.close());
+  const till = await on.application();
+  const place = await on.terminal();
+  const device = await on.connect(place, till);
+  const pos = await on.pos(await on.tokenOf(till));
+  const { line } = await on.session(pos, { tsn: place.tsn, posId: 'p1' });
+  pos.close();
+  await pos.closed();
+  line.send('?');
+  assert.equal((await device.raw()).data.toString(), '?');
+  await on.identity.replaceKeysAtOnce(on.userDomainId);
+  assert.equal((await line.closed()).code, closeCodes.unauthorized);
 });
 
 describe('a connector that is full, or stops', () => {

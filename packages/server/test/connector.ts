@@ -9,6 +9,7 @@ import {
   type ConnectorTimes,
   createConnector,
 } from '../src/connector/index.ts';
+import type { RatePolicies } from '../src/http/index.ts';
 import {
   createLog,
   createMetrics,
@@ -154,7 +155,11 @@ export const settings: ConnectorSettings = {
 const declaration = { name: 'Cloud Connector', description: 'It.', domain: 'Retail API' };
 
 export async function openConnector(
-  given: { times?: Partial<ConnectorTimes>; settings?: Partial<ConnectorSettings> } = {},
+  given: {
+    times?: Partial<ConnectorTimes>;
+    settings?: Partial<ConnectorSettings>;
+    rateLimits?: RatePolicies;
+  } = {},
 ): Promise<ConnectorScene> {
   const logged: string[] = [];
   const log = createLog(
@@ -164,6 +169,7 @@ export async function openConnector(
   const metrics = createMetrics();
   let built: { catalog: Catalog; connector: Connector; drain: () => void } | undefined;
   const scene = await openDevices({
+    ...(given.rateLimits === undefined ? {} : { rateLimits: given.rateLimits }),
     register(_app, { database, clock, provisioning, masterKey, identity, upgrades }) {
       const audit = testAudit(database, clock);
       const catalog = createCatalog({

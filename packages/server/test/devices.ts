@@ -9,7 +9,7 @@ import { PemConverter, Pkcs10CertificateRequestGenerator } from '@peculiar/x509'
 import type { DeviceCertificate } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { makeCertificate } from '../src/http/certificate.fixture.ts';
-import { createHttp, type Http } from '../src/http/index.ts';
+import { createHttp, type Http, type RatePolicies } from '../src/http/index.ts';
 import {
   createIdentity,
   deviceListener,
@@ -160,6 +160,7 @@ export async function openDevices(
     trustedProxy?: readonly string[];
     tokenLimits?: TokenLimits;
     recordChange?: RecordChange;
+    rateLimits?: RatePolicies;
     /** Opens further rooms, behind the same listeners. */
     register?: (
       app: FastifyInstance,
@@ -210,6 +211,7 @@ export async function openDevices(
     // Tests share a machine: a busy moment of it is no answer of ours.
     loadLimits: patientLimits,
     checksAnswers: true,
+    ...(options.rateLimits === undefined ? {} : { rateLimits: options.rateLimits }),
     verifyToken: identity.verifyToken,
     certificates: identity.devices.reader,
     tls,

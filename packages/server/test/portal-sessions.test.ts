@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 // The portal over TLS: in by the realm's pages, a session that the portal's own pages alone can use, and out again.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 // A page of the demo as a terminal at the Cloud Connector: who gets in, what is relayed, and that it is the demo's alone.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -378,6 +379,41 @@ describe('a page of the demo as a terminal', () => {
     assert.equal((await visitor.ask(path)).status, 403, 'a person is no till');
     assert.equal((await visitor.ask(path, { headers: asTill })).status, 200);
   });
+});
+
+test('a page whose session is known connects as a terminal, whatever else its address has shown', async (t) => {
+  const rateLimits = { strangers: { windowSeconds: 3600, limit: 2 } };
+  const on = await openPortalHouse({ roles: 'connector', rateLimits });
+  t.after(() => on.close());
+  await on.house.start();
+  const realm = await on.newRealm();
+  const place = await (await shops(on, realm)).shop();
+  const visitor = openVisitor(on, realm.userDomainId);
+  await visitor.signIn(await createPerson(realm, { merchantId: place.merchantId }));
+  const headers = { authorization: 'Bearer forged' };
+  for (const status of [401, 401, 429]) {
+    assert.equal((await visitor.ask('/retail/v1/devices/any/status', { headers })).status, status);
+  }
+  const at = { 'x-switchyard-device': place.deviceId };
+  const seen = await visitor.ask(connectionsPath, { method: 'POST', headers: at });
+  assert.equal(seen.status, 201, seen.text);
+  const ticket = seen.json() as unknown as Ticket;
+  const statusWith = async (session: string) => {
+    const cookie = `__Host-switchyard-session=${session}`;
+    const socket = new WebSocket(ticket.connectionUrl, ticket.protocols, {
+      rejectUnauthorized: false,
+      headers: { cookie, origin: on.settings.baseUrl },
+    });
+    socket.on('error', () => {});
+    const status = await new Promise<number>((resolve) => {
+      socket.once('unexpected-response', (_request, { statusCode = 0 }) => resolve(statusCode));
+      socket.once('open', () => resolve(101));
+    });
+    socket.terminate();
+    return status;
+  };
+  assert.equal(await statusWith('a'.repeat(64)), 429, 'it may be nobody’s');
+  assert.equal(await statusWith(visitor.session()?.value ?? ''), 101);
 });
 
 describe('outside of the demo', () => {

@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 // How long a session of the portal lives: with somebody at work, with nobody, and over several processes.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 // How the database finds what is searched and listed: by indexes that begin with the organisation.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';

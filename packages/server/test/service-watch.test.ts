@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 // What a provider sees of its services, and how an organisation sees where a service is in use.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

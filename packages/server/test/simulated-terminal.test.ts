@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 // The simulated terminal against a platform of its own: PINs, chips, reversals, over HTTPS and the connector.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 // A stop while tills wait for terminals: each is told at once, and nothing is sent any more.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';

@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 // The chapter on user management, over TLS: invited, listed, edited, switched off, helped back in.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

@@ -9,6 +9,8 @@ export const HeldTokenForm = Type.Object({
   organizationId: Type.String(),
   clientId: Type.String(),
   tokenId: Type.String(),
+  /** Nodes of the release before do not tell it. */
+  keyId: Type.Optional(Type.String()),
   /** Epoch milliseconds: from there on it says nothing any more, and was good. */
   expiresAt: Type.Number(),
   /** Of a person's. */
@@ -21,9 +23,10 @@ export type HeldToken = Readonly<Static<typeof HeldTokenForm>>;
 /** @example const token = heldTokenOf(caller); */
 export function heldTokenOf(caller: Caller): HeldToken {
   const { realm, organizationId, clientId, tokenId, expiresAt } = caller;
-  const { userId, signInId, issuedAt } = caller;
+  const { keyId, userId, signInId, issuedAt } = caller;
   return {
     ...{ realm, organizationId, clientId, tokenId, expiresAt },
+    ...(keyId === undefined ? {} : { keyId }),
     ...(userId === undefined ? {} : { userId }),
     ...(signInId === undefined ? {} : { signInId }),
     ...(issuedAt === undefined ? {} : { issuedAt }),

@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import { closeCodes, Refusal } from '@switchyard/contract';
 import type { Message } from './backplane.ts';
 import type { Cut } from './cuts.ts';
+import type { HeldToken } from './held-tokens.ts';
 import type { Peer } from './peers.ts';
 import { createPlaces } from './places.ts';
 import { openPosConnection } from './pos-connection.ts';
@@ -37,6 +38,7 @@ function sample(verify: (token: string) => Promise<unknown> = async () => ({})) 
     onClose: () => {},
   };
   const device = { physicalDeviceId: 'p', tsn };
+  const renewals: [string, string][] = [];
   const released: (string | undefined)[][] = [];
   const connection = openPosConnection({
     ...{ peer, slowMs, token: 't', presented: {}, verify },
@@ -51,7 +53,9 @@ function sample(verify: (token: string) => Promise<unknown> = async () => ({})) 
         return () => {};
       },
       roleFault: async () => undefined,
-      renewed: () => {},
+      renewed: (_: unknown, sessionId: string, { tokenId }: HeldToken) => {
+        renewals.push([sessionId, tokenId]);
+      },
     },
     cut: (lost: readonly Cut[]) => {
       released.push(...lost.map(({ sessionId, word }) => [sessionId, word]));
@@ -65,7 +69,7 @@ function sample(verify: (token: string) => Promise<unknown> = async () => ({})) 
   const settled = () => new Promise((resolve) => setImmediate(resolve));
   let asked = 0;
   return {
-    ...{ peer, connection, closings, released, isPaused: () => isPaused },
+    ...{ peer, connection, closings, released, renewals, isPaused: () => isPaused },
     async say(message: object) {
       heard(Buffer.from(JSON.stringify(message)), false);
       await settled();
@@ -121,6 +125,26 @@ describe('a point of sale that is looked at again', () => {
     ended.news({ kind: 'ended', sessionId: 's' });
     await ended.connection.recheck();
     assert.deepEqual(ended.released, []);
+  });
+});
+
+describe('a point of sale that has shown another token', () => {
+  const rights = { permissions: new Set(['cc.pos']), organizationId: 'o', clientId: 'k' };
+
+  it('has that told to the nodes of its devices with each look, since nobody answers to it', async () => {
+    const pos = sample(async (token) => ({ ...rights, tokenId: token }));
+    await pos.say({ type: 'claim', requestId: '1', tsn });
+    await pos.connection.recheck();
+    assert.deepEqual(pos.renewals, [], 'its node knows the first one by the claim');
+    await pos.say({ type: 'renewToken', token: 'next' });
+    for (const times of [1, 2, 3]) {
+      assert.deepEqual(pos.renewals, Array(times).fill(['s', 'next']));
+      await pos.connection.recheck();
+    }
+    pos.news({ kind: 'ended', sessionId: 's' });
+    pos.renewals.splice(0);
+    await pos.connection.recheck();
+    assert.deepEqual(pos.renewals, [], 'an ended one has no token');
   });
 });
 

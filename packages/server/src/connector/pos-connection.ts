@@ -118,6 +118,11 @@ async function lostRight(
   }
 }
 
+/** Nobody answers to it, and it may be lost on its way: it is told again with each look. */
+function tellRenewed(claims: Claims, live: readonly [string, Held][], caller: Caller): void {
+  for (const [id, { got }] of live) claims.renewed(got, id, heldTokenOf(caller));
+}
+
 /** @example const connection = openPosConnection(deps); */
 export function openPosConnection(deps: Deps): PosConnection {
   const { peer, claims } = deps;
@@ -292,7 +297,7 @@ export function openPosConnection(deps: Deps): PosConnection {
     if (fault !== undefined) fail(fault);
     caller = renewed;
     token = message.token;
-    for (const [id, { got }] of live()) claims.renewed(got, id, heldTokenOf(caller));
+    tellRenewed(claims, live(), caller);
     const expiresIn = Math.max(0, Math.floor((caller.expiresAt - deps.now()) / 1000));
     const { requestId } = message;
     return { type: 'tokenRenewed', ...(requestId === undefined ? {} : { requestId }), expiresIn };
@@ -344,7 +349,11 @@ export function openPosConnection(deps: Deps): PosConnection {
     const before = live();
     const word = await lostRight(deps, asked);
     // It has shown another one meanwhile: the next round asks about that.
-    if (word === undefined || asked !== token) return;
+    if (asked !== token) return;
+    if (word === undefined) {
+      if (token !== deps.token) tellRenewed(claims, live(), caller);
+      return;
+    }
     // With those that it has got meanwhile, and those that it had should it be gone by now.
     const lost = new Map([...before, ...live()]);
     end(new Fault(word));

@@ -1,9 +1,11 @@
-// How often it is asked again about each device, however many there are.
+// How often it is asked again about each device, however many there are; who is cut off, and what stops nothing.
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { describe, it, test } from 'node:test';
 import type { PlacedTerminal } from './devices.ts';
+import type { HeldToken } from './held-tokens.ts';
 import type { Connected } from './hub.ts';
 import { createRecheck } from './recheck.ts';
+import type { Claimant } from './session.ts';
 
 const roundMs = 30_000;
 
@@ -60,3 +62,107 @@ for (const count of [1, 500, 1200, 4000]) {
     for (const ms of between) assert.ok(ms <= roundMs && ms > roundMs / 2, `${ms} ms`);
   });
 }
+
+/** What each token may do, by its realm and its name; `broken` is a realm that cannot be read. */
+type Rights = Map<string, readonly ['cc.pos'] | undefined>;
+
+const claimantBy = (tokenId: string, realm = 'r'): Claimant => {
+  const [organizationId, clientId] = [`o-${realm}`, tokenId];
+  const token: HeldToken = { realm, organizationId, clientId, tokenId, expiresAt: roundMs * 100 };
+  return { owner: tokenId, organizationId, clientId, token };
+};
+
+/** Rounds over some sessions and devices, before each of which something may happen. */
+async function rounds(
+  claimants: Claimant[],
+  rights: Rights,
+  before: readonly (() => void)[],
+  devices: readonly Connected[] = [],
+) {
+  const stopping = new AbortController();
+  const cut: string[][] = [];
+  const faults: unknown[] = [];
+  let ofRound: string[] = [];
+  const { promise: over, resolve } = Promise.withResolvers<void>();
+  const mayRead = (organizationId: string) => {
+    if (organizationId === 'o-broken') throw new Error('the realm cannot be read');
+  };
+  before[0]?.();
+  const recheck = createRecheck({
+    devices: {
+      faultsOf: async (some) =>
+        new Map(some.map((device) => [device, 'device_disabled'] as const)) as never,
+    },
+    clients: {
+      standBound: async () => new Set(),
+      async permissionsOf(organizationId) {
+        if (organizationId === 'o-broken-client') mayRead('o-broken');
+        return ['cc.pos'];
+      },
+      async permissionsBy({ organizationId, tokenId }) {
+        mayRead(organizationId);
+        return rights.get(tokenId);
+      },
+    },
+    now: () => 0,
+    hub: {
+      connected: () => devices,
+      claimants: () => claimants,
+      cutDevice: ({ physicalDeviceId }) => void ofRound.push(physicalDeviceId),
+      cutClaims(isMeant) {
+        ofRound.push(...claimants.filter(isMeant).map(({ owner }) => owner));
+      },
+    },
+    ...{ roundMs, signal: stopping.signal, onError: (error) => void faults.push(error) },
+    async rest() {
+      cut.push(ofRound);
+      ofRound = [];
+      before[cut.length]?.();
+      if (cut.length < before.length) return;
+      stopping.abort();
+      resolve();
+    },
+  });
+  recheck.start();
+  await over;
+  await recheck.stop();
+  return { cut, faults };
+}
+
+describe('a token that a session is held by', () => {
+  const nothing = () => {};
+
+  it('ends the session once two rounds have found it revoked, and not before', async () => {
+    const rights: Rights = new Map([['good', ['cc.pos']]]);
+    const both = [claimantBy('good'), claimantBy('revoked')];
+    const { cut, faults } = await rounds(both, rights, [nothing, nothing]);
+    assert.deepEqual([cut, faults], [[[], ['revoked']], []]);
+  });
+
+  it('ends nothing where a newer one is told of between two rounds, or it is good again', async () => {
+    const rights: Rights = new Map([['next', ['cc.pos']]]);
+    const claimants = [claimantBy('old'), claimantBy('back')];
+    const heal = () => {
+      claimants[0] = claimantBy('next');
+      rights.set('back', ['cc.pos']);
+    };
+    const again = () => rights.delete('back');
+    const { cut } = await rounds(claimants, rights, [nothing, heal, again, nothing]);
+    assert.deepEqual(cut, [[], [], [], ['back']]);
+  });
+
+  it('of a realm that cannot be read stops the look at no other token, and at no device', async () => {
+    const device = (organizationId: string, clientId?: string) => ({
+      device: { organizationId, physicalDeviceId: organizationId } as PlacedTerminal,
+      ...{ connectionId: 'c', thumbprint: undefined, clientId },
+    });
+    const { cut, faults } = await rounds(
+      [...[1, 2, 3, 4].map((n) => claimantBy(`${n}`, 'broken')), claimantBy('revoked')],
+      new Map(),
+      [nothing, nothing],
+      [device('o-broken-client', 'till'), device('o')],
+    );
+    assert.deepEqual(cut[1], ['revoked', 'o-broken-client', 'o']);
+    assert.equal(faults.length, 2, 'it is told once for each round');
+  });
+});

@@ -26,10 +26,15 @@ const portion = 500;
 /** So many questions about clients at a time, which are remembered for the most part. */
 const atOnce = 4;
 
+/** @throws where some could not be looked at, once the others have been */
 async function inTurns<Item>(items: readonly Item[], look: (item: Item) => Promise<void>) {
+  const causes: unknown[] = [];
+  const note = (cause: unknown) => void causes.push(cause);
   for (let from = 0; from < items.length; from += atOnce) {
-    await Promise.all(items.slice(from, from + atOnce).map(look));
+    await Promise.all(items.slice(from, from + atOnce).map((item) => look(item).catch(note)));
   }
+  const faults = causes.length;
+  if (faults > 0) throw new Error(`${faults} could not be looked at`, { cause: causes.at(-1) });
 }
 
 /** @example createRecheck({ devices, clients, hub, now, roundMs, rest, signal, onError }).start(); */
@@ -43,8 +48,14 @@ export function createRecheck({
   signal,
   onError,
 }: Deps): Poller {
+  /** Found without their right in one round: that a session has a newer one may be told before the next. */
+  const fallenTokens = new Set<string>();
+
   /** The applications among them that are disabled or have lost their role, by which devices have registered. */
-  async function fallenOf(some: readonly Connected[]): Promise<ReadonlyMap<string, LostRight>> {
+  async function fallenOf(
+    some: readonly Connected[],
+    note: (cause: unknown) => void,
+  ): Promise<ReadonlyMap<string, LostRight>> {
     const named = some.flatMap(({ device: { organizationId }, clientId }) =>
       clientId === undefined ? [] : [[`${organizationId}/${clientId}`, organizationId, clientId]],
     );
@@ -54,17 +65,17 @@ export function createRecheck({
       const permissions = await clients.permissionsOf(organizationId, clientId);
       if (permissions === undefined) fallen.set(name, 'unauthorized');
       else if (!mayRegister(permissions)) fallen.set(name, 'role_missing');
-    });
+    }).catch(note);
     return fallen;
   }
 
   /** A few questions for all of them, however many there are. */
-  async function lookAt(some: readonly Connected[]): Promise<void> {
+  async function lookAt(some: readonly Connected[], note: (cause: unknown) => void): Promise<void> {
     const bound = some.flatMap(({ device: { organizationId }, thumbprint }) =>
       thumbprint === undefined ? [] : { organizationId, thumbprint },
     );
     const good = await clients.standBound(bound);
-    const fallen = await fallenOf(some);
+    const fallen = await fallenOf(some, note);
     const faults = await devices.faultsOf(some.map(({ device }) => device));
     for (const { device, connectionId, thumbprint, clientId } of some) {
       const isProven = thumbprint === undefined || good.has(thumbprint);
@@ -101,26 +112,40 @@ export function createRecheck({
     // One that has run out was good: whoever it let in goes on.
     const good = held.filter(({ expiresAt }) => now() < expiresAt);
     const each = new Map(good.map((token) => [token.tokenId, token]));
+    for (const tokenId of fallenTokens) if (!each.has(tokenId)) fallenTokens.delete(tokenId);
     await inTurns([...each.values()], async (token) => {
+      const { tokenId } = token;
       const permissions = await clients.permissionsBy(token);
-      if (permissions?.includes('cc.pos') === true) return;
+      if (permissions?.includes('cc.pos') === true) {
+        fallenTokens.delete(tokenId);
+        return;
+      }
+      if (!fallenTokens.has(tokenId)) {
+        fallenTokens.add(tokenId);
+        return;
+      }
       const word: LostRight = permissions === undefined ? 'unauthorized' : 'role_missing';
-      hub.cutClaims((claimant) => claimant.token?.tokenId === token.tokenId, endingOf(word));
+      hub.cutClaims((claimant) => claimant.token?.tokenId === tokenId, endingOf(word));
     });
   }
 
   async function round(): Promise<void> {
     let began = performance.now();
-    await lookAtClients();
-    await lookAtTokens();
+    const causes: unknown[] = [];
+    const note = (cause: unknown) => void causes.push(cause);
+    await lookAtClients().catch(note);
+    await lookAtTokens().catch(note);
     const all = hub.connected();
     const portions = Math.max(1, Math.ceil(all.length / portion));
     for (let at = 0; at < portions && !signal.aborted; at += 1) {
-      await lookAt(all.slice(at * portion, (at + 1) * portion));
+      await lookAt(all.slice(at * portion, (at + 1) * portion), note).catch(note);
       // The rest after the last one belongs to the round: each device is asked about once in that time.
       await rest(Math.max(0, roundMs / portions - (performance.now() - began)));
       began = performance.now();
     }
+    // Told and not thrown: what cannot be looked at makes nobody wait longer for the next round.
+    const faults = causes.length;
+    if (faults > 0) onError(new Error(`${faults} looks met a fault`, { cause: causes.at(-1) }));
   }
 
   return createPoller({

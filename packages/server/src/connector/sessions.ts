@@ -50,6 +50,7 @@ export function createSessions({ settings, peers, hub, far }: Deps): UpgradeRout
     bearer: settings.connectorSessionAuth === 'bearer' ? 'required' : 'optional',
     maxMessageBytes: connectorLimits.messageMaxBytes,
     isForDevices: false,
+    knows: ({ key }) => hub.knows(key),
     async admit({ key, caller, id }) {
       if (!identifierForm.test(key)) return gone();
       const join = hub.useAddress(key, caller)

@@ -21,6 +21,8 @@ export type Caller = {
   /** Epoch milliseconds. */
   readonly expiresAt: number;
   readonly tokenId: string;
+  /** The key of the realm that signed the token. */
+  readonly keyId?: string;
   /** Of a person's token: the sign-in that it comes from, and when it was given, in epoch milliseconds. */
   readonly signInId?: string;
   readonly issuedAt?: number;

@@ -56,6 +56,8 @@ export type Strangers = {
 
 export type RateLimits = {
   readonly strangers: Strangers;
+  /** As many addresses of sessions that are nobody's, counted apart. */
+  readonly goneSessions: Strangers;
   /** Throws for a policy that was not configured, so that a route cannot be without one. */
   policy(name: string): TakeRate;
 };
@@ -177,6 +179,7 @@ export function createRateLimits(
   }
   return {
     strangers: createStrangers(strangers, keys),
+    goneSessions: createStrangers(strangers, keys),
     policy(name) {
       const take = takes.get(name);
       if (take === undefined) throw new RangeError(`no rate limit is called ${name}`);

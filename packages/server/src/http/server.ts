@@ -150,6 +150,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   const upgrades = createUpgrades({
     ...{ ids: deps.ids, log, baseUrl: settings.baseUrl, verifyToken, certificates },
     strangers: rateLimits.strangers,
+    goneSessions: rateLimits.goneSessions,
     addressOf: createAddressReader(trustedProxy),
   });
   const arrivals = createArrivals({ metrics: deps.metrics, patience: deps.patience });

@@ -15,9 +15,10 @@ async function openSample(trustProxy?: readonly string[]) {
   const sample = await createSample({ rateLimits, settings } satisfies Partial<HttpDeps>);
   const seen: string[] = [];
   const facts = { maxMessageBytes: 1000, isForDevices: false };
-  for (const bearer of ['required', 'optional', 'own'] as const) {
+  for (const bearer of ['required', 'optional', 'own', 'page'] as const) {
     sample.upgrades.add({
       ...{ ...facts, bearer, path: `/sample/${bearer}/:key` },
+      knows: ({ key }) => key === 'live',
       async admit({ key, address }) {
         seen.push(address);
         if (key === 'gone') throw new Refusal('session_gone', 'It is gone.');
@@ -58,20 +59,26 @@ describe('handshakes of nobody', () => {
     assert.equal(await ask('forged'), 401);
     assert.equal(await open('required/a', by('all')), 429);
     assert.equal(await open('optional/a', by('all')), 429);
-    assert.equal(await open('optional/a'), 429, 'an address that may be somebody’s');
+    assert.equal(await open('page/a'), 429, 'a session that may be nobody’s');
+    assert.equal(await open('page/live'), 101, 'a session that was found good before');
+    assert.equal(await open('optional/live', by('all')), 101);
+    assert.equal(await open('optional/a'), 101, 'addresses are counted apart from tokens');
     assert.equal(await ask('all'), 429);
     assert.equal(await open('required/a', by('known')), 101, 'found good before');
     assert.equal(await open('required/a'), 401, 'whoever shows nothing costs nothing');
   });
 
-  it('at addresses that are secrets count, where nobody says who he is', async (t) => {
-    const { open, close } = await openSample();
+  it('at addresses that are secrets have a count of their own, behind which a live one is let in', async (t) => {
+    const { open, ask, close } = await openSample();
     t.after(() => close());
     for (let n = 0; n < 3; n += 1) assert.equal(await open('optional/gone', by('all')), 410);
     assert.equal(await open('optional/gone'), 410);
     assert.equal(await open('optional/a'), 101);
     assert.equal(await open('optional/gone'), 410);
     assert.equal(await open('optional/a'), 429);
+    assert.equal(await open('optional/live'), 101);
+    assert.equal(await open('required/a', by('all')), 101, 'tokens are looked at');
+    assert.equal(await ask('all'), 200);
   });
 
   it('leave alone what proves itself, such as tokens of devices', async (t) => {

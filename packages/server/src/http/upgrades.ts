@@ -39,6 +39,9 @@ export type Handshake = {
   readonly isDeviceListener: boolean;
 };
 
+/** What is seen of a handshake before anything is looked up. */
+type Asked = Pick<Handshake, 'request' | 'key'>;
+
 export type Admitted = {
   /** What is done with the connection once it is open. */
   welcome(socket: WebSocket): void;
@@ -57,6 +60,8 @@ export type UpgradeRoute = {
   readonly maxMessageBytes: number;
   /** Served to devices at their own listener too. */
   readonly isForDevices: boolean;
+  /** Whether its address or its page was found good here: it is looked at, whatever else came from there. */
+  readonly knows?: (asked: Asked) => boolean;
   /** Throws a Refusal for whom it does not let in. */
   admit(handshake: Handshake): Promise<Admitted>;
 };
@@ -77,6 +82,8 @@ type Deps = {
   readonly verifyToken: VerifyToken;
   readonly certificates: CertificateReader;
   readonly strangers: Strangers;
+  /** Of addresses of sessions that are nobody's: a till that comes too late takes nothing from tokens. */
+  readonly goneSessions: Strangers;
   readonly addressOf: (request: IncomingMessage) => string;
 };
 
@@ -96,7 +103,7 @@ function pathOf({ url = '' }: IncomingMessage): string {
 
 /** @example const upgrades = createUpgrades({ ids, log, baseUrl, verifyToken, certificates }); */
 export function createUpgrades(deps: Deps): Upgrades {
-  const { log, baseUrl, verifyToken, certificates, strangers, addressOf } = deps;
+  const { log, baseUrl, verifyToken, certificates, strangers, goneSessions, addressOf } = deps;
   const idOf = createRequestIds(deps.ids.uuid);
   const routes = new Map<string, Opened>();
   let pending = 0;
@@ -142,30 +149,47 @@ export function createUpgrades(deps: Deps): Upgrades {
   }
 
   /** A token that nobody has seen here, or an address that may be somebody's, can cost a question elsewhere. */
-  function isGuess({ bearer }: UpgradeRoute, key: string, { headers }: IncomingMessage): boolean {
-    const { authorization } = headers;
+  function isGuess({ bearer }: UpgradeRoute, { request, key }: Asked): boolean {
+    const { authorization } = request.headers;
     // The tokens of devices prove themselves.
     if (bearer === 'own') return false;
-    if (authorization === undefined) return bearer !== 'required' && key !== '';
+    if (authorization === undefined || bearer === 'page')
+      return bearer !== 'required' && key !== '';
     const token = bearerForm.exec(authorization)?.[1];
     return token !== undefined && verifyToken.knows?.(token) !== true;
   }
 
-  /** Counted with the tokens of nobody that come by HTTP: behind so many of an address no other is looked at. */
-  async function counted<Of>(request: IncomingMessage, look: () => Promise<Of>): Promise<Of> {
-    const address = addressOf(request);
-    const retryAfterMs = strangers.waitMs(address);
-    if (retryAfterMs !== undefined) {
-      throw new Refusal('rate_limited', 'Too much that is not valid came from there.', {
-        retryAfterMs,
-      });
+  /** Who shows an address alone waits for others that were nobody's, and whoever shows more for tokens that were. */
+  function demandPatience({ bearer }: UpgradeRoute, request: IncomingMessage): void {
+    const isAddress = bearer === 'optional' && request.headers.authorization === undefined;
+    const retryAfterMs = (isAddress ? goneSessions : strangers).waitMs(addressOf(request));
+    if (retryAfterMs === undefined) return;
+    throw new Refusal('rate_limited', 'Too much that is not valid came from there.', {
+      retryAfterMs,
+    });
+  }
+
+  /** Tokens and sessions of nobody are counted with those that come by HTTP. */
+  function note(error: unknown, request: IncomingMessage): void {
+    const isGone = error instanceof Refusal && error.code === 'session_gone';
+    if (isStranger(error)) strangers.note(addressOf(request));
+    else if (isGone && request.headers.authorization === undefined) {
+      goneSessions.note(addressOf(request));
     }
+  }
+
+  /** Behind so many of an address no other is looked at, but for what was found good here. */
+  async function counted<Of>(
+    route: UpgradeRoute,
+    asked: Asked,
+    look: () => Promise<Of>,
+  ): Promise<Of> {
+    if (!isGuess(route, asked)) return look();
+    if (route.knows?.(asked) !== true) demandPatience(route, asked.request);
     try {
       return await look();
     } catch (error) {
-      const isGone = error instanceof Refusal && error.code === 'session_gone';
-      const isOfNobody = isGone && request.headers.authorization === undefined;
-      if (isOfNobody || isStranger(error)) strangers.note(address);
+      note(error, asked.request);
       throw error;
     }
   }
@@ -194,9 +218,7 @@ export function createUpgrades(deps: Deps): Upgrades {
       const known = await callerOf(route, request, presented);
       return route.admit({ request, id, key, presented, address, isDeviceListener, ...known });
     };
-    const { welcome, abandon } = isGuess(route, key, request)
-      ? await counted(request, look)
-      : await look();
+    const { welcome, abandon } = await counted(route, { request, key }, look);
     let isOpen = false;
     server.handleUpgrade(request, socket, head, (opened) => {
       isOpen = true;

@@ -33,14 +33,15 @@ describe('an application that is found by its credentials', () => {
       ...{ store: applicationStore, clock: systemClock, ids: systemIds },
       ...{ revision: createRevision(), recordChange: recordNothing },
     });
+    const keys = new Map([['key', {}]]);
     const devices = { checkSecret: async () => false, standing: async () => new Set<string>() };
     const clients = createClients({
       ...{ applications, applicationStore, devices, clock: systemClock },
-      realms: { find: async () => undefined },
+      realms: { find: async () => ({ keys }) as never },
       revocations: { reasonOf: async () => undefined },
       findUser: async () => undefined,
     });
-    return { applications, clients, asked: () => looks };
+    return { applications, clients, keys, asked: () => looks };
   }
 
   it('is known by its secret, however many organisations have its client id', async () => {
@@ -83,6 +84,21 @@ describe('an application that is found by its credentials', () => {
     assert.equal(asked(), 1);
     await applications.renewSecret(organizationId, clientId);
     assert.deepEqual(await prove(), []);
+  });
+
+  it('has no rights by a token whose key was replaced at once', async () => {
+    const { applications, clients, keys } = opened();
+    const organizationId = randomUUID();
+    const { clientId } = await applications.create({
+      ...{ organizationId, name: 'Till 7', entityType: 'tenant', entityId: organizationId },
+      ...{ roles: ['PointOfSaleTerminal'], securityFlows: ['ClientCredentials'] },
+    });
+    const token = { realm: 'r', organizationId, clientId, tokenId: 't', expiresAt: 1 };
+    assert.ok((await clients.permissionsBy({ ...token, keyId: 'key' }))?.includes('cc.pos'));
+    keys.clear();
+    assert.equal(await clients.permissionsBy({ ...token, keyId: 'key' }), undefined);
+    // A node of the release before does not tell the key.
+    assert.ok((await clients.permissionsBy(token))?.includes('cc.pos'));
   });
 
   it('costs one look along a whole key', async () => {

@@ -51,7 +51,7 @@ export type Clients = {
   ): Promise<readonly Permission[] | undefined>;
   /**
    * The same of whoever was let in by a token that is not at hand any more; undefined also where it was
-   * revoked since, or its person signed out or stopped.
+   * revoked since, its key replaced at once, or its person signed out or stopped.
    */
   permissionsBy(token: GivenToken): Promise<readonly Permission[] | undefined>;
 };
@@ -63,6 +63,7 @@ type GivenToken = Pick<
   | 'organizationId'
   | 'clientId'
   | 'tokenId'
+  | 'keyId'
   | 'expiresAt'
   | 'userId'
   | 'signInId'
@@ -136,7 +137,9 @@ export function createClients(deps: Deps): Clients {
     async permissionsBy({ realm: name, organizationId, clientId, userId, ...token }) {
       const realm = await deps.realms.find(name);
       if (realm === undefined) return undefined;
-      const { tokenId, expiresAt, issuedAt = 0, signInId } = token;
+      const { tokenId, keyId, expiresAt, issuedAt = 0, signInId } = token;
+      // A key that was replaced at once takes with it whatever it has signed.
+      if (keyId !== undefined && !realm.keys.has(keyId)) return undefined;
       const sessionId = signInId === undefined ? {} : { sessionId: signInId };
       const reason = await deps.revocations.reasonOf(realm, { tokenId, expiresAt, ...sessionId });
       if (reason !== undefined) return undefined;

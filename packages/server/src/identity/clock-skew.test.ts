@@ -135,7 +135,8 @@ describe('processes on machines that are seconds apart, which go by the clock of
   function followed(ms: number) {
     const machine = { now: () => databases.now() + ms };
     const database = { query: async () => [{ at: databases.now() }] as never };
-    return createDatabaseClock({ database, clock: machine, log: { warn: () => {} } });
+    const log = { warn: () => {}, error: () => {} };
+    return createDatabaseClock({ database, clock: machine, log });
   }
 
   before(async () => {

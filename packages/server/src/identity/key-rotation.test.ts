@@ -94,7 +94,7 @@ describe('the job that rotates keys', () => {
     const client = await realm.createApplication({ accessTokenSeconds: 86_400 });
     const before = await publishedIds(realm);
     clock.advance(90 * dayMs - 1000);
-    assert.deepEqual(await look(), { retryAt: clock.now() + 1000, untried: true });
+    assert.deepEqual(await look(), { retryAt: clock.now() + 60_000, untried: true });
     assert.deepEqual(await publishedIds(realm), before);
 
     clock.advance(1000);
@@ -139,6 +139,20 @@ describe('the job that rotates keys', () => {
     await Promise.all([first(job), second(job)]);
     assert.equal((await realm.identity.listKeys(realm.userDomainId)).length, 4);
     await other.close();
+  });
+
+  test('waits a minute where it is due by the clock of the jobs and not yet by its own', async () => {
+    const [own, first] = [movableClock(), handler];
+    const behind = await openTestRealm({ database, clock: own, masterKey, jobs: noted });
+    const job = jobs.at(-1);
+    assert.ok(job);
+    own.advance(90 * dayMs - 5000);
+    // Five seconds ahead, the jobs call it due now; what it asks for has to be to come for them.
+    const { retryAt } = (await handler(job)) as Later;
+    assert.ok(retryAt >= own.now() + 60_000, `${retryAt - own.now()}`);
+    assert.equal((await behind.identity.listKeys(behind.userDomainId)).length, 2);
+    handler = first;
+    await behind.close();
   });
 
   test('ends with its realm', async () => {

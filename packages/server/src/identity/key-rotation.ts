@@ -26,6 +26,8 @@ const longestTokenMs = accessTokenSecondsMax * 1000;
 export const keptAfterEndMs = 7 * dayMs;
 /** The job looks at least so often: the setting may have been changed. */
 const lookAgainMs = dayMs;
+/** And no sooner: by the clock of the jobs, which is not this one, `next` may have come and would come at once. */
+const pauseMs = 60_000;
 /** Two RSA keys would keep two threads busy: while one is made, other realms wait. */
 const madeAtOnce = 1;
 const jobKind = 'rotate-realm-keys';
@@ -120,7 +122,7 @@ export function createKeyRotation(deps: Deps) {
     const gone = await store.deleteKeys(organizationId, now - keptAfterEndMs);
     if (gone > 0) log.info({ realm: domain.userDomainId, gone }, 'old signing keys were deleted');
     const next = Math.min((await youngest(organizationId)) + lastsMs, now + lookAgainMs);
-    return { retryAt: next, untried: true };
+    return { retryAt: Math.max(next, clock.now() + pauseMs), untried: true };
   }
 
   jobs?.handle(jobKind, rotateWhenDue, { most: madeAtOnce });

@@ -74,6 +74,7 @@ describe('an access token', () => {
       entityId: realm.organizationId,
       expiresAt: Number(decodeJwt(token).exp) * 1000,
       tokenId: decodeJwt(token).jti,
+      keyId: decodeProtectedHeader(token).kid,
     });
     assert.equal(await verify(token), caller);
   });

@@ -112,12 +112,12 @@ export function createVerifyToken(deps: Deps) {
     if (application?.status !== 'Enabled') throw invalid('application disabled');
     if (application.serviceAccountId === token.subject) {
       noteUse(organizationId, token.clientId);
-      return callers.ofMachine(token, realm);
+      return { ...callers.ofMachine(token, realm), keyId };
     }
     const user = await findUser(organizationId, token.subject);
     if (!isStanding(user, token.issuedAt)) throw invalid('the user is not in');
     noteUse(organizationId, token.clientId);
-    return callers.ofUser(token, realm, user);
+    return { ...callers.ofUser(token, realm, user), keyId };
   }
 
   async function judge(text: string, digest: string): Promise<Verdict> {

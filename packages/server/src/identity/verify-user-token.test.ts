@@ -94,6 +94,7 @@ describe('the token of a person', () => {
       merchantId,
       expiresAt: Number(exp) * 1000,
       tokenId: jti,
+      keyId: decodeProtectedHeader(tokens.access).kid,
       issuedAt: Number(iat) * 1000,
       signInId: sid,
       permissions: [...manager.user.permissions],

@@ -8,11 +8,13 @@ import type { Database } from './database.ts';
 import { createDatabaseClock } from './database-clock.ts';
 
 const startMs = 1_800_000_000_000;
+const hourMs = 3_600_000;
 
 /** A database whose clock and whose way are the test's, and a clock that looks when it is told to. */
 function setUp(aheadMs: number, { way = 0, pollMs = 3_600_000 } = {}) {
   const machine = movableClock(startMs);
   const told: unknown[] = [];
+  const alarms: unknown[] = [];
   const away = { ahead: aheadMs, there: way, back: way, isGone: false, looks: 0 };
   const database = {
     async query() {
@@ -24,9 +26,12 @@ function setUp(aheadMs: number, { way = 0, pollMs = 3_600_000 } = {}) {
       return [{ at }];
     },
   } as unknown as Database;
-  const log = { warn: (...of: unknown[]) => void told.push(of) } as never;
+  const log = {
+    warn: (...of: unknown[]) => void told.push(of),
+    error: (...of: unknown[]) => void alarms.push(of),
+  } as never;
   const clock = createDatabaseClock({ database, clock: machine, log, pollMs });
-  return { machine, told, away, clock };
+  return { machine, told, alarms, away, clock };
 }
 
 describe('a clock that goes by the database', () => {
@@ -55,10 +60,11 @@ describe('a clock that goes by the database', () => {
   });
 
   test('follows a machine whose clock is set, and goes on as it went without a database', async () => {
-    const { machine, clock, away } = setUp(0, { pollMs: 5 });
+    const { machine, clock, away, told } = setUp(0, { pollMs: 5 });
     await clock.start();
     away.ahead = -9_000;
-    await eventually('it has followed', () => clock.now() <= machine.now() - 8_999);
+    await eventually('it has followed', () => told.length === 1);
+    assert.ok(clock.now() <= machine.now() - 8_999);
     away.isGone = true;
     const { looks } = away;
     await eventually('it has looked in vain', () => away.looks > looks);
@@ -66,13 +72,68 @@ describe('a clock that goes by the database', () => {
     await clock.stop();
   });
 
+  test('does not follow a database that jumps by an hour, ahead or behind, and goes on as it went', async () => {
+    for (const jumpMs of [hourMs, -hourMs]) {
+      const { machine, clock, away, alarms } = setUp(5_000, { pollMs: 5 });
+      await clock.start();
+      const before = clock.now();
+      away.ahead += jumpMs;
+      await eventually('that is told again', () => alarms.length === 2);
+      machine.advance(1);
+      assert.equal(clock.now(), before + 1);
+      await clock.stop();
+      // All but the first look found it too far off; one in six of those is told.
+      assert.equal(alarms.length, Math.ceil((away.looks - 1) / 6), `${away.looks}`);
+      assert.deepEqual(Object.keys((alarms[0] as object[])[0] ?? {}), ['foundMs', 'aheadMs']);
+    }
+  });
+
+  test('is the machine’s where the database is an hour off from the start, until it is near', async () => {
+    for (const aheadMs of [hourMs, -hourMs]) {
+      const { machine, clock, away, alarms } = setUp(aheadMs, { pollMs: 5 });
+      await clock.start();
+      assert.equal(clock.now(), machine.now());
+      assert.equal(alarms.length, 1);
+      away.ahead = 30_000;
+      await eventually('it follows again', () => clock.now() >= machine.now() + 29_999);
+      away.ahead = hourMs;
+      await eventually('the next jump is told at once', () => alarms.length > 1);
+      await clock.stop();
+    }
+  });
+
+  test('never goes back for a correction, nor for a machine that is set back a little', async () => {
+    const { machine, clock, away, told } = setUp(20_000, { pollMs: 5 });
+    await clock.start();
+    const first = clock.now();
+    away.ahead = -20_000;
+    await eventually('it is corrected', () => told.length === 2);
+    assert.equal(clock.now(), first);
+    machine.advance(10_000);
+    assert.equal(clock.now(), first, 'it waits for the database');
+    machine.advance(-10_000);
+    assert.equal(clock.now(), first);
+    machine.advance(40_000 + 7);
+    assert.ok(Math.abs(clock.now() - first - 7) <= 2);
+    await clock.stop();
+  });
+
+  test('goes back with a machine that is set back far', async () => {
+    const { machine, clock } = setUp(-5_000);
+    await clock.start();
+    const before = clock.now();
+    machine.advance(-hourMs);
+    assert.equal(clock.now(), before - hourMs);
+    await clock.stop();
+  });
+
   test('reads the time of a real one', async () => {
-    const machine = { now: () => systemClock.now() - 60_000 };
-    const log = { warn: () => {} };
+    const machine = { now: () => systemClock.now() - 20_000 };
+    const log = { warn: () => {}, error: () => {} };
     const clock = createDatabaseClock({ database: await testDatabase(), clock: machine, log });
     await clock.start();
     // The machine's own clock is the database's here; a busy one takes its time to ask.
-    assert.ok(Math.abs(clock.now() - systemClock.now()) < 30_000);
+    assert.ok(Math.abs(clock.now() - systemClock.now()) < 10_000);
     await clock.stop();
   });
 });

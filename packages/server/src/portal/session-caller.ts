@@ -38,6 +38,8 @@ export type SessionCaller = {
   sessionOf(request: FastifyRequest): PortalSession | undefined;
   /** Of a handshake, in which no header of a page's own can be. @throws Refusal for all pages but ours */
   pageOf(handshake: IncomingMessage): PortalPage;
+  /** Whether the session that a handshake brings was found good here; whose page it is nobody has looked at. */
+  knowsSessionOf(handshake: IncomingMessage): boolean;
   /** Who stands at a device in such a page, as it is at this moment. @throws Refusal where nobody does */
   standingAt(page: PortalPage, device: string): Promise<Caller>;
 };
@@ -178,6 +180,11 @@ export function createSessionCaller(deps: Deps): SessionCaller {
         return refuse('origin_not_allowed', 'The page has no session.');
       }
       return { ...at, origin: place.origin };
+    },
+
+    knowsSessionOf(handshake) {
+      const at = keyOf(readCookie(handshake, sessionCookie) ?? '');
+      return at !== undefined && sessions.knows(at);
     },
 
     async standingAt({ origin, ...at }, device) {

@@ -28,6 +28,7 @@ function stage() {
   const connections = createTerminalConnections({
     callers: {
       pageOf: () => page,
+      knowsSessionOf: () => true,
       async standingAt() {
         looks += 1;
         answer();

@@ -16,7 +16,7 @@ const lookAgainMs = 15_000;
 type Standing = { readonly page: PortalPage; readonly deviceId: string };
 
 type Deps = {
-  readonly callers: Pick<SessionCaller, 'pageOf' | 'standingAt'>;
+  readonly callers: Pick<SessionCaller, 'pageOf' | 'knowsSessionOf' | 'standingAt'>;
   readonly tickets: Pick<Tickets, 'read'>;
   readonly pages: PageTerminals;
   readonly log: Log;
@@ -79,6 +79,7 @@ export function createTerminalConnections(deps: Deps) {
       bearer: 'page',
       maxMessageBytes: pages.maxMessageBytes,
       isForDevices: false,
+      knows: ({ request }) => callers.knowsSessionOf(request),
       async admit(handshake) {
         const page = callers.pageOf(handshake.request);
         const ticket = tickets.read(page, ticketIn(handshake));
