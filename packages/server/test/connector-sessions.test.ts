@@ -18,6 +18,14 @@ import { eventually } from './eventually.ts';
 
 type Ready = { place: Place; device: Line; pos: Line; line: Line; claimed: Json };
 
+/** A session that is open at both ends. */
+async function readyAt(on: ConnectorScene, till: Client): Promise<Ready> {
+  const place = await on.terminal();
+  const device = await on.connect(place, till);
+  const pos = await on.pos(await on.tokenOf(till));
+  return { place, device, pos, ...(await on.session(pos, { tsn: place.tsn, posId: 'p1' })) };
+}
+
 describe('sessions of the connector', () => {
   let on: ConnectorScene;
   let till: Client;
@@ -28,13 +36,7 @@ describe('sessions of the connector', () => {
   });
   after(() => on.close());
 
-  /** A session that is open at both ends. */
-  async function ready(): Promise<Ready> {
-    const place = await on.terminal();
-    const device = await on.connect(place, till);
-    const pos = await on.pos(await on.tokenOf(till));
-    return { place, device, pos, ...(await on.session(pos, { tsn: place.tsn, posId: 'p1' })) };
-  }
+  const ready = () => readyAt(on, till);
 
   const claim = (pos: Line, { tsn }: Place, more: Json = {}) =>
     on.ask(pos, { type: 'claim', requestId: 'c', tsn, posId: 'p1', ...more });
@@ -481,11 +483,7 @@ describe('sessions of the connector', () => {
 it('sessions end with the key of their token though their control connections are gone', async (t) => {
   const on = await openConnector();
   t.after(() => on.close());
-  const till = await on.application();
-  const place = await on.terminal();
-  const device = await on.connect(place, till);
-  const pos = await on.pos(await on.tokenOf(till));
-  const { line } = await on.session(pos, { tsn: place.tsn, posId: 'p1' });
+  const { device, pos, line } = await readyAt(on, await on.application());
   pos.close();
   await pos.closed();
   line.send('?');
@@ -509,11 +507,7 @@ describe('a connector that is full, or stops', () => {
   it('restarting: everybody is told by 1012, and who is online no more', async (t) => {
     const on = await openConnector();
     t.after(() => on.close());
-    const till = await on.application();
-    const place = await on.terminal();
-    const device = await on.connect(place, till);
-    const pos = await on.pos(await on.tokenOf(till));
-    const { line } = await on.session(pos, { tsn: place.tsn, posId: 'p1' });
+    const { place, device, pos, line } = await readyAt(on, await on.application());
     const presence = async () =>
       (await on.connector.presence.of(on.organizationId, [place.physicalDeviceId])).get(
         place.physicalDeviceId,

@@ -51,6 +51,10 @@ type Wanted = {
 /** A second operation with the client's identifier of a first. */
 export class OperationIdTaken extends Error {}
 
+function tellTaken(error: unknown): never {
+  throw isUniqueViolation(error) ? new OperationIdTaken() : error;
+}
+
 const uniqueViolation = '23505';
 const matchesMax = 20;
 /** Writes that may wait; at the bench's knee a few hundred do. */
@@ -131,30 +135,21 @@ export function createStore({ database, ids, clock }: Deps): Store {
 
   return {
     begin: (row, event) => watched(begins.submit({ row, event })),
-    async commit(change) {
-      try {
-        const lane = laneOf(change);
-        const write = lane.submit(change);
-        return await (lane === outcomes ? watched(write) : write);
-      } catch (error) {
-        if (isUniqueViolation(error)) throw new OperationIdTaken();
-        throw error;
-      }
+    commit(change) {
+      const lane = laneOf(change);
+      const write = lane.submit(change);
+      return (lane === outcomes ? watched(write) : write).catch(tellTaken);
     },
-    async commitBeside(change, beside) {
-      try {
-        return await database.transaction(async (trx) => {
-          const values = [JSON.stringify([statements.commitRow(change, 0, ids.uuid())])];
-          const { text } = statements.commitOperation;
-          const done = await trx.executeQuery(CompiledQuery.raw(text, values));
-          if (done.rows.length === 0) return false;
-          await beside(trx);
-          return true;
-        });
-      } catch (error) {
-        if (isUniqueViolation(error)) throw new OperationIdTaken();
-        throw error;
-      }
+    commitBeside(change, beside) {
+      const write = database.transaction(async (trx) => {
+        const values = [JSON.stringify([statements.commitRow(change, 0, ids.uuid())])];
+        const { text } = statements.commitOperation;
+        const done = await trx.executeQuery(CompiledQuery.raw(text, values));
+        if (done.rows.length === 0) return false;
+        await beside(trx);
+        return true;
+      });
+      return write.catch(tellTaken);
     },
     findById: (organizationId, transactionId) =>
       reads.submit({ organizationId, transactionId, clientTransactionId: null, merchantId: null }),

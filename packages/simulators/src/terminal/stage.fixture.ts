@@ -97,11 +97,12 @@ export async function cashierTill(
     DateTime: at,
     SaleSoftware: { ApplicationName: 'till', SoftwareVersion: '1' },
     OperatorLanguage: 'en',
-    SaleTerminalData: { SaleCapabilities: ['CashierInput'] },
+    SaleTerminalData: { SaleCapabilities: ['CashierInput', 'CashierStatus'] },
   });
   terminal().attach(channel);
   await terminal().receive(writeMessage(login), channel);
   return {
+    sent,
     pay: (message: AnyMessage) => terminal().receive(writeMessage(message), channel),
     answer: () => sent.find((message) => isMessage(message, 'Payment', 'Response')),
     isAsked: () => sent.some((message) => isMessage(message, 'Input', 'Request')),

@@ -3,19 +3,20 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { findPans } from '@switchyard/emv';
-import {
-  type AnyMessage,
-  isMessage,
-  readMessage,
-  referenceTo,
-  requestOf,
-  resultOf,
-  writeMessage,
-} from '@switchyard/nexo';
+import { isMessage, referenceTo, requestOf, resultOf, writeMessage } from '@switchyard/nexo';
 import { openPinBlock, readKsn, readPinBlock, tdesWorkingKey } from '@switchyard/pin';
 import { testCards } from './cards.ts';
-import { address, at, folder, givingBack, keys, pay, quick, stage } from './stage.fixture.ts';
-import type { TerminalChannel } from './work.ts';
+import {
+  address,
+  at,
+  cashierTill,
+  folder,
+  givingBack,
+  keys,
+  pay,
+  quick,
+  stage,
+} from './stage.fixture.ts';
 
 test('a payment: PIN and card leave the terminal under its keys alone, and both receipts come', async () => {
   const { ask, fake, terminal, dataDir } = stage();
@@ -382,40 +383,25 @@ test('busy, in maintenance, without paper, without a login', async () => {
 });
 
 test('events reach the tills that are connected, and a cashier judges a signature', async () => {
-  const { terminal, fake } = stage();
-  const sent: AnyMessage[] = [];
-  const channel: TerminalChannel = {
-    isTwoWay: true,
-    send(text) {
-      const reading = readMessage(text);
-      assert.ok(reading.kind === 'Message');
-      sent.push(reading.message);
-      if (!isMessage(reading.message, 'Input', 'Request')) return;
-      const { Device, InfoQualify } = reading.message.body.InputData;
-      const Input = { InputCommand: 'GetConfirmation', ConfirmedFlag: false } as const;
-      const body = { InputResult: { Device, InfoQualify, Response: { Result: 'Success' }, Input } };
-      const header = { ...reading.message.header, MessageType: 'Response' } as const;
-      void terminal().receive(writeMessage({ header, body }), channel);
-    },
-    drop: () => undefined,
-  };
-  const login = requestOf('Login', address(), {
-    DateTime: at,
-    SaleSoftware: { ApplicationName: 'till', SoftwareVersion: '1' },
-    OperatorLanguage: 'en',
-    SaleTerminalData: { SaleCapabilities: ['CashierInput', 'CashierStatus'] },
+  const on = stage();
+  const { terminal, fake } = on;
+  const till = await cashierTill(on, (message, channel) => {
+    if (!isMessage(message, 'Input', 'Request')) return;
+    const { Device, InfoQualify } = message.body.InputData;
+    const Input = { InputCommand: 'GetConfirmation', ConfirmedFlag: false } as const;
+    const body = { InputResult: { Device, InfoQualify, Response: { Result: 'Success' }, Input } };
+    const header = { ...message.header, MessageType: 'Response' } as const;
+    void terminal().receive(writeMessage({ header, body }), channel);
   });
-  terminal().attach(channel);
-  await terminal().receive(writeMessage(login), channel);
   terminal().setCard('signature');
-  await terminal().receive(writeMessage(pay(10)), channel);
-  const answer = sent.find((message) => isMessage(message, 'Payment', 'Response'));
+  await till.pay(pay(10));
+  const answer = till.answer();
   assert.ok(answer);
   assert.equal(resultOf(answer)?.ErrorCondition, 'Refusal');
   assert.equal(fake.taken(), 0, 'it was taken back');
-  assert.ok(sent.some((message) => isMessage(message, 'Display', 'Request')));
+  assert.ok(till.sent.some((message) => isMessage(message, 'Display', 'Request')));
   terminal().setMaintenance(true);
-  const event = sent.at(-1);
+  const event = till.sent.at(-1);
   assert.ok(event && isMessage(event, 'Event', 'Notification'));
   assert.equal(event.body.EventToNotify, 'BeginMaintenance');
   await terminal().stop();
