@@ -1,6 +1,7 @@
 // What a till was told of a cancel holds, whatever its provider says behind it.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { operationsMax } from '../src/qr/deps.ts';
 import { testDatabase } from './database.ts';
 import { eventually } from './eventually.ts';
 import { openQr, type QrScene } from './qr.ts';
@@ -72,6 +73,21 @@ describe('a cancel of a QR payment', () => {
     for (const { status, body } of await Promise.all([first, second])) {
       assert.deepEqual([status, body.operation.status], [200, 'Declined']);
     }
+    await completed(id);
+    assert.equal((await qr.get(id))['status'], 'Completed');
+  });
+
+  test('is one of two hundred at most, however many its provider declines', async () => {
+    const id = await qr.begun();
+    scanned(id, () => refused);
+    for (let count = 0; count < operationsMax; count += 1) {
+      const { body } = await cancel(id);
+      assert.equal(body.operation.status, 'Declined', `the cancel with ${count} before it`);
+    }
+    const { status, body } = await cancel(id);
+    assert.deepEqual([status, body.code], [422, 'event_limit_reached']);
+    const [allowed] = body.allowedOperations;
+    assert.deepEqual([allowed.operation, allowed.allowed], ['Cancel', false]);
     await completed(id);
     assert.equal((await qr.get(id))['status'], 'Completed');
   });

@@ -19,9 +19,9 @@ function allowedOf({ position, operationCount }: QrRow, operation: Verb): Allowe
   if (!verdict.allowed) return refused(verdict.reason);
   // It would succeed and change nothing.
   if (verdict.mode === 'Nothing') return refused('already_cancelled');
+  if (operationCount >= operationsMax) return refused('event_limit_reached');
   // All of it, whatever the provider makes of it.
   if (verdict.mode === 'Send') return { operation, allowed: true, maxAmount: amount, currency };
-  if (operationCount >= operationsMax) return refused('event_limit_reached');
   const { maxAmount } = verdict;
   if (maxAmount === 0) return refused('already_refunded');
   return { operation, allowed: true, maxAmount, currency };

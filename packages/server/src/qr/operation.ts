@@ -81,18 +81,21 @@ async function replay(
   return { loaded: standing, operation: withNumber(standing, known.number), replayed: true };
 }
 
+/** Of those that were declined there is no end otherwise. @throws Refusal where there is no place for one more */
+function refuseTooMany(loaded: LoadedQr): void {
+  if (loaded.row.operationCount < operationsMax) return;
+  const detail = `More than ${operationsMax} operations are not taken.`;
+  refuse('event_limit_reached', detail, { extensions: conflictOf(loaded) });
+}
+
 /** The amount that a refund takes. @throws Refusal of the amount */
 function amountOf(loaded: LoadedQr, { amount, currency }: OperationCall, maxAmount: number) {
-  const { position, operationCount } = loaded.row;
+  const { position } = loaded.row;
   const extensions = conflictOf(loaded);
   if (currency !== undefined && currency !== position.currency) {
     const detail = 'A refund is in the currency of the payment.';
     const error = { pointer: '/currency', code: 'currency_mismatch', detail };
     refuse('currency_mismatch', detail, { extensions, errors: [error] });
-  }
-  if (operationCount >= operationsMax) {
-    const detail = `More than ${operationsMax} operations are not taken.`;
-    refuse('event_limit_reached', detail, { extensions });
   }
   const wanted = amount ?? maxAmount;
   if (wanted === 0) {
@@ -165,6 +168,7 @@ function reserve(
       if (verb === 'Cancel' && open !== undefined) {
         return { done: { loaded, operation: open, replayed: true }, send: false };
       }
+      refuseTooMany(loaded);
       const amount = verb === 'Refund' ? amountOf(loaded, call, verdict.maxAmount) : 0;
       const step = firstStep(deps, loaded, verb, call, amount);
       const standing = await commit(deps, loaded, step);
