@@ -28,6 +28,8 @@ export type Cell = CellKey & {
   readonly figures: Figures;
   readonly hours: Map<number, Figures>;
   readonly latency: Latency;
+  /** Of a device: one of each level, to which all its entries are added; empty for the other levels. */
+  readonly together: Cell[];
 };
 
 /** As the database tells them: amounts as texts, which may be greater than a number holds. */
@@ -47,11 +49,12 @@ export const noFigures = (): Figures => ({
   ...{ authorized: 0n, captured: 0n, refunded: 0n, cancelled: 0n, reversed: 0n },
 });
 
-export const emptyCell = (key: CellKey): Cell => ({
+const emptyCell = (key: CellKey): Cell => ({
   ...key,
   figures: noFigures(),
   hours: new Map(),
   latency: new Map(),
+  together: [],
 });
 
 export function addFigures(to: Figures, from: Figures): void {
@@ -91,6 +94,24 @@ function addTo(figures: Figures, { ending }: Entry, sums: AddedSums): void {
   for (const [name, sum] of sums) figures[name] += sum;
 }
 
+function cellAt(cells: Cells, key: CellKey): Cell {
+  const text = textOfKey(key);
+  const known = cells.get(text);
+  if (known !== undefined) return known;
+  const made = emptyCell(key);
+  cells.set(text, made);
+  return made;
+}
+
+/** One of each level. They are looked for once: what they are called is long, and entries are many. */
+function cellsOf(cells: Cells, day: string, place: Place, of: GroupIds): readonly Cell[] {
+  const at = (level: Level) =>
+    cellAt(cells, keyAt(level, day, place, level >= 3 ? of.currencyGroupId : of.groupId));
+  const { together } = at(2);
+  if (together.length === 0) together.push(...levels.map(at));
+  return together;
+}
+
 /** Adds an entry of a payment to the cells that it belongs to, one of each level. */
 export function addEntry(cells: Cells, entry: Entry, place: Place, of: GroupIds): void {
   const sums: AddedSums = sumNames.flatMap((name) => {
@@ -98,16 +119,9 @@ export function addEntry(cells: Cells, entry: Entry, place: Place, of: GroupIds)
     return sum === 0 ? [] : [[name, BigInt(sum)]];
   });
   const bucket = entry.latencyMs === undefined ? undefined : bucketOf(entry.latencyMs);
-  for (const level of levels) {
-    const key = keyAt(level, entry.day, place, level >= 3 ? of.currencyGroupId : of.groupId);
-    const text = textOfKey(key);
-    let cell = cells.get(text);
-    if (cell === undefined) {
-      cell = emptyCell(key);
-      cells.set(text, cell);
-    }
+  for (const cell of cellsOf(cells, entry.day, place, of)) {
     addTo(cell.figures, entry, sums);
-    if (level === 3) continue;
+    if (cell.level === 3) continue;
     addTo(hourOf(cell, entry.hour), entry, sums);
     if (bucket !== undefined) addLatency(cell.latency, [[bucket, 1]]);
   }

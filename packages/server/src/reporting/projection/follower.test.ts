@@ -11,9 +11,10 @@ describe('the follower of the feed', () => {
   });
 
   test('waits for more where much happens, since sums are then written once for many', () => {
-    assert.equal(gatherAfter(99, 0), 0);
-    assert.equal(gatherAfter(100, 0), 3_000);
-    assert.equal(gatherAfter(100, 10_000), 0);
+    assert.equal(gatherAfter(99, false, 0), 0);
+    assert.equal(gatherAfter(100, false, 0), 3_000);
+    assert.equal(gatherAfter(2_000, true, 0), 0, 'it waits already');
+    assert.equal(gatherAfter(100, false, 10_000), 0);
   });
 
   test('waits while there is much else to do, and for two minutes at most', () => {

@@ -11,7 +11,7 @@ import {
 import { nil } from '../run.ts';
 import type { Dictionaries } from './dictionary.ts';
 import { behindText } from './store.ts';
-import { begin, turn } from './turn.ts';
+import { begin, type Turned, turn } from './turn.ts';
 
 const pollMs = 500;
 const organizationsAtOnce = 50;
@@ -50,6 +50,8 @@ export type Follower = {
   poke(): void;
 };
 
+const nothingTurned: Turned = { events: 0, isFull: false, isHeld: false };
+
 type Behind = { organizationId: string; isNew: boolean; since: Date | null };
 
 /** The share of the time since the last question for which the event loop had something to do. */
@@ -69,9 +71,12 @@ export function restAfter(workedMs: number, lagMs: number): number {
   return Math.min(longestRestMs, (workedMs * (1 - duty)) / duty);
 }
 
-/** How long more is waited for behind a turn that brought in so many events. */
-export const gatherAfter = (events: number, lagMs: number): number =>
-  events >= manyEvents && lagMs < lateMs ? gatheringMs : 0;
+/**
+ * How long more is waited for behind a turn that brought in so many events. Where more waits already, not at all:
+ * what has just been sold is still remembered, and later it is read again.
+ */
+export const gatherAfter = (events: number, isMore: boolean, lagMs: number): number =>
+  events >= manyEvents && !isMore && lagMs < lateMs ? gatheringMs : 0;
 
 /** Whether the reports wait for a quieter moment. */
 export const mustWait = (pressure: number, busy: number, lagMs: number): boolean =>
@@ -101,11 +106,10 @@ export function createFollower(deps: FollowerDeps): Follower {
     const { organizationId } = behind;
     const lagMs = lagOf(behind);
     const rest = (workedMs: number) => pause(restAfter(workedMs, lagMs), stopped.signal);
-    let events = 0;
+    let turned = nothingTurned;
     try {
       if (behind.isNew) await begin(deps, organizationId);
-      const turned = await turn({ ...deps, rest }, organizationId);
-      events = turned.events;
+      turned = await turn({ ...deps, rest }, organizationId);
       turns.inc({ outcome: turned.isHeld ? 'held' : 'done' });
       return turned.isFull;
     } catch (error) {
@@ -114,7 +118,7 @@ export function createFollower(deps: FollowerDeps): Follower {
       log.error({ err: error, organizationId }, 'reports could not be brought up to date');
       return false;
     } finally {
-      await pause(gatherAfter(events, lagMs), stopped.signal);
+      await pause(gatherAfter(turned.events, turned.isFull, lagMs), stopped.signal);
     }
   }
 

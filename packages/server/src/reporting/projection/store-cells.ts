@@ -72,7 +72,7 @@ export async function addCells(
 
 type CellRow = FiguresRow & { hours: HoursJson; latency: LatencyJson };
 
-export type StoredCell = Omit<Cell, keyof CellKey>;
+export type StoredCell = Omit<Cell, keyof CellKey | 'together'>;
 
 export function toCell(row: CellRow): StoredCell {
   return {
