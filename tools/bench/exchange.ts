@@ -84,7 +84,8 @@ export async function openExchange(target: Target, connections: number): Promise
 
   return {
     send(text, onAnswer) {
-      const connection = free.pop();
+      // In turns: the server ends a connection that was opened and has asked for nothing.
+      const connection = free.shift();
       if (connection === undefined) return false;
       connection.waiting = onAnswer;
       connection.socket.write(text, 'latin1');
