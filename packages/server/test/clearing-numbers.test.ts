@@ -130,7 +130,7 @@ test('a line that another process files meanwhile, under another number, stays i
     const answer = office(on, 'POST', '', { acquirerLink: on.linkId, openDays: true });
     await until(async () => {
       const rows = await database.query(
-        `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'
+        `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
           AND query LIKE '%INTO clearing_files%'`,
       );
       return rows.length > 0 ? true : undefined;

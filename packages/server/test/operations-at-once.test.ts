@@ -47,7 +47,7 @@ async function atOnce(
     });
     await until(async () => {
       const rows = await database.query(
-        `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'
+        `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
           AND query LIKE '%UPDATE transactions%'`,
       );
       return rows.length + answered >= all.length ? true : undefined;

@@ -125,7 +125,8 @@ describe('publishing', () => {
         await eventually('the outbox waits for the head', async () => {
           const [row] = await database.query<{ n: number }>(
             `SELECT count(*)::int AS n FROM pg_stat_activity
-             WHERE wait_event_type = 'Lock' AND query LIKE '%INTO feed_heads%'`,
+             WHERE datname = current_database() AND wait_event_type = 'Lock'
+               AND query LIKE '%INTO feed_heads%'`,
           );
           return (row?.n ?? 0) > 0;
         });
