@@ -301,7 +301,7 @@ export const stateCodes = {
   event_limit_reached: refused(
     422,
     'The payment has too many events',
-    'No more events of its provider and no more refunds are taken for this payment.',
+    'No more events of its provider, cancels or refunds are taken for this payment.',
   ),
   partial_reversal_not_supported: refused(
     422,
