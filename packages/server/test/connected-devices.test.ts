@@ -197,18 +197,25 @@ describe('devices that come and go', () => {
       return rows;
     }
 
+    /** A row that its node renews just now is left to the next look. */
+    const heard = (place: Place) =>
+      until(async () => {
+        const all = await look(place);
+        return all.length > 0 ? all : undefined;
+      }, 'something to be told');
+
     it('are told once they have lasted ten seconds, each once', async () => {
       const place = await on.terminal();
       const device = await on.connect(place, till);
       assert.deepEqual(await look(place), []);
       on.clock.advance(10 * second);
-      assert.deepEqual(await look(place), [{ kind: 'device.online', sequence: 1 }]);
+      assert.deepEqual(await heard(place), [{ kind: 'device.online', sequence: 1 }]);
       assert.deepEqual(await look(place), []);
       on.clock.advance(60 * second);
       await gone(device, place);
       assert.deepEqual(await look(place), []);
       on.clock.advance(10 * second);
-      assert.deepEqual(await look(place), [{ kind: 'device.offline', sequence: 2 }]);
+      assert.deepEqual(await heard(place), [{ kind: 'device.offline', sequence: 2 }]);
       on.clock.advance(120 * second);
       assert.deepEqual(await look(place), []);
     });
@@ -217,26 +224,26 @@ describe('devices that come and go', () => {
       const place = await on.terminal();
       let device = await on.connect(place, till);
       on.clock.advance(10 * second);
-      assert.equal((await look(place)).length, 1);
-      const told: Told[] = [];
+      assert.equal((await heard(place)).length, 1);
+      const all: Told[] = [];
       for (let turn = 0; turn < 10; turn += 1) {
         await gone(device, place);
         on.clock.advance(3 * second);
-        told.push(...(await look(place)));
+        all.push(...(await look(place)));
         device = await on.connect(place, till);
         on.clock.advance(3 * second);
-        told.push(...(await look(place)));
+        all.push(...(await look(place)));
       }
-      assert.equal(told.length, 0, 'breaks of three seconds in a minute');
+      assert.equal(all.length, 0, 'breaks of three seconds in a minute');
       for (let turn = 0; turn < 3; turn += 1) {
         await gone(device, place);
         on.clock.advance(11 * second);
-        told.push(...(await look(place)));
+        all.push(...(await look(place)));
         device = await on.connect(place, till);
         on.clock.advance(11 * second);
-        told.push(...(await look(place)));
+        all.push(...(await look(place)));
       }
-      assert.ok(told.length <= 2, JSON.stringify(told));
+      assert.ok(all.length <= 2, JSON.stringify(all));
       device.close();
     });
 
@@ -244,9 +251,9 @@ describe('devices that come and go', () => {
       const place = await on.terminal();
       const device = await on.connect(place, till);
       on.clock.advance(10 * second);
-      assert.equal((await look(place)).length, 1);
+      assert.equal((await heard(place)).length, 1);
       on.clock.advance(151 * second);
-      assert.deepEqual(await look(place), [{ kind: 'device.offline', sequence: 2 }]);
+      assert.deepEqual(await heard(place), [{ kind: 'device.offline', sequence: 2 }]);
       device.close();
     });
 
@@ -254,7 +261,7 @@ describe('devices that come and go', () => {
       const [staying, dead] = [await on.terminal(), await on.terminal()];
       const lines = [await on.connect(staying, till), await on.connect(dead, till)];
       on.clock.advance(10 * second);
-      for (const place of [staying, dead]) assert.equal((await look(place)).length, 1);
+      for (const place of [staying, dead]) assert.equal((await heard(place)).length, 1);
       on.clock.advance(200 * second);
       const database = await testDatabase();
       let turns = 0;
