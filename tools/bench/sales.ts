@@ -92,21 +92,24 @@ async function runRounds(scene: Scene, options: BenchOptions, say: Say) {
   return { bare, knees };
 }
 
-async function runCompared(scene: Scene, options: BenchOptions, rate: number) {
+async function runCompared(
+  scene: Scene,
+  { seconds: length }: BenchOptions,
+  rate: number,
+  tell: Say,
+) {
   const steps: MeasuredStep[] = [];
   for (let count = 0; count < comparedSteps; count += 1) {
     await scene.renewTokens();
-    steps.push(await scene.load.step('sales', rate, options.seconds));
+    const step = await scene.load.step('sales', rate, length);
+    tell(describeStep(step));
+    steps.push(step);
   }
   return steps;
 }
 
 async function runFull(scene: Scene, options: BenchOptions, rate: number, say: Say) {
-  const tell = (where: string, steps: readonly MeasuredStep[]) => {
-    for (const step of steps) say(`on ${where} tables  ${describeStep(step)}`);
-  };
-  const before = await runCompared(scene, options, rate);
-  tell('empty', before);
+  const before = await runCompared(scene, options, rate, (text) => say(`on empty tables  ${text}`));
   const startedMs = performance.now();
   await scene.refundSome(modelRefunds);
   await fill(scene.database, {
@@ -119,8 +122,7 @@ async function runFull(scene: Scene, options: BenchOptions, rate: number, say: S
   await scene.renewTokens();
   // The same time to come to rest as before the first measurement.
   await scene.load.step('sales', rate, options.seconds);
-  const after = await runCompared(scene, options, rate);
-  tell('full', after);
+  const after = await runCompared(scene, options, rate, (text) => say(`on full tables  ${text}`));
   return { rows: options.rows, fillSeconds, before, after };
 }
 

@@ -35,15 +35,21 @@ async function totalsOf({ ask }: Stage): Promise<unknown> {
   );
 }
 
+/** The power goes off while the platform is asked about it; `asked` ends with what was under way. */
+async function cutOff(on: Stage, message: AnyMessage, isAsked: () => boolean) {
+  const asked = on.ask(message);
+  while (!isAsked()) await turn();
+  await on.terminal().reboot();
+  return { asked };
+}
+
 const printedBy = ({ told }: Stage) => told.filter(({ type }) => type === 'Printed').length;
 
 test('a sale in the middle of which the power went off is counted once, and spoils nothing later', async () => {
   const { platform, letGo, isAsked } = slow('sell');
   const on = stage({ platform });
   const payment = pay(10);
-  const asked = on.ask(payment);
-  while (!isAsked()) await turn();
-  await on.terminal().reboot();
+  const { asked } = await cutOff(on, payment, isAsked);
   const repeated = await on.statusOf(payment);
   assert.equal(repeated && resultOf(repeated)?.Result, 'Success');
   on.terminal().setFault('DropAfter');
@@ -61,9 +67,7 @@ test('what the chip approved while the power went off is not sold behind the ans
   const on = stage({ platform });
   on.terminal().setCard('offline');
   const payment = pay(10);
-  const asked = on.ask(payment);
-  while (!isAsked()) await turn();
-  await on.terminal().reboot();
+  const { asked } = await cutOff(on, payment, isAsked);
   const repeated = await on.statusOf(payment);
   assert.equal(repeated && resultOf(repeated)?.Result, 'Failure');
   letGo();
@@ -77,9 +81,7 @@ test('what the chip approved while the power went off is not sold behind the ans
 test('a fault that was set after a restart is of the next payment', async () => {
   const { platform, letGo, isAsked } = slow('sell');
   const on = stage({ platform });
-  const asked = on.ask(pay(10));
-  while (!isAsked()) await turn();
-  await on.terminal().reboot();
+  const { asked } = await cutOff(on, pay(10), isAsked);
   on.terminal().setFault('DropAfter');
   letGo();
   await asked;
@@ -94,9 +96,7 @@ for (const card of ['removed-late', 'declines-late']) {
     const on = stage({ platform });
     on.terminal().setCard(card);
     const payment = pay(10);
-    const asked = on.ask(payment);
-    while (!isAsked()) await turn();
-    await on.terminal().reboot();
+    const { asked } = await cutOff(on, payment, isAsked);
     const repeated = await on.statusOf(payment);
     assert.equal(repeated && resultOf(repeated)?.Result, 'Success');
     letGo();
@@ -128,9 +128,7 @@ for (const category of ['Payment', 'Reversal'] as const) {
     const on = stage({ platform });
     const { first } = await on.ask(pay(10));
     const request = givingBack(category, first);
-    const asked = on.ask(request);
-    while (!isAsked()) await turn();
-    await on.terminal().reboot();
+    const { asked } = await cutOff(on, request, isAsked);
     const repeated = await on.statusOf(request);
     assert.equal(repeated && resultOf(repeated)?.ErrorCondition, 'Aborted');
     letGo();
@@ -147,9 +145,7 @@ test('a batch in the middle of which the power went off goes on no further, and 
   const batch = requestOf('Batch', address(), {
     TransactionToPerform: [10, 20].map((amount) => ({ PaymentRequest: pay(amount).body })),
   } as never) as AnyMessage;
-  const asked = on.ask(batch);
-  while (!isAsked()) await turn();
-  await on.terminal().reboot();
+  const { asked } = await cutOff(on, batch, isAsked);
   const { Response, PerformedTransaction = [] } = batchAnswerIn(on.dataDir)?.body ?? {};
   assert.deepEqual([Response?.Result, Response?.ErrorCondition], ['Partial', 'Aborted']);
   assert.deepEqual(
