@@ -467,6 +467,12 @@ describe('jobs', () => {
         await jobs.enqueue({ organizationId, kind, payload: {}, dueAt });
       }
       assert.equal(Math.round((await oldest()) / 60), 10);
+      await database.close();
+      assert.equal(
+        Math.round((await oldest()) / 60),
+        10,
+        'the last figure stays without a database',
+      );
     } finally {
       await database.close();
     }

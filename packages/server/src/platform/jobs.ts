@@ -276,9 +276,13 @@ function measurements({ database, clock, metrics }: JobsDeps) {
     name: 'switchyard_jobs_oldest_due_seconds',
     help: 'How long the job that has waited longest is overdue',
     async collect() {
-      const rows = await database.query<{ due_at: Date | null }>(oldestDueText).catch(() => []);
-      const dueAt = rows[0]?.due_at?.getTime() ?? clock.now();
-      this.set(Math.max(0, clock.now() - dueAt) / 1000);
+      // A database that is away says nothing of the queue: the last figure stays.
+      const rows = await database
+        .query<{ due_at: Date | null }>(oldestDueText)
+        .catch(() => undefined);
+      if (rows === undefined) return;
+      const now = clock.now();
+      this.set(Math.max(0, now - (rows[0]?.due_at?.getTime() ?? now)) / 1000);
     },
   });
   return {

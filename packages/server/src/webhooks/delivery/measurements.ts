@@ -23,8 +23,10 @@ export function createMeasurements(deps: {
     help: 'How long the delivery that has waited longest at an endpoint without failures is overdue',
     async collect() {
       const now = clock.now();
-      const oldest = await oldestDue(database, isoTime(now)).catch(() => undefined);
-      this.set(oldest === undefined ? 0 : Math.max(0, now - oldest.getTime()) / 1000);
+      // A database that is away says nothing of what waits: the last figure stays.
+      const oldest = await oldestDue(database, isoTime(now)).catch(() => 'unknown' as const);
+      if (oldest === 'unknown') return;
+      this.set(Math.max(0, now - (oldest?.getTime() ?? now)) / 1000);
     },
   });
   return {
