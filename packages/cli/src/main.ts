@@ -3,7 +3,7 @@ import { CommanderError } from 'commander';
 import { systemClock } from './clock.ts';
 import { exitCodes } from './exit-codes.ts';
 import { createRunner } from './kit.ts';
-import { createProgram } from './program.ts';
+import { runLine } from './program.ts';
 import type { World } from './world.ts';
 
 const stopping = new AbortController();
@@ -32,7 +32,7 @@ const world: World = {
 
 const runner = createRunner(world);
 try {
-  await createProgram(world, runner).parseAsync(process.argv);
+  await runLine(world, runner, process.argv.slice(2));
   process.exitCode = runner.exitCode();
 } catch (error) {
   if (!(error instanceof CommanderError)) throw error;

@@ -27,7 +27,31 @@ function versionOfPackage(): string {
   return (JSON.parse(text) as { version: string }).version;
 }
 
-/** @example await createProgram(world, createRunner(world)).parseAsync(process.argv); */
+/** A SHA-256 in base64url, which one time in 64 begins as an option does. */
+const dashedThumbprint = /^-[\w-]{42}$/;
+
+/** Behind `--` nothing is taken for an option; a thumbprint is the last that its command takes. */
+function thumbprintsLast(args: readonly string[]): readonly string[] {
+  const thumbprints = args.filter((arg) => dashedThumbprint.test(arg));
+  const isRevoked = args.some((arg, at) => arg === 'devices' && args[at + 1] === 'revoke');
+  if (!isRevoked || thumbprints.length === 0 || args.includes('--')) return args;
+  return [...args.filter((arg) => !dashedThumbprint.test(arg)), '--', ...thumbprints];
+}
+
+/**
+ * @param args what was typed behind the name of the command
+ * @throws CommanderError where they mean nothing, or help or the version were asked for
+ * @example await runLine(world, createRunner(world), process.argv.slice(2));
+ */
+export async function runLine(
+  world: Pick<World, 'stdout' | 'stderr'>,
+  runner: Runner,
+  args: readonly string[],
+): Promise<void> {
+  await createProgram(world, runner).parseAsync(thumbprintsLast(args), { from: 'user' });
+}
+
+/** All commands with their options and help; `runLine` runs one. */
 export function createProgram(world: Pick<World, 'stdout' | 'stderr'>, runner: Runner): Command {
   const help = new Help();
   const program = new Command('switchyard')

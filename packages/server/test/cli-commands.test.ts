@@ -131,6 +131,11 @@ test('a device is enrolled with a key that stays here, and its certificate taken
     'KeyCompromise',
   );
   assert.equal(revoked.status, 'Revoked');
+  const dashed = '-q'.padEnd(43, 'A');
+  for (const rest of [[dashed], [dashed, '--reason', 'KeyCompromise'], ['--json', dashed]]) {
+    const ended = await line.run(['devices', 'revoke', serialNumber, ...rest]);
+    assert.equal(ended.code, 5, `a thumbprint may begin as an option does: ${ended.stderr}`);
+  }
   assert.equal((await done('devices', 'list', '--serial', serialNumber)).items.length, 1);
   assert.equal((await done('search', '--serial', serialNumber)).items[0].type, 'PhysicalDevice');
 });

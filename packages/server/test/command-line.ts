@@ -88,7 +88,7 @@ async function runHere(
   options: RunOptions,
 ): Promise<Ended> {
   const { stdin = '', stopping = new AbortController().signal } = options;
-  const { createProgram } = await import(source('program.ts'));
+  const { runLine } = await import(source('program.ts'));
   const { createRunner } = await import(source('kit.ts'));
   const { exitCodes } = await import(source('exit-codes.ts'));
   const said: Written = { stdout: '', stderr: '' };
@@ -103,7 +103,7 @@ async function runHere(
   const runner = createRunner(world);
   let code: number;
   try {
-    await createProgram(world, runner).parseAsync(['node', 'switchyard', ...args]);
+    await runLine(world, runner, args);
     code = runner.exitCode();
   } catch (error) {
     // commander's own: help and version were asked for, everything else means nothing.

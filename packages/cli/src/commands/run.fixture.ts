@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { CommanderError } from 'commander';
 import { systemClock } from '../clock.ts';
 import { createRunner } from '../kit.ts';
-import { createProgram } from '../program.ts';
+import { runLine } from '../program.ts';
 
 export const run = (...args: string[]) => runUntil(new AbortController().signal, ...args);
 
@@ -27,7 +27,7 @@ export async function runUntil(stopping: AbortSignal, ...args: string[]) {
   };
   const runner = createRunner(world);
   try {
-    await createProgram(world, runner).parseAsync(args, { from: 'user' });
+    await runLine(world, runner, args);
   } catch (error) {
     // --help ends it, and is no fault.
     if (!(error instanceof CommanderError) || error.exitCode !== 0) throw error;
