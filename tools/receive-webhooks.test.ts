@@ -68,7 +68,7 @@ describe('the examples of “Receive webhooks”', () => {
       assert.equal(await post(signed('three'), body.replace('t-1', 't-2')), 401, 'bent');
       assert.equal(await post({ ...signed('three'), 'webhook-id': 'four' }), 401);
       assert.equal(await post(signed('five', now() - 301_000)), 401, 'too old');
-      assert.equal(await post(signed('six', now() + 301_000)), 401, 'from the future');
+      assert.equal(await post(signed('six', now() + 360_000)), 401, 'from the future');
       assert.equal(await post(signed('seven', now(), [otherKey])), 401, 'another key');
       assert.equal(await post({}), 401);
       assert.equal(told.match(/transaction\.captured t-1/g)?.length, 2);

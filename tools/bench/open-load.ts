@@ -16,7 +16,12 @@ export type LoadStep = {
   request(): { text: string; judge(answer: HttpAnswer): string | undefined };
   /** When the part of the step that counts begins and ends. */
   onWindow(at: 'begin' | 'end', answered: number): void;
+  /** The machine's own where none is given. */
+  time?: LoadTime;
 };
+
+/** In milliseconds. */
+export type LoadTime = { now(): number; pause(ms: number): Promise<void> };
 
 export type StepResult = {
   offered: number;
@@ -59,7 +64,10 @@ function createQueue<Item>() {
   };
 }
 
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+const machineTime: LoadTime = {
+  now: () => performance.now(),
+  pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+};
 
 type Counts = { latencies: Histogram; offered: number; inWindow: number; all: number };
 
@@ -90,12 +98,12 @@ function resultOf(
  * stops answering for a while is charged for every request that came due meanwhile.
  */
 export async function runStep(exchange: Exchange, step: LoadStep): Promise<StepResult> {
-  const { ratePerSecond, seconds, leadSeconds = 1, hopelessSeconds = 1 } = step;
+  const { ratePerSecond, seconds, leadSeconds = 1, hopelessSeconds = 1, time = machineTime } = step;
   const nextArrival = createArrivals(ratePerSecond, step.random);
   const queue = createQueue<Waiting>();
   const errors = new Map<string, number>();
   const counts: Counts = { latencies: createHistogram(), offered: 0, inWindow: 0, all: 0 };
-  const startMs = performance.now();
+  const startMs = time.now();
   const fromMs = startMs + leadSeconds * 1000;
   const untilMs = fromMs + seconds * 1000;
   let underWay = 0;
@@ -108,7 +116,7 @@ export async function runStep(exchange: Exchange, step: LoadStep): Promise<StepR
 
   function settle(waiting: Waiting, answer: HttpAnswer | undefined, lost = 'lost'): void {
     underWay -= 1;
-    const nowMs = performance.now();
+    const nowMs = time.now();
     const kind = answer === undefined ? lost : waiting.judge(answer);
     if (kind !== undefined) fail(kind);
     counts.all += 1;
@@ -131,7 +139,7 @@ export async function runStep(exchange: Exchange, step: LoadStep): Promise<StepR
   let dueMs = startMs + nextArrival();
   let hasBegun = false;
   let givenUp = false;
-  for (let nowMs = startMs; nowMs < untilMs && !givenUp; nowMs = performance.now()) {
+  for (let nowMs = startMs; nowMs < untilMs && !givenUp; nowMs = time.now()) {
     if (!hasBegun && nowMs >= fromMs) {
       hasBegun = true;
       step.onWindow('begin', counts.all);
@@ -142,10 +150,10 @@ export async function runStep(exchange: Exchange, step: LoadStep): Promise<StepR
     }
     drain();
     givenUp = queue.size() > ratePerSecond * hopelessSeconds;
-    await pause(tickMs);
+    await time.pause(tickMs);
   }
   step.onWindow('end', counts.all);
-  const endedMs = Math.min(performance.now(), untilMs);
+  const endedMs = Math.min(time.now(), untilMs);
   if (givenUp) {
     fail('given up: the requests that waited only grew in number');
     for (let each = queue.take(); each !== undefined; each = queue.take()) {
@@ -153,7 +161,7 @@ export async function runStep(exchange: Exchange, step: LoadStep): Promise<StepR
     }
   }
   const patientUntilMs = endedMs + patienceMs;
-  while (underWay + queue.size() > 0 && performance.now() < patientUntilMs) await pause(5);
+  while (underWay + queue.size() > 0 && time.now() < patientUntilMs) await time.pause(5);
   // What is not answered by now counts as an error, and with the longest latency; nor is it sent later.
   while (queue.take() !== undefined) underWay += 1;
   for (let left = underWay; left > 0; left -= 1) {

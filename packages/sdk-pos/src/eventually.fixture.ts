@@ -1,7 +1,7 @@
 // Waits for what other processes and sockets bring about.
 
 export async function eventually(holds: () => boolean, what: string): Promise<void> {
-  const until = performance.now() + 5_000;
+  const until = performance.now() + 60_000;
   while (!holds()) {
     if (performance.now() > until) throw new Error(`did not come about: ${what}`);
     await new Promise((resolve) => setImmediate(resolve));

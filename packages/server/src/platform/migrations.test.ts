@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { testSchemaUrl } from '../../test/database.ts';
+import { eventually } from '../../test/eventually.ts';
 import { systemClock } from './clock.ts';
 import { type Database, openDatabase } from './database.ts';
 import { systemIds } from './ids.ts';
@@ -13,7 +14,8 @@ import { migrate } from './migrations.ts';
 import { splitStatements } from './sql-statements.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
-const deps = { log, clock: systemClock, ids: systemIds, leaseMs: 400 };
+const usual = { log, clock: systemClock, ids: systemIds };
+const deps = { ...usual, leaseMs: 400 };
 
 let base: string;
 before(async () => {
@@ -110,7 +112,7 @@ describe('migrations', () => {
         const others = [again(), again(), again()];
         try {
           const applied = await Promise.all(
-            [database, ...others].map((each) => migrate(each, dir, deps)),
+            [database, ...others].map((each) => migrate(each, dir, usual)),
           );
           assert.deepEqual(applied.flat().toSorted(), ['0001-a', '0002-s']);
           assert.deepEqual(await database.query('SELECT count(*) AS n FROM a'), [{ n: 1 }]);
@@ -124,13 +126,13 @@ describe('migrations', () => {
   test('the lease of a killed process runs out', async () => {
     await expectMigrated({ '0001-a.sql': first }, async (database, dir) => {
       await migrate(database, await directoryOf({}), deps);
+      const startedAt = systemClock.now();
       await database.query(
         `INSERT INTO schema_lease VALUES ('migrate', $1, now() + interval '300 ms')`,
         [randomUUID()],
       );
-      const startedAt = systemClock.now();
       assert.deepEqual(await migrate(database, dir, deps), ['0001-a']);
-      assert.ok(systemClock.now() - startedAt >= 200);
+      assert.ok(systemClock.now() - startedAt >= 250);
     });
   });
 
@@ -140,10 +142,11 @@ describe('migrations', () => {
       await migrate(database, await directoryOf({}), deps);
       const thief = again();
       try {
+        await thief.query('SELECT 1');
         const migrating = assert.rejects(migrate(database, dir, deps), /took over the migration/);
         const take = 'UPDATE schema_lease SET holder = $1 RETURNING holder';
-        while ((await thief.query(take, [randomUUID()])).length === 0);
-        await migrating;
+        const isTaken = async () => (await thief.query(take, [randomUUID()])).length > 0;
+        await Promise.all([eventually('the lease is taken', isTaken), migrating]);
         await assert.rejects(database.query('SELECT 1 FROM s'), { code: '42P01' });
       } finally {
         await thief.close();

@@ -230,6 +230,18 @@ describe('the link to a host', () => {
     assert.deepEqual(states, [true]);
   });
 
+  test('an answer that came while the thread stood still is in time', async () => {
+    const { host, link } = await setUp();
+    await signedOn(link);
+    host.script((asked) => {
+      approve(asked);
+      // The answer lies in the socket, and the time for it passes before anybody can read.
+      const until = performance.now() + 100;
+      while (performance.now() < until);
+    });
+    assert.equal((await link.exchange(sale('000001'), 50)).result, 'Answered');
+  });
+
   test('a message that cannot be read is skipped; its request times out', async () => {
     const { host, link } = await setUp();
     await signedOn(link);

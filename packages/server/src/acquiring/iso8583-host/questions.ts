@@ -37,6 +37,8 @@ type Waiting = {
 };
 
 const waitingMax = 20_000;
+/** Turns of the event loop; each reads every socket once. */
+const readTurns = 3;
 export const notSignedOn: Exchange = { result: 'NotSent', reason: 'not signed on' };
 const notSentInTime: Exchange = { result: 'NotSent', reason: 'not sent in time' };
 
@@ -67,6 +69,13 @@ export function createQuestions({ freeSeat }: { freeSeat(): Seat | undefined }):
     else push(other, entry);
   }
 
+  // A thread that stood still finds its timers before what its sockets received meanwhile: they are read first.
+  function runOut(key: string, entry: Waiting, turns = readTurns): void {
+    if (waiting.get(key) !== entry) return;
+    if (turns === 0) expire(key, entry);
+    else setImmediate(() => runOut(key, entry, turns - 1));
+  }
+
   // What waits here when its time is over must not go out behind the back of whoever was told so.
   function expire(key: string, entry: Waiting): void {
     const isHere = entry.seat.connection.withdraw(entry.parcel);
@@ -81,7 +90,7 @@ export function createQuestions({ freeSeat }: { freeSeat(): Seat | undefined }):
       if (waiting.size() >= waitingMax)
         return Promise.resolve({ result: 'NotSent', reason: 'busy' });
       return new Promise((resolve) => {
-        const timer = setTimeout(() => expire(key, entry), timeoutMs);
+        const timer = setTimeout(() => runOut(key, entry), timeoutMs);
         const leaving = () => {
           entry.left = entry.seat.leaving(!network);
         };
