@@ -7,6 +7,9 @@ import type { TestEvent } from 'node:test/reporters';
 import { inspect, styleText } from 'node:util';
 import { openTimers } from './open-timers.ts';
 
+/** Those of the machine: a test that puts its own in their place would keep this watch from being set back. */
+const { setTimeout, clearTimeout } = globalThis;
+
 /** On a busy machine the next file takes its time to load, and so do the search and the closings behind the last one. */
 const drainLimitMs = 240_000;
 /** The fault tests at full size are long in one test. */

@@ -63,7 +63,8 @@ async function isHeld(lock: string): Promise<boolean> {
   const pid = Number(await readIfThere(join(lock, 'pid')));
   if (pid > 0) return isAlive(pid);
   // Made a moment ago, perhaps, by one who has not written his name yet.
-  const { mtimeMs } = await stat(lock).catch(() => ({ mtimeMs: 0 }));
+  // One that has gone meanwhile is nobody's to take away: another may have made his own.
+  const { mtimeMs } = await stat(lock).catch(() => ({ mtimeMs: Date.now() }));
   return Date.now() - mtimeMs < 5_000;
 }
 

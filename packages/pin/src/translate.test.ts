@@ -59,7 +59,8 @@ describe('PIN blocks', () => {
       Array.from({ length: many }, () => buildPinBlock(format, [1, 2, 3, 4], pan).toString('hex'));
     assert.equal(new Set(made('ISO0')).size, 1);
     for (const format of ['ISO1', 'ISO3', 'ISO4'] as const) {
-      assert.equal(new Set(made(format)).size, many, format);
+      // Of ten letters A to F two are alike once in a while.
+      assert.ok(new Set(made(format)).size >= many - 2, format);
     }
     // Ten nibbles behind the PIN: each value at each place, and no other.
     const account = Buffer.from('0000401234567890', 'hex');

@@ -161,7 +161,7 @@ describe('the local listener', () => {
   test('a client that sends too slowly is cut off, and keeps nobody else out', async (t) => {
     const quick = await openLocalListener({
       ...{ host: '127.0.0.1', port: 0, ...certificates.server },
-      ...{ handle: async () => '{}', patience: { headMs: 1000, allMs: 1500 } },
+      ...{ handle: async () => '{}', patience: { headMs: 4000, allMs: 5000 } },
     });
     t.after(() => quick.close());
     const { hostname, port } = new URL(quick.url);

@@ -30,7 +30,7 @@ test('a peer that does not answer a closing is waited for as long as for a hands
   });
   const { promise: ended, resolve } = Promise.withResolvers<SocketEnd>();
   const url = `ws://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-  const limits = { timeoutMs: 1_000, maxMessageBytes: 1_000, clock: systemClock };
+  const limits = { timeoutMs: 5_000, maxMessageBytes: 1_000, clock: systemClock };
   const socket = await openSocket(
     { url, tls: {}, ...limits },
     { message: () => {}, closed: resolve },

@@ -47,6 +47,18 @@ export const assertNotSideways = (page: Page, name: string): Promise<void> =>
     async () => (await page.evaluate(overflow)) === 0,
   );
 
+/** Light or dark, once nothing is on its way any more. */
+export async function wear(page: Page, name: string, colorScheme: 'light' | 'dark'): Promise<void> {
+  await page.emulateMedia({ colorScheme });
+  // The portal's page hears of it in a drawing of its own, and begins to fade then.
+  const wears = `[null, '${colorScheme}'].includes(document.documentElement.getAttribute('data-mantine-color-scheme'))`;
+  await eventually(`${name} in ${colorScheme}`, async () => (await page.evaluate(wears)) === true);
+  await page.evaluate(
+    'new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))',
+  );
+  await page.evaluate(settled);
+}
+
 /** @param name tells a page apart from the others in what fails */
 export async function assertAccessible(page: Page, name: string): Promise<void> {
   await page.setViewportSize(narrow);
@@ -57,17 +69,7 @@ export async function assertAccessible(page: Page, name: string): Promise<void> 
   if ((await page.evaluate('typeof axe')) === 'undefined') await page.evaluate(axe);
   assert.equal(await page.evaluate(plays), false, `${name} plays something`);
   for (const [colorScheme, options] of runs) {
-    await page.emulateMedia({ colorScheme });
-    // The portal's page hears of it in a drawing of its own, and begins to fade then.
-    const wears = `[null, '${colorScheme}'].includes(document.documentElement.getAttribute('data-mantine-color-scheme'))`;
-    await eventually(
-      `${name} in ${colorScheme}`,
-      async () => (await page.evaluate(wears)) === true,
-    );
-    await page.evaluate(
-      'new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))',
-    );
-    await page.evaluate(settled);
+    await wear(page, name, colorScheme);
     const { violations, passes } = (await page.evaluate(`axe.run({ ${options} ${telling} })`)) as {
       violations: Violation[];
       passes: unknown[];

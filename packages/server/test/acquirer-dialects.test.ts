@@ -51,7 +51,9 @@ async function on(
   { keys = {}, link = {} }: { keys?: HostKeys; link?: Record<string, unknown> } = {},
 ): Promise<Scene> {
   const ledgerDir = await mkdtemp(join(tmpdir(), 'switchyard-dialect-'));
-  const host = await startHost({ table, keys, ledgerDir });
+  // A link knocks at it for a while once it is gone: at a port that the system gives to nobody else.
+  const [port = 0] = await freePorts(1);
+  const host = await startHost({ table, keys, ledgerDir, port });
   t.after(async () => {
     await host.stop();
     await rm(ledgerDir, { recursive: true, force: true });

@@ -65,10 +65,20 @@ function sale(stan: string, members: Partial<AcquirerRequest> = {}): AcquirerReq
   };
 }
 
-type LinkTo = { port: number; table?: HostTable; log?: typeof silent; [setting: string]: unknown };
+type LinkTo = {
+  port: number;
+  table?: HostTable;
+  log?: typeof silent;
+  timeoutMs?: number;
+  [setting: string]: unknown;
+};
+
+/** Where nothing is waited for in vain, longer than a machine stands still. */
+const patientMs = 20_000;
 
 /** An adapter that is signed on, and closed with the test. */
-async function linked(t: TestContext, { port, table, log = silent, ...settings }: LinkTo) {
+async function linked(t: TestContext, given: LinkTo) {
+  const { port, table, log = silent, timeoutMs = patientMs, ...settings } = given;
   const late: LateAnswer[] = [];
   const connection = connectIso8583Host({
     link: {
@@ -79,7 +89,7 @@ async function linked(t: TestContext, { port, table, log = silent, ...settings }
       settings: { host: '127.0.0.1', port, institutionId: '1001', ...settings },
     },
     host: table === undefined ? spoken : compileHost(table, { now }),
-    timeoutMs: 1000,
+    timeoutMs,
     clock: systemClock,
     log,
     onLateAnswer: (each) => late.push(each),
@@ -416,7 +426,8 @@ describe('an acquirer link', { concurrency: 4 }, () => {
 
   test('11: an answer that does not echo the question is none; a part only where it may be', async (t) => {
     const host = await scripted(t);
-    const { connection } = await linked(t, { port: host.port });
+    const { connection: patient } = await linked(t, { port: host.port });
+    const { connection: hasty } = await linked(t, { port: host.port, timeoutMs: 1000 });
     const wrong: Record<number, string> = {
       3: '200000',
       4: '000000009999',
@@ -424,17 +435,18 @@ describe('an acquirer link', { concurrency: 4 }, () => {
       49: '840',
     };
     let stan = 0;
-    const outcomeWith = (changed: Message['fields']) => {
+    const outcomeWith = (changed: Message['fields'], by = patient) => {
       stan += 1;
       host.script(({ message, socket }) => socket.write(frameOf(answerTo(message, changed))));
-      return connection.send(sale(String(stan).padStart(6, '0')));
+      return by.send(sale(String(stan).padStart(6, '0')));
     };
     for (const [field, value] of Object.entries(wrong)) {
       const outcome = await outcomeWith({ [field]: value });
       assert.deepEqual(outcome, { outcome: 'Unknown', reason: 'InvalidResponse' }, `DE${field}`);
     }
     for (const field of [11, 41]) {
-      const outcome = await outcomeWith({ [field]: field === 11 ? '999999' : 'TERM0002' });
+      const changed = { [field]: field === 11 ? '999999' : 'TERM0002' };
+      const outcome = await outcomeWith(changed, hasty);
       assert.deepEqual(outcome, { outcome: 'Unknown', reason: 'Timeout' }, `DE${field}`);
     }
     const part = await outcomeWith({ 39: '10', 4: '000000000500' });
@@ -468,11 +480,11 @@ describe('an acquirer link', { concurrency: 4 }, () => {
   test('13: the log has no card, whatever goes wrong', async (t) => {
     const lines: string[] = [];
     const log = createLog(
-      { logLevel: 'trace', instanceName: randomUUID() },
+      { logLevel: 'trace', instanceName: 'test' },
       { write: (line: string) => void lines.push(line) },
     );
     const host = await scripted(t);
-    const { connection } = await linked(t, { port: host.port, log });
+    const { connection } = await linked(t, { port: host.port, log, timeoutMs: 3000 });
     const secret = {
       sensitive: {
         track2: '4111111111111111=30122010000012345678',

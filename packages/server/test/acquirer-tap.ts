@@ -16,8 +16,14 @@ export type AcquirerTap = {
   connections(): number;
   /** Cuts every connection and takes no more. */
   close(): Promise<void>;
+  /** Takes no more; those that stand stay. */
+  shut(): Promise<void>;
   /** Takes connections again, at the same port. */
   open(): Promise<void>;
+  /** From now on the host's answers wait here. */
+  hold(): void;
+  /** They go on, and those that come. */
+  release(): void;
 };
 
 const dialect = compileDialect(iso1987BinaryEmv);
@@ -38,6 +44,7 @@ function listen(server: Server, port: number): Promise<void> {
 export async function acquirerTap(hostPort: number): Promise<AcquirerTap> {
   const sent: Message[] = [];
   const sockets = new Set<Socket>();
+  let held: (() => void)[] | undefined;
 
   function note(bytes: Buffer): void {
     if (bytes.length === 0) return;
@@ -52,7 +59,10 @@ export async function acquirerTap(hostPort: number): Promise<AcquirerTap> {
       for (const { payload } of deframer.push(chunk)) note(payload);
       to.write(chunk);
     });
-    to.on('data', (chunk: Buffer) => from.write(chunk));
+    to.on('data', (chunk: Buffer) => {
+      if (held === undefined) from.write(chunk);
+      else held.push(() => from.write(chunk));
+    });
     for (const [one, other] of [
       [from, to],
       [to, from],
@@ -78,6 +88,15 @@ export async function acquirerTap(hostPort: number): Promise<AcquirerTap> {
       const closed = new Promise((resolve) => server.close(resolve));
       for (const socket of sockets) socket.destroy();
       await closed;
+    },
+    shut: async () => void server.close(),
+    hold() {
+      held ??= [];
+    },
+    release() {
+      const waiting = held ?? [];
+      held = undefined;
+      for (const send of waiting) send();
     },
     async open() {
       server = createServer(relay);

@@ -124,7 +124,7 @@ test(`an import survives ${kills} kills (seed ${seed})`, { timeout: 300_000 }, a
   let reached = 0;
   for (let round = 0; round < kills; round += 1) {
     const broken = sendAgain().catch((error: unknown) => error as Error);
-    const wanted = reached + 1 + Math.floor(next() * 600);
+    const wanted = reached + 1 + Math.floor(next() * 400);
     reached = await until(
       async () => {
         const { lines: now } = await progress();

@@ -208,7 +208,8 @@ describe('card data', () => {
     const sales = on.logged.filter((line) => line.includes('/transactions/process'));
     assert.ok(sales.length > 20, `${sales.length} lines`);
     for (const line of on.logged) assert.equal(search.find(line), undefined, line.slice(0, 300));
-    const all = on.logged.join('');
+    // Without identifiers, whose digits are anybody's.
+    const all = on.logged.join('').replace(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '');
     assert.doesNotMatch(all, /securityCode|expiryMonth|emvData|holderName|"card":\{/);
     assert.doesNotMatch(all, /9203737|92048512|9203919|92047373/);
   });

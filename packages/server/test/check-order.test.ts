@@ -186,7 +186,7 @@ describe('the order of checks', { concurrency: 4 }, () => {
     const { provisioning } = on.house;
     const scope = { organizationId: on.organizationId };
     const { storeId, deviceIds, contractId } = on.shop;
-    const soon = Date.now() + 1500;
+    const soon = Date.now() + 5_000;
     const sale = keyedSale({
       storeId,
       deviceId: deviceIds[0],

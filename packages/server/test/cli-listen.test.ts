@@ -7,6 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import { commandLineOf, type Ended, type RunOptions } from './command-line.ts';
 import { cutWire } from './cut-wire.ts';
 import { eventually } from './eventually.ts';
+import { freePorts } from './free-ports.ts';
 import { keyedSale } from './keyed-sale.ts';
 import { type Scene, scene } from './scene.ts';
 import { answerWith, assertGenuine, isGenuineByKey, receiver } from './webhook-receiver.ts';
@@ -118,7 +119,9 @@ describe('webhooks listen', () => {
 
   test('a receiver that refuses or is not there is told, the rest goes on, and the end says so', async (t) => {
     const said = answerWith(500, {}, 'what the receiver says\nand more');
-    const to = await receiver(said);
+    // Once it is gone nothing listens there, and no other server may be given its port.
+    const [port] = await freePorts(1);
+    const to = await receiver(said, undefined, port);
     t.after(to.stop);
     const ended = await listening([...sales, '--forward-to', to.url, '--count', '2'], async () => {
       await sell(100);

@@ -5,6 +5,7 @@ import { bookkeeping } from './bookkeeping.ts';
 import type { Answer } from './client.ts';
 import { testDatabase } from './database.ts';
 import { keyedSale } from './keyed-sale.ts';
+import { tapped } from './offline.ts';
 import { assertRefused } from './refused.ts';
 import type { Scene } from './scene.ts';
 import { until } from './until.ts';
@@ -116,11 +117,20 @@ describe('a sale that awaits its confirmation', { concurrency: 8 }, () => {
       sold(on, { ...short, captureMode: 'Deferred' }),
       sold(on, { ...short, amount: 9010, partialApproval: true }),
     ]);
+    const database = await testDatabase();
+    const jobs = await database.query<{ id: string; due_at: Date }>(
+      `SELECT payload->>'transactionId' AS id, due_at FROM jobs
+        WHERE organization_id = $1 AND kind = 'payments.confirm'`,
+      [on.organizationId],
+    );
+    const dueAt = new Map(jobs.map((job) => [job.id, job.due_at.getTime()]));
     for (const sale of sales) {
+      assert.equal(dueAt.get(sale.transactionId), Date.parse(sale.confirmBy));
       const reversed = await inState(on, sale.transactionId, 'Reversed');
       const queued = reversed.events.find(({ type }: Event) => /reversal_queued/.test(type));
       const behind = Date.parse(queued.at) - Date.parse(sale.confirmBy);
-      assert.ok(behind >= 0 && behind < 2000, `${behind} ms behind`);
+      // Its job is due to the millisecond; a busy machine may stand still before it.
+      assert.ok(behind >= 0 && behind < 20_000, `${behind} ms behind`);
       assert.equal(queued.data.reason, 'Unconfirmed');
       assert.equal(reversed.terminalAction, 'Decline');
       assert.equal(reversed.approved, false);
@@ -252,8 +262,8 @@ describe('a sale that awaits its confirmation', { concurrency: 8 }, () => {
     }
   });
 
-  test('what has no approval has nothing to confirm', async () => {
-    const on = await scene();
+  test('what has no approval has nothing to confirm', async (t) => {
+    const on = await tapped(t, scene);
     const plain = (await call(on, 'POST', '/process', keyedSale())).body;
     const nothing = await call(on, 'POST', `/${plain.transactionId}/confirm`);
     assert.deepEqual([nothing.status, nothing.body.state], [200, 'Captured'], nothing.text);
@@ -267,17 +277,14 @@ describe('a sale that awaits its confirmation', { concurrency: 8 }, () => {
     const reversing = await call(on, 'POST', `/${unknown.transactionId}/confirm`);
     assertRefused(reversing, { code: 'reversal_in_progress' });
     await inState(on, unknown.transactionId, 'Reversed');
-    const running = call(
-      on,
-      'POST',
-      '/process',
-      keyedSale({ amount: 9098, clientTransactionId: 'slow' }),
-    );
+    on.tap.hold();
+    const running = call(on, 'POST', '/process', keyedSale({ clientTransactionId: 'slow' }));
     const early = await until(async () => {
       const answer = await call(on, 'POST', '/slow/confirm');
       return answer.status === 404 ? undefined : answer;
     }, 'the running sale');
     assertRefused(early, { code: 'transaction_in_progress' });
+    on.tap.release();
     assert.equal((await running).body.state, 'Captured');
   });
 

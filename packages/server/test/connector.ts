@@ -186,7 +186,7 @@ export async function openConnector(
         verifyToken: identity.verifyToken,
         certificates: identity.devices.reader,
         clients: identity.clients,
-        times: { tickMs: 10, recheckMs: 20, ...given.times },
+        times: { tickMs: 10, recheckMs: 20, formerMs: 3000, ...given.times },
       });
       connector.register(upgrades);
       connector.start();

@@ -98,6 +98,8 @@ async function settingsIn(directory: string, mail: MailServer, acquirerPort: num
     // Devices come to the API with their certificates.
     SWITCHYARD_CLIENT_CERTIFICATES: 'on',
     SWITCHYARD_LOG_LEVEL: 'warn',
+    // A busy machine is no reason to refuse here.
+    SWITCHYARD_LOOP_DELAY_MS: '10000',
   };
   const ca = await readFile(tls.caFile, 'utf8');
   return { variables, ca, caFile: tls.caFile, port, devicePort, metricsPort };

@@ -10,6 +10,7 @@ import type { Answer, Client } from './client.ts';
 import { testCopyUrl } from './database.ts';
 import { type FaultPlatform, faultPlatform, faultTimeoutMs } from './fault-platform.ts';
 import { faultSize } from './fault-size.ts';
+import { freePorts } from './free-ports.ts';
 import { keyedSale } from './keyed-sale.ts';
 import { base, settled } from './load.ts';
 import { until } from './until.ts';
@@ -58,8 +59,10 @@ describe('a server that is killed while a sale goes another way', { concurrency:
       ...{ institutionId: '100001', status: 'Disabled', httpJson },
     });
     platformKey = made.signingKeys.current.x;
-    bank = await startBank(0);
-    const { port, publicKey } = bank;
+    // It comes back at the same one: nobody else may be given it meanwhile.
+    const [port = 0] = await freePorts(1);
+    bank = await startBank(port);
+    const { publicKey } = bank;
     link = {
       ...made,
       port,

@@ -108,8 +108,10 @@ describe('a server that is killed', { concurrency: false }, () => {
           captureMode: 'Deferred',
         });
         const sold = await client.call('POST', `${base}/process`, { token, body });
-        assert.equal(sold.body.state, 'Authorized', sold.text);
-        held.add(sold.body.transactionId);
+        // Where the machine stood still for as long as the host is waited for, it is reversed: another one.
+        if (sold.body.state === 'Authorized') held.add(sold.body.transactionId);
+        else if (sold.body.state === 'Reversing') left += 1;
+        else assert.fail(sold.text);
       }
     };
     await Promise.all(Array.from({ length: sellersOfBatch }, seller));

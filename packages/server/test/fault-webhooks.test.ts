@@ -75,7 +75,8 @@ async function assertNoMoreThanLogged(
      WHERE endpoint_id = $1`,
     [endpointId],
   );
-  assert.equal(received.length, row?.tries);
+  const tries = row?.tries ?? 0;
+  assert.ok(received.length <= tries, `${received.length} came, ${tries} are logged`);
 }
 
 const hang: Answering = () => {};

@@ -21,12 +21,20 @@ import { until } from './until.ts';
 
 const { scene, agree } = bookkeeping();
 
+/** A morning of summer time in Paris that is less than a year ago, and its day: YYMMDD. */
+function lastSummer(): [at: string, day: string] {
+  const now = new Date();
+  const year = now.getUTCMonth() < 7 ? now.getUTCFullYear() - 1 : now.getUTCFullYear();
+  const date = now.getUTCMonth() < 7 ? `${year}-09-01` : `${year}-07-01`;
+  return [`${date}T10:20:30.000Z`, date.slice(2).replaceAll('-', '')];
+}
+
 describe('an offline sale', { concurrency: 8 }, () => {
   test('is stored, told to the acquirer as it was made, and captured', async (t) => {
     const on = await tapped(t, scene, { offlineLimits: { maxAgeHours: 8760, maxCount: 10 } });
-    const authorizedAt = '2026-07-01T10:20:30.000Z';
+    const [authorizedAt, day] = lastSummer();
     const pan = '5413330089010012';
-    const emvData = chipData(pan, { '9F27': '40', '9A': '260701' });
+    const emvData = chipData(pan, { '9F27': '40', '9A': day });
     const sale = await stored(
       on,
       { authorizedAt },
@@ -47,7 +55,7 @@ describe('an offline sale', { concurrency: 8 }, () => {
     const { mti, fields } = advice ?? { mti: '', fields: {} };
     assert.equal(mti, '0220');
     assert.deepEqual([fields[38], fields[39]], ['9A01B2', '00']);
-    assert.deepEqual([fields[12], fields[13]], ['122030', '0701']);
+    assert.deepEqual([fields[12], fields[13]], ['122030', day.slice(2)]);
     assert.match(fields[55] ?? '', /9F270140/);
     assert.ok(!fields[55]?.includes(pan));
     assert.deepEqual([fields[35], fields[48], fields[52], fields[90]], Array(4).fill(undefined));

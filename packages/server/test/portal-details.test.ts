@@ -193,6 +193,7 @@ describe('details of the portal', { skip: withoutChromium }, () => {
       const cards = page.locator('.sy-service-card');
       await page.evaluate(`history.pushState({}, '', '/portal/services')`);
       await page.getByRole('link', { name: 'Service 39' }).waitFor();
+      await eventually('all of the page are asked for', () => asked.size >= 40);
       assert.deepEqual([await cards.count(), asked.size], [40, 40]);
       await button(page, 'Show more services').click();
       await page.waitForURL('**/portal/services?pages=2');

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import type { BrowserContext, Page } from 'playwright-core';
-import { assertAccessible } from './accessible.ts';
+import { assertAccessible, wear } from './accessible.ts';
 import { withoutChromium } from './chromium.ts';
 import type { Client } from './client.ts';
 import { eventually } from './eventually.ts';
@@ -50,7 +50,7 @@ describe('the payments of the portal', { skip: withoutChromium }, () => {
   /** What lies behind it cannot be reached, and is dimmed. Expects axe in the page. */
   async function assertDialogAccessible(page: Page, name: string): Promise<void> {
     for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme });
+      await wear(page, name, colorScheme);
       const { violations, passes } = (await page.evaluate(`axe.run('[role="dialog"]')`)) as {
         violations: { id: string }[];
         passes: unknown[];

@@ -329,9 +329,11 @@ describe('races of a QR payment', () => {
     await qr.tell(id, { ...completed(), sequence: 1 });
     await qr.becomes(id, (each) => each['refundedAmount'] === 1050, 'the refund');
 
-    once('create', expiring);
+    once('create', (created) => {
+      tooLate(created, 409, 'paymentStatus');
+      return expiring(created);
+    });
     const other = await qr.begun();
-    tooLate(other, 409, 'paymentStatus');
     const done = (each: Json) => each['status'] === 'Completed';
     const paidAtLast = await qr.becomes(other, done, 'the payment');
     assert.equal(paidAtLast['refundedAmount'], 0);

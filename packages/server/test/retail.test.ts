@@ -332,7 +332,7 @@ describe('the Retail API', () => {
     line.send(paidOf(await heardBy(line)));
     assert.equal((await asked).status, 200);
     const path = `/devices/${own.tsn}/messages/${headerOf(payment)['ServiceID']}`;
-    const read = (token: string) => call('GET', path, { token });
+    const read = (token: string) => call('GET', `${path}?wait=20`, { token });
     const first = await on.tillToken(own);
     assert.equal((await read(first)).body.result, 'Success');
     let from = own;

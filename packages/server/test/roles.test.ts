@@ -138,6 +138,8 @@ describe('a process without the role cards', { skip: canLook ? false : 'needs /p
       SWITCHYARD_DATA_DIR: dataDir,
       SWITCHYARD_DATABASE_URL: databaseUrl,
       SWITCHYARD_LOG_LEVEL: 'warn',
+      // A busy machine is no reason to refuse here.
+      SWITCHYARD_LOOP_DELAY_MS: '10000',
     };
   });
   after(async () => {

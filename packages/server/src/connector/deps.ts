@@ -40,6 +40,8 @@ export type ConnectorTimes = {
   /** How often it is asked again whether devices and callers still may. */
   readonly recheckMs: number;
   readonly tickMs: number;
+  /** A node that had a device and does not answer by then may be gone: nobody waits longer for the device. */
+  readonly formerMs: number;
   /** A device has to stand so for such a time before it is told as an event. */
   readonly steadyMs: number;
   /** Between two events of a device at the least. */
@@ -87,6 +89,7 @@ export function timesOf(
     quietMs: 150 * second,
     recheckMs: 30 * second,
     tickMs: 500,
+    formerMs: 500,
     steadyMs: 10 * second,
     tellAgainMs: 60 * second,
     tellMs: 5 * second,

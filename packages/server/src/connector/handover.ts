@@ -59,22 +59,21 @@ export function keptIn(
   return { sessionId, tokenHash, claimant, leftMs: Math.min(news.leftMs, mostMs) };
 }
 
-/** A node that does not answer by then may be gone: nobody waits longer for the device. */
-const answerMs = 500;
-
 /**
  * Asks the node that had a device, whose news of a kept place come before its answer.
  *
- * @example await askFormer(backplane, deviceKey, { kind: 'attached', connectionId, order });
+ * @param mostMs how long it is waited for
+ * @example await askFormer(backplane, deviceKey, { kind: 'attached', connectionId, order }, 500);
  */
 export async function askFormer(
   backplane: Pick<Backplane, 'request'>,
   deviceKey: string,
   attached: Message,
+  mostMs: number,
 ): Promise<void> {
   const over = new AbortController();
   try {
-    await Promise.race([backplane.request(deviceKey, attached), pause(answerMs, over.signal)]);
+    await Promise.race([backplane.request(deviceKey, attached), pause(mostMs, over.signal)]);
   } catch (error) {
     // One that cannot be asked keeps no place.
     if (!(error instanceof BackplaneFault)) throw error;

@@ -277,7 +277,7 @@ export function createHub(deps: Deps) {
 
   async function arrive(entry: Entry): Promise<void> {
     const { key, connectionId } = entry;
-    if (deps.far !== undefined) await askFormer(backplane, key, attachedOf(entry));
+    if (deps.far !== undefined) await askFormer(backplane, key, attachedOf(entry), times.formerMs);
     if (entry.connectionId === connectionId)
       backplane.publish(deviceTopic(entry.key), attachedOf(entry));
   }

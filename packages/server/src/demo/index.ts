@@ -78,7 +78,8 @@ export type Demo = {
   stop(): Promise<void>;
 };
 
-const healthTimeoutMs = 1000;
+/** One that lives may be busy; where none is, the port refuses at once. */
+const healthTimeoutMs = 10_000;
 
 const ledgerIn = (dataDir: string): string => join(dataDir, 'acquirer');
 

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { freePorts } from '../../test/free-ports.ts';
 import { createLog, pause } from '../platform/index.ts';
 import { type SimulatorOptions, startSimulator } from './simulator.ts';
 import { SimulatorFault } from './supervised.ts';
@@ -60,7 +61,8 @@ describe('the acquirer host simulator', () => {
   after(() => rm(dataDir, { recursive: true, force: true }));
 
   test('listens when it has started, comes back on its port, and ends with us', async () => {
-    const simulator = await startSimulator(options());
+    const [port = 0] = await freePorts(1);
+    const simulator = await startSimulator(options({ port }));
     try {
       assert.ok(await accepts(simulator.port));
       const first = simulator.pid() ?? 0;

@@ -15,9 +15,9 @@ const host = '127.0.0.1';
 const dripMs = 10;
 const little: Partial<Patience> = {
   // Time enough for those that do say something, on a busy machine as well.
-  handshakeMs: 1000,
-  headMs: 1000,
-  requestMs: 1500,
+  handshakeMs: 4000,
+  headMs: 4000,
+  requestMs: 4500,
   lookEveryMs: 20,
 };
 

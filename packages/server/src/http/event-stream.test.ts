@@ -202,8 +202,8 @@ describe('the end of a stream', () => {
     const sample = await createStreamSample(t);
     const expiresAt = performance.timeOrigin + performance.now() + 300;
     sample.judge(() => ({ ...callerWith(), expiresAt }));
+    sample.commit({ n: 1 });
     const heard = await listenTo(sample.url, { token });
-    sample.happen({ n: 1 });
     await heard.has(1);
     assert.equal(await heard.ended(), 'token_expired');
     assert.ok(performance.timeOrigin + performance.now() >= expiresAt);

@@ -51,7 +51,7 @@ describe('a long poll', () => {
     for (let n = 1; n <= 60; n += 1) sample.commit({ n });
     const polled = await poll(sample, 'least=60&wait=60');
     assert.deepEqual(polled.body, { ids: [60], next: 60 });
-    const none = await poll(sample, 'least=99&wait=0.2');
+    const none = await poll(sample, 'least=99&wait=2');
     assert.deepEqual(none.body, { ids: [], next: 60 });
   });
 

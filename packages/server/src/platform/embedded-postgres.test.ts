@@ -111,7 +111,7 @@ describe('embedded PostgreSQL', () => {
     assert.ok(isAlive(elsewhere.pid), 'the server outlives its starter');
     await withServer(dataDir, async (database, server) => {
       assert.equal(server.pid(), elsewhere.pid);
-      assert.ok(await database.healthy());
+      await eventually('it answers', () => database.healthy());
     });
     assert.ok(!isAlive(elsewhere.pid));
   });
@@ -123,7 +123,7 @@ describe('embedded PostgreSQL', () => {
     try {
       await withServer(dataDir, async (database, server) => {
         assert.equal(server.pid(), host.pid);
-        assert.ok(await database.healthy());
+        await eventually('it answers', () => database.healthy());
       });
       assert.ok(isAlive(host.pid), 'a guest stops nothing');
     } finally {
@@ -206,7 +206,7 @@ describe('embedded PostgreSQL', () => {
     const dataDir = join(base, 'long '.repeat(12), 'é%2F'.repeat(10), 'x'.repeat(40));
     await copyTemplate(dataDir);
     await withServer(dataDir, async (database, server) => {
-      assert.ok(await database.healthy());
+      await eventually('it answers', () => database.healthy());
       assert.ok(!server.url.includes('long'));
     });
   });
@@ -215,7 +215,7 @@ describe('embedded PostgreSQL', () => {
     const dataDir = join(base, 'e');
     await mkdir(join(dataDir, 'data.new-999999999'), { recursive: true });
     await writeFile(join(dataDir, 'owner'), '999999999 1');
-    await withServer(dataDir, async (database) => assert.ok(await database.healthy()));
+    await withServer(dataDir, (database) => eventually('it answers', () => database.healthy()));
     assert.ok(!(await readdir(dataDir)).includes('data.new-999999999'));
   });
 
@@ -225,7 +225,7 @@ describe('embedded PostgreSQL', () => {
     await withServer(dataDir, async () => {});
     const stale = [process.pid, 'x', 1, 5432, join(dataDir, 'socket'), '', '', 'ready'].join('\n');
     await writeFile(join(dataDir, 'data', 'postmaster.pid'), stale, { mode: 0o600 });
-    await withServer(dataDir, async (database) => assert.ok(await database.healthy()));
+    await withServer(dataDir, (database) => eventually('it answers', () => database.healthy()));
   });
 
   test('a server that cannot start says why, from its log', async () => {
@@ -234,7 +234,7 @@ describe('embedded PostgreSQL', () => {
       startEmbeddedPostgres({ dataDir, log, settings: { shared_buffers: 'plenty' } }),
       /PostgreSQL does not start:[\s\S]*shared_buffers/,
     );
-    await withServer(dataDir, async (database) => assert.ok(await database.healthy()));
+    await withServer(dataDir, (database) => eventually('it answers', () => database.healthy()));
   });
 
   test('two starts at once share one server', async () => {

@@ -13,9 +13,9 @@ const opened: HotPool[] = [];
 async function open(options: Partial<HotPoolOptions> & { url?: string } = {}): Promise<HotPool> {
   const url = options.url ?? (await testDatabaseUrl());
   const pool = createHotPool({
-    config: { connectionString: url, types: postgresTypes, connectionTimeoutMillis: 5000 },
+    config: { connectionString: url, types: postgresTypes, connectionTimeoutMillis: 60_000 },
     connections: 2,
-    waitLimitMs: 5000,
+    waitLimitMs: 60_000,
     silenceLimitMs: 45_000,
     log,
     ...options,
@@ -102,7 +102,7 @@ describe('hot statements', () => {
       [{ n: 2 }],
       [{ n: 3 }],
     ]);
-    const sleeping = pool.run(sleep, [0.6]);
+    const sleeping = pool.run(sleep, [2]);
     await assert.rejects(pool.run(one, [4]), (error) => {
       assert.ok(error instanceof Refusal);
       return error.code === 'database_unavailable' && error.outcome === 'NotProcessed';

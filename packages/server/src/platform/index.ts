@@ -84,7 +84,7 @@ export { isAlive, isMarkAlive, processMark } from './postgres-home.ts';
 export { safeInteger } from './postgres-types.ts';
 export { createPreparedRun } from './prepared-run.ts';
 export { preparedText } from './prepared-text.ts';
-export { isSecretMember, scrubText } from './redaction.ts';
+export { isSecretMember, redacted, scrubText } from './redaction.ts';
 export {
   type OlderKey,
   olderAfterRenewal,

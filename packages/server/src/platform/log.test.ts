@@ -106,10 +106,10 @@ describe('log', () => {
 
   test('members with a telling name lose their value, at any depth', () => {
     const { log, lines } = capture();
-    const card = { securityCode: '123', track2: 'x1', pin_block: 'x2', 'client-secret': ['x3'] };
+    const card = { securityCode: '737x9', track2: 'x1', pin_block: 'x2', 'client-secret': ['x3'] };
     log.info({ a: [{ card, password: 'x4', req: { headers: { authorization: 'x5' } } }] }, 'm');
     log.info({ recoveryCodes: ['x6'], totp: 'x7', recovery_code: 'x8' }, 'm');
-    assert.doesNotMatch(lines.join(), /x\d|123/);
+    assert.doesNotMatch(lines.join(), /x\d/);
   });
 
   test('a card number written as a number leaves valid JSON without it', () => {

@@ -270,17 +270,22 @@ test('a call that is sent again has no more time than one call', async () => {
   let isSilent = false;
   await new Promise<void>((resolve) => moody.listen(0, '127.0.0.1', resolve));
   try {
-    const calls = opening({ allowsLoopback: true, timeoutMs });
     const url = `http://127.0.0.1:${(moody.address() as AddressInfo).port}/`;
-    assert.equal((await calls.post(url, message)).fault, undefined);
-    isSilent = true;
-    const start = performance.now();
-    const late = await calls.post(url, message);
-    const tookMs = performance.now() - start;
-    assert.deepEqual(told(late), { fault: 'timed_out', isSent: true });
-    assert.ok(late.ms >= timeoutMs * 0.8, `${late.ms} ms are told`);
-    assert.ok(tookMs < timeoutMs * 1.6, `it took ${tookMs} ms`);
-    calls.close();
+    const tries: number[] = [];
+    // A machine that stands still is told apart by trying again: two whole calls would take 1.8 times it each time.
+    while (tries.length < 3 && !tries.some((tookMs) => tookMs < timeoutMs * 1.6)) {
+      const calls = opening({ allowsLoopback: true, timeoutMs });
+      isSilent = false;
+      assert.equal((await calls.post(url, message)).fault, undefined);
+      isSilent = true;
+      const start = performance.now();
+      const late = await calls.post(url, message);
+      tries.push(performance.now() - start);
+      assert.deepEqual(told(late), { fault: 'timed_out', isSent: true });
+      assert.ok(late.ms >= timeoutMs * 0.8, `${late.ms} ms are told`);
+      calls.close();
+    }
+    assert.ok(Math.min(...tries) < timeoutMs * 1.6, `it took ${tries} ms`);
   } finally {
     await new Promise((resolve) => moody.close(resolve));
   }

@@ -1,6 +1,7 @@
 // Takes card data and credentials out of text and log lines, whatever member or message they hide in.
 
-const redacted = '[redacted]';
+/** Stands where a secret stood. */
+export const redacted = '[redacted]';
 const leastPanDigits = 13;
 const mostPanDigits = 19;
 const depthLimit = 32;

@@ -228,7 +228,7 @@ test('a copy of a protected message is rejected, and pays nothing', async () => 
 });
 
 test('slow clients are cut off, pages of browsers refused, and others are served meanwhile', async () => {
-  const { local } = await open(false, { headMs: 1000, allMs: 1500 });
+  const { local } = await open(false, { headMs: 4000, allMs: 5000 });
   const head = 'POST /nexo HTTP/1.1\r\nhost: terminal\r\n';
   const slow = ['', head, `${head}content-length: 100\r\n\r\n{`].map((start) => {
     const socket = connect({

@@ -18,6 +18,12 @@ import {
   stage,
 } from './stage.fixture.ts';
 
+/** Ciphertext and identifiers aside, in which digits may come to look like a card's. */
+const withoutChance = (text: string) =>
+  text
+    .replace(/"(?:data|pinblock)":"[0-9A-F]+"/g, '')
+    .replace(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '');
+
 test('a payment: PIN and card leave the terminal under its keys alone, and both receipts come', async () => {
   const { ask, fake, terminal, dataDir } = stage();
   const { first } = await ask(pay(12.5));
@@ -41,10 +47,10 @@ test('a payment: PIN and card leave the terminal under its keys alone, and both 
   assert.ok(card);
   const clear = openPinBlock('ISO0', key, block, card.number);
   assert.equal([...readPinBlock('ISO0', clear, card.number)].join(''), '1234');
-  assert.deepEqual(findPans(JSON.stringify(sold)), []);
+  assert.deepEqual(findPans(withoutChance(JSON.stringify(sold))), []);
   for (const name of readdirSync(dataDir)) {
     const file = join(dataDir, name);
-    assert.deepEqual(findPans(readFileSync(file, 'utf8')), [], name);
+    assert.deepEqual(findPans(withoutChance(readFileSync(file, 'utf8'))), [], name);
     assert.equal(statSync(file).mode & 0o777, 0o600);
   }
   await terminal().stop();
@@ -275,7 +281,7 @@ test('a chip approves by itself; the sale is uploaded when the platform is back'
   }
   const [body] = fake.sold;
   assert.equal(body?.['offlineTransaction'], true);
-  assert.deepEqual(findPans(JSON.stringify(body)), []);
+  assert.deepEqual(findPans(withoutChance(JSON.stringify(body))), []);
   await terminal().stop();
 });
 

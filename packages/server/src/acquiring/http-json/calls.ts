@@ -3,6 +3,7 @@ import { type ClientRequest, type IncomingMessage, Agent as PlainAgent, request 
 import { request as requestTls, Agent as TlsAgent } from 'node:https';
 import { onConnection } from '../../platform/index.ts';
 import type { TlsIdentity } from '../client-certificates.ts';
+import { whenOver } from '../patience.ts';
 import type { ReceivedAnswer } from './signatures.ts';
 
 export type CallResult =
@@ -86,9 +87,9 @@ export function createCalls(options: Options): Calls {
       return;
     }
     late.add(sent);
-    const timer = setTimeout(() => sent.destroy(), options.lateMs);
+    const inTime = whenOver(options.lateMs, () => sent.destroy());
     sent.once('close', () => {
-      clearTimeout(timer);
+      inTime();
       late.delete(sent);
     });
   }
@@ -110,8 +111,8 @@ export function createCalls(options: Options): Calls {
     function settle(result: CallResult): void {
       if (isDone) return;
       isDone = true;
-      clearTimeout(timer);
-      clearTimeout(unconnected);
+      inTime();
+      connectedInTime();
       resolve(result);
     }
 
@@ -121,25 +122,25 @@ export function createCalls(options: Options): Calls {
       sent.destroy();
     }
 
-    const timer = setTimeout(() => {
+    const inTime = whenOver(call.timeoutMs, () => {
       giveUp('no connection');
       if (isDone) return;
       settle({ result: 'Timeout' });
       if (call.onLate === undefined) sent.destroy();
       else listenOn(sent);
-    }, call.timeoutMs);
+    });
 
-    const startConnectLimit = () => setTimeout(() => giveUp('no connection'), connectTimeoutMs);
+    const startConnectLimit = () => whenOver(connectTimeoutMs, () => giveUp('no connection'));
     // Of the wait for others to be answered first: after it there is still time to go another way.
-    let unconnected = startConnectLimit();
+    let connectedInTime = startConnectLimit();
     onConnection(sent, {
       connecting() {
-        clearTimeout(unconnected);
-        if (!isDone) unconnected = startConnectLimit();
+        connectedInTime();
+        if (!isDone) connectedInTime = startConnectLimit();
       },
       opened() {
         hasLeft = true;
-        clearTimeout(unconnected);
+        connectedInTime();
       },
     });
     sent.on('response', (incoming) => {

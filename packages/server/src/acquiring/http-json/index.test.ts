@@ -22,7 +22,9 @@ const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 const keys = createLinkSigners(randomBytes(32));
 const names = { organizationId: randomUUID(), linkId: randomUUID(), keyVersion: 1 };
 const platformKey = keys.published(names).current.x;
-const timeoutMs = 1500;
+/** Where nothing is waited for in vain, longer than a machine stands still. */
+const timeoutMs = 20_000;
+const shortMs = 1500;
 const closers: (() => Promise<void> | void)[] = [];
 
 afterEach(async () => {
@@ -34,7 +36,7 @@ async function acquirer(platformKeys = [platformKey]) {
   const server = await startHttpAcquirer({
     ...{ host: '127.0.0.1', port: 0, ledgerDir, platformKeys },
     path: '/switchyard',
-    lateMs: timeoutMs + 100,
+    lateMs: shortMs + 100,
     slowMs: 150,
   });
   closers.push(async () => {
@@ -71,8 +73,8 @@ function attach(
   return { connection, late };
 }
 
-async function attached(server: HttpAcquirer) {
-  const made = attach(server.port, { acquirerKeys: [server.publicKey] });
+async function attached(server: HttpAcquirer, over: { timeoutMs?: number } = {}) {
+  const made = attach(server.port, { acquirerKeys: [server.publicKey] }, over);
   await eventually('the acquirer is ready', () => made.connection.available());
   return made;
 }
@@ -143,7 +145,7 @@ test('a decline is a decline, and a repeat has the answer of the first', async (
 
 test('no answer in time is unknown, and the one that comes late is told of', async () => {
   const server = await acquirer();
-  const { connection, late } = await attached(server);
+  const { connection, late } = await attached(server, { timeoutMs: shortMs });
   const silent = await connection.send(request({ amount: 9091 }));
   assert.deepEqual(silent, { outcome: 'Unknown', reason: 'Timeout' });
   const sale = request({ amount: 9092 });
@@ -223,7 +225,10 @@ async function listening(act: RequestListener): Promise<number> {
 }
 
 /** A bank that signs well, leaves payments `Pending`, and answers enquiries as it is told, in turn. */
-async function pendingBank(...enquiries: readonly [status: number, outcome: string][]) {
+async function pendingBank(
+  enquiries: readonly [status: number, outcome: string][],
+  over: { timeoutMs?: number } = {},
+) {
   let asked = 0;
   const bank = signingBank((path, messageId) => {
     if (path.endsWith('/echo')) return [200, { status: 'Ready' }];
@@ -234,7 +239,7 @@ async function pendingBank(...enquiries: readonly [status: number, outcome: stri
     return [status, { messageId, outcome, ...approval }];
   });
   const port = await listening(bank.listener);
-  const { connection } = attach(port, { acquirerKeys: [bank.publicKey] });
+  const { connection } = attach(port, { acquirerKeys: [bank.publicKey] }, over);
   await eventually('the bank is ready', () => connection.available());
   return { connection, asked: () => asked };
 }
@@ -242,21 +247,21 @@ async function pendingBank(...enquiries: readonly [status: number, outcome: stri
 test('an enquiry that is refused says nothing of the payment', async () => {
   const unknown = { outcome: 'Unknown', reason: 'Timeout' };
   for (const status of [400, 404, 409]) {
-    const { connection, asked } = await pendingBank([status, 'NotProcessed']);
+    const { connection, asked } = await pendingBank([[status, 'NotProcessed']]);
     assert.deepEqual(await connection.send(request()), unknown, String(status));
     assert.equal(asked(), 1, 'the answer would be the same');
   }
-  const { connection } = await pendingBank([500, 'NotProcessed']);
+  const { connection } = await pendingBank([[500, 'NotProcessed']], { timeoutMs: shortMs });
   assert.deepEqual(await connection.send(request()), unknown);
 });
 
 test('a bank that is overloaded, or meets a fault, is asked again', async () => {
-  const { connection } = await pendingBank(
+  const { connection } = await pendingBank([
     [503, 'NotProcessed'],
     [429, 'NotProcessed'],
     [500, 'NotProcessed'],
     [200, 'Approved'],
-  );
+  ]);
   assert.equal((await connection.send(request())).outcome, 'Approved');
 });
 

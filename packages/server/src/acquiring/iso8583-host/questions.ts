@@ -1,6 +1,7 @@
 // The questions that wait for answers: sent over a seat, moved to another one, answered, or given up.
 import type { Message } from '@switchyard/iso8583';
 import { createInFlight } from '../../platform/index.ts';
+import { whenOver } from '../patience.ts';
 import type { Parcel } from './connection.ts';
 import { correlationKey } from './messages.ts';
 import type { Exchange, Seat } from './seat.ts';
@@ -28,7 +29,8 @@ export type Questions = {
 
 type Waiting = {
   settle: (exchange: Exchange) => void;
-  timer: NodeJS.Timeout;
+  /** Ends the wait for its time to pass. */
+  inTime: () => void;
   seat: Seat;
   parcel: Parcel;
   /** Its place among what has left over its connection; bytes of it may be with the host then. */
@@ -37,8 +39,6 @@ type Waiting = {
 };
 
 const waitingMax = 20_000;
-/** Turns of the event loop; each reads every socket once. */
-const readTurns = 3;
 export const notSignedOn: Exchange = { result: 'NotSent', reason: 'not signed on' };
 const notSentInTime: Exchange = { result: 'NotSent', reason: 'not sent in time' };
 
@@ -52,7 +52,7 @@ export function createQuestions({ freeSeat }: { freeSeat(): Seat | undefined }):
 
   function settle(key: string, entry: Waiting, exchange: Exchange): void {
     waiting.delete(key);
-    clearTimeout(entry.timer);
+    entry.inTime();
     entry.settle(exchange);
     if (waiting.size() === 0) whenIdle?.();
   }
@@ -69,13 +69,6 @@ export function createQuestions({ freeSeat }: { freeSeat(): Seat | undefined }):
     else push(other, entry);
   }
 
-  // A thread that stood still finds its timers before what its sockets received meanwhile: they are read first.
-  function runOut(key: string, entry: Waiting, turns = readTurns): void {
-    if (waiting.get(key) !== entry) return;
-    if (turns === 0) expire(key, entry);
-    else setImmediate(() => runOut(key, entry, turns - 1));
-  }
-
   // What waits here when its time is over must not go out behind the back of whoever was told so.
   function expire(key: string, entry: Waiting): void {
     const isHere = entry.seat.connection.withdraw(entry.parcel);
@@ -90,12 +83,12 @@ export function createQuestions({ freeSeat }: { freeSeat(): Seat | undefined }):
       if (waiting.size() >= waitingMax)
         return Promise.resolve({ result: 'NotSent', reason: 'busy' });
       return new Promise((resolve) => {
-        const timer = setTimeout(() => runOut(key, entry), timeoutMs);
+        const inTime = whenOver(timeoutMs, () => expire(key, entry));
         const leaving = () => {
           entry.left = entry.seat.leaving(!network);
         };
         const parcel: Parcel = { bytes, leaving, sent: onSent };
-        const entry: Waiting = { settle: resolve, timer, seat, parcel, left: undefined, network };
+        const entry: Waiting = { settle: resolve, inTime, seat, parcel, left: undefined, network };
         waiting.set(key, entry);
         push(seat, entry);
       });

@@ -85,6 +85,7 @@ describe('in a real browser', { skip: withoutChromium }, () => {
   }
 
   async function saveCodes(page: Page): Promise<void> {
+    await page.locator('.codes code').nth(9).waitFor();
     assert.equal(await page.locator('.codes code').count(), 10);
     await page.check('#saved');
     await page.click('main button.primary');

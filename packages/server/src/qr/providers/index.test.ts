@@ -91,7 +91,7 @@ function opening(spiUrl: string | undefined, more: { at?: () => number; timeoutM
     },
     provisioning: { placeOf: async () => standing as never },
     ...{ clock, ids: systemIds, log, metrics, baseUrl: 'https://platform.example' },
-    circuitLimits: { pauseFirstMs: 20, pauseMaxMs: 100 },
+    circuitLimits: { pauseFirstMs: 1000, pauseMaxMs: 1000 },
   });
   after(() => providers.stop());
   return { providers, lines, metrics };

@@ -11,7 +11,7 @@ import {
 } from '@switchyard/contract';
 import { hideCardNumbers } from '@switchyard/emv';
 import { Check } from 'typebox/schema';
-import { isSecretMember, scrubText } from '../../platform/index.ts';
+import { isSecretMember, redacted, scrubText } from '../../platform/index.ts';
 
 export type Members = Readonly<Record<string, unknown>>;
 
@@ -41,6 +41,14 @@ export function isMembers(value: unknown): value is Members {
 /** Whether a text is kept and shown as it came. */
 const isClean = (text: string) => scrubText(text) === text && hideCardNumbers(text) === text;
 
+/** What was put in place of a secret is there whole or not at all: half of it would read as a secret. */
+function cutTo(maxChars: number, text: string): string {
+  const cut = text.slice(0, maxChars).toWellFormed();
+  const last = cut.lastIndexOf('[');
+  const isTorn = cut.length < text.length && last >= 0 && redacted.startsWith(cut.slice(last));
+  return isTorn ? cut.slice(0, last) : cut;
+}
+
 /** One line that the database can hold, without card data. */
 export function line(value: unknown, maxChars = textMaxChars): string | undefined {
   if (typeof value !== 'string') return undefined;
@@ -50,7 +58,7 @@ export function line(value: unknown, maxChars = textMaxChars): string | undefine
     // biome-ignore lint/suspicious/noControlCharactersInRegex: what a line of text cannot hold
     .replace(/[\s\u0000-\u001f\u007f]+/g, ' ')
     .trim();
-  const clean = hideCardNumbers(scrubText(text)).slice(0, maxChars).toWellFormed();
+  const clean = cutTo(maxChars, hideCardNumbers(scrubText(text)));
   return clean === '' ? undefined : clean;
 }
 

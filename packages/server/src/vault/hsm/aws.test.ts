@@ -296,11 +296,12 @@ describe('the AWS HSM', () => {
   });
 
   it('gives up in time', async () => {
-    const hasty = create({ timeoutMs: 80 });
+    const hasty = create({ timeoutMs: 1_000 });
     stub.disturb('hang');
     const data = Buffer.alloc(8);
     const asked = hasty.mac({ keyRef: 'mac', algorithm: 'Iso9797Alg3', data });
     await assert.rejects(asked, refused('HsmUnavailable'));
+    assert.equal(stub.asked.length, 1);
     assert.equal(await hsm.health(), 'up');
     stub.disturb({ refuse: 'AccessDeniedException', status: 403 });
     assert.equal(await hsm.health(), 'down');

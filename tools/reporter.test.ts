@@ -1,0 +1,55 @@
+// The watch over a process of tests, in a process of its own.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { root } from './gates.ts';
+import { exitCodes } from './reporter.ts';
+
+const silenceSeconds = 6;
+
+/** A file that runs for longer than silence may last, each of its tests for less. */
+function ranWith(first: string) {
+  const folder = mkdtempSync(join(tmpdir(), 'switchyard-reporter-'));
+  const file = join(folder, 'x.test.mjs');
+  writeFileSync(
+    file,
+    `import { test } from 'node:test';
+     const nap = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+     test('before', () => nap(50));
+     test('first', async (t) => { ${first} });
+     for (let n = 0; n < 8; n += 1) test('n' + n, () => nap(1_000));`,
+  );
+  try {
+    return spawnSync(
+      process.execPath,
+      [
+        ...['--test', '--test-isolation=none', '--test-reporter=./tools/reporter.ts'],
+        ...['--test-reporter-destination=stdout', file],
+      ],
+      {
+        cwd: root,
+        encoding: 'utf8',
+        env: { PATH: process.env['PATH'], TEST_SILENCE_SECONDS: String(silenceSeconds) },
+      },
+    );
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+test('a test that puts timers of its own in place does not keep the watch from being set back', () => {
+  const { status, stderr } = ranWith(
+    `t.mock.timers.enable({ apis: ['setTimeout'] });
+     await t.test('within', async () => { for (let n = 0; n < 50; n += 1) await new Promise(setImmediate); });`,
+  );
+  assert.equal(status, 0, stderr);
+});
+
+test('a process in which nothing moves is ended, and what it stood in is told', () => {
+  const { status, stderr } = ranWith('await nap(60_000);');
+  assert.equal(status, exitCodes.nothingHappens, stderr);
+  assert.match(stderr, /nothing has happened for 6 s in\n.*:first/);
+});
