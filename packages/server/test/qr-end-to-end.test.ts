@@ -136,19 +136,22 @@ describe('a QR payment between processes', () => {
     assert.equal(again.events.at(-1)?.type, 'qr.cancelled');
   });
 
-  test('a stream of one process tells at once what another one committed', async () => {
+  test('a stream of one process tells within a second what another one committed', async () => {
     const token = await rig.customToken();
     const other = await rig.startBeside();
-    const { body } = await create(token, { paymentAmount: { amount: 19009, currency: 'EUR' } });
-    const heard = await rig.follow(body.transactionId, { token, baseUrl: other });
-    await heard.has(2);
-    const beganMs = performance.now();
-    await rig.call('POST', `${qrBase}/${body.transactionId}/cancel`, { token, body: {} });
-    assert.equal(await heard.ended(), 'completed');
-    assert.equal(heard.events.at(-1)?.type, 'qr.cancelled');
-    // It looks twice a second; a busy machine may stand still for some of them.
-    const tookMs = performance.now() - beganMs;
-    assert.ok(tookMs < 15_000, `${tookMs} ms`);
+    const took: number[] = [];
+    // A machine that stands still is told apart by trying again; where nobody looks it would never come.
+    while (took.length < 3 && !took.some((ms) => ms < 2000)) {
+      const { body } = await create(token, { paymentAmount: { amount: 19009, currency: 'EUR' } });
+      const heard = await rig.follow(body.transactionId, { token, baseUrl: other });
+      await heard.has(2);
+      const beganMs = performance.now();
+      await rig.call('POST', `${qrBase}/${body.transactionId}/cancel`, { token, body: {} });
+      assert.equal(await heard.ended(), 'completed');
+      assert.equal(heard.events.at(-1)?.type, 'qr.cancelled');
+      took.push(performance.now() - beganMs);
+    }
+    assert.ok(Math.min(...took) < 2000, `${took} ms`);
   });
 
   test('the books of platform and provider agree', async () => {
