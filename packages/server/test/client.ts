@@ -1,4 +1,5 @@
 // A plain HTTPS client for the whole-house tests: what a caller sends, what comes back.
+import type { ClientRequest } from 'node:http';
 import { Agent, request as send } from 'node:https';
 import { noteSent } from './sent-secrets.ts';
 
@@ -26,13 +27,27 @@ export type Client = {
   close(): void;
 };
 
+/** A connection that nobody has used for so long is not used again: the server may be about to close it. */
+const idleMs = 5_000;
+
+/** What is known of the connection that a request was lost with. */
+function told(error: Error, request: ClientRequest, beganMs: number): Error {
+  const { reusedSocket, socket } = request;
+  const facts = {
+    ...{ reusedSocket, afterMs: Math.round(performance.now() - beganMs) },
+    ...{ read: socket?.bytesRead, written: socket?.bytesWritten, port: socket?.localPort },
+  };
+  error.message += ` (${request.method} ${request.path} ${JSON.stringify(facts)})`;
+  return error;
+}
+
 /** A client of one server, trusting one certificate authority; a device shows a certificate too. */
 export function createClient(
   baseUrl: string,
   ca: string,
   shown: { readonly cert?: string; readonly key?: string } = {},
 ): Client {
-  const agent = new Agent({ ca, keepAlive: true, maxSockets: 256, ...shown });
+  const agent = new Agent({ ca, keepAlive: true, maxSockets: 256, timeout: idleMs, ...shown });
 
   function call(method: string, path: string, options: Call = {}): Promise<Answer> {
     noteSent(options.body);
@@ -62,7 +77,8 @@ export function createClient(
           });
         });
       });
-      request.on('error', reject);
+      const beganMs = performance.now();
+      request.on('error', (error) => reject(told(error, request, beganMs)));
       request.end(body);
     });
   }
