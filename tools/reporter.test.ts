@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 // The watch over a process of tests, in a process of its own.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

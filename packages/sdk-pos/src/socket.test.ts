@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 // A WebSocket of a till to a peer that does not speak any more.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';

@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 // A stop under load: readers that wait are answered, sales under way get their acquirer's answer.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 // Peers that connect and say nothing, or a byte now and then: over real sockets, with little patience.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';

@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { listenTo } from '../../test/event-stream.ts';

@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 // The local way in, with the public Adyen API library as an independent till.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
