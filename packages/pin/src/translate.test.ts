@@ -60,7 +60,8 @@ describe('PIN blocks', () => {
     assert.equal(new Set(made('ISO0')).size, 1);
     for (const format of ['ISO1', 'ISO3', 'ISO4'] as const) {
       // Of ten letters A to F two are alike once in a while.
-      assert.ok(new Set(made(format)).size >= many - 2, format);
+      const alikeMost = format === 'ISO3' ? 2 : 0;
+      assert.ok(new Set(made(format)).size >= many - alikeMost, format);
     }
     // Ten nibbles behind the PIN: each value at each place, and no other.
     const account = Buffer.from('0000401234567890', 'hex');

@@ -86,7 +86,8 @@ describe('a bulk import of a table', () => {
       assert.equal(problem['code'], code, body);
       assert.match(String(problem['detail']), detail);
       assert.ok(status === 422 || status === 400);
-      assert.doesNotMatch(JSON.stringify(problem), /41111111/);
+      const told = JSON.stringify(problem).replaceAll(String(problem['requestId']), '');
+      assert.doesNotMatch(told, /4111/);
     }
   });
 

@@ -110,7 +110,17 @@ describe('a sale that awaits its confirmation', { concurrency: 8 }, () => {
   });
 
   test('is reversed within two seconds of its time, captured or not, where nobody confirms', async () => {
-    const on = await scene();
+    const rounds: number[] = [];
+    // A machine that stands still is told apart by trying again.
+    while (rounds.length < 3 && !rounds.some((behind) => behind < 2000)) {
+      rounds.push(await longestBehind(await scene()));
+    }
+    assert.ok(Math.min(...rounds) < 2000, `${rounds} ms behind`);
+  });
+
+  /** How long behind their time, in milliseconds, the last of three sales was reversed. */
+  async function longestBehind(on: Scene): Promise<number> {
+    let longest = 0;
     const short = { confirmWithinSeconds: 5 };
     const sales = await Promise.all([
       sold(on, short),
@@ -129,8 +139,8 @@ describe('a sale that awaits its confirmation', { concurrency: 8 }, () => {
       const reversed = await inState(on, sale.transactionId, 'Reversed');
       const queued = reversed.events.find(({ type }: Event) => /reversal_queued/.test(type));
       const behind = Date.parse(queued.at) - Date.parse(sale.confirmBy);
-      // Its job is due to the millisecond; a busy machine may stand still before it.
-      assert.ok(behind >= 0 && behind < 20_000, `${behind} ms behind`);
+      assert.ok(behind >= 0, `${behind} ms behind`);
+      longest = Math.max(longest, behind);
       assert.equal(queued.data.reason, 'Unconfirmed');
       assert.equal(reversed.terminalAction, 'Decline');
       assert.equal(reversed.approved, false);
@@ -146,7 +156,8 @@ describe('a sale that awaits its confirmation', { concurrency: 8 }, () => {
       assertRefused(confirm, { code: 'transaction_reversed' });
       assert.equal(confirm.body.transaction.state, 'Reversed');
     }
-  });
+    return longest;
+  }
 
   test('the same sale again is told as it stands, before and after its reversal', async () => {
     const on = await scene();

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { bookkeeping } from './bookkeeping.ts';
 import { testDatabase } from './database.ts';
 import { keyedSale } from './keyed-sale.ts';
-import { assertRefused } from './refused.ts';
+import { assertRefused, saidIn } from './refused.ts';
 import type { Scene } from './scene.ts';
 import { until } from './until.ts';
 
@@ -73,8 +73,7 @@ test('another request under the identifier is told which members differ, never t
     refused.body.errors.map((error: { pointer: string }) => error.pointer),
     ['/amount', '/metadata'],
   );
-  const told = JSON.stringify([refused.body.detail, refused.body.errors]);
-  assert.doesNotMatch(told, /4321|1234|"8"/);
+  assert.doesNotMatch(saidIn(refused), /4321|1234|"8"/);
   const card = { number: '5555555555554444', expiryMonth: 12, expiryYear: 2030 };
   const otherCard = await post(on, 'process', { ...body, instrument: { card } });
   assert.deepEqual(otherCard.body.errors[0].pointer, '/instrument');
@@ -124,13 +123,21 @@ test('a refusal before the intent does not use the identifier up', async () => {
 
 test('a duplicate waits while the host is slow, and gets the approval', async () => {
   const on = await scene();
-  const body = keyedSale({ amount: 9098 });
-  const first = post(on, 'process', body);
-  await until(async () => {
-    const path = `${base}/${body['clientTransactionId']}`;
-    const { body: found } = await on.client.call('GET', path, { token: on.shop.token });
-    return found.state;
-  }, 'the sale to be under way');
+  const begin = async () => {
+    const body = keyedSale({ amount: 9098 });
+    const first = post(on, 'process', body);
+    const state = await until(async () => {
+      const path = `${base}/${body['clientTransactionId']}`;
+      const { body: found } = await on.client.call('GET', path, { token: on.shop.token });
+      return found.state as string | undefined;
+    }, 'the sale to be known');
+    return { body, first, state };
+  };
+  const { body, first } = await until(async () => {
+    const begun = await begin();
+    // Where the machine stood still it is over before it was looked at: another one.
+    return begun.state === 'Received' ? begun : undefined;
+  }, 'a sale that is under way');
   const duplicate = await post(on, 'process', body);
   assert.equal(duplicate.status, 200);
   assert.equal(duplicate.body.state, 'Captured');

@@ -31,6 +31,9 @@ export async function rowsOf(organizationId: string): Promise<Record<string, num
   return row as Record<string, number>;
 }
 
+/** All that a refusal says, but for its own identifier, in which any digits may stand. */
+export const saidIn = ({ text, body }: Answer): string => text.replaceAll(body.requestId, '');
+
 type Expected = {
   code: ErrorCode;
   /** Of the first entry of `errors`; null where none is expected. */

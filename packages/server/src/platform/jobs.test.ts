@@ -42,6 +42,17 @@ function setUp(database: Database, extra: Partial<JobsDeps> = {}) {
   return { jobs, metrics, kind, organizationId, left };
 }
 
+/** The same database, and how often it has answered one statement. */
+function counting(database: Database, counted: string) {
+  let times = 0;
+  const query: Database['query'] = async (text, values) => {
+    const rows = await database.query(text, values);
+    if (text === counted) times += 1;
+    return rows as never;
+  };
+  return { database: { ...database, query }, times: () => times };
+}
+
 describe('jobs', () => {
   afterEach(async () => {
     const all = working;
@@ -226,16 +237,10 @@ describe('jobs', () => {
 
   test('a long job keeps its lease, and one that lost it ends nothing', async () => {
     const database = await testDatabase();
-    let renewals = 0;
-    const counting: Database = {
-      ...database,
-      async query(text, values) {
-        const rows = await database.query(text, values);
-        if (text === renewText) renewals += 1;
-        return rows as never;
-      },
-    };
-    const { jobs, kind, organizationId, left, metrics } = setUp(counting, { leaseMs: 1_500 });
+    const renewing = counting(database, renewText);
+    const { jobs, kind, organizationId, left, metrics } = setUp(renewing.database, {
+      leaseMs: 1_500,
+    });
     const others = setUp(database);
     let runs = 0;
     let release = () => {};
@@ -253,7 +258,7 @@ describe('jobs', () => {
     jobs.start();
     await eventually('it runs', () => runs === 1);
     others.jobs.start();
-    await eventually('renewed four times', () => renewals >= 4);
+    await eventually('renewed four times', () => renewing.times() >= 4);
     assert.equal(runs, 1);
     await database.query('UPDATE jobs SET lease_token = $2 WHERE organization_id = $1', [
       organizationId,
@@ -271,17 +276,9 @@ describe('jobs', () => {
   test('a process whose clock is far ahead leaves alone what another one works at', async () => {
     const database = await testDatabase();
     const { jobs, kind, organizationId, left } = setUp(database);
-    let looks = 0;
-    const looking: Database = {
-      ...database,
-      async query(text, values) {
-        const rows = await database.query(text, values);
-        if (text === claimText) looks += 1;
-        return rows as never;
-      },
-    };
+    const looking = counting(database, claimText);
     const clock: Clock = { now: () => systemClock.now() + 20_000 };
-    const others = setUp(looking, { clock });
+    const others = setUp(looking.database, { clock });
     let runs = 0;
     const held = Promise.withResolvers<void>();
     const work = async () => {
@@ -294,7 +291,7 @@ describe('jobs', () => {
     jobs.start();
     await eventually('it runs', () => runs === 1);
     others.jobs.start();
-    await eventually('the other one has looked', () => looks >= 3);
+    await eventually('the other one has looked', () => looking.times() >= 3);
     held.resolve();
     await eventually('it is done', async () => (await left()) === 0);
     await Promise.all([jobs.stop(), others.jobs.stop()]);

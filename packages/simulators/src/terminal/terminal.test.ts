@@ -47,10 +47,13 @@ test('a payment: PIN and card leave the terminal under its keys alone, and both 
   assert.ok(card);
   const clear = openPinBlock('ISO0', key, block, card.number);
   assert.equal([...readPinBlock('ISO0', clear, card.number)].join(''), '1234');
+  assert.ok(!JSON.stringify(sold).includes(card.number));
   assert.deepEqual(findPans(withoutChance(JSON.stringify(sold))), []);
   for (const name of readdirSync(dataDir)) {
     const file = join(dataDir, name);
-    assert.deepEqual(findPans(withoutChance(readFileSync(file, 'utf8'))), [], name);
+    const text = readFileSync(file, 'utf8');
+    assert.ok(!text.includes(card.number), name);
+    assert.deepEqual(findPans(withoutChance(text)), [], name);
     assert.equal(statSync(file).mode & 0o777, 0o600);
   }
   await terminal().stop();
@@ -281,6 +284,7 @@ test('a chip approves by itself; the sale is uploaded when the platform is back'
   }
   const [body] = fake.sold;
   assert.equal(body?.['offlineTransaction'], true);
+  for (const { number } of testCards) assert.ok(!JSON.stringify(body).includes(number));
   assert.deepEqual(findPans(withoutChance(JSON.stringify(body))), []);
   await terminal().stop();
 });
