@@ -62,6 +62,7 @@ const requestsPerSecondMax = 200;
 export function takeSeat(deps: SeatDeps): Seat {
   let signedOn = false;
   let missedEchoes = 0;
+  let isEchoing = false;
   let heardTimes = 0;
   let heardBefore = 0;
   let echoTimer: NodeJS.Timeout | undefined;
@@ -108,12 +109,16 @@ export function takeSeat(deps: SeatDeps): Seat {
   }
 
   async function echo(): Promise<void> {
+    // One at a time: that it was missed may be known behind the next turn alone.
+    if (isEchoing) return;
     const before = heardTimes;
     const isBusy = before !== heardBefore;
     heardBefore = before;
     if (isBusy) return;
     const mine = sitting;
+    isEchoing = true;
     await ask('echo', Math.min(deps.echoEveryMs, echoTimeoutMs));
+    isEchoing = false;
     if (mine !== sitting) return;
     // Whatever came meanwhile, it came from a host that lives.
     if (heardTimes !== before) {
