@@ -1,6 +1,6 @@
 // The keys that the host shares with the other side, and how it gives it new ones.
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { MacPlace } from '@switchyard/iso8583';
 import { aesCmac, keyCheckValue, retailMac, wrapKey } from '@switchyard/pin';
@@ -26,31 +26,41 @@ export type HostKeys = {
 /** `P` of PIN blocks, `M` of message authentication. */
 export type KeyUse = 'P' | 'M';
 
+/** A new key on its way to the other side. */
+export type KeyOffer = {
+  /** DE48 that brings it, canonical. */
+  text: string;
+  /** The other side has taken it: it is the present one. */
+  taken(): void;
+};
+
 export type KeyRing = {
   /** The keys of a use that are good now, the present one first. */
   of(use: KeyUse): readonly Buffer[];
-  /** DE48 with a new key, canonical; undefined where there is no zone master key. */
-  offer(use: KeyUse): string | undefined;
-  /** The other side has taken the offered key. */
-  taken(use: KeyUse): void;
+  /** Undefined where there is no zone master key. */
+  offer(use: KeyUse): KeyOffer | undefined;
 };
 
-type Stored = { [use in KeyUse]?: HostKey[] };
+/** The youngest first. */
+type Keys = { [use in KeyUse]?: HostKey[] };
+
+/** What a host remembers: the keys that the other side has taken, and those that it may have taken. */
+type Stored = Keys & { offered: Keys };
 
 const goodKeys = 2;
+/** Offers of a use that nobody has answered yet. */
+const openOffers = 4;
 const keyBytes = 16;
 const keyIndex = '01';
 const OWNER_ONLY = 0o600;
 const OWNER_ONLY_DIRECTORY = 0o700;
 
-function read(path: string): Stored {
-  if (!existsSync(path)) return {};
-  const stored = JSON.parse(readFileSync(path, 'utf8')) as {
-    [use in KeyUse]?: { algorithm: 'Tdes' | 'Aes'; key: string }[];
-  };
-  const keys: Stored = {};
+type Written = { [use in KeyUse]?: { algorithm: 'Tdes' | 'Aes'; key: string }[] };
+
+function keysOf(written: Written = {}): Keys {
+  const keys: Keys = {};
   for (const use of ['P', 'M'] as const) {
-    const found = stored[use]?.map(({ algorithm, key }) => ({
+    const found = written[use]?.map(({ algorithm, key }) => ({
       algorithm,
       key: Buffer.from(key, 'hex'),
     }));
@@ -59,8 +69,15 @@ function read(path: string): Stored {
   return keys;
 }
 
+function read(path: string): Stored {
+  if (!existsSync(path)) return { offered: {} };
+  const written = JSON.parse(readFileSync(path, 'utf8')) as Written & { offered?: Written };
+  return { ...keysOf(written), offered: keysOf(written.offered) };
+}
+
 /**
- * Opens the ring of a host. Keys that were given away outlive the process, beside the ledger.
+ * Opens the ring of a host. Keys that were given away outlive the process, beside the ledger; so do those that the
+ * other side has not answered yet, since it may use them already.
  *
  * @param options `directory` of the ledger; `keys` to start with; `mac` as the table has it
  */
@@ -71,28 +88,39 @@ export function openKeyRing(options: {
 }): KeyRing {
   const { directory, keys, mac } = options;
   const path = join(directory, 'keys.json');
-  const given = read(path);
-  const started: Stored = {
+  const stored = read(path);
+  const started: Keys = {
     ...(keys.zonePin === undefined ? {} : { P: [keys.zonePin] }),
     ...(keys.mac === undefined ? {} : { M: [keys.mac] }),
   };
-  const offered = new Map<KeyUse, HostKey>();
+
+  const offered = (use: KeyUse) => stored.offered[use] ?? [];
 
   function all(use: KeyUse): HostKey[] {
-    const waiting = offered.get(use);
-    const present = [...(given[use] ?? []), ...(started[use] ?? [])].slice(0, goodKeys);
+    const present = [...(stored[use] ?? []), ...(started[use] ?? [])].slice(0, goodKeys);
     // The other side may use the new key before it has told us so.
-    return waiting === undefined ? present : [...present, waiting];
+    return [...present, ...offered(use)];
   }
 
   function save(): void {
-    const text = JSON.stringify(given, (_name, value: unknown) =>
+    const text = JSON.stringify(stored, (_name, value: unknown) =>
       value instanceof Object && 'type' in value && value.type === 'Buffer' && 'data' in value
         ? Buffer.from(value.data as number[]).toString('hex')
         : value,
     );
     mkdirSync(directory, { recursive: true, mode: OWNER_ONLY_DIRECTORY });
-    writeFileSync(path, text, { mode: OWNER_ONLY });
+    // Whole or not at all, however the process ends.
+    writeFileSync(`${path}.new`, text, { mode: OWNER_ONLY });
+    renameSync(`${path}.new`, path);
+  }
+
+  /** Offers before this one are answered as well: the other side goes by the last that it took. */
+  function take(use: KeyUse, key: HostKey): void {
+    const at = offered(use).indexOf(key);
+    if (at < 0) return;
+    stored[use] = [key, ...(stored[use] ?? [])].slice(0, goodKeys);
+    stored.offered[use] = offered(use).slice(0, at);
+    save();
   }
 
   return {
@@ -101,18 +129,13 @@ export function openKeyRing(options: {
       const { zoneMaster } = keys;
       if (zoneMaster === undefined) return undefined;
       const algorithm = use === 'M' && mac?.algorithm === 'AesCmac' ? 'Aes' : 'Tdes';
-      const key = randomBytes(keyBytes);
-      offered.set(use, { algorithm, key });
-      const wrapped = wrapKey(zoneMaster.key, key, zoneMaster.algorithm).toString('hex');
-      const check = keyCheckValue(key, algorithm);
-      return `${use}${algorithm.slice(0, 1)}${keyIndex}${check}${wrapped.toUpperCase()}`;
-    },
-    taken(use) {
-      const key = offered.get(use);
-      if (key === undefined) return;
-      offered.delete(use);
-      given[use] = [key, ...(given[use] ?? [])].slice(0, goodKeys);
+      const fresh: HostKey = { algorithm, key: randomBytes(keyBytes) };
+      stored.offered[use] = [fresh, ...offered(use)].slice(0, openOffers);
       save();
+      const check = keyCheckValue(fresh.key, algorithm);
+      const wrapped = wrapKey(zoneMaster.key, fresh.key, zoneMaster.algorithm).toString('hex');
+      const text = `${use}${algorithm.slice(0, 1)}${keyIndex}${check}${wrapped.toUpperCase()}`;
+      return { text, taken: () => take(use, fresh) };
     },
   };
 }

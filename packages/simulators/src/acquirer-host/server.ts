@@ -12,7 +12,7 @@ import { createClearingDesk } from './clearing.ts';
 import { openClearingBox } from './clearing-box.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { createHost, type Decision, type Session } from './host.ts';
-import { type HostKeys, type KeyUse, openKeyRing } from './keys.ts';
+import { type HostKeys, type KeyOffer, type KeyUse, openKeyRing } from './keys.ts';
 import { type LedgerSnapshot, openLedger } from './ledger.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
 import { createWire, type Wire } from './wire.ts';
@@ -130,6 +130,8 @@ const KEY_REQUEST = '161';
 const KEY_CHANGE = '101';
 const APPROVED = '00';
 const uses = ['P', 'M'] as const;
+/** Offers that nobody has answered; whoever asks for keys without end gets no memory of ours. */
+const waitingOffersMax = 16;
 
 /** Gives new keys to the other side, and waits to be told that they were taken. */
 function createKeyOffers(deps: {
@@ -138,25 +140,27 @@ function createKeyOffers(deps: {
   clock: Clock;
 }) {
   const { ring, outbox, clock } = deps;
-  const waiting = new Map<string, KeyUse>();
+  const waiting = new Map<string, KeyOffer>();
   let trace = 0;
 
   return {
     offer({ socket, wire }: Peer, use: KeyUse): void {
-      const key = ring.offer(use);
-      if (key === undefined) return;
+      const offer = ring.offer(use);
+      if (offer === undefined) return;
       trace += 1;
       const number = `9${String(trace).padStart(5, '0')}`;
       const sent = new Date(clock.now()).toISOString().slice(5, 19).replace(/\D/g, '');
-      waiting.set(number, use);
-      const fields = { 7: sent, 11: number, 48: key, 70: KEY_CHANGE };
+      waiting.set(number, offer);
+      const [oldest] = waiting.keys();
+      if (waiting.size > waitingOffersMax && oldest !== undefined) waiting.delete(oldest);
+      const fields = { 7: sent, 11: number, 48: offer.text, 70: KEY_CHANGE };
       outbox.send(socket, wire.frame(wire.write({ mti: '0800', fields }), Buffer.alloc(0)));
     },
     heard({ fields }: Message): void {
-      const use = waiting.get(fields[11] ?? '');
-      if (use === undefined) return;
+      const offer = waiting.get(fields[11] ?? '');
+      if (offer === undefined) return;
       waiting.delete(fields[11] ?? '');
-      if (fields[39] === APPROVED) ring.taken(use);
+      if (fields[39] === APPROVED) offer.taken();
     },
   };
 }
