@@ -12,7 +12,7 @@ import {
   type Position,
   stateOf,
 } from '../src/payments/state.ts';
-import type { Database } from '../src/platform/index.ts';
+import { type Database, pause } from '../src/platform/index.ts';
 import { testDatabase } from './database.ts';
 import type { Scene } from './scene.ts';
 import { until } from './until.ts';
@@ -42,6 +42,8 @@ export type Book = {
 };
 
 const settleLimitMs = 120_000;
+const pollMs = 20;
+const toldMax = 60;
 
 /** Whose books; `database` where they are not in the shared one. */
 export type Keeper = Pick<Scene, 'organizationId'> & { readonly database?: Database };
@@ -49,25 +51,42 @@ export type Keeper = Pick<Scene, 'organizationId'> & { readonly database?: Datab
 const databaseOf = async ({ database }: Keeper): Promise<Database> =>
   database ?? (await testDatabase());
 
-/** Waits until nothing is under way any more. */
+/** What is under way: payments, operations on them with their jobs, captures of all. */
+const selectOpen = `SELECT json_build_object('transaction', transaction_id, 'state', state, 'phase', phase, 'amount', amount,
+    'updatedAt', updated_at) AS open
+  FROM transactions WHERE organization_id = $1
+    AND (state IN ('Received', 'Stored', 'Reversing') OR phase = 'Unconfirmed')
+  UNION ALL SELECT json_build_object('transaction', transaction_id, 'number', number, 'kind', kind,
+    'status', status, 'amount', amount, 'updatedAt', updated_at)
+  FROM operations WHERE organization_id = $1 AND status IN ('Sent', 'Pending')
+  UNION ALL SELECT json_build_object('batch', batch_id, 'updatedAt', updated_at)
+  FROM capture_batches WHERE organization_id = $1 AND state = 'Running'`;
+
+const selectLeads = `SELECT json_build_object('job', kind, 'payload', payload, 'dueAt', due_at,
+    'attempts', attempts, 'leaseUntil', lease_until, 'error', last_error) AS open
+  FROM jobs WHERE organization_id = $1
+  UNION ALL SELECT json_build_object('transaction', transaction_id, 'event', type, 'at', at,
+    'sequence', sequence) FROM transaction_events
+  WHERE organization_id = $1 AND transaction_id = ANY($2)`;
+
+type Open = { open: { transaction?: string } };
+
+/** Waits until nothing is under way any more; tells what is, with its jobs and events, where that takes too long. */
 export async function settled(on: Keeper): Promise<void> {
   const database = await databaseOf(on);
-  await until(
-    async () => {
-      const [row] = await database.query<{ open: number }>(
-        `SELECT (SELECT count(*) FROM transactions WHERE organization_id = $1
-            AND (state IN ('Received', 'Stored', 'Reversing') OR phase = 'Unconfirmed'))::int
-          + (SELECT count(*) FROM operations WHERE organization_id = $1
-            AND status IN ('Sent', 'Pending'))::int
-          + (SELECT count(*) FROM capture_batches WHERE organization_id = $1
-            AND state = 'Running')::int AS open`,
-        [on.organizationId],
-      );
-      return row?.open === 0 ? true : undefined;
-    },
-    'everything to be settled',
-    settleLimitMs,
-  );
+  const { organizationId } = on;
+  const end = Date.now() + settleLimitMs;
+  for (;;) {
+    const open = await database.query<Open>(selectOpen, [organizationId]);
+    if (open.length === 0) return;
+    if (Date.now() > end) {
+      const ids = open.flatMap(({ open: { transaction } }) => transaction ?? []);
+      const leads = await database.query<Open>(selectLeads, [organizationId, ids]);
+      const told = [...open, ...leads].slice(0, toldMax).map((row) => JSON.stringify(row.open));
+      throw new Error(`not settled within ${settleLimitMs} ms:\n${told.join('\n')}`);
+    }
+    await pause(pollMs);
+  }
 }
 
 /** Every transaction of an organisation as the database holds it. */

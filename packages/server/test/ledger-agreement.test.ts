@@ -7,6 +7,7 @@ import { assertVerbs } from './allowed-verbs.ts';
 import type { Answer } from './client.ts';
 import { assertAgreement, settled } from './invariants.ts';
 import { keyedSale } from './keyed-sale.ts';
+import { plainAmount } from './plain-amount.ts';
 import { assertAnyRefusal } from './refused.ts';
 import { type Scene, scene } from './scene.ts';
 
@@ -130,7 +131,8 @@ async function tryStep(
   const told: Told =
     (allowed.operations as Told[]).find((each) => each.operation === operation) ?? allowed;
   const share = Math.ceil((told.maxAmount * part) / 100);
-  const amount = trouble > 0 && trouble <= told.maxAmount ? trouble : Math.max(1, share);
+  const isTroubled = trouble > 0 && trouble <= told.maxAmount;
+  const amount = isTroubled ? trouble : plainAmount(Math.max(1, share));
   const answer = await call('POST', `/${id}/${path}`, {
     ...members,
     ...(verb === 'reverse' ? {} : { amount }),
