@@ -33,7 +33,7 @@ test('every command of “Add an acquirer” does what the page says', {
     SWITCHYARD_DEVICE_PORT: devicePort,
     SWITCHYARD_METRICS_PORT: metricsPort,
     SWITCHYARD_ACQUIRER_PORT: acquirerPort,
-    SWITCHYARD_ACQUIRER_TIMEOUT_MS: '1500',
+    SWITCHYARD_ACQUIRER_TIMEOUT_MS: '5000',
   });
   const shell = async (blocks: readonly string[]): Promise<string> => {
     const script = ['set -euo pipefail', ...blocks].join('\n');

@@ -10,6 +10,8 @@ import { assertRefused } from './provisioning.ts';
 
 /** As many as a chunk has. */
 const chunk = 500;
+/** Of the fifteen seconds that a name is leased for. */
+const soonerThanLeaseMs = 12_000;
 
 const places = (name: string, count: number) =>
   Array.from({ length: count }, (_, index) => placeLine(`${name}-S`, `${name}-D${index}`));
@@ -123,10 +125,14 @@ describe('a bulk import that is sent again', () => {
       request.destroy();
       await broken;
       // Sooner than a lease would end by itself.
-      await eventually('the name to be free', async () => {
-        const { status, body } = await scene.call('org', 'GET', '/bulk/i');
-        return status === 404 || body['state'] !== 'Running';
-      });
+      await eventually(
+        'the name to be free',
+        async () => {
+          const { status, body } = await scene.call('org', 'GET', '/bulk/i');
+          return status === 404 || body['state'] !== 'Running';
+        },
+        soonerThanLeaseMs,
+      );
     }
     const done = await scene.lines(lines, { key: 'i' });
     assert.equal(done.summary?.created, lines.length, done.text.slice(0, 300));

@@ -320,6 +320,7 @@ resolver_preload: { ${account.getPublicKey()}: "${accountJwt}" }\n`;
         return across.heard.closed.includes(4003);
       });
       assert.equal(c.isUp(), true, 'its own server stands');
+      await eventually('the end within the dead server', () => near.heard.closed.length > 0);
       assert.equal(near.heard.closed[0], 4003, 'their server has died');
     });
   });

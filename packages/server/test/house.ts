@@ -40,7 +40,8 @@ async function open(): Promise<TestHouse> {
     host: '127.0.0.1',
     port: 0,
     ledgerDir: join(dataDir, 'acquirer'),
-    lateMs: testTimeoutMs + 500,
+    // Behind what a thread that stood still for a second reads on for.
+    lateMs: testTimeoutMs + 2500,
     slowMs: 1200,
   });
   const [port, devicePort] = await freePorts(2);

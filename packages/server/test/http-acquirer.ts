@@ -40,7 +40,8 @@ export async function attachHttpAcquirer(on: Scene, name: string): Promise<Attac
   const server = await startHttpAcquirer({
     ...{ host: '127.0.0.1', port, path: '/switchyard', ledgerDir },
     platformKeys: [view.signingKeys?.current.x ?? ''],
-    lateMs: testTimeoutMs + 50,
+    // Behind what a thread that stood still for a second reads on for, and as long as it is listened to.
+    lateMs: testTimeoutMs + 2500,
     slowMs: 300,
   });
   let isGone = false;

@@ -67,7 +67,9 @@ async function linked(t: TestContext) {
     sent += 1;
     const stan = `9${String(sent).padStart(5, '0')}`;
     const fields = { 7: '0101120000', 11: stan, 48: text, 70: '101' };
-    host.asked[0]?.socket.write(frameOf({ mti: '0800', fields }));
+    // Of the connection that has signed on last.
+    const signedOn = host.asked.findLast(({ message }) => message.mti === '0800');
+    signedOn?.socket.write(frameOf({ mti: '0800', fields }));
     const answer = () =>
       host.asked.find(({ message }) => message.mti === '0810' && message.fields[11] === stan);
     await eventually('the answer', () => answer() !== undefined);

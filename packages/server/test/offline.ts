@@ -62,14 +62,10 @@ export async function stored(on: Scene, of: Members = {}, members: Members = {})
 }
 
 export const inState = (on: Scene, id: string, state: string) =>
-  until(
-    async () => {
-      const { body } = await call(on, 'GET', `/${id}`);
-      return body.state === state ? body : undefined;
-    },
-    `${id} to be ${state}`,
-    20_000,
-  );
+  until(async () => {
+    const { body } = await call(on, 'GET', `/${id}`);
+    return body.state === state ? body : undefined;
+  }, `${id} to be ${state}`);
 
 export const typesOf = ({ events }: { events: { type: string }[] }) =>
   events.map(({ type }) => type.replace('transaction.', ''));

@@ -99,6 +99,8 @@ describe('an operation that nobody answers', { concurrency: 4 }, () => {
       const { body } = await call(on, `/${id}`);
       return body.operations[0]?.status === 'Pending' ? body.operations[0].number : undefined;
     }, 'the capture to be pending');
+    // It was so from its reservation on: the host's word that it has had the numbers makes the job.
+    await until(async () => ((await jobsOf(on)).length > 0 ? true : undefined), 'the collision');
     assert.equal((await call(on, `/captureall/${batch.batchId}`)).body.state, 'Running');
     // Two at once: one decision.
     const answers = await Promise.all(

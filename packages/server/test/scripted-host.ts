@@ -7,6 +7,7 @@ import {
   iso1987BinaryEmv,
   type Message,
 } from '@switchyard/iso8583';
+import { freePorts } from './free-ports.ts';
 
 const dialect = compileDialect(iso1987BinaryEmv);
 const framing = { length: 'binary2' } as const;
@@ -69,11 +70,11 @@ export async function startScriptedHost(): Promise<ScriptedHost> {
     socket.on('error', () => {});
     socket.on('close', () => sockets.delete(socket));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('no port');
+  // A link knocks at it for a while once it is gone: at a port that the system gives to nobody else.
+  const [port = 0] = await freePorts(1);
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   return {
-    port: address.port,
+    port,
     asked,
     heard: () => asked.map(({ message }) => message.mti + (message.fields[70] ?? '')),
     connections: () => made,

@@ -78,6 +78,7 @@ export {
   type OutgoingCall,
   type OutgoingCalls,
 } from './outgoing-calls.ts';
+export { whenOver } from './patience.ts';
 export { createPoller, type Poller } from './poller.ts';
 export { explainPortInUse } from './port-in-use.ts';
 export { isAlive, isMarkAlive, processMark } from './postgres-home.ts';

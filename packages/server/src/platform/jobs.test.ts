@@ -239,7 +239,7 @@ describe('jobs', () => {
     const database = await testDatabase();
     const renewing = counting(database, renewText);
     const { jobs, kind, organizationId, left, metrics } = setUp(renewing.database, {
-      leaseMs: 1_500,
+      leaseMs: 4_500,
     });
     const others = setUp(database);
     let runs = 0;

@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { sql } from 'kysely';
 import { testSchemaUrl } from '../../test/database.ts';
 import { eventually } from '../../test/eventually.ts';
 import { systemClock } from './clock.ts';
@@ -137,16 +138,21 @@ describe('migrations', () => {
   });
 
   test('who lost the lease commits nothing', async () => {
-    const slow = '-- Slow.\nCREATE TABLE s (n int);\nSELECT pg_sleep(0.5);';
+    const slow = '-- Slow.\nCREATE TABLE s (n int);\nSELECT pg_advisory_xact_lock(7301);';
     await expectMigrated({ '0001-s.sql': slow }, async (database, dir, again) => {
       await migrate(database, await directoryOf({}), deps);
       const thief = again();
       try {
-        await thief.query('SELECT 1');
-        const migrating = assert.rejects(migrate(database, dir, deps), /took over the migration/);
         const take = 'UPDATE schema_lease SET holder = $1 RETURNING holder';
         const isTaken = async () => (await thief.query(take, [randomUUID()])).length > 0;
-        await Promise.all([eventually('the lease is taken', isTaken), migrating]);
+        let migrating: Promise<void> | undefined;
+        await thief.transaction(async (trx) => {
+          // The migration waits for this lock: it cannot end before the lease is taken.
+          await sql`SELECT pg_advisory_xact_lock(7301)`.execute(trx);
+          migrating = assert.rejects(migrate(database, dir, deps), /took over the migration/);
+          await eventually('the lease is taken', isTaken);
+        });
+        await migrating;
         await assert.rejects(database.query('SELECT 1 FROM s'), { code: '42P01' });
       } finally {
         await thief.close();

@@ -93,6 +93,21 @@ test('who hangs, drips or sends too much is cut off', async () => {
   assert.deepEqual(told(await serving(flood, url)), tooLarge);
 });
 
+test('an answer that came while the thread stood still is in time', async () => {
+  const calls = opening({ allowsLoopback: true, timeoutMs: 300 });
+  const answer = await serving(
+    (_request, reply) => {
+      reply.writeHead(202).end('in time');
+      // It lies in the socket, and the time for it passes before anybody can read.
+      setImmediate(() => {
+        for (const end = performance.now() + 600; performance.now() < end; );
+      });
+    },
+    (port) => calls.post(`http://127.0.0.1:${port}/`, message),
+  );
+  assert.deepEqual(told(answer), { status: 202, body: 'in time' });
+});
+
 test('who is not there, or hangs up, is unreachable', async () => {
   const port = await serving(
     () => {},

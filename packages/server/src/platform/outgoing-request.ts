@@ -1,6 +1,7 @@
 // One request to a server of others: its answer within time and size, or what went wrong and whether it may have left.
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { onConnection } from './open-connection.ts';
+import { whenOver } from './patience.ts';
 
 export type CallFault =
   | 'address_refused'
@@ -69,14 +70,14 @@ export function exchange(
   let isDone = false;
 
   const giveUp = () => fail('timed_out');
-  const timer = setTimeout(giveUp, timeoutMs);
+  const inTime = whenOver(timeoutMs, giveUp);
   signal?.addEventListener('abort', giveUp, { once: true });
   let waiting: NodeJS.Timeout | undefined;
 
   function settle(result: CallResult | typeof wasStale): void {
     if (isDone) return;
     isDone = true;
-    clearTimeout(timer);
+    inTime();
     clearTimeout(waiting);
     signal?.removeEventListener('abort', giveUp);
     resolve(result);

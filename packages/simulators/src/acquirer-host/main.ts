@@ -132,10 +132,12 @@ async function serve(values: Values, ledgerDir: string): Promise<void> {
     keys: keysOf(values),
     log: { info() {}, warn: (_facts, message) => process.stderr.write(`${message}\n`) },
   });
-  process.stdout.write(`listening on ${values.host}:${host.port}\n`);
-  await new Promise<void>((resolve) => {
+  const stopped = new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
   });
+  // Whoever reads this may stop us at once.
+  process.stdout.write(`listening on ${values.host}:${host.port}\n`);
+  await stopped;
   await host.stop();
 }
 

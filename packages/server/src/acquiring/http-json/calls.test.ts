@@ -95,3 +95,16 @@ test('who has waited for a connection has all the time of connecting from then o
   t.mock.timers.tick(1);
   assert.deepEqual(await now(), { result: 'NotSent', reason: 'no connection' });
 });
+
+test('an answer that came while the thread stood still is in time', async () => {
+  const { post, arrived } = await open();
+  const answer = post('/slow', 300);
+  const response = await arrived('/slow');
+  // Timers come next, and sockets behind them.
+  await setImmediate();
+  response.end('{}');
+  // What was ended leaves in the next tick. It lies in the socket, and its time passes before anybody can read.
+  await new Promise<void>((resolve) => process.nextTick(resolve));
+  for (const end = performance.now() + 600; performance.now() < end; );
+  assert.equal((await answer).result, 'Answered');
+});

@@ -1,9 +1,8 @@
 // One call to an HTTP/JSON acquirer, with exact knowledge of whether any of it may have left.
 import { type ClientRequest, type IncomingMessage, Agent as PlainAgent, request } from 'node:http';
 import { request as requestTls, Agent as TlsAgent } from 'node:https';
-import { onConnection } from '../../platform/index.ts';
+import { onConnection, whenOver } from '../../platform/index.ts';
 import type { TlsIdentity } from '../client-certificates.ts';
-import { whenOver } from '../patience.ts';
 import type { ReceivedAnswer } from './signatures.ts';
 
 export type CallResult =

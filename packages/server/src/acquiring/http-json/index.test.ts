@@ -24,7 +24,7 @@ const names = { organizationId: randomUUID(), linkId: randomUUID(), keyVersion: 
 const platformKey = keys.published(names).current.x;
 /** Where nothing is waited for in vain, longer than a machine stands still. */
 const timeoutMs = 20_000;
-const shortMs = 1500;
+const shortMs = 3000;
 const closers: (() => Promise<void> | void)[] = [];
 
 afterEach(async () => {
@@ -36,7 +36,8 @@ async function acquirer(platformKeys = [platformKey]) {
   const server = await startHttpAcquirer({
     ...{ host: '127.0.0.1', port: 0, ledgerDir, platformKeys },
     path: '/switchyard',
-    lateMs: shortMs + 100,
+    // Behind what a thread that stood still for a second reads on for, and as long as it is listened to.
+    lateMs: shortMs + 2500,
     slowMs: 150,
   });
   closers.push(async () => {

@@ -1,7 +1,6 @@
 // The questions that wait for answers: sent over a seat, moved to another one, answered, or given up.
 import type { Message } from '@switchyard/iso8583';
-import { createInFlight } from '../../platform/index.ts';
-import { whenOver } from '../patience.ts';
+import { createInFlight, whenOver } from '../../platform/index.ts';
 import type { Parcel } from './connection.ts';
 import { correlationKey } from './messages.ts';
 import type { Exchange, Seat } from './seat.ts';

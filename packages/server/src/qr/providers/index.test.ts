@@ -223,7 +223,7 @@ test('a provider that hangs, drips, floods or breaks off leaves the outcome unkn
   ];
   for (const [fault, named] of faults) {
     const server = await serving(fault);
-    const { providers } = opening(server.url, { timeoutMs: named === 'timed_out' ? 250 : 20_000 });
+    const { providers } = opening(server.url, { timeoutMs: named === 'timed_out' ? 2000 : 20_000 });
     try {
       const answer = await providers.status(of);
       assert.deepEqual(answer, { outcome: 'Unknown', fault: named });

@@ -1,4 +1,4 @@
-// How long an acquirer is waited for.
+// How long others are waited for: acquirers, providers, receivers of webhooks.
 
 /** Nobody is kept waiting for longer, however long the thread stood still. */
 const graceMostMs = 1000;
