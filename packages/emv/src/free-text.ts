@@ -6,7 +6,8 @@ import { schemeOf } from './schemes.ts';
 const cardDigitsMin = 14;
 
 // One UUID in three hundred has thirteen digits and more in a row that would pass for a card.
-const uuids = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;
+const uuid = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';
+const uuids = new RegExp(uuid, 'gi');
 const groupedDigits = /\d(?:[\s\p{Cf}._:/-]?\d)+/gu;
 const dashedDigits = /\d(?:-?\d)+/g;
 /** Those signs of `groupedDigits` that are ASCII. */
@@ -59,8 +60,10 @@ function isCardNumber(digits: string): boolean {
 }
 
 /** Groups of digits with up to three signs between two of them, whichever signs; UUIDs as they are. */
-const looseRuns =
-  /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\d+(?:[^\p{L}\p{N}]{1,3}\d+)*/giu;
+const looseRuns = new RegExp(
+  String.raw`${uuid}|\d+(?:[^\p{L}\p{N}]{1,3}(?!(?<![0-9a-f])${uuid})\d+)*`,
+  'giu',
+);
 const foreignDigitsMin = 13;
 
 type Group = { readonly digits: string; readonly start: number };

@@ -161,9 +161,12 @@ export function looksLikePan(text: string): boolean {
 export function redactPans(text: string): string {
   let redacted = '';
   let done = 0;
-  for (const { start, end } of findPans(text)) {
+  const spans = findPans(text);
+  if (spans.length === 0) return text;
+  for (const { start, end } of spans) {
     redacted += text.slice(done, start) + maskPan(text.slice(start, end).replace(/\D/g, ''));
     done = end;
   }
-  return redacted + text.slice(done);
+  // What is left of one may be another together with the digits behind it.
+  return redactPans(redacted + text.slice(done));
 }

@@ -135,6 +135,8 @@ describe('log', () => {
     const harmless = [
       '01987654-1234-7123-8123-123456789012',
       '2026-01-02T03:04:05.678Z',
+      // A count and the digits that an identifier begins with would pass for a card number.
+      'sale-23-71424769-175b-4d02-b0eb-2478deb19fae',
       'amount 999999999999 of 100000000000',
       'mapping the password field',
       'terminal 12345678, trace 000123, reference 123456789012',
@@ -156,6 +158,9 @@ describe('log', () => {
       'cvc=1234 and more',
       '{"pin":"1234"}',
       'pin: 12',
+      'cvc=>abc',
+      'cvc=> abc',
+      'cvc="1234',
     ]) {
       const once = scrubText(text);
       assert.match(once, /redacted/, text);

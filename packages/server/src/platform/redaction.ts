@@ -28,19 +28,23 @@ const trackTwo = /\d{12,19}[=D]\d{4,}/g;
 const trackOne = /%?[A-Z]\d{12,19}\^[^^]*\^[^\s"]*/g;
 const secretName = String.raw`(?:track|c[vs][vc]|security_?code|pin_?block|\bpin\b|secret|passw(?:or)?d|passphrase)[\w-]*\\*["']?`;
 const quoted = new RegExp(
-  String.raw`(${secretName}\s*(?:[:=]|=>|\bis\b)\s*)(\\*["'])(?:(?!\2)[\s\S])*\2?`,
+  String.raw`(${secretName}\s*(?:[:=]|=>|\bis\b)\s*)(\\*["'])(?!\[redacted\](?:\2|$))(?:(?!\2)[\s\S])+\2?`,
   'gi',
 );
 const assigned = new RegExp(
-  String.raw`(${secretName}\s*=>?\s*)(?!\s*\[redacted\](?:[\s"'&,;}\])]|$))[^\s"'&,;}\])]+`,
+  String.raw`(${secretName}\s*=(?:>|(?!>))\s*)(?!\s*\[redacted\](?:[\s"'&,;}\])]|$))[^\s"'&,;}\])]+`,
   'gi',
 );
 const stated = new RegExp(
   String.raw`(${secretName}\s*(?::|\bis\b)\s*)(?!\s*\[redacted\])[^"'&,;}\n]+`,
   'gi',
 );
-const digitRun =
-  /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\d(?:[ -]{0,3}\d){12,}/gi;
+const uuid = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';
+/** No run goes on into an identifier that begins there: what stands before it is no part of it. */
+const digitRun = new RegExp(
+  String.raw`${uuid}|\d(?:[ -]{0,3}(?!(?<![0-9a-f])${uuid})\d){12,}`,
+  'gi',
+);
 
 /** Text without PANs, tracks, security codes, PIN blocks, passwords, secrets, and tokens. */
 export function scrubText(text: string): string {

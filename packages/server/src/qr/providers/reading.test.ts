@@ -4,10 +4,12 @@ import { scrubText } from '../../platform/index.ts';
 import { line } from './reading.ts';
 
 test('what stands for a secret is never cut in two', () => {
-  for (let at = 40; at <= 64; at += 1) {
-    const told = line(`${'a'.repeat(at)} cvc=123 and more`, 64) ?? '';
-    assert.ok(!told.includes('123'), told);
-    assert.equal(scrubText(told), told);
+  for (const secret of ['cvc=123', 'cvc="123"', 'cvc: 123', 'cvc=>123', "cvc='123'"]) {
+    for (let at = 36; at <= 64; at += 1) {
+      const told = line(`${'a'.repeat(at)} ${secret} and more`, 64) ?? '';
+      assert.ok(!told.includes('123'), told);
+      assert.equal(scrubText(told), told);
+    }
   }
   assert.equal(line(`cvc=123 ${'a'.repeat(64)}`, 64), `cvc=[redacted] ${'a'.repeat(49)}`);
 });

@@ -46,7 +46,7 @@ function cutTo(maxChars: number, text: string): string {
   const cut = text.slice(0, maxChars).toWellFormed();
   const last = cut.lastIndexOf('[');
   const isTorn = cut.length < text.length && last >= 0 && redacted.startsWith(cut.slice(last));
-  return isTorn ? cut.slice(0, last) : cut;
+  return (isTorn ? cut.slice(0, last) : cut).trimEnd();
 }
 
 /** One line that the database can hold, without card data. */
