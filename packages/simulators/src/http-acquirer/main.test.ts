@@ -29,13 +29,17 @@ test('its key is made once, for its owner alone, and told by whoever serves with
   const { x: key } = ownKey(directory);
   assert.match(key, /^[A-Za-z0-9_-]{43}$/);
   assert.equal(statSync(join(directory, 'signing-key.pem')).mode & 0o777, 0o600);
-  const args = [main, 'serve', '--data', directory, '--port', '0', '--platform-key', key];
+  const dashed = `-${'A'.repeat(42)}`;
+  const keys = [key, dashed].flatMap((each) => ['--platform-key', each]);
+  const args = [main, 'serve', '--data', directory, '--port', '0', ...keys];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   let said = '';
   child.stdout.on('data', (chunk: Buffer) => {
     said += String(chunk);
   });
-  while (!said.includes('public key')) await once(child.stdout, 'data');
+  const ended = once(child, 'exit').then(([code]) => assert.fail(`it ended with ${code}`));
+  while (!said.includes('public key')) await Promise.race([once(child.stdout, 'data'), ended]);
+  ended.catch(() => {});
   assert.match(said, /^listening on http:\/\/127\.0\.0\.1:\d+\npublic key /);
   assert.ok(said.includes(key));
   const exit = once(child, 'exit');

@@ -34,17 +34,27 @@ const options = {
   help: { type: 'boolean', short: 'h', default: false },
 } as const;
 
-function parse(args: string[]) {
+const keyPattern = /^[A-Za-z0-9_-]{43}$/;
+
+/** One key in 64 begins with a dash: joined to its option it is not taken for another one. */
+function joined(args: readonly string[]): string[] {
+  const isKey = (at: number) =>
+    args[at - 1] === '--platform-key' && keyPattern.test(args[at] ?? '');
+  return args.flatMap((arg, at) => {
+    if (isKey(at + 1)) return [];
+    return [isKey(at) ? `--platform-key=${arg}` : arg];
+  });
+}
+
+function parse(args: readonly string[]) {
   try {
-    return parseArgs({ args, options, allowPositionals: true });
+    return parseArgs({ args: joined(args), options, allowPositionals: true });
   } catch (error) {
     throw new UsageFault(error instanceof Error ? error.message : String(error));
   }
 }
 
 type Values = ReturnType<typeof parse>['values'];
-
-const keyPattern = /^[A-Za-z0-9_-]{43}$/;
 
 async function serve(values: Values, ledgerDir: string): Promise<void> {
   const platformKeys = values['platform-key'];

@@ -3,8 +3,10 @@ import type { QrEvents, QrTransaction, Transaction } from '@switchyard/contract'
 import { useEffect, useRef, useState } from 'react';
 import { api } from '../../api/client.ts';
 import { ConnectionError, isProblem } from '../../api/problem.ts';
+import { nowMs } from '../../session/clock.ts';
 import { newId } from '../../session/ids.ts';
 import { forgetLists } from '../../table/kept-stores.ts';
+import { expiryAt } from './expiry.ts';
 
 export type Order = {
   readonly method: 'Card' | 'Qr';
@@ -29,19 +31,18 @@ export type Terminal = {
   start(order: Order): void;
 };
 
-const cardYear = 2030;
-const cardMonth = 12;
 const waitSeconds = 20;
 const waitLimitMs = 30_000;
 
 function sell(order: Order, clientTransactionId: string): Promise<Transaction> {
+  const { month: expiryMonth, year: expiryYear } = expiryAt(nowMs());
   const { amount, currency, card, isDeferred, deviceId } = order;
   return api.post<Transaction>('/payment/v1/transactions/process', {
     body: {
       ...{ clientTransactionId, amount, currency, entryMode: 'Keyed' },
       captureMode: isDeferred ? 'Deferred' : 'Immediate',
       ...(deviceId === undefined ? {} : { deviceId }),
-      instrument: { card: { number: card, expiryMonth: cardMonth, expiryYear: cardYear } },
+      instrument: { card: { number: card, expiryMonth, expiryYear } },
     },
   });
 }

@@ -2,7 +2,8 @@
 import type { Transaction } from '@switchyard/contract';
 import { exponentOf, numericOf } from '@switchyard/money';
 import type { Structure } from '@switchyard/nexo';
-import { ways as allWays, expiry, type TestCard, tapLimit, type Way } from './cards.ts';
+import { expiryAt } from '../../expiry.ts';
+import { ways as allWays, type TestCard, tapLimit, type Way } from './cards.ts';
 import { chipObjects, trackOf } from './chip.ts';
 import { conditionOf, knownOf, refusalOf, takeBack } from './outcomes.ts';
 import type { Presented, Sum } from './panel.ts';
@@ -40,12 +41,12 @@ export const isSigned = (verification: TestCard['verification'], way: Way): bool
 
 function instrumentOf(inside: Inside, sale: Sale, of: Try, number: number): object {
   const { card, way, isPinVerified } = of;
-  if (way === 'Swipe') return { track2: trackOf(card, way) };
+  const { now, randomHex } = inside;
+  if (way === 'Swipe') return { track2: trackOf(card, way, now()) };
   if (way === 'Key') {
-    const { month: expiryMonth, year: expiryYear } = expiry;
+    const { month: expiryMonth, year: expiryYear } = expiryAt(now());
     return { card: { number: card.number, expiryMonth, expiryYear } };
   }
-  const { now, randomHex } = inside;
   const emvData = chipObjects(card, {
     ...{ amount: sale.amount, currencyNumeric: numericOf(sale.currency), at: now(), number },
     ...{ way, isPinVerified, unpredictable: randomHex(unpredictableBytes) },

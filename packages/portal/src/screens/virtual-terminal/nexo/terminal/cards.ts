@@ -18,7 +18,6 @@ export type TestCard = {
 
 /** The right PIN of all of them. */
 export const rightPin = '1234';
-export const expiry = { month: 12, year: 2030, yymm: '3012' } as const;
 
 const visa = 'A0000000031010';
 const mastercard = 'A0000000041010';

@@ -1,5 +1,6 @@
 /** What a card says to the terminal: the objects of its chip, or its stripe. */
-import { expiry, type TestCard, type Way } from './cards.ts';
+import { expiryAt } from '../../expiry.ts';
+import type { TestCard, Way } from './cards.ts';
 
 /** What the objects depend on. */
 export type ChipSale = {
@@ -38,8 +39,8 @@ const tlv = (objects: Readonly<Record<string, string>>): string =>
     .join('');
 
 /** 2 is a chip that is used abroad too; a stripe without a chip says 1. */
-export function trackOf({ number }: TestCard, way: Way): string {
-  return `${number}=${expiry.yymm}${way === 'Swipe' ? '101' : '201'}0000000000`;
+export function trackOf({ number }: TestCard, way: Way, atMs: number): string {
+  return `${number}=${expiryAt(atMs).yymm}${way === 'Swipe' ? '101' : '201'}0000000000`;
 }
 
 /** Tag 9F34: PIN that the chip has checked, signature, the holder's own device, or nothing. */
@@ -51,7 +52,7 @@ function verificationOf({ verification }: TestCard, way: Way, isPinVerified: boo
 
 /** The objects of a chip, in hexadecimal. */
 export function chipObjects(card: TestCard, sale: ChipSale): string {
-  const track = trackOf(card, sale.way).replace('=', 'D');
+  const track = trackOf(card, sale.way, sale.at).replace('=', 'D');
   const day = new Date(sale.at).toISOString().slice(2, 10).replaceAll('-', '');
   return tlv({
     '57': track.length % 2 === 0 ? track : `${track}F`,
