@@ -33,6 +33,8 @@ export type TestHouse = {
 
 /** How long the test house waits for an acquirer, ms: more than twice what a slow answer takes, for machines that are slow. */
 export const testTimeoutMs = 3000;
+/** When its late answers come, ms: behind what a thread that stood still for a second reads on for. */
+export const testLateMs = testTimeoutMs + 2500;
 
 async function open(): Promise<TestHouse> {
   const dataDir = await mkdtemp(join(tmpdir(), 'switchyard-house-'));
@@ -40,8 +42,7 @@ async function open(): Promise<TestHouse> {
     host: '127.0.0.1',
     port: 0,
     ledgerDir: join(dataDir, 'acquirer'),
-    // Behind what a thread that stood still for a second reads on for.
-    lateMs: testTimeoutMs + 2500,
+    lateMs: testLateMs,
     slowMs: 1200,
   });
   const [port, devicePort] = await freePorts(2);

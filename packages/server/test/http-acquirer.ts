@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after } from 'node:test';
 import { type HttpAcquirer, startHttpAcquirer } from '@switchyard/simulators';
 import { freePorts } from './free-ports.ts';
-import { testTimeoutMs } from './house.ts';
+import { testLateMs } from './house.ts';
 import type { Scene } from './scene.ts';
 import { until } from './until.ts';
 
@@ -40,8 +40,7 @@ export async function attachHttpAcquirer(on: Scene, name: string): Promise<Attac
   const server = await startHttpAcquirer({
     ...{ host: '127.0.0.1', port, path: '/switchyard', ledgerDir },
     platformKeys: [view.signingKeys?.current.x ?? ''],
-    // Behind what a thread that stood still for a second reads on for, and as long as it is listened to.
-    lateMs: testTimeoutMs + 2500,
+    lateMs: testLateMs,
     slowMs: 300,
   });
   let isGone = false;

@@ -140,10 +140,10 @@ const paths = {
   Reversal: 'cancel',
 } as const;
 
-/** The next one below of which the host says how it ends: left open, an operation has no end. */
+/** The next one below of which the host says how it ends, and without harm to others on its link. */
 function endedAmount(amount: number): number {
   let ended = amount;
-  while (fateOf(ended) === 'leaves open') ended -= 1;
+  while (['leaves open', 'hangs up'].includes(fateOf(ended))) ended -= 1;
   return ended;
 }
 

@@ -30,7 +30,7 @@ export type Expected =
   | { readonly nothing: true }
   | { readonly amount: number; readonly status: 'Succeeded' | 'Declined' };
 
-type Fate = 'approves' | 'approves half' | 'declines' | 'is silent' | 'leaves open';
+type Fate = 'approves' | 'approves half' | 'declines' | 'is silent' | 'leaves open' | 'hangs up';
 
 /** Still at work, had before, too late; and what is in no table of response codes. */
 const openTails: ReadonlySet<number> = new Set([
@@ -44,6 +44,7 @@ export function fateOf(amount: number): Fate {
   const tail = amount % 10_000;
   if (tail < 9000 || tail > 9099) return 'approves';
   if (openTails.has(tail)) return 'leaves open';
+  if (tail === 9093) return 'hangs up';
   if ([9091, 9092, 9095].includes(tail)) return 'is silent';
   if ([9000, 9008, 9011, 9094, 9098].includes(tail)) return 'approves';
   return tail === 9010 ? 'approves half' : 'declines';
