@@ -5,9 +5,9 @@ import { after, before, describe, it } from 'node:test';
 import type { ConnectedDevice } from '@switchyard/contract';
 import { createFleet } from '../src/connector/fleet.ts';
 import { createTeller, presenceEvents } from '../src/connector/presence-events.ts';
-import { createLog } from '../src/platform/index.ts';
+import { createLog, type Database, openDatabase } from '../src/platform/index.ts';
 import { type Client, type ConnectorScene, type Line, openConnector } from './connector.ts';
-import { testDatabase } from './database.ts';
+import { testCopyUrl, testDatabase } from './database.ts';
 import type { Place } from './devices.ts';
 import { eventually } from './eventually.ts';
 import { type RetailScene, retailScene } from './retail.ts';
@@ -18,19 +18,24 @@ const second = 1000;
 describe('devices that come and go', () => {
   let on: ConnectorScene;
   let till: Client;
+  let database: Database;
   before(async () => {
-    on = await openConnector({ times: { idleMs: 100 * 3_600_000, tellMs: 3_600_000 } });
+    // Its own: a house that runs beside would publish, and take away, what is told here.
+    const log = createLog({ logLevel: 'silent', instanceName: 'test' });
+    database = openDatabase({ url: await testCopyUrl(), log });
+    const times = { idleMs: 100 * 3_600_000, tellMs: 3_600_000 };
+    on = await openConnector({ times, database });
     till = await on.application();
   });
-  after(() => on.close());
+  after(async () => {
+    await on.close();
+    await database.close();
+  });
 
-  const fleet = async () => {
-    const database = await testDatabase();
-    return createFleet({ database, clock: on.clock, backplane: on.connector.backplane });
-  };
+  const fleet = () => createFleet({ database, clock: on.clock, backplane: on.connector.backplane });
   const scope = () => ({ organizationId: on.organizationId });
   const seen = async ({ physicalDeviceId }: Place): Promise<ConnectedDevice['connection']> => {
-    const found = await (await fleet()).find(scope(), physicalDeviceId);
+    const found = await fleet().find(scope(), physicalDeviceId);
     assert.ok(found);
     return found.connection;
   };
@@ -60,7 +65,7 @@ describe('devices that come and go', () => {
     });
 
     it('come page by page, by their status and their store, and nobody else’s', async () => {
-      const all = await fleet();
+      const all = fleet();
       const here = await on.terminal();
       const { merchantId } = here;
       const away = await on.terminal({ merchantId });
@@ -91,8 +96,7 @@ describe('devices that come and go', () => {
     });
 
     it('are found by what needs a look, by their names, and by what has changed since', async () => {
-      const all = await fleet();
-      const database = await testDatabase();
+      const all = fleet();
       const [till1, till2] = [await on.terminal(), await on.terminal()];
       const { merchantId } = till1;
       const ids = async (filter: object, of: Place = till1) => {
@@ -183,7 +187,6 @@ describe('devices that come and go', () => {
 
     /** What one look tells of a device; rows of others stay for their own tests. */
     async function look({ physicalDeviceId }: Place): Promise<Told[]> {
-      const database = await testDatabase();
       const of = [on.organizationId, physicalDeviceId];
       const log = createLog({ logLevel: 'silent', instanceName: 'test' });
       const teller = createTeller({ database, clock: on.clock, log, times });
@@ -263,7 +266,6 @@ describe('devices that come and go', () => {
       on.clock.advance(10 * second);
       for (const place of [staying, dead]) assert.equal((await heard(place)).length, 1);
       on.clock.advance(200 * second);
-      const database = await testDatabase();
       let turns = 0;
       const log = createLog({ logLevel: 'silent', instanceName: 'test' });
       const away: typeof database = {
@@ -313,7 +315,6 @@ describe('devices that come and go', () => {
       const { physicalDeviceId: subjectId, logicalDeviceId: deviceId, storeId, tsn } = place;
       const outboxId = subjectId;
       const row = { organizationId, outboxId, subjectId, kind: 'device.online', sequence: 1 };
-      const database = await testDatabase();
       const facts = await database.transaction((trx) =>
         presenceEvents.read([{ ...row, createdAt: new Date() }], trx),
       );

@@ -14,6 +14,7 @@ import {
   createLog,
   createMetrics,
   createOutgoingCalls,
+  type Database,
   type Metrics,
   systemIds,
 } from '../src/platform/index.ts';
@@ -159,6 +160,7 @@ export async function openConnector(
     times?: Partial<ConnectorTimes>;
     settings?: Partial<ConnectorSettings>;
     rateLimits?: RatePolicies;
+    database?: Database;
   } = {},
 ): Promise<ConnectorScene> {
   const logged: string[] = [];
@@ -170,6 +172,7 @@ export async function openConnector(
   let built: { catalog: Catalog; connector: Connector; drain: () => void } | undefined;
   const scene = await openDevices({
     ...(given.rateLimits === undefined ? {} : { rateLimits: given.rateLimits }),
+    database: given.database,
     register(_app, { database, clock, provisioning, masterKey, identity, upgrades }) {
       const audit = testAudit(database, clock);
       const catalog = createCatalog({

@@ -161,6 +161,8 @@ export async function openDevices(
     tokenLimits?: TokenLimits;
     recordChange?: RecordChange;
     rateLimits?: RatePolicies;
+    /** The shared one where left out. */
+    database?: Database | undefined;
     /** Opens further rooms, behind the same listeners. */
     register?: (
       app: FastifyInstance,
@@ -170,7 +172,7 @@ export async function openDevices(
   } = {},
 ): Promise<DeviceScene> {
   const { authorityFile, trustedProxy } = options;
-  const database = await testDatabase();
+  const database = options.database ?? (await testDatabase());
   const clock = movableClock(Date.now());
   const masterKey = randomBytes(32);
   const log = createLog({ logLevel: 'silent', instanceName: 'test' });
