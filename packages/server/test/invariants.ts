@@ -12,7 +12,7 @@ import {
   type Position,
   stateOf,
 } from '../src/payments/state.ts';
-import { type Database, pause } from '../src/platform/index.ts';
+import type { Database } from '../src/platform/index.ts';
 import { testDatabase } from './database.ts';
 import type { Scene } from './scene.ts';
 import { until } from './until.ts';
@@ -42,7 +42,6 @@ export type Book = {
 };
 
 const settleLimitMs = 120_000;
-const pollMs = 20;
 const toldMax = 60;
 
 /** Whose books; `database` where they are not in the shared one. */
@@ -52,8 +51,8 @@ const databaseOf = async ({ database }: Keeper): Promise<Database> =>
   database ?? (await testDatabase());
 
 /** What is under way: payments, operations on them with their jobs, captures of all. */
-const selectOpen = `SELECT json_build_object('transaction', transaction_id, 'state', state, 'phase', phase, 'amount', amount,
-    'updatedAt', updated_at) AS open
+const selectOpen = `SELECT json_build_object('transaction', transaction_id, 'state', state,
+    'phase', phase, 'amount', amount, 'updatedAt', updated_at) AS open
   FROM transactions WHERE organization_id = $1
     AND (state IN ('Received', 'Stored', 'Reversing') OR phase = 'Unconfirmed')
   UNION ALL SELECT json_build_object('transaction', transaction_id, 'number', number, 'kind', kind,
@@ -75,18 +74,18 @@ type Open = { open: { transaction?: string } };
 export async function settled(on: Keeper): Promise<void> {
   const database = await databaseOf(on);
   const { organizationId } = on;
-  const end = Date.now() + settleLimitMs;
-  for (;;) {
-    const open = await database.query<Open>(selectOpen, [organizationId]);
-    if (open.length === 0) return;
-    if (Date.now() > end) {
-      const ids = open.flatMap(({ open: { transaction } }) => transaction ?? []);
-      const leads = await database.query<Open>(selectLeads, [organizationId, ids]);
-      const told = [...open, ...leads].slice(0, toldMax).map((row) => JSON.stringify(row.open));
-      throw new Error(`not settled within ${settleLimitMs} ms:\n${told.join('\n')}`);
-    }
-    await pause(pollMs);
-  }
+  let open: Open[] = [];
+  const isSettled = async () => {
+    open = await database.query<Open>(selectOpen, [organizationId]);
+    return open.length === 0 ? true : undefined;
+  };
+  const left = async () => {
+    const ids = open.flatMap(({ open: { transaction } }) => transaction ?? []);
+    const leads = await database.query<Open>(selectLeads, [organizationId, ids]);
+    const told = [...open, ...leads].slice(0, toldMax).map((row) => JSON.stringify(row.open));
+    return `everything to be settled:\n${told.join('\n')}`;
+  };
+  await until(isSettled, left, settleLimitMs);
 }
 
 /** Every transaction of an organisation as the database holds it. */
@@ -278,12 +277,9 @@ async function assertOutbox(on: Keeper): Promise<void> {
     // Committed since the outbox was seen empty: still to be published.
     return unlike.some(({ told }) => told === null) ? undefined : true;
   };
-  const publishedOnce = () => assert.deepEqual(unlike, [], 'I8: each event is published once');
-  await until(isTold, 'events to be published', settleLimitMs).catch((error) => {
-    publishedOnce();
-    throw error;
-  });
-  publishedOnce();
+  const left = () => `events to be published: ${JSON.stringify(unlike)}`;
+  await until(isTold, left, settleLimitMs);
+  assert.deepEqual(unlike, [], 'I8: each event is published once');
   await assertPublished(database, organizationId);
 }
 
